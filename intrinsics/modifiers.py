@@ -376,7 +376,7 @@ class NoComplete(Modifier):
     NO_COMPLETE = "noComplete"
 
 
-class Layout(Modifier):
+class MbarrierLayout(Modifier):
     """How an mbarrier object keeps its counts."""
 
     V0 = "layout::v0"

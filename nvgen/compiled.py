@@ -36,7 +36,7 @@ from nvgen.sim.threads.limits import limits_of
 from nvgen.stages import Stages
 
 if TYPE_CHECKING:
-    from nvgen.driver.jobs import Shape
+    from nvgen.driver.jobs import LaunchConfig
     from nvgen.driver.loaded import LoadedKernel
     from nvgen.launches import Statistics
     from nvgen.parameters import Output
@@ -232,10 +232,10 @@ class Compiled:
                 meant = replace(shape, boxes=boxes_of(function, arguments))
                 self._judge(replace(meant, cluster=()) if said else meant)
             if device == "cuda":
-                from nvgen.driver.jobs import Shape
+                from nvgen.driver.jobs import LaunchConfig
 
                 seconds = GPU_SECONDS if timeout is None else timeout
-                return self._on_gpu(function, arguments, Shape(*sizes, dynamic), seconds)
+                return self._on_gpu(function, arguments, LaunchConfig(*sizes, dynamic), seconds)
             from nvgen.sim.async_ops.schedule import parse_schedule
             from nvgen.sim.launch import simulate
 
@@ -332,7 +332,11 @@ class Compiled:
         )
 
     def _on_gpu(
-        self, function: MachineFunction, arguments: list[object], shape: Shape, timeout: float
+        self,
+        function: MachineFunction,
+        arguments: list[object],
+        shape: LaunchConfig,
+        timeout: float,
     ) -> Statistics:
         from nvgen.driver.launch import launch_host, on_device
         from nvgen.launches import Statistics

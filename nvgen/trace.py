@@ -26,7 +26,7 @@ from intrinsics.multiplies.mma_atom import atom_of
 from intrinsics.multiplies.register_atom import atom_of_record
 from intrinsics.multiplies.tile_dot import Atom, dot_of, multiply_of, tile_of
 from intrinsics.rows.walkthrough import SWIZZLE_CODES
-from intrinsics.walkthrough_forms import FORMS, Form
+from intrinsics.walkthrough_forms import FORMS, RefusedForm
 from isel.passes.walkthrough_accumulators import MULTIPLIES
 from isel.verifier.record import place_of
 from nvgen.compiled import Compiled
@@ -322,7 +322,7 @@ class _Tracer:
 
     # ---- notes -------------------------------------------------------------------------------
 
-    def forms(self) -> Iterator[tuple[Form, Place]]:
+    def forms(self) -> Iterator[tuple[RefusedForm, Place]]:
         """The walkthrough's forms that are not the machine's, where the program has them."""
         if not self.pseudo:
             return

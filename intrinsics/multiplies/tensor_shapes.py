@@ -20,7 +20,7 @@ _NARROW = (E.E4M3, E.E5M2, E.E2M3, E.E3M2, E.E2M1)
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class KindTypes:
     """Element types that one kind of MMA multiplies."""
 
     kind: MmaKind
@@ -51,20 +51,20 @@ class Family:
 
 
 FAMILIES = (
-    Family(MmaKind.F16, (E.F16, E.BF16)),
-    Family(MmaKind.TF32, (E.TF32,)),
-    Family(MmaKind.F8F6F4, _NARROW),
-    Family(MmaKind.I8, (E.S8, E.U8)),
-    Family(MmaKind.MXF8F6F4, _NARROW),
-    Family(MmaKind.MXF4, (E.E2M1,)),
-    Family(MmaKind.MXF4NVF4, (E.E2M1,)),
+    KindTypes(MmaKind.F16, (E.F16, E.BF16)),
+    KindTypes(MmaKind.TF32, (E.TF32,)),
+    KindTypes(MmaKind.F8F6F4, _NARROW),
+    KindTypes(MmaKind.I8, (E.S8, E.U8)),
+    KindTypes(MmaKind.MXF8F6F4, _NARROW),
+    KindTypes(MmaKind.MXF4, (E.E2M1,)),
+    KindTypes(MmaKind.MXF4NVF4, (E.E2M1,)),
 )
 """What may be multiplied: A and B of one family, whose types may be mixed."""
 
 
 def family_of(
     a: tuple[ElementType, int], b: tuple[ElementType, int], scale_size: int = 0
-) -> Family | None:
+) -> KindTypes | None:
     """The family that multiplies A by B, each a type and the bits that an element takes.
 
     `scale_size` is how many elements share a factor, zeros of a sparse A not counted; 0 for none.

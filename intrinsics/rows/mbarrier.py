@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from intrinsics.limits import MOST_TX
 from intrinsics.modifiers import (
-    Layout,
+    MbarrierLayout,
     Modifier,
     Multicast,
     NoComplete,
@@ -183,10 +183,10 @@ def _tx_spellings(verb: str) -> tuple[Llvm, ...]:
 # fmt: off
 INIT = Row(
     "mbarrier.init", "{.layout}{.space}.b64", "[mbar], count",
-    axes={"layout": Layout, "space": _SHARED},
+    axes={"layout": MbarrierLayout, "space": _SHARED},
     operands=(_MBAR, value("count", ScalarType.U32, COUNT)),
     section="mbarrier.init", needs=_SM80, effects=_EFFECTS,
-    rules=(_CTA_SPACE, when(layout=tuple(Layout)).needs("layout-target", _PHASES)),
+    rules=(_CTA_SPACE, when(layout=tuple(MbarrierLayout)).needs("layout-target", _PHASES)),
     unsimulated=("layout",),
     llvm=(
         Llvm("mbarrier.init", "p:mbar, i32:count"),
@@ -196,7 +196,7 @@ INIT = Row(
 
 CHECK_LAYOUT = Row(
     "mbarrier.check_layout", ".layout{.space}.b64", "p, [mbar]",
-    axes={"layout": Layout, "space": _SHARED},
+    axes={"layout": MbarrierLayout, "space": _SHARED},
     operands=(predicate_result("p"), _MBAR),
     section="mbarrier.check_layout", needs=_PHASES, rules=(_CTA_SPACE,), effects=_EFFECTS,
     simulated=False,

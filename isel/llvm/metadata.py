@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from isel.llvm.ir import Module
 from isel.llvm.lexer import Cursor, UnreadableError, unescape
 from isel.llvm.read_values import read_metadata_operand
-from isel.llvm.scope import Scope
+from isel.llvm.scope import SymbolTable
 from isel.llvm.values import ConstInt, MetadataOperand, MetadataString, WrappedValue
 
 
@@ -112,7 +112,7 @@ def module_flag(module: Module, name: str) -> int | None:
 
 
 def _elements(cursor: Cursor, module: Module) -> tuple[MetadataOperand, ...]:
-    scope = Scope(types=module.types)
+    scope = SymbolTable(types=module.types)
     elements: list[MetadataOperand] = []
     cursor.expect("{")
     while not cursor.accept("}"):

@@ -11,7 +11,7 @@ import functools
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes, AttributeValue
 from isel.llvm.lexer import Cursor
 from isel.llvm.read_types import read_type, starts_type
-from isel.llvm.scope import Scope
+from isel.llvm.scope import SymbolTable
 from isel.llvm.vocabulary import Opcode
 
 _WITH_TYPE = frozenset({"byval", "byref", "sret", "inalloca", "preallocated", "elementtype"})
@@ -27,7 +27,7 @@ _ENDS = frozenset(
 )
 
 
-def read_attributes(cursor: Cursor, scope: Scope) -> Attributes:
+def read_attributes(cursor: Cursor, scope: SymbolTable) -> Attributes:
     """The attributes at the cursor, up to a type, a value or punctuation."""
     enums: dict[str, AttributeValue] = {}
     strings: dict[str, str] = {}
@@ -50,7 +50,7 @@ def _is_attribute(token: str) -> bool:
     return word and token not in _ENDS and not starts_type(token)
 
 
-def _value_of(name: str, cursor: Cursor, scope: Scope) -> AttributeValue:
+def _value_of(name: str, cursor: Cursor, scope: SymbolTable) -> AttributeValue:
     if cursor.accept("=") or (name == "align" and cursor.peek().isdecimal()):
         return cursor.integer()
     if cursor.peek() != "(":

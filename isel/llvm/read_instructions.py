@@ -58,7 +58,7 @@ from isel.llvm.read_values import (
     read_typed_value,
     read_value,
 )
-from isel.llvm.scope import Scope
+from isel.llvm.scope import SymbolTable
 from isel.llvm.types import (
     I1,
     I32,
@@ -94,7 +94,7 @@ _FLOAT_PREDICATES = {predicate.value: predicate for predicate in FloatPredicate}
 _TAILS = {tail.value: tail for tail in TailKind if tail is not TailKind.NONE}
 
 
-def read_instruction(text: str, scope: Scope, line: int, ordinal: int) -> Instruction:
+def read_instruction(text: str, scope: SymbolTable, line: int, ordinal: int) -> Instruction:
     """The instruction that `text` is."""
     cursor = Cursor(text)
     result: str | None = None
@@ -164,11 +164,11 @@ def _unwind(cursor: Cursor) -> tuple[str, ...]:
     return (_block(cursor),)
 
 
-def _typed(cursor: Cursor, scope: Scope) -> Value:
+def _typed(cursor: Cursor, scope: SymbolTable) -> Value:
     return read_typed_value(cursor, scope)
 
 
-def _comma_typed(cursor: Cursor, scope: Scope) -> Value:
+def _comma_typed(cursor: Cursor, scope: SymbolTable) -> Value:
     cursor.expect(",")
     return read_typed_value(cursor, scope)
 
@@ -176,7 +176,7 @@ def _comma_typed(cursor: Cursor, scope: Scope) -> Value:
 # Arithmetic, casts, comparisons.
 
 
-def _binary(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _binary(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     flags = read_flags(cursor)
     lhs = _typed(cursor, scope)
     cursor.expect(",")
@@ -184,18 +184,18 @@ def _binary(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     return BinaryOp(*at, lhs.type, lhs, rhs, flags)
 
 
-def _unary(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _unary(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     flags = read_flags(cursor)
     operand = _typed(cursor, scope)
     return UnaryOp(*at, operand.type, operand, flags)
 
 
-def _freeze(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _freeze(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     operand = _typed(cursor, scope)
     return Freeze(*at, operand.type, operand)
 
 
-def _cast(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _cast(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     flags = read_flags(cursor)
     operand = _typed(cursor, scope)
     cursor.expect("to")
@@ -203,7 +203,7 @@ def _cast(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     return Cast(*at, type, operand, flags)
 
 
-def _compare(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _compare(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     flags = read_flags(cursor)
     predicate = read_predicate(cursor, at[0])
     lhs = _typed(cursor, scope)
@@ -223,7 +223,7 @@ def read_predicate(cursor: Cursor, opcode: Opcode) -> IntPredicate | FloatPredic
     raise UnreadableError(f"no predicate of {opcode.value} is called {word!r}")
 
 
-def _select(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _select(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     flags = read_flags(cursor)
     condition = _typed(cursor, scope)
     if_true = _comma_typed(cursor, scope)
@@ -231,7 +231,7 @@ def _select(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     return Select(*at, if_true.type, condition, if_true, if_false, flags)
 
 
-def _phi(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _phi(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     flags = read_flags(cursor)
     type = read_type(cursor, scope)
     incoming: list[tuple[Value, str]] = []
@@ -247,7 +247,7 @@ def _phi(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
 # Memory.
 
 
-def _alloca(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _alloca(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     inalloca = cursor.accept("inalloca")
     swifterror = cursor.accept("swifterror")
     allocated = read_type(cursor, scope)
@@ -265,7 +265,7 @@ def _alloca(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     return Alloca(*at, type, allocated, count, alignment, inalloca, swifterror)
 
 
-def _load(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _load(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     atomic = cursor.accept("atomic")
     volatile = cursor.accept("volatile")
     type = read_type(cursor, scope)
@@ -275,7 +275,7 @@ def _load(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     return Load(*at, type, pointer, alignment, volatile, ordering, scope_name)
 
 
-def _store(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _store(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     atomic = cursor.accept("atomic")
     volatile = cursor.accept("volatile")
     value = _typed(cursor, scope)
@@ -308,13 +308,13 @@ def _alignment(cursor: Cursor) -> int | None:
     return cursor.integer()
 
 
-def _fence(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _fence(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     scope_name = _sync_scope(cursor)
     ordering = _ordering(cursor)
     return Fence(*at, VOID, ordering, scope_name)
 
 
-def _cmpxchg(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _cmpxchg(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     weak = cursor.accept("weak")
     volatile = cursor.accept("volatile")
     pointer = _typed(cursor, scope)
@@ -339,7 +339,7 @@ def _cmpxchg(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     )
 
 
-def _atomicrmw(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _atomicrmw(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     volatile = cursor.accept("volatile")
     word = cursor.next()
     if word not in _OPERATIONS:
@@ -362,7 +362,7 @@ def _atomicrmw(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     )
 
 
-def _getelementptr(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _getelementptr(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     flags = read_flags(cursor)
     element_type = read_type(cursor, scope)
     operands = [_comma_typed(cursor, scope)]
@@ -374,7 +374,7 @@ def _getelementptr(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     )
 
 
-def _va_arg(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _va_arg(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     pointer = _typed(cursor, scope)
     cursor.expect(",")
     type = read_type(cursor, scope)
@@ -384,21 +384,21 @@ def _va_arg(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
 # Vectors and aggregates.
 
 
-def _extractelement(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _extractelement(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     vector = _typed(cursor, scope)
     index = _comma_typed(cursor, scope)
     type = vector.type.scalar
     return ExtractElement(*at, type, vector, index)
 
 
-def _insertelement(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _insertelement(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     vector = _typed(cursor, scope)
     element = _comma_typed(cursor, scope)
     index = _comma_typed(cursor, scope)
     return InsertElement(*at, vector.type, vector, element, index)
 
 
-def _shufflevector(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _shufflevector(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     first = _typed(cursor, scope)
     second = _comma_typed(cursor, scope)
     cursor.expect(",")
@@ -427,14 +427,14 @@ def element_type_at(type: Type, indices: tuple[int, ...]) -> Type:
     return type
 
 
-def _extractvalue(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _extractvalue(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     aggregate = _typed(cursor, scope)
     indices = _indices(cursor)
     type = element_type_at(aggregate.type, indices)
     return ExtractValue(*at, type, aggregate, indices)
 
 
-def _insertvalue(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _insertvalue(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     aggregate = _typed(cursor, scope)
     element = _comma_typed(cursor, scope)
     indices = _indices(cursor)
@@ -455,7 +455,7 @@ class CallHead(NamedTuple):
     callee_type: PointerType
 
 
-def read_call_head(cursor: Cursor, scope: Scope) -> CallHead:
+def read_call_head(cursor: Cursor, scope: SymbolTable) -> CallHead:
     """Flags, calling convention, the result's attributes, address space and type."""
     flags = read_flags(cursor)
     convention = read_calling_convention(cursor)
@@ -496,7 +496,9 @@ _CallFields = tuple[
 ]
 
 
-def _call_fields(cursor: Cursor, scope: Scope, at: Common) -> tuple[frozenset[Flag], _CallFields]:
+def _call_fields(
+    cursor: Cursor, scope: SymbolTable, at: Common
+) -> tuple[frozenset[Flag], _CallFields]:
     head = read_call_head(cursor, scope)
     callee: Value
     if cursor.peek() == "asm":
@@ -519,7 +521,9 @@ def _call_fields(cursor: Cursor, scope: Scope, at: Common) -> tuple[frozenset[Fl
     )
 
 
-def _arguments(cursor: Cursor, scope: Scope) -> tuple[tuple[Value, ...], dict[int, Attributes]]:
+def _arguments(
+    cursor: Cursor, scope: SymbolTable
+) -> tuple[tuple[Value, ...], dict[int, Attributes]]:
     cursor.expect("(")
     arguments: list[Value] = []
     attributes: dict[int, Attributes] = {}
@@ -537,7 +541,7 @@ def _arguments(cursor: Cursor, scope: Scope) -> tuple[tuple[Value, ...], dict[in
     return tuple(arguments), attributes
 
 
-def read_groups(cursor: Cursor, scope: Scope) -> Attributes:
+def read_groups(cursor: Cursor, scope: SymbolTable) -> Attributes:
     """The attributes of the groups `#N` at the cursor, together."""
     attributes = NO_ATTRIBUTES
     while cursor.peek()[:1] == "#":
@@ -548,7 +552,7 @@ def read_groups(cursor: Cursor, scope: Scope) -> Attributes:
     return attributes
 
 
-def _bundles(cursor: Cursor, scope: Scope) -> tuple[Bundle, ...]:
+def _bundles(cursor: Cursor, scope: SymbolTable) -> tuple[Bundle, ...]:
     if not cursor.accept("["):
         return ()
     bundles: list[Bundle] = []
@@ -566,12 +570,12 @@ def _bundles(cursor: Cursor, scope: Scope) -> tuple[Bundle, ...]:
     return tuple(bundles)
 
 
-def _call(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _call(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     flags, fields = _call_fields(cursor, scope, at)
     return Call(*fields, TailKind.NONE, flags)
 
 
-def _invoke(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _invoke(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     _, fields = _call_fields(cursor, scope, at)
     cursor.expect("to")
     normal = _block(cursor)
@@ -579,7 +583,7 @@ def _invoke(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     return Invoke(*fields, normal, _block(cursor))
 
 
-def _callbr(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _callbr(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     flags, fields = _call_fields(cursor, scope, at)
     call = Call(*fields, TailKind.NONE, flags)
     cursor.expect("to")
@@ -590,14 +594,14 @@ def _callbr(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
 # Control flow.
 
 
-def _ret(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _ret(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     value: Value | None = None
     if not cursor.accept("void"):
         value = _typed(cursor, scope)
     return Return(*at, VOID, value)
 
 
-def _br(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _br(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     if cursor.peek() == "label":
         target = _block(cursor)
         return Branch(*at, VOID, target)
@@ -609,7 +613,7 @@ def _br(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     return CondBranch(*at, VOID, condition, if_true, if_false)
 
 
-def _switch(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _switch(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     condition = _typed(cursor, scope)
     cursor.expect(",")
     default = _block(cursor)
@@ -622,25 +626,25 @@ def _switch(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     return Switch(*at, VOID, condition, default, tuple(cases))
 
 
-def _indirectbr(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _indirectbr(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     address = _typed(cursor, scope)
     cursor.expect(",")
     blocks = _blocks(cursor)
     return IndirectBr(*at, VOID, address, blocks)
 
 
-def _unreachable(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _unreachable(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     return Unreachable(*at, VOID)
 
 
 # Exceptions.
 
 
-def _resume(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _resume(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     return Unsupported(*at, VOID, (_typed(cursor, scope),), ())
 
 
-def _landingpad(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _landingpad(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     type = read_type(cursor, scope)
     cursor.accept("cleanup")
     clauses: list[Value] = []
@@ -650,18 +654,18 @@ def _landingpad(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     return Unsupported(*at, type, tuple(clauses), ())
 
 
-def _catchswitch(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _catchswitch(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     parent = _parent(cursor, scope)
     handlers = _blocks(cursor)
     return Unsupported(*at, TOKEN, (parent,), (*_unwind(cursor), *handlers))
 
 
-def _parent(cursor: Cursor, scope: Scope) -> Value:
+def _parent(cursor: Cursor, scope: SymbolTable) -> Value:
     cursor.expect("within")
     return read_value(cursor, scope, TOKEN)
 
 
-def _pad(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _pad(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     """`catchpad` or `cleanuppad within parent [arguments]`."""
     parent = _parent(cursor, scope)
     cursor.expect("[")
@@ -673,20 +677,20 @@ def _pad(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     return Unsupported(*at, TOKEN, (*arguments, parent), ())
 
 
-def _catchret(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _catchret(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     cursor.expect("from")
     pad = read_value(cursor, scope, TOKEN)
     cursor.expect("to")
     return Unsupported(*at, VOID, (pad,), (_block(cursor),))
 
 
-def _cleanupret(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+def _cleanupret(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     cursor.expect("from")
     pad = read_value(cursor, scope, TOKEN)
     return Unsupported(*at, VOID, (pad,), _unwind(cursor))
 
 
-_READERS: dict[Opcode, Callable[[Cursor, Scope, Common], Instruction]] = {
+_READERS: dict[Opcode, Callable[[Cursor, SymbolTable, Common], Instruction]] = {
     **dict.fromkeys(BINARY_OPCODES, _binary),
     **dict.fromkeys(CAST_OPCODES, _cast),
     Opcode.FNEG: _unary,

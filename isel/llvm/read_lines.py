@@ -64,7 +64,7 @@ from isel.llvm.read_values import (
     read_typed_value,
     read_value,
 )
-from isel.llvm.scope import Scope
+from isel.llvm.scope import SymbolTable
 from isel.llvm.types import I1, I32, PTR, VOID, PointerType, Type, VectorType, with_shape_of
 from isel.llvm.values import ConstInt, GlobalRef, InlineAsm, Local, Value
 from isel.llvm.vocabulary import (
@@ -106,7 +106,7 @@ class _Values(dict[str, Value]):
 
     __slots__ = ("_scope", "type")
 
-    def __init__(self, scope: Scope, type: Type) -> None:
+    def __init__(self, scope: SymbolTable, type: Type) -> None:
         self._scope = scope
         self.type = type
 
@@ -129,7 +129,7 @@ _ComparisonHead = tuple[frozenset[Flag], IntPredicate | FloatPredicate, Type, _V
 class LineReader:
     """Reads lines of one module's functions; what it learns about a piece of text, it keeps."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: SymbolTable) -> None:
         self._scope = scope
         self._attachments = _Memo(_read_attachments)
         self._values = _Memo[Type, _Values](functools.partial(_Values, scope))
@@ -510,14 +510,14 @@ def _after_quotes(opcode: Opcode, body: str) -> int:
     return 0
 
 
-def _type_of(text: str, scope: Scope) -> Type:
+def _type_of(text: str, scope: SymbolTable) -> Type:
     cursor = Cursor(text)
     type = read_type(cursor, scope)
     cursor.expect_end()
     return type
 
 
-def _flagged_type(text: str, scope: Scope) -> tuple[frozenset[Flag], Type]:
+def _flagged_type(text: str, scope: SymbolTable) -> tuple[frozenset[Flag], Type]:
     cursor = Cursor(text)
     found = read_flags(cursor), read_type(cursor, scope)
     cursor.expect_end()
@@ -527,14 +527,14 @@ def _flagged_type(text: str, scope: Scope) -> tuple[frozenset[Flag], Type]:
 _Comparison = tuple[frozenset[Flag], IntPredicate | FloatPredicate, Type]
 
 
-def _comparison(opcode: Opcode, head: str, scope: Scope) -> _Comparison:
+def _comparison(opcode: Opcode, head: str, scope: SymbolTable) -> _Comparison:
     cursor = Cursor(head)
     found = read_flags(cursor), read_predicate(cursor, opcode), read_type(cursor, scope)
     cursor.expect_end()
     return found
 
 
-def _constant(text: str, scope: Scope, type: Type) -> Value:
+def _constant(text: str, scope: SymbolTable, type: Type) -> Value:
     cursor = Cursor(text)
     value = read_value(cursor, scope, type)
     cursor.expect_end()
@@ -547,22 +547,22 @@ def _constant(text: str, scope: Scope, type: Type) -> Value:
 
 @functools.lru_cache(4096)
 def _word_constant(text: str, type: Type) -> Value:
-    return _constant(text, Scope(), type)
+    return _constant(text, SymbolTable(), type)
 
 
 @functools.lru_cache(4096)
 def _unnamed_type(text: str) -> Type:
-    return _type_of(text, Scope())
+    return _type_of(text, SymbolTable())
 
 
 @functools.lru_cache(4096)
 def _unnamed_flagged_type(text: str) -> tuple[frozenset[Flag], Type]:
-    return _flagged_type(text, Scope())
+    return _flagged_type(text, SymbolTable())
 
 
 @functools.lru_cache(4096)
 def _unnamed_comparison(opcode: Opcode, head: str) -> _Comparison:
-    return _comparison(opcode, head, Scope())
+    return _comparison(opcode, head, SymbolTable())
 
 
 @functools.lru_cache(4096)

@@ -15,7 +15,7 @@ from isel.llvm.read_attributes import read_attributes
 from isel.llvm.read_instructions import read_attachment, read_calling_convention, read_groups
 from isel.llvm.read_types import read_address_space, read_type
 from isel.llvm.read_values import read_typed_value, read_value
-from isel.llvm.scope import Scope
+from isel.llvm.scope import SymbolTable
 from isel.llvm.types import PTR
 from isel.llvm.vocabulary import Linkage, StorageClass, UnnamedAddr, Visibility
 
@@ -31,7 +31,7 @@ _SANITIZER_WORDS = frozenset(
 )
 
 
-def read_global(text: str, scope: Scope, line: int) -> GlobalVariable | Alias:
+def read_global(text: str, scope: SymbolTable, line: int) -> GlobalVariable | Alias:
     """A statement that begins with `@name =`."""
     cursor = Cursor(text)
     name = cursor.name("@")
@@ -43,7 +43,7 @@ def read_global(text: str, scope: Scope, line: int) -> GlobalVariable | Alias:
     return _read_variable(cursor, scope, words, thread_local)
 
 
-def read_function_header(text: str, scope: Scope, line: int) -> Function:
+def read_function_header(text: str, scope: SymbolTable, line: int) -> Function:
     """`declare …`, or `define … {` up to the brace."""
     head, _, group = text.rpartition(" #")
     is_plain = text[:8] == "declare " and group.isdecimal() and _OF_A_MODULE.isdisjoint(head)
@@ -61,10 +61,10 @@ _OF_A_MODULE = frozenset('%"!#')
 @functools.lru_cache(1 << 12)
 def _declaration(text: str) -> Function:
     """One that means the same in every module; most are of LLVM's intrinsics."""
-    return _read_header(text, Scope(), 0)
+    return _read_header(text, SymbolTable(), 0)
 
 
-def _read_header(text: str, scope: Scope, line: int) -> Function:
+def _read_header(text: str, scope: SymbolTable, line: int) -> Function:
     cursor = Cursor(text)
     defined = cursor.next() == "define"
     attachments = _read_attachments(cursor)
@@ -118,7 +118,7 @@ def _copy_words(words: Symbol, symbol: Symbol) -> None:
 
 
 def _read_variable(
-    cursor: Cursor, scope: Scope, words: Symbol, thread_local: str
+    cursor: Cursor, scope: SymbolTable, words: Symbol, thread_local: str
 ) -> GlobalVariable:
     variable = GlobalVariable(words.name, words.line, thread_local=thread_local)
     _copy_words(words, variable)
@@ -170,7 +170,7 @@ def _read_comdat_name(cursor: Cursor) -> str:
     return name
 
 
-def _read_alias(cursor: Cursor, scope: Scope, words: Symbol, thread_local: str) -> Alias:
+def _read_alias(cursor: Cursor, scope: SymbolTable, words: Symbol, thread_local: str) -> Alias:
     alias = Alias(words.name, words.line, thread_local=thread_local)
     _copy_words(words, alias)
     alias.is_ifunc = cursor.next() == "ifunc"
@@ -188,7 +188,7 @@ def _read_alias(cursor: Cursor, scope: Scope, words: Symbol, thread_local: str) 
     return alias
 
 
-def _read_params(cursor: Cursor, scope: Scope, function: Function) -> None:
+def _read_params(cursor: Cursor, scope: SymbolTable, function: Function) -> None:
     cursor.expect("(")
     while not cursor.accept(")"):
         if function.params:
@@ -210,7 +210,7 @@ def _read_attachments(cursor: Cursor) -> Attachments:
     return attachments
 
 
-def _read_function_word(cursor: Cursor, scope: Scope, function: Function) -> None:
+def _read_function_word(cursor: Cursor, scope: SymbolTable, function: Function) -> None:
     word = cursor.peek()
     if word[:1] == "!":
         function.metadata = (*function.metadata, read_attachment(cursor))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from isel.llvm.lexer import Cursor, UnreadableError, name_of
-from isel.llvm.scope import Scope
+from isel.llvm.scope import SymbolTable
 from isel.llvm.types import (
     BFLOAT,
     DOUBLE,
@@ -54,7 +54,7 @@ def starts_type(token: str) -> bool:
     )
 
 
-def read_type(cursor: Cursor, scope: Scope) -> Type:
+def read_type(cursor: Cursor, scope: SymbolTable) -> Type:
     """The type at the cursor; `T (A, B)` is read whole, as a function type."""
     result = _plain_type(cursor, scope)
     while cursor.accept("("):
@@ -63,7 +63,7 @@ def read_type(cursor: Cursor, scope: Scope) -> Type:
     return result
 
 
-def read_struct_body(cursor: Cursor, scope: Scope, name: str | None) -> StructType:
+def read_struct_body(cursor: Cursor, scope: SymbolTable, name: str | None) -> StructType:
     """`{ T, U }` or `<{ T, U }>`; `name` is that of the type defined, None for a literal."""
     packed = cursor.accept("<")
     cursor.expect("{")
@@ -77,7 +77,7 @@ def read_struct_body(cursor: Cursor, scope: Scope, name: str | None) -> StructTy
     return StructType(tuple(elements), packed, name)
 
 
-def read_named_type(name: str, scope: Scope) -> StructType | OpaqueType:
+def read_named_type(name: str, scope: SymbolTable) -> StructType | OpaqueType:
     """The struct that the module calls `name`, read now if it was not needed before."""
     if name in scope.types:
         return scope.types[name]
@@ -93,7 +93,7 @@ def read_named_type(name: str, scope: Scope) -> StructType | OpaqueType:
     return scope.types[name]
 
 
-def _plain_type(cursor: Cursor, scope: Scope) -> Type:
+def _plain_type(cursor: Cursor, scope: SymbolTable) -> Type:
     token = cursor.peek()
     if token == "{" or (token == "<" and cursor.peek(1) == "{"):
         return read_struct_body(cursor, scope, None)
@@ -125,7 +125,7 @@ def read_address_space(cursor: Cursor) -> int:
     return number
 
 
-def _vector(cursor: Cursor, scope: Scope) -> Type:
+def _vector(cursor: Cursor, scope: SymbolTable) -> Type:
     scalable = cursor.accept("vscale")
     if scalable:
         cursor.expect("x")
@@ -136,7 +136,7 @@ def _vector(cursor: Cursor, scope: Scope) -> Type:
     return VectorType(element, count, scalable)
 
 
-def _array(cursor: Cursor, scope: Scope) -> Type:
+def _array(cursor: Cursor, scope: SymbolTable) -> Type:
     count = cursor.integer()
     cursor.expect("x")
     element = read_type(cursor, scope)
@@ -144,7 +144,7 @@ def _array(cursor: Cursor, scope: Scope) -> Type:
     return ArrayType(element, count)
 
 
-def _target(cursor: Cursor, scope: Scope) -> Type:
+def _target(cursor: Cursor, scope: SymbolTable) -> Type:
     cursor.expect("(")
     name = cursor.string()
     types: list[Type] = []
@@ -158,7 +158,7 @@ def _target(cursor: Cursor, scope: Scope) -> Type:
     return TargetType(name, tuple(types), tuple(integers))
 
 
-def _parameters(cursor: Cursor, scope: Scope) -> tuple[tuple[Type, ...], bool]:
+def _parameters(cursor: Cursor, scope: SymbolTable) -> tuple[tuple[Type, ...], bool]:
     types: list[Type] = []
     while not cursor.accept(")"):
         if types:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from isel.llvm.floats import float_bits
 from isel.llvm.lexer import Cursor, UnreadableError, unescape, unescape_bytes
 from isel.llvm.read_types import read_type
-from isel.llvm.scope import Scope
+from isel.llvm.scope import SymbolTable
 from isel.llvm.types import (
     METADATA,
     PTR,
@@ -66,13 +66,13 @@ _SIMPLE: dict[str, Callable[[Type], Value]] = {
 }
 
 
-def read_typed_value(cursor: Cursor, scope: Scope) -> Value:
+def read_typed_value(cursor: Cursor, scope: SymbolTable) -> Value:
     """A type, then a value of that type; after `metadata`, whatever metadata may stand there."""
     type = read_type(cursor, scope)
     return read_value(cursor, scope, type)
 
 
-def read_value(cursor: Cursor, scope: Scope, type: Type) -> Value:
+def read_value(cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
     """A value of `type`."""
     if type is METADATA:
         return MetadataValue(read_metadata_operand(cursor, scope))
@@ -98,7 +98,7 @@ def read_flags(cursor: Cursor) -> frozenset[Flag]:
     return flags
 
 
-def read_shuffle_mask(cursor: Cursor, scope: Scope) -> tuple[VectorType, tuple[int, ...]]:
+def read_shuffle_mask(cursor: Cursor, scope: SymbolTable) -> tuple[VectorType, tuple[int, ...]]:
     """A mask with its type; -1 stands for poison."""
     mask = read_typed_value(cursor, scope)
     if not isinstance(mask.type, VectorType):
@@ -127,7 +127,7 @@ def read_inline_asm(cursor: Cursor) -> InlineAsm:
     return InlineAsm(text, cursor.string(), frozenset(flags), PTR)
 
 
-def read_metadata_operand(cursor: Cursor, scope: Scope) -> MetadataOperand:
+def read_metadata_operand(cursor: Cursor, scope: SymbolTable) -> MetadataOperand:
     """A node, a string, a typed value or `null`, as in the elements of `!{…}`."""
     if cursor.accept("null"):
         return None
@@ -161,7 +161,7 @@ def _number(token: str, type: Type) -> Value:
     return ConstInt(type, int(token) & (1 << type.bits) - 1)
 
 
-def _composite(cursor: Cursor, scope: Scope, type: Type) -> Value:
+def _composite(cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
     token = cursor.next()
     if token.startswith('c"'):
         return ConstString(type, unescape_bytes(token[2:-1]))
@@ -179,7 +179,7 @@ def _composite(cursor: Cursor, scope: Scope, type: Type) -> Value:
     raise UnreadableError(f"expected a {type}, found {token!r}")
 
 
-def _typed_list(cursor: Cursor, scope: Scope, closing: str) -> tuple[Value, ...]:
+def _typed_list(cursor: Cursor, scope: SymbolTable, closing: str) -> tuple[Value, ...]:
     values: list[Value] = []
     while not cursor.accept(closing):
         if values:
@@ -188,7 +188,7 @@ def _typed_list(cursor: Cursor, scope: Scope, closing: str) -> tuple[Value, ...]
     return tuple(values)
 
 
-def _struct(token: str, cursor: Cursor, scope: Scope, type: Type) -> Value:
+def _struct(token: str, cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
     packed = token == "<"
     if packed:
         cursor.expect("{")
@@ -198,14 +198,14 @@ def _struct(token: str, cursor: Cursor, scope: Scope, type: Type) -> Value:
     return ConstStruct(type, elements)
 
 
-def _splat(cursor: Cursor, scope: Scope, type: Type) -> Value:
+def _splat(cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
     cursor.expect("(")
     element = read_typed_value(cursor, scope)
     cursor.expect(")")
     return Splat(type, element)
 
 
-def _block_address(cursor: Cursor, scope: Scope, type: Type) -> Value:
+def _block_address(cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
     cursor.expect("(")
     function = cursor.name("@")
     cursor.expect(",")
@@ -214,12 +214,12 @@ def _block_address(cursor: Cursor, scope: Scope, type: Type) -> Value:
     return BlockAddress(function, block, type)
 
 
-def _ptrauth(cursor: Cursor, scope: Scope, type: Type) -> Value:
+def _ptrauth(cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
     cursor.expect("(")
     return PtrAuth(type, _typed_list(cursor, scope, ")"))
 
 
-_WORDS: dict[str, Callable[[Cursor, Scope, Type], Value]] = {
+_WORDS: dict[str, Callable[[Cursor, SymbolTable, Type], Value]] = {
     "splat": _splat,
     "blockaddress": _block_address,
     "ptrauth": _ptrauth,
@@ -228,7 +228,7 @@ _WORDS: dict[str, Callable[[Cursor, Scope, Type], Value]] = {
 }
 
 
-def _expression(opcode: Opcode, cursor: Cursor, scope: Scope) -> Value:
+def _expression(opcode: Opcode, cursor: Cursor, scope: SymbolTable) -> Value:
     flags = read_flags(cursor)
     if opcode is Opcode.GETELEMENTPTR:
         return _address(cursor, scope, flags)
@@ -254,7 +254,7 @@ def _result_of(opcode: Opcode, operands: tuple[Value, ...]) -> Type:
     raise UnreadableError(f"{opcode.value} is no constant expression")
 
 
-def _address(cursor: Cursor, scope: Scope, flags: frozenset[Flag]) -> Value:
+def _address(cursor: Cursor, scope: SymbolTable, flags: frozenset[Flag]) -> Value:
     in_range: tuple[int, int] | None = None
     if cursor.accept("inrange"):
         cursor.expect("(")
@@ -280,7 +280,7 @@ def address_type(operands: tuple[Value, ...]) -> Type:
     return base
 
 
-def _shuffle(cursor: Cursor, scope: Scope) -> Value:
+def _shuffle(cursor: Cursor, scope: SymbolTable) -> Value:
     first = read_typed_value(cursor, scope)
     cursor.expect(",")
     second = read_typed_value(cursor, scope)

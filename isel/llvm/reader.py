@@ -25,7 +25,7 @@ from isel.llvm.read_instructions import read_instruction, read_node
 from isel.llvm.read_lines import LineReader
 from isel.llvm.read_symbols import read_function_header, read_global
 from isel.llvm.read_types import read_named_type
-from isel.llvm.scope import Scope
+from isel.llvm.scope import SymbolTable
 
 _TYPE = re.compile(r'(%"[^"]*"|%[-\w$.]+) = type (.*)')
 _LABEL = re.compile(r'("[^"]*"|[-\w$.]+):')
@@ -47,7 +47,7 @@ class _ModuleReader:
         self._lines = text.split("\n")
         self._next = 0  # index of the line after the current one
         self._fast = fast
-        self._scope = Scope()
+        self._scope = SymbolTable()
         self._line_reader = LineReader(self._scope)
         self._module = Module()
 
@@ -251,7 +251,7 @@ class _ModuleReader:
         return "\n".join(parts)
 
 
-def _read_group(text: str, scope: Scope) -> Attributes:
+def _read_group(text: str, scope: SymbolTable) -> Attributes:
     cursor = Cursor(text)
     cursor.expect("{")
     found = read_attributes(cursor, scope)
@@ -263,7 +263,7 @@ def _read_group(text: str, scope: Scope) -> Attributes:
 @functools.lru_cache(1 << 10)
 def _plain_group(text: str) -> Attributes:
     """A group that names none of the module's types means the same in all modules."""
-    return _read_group(text, Scope())
+    return _read_group(text, SymbolTable())
 
 
 def _entry_number(function: Function) -> str:

@@ -13,7 +13,7 @@ from isel.llvm.types import OpaqueType, StructType
 
 
 @dataclass(slots=True)
-class Scope:
+class SymbolTable:
     """The module's named types and attribute groups.
 
     `type_texts` holds the definitions that were not read yet: they may refer to later ones.

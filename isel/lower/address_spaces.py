@@ -17,7 +17,7 @@ from isel.llvm import values as llvm
 from isel.llvm.types import I64, IntType, PointerType
 from isel.llvm.vocabulary import Opcode
 from isel.select.constants import known
-from isel.select.types import Layout
+from isel.select.types import TypeLayout
 
 Spaces: TypeAlias = dict[str, int]
 """The address spaces that generic pointers point to, by name."""
@@ -35,7 +35,7 @@ _Address = ir.GetElementPtr | ir.Phi | ir.Select | ir.Freeze | ir.Cast
 _ADDRESSES = (ir.GetElementPtr, ir.Phi, ir.Select, ir.Freeze, ir.Cast)
 
 
-def inferred(function: ir.Function, layout: Layout, *, is_kernel: bool) -> Spaces:
+def inferred(function: ir.Function, layout: TypeLayout, *, is_kernel: bool) -> Spaces:
     """Which address spaces generic pointers point to; those that may point to several are left out.
 
     The pointers that a kernel takes point to global memory.
@@ -79,7 +79,7 @@ def _sources(i: _Address) -> tuple[llvm.Value, ...]:
     return i.operands()
 
 
-def _origins(i: _Address, layout: Layout) -> list[str | int]:
+def _origins(i: _Address, layout: TypeLayout) -> list[str | int]:
     """What an address comes from: generic pointers by name, of all else the address space."""
     return [
         value.name
@@ -89,7 +89,7 @@ def _origins(i: _Address, layout: Layout) -> list[str | int]:
     ]
 
 
-def _space_of(value: llvm.Value, layout: Layout) -> int:
+def _space_of(value: llvm.Value, layout: TypeLayout) -> int:
     """The address space that a pointer points to, 0 where that is not known."""
     if isinstance(value.type, PointerType) and value.type.address_space:
         return value.type.address_space
@@ -104,7 +104,7 @@ def _space_of(value: llvm.Value, layout: Layout) -> int:
     return place.space or GLOBAL
 
 
-def with_spaces(function: ir.Function, layout: Layout, spaces: Spaces) -> ir.Function:
+def with_spaces(function: ir.Function, layout: TypeLayout, spaces: Spaces) -> ir.Function:
     """The function whose accesses of memory that is not global have pointers of their space."""
     own = {name: space for name, space in spaces.items() if space in _OWN}
     if not own:
@@ -120,7 +120,7 @@ def with_spaces(function: ir.Function, layout: Layout, spaces: Spaces) -> ir.Fun
 
 
 class _Rewriter:
-    def __init__(self, function: ir.Function, layout: Layout, spaces: Spaces) -> None:
+    def __init__(self, function: ir.Function, layout: TypeLayout, spaces: Spaces) -> None:
         self.function = function
         self.layout = layout
         self.spaces = spaces

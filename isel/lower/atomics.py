@@ -17,7 +17,7 @@ from isel.llvm.vocabulary import Opcode, Ordering
 from isel.llvm.vocabulary import RMWOperation as Rmw
 from isel.lower.rewriter import NONE, Replacement, Rewriter, number
 from isel.select.atomics import has_instruction
-from isel.select.types import Layout
+from isel.select.types import TypeLayout
 
 _I32 = IntType(32)
 _I64 = IntType(64)
@@ -33,7 +33,7 @@ Update = Callable[[Rewriter, llvm.Value], llvm.Value]
 """Emits the new value for the old one."""
 
 
-def lowered(i: ir.Instruction, layout: Layout, *, bfloats: bool) -> Replacement | None:
+def lowered(i: ir.Instruction, layout: TypeLayout, *, bfloats: bool) -> Replacement | None:
     """What stands for an atomic operation; None for all else, and where PTX has an instruction."""
     match i:
         case ir.AtomicRMW():
@@ -75,7 +75,7 @@ def _store_long(out: Rewriter, i: ir.Store) -> None:
     )
 
 
-def _read_modify_write(i: ir.AtomicRMW, layout: Layout, *, bfloats: bool) -> Replacement | None:
+def _read_modify_write(i: ir.AtomicRMW, layout: TypeLayout, *, bfloats: bool) -> Replacement | None:
     if _is_local(i.pointer):
         return lambda out: _at_once(out, i)
     if has_instruction(i.operation, i.type, bfloats=bfloats):
@@ -98,7 +98,7 @@ def _at_once(out: Rewriter, i: ir.AtomicRMW) -> None:
     out.store(update(out, i, old), i.pointer, align, volatile=i.volatile)
 
 
-def _loop(out: Rewriter, i: ir.AtomicRMW, layout: Layout, bits: int) -> None:
+def _loop(out: Rewriter, i: ir.AtomicRMW, layout: TypeLayout, bits: int) -> None:
     """Read, compute, swap if nobody has written since, else again with what was found."""
     if bits < _WORD:
         byte = _Part(out, i.pointer, layout, bits)
@@ -230,7 +230,7 @@ def _suffix(type_: Type) -> str:
 class _Part:
     """Bits narrower than a word, and the aligned word around them."""
 
-    def __init__(self, out: Rewriter, pointer: llvm.Value, layout: Layout, bits: int) -> None:
+    def __init__(self, out: Rewriter, pointer: llvm.Value, layout: TypeLayout, bits: int) -> None:
         assert isinstance(pointer.type, PointerType)
         self.bits = bits
         size = IntType(layout.pointer_bits(pointer.type.address_space))
@@ -259,7 +259,7 @@ class _Part:
         return out.binary(Opcode.OR, kept, self.spread(out, byte))
 
 
-def _word_logic(out: Rewriter, i: ir.AtomicRMW, layout: Layout) -> None:
+def _word_logic(out: Rewriter, i: ir.AtomicRMW, layout: TypeLayout) -> None:
     """and, or, xor of a byte: that of the word, with a value that leaves the others alone."""
     byte = _Part(out, i.pointer, layout, layout.size(i.type) * 8)
     value = byte.spread(out, i.value)
@@ -269,7 +269,7 @@ def _word_logic(out: Rewriter, i: ir.AtomicRMW, layout: Layout) -> None:
     byte.get(out, old, i.type, i.result or "")
 
 
-def _compare_exchange(i: ir.CompareExchange, layout: Layout) -> Replacement | None:
+def _compare_exchange(i: ir.CompareExchange, layout: TypeLayout) -> Replacement | None:
     if _is_local(i.pointer):
         return lambda out: _exchange_at_once(out, i)
     type_ = i.expected.type
@@ -286,7 +286,7 @@ def _exchange_at_once(out: Rewriter, i: ir.CompareExchange) -> None:
     out.pair(old, same, i.result or out.name("t"))
 
 
-def _exchange_byte(out: Rewriter, i: ir.CompareExchange, layout: Layout) -> None:
+def _exchange_byte(out: Rewriter, i: ir.CompareExchange, layout: TypeLayout) -> None:
     """Swap the word as long as only its other bytes are in the way."""
     byte = _Part(out, i.pointer, layout, layout.size(i.expected.type) * 8)
     ordering = Ordering.SEQ_CST if Ordering.SEQ_CST in (i.success, i.failure) else i.success

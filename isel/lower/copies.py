@@ -15,7 +15,7 @@ from isel.llvm.types import I8, IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
-from isel.select.types import Layout
+from isel.select.types import TypeLayout
 
 _FAMILY = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 _UNROLLED = 128
@@ -24,7 +24,7 @@ _UNROLLED = 128
 Body = Callable[[llvm.Value], None]
 
 
-def lowered(i: ir.Instruction, layout: Layout) -> Replacement | None:
+def lowered(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:
     """What stands for one of the family; None for all else."""
     if not isinstance(i, ir.Call):
         return None
@@ -133,7 +133,7 @@ def _count_up(out: Rewriter, first: llvm.Value, end: llvm.Value, step: int, body
     out.open(done)
 
 
-def _move(out: Rewriter, call: ir.Call, layout: Layout) -> None:
+def _move(out: Rewriter, call: ir.Call, layout: TypeLayout) -> None:
     """Forward, or backward where the target begins behind the source."""
     target, source, length, _ = call.arguments
     volatile = _is_volatile(call)
@@ -153,7 +153,7 @@ def _move(out: Rewriter, call: ir.Call, layout: Layout) -> None:
     out.open(done)
 
 
-def _generic(out: Rewriter, pointer: llvm.Value, layout: Layout) -> llvm.Value:
+def _generic(out: Rewriter, pointer: llvm.Value, layout: TypeLayout) -> llvm.Value:
     assert isinstance(pointer.type, PointerType)
     if pointer.type.address_space:
         pointer = out.cast(Opcode.ADDRSPACECAST, pointer, PointerType(0))

@@ -20,7 +20,7 @@ from isel.lower import (
     vector_moves,
 )
 from isel.lower.rewriter import Replacement, Rewriter
-from isel.select.types import Layout
+from isel.select.types import TypeLayout
 
 _ACCESSES = {Opcode.LOAD, Opcode.STORE, Opcode.ATOMICRMW, Opcode.CMPXCHG}
 _CANDIDATES = {
@@ -36,7 +36,7 @@ def _candidates(function: ir.Function) -> list[ir.Instruction]:
     return [i for i in function.instructions() if i.opcode in _CANDIDATES]
 
 
-def lower(function: ir.Function, layout: Layout, *, bfloats: bool) -> ir.Function:
+def lower(function: ir.Function, layout: TypeLayout, *, bfloats: bool) -> ir.Function:
     """Rewrite what PTX has no instruction for; `bfloats`: it has those that add bfloats.
 
     What stands for an instruction may need the same again, on smaller parts.

@@ -15,7 +15,7 @@ from isel.llvm import values as llvm
 from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
-from isel.select.types import Layout
+from isel.select.types import TypeLayout
 
 I64 = IntType(64)
 _FAMILY = "llvm.masked."
@@ -40,7 +40,7 @@ class _Access:
     packed: bool  # elements in memory stand for those only that the mask allows
 
 
-def lowered(i: ir.Instruction, layout: Layout) -> Replacement | None:
+def lowered(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:
     """What stands for one of the family; None for all else."""
     name = i.callee_name if isinstance(i, ir.Call) else None
     if name is None or not isinstance(i, ir.Call) or not name.startswith(_FAMILY):
@@ -49,7 +49,7 @@ def lowered(i: ir.Instruction, layout: Layout) -> Replacement | None:
     return None if access is None else lambda out: _each(out, i, access)
 
 
-def _access(call: ir.Call, verb: str, layout: Layout) -> _Access | None:
+def _access(call: ir.Call, verb: str, layout: TypeLayout) -> _Access | None:
     given = call.arguments
     value: llvm.Value | None = None
     rest: llvm.Value | None = None

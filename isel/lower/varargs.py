@@ -15,7 +15,7 @@ from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.types import I8, I64, PTR, VOID, IntType, PointerType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
-from isel.select.types import Layout
+from isel.select.types import TypeLayout
 
 _WORD = 8
 """Bytes of a pointer."""
@@ -36,7 +36,7 @@ def with_list(function: ir.Function) -> ir.Function:
     return dataclasses.replace(function, params=[*function.params, param])
 
 
-def lowered(i: ir.Instruction, function: ir.Function, layout: Layout) -> Replacement | None:
+def lowered(i: ir.Instruction, function: ir.Function, layout: TypeLayout) -> Replacement | None:
     """What stands for va_arg, the intrinsics on lists and calls with variable arguments."""
     if isinstance(i, ir.VAArg) and isinstance(i.pointer.type, PointerType):
         return lambda out: _next(out, i, layout)
@@ -60,7 +60,7 @@ def _copy(out: Rewriter, call: ir.Call) -> None:
     out.store(out.load(PTR, source, _WORD), to, _WORD)
 
 
-def _next(out: Rewriter, i: ir.VAArg, layout: Layout) -> None:
+def _next(out: Rewriter, i: ir.VAArg, layout: TypeLayout) -> None:
     """Load the next argument, and let the list begin behind it."""
     here = out.load(PTR, i.pointer, _WORD)
     align = layout.align(i.type)
@@ -72,7 +72,7 @@ def _next(out: Rewriter, i: ir.VAArg, layout: Layout) -> None:
     out.load(i.type, here, align, result=i.result or "")
 
 
-def _call(out: Rewriter, call: ir.Call, layout: Layout) -> None:
+def _call(out: Rewriter, call: ir.Call, layout: TypeLayout) -> None:
     assert call.vararg_type is not None
     count = len(call.vararg_type.parameters)
     places: list[tuple[int, llvm.Value, Type | None]] = []

@@ -16,7 +16,7 @@ from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.row import Problem
 from intrinsics.rows.walkthrough import VALUES_OF_LD, LoadShape, LoadValues
-from isel.verifier.function.matrices import Shape
+from isel.verifier.function.matrices import MmaExtents
 from isel.verifier.function.widths import (
     ALL_LANES,
     a_columns,
@@ -48,21 +48,21 @@ class Accumulator:
 
 
 @dataclass(frozen=True, slots=True)
-class Multiply:
+class DecodedMma:
     """The shape and types of a multiply's record."""
 
     descriptor: InstructionDescriptor
-    shape: Shape
+    shape: MmaExtents
 
     @classmethod
-    def of(cls, mi: MachineInstr) -> Multiply:
+    def of(cls, mi: MachineInstr) -> DecodedMma:
         """Read from a record whose instruction descriptor is a number."""
         idesc, kind = mi["idesc"], mi.facts()["kind"]
         assert isinstance(idesc, Imm)
         assert isinstance(kind, MmaKind)
         found = InstructionDescriptor.decode(idesc.value, kind)
         stationary = mi.row.id.startswith("tcgen05.mma.ws")
-        shape = Shape(
+        shape = MmaExtents(
             kind, found.m, found.n, group_of(mi), found.sparse, stationary, found.k96
         )  # fmt: skip
         return cls(found, shape)

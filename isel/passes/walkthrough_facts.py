@@ -28,7 +28,7 @@ from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
 from isel.passes.walkthrough_accumulators import (
     MULTIPLIES,
     Accumulator,
-    Multiply,
+    DecodedMma,
     load_problems,
     read_by,
 )
@@ -183,7 +183,7 @@ class _Gatherer:
         return found
 
     def _multiply(self, mi: MachineInstr) -> None:
-        multiply = Multiply.of(mi)
+        multiply = DecodedMma.of(mi)
         for slot in ("d", "a", "sp_meta", "sfa", "sfb"):
             if isinstance(mi.get(slot), Mem):
                 self._in_tensor_memory(mi, slot, multiply)
@@ -196,7 +196,7 @@ class _Gatherer:
                     self.facts.tiles.setdefault(id(origin), []).append((tile, sparse))
                     self._check_size(mi, slot, tile, origin, sparse=sparse)
 
-    def _in_tensor_memory(self, mi: MachineInstr, slot: str, multiply: Multiply) -> None:
+    def _in_tensor_memory(self, mi: MachineInstr, slot: str, multiply: DecodedMma) -> None:
         """An operand that a handle names: the allocation has room for it."""
         for alloc in self._allocations(mi, mi[slot]):
             needed, known = multiply.columns(slot), self.facts.needed.get(id(alloc), 0)
@@ -281,7 +281,7 @@ class _Gatherer:
             )
 
 
-def _tile(multiply: Multiply, slot: str) -> Tile:
+def _tile(multiply: DecodedMma, slot: str) -> Tile:
     """What the shared memory of one CTA holds of A or B; the zeros of a sparse A count."""
     found, ctas = multiply.descriptor, multiply.shape.ctas
     if slot == "a":

@@ -28,7 +28,7 @@ from isel.llvm.types import (
 from isel.select.diagnostics import Unselectable
 from isel.select.repack import from_predicate, to_predicate
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS, Layout
+from isel.select.types import BITS, TypeLayout
 from isel.select.widths import extended
 
 T = ScalarType
@@ -48,7 +48,7 @@ _MOST_ALIGNED = 128
 # ---- what a parameter is ---------------------------------------------------------------------
 
 
-def device_param(layout: Layout, name: str, type_: Type, attributes: Attributes) -> Param:
+def device_param(layout: TypeLayout, name: str, type_: Type, attributes: Attributes) -> Param:
     """A parameter or the result of a device function.
 
     Raises: Unselectable for a type that has no bytes.
@@ -64,12 +64,12 @@ def device_param(layout: Layout, name: str, type_: Type, attributes: Attributes)
     return Param(name, BITS[bits], bits // 8, bits // 8)
 
 
-def is_passed(layout: Layout, type_: Type, attributes: Attributes = NO_ATTRIBUTES) -> bool:
+def is_passed(layout: TypeLayout, type_: Type, attributes: Attributes = NO_ATTRIBUTES) -> bool:
     """Whether a value takes a parameter: one without bytes takes none, as LLVM 23 has it."""
     return attributes.type_of("byval") is not None or layout.size(type_) > 0
 
 
-def alignment(layout: Layout, type_: Type, attributes: Attributes) -> int:
+def alignment(layout: TypeLayout, type_: Type, attributes: Attributes) -> int:
     """How a parameter of bytes is aligned: as an attribute says, or as its type."""
     said = attributes.integer("alignstack")
     if attributes.type_of("byval") is not None:
@@ -77,7 +77,7 @@ def alignment(layout: Layout, type_: Type, attributes: Attributes) -> int:
     return said or min(layout.align(type_), _MOST_ALIGNED)
 
 
-def _scalar_bits(layout: Layout, type_: Type) -> int:
+def _scalar_bits(layout: TypeLayout, type_: Type) -> int:
     """Bits of the parameter that a scalar is, 0 for what is passed as bytes."""
     match type_:
         case IntType(bits) if bits <= 64:
@@ -89,7 +89,7 @@ def _scalar_bits(layout: Layout, type_: Type) -> int:
     return 0
 
 
-def slots(layout: Layout, type_: Type) -> int:
+def slots(layout: TypeLayout, type_: Type) -> int:
     """Bytes of a value; elements of odd widths, packed in memory, have slots of their own here.
 
     LLVM's back end puts such elements where they are put here, but declares no more than the bytes
@@ -107,12 +107,12 @@ def slots(layout: Layout, type_: Type) -> int:
     return layout.size(type_)
 
 
-def _stride(layout: Layout, element: Type) -> int:
+def _stride(layout: TypeLayout, element: Type) -> int:
     """Bytes from one element of an array to the next."""
     return -(-slots(layout, element) // layout.align(element)) * layout.align(element)
 
 
-def _fields(layout: Layout, type_: StructType) -> tuple[list[int], int]:
+def _fields(layout: TypeLayout, type_: StructType) -> tuple[list[int], int]:
     """Where fields begin, as in memory but behind the slots of the field before, and their end."""
     found: list[int] = []
     end = 0
@@ -151,14 +151,14 @@ def _bytes(name: str, type_: Type, size: int, align: int) -> Param:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RegisterSlot:
     """One register of a value, and where it lies: a predicate in a byte of its own."""
 
     at: int
     unit: ScalarType
 
 
-def pieces(layout: Layout, type_: Type, at: int = 0) -> Iterator[Piece]:
+def pieces(layout: TypeLayout, type_: Type, at: int = 0) -> Iterator[RegisterSlot]:
     """The pieces of a value, one for each of its registers.
 
     Raises: Unselectable for values that are too large.
@@ -177,12 +177,12 @@ def pieces(layout: Layout, type_: Type, at: int = 0) -> Iterator[Piece]:
             for number in range(count):
                 yield from pieces(layout, element, at + number * layout.size(element))
         case IntType(1):
-            yield Piece(at, T.PRED)
+            yield RegisterSlot(at, T.PRED)
         case _:
             parts = len(layout.classes(type_))
             each = layout.size(type_) if parts == 1 else 8  # the last word may be padding
             for part in range(parts):
-                yield Piece(at + part * each, _UNITS[each])
+                yield RegisterSlot(at + part * each, _UNITS[each])
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ class _Access:
 
 
 @functools.lru_cache(maxsize=1024)
-def _accesses(layout: Layout, type_: Type, align: int) -> tuple[_Access, ...]:
+def _accesses(layout: TypeLayout, type_: Type, align: int) -> tuple[_Access, ...]:
     """How a value with this alignment is moved.
 
     Raises: Unselectable for values that are too large.
@@ -211,7 +211,7 @@ def _accesses(layout: Layout, type_: Type, align: int) -> tuple[_Access, ...]:
     return tuple(accesses)
 
 
-def _together(run: list[Piece], count: int, align: int) -> bool:
+def _together(run: list[RegisterSlot], count: int, align: int) -> bool:
     first = run[0]
     size = first.unit.bits // 8
     total = size * count

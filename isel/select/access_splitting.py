@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from intrinsics.modifiers import ScalarType
 from isel.llvm.types import ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType
 from isel.select.diagnostics import not_yet
-from isel.select.types import Layout
+from isel.select.types import TypeLayout
 
 T = ScalarType
 
@@ -25,7 +25,7 @@ _MOST, _MOST_WIDE = 16, 32
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class AccessPart:
     """Part of an access.
 
     `first` and `count` are registers of the value, `at` is a byte offset, `unit` the type that
@@ -60,7 +60,9 @@ class _Atom:
 
 
 @functools.lru_cache(maxsize=4096)
-def pieces(layout: Layout, type_: Type, alignment: int, *, wide: bool) -> tuple[Piece, ...]:
+def pieces(
+    layout: TypeLayout, type_: Type, alignment: int, *, wide: bool
+) -> tuple[AccessPart, ...]:
     """The pieces of an access.
 
     Raises: Unselectable for a type that has no place in memory, or whose values are too large.
@@ -69,7 +71,7 @@ def pieces(layout: Layout, type_: Type, alignment: int, *, wide: bool) -> tuple[
     atoms: list[_Atom] = []
     _atoms(layout, type_, 0, 0, atoms)
     most = _MOST_WIDE if wide else _MOST
-    found: list[Piece] = []
+    found: list[AccessPart] = []
     k = 0
     while k < len(atoms):
         piece, taken = _next(atoms, k, alignment, most)
@@ -78,7 +80,7 @@ def pieces(layout: Layout, type_: Type, alignment: int, *, wide: bool) -> tuple[
     return tuple(found)
 
 
-def _atoms(layout: Layout, type_: Type, at: int, first: int, found: list[_Atom]) -> int:
+def _atoms(layout: TypeLayout, type_: Type, at: int, first: int, found: list[_Atom]) -> int:
     """Append the atoms of a value at byte `at`; returns the number of the register after it."""
     if not layout.count(type_):
         return first  # however many elements of no size it has
@@ -117,7 +119,7 @@ def _integer(size: int, at: int, first: int, found: list[_Atom]) -> int:
     return first
 
 
-def _next(atoms: list[_Atom], k: int, alignment: int, most: int) -> tuple[list[Piece], int]:
+def _next(atoms: list[_Atom], k: int, alignment: int, most: int) -> tuple[list[AccessPart], int]:
     """The pieces that begin with atom `k`, and how many atoms they take."""
     atom = atoms[k]
     aligned = aligned_at(alignment, atom.at)
@@ -125,7 +127,7 @@ def _next(atoms: list[_Atom], k: int, alignment: int, most: int) -> tuple[list[P
         return _bits(atom, aligned), 1
     if atom.size not in UNITS or aligned < atom.size:
         parts = _parts(atom.size, aligned)
-        return [Piece(atom.register, 1, atom.at, UNITS[parts[0]], parts=parts)], 1
+        return [AccessPart(atom.register, 1, atom.at, UNITS[parts[0]], parts=parts)], 1
     count = _run(atoms, k, min(most, aligned) // atom.size)
     return [_vector(atom, count)], count
 
@@ -147,10 +149,10 @@ def _run(atoms: list[_Atom], k: int, most: int) -> int:
     return 1 << count.bit_length() - 1
 
 
-def _vector(atom: _Atom, count: int) -> Piece:
+def _vector(atom: _Atom, count: int) -> AccessPart:
     packed = 4 // atom.size if atom.size < 4 and count * atom.size >= 4 else 1
     unit = UNITS[atom.size * packed]
-    return Piece(atom.register, count, atom.at, unit, packed, is_plain=packed == 1)
+    return AccessPart(atom.register, count, atom.at, unit, packed, is_plain=packed == 1)
 
 
 def _parts(size: int, aligned: int) -> tuple[int, ...]:
@@ -163,7 +165,7 @@ def _parts(size: int, aligned: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _bits(atom: _Atom, aligned: int) -> list[Piece]:
+def _bits(atom: _Atom, aligned: int) -> list[AccessPart]:
     """Single bits, at most 32 for each unit of memory, the first of them lowest."""
     found, done = [], 0
     while done < atom.bits:
@@ -171,6 +173,6 @@ def _bits(atom: _Atom, aligned: int) -> list[Piece]:
         size = min(aligned_at(aligned, done // 8), 4, 1 << left.bit_length() - 1)
         count = min(8 * size, atom.bits - done)
         at = atom.at + done // 8
-        found.append(Piece(atom.register + done, count, at, UNITS[size], bits=True))
+        found.append(AccessPart(atom.register + done, count, at, UNITS[size], bits=True))
         done += count
     return found

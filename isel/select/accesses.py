@@ -15,7 +15,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import PointerType, Type
-from isel.select.access_splitting import Piece, aligned_at, pieces
+from isel.select.access_splitting import AccessPart, aligned_at, pieces
 from isel.select.atomics import access_order, check_atomic
 from isel.select.diagnostics import Unselectable
 from isel.select.legalised_accesses import is_illegal, load_illegal, members, store_illegal
@@ -89,7 +89,7 @@ def _is_constant(state: FunctionState, i: ir.Load) -> bool:
 
 
 def _load_piece(
-    state: FunctionState, access: _Access, piece: Piece, results: list[Reg], where: Mem
+    state: FunctionState, access: _Access, piece: AccessPart, results: list[Reg], where: Mem
 ) -> None:
     if piece.is_plain:
         state.emit(access.form(piece.unit, piece.count), _vector(results), where)
@@ -120,7 +120,7 @@ def _spread_bits(state: FunctionState, results: list[Reg], unit: Reg) -> None:
 
 
 def _load_parts(
-    state: FunctionState, access: _Access, piece: Piece, result: Reg, where: Mem
+    state: FunctionState, access: _Access, piece: AccessPart, result: Reg, where: Mem
 ) -> None:
     """One register from parts of memory."""
     parts, at = [], 0
@@ -198,7 +198,7 @@ def _store_plain(
 
 
 def _store_piece(
-    state: FunctionState, access: _Access, piece: Piece, values: list[Reg | Imm], where: Mem
+    state: FunctionState, access: _Access, piece: AccessPart, values: list[Reg | Imm], where: Mem
 ) -> None:
     if piece.is_plain:
         state.emit(access.form(piece.unit, piece.count), where, _vector(values))
@@ -215,7 +215,7 @@ def _store_piece(
     state.emit(access.form(piece.unit, piece.units), where, _vector(moved))
 
 
-def _joined(state: FunctionState, elements: list[Reg], piece: Piece) -> Reg:
+def _joined(state: FunctionState, elements: list[Reg], piece: AccessPart) -> Reg:
     """One unit of several elements: the one that they came from, if they came from one."""
     known = state.words.get(tuple(elements))
     if known is not None:
@@ -237,7 +237,7 @@ def _gathered_bits(state: FunctionState, bits: list[Reg], cls: ScalarType) -> Re
 
 
 def _store_parts(
-    state: FunctionState, access: _Access, piece: Piece, value: Reg, where: Mem
+    state: FunctionState, access: _Access, piece: AccessPart, value: Reg, where: Mem
 ) -> None:
     """Parts of one register, each shifted down from its place."""
     bits = state.out.regs.classes[value].bits

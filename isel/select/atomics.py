@@ -24,7 +24,7 @@ from isel.select.integers import compare_element
 from isel.select.orders import SINGLE_THREAD, scope_of, semantics_of
 from isel.select.repack import join, split
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS, SIGNED, UNSIGNED, Layout
+from isel.select.types import BITS, SIGNED, UNSIGNED, TypeLayout
 
 T = ScalarType
 
@@ -299,7 +299,7 @@ def access_order(
     return {"sem": semantics_of(i.ordering, last), "scope": scope}
 
 
-def check_atomic(layout: Layout, type_: Type, alignment: int) -> None:
+def check_atomic(layout: TypeLayout, type_: Type, alignment: int) -> None:
     """Whether an atomic access of `type_` is one instruction.
 
     Raises: Unselectable.

@@ -13,7 +13,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType, Type
 from isel.llvm.vocabulary import CAST_OPCODES, Opcode
-from isel.select.types import Layout, walk_indices
+from isel.select.types import TypeLayout, walk_indices
 
 _SAME_BITS = (Opcode.BITCAST, Opcode.PTRTOINT, Opcode.INTTOPTR, Opcode.PTRTOADDR)
 _GLOBAL = 1
@@ -37,7 +37,7 @@ class Known:
     generic: bool = False
 
 
-def known(layout: Layout, value: llvm.Value) -> Known | None:
+def known(layout: TypeLayout, value: llvm.Value) -> Known | None:
     """What a constant comes to; None for what is no such sum, a vector among it."""
     match value:
         case llvm.ConstInt():
@@ -61,7 +61,7 @@ def known(layout: Layout, value: llvm.Value) -> Known | None:
     return None
 
 
-def _bits(layout: Layout, type_: Type) -> int:
+def _bits(layout: TypeLayout, type_: Type) -> int:
     """The width of an integer or an address; 0 for what is neither."""
     match type_:
         case IntType(bits):
@@ -71,7 +71,7 @@ def _bits(layout: Layout, type_: Type) -> int:
     return 0
 
 
-def _stepped(layout: Layout, value: llvm.ConstExpr) -> Known | None:
+def _stepped(layout: TypeLayout, value: llvm.ConstExpr) -> Known | None:
     base = known(layout, value.operands[0])
     if base is None or value.element_type is None:
         return None

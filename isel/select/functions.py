@@ -32,7 +32,7 @@ from isel.select.calls import result_param
 from isel.select.diagnostics import Unselectable
 from isel.select.parameters import copy_of_param, know_pointer, struct_by_value
 from isel.select.state import FunctionState
-from isel.select.types import SPACES, UNSIGNED, Layout
+from isel.select.types import SPACES, UNSIGNED, TypeLayout
 
 T = ScalarType
 RESULT = "func_retval0"
@@ -146,7 +146,7 @@ def prototype_of(function: ir.Function, name: str, state: FunctionState) -> Prot
     return Prototype(name, params, results, noreturn)
 
 
-def _taken(function: ir.Function, layout: Layout) -> Iterator[tuple[Type, Attributes]]:
+def _taken(function: ir.Function, layout: TypeLayout) -> Iterator[tuple[Type, Attributes]]:
     """What a declared function takes: variable arguments are one more, the address of a list."""
     for param in function.params:
         if is_passed(layout, param.type, param.attributes):
@@ -190,7 +190,7 @@ def _called(name: str) -> str:
     return name if name.isidentifier() else ""
 
 
-def _kernel_param(layout: Layout, name: str, param: ir.Param) -> Param:
+def _kernel_param(layout: TypeLayout, name: str, param: ir.Param) -> Param:
     by_value = param.attributes.type_of("byval")
     if by_value is not None:
         size, align = layout.size(by_value), alignment(layout, by_value, param.attributes)
@@ -213,7 +213,7 @@ def _kernel_param(layout: Layout, name: str, param: ir.Param) -> Param:
     return _whole(layout, name, param)
 
 
-def _whole(layout: Layout, name: str, param: ir.Param) -> Param:
+def _whole(layout: TypeLayout, name: str, param: ir.Param) -> Param:
     """A vector, an array, a struct or a long integer: its bytes."""
     type_ = param.type
     size = slots(layout, type_)

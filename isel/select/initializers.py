@@ -15,7 +15,7 @@ from isel.llvm.types import IntType, StructType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
 from isel.select.constants import known
 from isel.select.diagnostics import Unselectable
-from isel.select.types import SHARED_SPACE, Layout
+from isel.select.types import SHARED_SPACE, TypeLayout
 
 _LARGEST = 1 << 28
 _ADDRESS = 8
@@ -36,7 +36,7 @@ class Initializers:
 
     def __init__(
         self,
-        layout: Layout,
+        layout: TypeLayout,
         variables: Mapping[str, ir.GlobalVariable],
         functions: Collection[str],
         symbols: Mapping[str, str],

@@ -16,7 +16,7 @@ from intrinsics.modifiers import ScalarType
 from isel.llvm.types import ArrayType, IntType, StructType, Type, VectorType
 from isel.select.repack import element_widths, repack
 from isel.select.state import FunctionState
-from isel.select.types import BITS, Layout
+from isel.select.types import BITS, TypeLayout
 
 T = ScalarType
 
@@ -39,7 +39,7 @@ def is_illegal(type_: Type) -> bool:
     return element.bits not in (8, 16, 32, 64)
 
 
-def members(layout: Layout, type_: Type, at: int = 0) -> Iterator[tuple[Type, int]]:
+def members(layout: TypeLayout, type_: Type, at: int = 0) -> Iterator[tuple[Type, int]]:
     """The parts of a value that move each in their own way, and the bytes at which they begin.
 
     What holds no vector of odd elements moves as a whole.

@@ -43,7 +43,7 @@ from isel.select.constants import as_instruction, known
 from isel.select.diagnostics import Unselectable
 from isel.select.types import (
     SPACES,
-    Layout,
+    TypeLayout,
     walk_indices,
 )
 
@@ -74,7 +74,7 @@ class FunctionState:
     def __init__(
         self,
         out: MachineFunction,
-        layout: Layout,
+        layout: TypeLayout,
         symbols: dict[str, str],
         target: Target | None = None,
         ptx: Ptx | None = None,

@@ -45,7 +45,7 @@ SPACES: dict[int, Space | None] = {
 SHARED_SPACE = 3
 
 
-class Layout:
+class TypeLayout:
     """Sizes that a module's data layout gives.
 
     Raises: ForeignLayoutError for one that is not the machine's.
@@ -191,12 +191,12 @@ class Layout:
 
 
 @functools.lru_cache(maxsize=8)
-def layout_of(data_layout: str) -> Layout:
+def layout_of(data_layout: str) -> TypeLayout:
     """The sizes that a data layout gives; most modules have the same one.
 
     Raises: ForeignLayoutError for one that is not the machine's.
     """
-    return Layout(data_layout)
+    return TypeLayout(data_layout)
 
 
 def container(bits: int) -> int:
@@ -223,7 +223,7 @@ def _too_large(type_: Type, count: int) -> Unselectable:
 
 
 def walk_indices(
-    layout: Layout, element: Type, indices: tuple[llvm.Value, ...]
+    layout: TypeLayout, element: Type, indices: tuple[llvm.Value, ...]
 ) -> list[tuple[int, llvm.Value, int]]:
     """What each index of a getelementptr does: (bytes, index, 0), or (0, index, field's offset).
 

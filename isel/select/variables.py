@@ -20,7 +20,7 @@ from isel.select.diagnostics import Unselectable
 from isel.select.initializers import Initializers, unkept_zeros
 from isel.select.names import annotated
 from isel.select.textures import REFERENCES
-from isel.select.types import SPACES, Layout
+from isel.select.types import SPACES, TypeLayout
 from isel.select.weak_references import is_weak, refusal, uses_of_weak
 
 MANAGED = ".attribute(.managed)"
@@ -208,7 +208,7 @@ def _check_kind(variable: ir.GlobalVariable) -> None:
         )
 
 
-def alignment_of(layout: Layout, variable: ir.GlobalVariable, size: int) -> int:
+def alignment_of(layout: TypeLayout, variable: ir.GlobalVariable, size: int) -> int:
     """The alignment that LLVM's passes count on, also where LLVM's own printer writes less.
 
     LLVM, Value::getPointerAlignment: what this module defines for good, and gives no alignment, is

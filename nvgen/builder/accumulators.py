@@ -22,7 +22,7 @@ from nvgen.builder.fragment_layouts import RegisterTile
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.refusals import Requirement
 from nvgen.builder.regions import Host
-from nvgen.builder.roles import Scope
+from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_requests import LeftTile, TensorOptions
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
@@ -154,7 +154,7 @@ class RegisterRequest:
     """
 
     builder: BuilderBase
-    scope: Scope
+    scope: ExecutionScope
     threads: int
     owner: object
     size: tuple[int, int]

@@ -25,7 +25,7 @@ from nvgen.builder.numbers import Float, Int, Number, number_of
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, Frame, PlacedBuilder, Regions
-from nvgen.builder.roles import Roles, Scope
+from nvgen.builder.roles import ExecutionScope, Roles
 from nvgen.callers import calls_of_anybody, stack
 
 T = ScalarType
@@ -42,7 +42,7 @@ class Kept:
 
     builder: PlacedBuilder
     regions: Regions
-    scope: Scope
+    scope: ExecutionScope
     frames: list[Frame]
     variables: list[Changing]
 

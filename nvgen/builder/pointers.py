@@ -25,7 +25,7 @@ from nvgen.callers import place_of_caller
 
 
 @dataclass(slots=True, eq=False)
-class Layout:
+class TileLayout:
     """How a tile lies in shared memory: what it is declared with, and what its uses have said.
 
     `room` is what it and its neighbours in a ring take, in bytes.  `matters` once something has
@@ -84,7 +84,7 @@ class Pointer:
 
     builder: Host
     value: ir.Value
-    layout: Layout | None = None
+    layout: TileLayout | None = None
     dtype: ScalarType | None = None
 
     @property

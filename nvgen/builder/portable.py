@@ -25,7 +25,7 @@ from nvgen.builder.numbers import IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.refusals import Requirement, check, refuse
-from nvgen.builder.roles import WARP, WARPGROUP, Scope
+from nvgen.builder.roles import WARP, WARPGROUP, ExecutionScope
 from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_memory import allocate
 from nvgen.builder.tiles import SharedTile
@@ -96,7 +96,7 @@ class AccumulatorRequest:
     """One call of `accumulator`."""
 
     target: Target
-    scope: Scope
+    scope: ExecutionScope
     dtype: ElementType
 
     @property
@@ -108,9 +108,9 @@ class AccumulatorRequest:
 OF_ACCUMULATORS: tuple[Requirement[AccumulatorRequest], ...] = (
     Requirement(
         "scope", "an accumulator is made by all threads of the CTA",
-        lambda r: r.scope is Scope.CTA,
+        lambda r: r.scope is ExecutionScope.CTA,
         lambda r: r.scope.value,
-        lambda r: Scope.CTA.value,
+        lambda r: ExecutionScope.CTA.value,
         _SECTION,
     ),
     Requirement(
@@ -138,7 +138,7 @@ class PortableRequest:
     """
 
     builder: BuilderBase
-    scope: Scope
+    scope: ExecutionScope
     d: PortableAccumulator
     a: SharedTile
     b: SharedTile
@@ -160,9 +160,9 @@ REQUIREMENTS: tuple[Requirement[PortableRequest], ...] = (
     ),
     Requirement(
         "scope", "tiles are multiplied by all threads of the CTA",
-        lambda r: r.scope is Scope.CTA,
+        lambda r: r.scope is ExecutionScope.CTA,
         lambda r: r.scope.value,
-        lambda r: Scope.CTA.value,
+        lambda r: ExecutionScope.CTA.value,
         _SECTION,
     ),
     Requirement(

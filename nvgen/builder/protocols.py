@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from intrinsics.limits import MOST_TX
-from intrinsics.modifiers import Scope as Sync
-from intrinsics.modifiers import Shuffle, Space
+from intrinsics.modifiers import Scope, Shuffle, Space
 from nvgen.builder.number_types import u32
 from nvgen.builder.numbers import F32, Int, IntLike, type_of
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
 from nvgen.builder.refusals import described, function_of, refuse, whole
-from nvgen.builder.roles import WARP, WARPGROUP, Ring, Scope
+from nvgen.builder.roles import WARP, WARPGROUP, ExecutionScope, Ring
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles
 from nvgen.builder.vectors import joined
@@ -52,7 +51,7 @@ class Protocols(SharedMemory):
 
     # ---- mbarriers ---------------------------------------------------------------------------
 
-    def make_mbarriers(self, *counted: Counted, scope: Sync | None = None) -> None:
+    def make_mbarriers(self, *counted: Counted, scope: Scope | None = None) -> None:
         """Make mbarriers; all threads of the CTA come here, and can use them behind it.
 
         One thread initialises them and, from sm_90 on, makes that visible to the cluster and to
@@ -71,7 +70,7 @@ class Protocols(SharedMemory):
         self.cluster_sync(scope=scope, memory=False)
 
     def invalidate_mbarriers(
-        self, *barriers: Barrier | Barriers, scope: Sync | None = None
+        self, *barriers: Barrier | Barriers, scope: Scope | None = None
     ) -> None:
         """Give mbarriers back; all threads of the CTA come here; behind it their memory is free.
 
@@ -87,10 +86,10 @@ class Protocols(SharedMemory):
                 for one in _each(barrier):
                     self.mbarrier_inval(one)
             self._announce()
-        self.cluster_sync(scope=Sync.CTA)
+        self.cluster_sync(scope=Scope.CTA)
 
     @contextmanager
-    def mbarriers_in_use(self, *counted: Counted, scope: Sync | None = None) -> Iterator[None]:
+    def mbarriers_in_use(self, *counted: Counted, scope: Scope | None = None) -> Iterator[None]:
         """`make_mbarriers` before what follows, and `invalidate_mbarriers` behind it."""
         self.make_mbarriers(*counted, scope=scope)
         yield
@@ -135,7 +134,7 @@ class Protocols(SharedMemory):
     # ---- clusters ----------------------------------------------------------------------------
 
     def cluster_sync(
-        self, *, scope: Sync | None = None, memory: bool = True, aligned: bool = True
+        self, *, scope: Scope | None = None, memory: bool = True, aligned: bool = True
     ) -> None:
         """All threads meet: those of the cluster, or those of the CTA where that is the same.
 
@@ -201,11 +200,11 @@ class Protocols(SharedMemory):
         """Arrive at the mbarrier of the other CTA of the pair; see `of_peer`."""
         self.mbarrier_arrive_space_cluster(self.of_peer(barrier), count, relaxed=relaxed)
 
-    def _is_wide(self, scope: Sync | None) -> bool:
+    def _is_wide(self, scope: Scope | None) -> bool:
         """Whether threads that meet are those of several CTAs."""
-        if scope not in (None, Sync.CTA, Sync.CLUSTER):
+        if scope not in (None, Scope.CTA, Scope.CLUSTER):
             raise refuse("no scope of threads that meet", got=scope.value, expected="CTA, CLUSTER")
-        return scope is not Sync.CTA and self.cluster > 1 and self._has_clusters()
+        return scope is not Scope.CTA and self.cluster > 1 and self._has_clusters()
 
     # ---- reductions --------------------------------------------------------------------------
 
@@ -255,11 +254,11 @@ class Protocols(SharedMemory):
     # ---- threads and targets -----------------------------------------------------------------
 
     def _whole_cta(self, operation: str) -> None:
-        if self.scope is not Scope.CTA:
+        if self.scope is not ExecutionScope.CTA:
             raise refuse(
                 f"{operation} is for all threads of the CTA",
                 got=self.scope.value,
-                expected=Scope.CTA.value,
+                expected=ExecutionScope.CTA.value,
             )
 
     @contextmanager
@@ -269,7 +268,7 @@ class Protocols(SharedMemory):
         for axis, size in zip("yz", self.block[1:], strict=True):
             if size > 1:
                 number = number | self.sreg(f"tid.{axis}")
-        with self._in_scope(Scope.THREAD, number == 0, "thread"):
+        with self._in_scope(ExecutionScope.THREAD, number == 0, "thread"):
             yield
 
     def _has_clusters(self) -> bool:
@@ -448,7 +447,7 @@ class Producer:
         Raises: InputError where no warp comes here, or copies fill the ring.
         """
         b, ring, place = self.ring.builder, self.ring, self._place
-        if not ring.writers or b.scope is not Scope.WARP:
+        if not ring.writers or b.scope is not ExecutionScope.WARP:
             expected = "one warp, and b.tile_ring(…, writers=…)"
             raise refuse("nothing to write", got=b.scope.value, expected=expected)
         b.wait(ring.empty[place.stage], place.parity ^ 1)
@@ -507,15 +506,17 @@ class Consumer:
         b = self.ring.builder
         empty = self.ring.empty[slot.stage if isinstance(slot, Slot) else slot]
         match b.scope:
-            case Scope.THREAD:
+            case ExecutionScope.THREAD:
                 b.mbarrier_arrive(empty)
-            case Scope.WARP | Scope.WARPGROUP if b.scope is Scope.WARP or self.ring.warps > 1:
+            case ExecutionScope.WARP | ExecutionScope.WARPGROUP if (
+                b.scope is ExecutionScope.WARP or self.ring.warps > 1
+            ):
                 with b.elect():
                     b.mbarrier_arrive(empty)
-            case Scope.WARPGROUP:
+            case ExecutionScope.WARPGROUP:
                 with b.if_(b.tid_x % WARPGROUP == 0):
                     b.mbarrier_arrive(empty)
-            case Scope.CTA:
+            case ExecutionScope.CTA:
                 with b.if_thread(0):
                     b.mbarrier_arrive(empty)
 

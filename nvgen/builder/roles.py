@@ -11,8 +11,7 @@ from enum import Enum
 
 from llvmlite import ir
 
-from intrinsics.modifiers import AtomicOp, ScalarType, Shuffle
-from intrinsics.modifiers import Scope as Sync
+from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Shuffle
 from intrinsics.row import Fact
 from nvgen.builder.control import ControlFlow
 from nvgen.builder.numbers import Int, IntLike
@@ -33,7 +32,7 @@ _TURNS_THREADS = 256
 _BARRIERS = 16
 
 
-class Scope(Enum):
+class ExecutionScope(Enum):
     """Which threads execute the code that is being built."""
 
     CTA = "all threads of the CTA"
@@ -81,7 +80,7 @@ class Roles(ControlFlow):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.scope = Scope.CTA
+        self.scope = ExecutionScope.CTA
 
     @property
     def threads(self) -> int:
@@ -141,7 +140,7 @@ class Roles(ControlFlow):
     # ---- roles -------------------------------------------------------------------------------
 
     @contextmanager
-    def _in_scope(self, scope: Scope, condition: Int, name: str) -> Iterator[None]:
+    def _in_scope(self, scope: ExecutionScope, condition: Int, name: str) -> Iterator[None]:
         before = self.scope
         self.scope = scope
         try:
@@ -158,30 +157,30 @@ class Roles(ControlFlow):
         """
         mine = self.tid_x >> 7
         chosen = mine == number if count == 1 else mine - number < count
-        with self._in_scope(Scope.WARPGROUP, chosen, "warpgroup"):
+        with self._in_scope(ExecutionScope.WARPGROUP, chosen, "warpgroup"):
             yield
 
     @contextmanager
     def if_warp(self, number: IntLike) -> Iterator[None]:
         """What follows is executed by one warp of the CTA."""
-        with self._in_scope(Scope.WARP, (self.tid_x >> 5) == number, "warp"):
+        with self._in_scope(ExecutionScope.WARP, (self.tid_x >> 5) == number, "warp"):
             yield
 
     @contextmanager
     def if_thread(self, number: IntLike) -> Iterator[None]:
         """What follows is executed by one thread of the CTA."""
-        with self._in_scope(Scope.THREAD, self.tid_x == number, "thread"):
+        with self._in_scope(ExecutionScope.THREAD, self.tid_x == number, "thread"):
             yield
 
     @contextmanager
     def elect(self) -> Iterator[None]:
         """What follows is executed by one thread of the warp, whichever the hardware elects."""
-        with self._in_scope(Scope.THREAD, self.elect_sync(), "elected"):
+        with self._in_scope(ExecutionScope.THREAD, self.elect_sync(), "elected"):
             yield
 
     # ---- waits and turns ---------------------------------------------------------------------
 
-    def wait(self, barrier: Barrier, phase: IntLike, *, scope: Sync = Sync.CTA) -> None:
+    def wait(self, barrier: Barrier, phase: IntLike, *, scope: Scope = Scope.CTA) -> None:
         """Wait until the phase of parity `phase` of an mbarrier has completed.
 
         What other CTAs of the cluster have released with their arrivals is seen behind a wait of
@@ -210,7 +209,7 @@ class Roles(ControlFlow):
 
         Raises: InputError for several threads.
         """
-        if self.scope is not Scope.THREAD:
+        if self.scope is not ExecutionScope.THREAD:
             expected = "inside `b.elect()` of one warp, or `b.if_thread(…)`"
             raise refuse("one thread takes items", got=self.scope.value, expected=expected)
         number = self.variable(self.ctaid_x)
@@ -260,7 +259,7 @@ class Turns:
                 got=f"{warpgroups} warpgroups, barriers from {first}",
                 expected="two or more, each with one of the barriers 1 to 15",
             )
-        if builder.scope is not Scope.WARPGROUP:
+        if builder.scope is not ExecutionScope.WARPGROUP:
             raise refuse(
                 "warpgroups take turns",
                 got=builder.scope.value,

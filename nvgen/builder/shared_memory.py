@@ -14,7 +14,14 @@ from intrinsics.element import ElementType, Major
 from intrinsics.limits import MOST_SHARED, STATIC_SHARED
 from nvgen.builder.number_types import NumberType, scalar_type
 from nvgen.builder.numbers import Float, Int, Number
-from nvgen.builder.pointers import Barrier, Barriers, Layout, Pointer, check_pointer, load_numbers
+from nvgen.builder.pointers import (
+    Barrier,
+    Barriers,
+    Pointer,
+    TileLayout,
+    check_pointer,
+    load_numbers,
+)
 from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.roles import Roles
 from nvgen.builder.tiles import (
@@ -131,7 +138,7 @@ class SharedMemory(Roles):
                 expected=f"a multiple of {align}",
             )
         pointer = self._tiles(name, count * size, max(align, _TILE_ALIGN))
-        pointer = replace(pointer, layout=Layout(mode, count * size))
+        pointer = replace(pointer, layout=TileLayout(mode, count * size))
         first = SharedTile(name, pointer, dtype, rows, k, swizzle, major, padded, atom=atom)
         return Tiles(first, count)
 

@@ -30,10 +30,10 @@ from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.roles import WARPGROUP, Roles, Scope
+from nvgen.builder.roles import WARPGROUP, ExecutionScope, Roles
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_places import (
-    Places,
+    OperandAddresses,
     crosses_spans,
     instruction_word,
     mask_word,
@@ -103,7 +103,7 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
         check(found)
         if isinstance(step, int) and not 0 <= step < found.steps:
             raise refuse("no such step of K", got=str(step), expected=f"0..{found.steps - 1}")
-        if b.scope is Scope.WARP:
+        if b.scope is ExecutionScope.WARP:
             with b.elect():
                 _issue(b, found, step)
         else:
@@ -155,7 +155,9 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
 
     def _check(self, first: int, columns: int) -> None:
         b = self.builder
-        whole = b.scope is Scope.WARPGROUP or (b.scope is Scope.CTA and b.threads == WARPGROUP)
+        whole = b.scope is ExecutionScope.WARPGROUP or (
+            b.scope is ExecutionScope.CTA and b.threads == WARPGROUP
+        )
         fits = self.m == _ROWS and self.dtype in _TYPES
         if not whole or not fits or not 0 <= first < first + columns <= self.n:
             raise refuse(
@@ -205,7 +207,7 @@ class _Multiply:
     """What all instructions of one gemm_async have in common."""
 
     request: TensorRequest
-    places: Places
+    places: OperandAddresses
     lane_mask: Vector | None
     zero_mask: int | None
 
@@ -216,7 +218,7 @@ def _issue(builder: SharedMemory, request: TensorRequest, step: IntLike | None) 
     mask = options.lane_mask
     multiply = _Multiply(
         request,
-        Places(
+        OperandAddresses(
             request,
             _first(builder, request, a) if isinstance(a, SharedTile) else None,
             _first(builder, request, request.b),

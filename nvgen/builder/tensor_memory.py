@@ -21,7 +21,7 @@ from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import refuse
-from nvgen.builder.roles import WARP, Scope
+from nvgen.builder.roles import WARP, ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_requests import OperandTile, SparseTile, whole_words
@@ -230,7 +230,7 @@ def _check(builder: SharedMemory, columns: int, before: int) -> None:
             got=f"{columns} columns beside {before}",
             expected=f"{COLUMNS} columns in all",
         )
-    if builder.scope is not Scope.CTA or builder.threads < WARP:
+    if builder.scope is not ExecutionScope.CTA or builder.threads < WARP:
         raise _refuse(
             "failed to init tmem: a whole warp allocates it, and all threads wait for its address",
             got=f"{builder.scope.value}, of {builder.threads}",

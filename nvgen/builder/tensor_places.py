@@ -130,8 +130,8 @@ _ADDRESS, _LEADING = 0x3FFF, 16
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Places of one gemm_async, from the descriptors of its matrices in shared memory."""
+class OperandAddresses:
+    """Addresses of one gemm_async, from the descriptors of its matrices in shared memory."""
 
     request: TensorRequest
     a: Int | None

@@ -17,7 +17,7 @@ from intrinsics.element import ElementType, Major
 from intrinsics.layouts.sparse import SparseColumns
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, MmaKind
 from intrinsics.multiplies.tensor_shapes import (
-    Family,
+    KindTypes,
     Piece,
     accumulator_columns,
     block_of,
@@ -28,7 +28,7 @@ from intrinsics.multiplies.tensor_shapes import (
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.roles import Scope
+from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.tiles import WORD_COLUMNS, ScaleTile, SharedTile, container_bits
 from nvgen.builder.vectors import Vector
 
@@ -237,7 +237,7 @@ class TensorRequest:
     """One call of gemm_async, as its requirements see it."""
 
     builder: BuilderBase
-    scope: Scope
+    scope: ExecutionScope
     d: AccumulatorColumns
     a: LeftTile
     b: SharedTile
@@ -308,7 +308,7 @@ class TensorRequest:
         return sfa.size // (2 if self.sparse else 1) if sfa and self.options.sfb else 0
 
     @property
-    def family(self) -> Family | None:
+    def family(self) -> KindTypes | None:
         """What multiplies A by B; None where nothing does."""
         a, b = (self.a.dtype, self.a.bits), (self.b.dtype, self.b.bits)
         return family_of(a, b, self.scale_size)

@@ -24,7 +24,7 @@ from intrinsics.multiplies.tensor_shapes import FAMILIES, nearest
 from intrinsics.row import Problem
 from intrinsics.targets import Feature, spell, with_feature
 from nvgen.builder.refusals import Requirement, unmet
-from nvgen.builder.roles import Scope
+from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.tensor_requests import LeftTile, TensorRequest
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 
@@ -294,7 +294,7 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
     ),
     Requirement(
         "scope", "gemm_async is issued by a single thread or one warp",
-        lambda r: r.scope in (Scope.WARP, Scope.THREAD),
+        lambda r: r.scope in (ExecutionScope.WARP, ExecutionScope.THREAD),
         lambda r: r.scope.value,
         lambda r: "inside `b.if_warp(…)` or `b.elect()`",
         hint=lambda r: "in the scope of a warp one of its threads is elected",

@@ -20,7 +20,7 @@ from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.roles import WARP, WARPGROUP, Scope
+from nvgen.builder.roles import WARP, WARPGROUP, ExecutionScope
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 
 _CHUNK = 16
@@ -29,7 +29,7 @@ _CHUNK = 16
 _PERIOD = 8
 """Lines after which every swizzling begins anew."""
 
-_THREADS = {Scope.WARPGROUP: WARPGROUP, Scope.WARP: WARP}
+_THREADS = {ExecutionScope.WARPGROUP: WARPGROUP, ExecutionScope.WARP: WARP}
 
 _MOST_LINES = 256
 
@@ -134,7 +134,7 @@ def copies(
         parts = _of_rows(tile, name, coordinates)
     else:
         parts = _of_boxes(tile, known.box, along, lines, [_number(n) for n in coordinates])
-    if b.scope is not Scope.THREAD:
+    if b.scope is not ExecutionScope.THREAD:
         raise refuse(
             "a copy by TMA is issued by one thread",
             rule="tile-scope",
@@ -352,7 +352,7 @@ class TileCopies(Protocols):
         self.barrier_cta_sync_aligned()
 
     def _loading_threads(self) -> int:
-        if self.scope is Scope.THREAD:
+        if self.scope is ExecutionScope.THREAD:
             raise refuse(
                 "a tile is loaded by all threads of a scope",
                 got=self.scope.value,

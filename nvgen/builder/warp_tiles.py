@@ -35,7 +35,7 @@ from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import Requirement, check, refuse
 from nvgen.builder.regions import Changing, Host
-from nvgen.builder.roles import WARP, Scope
+from nvgen.builder.roles import WARP, ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
@@ -72,9 +72,9 @@ FAMILIES = (
 
 def _all_warps(r: RegisterRequest) -> bool:
     rows, columns = r.shares
-    here = {Scope.WARPGROUP: 4, Scope.WARP: 1}.get(r.scope, r.threads // WARP)
+    here = {ExecutionScope.WARPGROUP: 4, ExecutionScope.WARP: 1}.get(r.scope, r.threads // WARP)
     together = rows * columns in (1, here)
-    return r.scope is not Scope.THREAD and r.threads % WARP == 0 and together
+    return r.scope is not ExecutionScope.THREAD and r.threads % WARP == 0 and together
 
 
 REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = in_registers(
@@ -157,7 +157,7 @@ class WarpTile(HeldFragment, AccumulatorTile):
         if rows * columns == 1:
             return 0, 0
         warp = self.builder.tid_x >> 5
-        if self.builder.scope is Scope.WARPGROUP:
+        if self.builder.scope is ExecutionScope.WARPGROUP:
             warp = warp % 4
         down, along = self.share
         return warp // columns * down, warp % columns * along

@@ -36,7 +36,7 @@ from nvgen.builder.fragments import Fragment, HeldFragment, assign, held
 from nvgen.builder.multiplies import Accumulator
 from nvgen.builder.numbers import Int
 from nvgen.builder.refusals import Requirement, check, refuse
-from nvgen.builder.roles import WARPGROUP, Scope
+from nvgen.builder.roles import WARPGROUP, ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_places import advanced
 from nvgen.builder.tiles import SharedTile
@@ -72,8 +72,8 @@ def _widths(r: RegisterRequest) -> tuple[int, ...]:
 REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
     *in_registers(
         "warpgroup", "in registers is issued by all threads of a warpgroup", "wgmma.mma_async",
-        lambda r: r.scope is Scope.WARPGROUP
-        or (r.scope is Scope.CTA and r.threads % WARPGROUP == 0),
+        lambda r: r.scope is ExecutionScope.WARPGROUP
+        or (r.scope is ExecutionScope.CTA and r.threads % WARPGROUP == 0),
         "the target has no multiplies of a warpgroup",
         (_SHAPE, f"{_HEAD} Instructions, Matrix Data-types", f"{_HEAD} Shared Memory Layout"),
         lambda r: "inside `b.if_warpgroup(…)`, or all threads of whole warpgroups",

@@ -20,7 +20,7 @@ from intrinsics.limits import PORTABLE_CLUSTER, STATIC_SHARED
 from intrinsics.tma.rules import Request, findings
 from nvgen.driver.errors import driver_error
 from nvgen.driver.images import Image
-from nvgen.driver.jobs import MapOf, Pointer, Shape, Value
+from nvgen.driver.jobs import LaunchConfig, MapOf, Pointer, Value
 from nvgen.driver.maps import encode, function_of, words_of
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Code:
         """Bytes of static shared memory of a CTA."""
         return int(self.kernel.attributes.shared_size_bytes)
 
-    def prepare(self, shape: Shape) -> None:
+    def prepare(self, shape: LaunchConfig) -> None:
         """Allow the kernel what a launch of this shape needs.
 
         Raises: DriverError.
@@ -118,7 +118,7 @@ class Code:
                 else "the kernel cannot be launched with such a cluster",
             )
 
-    def launch(self, shape: Shape, values: Sequence[np.ndarray], stream: Stream) -> None:
+    def launch(self, shape: LaunchConfig, values: Sequence[np.ndarray], stream: Stream) -> None:
         """Launch, without waiting; `values` are the bytes of each parameter.
 
         Raises: DriverError.
@@ -136,7 +136,7 @@ class Code:
         given = pointers.ctypes.data if len(values) else 0
         ok(driver.cuLaunchKernelEx(config, self.handle, given, 0), "the kernel was not launched")
 
-    def repeated(self, shape: Shape, values: Sequence[np.ndarray], count: int) -> Graph:
+    def repeated(self, shape: LaunchConfig, values: Sequence[np.ndarray], count: int) -> Graph:
         """`count` launches, one after the other, as a graph.
 
         Raises: DriverError.
@@ -150,7 +150,7 @@ class Code:
             building.close()
 
 
-def _attributes(shape: Shape) -> list[driver.CUlaunchAttribute]:
+def _attributes(shape: LaunchConfig) -> list[driver.CUlaunchAttribute]:
     from cuda.bindings import driver
 
     found = []

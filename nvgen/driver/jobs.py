@@ -35,7 +35,7 @@ from nvgen.tensor_map import SIZE, TensorMap
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class LaunchConfig:
     """How a kernel is launched: CTAs, threads of one, CTAs of a cluster, dynamic shared bytes.
 
     A `dependent` launch may begin before what its stream did before has ended, and waits for that
@@ -76,7 +76,7 @@ class Job:
 
     images: tuple[Image, ...]
     kernel: str
-    shape: Shape
+    shape: LaunchConfig
     values: tuple[Value, ...]
     bounds: WaitBounds | None = None
 

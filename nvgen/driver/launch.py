@@ -13,7 +13,7 @@ from intrinsics.targets import Ptx, Target
 from isel.wait_bounds import WaitBounds
 from nvgen.driver.gpus import gpu, unfit
 from nvgen.driver.images import Image, images
-from nvgen.driver.jobs import Job, Shape, bind_host
+from nvgen.driver.jobs import Job, LaunchConfig, bind_host
 from nvgen.driver.loaded import LoadedKernel
 from nvgen.driver.views import is_device_array
 from nvgen.parameters import Output, check_count
@@ -36,7 +36,7 @@ def launch_host(
     target: Target,
     function: MachineFunction,
     arguments: Sequence[object],
-    shape: Shape,
+    shape: LaunchConfig,
     timeout: float,
     bounds: WaitBounds | None = None,
 ) -> float:

@@ -16,7 +16,7 @@ from intrinsics.findings import input_error
 from intrinsics.mir import Param
 from nvgen.driver.device import Code, parameter, wait
 from nvgen.driver.errors import timed_out
-from nvgen.driver.jobs import Shape, Value, map_value, pointer_value
+from nvgen.driver.jobs import LaunchConfig, Value, map_value, pointer_value
 from nvgen.driver.views import is_device_array, view_of
 from nvgen.driver.wait_table import WaitTable, told
 from nvgen.launches import Dim3, dim3
@@ -138,14 +138,14 @@ class LoadedKernel:
         cluster: Dim3 | int,
         smem: int | None,
         dependent: bool,
-    ) -> Shape:
+    ) -> LaunchConfig:
         chosen = block if block is not None else self.block
         if chosen is None:
             raise input_error(
                 "run/block", f"kernel {self.name} does not say its block size", expected="block=…"
             )
         dynamic = self.dynamic_shared if smem is None else smem
-        return Shape(
+        return LaunchConfig(
             dim3(grid), dim3(chosen, "block"), dim3(cluster, "cluster"), dynamic, dependent
         )
 

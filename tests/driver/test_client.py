@@ -16,9 +16,9 @@ import pytest
 from intrinsics.findings import DriverError
 from nvgen.driver import client
 from nvgen.driver.client import Launcher
-from nvgen.driver.jobs import Job, Shape
+from nvgen.driver.jobs import Job, LaunchConfig
 
-JOB = Job((), "k", Shape((1, 1, 1), (32, 1, 1)), ())
+JOB = Job((), "k", LaunchConfig((1, 1, 1), (32, 1, 1)), ())
 
 PROLOGUE = """
 import os, sys, time

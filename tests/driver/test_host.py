@@ -16,7 +16,7 @@ import pytest
 
 from nvgen.driver import host
 from nvgen.driver.images import Image
-from nvgen.driver.jobs import Job, Pointer, Shape
+from nvgen.driver.jobs import Job, LaunchConfig, Pointer
 
 STREAM, ADDRESS = 77, 0x1000
 
@@ -72,7 +72,9 @@ def test_arrays_travel_in_the_stream_of_the_launch(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(host, "told", lambda table: nullcontext())
     monkeypatch.setattr(host, "wait", lambda *given: True)
 
-    job = Job((Image("cubin", b""),), "k", Shape((1, 1, 1), (1, 1, 1)), (Pointer(0), Pointer(1)))
+    job = Job(
+        (Image("cubin", b""),), "k", LaunchConfig((1, 1, 1), (1, 1, 1)), (Pointer(0), Pointer(1))
+    )
     host.run(job, [bytearray(8), bytearray(64)], 1.0)
     assert played.calls == [
         ("alloc 8", 0),

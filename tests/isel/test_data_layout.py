@@ -15,7 +15,7 @@ from intrinsics.findings import NvgenError
 from isel.llvm.data_layout import NVPTX
 from isel.llvm.reader import read_module
 from isel.llvm.types import StructType, Type
-from isel.select.types import Layout
+from isel.select.types import TypeLayout
 
 LAYOUTS = {
     "LLVM 22": NVPTX,
@@ -53,7 +53,7 @@ def module_of(layout: str, types: tuple[str, ...]) -> str:
 def test_types_have_llvms_sizes(name: str):
     text = module_of(LAYOUTS[name], TYPES)
     judge = binding.create_target_data(LAYOUTS[name])
-    module, ours = binding.parse_assembly(text), Layout(LAYOUTS[name])
+    module, ours = binding.parse_assembly(text), TypeLayout(LAYOUTS[name])
     for variable, known in zip(module.global_variables, _variables(text), strict=True):
         type_ = variable.global_value_type
         assert ours.size(known) == judge.get_abi_size(type_), known

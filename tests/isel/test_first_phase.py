@@ -12,7 +12,7 @@ import pytest
 
 from intrinsics.element import ElementType
 from intrinsics.findings import Severity, SimulationError
-from intrinsics.modifiers import Scope as Sync
+from intrinsics.modifiers import Scope
 from isel.verifier.function.check import RULES
 from isel.verifier.function.first_phase import FIRST_PARITY
 from isel.verifier.function.mbarriers import ARRIVALS
@@ -151,7 +151,7 @@ def released(plan: Release) -> Kernel:
                     if plan.only_own:
                         break
     with b.if_warp(0):
-        b.wait(empty, 0, scope=Sync.CLUSTER)
+        b.wait(empty, 0, scope=Scope.CLUSTER)
     b.cluster_sync()
     return b.finish()
 

@@ -37,7 +37,7 @@ from isel.llvm.lexer import Cursor
 from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.read_types import read_type
 from isel.llvm.reader import read_module
-from isel.llvm.scope import Scope
+from isel.llvm.scope import SymbolTable
 from isel.llvm.types import (
     BFLOAT,
     DOUBLE,
@@ -629,5 +629,5 @@ TYPES = st.recursive(
 @given(TYPES)
 def test_a_types_spelling_is_read_as_that_type(type: Type) -> None:
     cursor = Cursor(str(type))
-    assert read_type(cursor, Scope()) is type
+    assert read_type(cursor, SymbolTable()) is type
     assert cursor.at_end()

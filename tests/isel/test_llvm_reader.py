@@ -1216,7 +1216,7 @@ class TestFastPath:
         assert read_module(printed) == expected
 
     def test_refuses_what_it_can_not_read(self) -> None:
-        scope = reader.Scope()
+        scope = reader.SymbolTable()
         lines = read_lines.LineReader(scope)
         for line in (
             "  %x = add i32 %a, 1, 2",
@@ -1229,7 +1229,7 @@ class TestFastPath:
             assert lines.read(line, 1, 0) is None, line
 
     def test_a_line_read_twice_is_the_same_record(self) -> None:
-        lines = read_lines.LineReader(reader.Scope())
+        lines = read_lines.LineReader(reader.SymbolTable())
         line = "  %x = fma float %a, 1.000000e+00".replace("fma", "fadd")
         first, second = lines.read(line, 1, 0), lines.read(line, 1, 0)
         assert first == second

@@ -15,7 +15,7 @@ from intrinsics.layouts.fragments import fragment_cells
 from intrinsics.layouts.metadata import metadata_cells
 from intrinsics.layouts.scale_factors import columns_of
 from intrinsics.modifiers import CopyShape, LdStShape, MmaKind
-from isel.verifier.function.matrices import Shape
+from isel.verifier.function.matrices import MmaExtents
 from isel.verifier.function.widths import (
     COPIED,
     REPEATED,
@@ -34,9 +34,9 @@ SCALED = (MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4)
 def shape(
     m: int, ctas: int, *, n: int = N, ws: bool = False, sparse: bool = False,
     kind: MmaKind = MmaKind.F16, k96: bool = False,
-) -> Shape:  # fmt: skip
+) -> MmaExtents:  # fmt: skip
     """The shape of an MMA."""
-    return Shape(kind, m, n, ctas, sparse, ws, k96)
+    return MmaExtents(kind, m, n, ctas, sparse, ws, k96)
 
 
 LAYOUTS = {
@@ -54,7 +54,7 @@ LAYOUTS = {
 }
 
 
-def path_of(mma: Shape) -> DataPath:
+def path_of(mma: MmaExtents) -> DataPath:
     """The layout of an MMA."""
     return data_path(mma.m, group=mma.ctas, ws=mma.stationary, sparse=mma.sparse)
 

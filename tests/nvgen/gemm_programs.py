@@ -12,7 +12,7 @@ from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.roles import Scope
+from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.tensor_requests import OperandTile, SparseTile
 from nvgen.builder.tiles import ScaleTile
 
@@ -43,7 +43,7 @@ def build(
     atoms: tuple[int, int] = (16, 16),
     d_type: E = E.F32,
     swizzle: int = 128,
-    scope: Scope = Scope.THREAD,
+    scope: ExecutionScope = ExecutionScope.THREAD,
     group: CtaGroup = CtaGroup.ONE,
     place: str = "shared",
     scales: Scaling | None = None,
@@ -93,7 +93,7 @@ def build(
             builder.gemm_async(tile, a_tile, b_tile, cta_group=group, step=step, **options)
     else:
         builder.gemm_async(tile, a_tile, b_tile, cta_group=group, **options)
-    builder.scope = Scope.CTA
+    builder.scope = ExecutionScope.CTA
     return builder.finish()
 
 

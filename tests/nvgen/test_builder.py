@@ -46,7 +46,7 @@ from nvgen import KernelBuilder
 from nvgen.builder.calls import llvm_type
 from nvgen.builder.llvm_ext import BFloatType
 from nvgen.builder.numbers import Int
-from nvgen.builder.roles import Scope as Threads
+from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.verb_table import MULTIPLIES, NAMED, others
 from tests.each import each
 
@@ -638,7 +638,7 @@ def test_warps_and_warpgroups_have_numbers_and_scopes() -> None:
     args = b.begin()
     found = b.variable(b.warp * 10 + b.warpgroup)
     with b.if_warpgroup(1):
-        assert b.scope is Threads.WARPGROUP
+        assert b.scope is ExecutionScope.WARPGROUP
         found.set(found.value + 1000)
     b.store(found.value, args["out"] + b.tid_x * 4)
     out = np.zeros(threads, np.int32)

@@ -10,7 +10,7 @@ import pytest
 
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
-from intrinsics.modifiers import Scope as Sync
+from intrinsics.modifiers import Scope
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.pointers import Pointer
 from nvgen.testing import Launch, assert_exact, kernel_test
@@ -49,18 +49,18 @@ ARRIVE, RELAXED, WAIT = (
 )
 
 
-@each("scope", [None, Sync.CTA, Sync.CLUSTER])
+@each("scope", [None, Scope.CTA, Scope.CLUSTER])
 @each("cluster", [1, 2, 4])
 @each("target", ["sm_80", "sm_90a", "sm_100a"])
 @each("memory", [True, False])
 def test_the_three_gates_of_a_meeting(
-    target: str, cluster: int, scope: Sync | None, memory: bool
+    target: str, cluster: int, scope: Scope | None, memory: bool
 ) -> None:
     """A cluster meets on sm_90 or later, with more than one CTA, in cluster scope."""
     kernel = made(
         lambda b: b.cluster_sync(scope=scope, memory=memory), target=target, cluster=cluster
     )
-    wide = target != "sm_80" and cluster > 1 and scope is not Sync.CTA
+    wide = target != "sm_80" and cluster > 1 and scope is not Scope.CTA
     expected = [CTA] if not wide else [ARRIVE, WAIT] if memory else [FENCE, RELAXED, WAIT]
     assert statements(kernel, target) == expected
 
@@ -84,7 +84,7 @@ def test_all_threads_come_by(operation: str) -> None:
 
 def test_no_other_scope() -> None:
     with pytest.raises(InputError, match="no scope of threads"):
-        made(lambda b: b.cluster_sync(scope=Sync.GPU))
+        made(lambda b: b.cluster_sync(scope=Scope.GPU))
 
 
 # ---- the life of mbarriers -----------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_peers_hand_over_to_each_other(launch: Launch) -> None:
     with b.if_thread(0):
         b.store(mine * 10 + 1, words + b.zext(peer * 4, 64))
         b.arrive_at_peer(ready)
-        b.wait(ready, 0, scope=Sync.CLUSTER)
+        b.wait(ready, 0, scope=Scope.CLUSTER)
         b.store(b.load_word(words + b.zext(mine * 4, 64)), out + b.zext(mine * 4, 64))
     b.cluster_sync()
     found = np.zeros(4, np.int32)

@@ -17,7 +17,7 @@ from intrinsics.findings import InputError
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, MmaKind
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
-from nvgen.builder.roles import Scope
+from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.tensor_memory import TensorMemory
 from nvgen.builder.tensor_requirements import REQUIREMENTS
 from nvgen.builder.tiles import SharedTile
@@ -103,8 +103,8 @@ def test_it_commits_nothing() -> None:
 
 
 def test_a_warp_elects_one_thread() -> None:
-    assert "elect.sync" in build(scope=Scope.WARP).compile(target="sm_100a").ptx
-    assert "elect.sync" not in build(scope=Scope.THREAD).compile(target="sm_100a").ptx
+    assert "elect.sync" in build(scope=ExecutionScope.WARP).compile(target="sm_100a").ptx
+    assert "elect.sync" not in build(scope=ExecutionScope.THREAD).compile(target="sm_100a").ptx
 
 
 NV = Scaling(type=E.UE4M3, size=16)
@@ -143,7 +143,7 @@ def test_its_descriptors_pass_the_rules_about_them(family: str, opt: int) -> Non
 K, MN = Major.K, Major.MN
 NO_SFB = Scaling(b=False)
 BROKEN = {
-    "scope": {"scope": Scope.CTA},
+    "scope": {"scope": ExecutionScope.CTA},
     "dtype": {"dtypes": (E.F16, E.E4M3)},
     "accumulator": {"dtypes": (E.S8, E.S8), "a": (128, 128), "b": (64, 128)},
     "scales": {"dtypes": (E.E4M3, E.E4M3), "a": (128, 128), "b": (64, 128), "scales": NO_SFB},
@@ -265,7 +265,7 @@ def test_matrices_lie_where_an_mma_has_them(body: Body) -> None:
 
 def test_all_broken_requirements_are_told_at_once() -> None:
     with pytest.raises(InputError) as caught:
-        build(a=(96, 64), b=(12, 64), scope=Scope.CTA)
+        build(a=(96, 64), b=(12, 64), scope=ExecutionScope.CTA)
     rules = [f.rule.removeprefix("gemm_async/") for f in caught.value.findings]
     assert rules == ["scope", "m", "n"]
 

@@ -14,7 +14,7 @@ from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.fragment_stores import RowMajor
-from nvgen.builder.roles import Scope
+from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.warp_tiles import REQUIREMENTS, WarpTile
 from nvgen.testing import Launch, assert_exact, kernel_test
 
@@ -22,12 +22,12 @@ K, MN = Major.K, Major.MN
 TARGETS = ("sm_80", "sm_90", "sm_120a")
 
 
-def scope_of(b: KernelBuilder, scope: Scope) -> AbstractContextManager[None]:
+def scope_of(b: KernelBuilder, scope: ExecutionScope) -> AbstractContextManager[None]:
     return {
-        Scope.CTA: nullcontext,
-        Scope.WARPGROUP: lambda: b.if_warpgroup(1),
-        Scope.WARP: lambda: b.if_warp(1),
-        Scope.THREAD: lambda: b.if_thread(0),
+        ExecutionScope.CTA: nullcontext,
+        ExecutionScope.WARPGROUP: lambda: b.if_warpgroup(1),
+        ExecutionScope.WARP: lambda: b.if_warp(1),
+        ExecutionScope.THREAD: lambda: b.if_thread(0),
     }[scope]()
 
 
@@ -42,7 +42,7 @@ def build(
     majors: tuple[Major, Major] = (K, K),
     swizzle: int = 128,
     warps: tuple[int, int] = (1, 1),
-    scope: Scope = Scope.WARP,
+    scope: ExecutionScope = ExecutionScope.WARP,
     threads: int = 256,
     **options: object,
 ) -> Kernel:
@@ -104,21 +104,23 @@ def run(launch: Launch, **arguments: object) -> None:
 @pytest.mark.parametrize(
     ("scope", "warps"),
     [
-        (Scope.WARP, (1, 1)),
-        (Scope.WARPGROUP, (2, 2)),
-        (Scope.WARPGROUP, (4, 1)),
-        (Scope.CTA, (4, 2)),
-        (Scope.CTA, (2, 4)),
-        (Scope.CTA, (1, 1)),
+        (ExecutionScope.WARP, (1, 1)),
+        (ExecutionScope.WARPGROUP, (2, 2)),
+        (ExecutionScope.WARPGROUP, (4, 1)),
+        (ExecutionScope.CTA, (4, 2)),
+        (ExecutionScope.CTA, (2, 4)),
+        (ExecutionScope.CTA, (1, 1)),
     ],
 )
 @kernel_test(schedules="late", targets=TARGETS)
-def test_warps_of_a_scope_share_d(launch: Launch, scope: Scope, warps: tuple[int, int]) -> None:
+def test_warps_of_a_scope_share_d(
+    launch: Launch, scope: ExecutionScope, warps: tuple[int, int]
+) -> None:
     """With one warp each that comes here computes all of it."""
     run(launch, scope=scope, warps=warps, b=(64, 64))
 
 
-ALL = {"scope": Scope.CTA, "warps": (4, 2)}
+ALL = {"scope": ExecutionScope.CTA, "warps": (4, 2)}
 FORMS: dict[str, dict[str, object]] = {
     "bf16": {"dtypes": (E.BF16, E.BF16)},
     "tf32": {"dtypes": (E.TF32, E.TF32), "a": (64, 64), "b": (16, 64)},
@@ -154,7 +156,7 @@ def test_fp8(launch: Launch) -> None:
 
 SMALL = {"a": (64, 32), "b": (64, 32)}
 BROKEN: dict[str, dict[str, object]] = {
-    "scope": {"scope": Scope.CTA, "warps": (2, 2)},
+    "scope": {"scope": ExecutionScope.CTA, "warps": (2, 2)},
     "option": {"cta_group": CtaGroup.TWO},
     "target": {"dtypes": (E.E4M3, E.E4M3), "a": (64, 128), "b": (64, 128)},
     "dtype": {"dtypes": (E.F16, E.BF16)},

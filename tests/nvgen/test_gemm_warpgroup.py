@@ -12,7 +12,7 @@ from intrinsics.element import Major
 from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.roles import Scope
+from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.warpgroup_tiles import REQUIREMENTS, WarpgroupTile
 from tests.oracle.ptxas_modules import report
 from tests.oracle.sass import find_nvdisasm, listing
@@ -30,7 +30,7 @@ def build(
     majors: tuple[Major, Major] = (K, K),
     swizzle: int = 128,
     threads: int = 128,
-    scope: Scope = Scope.CTA,
+    scope: ExecutionScope = ExecutionScope.CTA,
     registers: bool = False,
     whole: bool = False,
     **options: object,
@@ -50,7 +50,7 @@ def build(
         left = builder.shared_tile("a", dtypes[0], a, swizzle=swizzle, major=majors[0])
     right = builder.shared_tile("b", dtypes[1], b, swizzle=swizzle, major=majors[1])
     (builder.gemm if whole else builder.gemm_async)(tile, left, right, **options)  # type: ignore[arg-type]  # whatever a test gives
-    builder.scope = Scope.CTA
+    builder.scope = ExecutionScope.CTA
     return builder.finish()
 
 
@@ -244,7 +244,7 @@ def test_a_loop_of_stages_holds_multiplies_and_no_copies(
 
 SMALL = {"a": (64, 32), "b": (64, 32)}
 BROKEN: dict[str, dict[str, object]] = {
-    "scope": {"scope": Scope.WARP},
+    "scope": {"scope": ExecutionScope.WARP},
     "option": {"cta_group": CtaGroup.TWO},
     "dtype": {"dtypes": (E.F16, E.BF16)},
     "accumulator": {"dtypes": (E.BF16, E.BF16), "sums": E.F16},
@@ -309,7 +309,7 @@ def test_atoms_of_32_bytes_are_not_read_by_a_warpgroup() -> None:
 
 def test_all_broken_requirements_are_told_at_once() -> None:
     assert {"scope", "shape", "n", "dtype"} <= set(
-        refusal(b=(12, 64), d=(64, 8), scope=Scope.THREAD, dtypes=(E.F16, E.F32))
+        refusal(b=(12, 64), d=(64, 8), scope=ExecutionScope.THREAD, dtypes=(E.F16, E.F32))
     )
 
 

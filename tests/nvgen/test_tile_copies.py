@@ -13,7 +13,7 @@ from intrinsics.element import Major
 from intrinsics.findings import InputError
 from nvgen import KernelBuilder
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.roles import Scope
+from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.tiles import SharedTile
 from tests.each import each
 
@@ -31,7 +31,7 @@ def stored(
     *,
     computed: bool = False,
     major: Major = Major.K,
-    scope: Scope = Scope.CTA,
+    scope: ExecutionScope = ExecutionScope.CTA,
 ) -> None:
     """A tile of `lines` × `length` in memory is loaded by copies and stored by TMA, unchanged.
 
@@ -47,7 +47,7 @@ def stored(
     shape = (lines, length) if major is Major.K else (length, lines)
     tile = b.shared_tile("tile", dtype, shape, swizzle=swizzle, major=major)
     pitch = length + PITCH * 32 // dtype.bits
-    one = {Scope.WARP: b.if_warp, Scope.WARPGROUP: b.if_warpgroup}
+    one = {ExecutionScope.WARP: b.if_warp, ExecutionScope.WARPGROUP: b.if_warpgroup}
     with one[scope](1) if scope in one else nullcontext():
         b.load_tile(tile, args["source"], args["pitch"] if computed else pitch)
     b.load_commit()
@@ -88,8 +88,8 @@ def test_the_lines_of_an_mn_major_tile_are_its_k(swizzle: int) -> None:
     stored(E.F16, 48, swizzle, swizzle, 128, major=Major.MN)
 
 
-@pytest.mark.parametrize("scope", [Scope.WARP, Scope.WARPGROUP])
-def test_one_warp_or_one_warpgroup_loads_it(scope: Scope) -> None:
+@pytest.mark.parametrize("scope", [ExecutionScope.WARP, ExecutionScope.WARPGROUP])
+def test_one_warp_or_one_warpgroup_loads_it(scope: ExecutionScope) -> None:
     stored(E.F16, 64, 64, 128, 256, scope=scope)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity, SimulationError
 from intrinsics.targets import TARGETS, Ptx
-from nvgen.driver.jobs import Shape
+from nvgen.driver.jobs import LaunchConfig
 from nvgen.driver.launch import launch_host
 from nvgen.launches import Dim3, Statistics
 from nvgen.parameters import Output
@@ -96,7 +96,7 @@ def run(
     assert not wrong, wrong
     if gpu.on_gpu():
         (function,) = reading.module.functions
-        there, shape = TARGETS["sm_90a"], Shape(grid, (threads, 1, 1), cluster, smem)
+        there, shape = TARGETS["sm_90a"], LaunchConfig(grid, (threads, 1, 1), cluster, smem)
         reading.module.target = there
         took = launch_host(reading.module, Ptx(8, 6), there, function, arguments, shape, 60.0)
         return Statistics(milliseconds=took)

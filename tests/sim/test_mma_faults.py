@@ -10,7 +10,7 @@ import pytest
 from intrinsics.modifiers import MmaKind
 from nvgen.sim.faults import Fault, NotSimulatedError
 from nvgen.sim.semantics.tcgen05.mma_check import (
-    Form,
+    MmaModifiers,
     scale_address,
     shape_of,
     shared_descriptor,
@@ -26,54 +26,58 @@ PLAIN = instruction_descriptor(F16, 128, 16, "f16", "f16")
 TRANSPOSED = instruction_descriptor(F16, 128, 16, "f16", "f16", a_mn=True)
 
 IDESC = {
-    "a reserved bit": (PLAIN | 1 << 6, Form(F16), "reserved bits"),
-    "a type that the kind does not have": (PLAIN | 3 << 7, Form(F16), "type code"),
+    "a reserved bit": (PLAIN | 1 << 6, MmaModifiers(F16), "reserved bits"),
+    "a type that the kind does not have": (PLAIN | 3 << 7, MmaModifiers(F16), "type code"),
     "M of a pair": (
         instruction_descriptor(F16, 256, 16, "f16", "f16"),
-        Form(F16),
+        MmaModifiers(F16),
         "M does not exist",
     ),
     "M = 32 without .ws": (
         instruction_descriptor(F16, 32, 64, "f16", "f16"),
-        Form(F16),
+        MmaModifiers(F16),
         "M does not exist",
     ),
-    "N = 16 with .ws": (PLAIN, Form(F16, ws=True), "N does not exist"),
-    "N = 0": (instruction_descriptor(F16, 128, 0, "f16", "f16"), Form(F16), "N does not exist"),
+    "N = 16 with .ws": (PLAIN, MmaModifiers(F16, ws=True), "N does not exist"),
+    "N = 0": (
+        instruction_descriptor(F16, 128, 0, "f16", "f16"),
+        MmaModifiers(F16),
+        "N does not exist",
+    ),
     "dense, and marked sparse": (
         instruction_descriptor(F16, 128, 16, "f16", "f16", sparse=True),
-        Form(F16),
+        MmaModifiers(F16),
         "a dense multiply",
     ),
-    "sparse, and marked dense": (PLAIN, Form(F16, sparse=True), "a sparse multiply"),
+    "sparse, and marked dense": (PLAIN, MmaModifiers(F16, sparse=True), "a sparse multiply"),
     "a selector that must be 0": (
         instruction_descriptor(I8, 128, 16, "s8", "s8", "s32", sparse=True, selector=1),
-        Form(I8, sparse=True),
+        MmaModifiers(I8, sparse=True),
         "selector",
     ),
     "saturation of floats": (
         instruction_descriptor(F16, 128, 16, "f16", "f16", saturate=True),
-        Form(F16),
+        MmaModifiers(F16),
         "saturates",
     ),
     "negated integers": (
         instruction_descriptor(I8, 128, 16, "s8", "s8", "s32", negate_a=True),
-        Form(I8),
+        MmaModifiers(I8),
         "negate",
     ),
     "D of f16 from bf16": (
         instruction_descriptor(F16, 128, 16, "bf16", "f16", "f16"),
-        Form(F16),
+        MmaModifiers(F16),
         "f16 inputs",
     ),
     "K = 96 on one CTA": (
         scaled_descriptor(MXF4, 128, 16, "e2m1", "e2m1", k96=True),
-        Form(MXF4),
+        MmaModifiers(MXF4),
         "K = 96",
     ),
     "a transposed 4-bit matrix": (
         scaled_descriptor(MXF4, 128, 16, "e2m1", "e2m1", b_mn=True),
-        Form(MXF4),
+        MmaModifiers(MXF4),
         "transpose",
     ),
 }
@@ -89,9 +93,9 @@ def test_an_instruction_descriptor_that_means_nothing(name: str):
 
 def test_what_is_not_documented_is_not_simulated():
     with pytest.raises(NotSimulatedError, match="ti16"):
-        shape_of(PLAIN, Form(MmaKind.TI16))
+        shape_of(PLAIN, MmaModifiers(MmaKind.TI16))
     with pytest.raises(NotSimulatedError, match="transposed"):
-        shape_of(TRANSPOSED, Form(F16, a_in_tensor=True))
+        shape_of(TRANSPOSED, MmaModifiers(F16, a_in_tensor=True))
 
 
 SMEM = {
@@ -119,12 +123,14 @@ SMEM = {
 def test_a_shared_memory_descriptor_that_means_nothing(name: str):
     word, idesc, words = SMEM[name]
     with pytest.raises(Fault, match=words) as caught:
-        shared_descriptor(word, "A", shape_of(idesc, Form(F16)))
+        shared_descriptor(word, "A", shape_of(idesc, MmaModifiers(F16)))
     assert caught.value.findings[0].rule == "sim/smem-desc"
 
 
 def test_a_transposed_tf32_matrix_has_atoms_of_32_bytes():
-    shape = shape_of(instruction_descriptor(TF32, 128, 16, "tf32", "tf32", a_mn=True), Form(TF32))
+    shape = shape_of(
+        instruction_descriptor(TF32, 128, 16, "tf32", "tf32", a_mn=True), MmaModifiers(TF32)
+    )
     word = matrix_descriptor(span=128, lbo=1024, sbo=512)
     with pytest.raises(Fault, match="another swizzling"):
         shared_descriptor(word, "A", shape)

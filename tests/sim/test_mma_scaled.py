@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from intrinsics.modifiers import MmaKind, ScaleVec
 from nvgen.sim.faults import Fault, NotSimulatedError
-from nvgen.sim.semantics.tcgen05.mma_check import Form, shape_of
+from nvgen.sim.semantics.tcgen05.mma_check import MmaModifiers, shape_of
 from tests.sim.mma_case import SFA_COLUMN, SFB_COLUMN, Case, Inputs, prepared, run
 from tests.sim.mma_layouts import bits, values
 from tests.sim.test_mma_kinds import EIGHT, check, name_of, random_codes
@@ -202,7 +202,7 @@ def test_bytes_that_are_not_selected_do_not_count():
 )
 def test_ids_and_types_that_do_not_exist(case: Case, words: str):
     with pytest.raises(Fault, match=words) as caught:
-        shape_of(case.idesc, Form(case.kind, scale_vec=case.vec))
+        shape_of(case.idesc, MmaModifiers(case.kind, scale_vec=case.vec))
     assert caught.value.findings[0].rule == "sim/idesc"
 
 

@@ -17,7 +17,7 @@ from isel.verifier.function.values import Loaded, Sixteenth, Value, Where, where
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class MmaExtents:
     """What is known of an MMA: M and N of the whole operation, its CTAs, and which kind it is."""
 
     kind: MmaKind
@@ -29,7 +29,7 @@ class Shape:
     k96: bool
 
 
-def shape_of(event: Event) -> Shape | None:
+def shape_of(event: Event) -> MmaExtents | None:
     """The shape of an MMA, None where its instruction descriptor is not known."""
     word = _number(event.value("idesc"))
     if word is None:
@@ -38,7 +38,7 @@ def shape_of(event: Event) -> Shape | None:
 
 
 @functools.lru_cache(maxsize=256)
-def _shape(form: Form, words: tuple[tuple[str, int], ...], word: int) -> Shape | None:
+def _shape(form: Form, words: tuple[tuple[str, int], ...], word: int) -> MmaExtents | None:
     facts = form.facts
     if form.row.packed_fields is not None:
         facts = {**facts, **form.row.packed_fields.unpack(dict(words), facts)[0]}
@@ -46,7 +46,7 @@ def _shape(form: Form, words: tuple[tuple[str, int], ...], word: int) -> Shape |
     if not isinstance(kind, MmaKind):
         return None
     scaled = kind in SCALED_KINDS
-    return Shape(
+    return MmaExtents(
         kind,
         m=(word >> 27 & 3) << 7 if scaled else (word >> 24 & 31) << 4,
         n=n_of(word),

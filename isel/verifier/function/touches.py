@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from intrinsics.mir import Imm
 from intrinsics.modifiers import CopyShape
 from isel.verifier.function.events import Event, Kind, tensor_operands
-from isel.verifier.function.matrices import Shape, shape_of
-from isel.verifier.function.values import Place, Where, where
+from isel.verifier.function.matrices import MmaExtents, shape_of
+from isel.verifier.function.values import MemoryBase, Where, where
 from isel.verifier.function.widths import (
     ALL_LANES,
     COPIED,
@@ -34,7 +34,7 @@ _ALL = 512
 class Span:
     """`width` columns from `first`, None where that is not known, in the lanes of a mask."""
 
-    base: Place
+    base: MemoryBase
     first: int | None
     width: int
     writes: bool
@@ -131,7 +131,7 @@ def _operands(event: Event) -> list[tuple[str, Span]]:
     ]
 
 
-def _accumulator(shape: Shape | None) -> int:
+def _accumulator(shape: MmaExtents | None) -> int:
     """Columns of an accumulator; some layouts put halves or quarters of it side by side."""
     if shape is None:
         return 1

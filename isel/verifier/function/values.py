@@ -83,7 +83,7 @@ class Waited:
 
 
 Base: TypeAlias = Symbol | Parameter | Loaded | Sixteenth | Elected | Among | Waited
-Place: TypeAlias = Symbol | Parameter | Loaded | Sixteenth
+MemoryBase: TypeAlias = Symbol | Parameter | Loaded | Sixteenth
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def combine(
 class Where:
     """A place in memory: a base, and the distance from it where that is known."""
 
-    base: Place
+    base: MemoryBase
     offset: int | None = None
 
     def meets(self, other: Where) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from intrinsics.descriptors.idesc import SCALED_KINDS
 from intrinsics.mir import Form
 from intrinsics.modifiers import CopyShape, LdStNum, LdStShape, MmaKind
-from isel.verifier.function.matrices import Shape
+from isel.verifier.function.matrices import MmaExtents
 
 ALL_LANES = (1 << 128) - 1
 _HALF_LANES = sum(0xFFFF << quarter for quarter in (0, 32, 64, 96))
@@ -50,7 +50,7 @@ def moved_columns(form: Form) -> int:
     return REPEATED[shape] * number.times * (2 if packed else 1)
 
 
-def a_columns(shape: Shape | None) -> int:
+def a_columns(shape: MmaExtents | None) -> int:
     """Columns of an A in tensor memory: 32 bytes of a row, 48 with K = 96.
 
     Where the shape is not known, those that are certainly read.
@@ -58,12 +58,12 @@ def a_columns(shape: Shape | None) -> int:
     return 12 if shape is not None and shape.k96 else 8
 
 
-def metadata_columns(shape: Shape) -> int:
+def metadata_columns(shape: MmaExtents) -> int:
     """Columns of metadata: 4 bits for each chunk of A, of which there are 8 or 16 in a row."""
     return 1 if shape.kind in (MmaKind.F16, MmaKind.TF32) else 2
 
 
-def scale_columns(shape: Shape) -> tuple[int, int] | None:
+def scale_columns(shape: MmaExtents) -> tuple[int, int] | None:
     """Columns of the scale factors of A and of B that are certainly read; None where none are.
 
     Where D's halves lie in lanes of their own (layout B), so do the scale factors of B's.
@@ -74,7 +74,7 @@ def scale_columns(shape: Shape) -> tuple[int, int] | None:
     return max(shape.m // shape.ctas // 32, 1), -(-rows_of_b // 32)
 
 
-def accumulator(shape: Shape) -> tuple[int, int]:
+def accumulator(shape: MmaExtents) -> tuple[int, int]:
     """Into how many parts D's columns are folded, and the lanes that it takes; 0 if unknown.
 
     Layouts A, D: as they are; B, E, G: halves or quarters side by side in the lanes; C, F: every
@@ -90,13 +90,13 @@ def accumulator(shape: Shape) -> tuple[int, int]:
     return (2, ALL_LANES) if shape.ctas == 2 and not shape.sparse else (1, _HALF_LANES)
 
 
-def lanes_of(shape: Shape | None) -> int:
+def lanes_of(shape: MmaExtents | None) -> int:
     """The lanes of D, as a mask, where it begins at lane 0; all where that is not known."""
     parts, lanes = accumulator(shape) if shape is not None else (0, ALL_LANES)
     return lanes if parts else ALL_LANES
 
 
-def lane_alignment(shape: Shape) -> tuple[int, ...]:
+def lane_alignment(shape: MmaExtents) -> tuple[int, ...]:
     """The lanes at which D may begin; PTX ISA, Tensor Memory Datapath Lane Alignment."""
     parts, lanes = accumulator(shape)
     if not parts:

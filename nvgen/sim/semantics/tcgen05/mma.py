@@ -20,13 +20,13 @@ from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.collectors import Held
 from nvgen.sim.semantics.tcgen05.mma_check import (
-    Shape,
+    DecodedMma,
     scale_address,
     shape_of,
     shared_descriptor,
     tensor_address,
 )
-from nvgen.sim.semantics.tcgen05.mma_effect import Extras, Multiply
+from nvgen.sim.semantics.tcgen05.mma_effect import Extras, MmaOperation
 from nvgen.sim.semantics.tcgen05.mma_record import Operands, Values, collector_of, form_of
 from nvgen.sim.semantics.tcgen05.order import TensorOp, earlier
 from nvgen.sim.threads.clusters import participants
@@ -50,12 +50,12 @@ def mma(c: Compiler, mi: MachineInstr) -> Step:
         d = tensor_address(given.d, "D", shape.path.lane_starts)
         a, b = _matrix_a(given, shape, d), shared_descriptor(given.b, "B", shape)
         extras = _extras(given, shape, d, ctas[0].tensor.collectors.claim(buffer, usage))
-        effect = Multiply(ctas, shape, name, d, a, b, given.enable_d, operands.scale_d, extras)
+        effect = MmaOperation(ctas, shape, name, d, a, b, given.enable_d, operands.scale_d, extras)
         engine = warp.cta.machine.engine
         before = tuple(
             op
             for op in engine.tracked
-            if isinstance(op.effect, Multiply) and effect.follows(op.effect)
+            if isinstance(op.effect, MmaOperation) and effect.follows(op.effect)
         )
         before += earlier(engine, TensorOp.MMA, ctas)
         thread = (warp.cta.number, warp.number, lane)
@@ -66,7 +66,7 @@ def mma(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def _matrix_a(
-    given: Values, shape: Shape, d: TensorAddress
+    given: Values, shape: DecodedMma, d: TensorAddress
 ) -> SharedMemoryDescriptor | TensorAddress:
     if not shape.form.a_in_tensor:
         return shared_descriptor(given.a, "A", shape)
@@ -89,7 +89,7 @@ def _beside(where: TensorAddress, name: str, d: TensorAddress) -> TensorAddress:
     return where
 
 
-def _extras(given: Values, shape: Shape, d: TensorAddress, held: Held | None) -> Extras:
+def _extras(given: Values, shape: DecodedMma, d: TensorAddress, held: Held | None) -> Extras:
     scales = metadata = None
     if given.sfa is not None and given.sfb is not None:
         scales = scale_address(given.sfa, "SFA"), scale_address(given.sfb, "SFB")
@@ -111,7 +111,7 @@ def _mask(words: tuple[int, ...]) -> NDArray[np.bool_] | None:
 _MAX_SHIFTS = (0, 8, 16, 32)
 
 
-def _zero_columns(word: int | None, shape: Shape) -> tuple[NDArray[np.bool_] | None, int]:
+def _zero_columns(word: int | None, shape: DecodedMma) -> tuple[NDArray[np.bool_] | None, int]:
     """Which columns of B count as zero, and how many lie before the first.
 
     A start count leaves out as many of the lowest bits of its sub-mask as it says, and so more than

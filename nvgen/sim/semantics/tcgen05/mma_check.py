@@ -27,7 +27,7 @@ _COMBINATIONS = "Valid Combinations of Type-Size, Major-ness and Swizzling (Tabl
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class MmaModifiers:
     """What the modifiers and the operands of a multiply say; `group` counts its CTAs."""
 
     kind: MmaKind
@@ -45,10 +45,10 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class DecodedMma:
     """An instruction descriptor that fits its instruction, and where D lies for it."""
 
-    form: Form
+    form: MmaModifiers
     idesc: InstructionDescriptor
     path: DataPath
     factors: int = 0  # scale factors of a row
@@ -64,7 +64,7 @@ class Shape:
         return self.idesc.k // 2 if self.form.sparse else self.idesc.k
 
 
-def shape_of(word: int, form: Form) -> Shape:
+def shape_of(word: int, form: MmaModifiers) -> DecodedMma:
     """The descriptor of an instruction.
 
     Raises: Fault for one that does not describe such a multiply; NotSimulatedError for a kind
@@ -91,7 +91,7 @@ def shape_of(word: int, form: Form) -> Shape:
         path = data_path(found.m, group=form.group, ws=form.ws, sparse=form.sparse)
     except ValueError as error:
         raise _idesc(str(error), f"M {found.m}", word, "") from None
-    return Shape(form, found, path, _factors(found, form, word))
+    return DecodedMma(form, found, path, _factors(found, form, word))
 
 
 def _idesc(text: str, got: str, word: int, expected: str) -> Fault:
@@ -99,7 +99,7 @@ def _idesc(text: str, got: str, word: int, expected: str) -> Fault:
     return fault("idesc", text, got=seen, expected=expected, section=_TABLES)
 
 
-def _contradictions(found: InstructionDescriptor, form: Form) -> Iterator[Problem]:
+def _contradictions(found: InstructionDescriptor, form: MmaModifiers) -> Iterator[Problem]:
     """Where the descriptor and the instruction that carries it say different things."""
     if found.sparse is not form.sparse:
         name = "sparse" if form.sparse else "dense"
@@ -116,7 +116,7 @@ def _contradictions(found: InstructionDescriptor, form: Form) -> Iterator[Proble
         yield Problem("selector", text, f"selector {found.selector}", "selector 0")
 
 
-def _factors(found: InstructionDescriptor, form: Form, word: int) -> int:
+def _factors(found: InstructionDescriptor, form: MmaModifiers, word: int) -> int:
     """How many scale factors a row has; none for kinds without.
 
     Raises: Fault for a type or an id that such factors do not have.
@@ -141,7 +141,7 @@ def _factors(found: InstructionDescriptor, form: Form, word: int) -> int:
 # ---- matrices and addresses ------------------------------------------------------------------
 
 
-def shared_descriptor(word: int, name: str, shape: Shape) -> SharedMemoryDescriptor:
+def shared_descriptor(word: int, name: str, shape: DecodedMma) -> SharedMemoryDescriptor:
     """The descriptor of a matrix in shared memory; `name` is A or B.
 
     Raises: Fault for one that means nothing, or that cannot describe this matrix.

@@ -22,7 +22,7 @@ from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.element import ElementType
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.collectors import Held
-from nvgen.sim.semantics.tcgen05.mma_check import Shape
+from nvgen.sim.semantics.tcgen05.mma_check import DecodedMma
 from nvgen.sim.semantics.tcgen05.mma_numbers import (
     Cells,
     Numbers,
@@ -34,7 +34,7 @@ from nvgen.sim.semantics.tcgen05.mma_numbers import (
 from nvgen.sim.semantics.tcgen05.mma_operands import (
     Codes,
     Flags,
-    Layout,
+    MatrixLayout,
     Share,
     accumulator_shares,
     numbers,
@@ -64,14 +64,14 @@ class Extras:
 
 
 @dataclass(eq=False, slots=True)
-class Multiply:
+class MmaOperation:
     """One matrix multiply under way, on one CTA or a pair (the even one first).
 
     Calling it lets it take effect.
     """
 
     ctas: tuple[Cta, ...]
-    shape: Shape
+    shape: DecodedMma
     name: str
     d: TensorAddress
     a: SharedMemoryDescriptor | TensorAddress
@@ -80,7 +80,7 @@ class Multiply:
     shift: int = 0
     extras: Extras = Extras()
 
-    def follows(self, other: Multiply) -> bool:
+    def follows(self, other: MmaOperation) -> bool:
         """Whether the machine keeps this one behind `other`: same CTAs, accumulator and shape."""
         mine, theirs = self.shape.idesc, other.shape.idesc
         return (
@@ -141,7 +141,7 @@ class Multiply:
 
     def _a_codes(self, agent: str) -> list[Codes]:
         i, shape = self.shape.idesc, self.shape
-        layout = Layout(i.a, i.kind, i.a_major)
+        layout = MatrixLayout(i.a, i.kind, i.a_major)
         k = shape.k_stored
         if isinstance(self.a, TensorAddress):
             return tensor_matrix(self.ctas, self.a, shape.path, i.m, k, layout, agent)
@@ -151,7 +151,7 @@ class Multiply:
 
     def _b(self) -> Numbers:
         i = self.shape.idesc
-        layout = Layout(i.b, i.kind, i.b_major)
+        layout = MatrixLayout(i.b, i.kind, i.b_major)
         agent = f"{self.name} (B)"
         skipped = self.extras.skipped
         used = np.ones(i.n, np.bool_) if self.extras.zeros is None else ~self.extras.zeros

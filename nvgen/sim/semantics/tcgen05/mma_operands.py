@@ -50,7 +50,7 @@ _KNOWN = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class MatrixLayout:
     """How a matrix is stored: its element type as its kind packs it, and what is contiguous."""
 
     type_: ElementType
@@ -73,7 +73,9 @@ class Layout:
 
 
 @functools.lru_cache(maxsize=_KNOWN)
-def _addresses(descriptor: SharedMemoryDescriptor, rows: int, k: int, layout: Layout) -> Integers:
+def _addresses(
+    descriptor: SharedMemoryDescriptor, rows: int, k: int, layout: MatrixLayout
+) -> Integers:
     try:
         return piece_addresses(descriptor, rows, k, layout.per_piece, layout.major)
     except NotImplementedError as error:
@@ -81,7 +83,7 @@ def _addresses(descriptor: SharedMemoryDescriptor, rows: int, k: int, layout: La
 
 
 def shared_pieces(
-    descriptor: SharedMemoryDescriptor, rows: int, k: int, layout: Layout
+    descriptor: SharedMemoryDescriptor, rows: int, k: int, layout: MatrixLayout
 ) -> Integers:
     """The addresses of the 16-byte pieces of a matrix in shared memory.
 
@@ -95,7 +97,7 @@ def shared_matrix(
     descriptor: SharedMemoryDescriptor,
     wanted: Flags,
     k: int,
-    layout: Layout,
+    layout: MatrixLayout,
     agent: str,
 ) -> Codes:
     """A matrix of len(`wanted`) rows by `k` from shared memory; rows that nobody wants are zeros.
@@ -116,7 +118,7 @@ def shared_matrix(
     return lines.transpose(0, 2, 1).reshape(len(whole), k)[:rows]
 
 
-def _pieces(cta: Cta, addresses: Integers, layout: Layout, agent: str) -> Codes:
+def _pieces(cta: Cta, addresses: Integers, layout: MatrixLayout, agent: str) -> Codes:
     region, size = cta.shared, layout.per_piece * layout.type_.bits // 8  # without padding
     offsets = cta.machine.memory.access(
         region, addresses + region.base, size, Access.READ, Proxy.ASYNC, agent, align=PIECE
@@ -182,7 +184,7 @@ def tensor_matrix(
     path: DataPath,
     m: int,
     k: int,
-    layout: Layout,
+    layout: MatrixLayout,
     agent: str,
 ) -> list[Codes]:
     """A from tensor memory, m × k: as often as the layout has copies, once where they are equal.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from intrinsics.mir import Imm, MachineInstr, Mem
 from intrinsics.modifiers import CtaGroup, MmaKind, Modifier, ScalarType, ScaleVec
 from nvgen.sim.memory.collectors import Usage
-from nvgen.sim.semantics.tcgen05.mma_check import Form
+from nvgen.sim.semantics.tcgen05.mma_check import MmaModifiers
 from nvgen.sim.threads.compile import Compiler, Getter
 from nvgen.sim.threads.machine import Warp
 
@@ -91,12 +91,12 @@ def _lane_of(get: Getter | Callable[[Warp], NDArray[np.int64]]) -> _Word:
     return lambda warp, lane: int(get(warp)[lane])
 
 
-def form_of(mi: MachineInstr) -> Form:
+def form_of(mi: MachineInstr) -> MmaModifiers:
     """What the modifiers of a record say, and where its A lies."""
     facts = mi.facts()
     kind, scale_vec = facts["kind"], facts.get("scale_vec")
     assert isinstance(kind, MmaKind)
-    return Form(
+    return MmaModifiers(
         kind,
         2 if facts.get("cta_group") is CtaGroup.TWO else 1,
         mi.row.id.startswith(_STATIONARY),

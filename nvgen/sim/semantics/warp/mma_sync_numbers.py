@@ -45,7 +45,7 @@ Kept: TypeAlias = NDArray[np.bool_]
 """Which elements of a sparse A are stored: rows by elements."""
 
 
-class Multiply(Protocol):
+class MatrixProduct(Protocol):
     """D of A (m, k), B (n, k) and C (m, n), all of them bits, and factors of A and B."""
 
     def __call__(
@@ -61,7 +61,7 @@ class Multiply(Protocol):
         ...  # pragma: no cover
 
 
-def multiplier(facts: Facts) -> Multiply:
+def multiplier(facts: Facts) -> MatrixProduct:
     """What a form computes."""
     atype, btype, op = facts["atype"], facts["btype"], facts.get("op")
     assert isinstance(atype, Modifier)

@@ -34,7 +34,7 @@ from nvgen.sim.semantics.tcgen05.mma_numbers import (
 )
 from nvgen.sim.semantics.tcgen05.mma_operands import (
     Codes,
-    Layout,
+    MatrixLayout,
     numbers,
     shared_matrix,
     shared_pieces,
@@ -66,13 +66,13 @@ class Elements:
     negate: bool = False
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> MatrixLayout:
         """How they are stored in shared memory."""
-        return Layout(self.type_, self.kind, self.major)
+        return MatrixLayout(self.type_, self.kind, self.major)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class DecodedWgmma:
     """What a record says: the width of D, K with the zeros of a sparse A, types and signs."""
 
     name: str
@@ -97,13 +97,13 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class RegisterPlaces:
     """Where registers of 32 bits lie in a frame's memory, as words of 32 threads each."""
 
     first: Integers
 
     @classmethod
-    def of(cls, frame: Frame, registers: tuple[Reg, ...]) -> Places:
+    def of(cls, frame: Frame, registers: tuple[Reg, ...]) -> RegisterPlaces:
         """Those of a function."""
         start = frame.memory.__array_interface__["data"][0]
         places = [frame.values[r].__array_interface__["data"][0] - start for r in registers]
@@ -119,7 +119,7 @@ class Places:
 
 
 @dataclass(eq=False, slots=True)
-class Multiply:
+class WgmmaOperation:
     """One multiply of a warpgroup under way; calling it lets it take effect.
 
     `d` says where the accumulators lie in the registers of each frame; A is a descriptor, or where
@@ -127,7 +127,7 @@ class Multiply:
     """
 
     cta: Cta
-    form: Form
+    form: DecodedWgmma
     frames: tuple[Frame, ...]
     d: Index
     a: SharedMemoryDescriptor | Index

@@ -26,7 +26,13 @@ from intrinsics.multiplies.wgmma_families import FAMILIES, FAMILY_OF
 from nvgen.sim.async_ops.multiplies import Registers, Use
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault
-from nvgen.sim.semantics.wgmma.effect import Elements, Form, Index, Multiply, Places
+from nvgen.sim.semantics.wgmma.effect import (
+    DecodedWgmma,
+    Elements,
+    Index,
+    RegisterPlaces,
+    WgmmaOperation,
+)
 from nvgen.sim.semantics.wgmma.sparse import Metadata
 from nvgen.sim.threads.compile import Compiler, Getter, Maker, uniform
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Wait, first_lane
@@ -43,7 +49,7 @@ _SUMS: dict[Modifier, ElementType] = {T.F16: E.F16, T.F32: E.F32, T.S32: E.S32}
 # ---- what a record says ----------------------------------------------------------------------
 
 
-def form_of(mi: MachineInstr) -> Form:
+def form_of(mi: MachineInstr) -> DecodedWgmma:
     """The types, the shape and the immediate operands of a record."""
     facts = mi.form.facts
     shape, dtype = facts["shape"], facts["dtype"]
@@ -51,7 +57,7 @@ def form_of(mi: MachineInstr) -> Form:
     assert isinstance(dtype, ScalarType)
     for name, only in (("op", BitOperation.AND), ("sum", BitOperation.POPC)):
         assert facts.get(name, only) is only
-    return Form(
+    return DecodedWgmma(
         mi.row.head,
         shape.n,
         shape.k,
@@ -79,7 +85,7 @@ def _number(mi: MachineInstr, slot: str, otherwise: int) -> int:
     return op.value if isinstance(op, Imm) else otherwise
 
 
-def _registers(mi: MachineInstr, form: Form) -> Registers:
+def _registers(mi: MachineInstr, form: DecodedWgmma) -> Registers:
     d, a = mi["d"], mi["a"]
     return Registers.of(
         _plain(d), _plain(a) if isinstance(a, tuple) else (), (form.n, form.d.value)
@@ -123,7 +129,7 @@ class _Where:
     def of(self, fragment: Fragment) -> Index:
         """The words of all threads of a warp."""
         if self.found is None:
-            self.found = Places.of(fragment.frame, self.registers).index
+            self.found = RegisterPlaces.of(fragment.frame, self.registers).index
         return self.found
 
 
@@ -164,7 +170,7 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
         if metadata is not None:
             words = np.concatenate([metadata(one.fragment.warp) for one in arrivals])
             found = Metadata.of(words.astype(np.uint32), form.a.bits, form.selector)
-        effect = Multiply(
+        effect = WgmmaOperation(
             warp.cta,
             form,
             frames,
