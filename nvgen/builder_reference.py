@@ -47,7 +47,7 @@ GROUPS = (
     Group("Numbers", ("base",), ("Int", "Float", "F32", "Vector", "Elementwise")),
     Group("Addresses and memory", ("shared_memory",), ("Pointer",)),
     Group("Threads, branches, loops and roles", ("control", "roles"),
-          ("Variable", "Ring", "Scope", "Turns")),
+          ("Variable", "Ring", "ExecutionScope", "Turns")),
     Group("Tiles and their copies", ("tile_copies",),
           ("SharedTile", "Tiles", "SharedScales", "TileRing", "Producer", "Consumer", "Slot")),
     Group("Matrix multiplies of tiles", ("gemm",),
