@@ -129,7 +129,7 @@ def _function(
     before = predecessors(function)
     for i, block in enumerate(function.blocks):
         preds = ", ".join(mir_names.block(function.blocks[p].name) for p in before[i])
-        label = f"{mir_names.block(block.name)}:"
+        label = mir_names.block(block.name) + (" nounroll:" if block.nounroll else ":")
         yield _commented(label, f"preds: {preds}" if preds else ""), None
         for mi in block.instrs:
             first = True

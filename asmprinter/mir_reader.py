@@ -27,7 +27,7 @@ The grammar, line by line; `;` begins a comment, blank lines do not count:
               | "blocksareclusters" | "implicitcluster"
               | "internal" | "weak" | "noreturn" | "named"          ; each of them once
               | "attribute" STRING              ; a directive of PTX; so are those of "behind"
-    block     = label ":" { record }            ; each label once
+    block     = label ["nounroll"] ":" { record }                 ; each label once
     record    = [guard] [results "="] OPCODE [operands] ["!"INT]
                 { WORD ":" operand }            ; one a line: operands by their names
     guard     = "@" ["!"] register
@@ -271,7 +271,7 @@ class _Reader:
             if name in body.blocks:
                 self._report(BadTextError(f"{token.text} is there twice", token, "another name"))
             body.blocks.add(name)
-            blocks.append(Block(name))
+            blocks.append(Block(name, nounroll=tokens.take_if("word", "nounroll")))
             tokens.take("mark", ":")
             tokens.end()
             return

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from asmprinter.ptx_source import NOUNROLL
 from intrinsics.collector import paused_collector
 from intrinsics.findings import VerificationError
 from intrinsics.mir import (
@@ -365,8 +366,10 @@ def _print_body(
     has_directives = module.has_directives
     is_plain = not has_directives and not sources.places
     for i, block in enumerate(function.blocks):
-        if block.name in targets or not _stays_unsaid(function, i):
+        if block.nounroll or block.name in targets or not _stays_unsaid(function, i):
             lines.append(f"{names.labels[block.name]}:")
+        if block.nounroll:
+            lines.append(NOUNROLL)
         said: tuple[str, ...] = ()
         for mi in block.instrs:
             if is_plain:

@@ -31,7 +31,7 @@ from asmprinter.ptx_declarations import (
 from asmprinter.ptx_instructions import InstructionReader
 from asmprinter.ptx_report import BadStatementError, finding_of
 from asmprinter.ptx_scopes import Names
-from asmprinter.ptx_source import NAME, OPEN_STRING, STRING
+from asmprinter.ptx_source import NAME, NOUNROLL, OPEN_STRING, STRING
 from intrinsics.findings import Finding
 from intrinsics.mir import (
     UNNAMED,
@@ -224,11 +224,19 @@ class PtxReader(InstructionReader):
             self.module.kept.append(Kept(shown, where))
             if name not in ("pragma", "alias"):
                 self.not_understood("ptx/directive", f"directive .{name}", start, op="." + name)
+        elif shown == NOUNROLL and self._begins_labelled_block():
+            self.function.blocks[-1].nounroll = True
         elif name == "pragma":
             self.above.append(shown)
         else:
             self.keep_statement("." + name, text[len(name) + 1 :], "", start)
             self.not_understood("ptx/directive", f"directive .{name}", start, op="." + name)
+
+    def _begins_labelled_block(self) -> bool:
+        """Whether nothing has been read behind a label."""
+        assert self.function is not None
+        block = self.function.blocks[-1]
+        return not (self.above or block.instrs or block.name.startswith(UNNAMED))
 
     def _has_begun(self) -> bool:
         """Whether a function or a variable has been read."""

@@ -21,6 +21,10 @@ OPEN_STRING = r'(?:"(?:\\.|[^"\\\n])*+"?)'
 """A string, or what stands behind a quotation mark that nothing closes: every mark begins one, so
 that none is looked at twice."""
 
+NOUNROLL = '.pragma "nounroll";'
+"""What stands before the first statement of a loop that is not to be unrolled.  PTX ISA, Pragma
+Strings."""
+
 _SPACE = re.compile(r"\s*")
 _STRING = re.compile(r'"(?:\\.|[^"\\\n])*+(?P<closed>")?')
 _COMMENT = re.compile(rf"{OPEN_STRING}|(?P<comment>//[^\n]*|/\*.*?\*/)|/\*.*", re.DOTALL)

@@ -386,10 +386,14 @@ UNNAMED = "%"
 
 @dataclass(slots=True)
 class Block:
-    """A straight run of records; control falls through to the next block at its end."""
+    """A straight run of records; control falls through to the next block at its end.
+
+    The loop that begins with a block of `nounroll` is not to be unrolled (PTX ISA, Pragma Strings).
+    """
 
     name: str
     instrs: list[MachineInstr] = field(default_factory=list)
+    nounroll: bool = False
 
     def terminators(self) -> list[MachineInstr]:
         """The records that may send control elsewhere, in order."""

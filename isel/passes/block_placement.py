@@ -44,6 +44,7 @@ def _thread_jumps(function: MachineFunction) -> None:
             path[name] = None
             name = onward[name]
         onward.update(dict.fromkeys(path, name))
+    _hand_on_hints(function, onward)
     for block in function.blocks:
         for mi in block.terminators() if onward else ():
             mi.ops = tuple(
@@ -52,6 +53,13 @@ def _thread_jumps(function: MachineFunction) -> None:
                     for op in mi.ops
                 ]
             )
+
+
+def _hand_on_hints(function: MachineFunction, onward: dict[str, str]) -> None:
+    """Where a loop began with a mere branch, it begins where that goes."""
+    hinted = {onward[b.name] for b in function.blocks if b.nounroll and b.name in onward}
+    for block in function.blocks if hinted else ():
+        block.nounroll = block.nounroll or block.name in hinted
 
 
 def _join_chains(function: MachineFunction) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from intrinsics.findings import Finding, Severity, input_error
 from intrinsics.mir import (
-    Block,
     Export,
     MachineFunction,
     MachineInstr,
@@ -136,7 +135,7 @@ def _copied(function: MachineFunction) -> MachineFunction:
         function,
         regs=RegisterTable([*function.regs.classes], [*function.regs.names]),
         blocks=[
-            Block(b.name, [MachineInstr(mi.form, mi.ops, mi.guard, mi.loc) for mi in b.instrs])
+            replace(b, instrs=[MachineInstr(mi.form, mi.ops, mi.guard, mi.loc) for mi in b.instrs])
             for b in function.blocks
         ],
     )

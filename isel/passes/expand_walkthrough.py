@@ -115,7 +115,7 @@ class _Expansion(Code):
     def run(self) -> None:
         old = self.function.blocks
         for i, block in enumerate(old):
-            self.start(block.name)
+            self.start(block.name, nounroll=block.nounroll)
             if i == 0:
                 self._prologue()
             for at, mi in enumerate(block.instrs):

@@ -9,6 +9,7 @@ stand behind a call.  What is passed goes from register to register.  PTX ISA, c
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from intrinsics import catalog
 from intrinsics.findings import Finding, SelectionError, Severity
@@ -161,7 +162,11 @@ class _Inlining:
         rest = Block(self.after, [new for mi in block.instrs[at + 1 :] for new in self._got(mi)])
         block.instrs = [mi for mi in block.instrs[:at] if not self._passes(mi)]
         inner = [
-            Block(self.labels[b.name], [new for mi in b.instrs for new in self._copied(mi)])
+            replace(
+                b,
+                name=self.labels[b.name],
+                instrs=[new for mi in b.instrs for new in self._copied(mi)],
+            )
             for b in self.callee.blocks
         ]
         self.caller.blocks[self.index + 1 : self.index + 1] = [*inner, rest]

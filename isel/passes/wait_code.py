@@ -129,7 +129,7 @@ class WaitCode:
             if first:
                 self.blocks.append(Block(self._fresh("wait_entry")))
                 self._reset(first)
-        self.blocks.append(Block(block.name))
+        self.blocks.append(Block(block.name, nounroll=block.nounroll))
 
     def _reset(self, starts: list[Reg]) -> None:
         for start in starts:

@@ -39,9 +39,9 @@ class Code:
         self.blocks: list[Block] = []
         self.loc = 0
 
-    def start(self, name: str) -> None:
+    def start(self, name: str, *, nounroll: bool = False) -> None:
         """Begin a block."""
-        self.blocks.append(Block(name))
+        self.blocks.append(Block(name, nounroll=nounroll))
 
     def emit(self, form: Form, *ops: Op, guard: Reg | Not | None = None) -> None:
         """Add a record."""

@@ -20,6 +20,7 @@ from isel.select.intrinsics import select_call
 from isel.select.names import block_names
 from isel.select.specials import REFLECT, reflect
 from isel.select.state import FunctionState
+from isel.select.unrolling import loops_kept
 from isel.select.walkthrough import Spellings, select_walkthrough
 from isel.select.written import as_assembly
 
@@ -60,6 +61,8 @@ class Body:
         self.ends = {name: run[-1] for name, run in self.runs.items()}
         for block in self.order:
             self._phis(block)
+        for name in loops_kept(self.context.loops_kept, self.order):
+            self.runs[name][0].nounroll = True
         for reason, call in self.spellings.problems():
             self._report(reason, call)
         in_order = [self.runs.get(block.name, []) for block in self.function.blocks]

@@ -19,6 +19,7 @@ from isel.select.diagnostics import Diagnostics, Unselectable
 from isel.select.locations import Locations, Source
 from isel.select.names import kernels, ptx_names
 from isel.select.types import layout_of
+from isel.select.unrolling import ids_of_loops_kept
 
 
 class ModuleContext:
@@ -43,6 +44,7 @@ class ModuleContext:
         self.names = ptx_names(module)
         self.symbols = {name: n for name, n in self.names.items() if name not in module.aliases}
         self.kernels = {function.name for function in kernels(module)}
+        self.loops_kept = ids_of_loops_kept(module)
 
     def guarded(self, action: Callable[[], None], name: str = "") -> None:
         """Do something about the global `name`, or about the whole module."""
