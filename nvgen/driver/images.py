@@ -6,6 +6,7 @@ driver's own compiler takes PTX up to the version that it was made with.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +14,7 @@ from asmprinter.ptx_printer import print_ptx
 from intrinsics.findings import AssemblerError
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
-from nvgen.assembler import assemble_module, find_ptxas
+from nvgen.assembler import assemble, assemble_module, find_ptxas
 from nvgen.driver.gpus import architecture
 
 
@@ -31,15 +32,22 @@ def images(module: Module, ptx: Ptx, target: Target, gpu: int) -> list[Image]:
     Raises: AssemblerError for what ptxas refuses for another reason than the PTX version.
     """
     found = []
+    text = print_ptx(module, ptx).text
     if find_ptxas() is not None:
+        arch = architecture(target, gpu)
         try:
-            arch = architecture(target, gpu)
-            found.append(Image("cubin", assemble_module(module, ptx, target, arch).cubin))
+            found.append(Image("cubin", _cubin(text, target, arch)))
         except AssemblerError as error:
             if not all(_too_old(f.message) for f in error.findings):
+                assemble_module(module, ptx, target, arch)  # the same errors, each at its record
                 raise
-    text = print_ptx(module, ptx).text
     return [*found, Image("ptx", text.encode() + b"\0")]
+
+
+@functools.lru_cache(maxsize=128)
+def _cubin(text: str, target: Target, arch: str) -> bytes:
+    """A kernel that is launched again is not assembled again."""
+    return assemble(text, target, arch).cubin
 
 
 def _too_old(message: str) -> bool:
