@@ -53,6 +53,10 @@ class Unselectable(Exception):  # noqa: N818 - a reason, not an error of the pro
         super().__init__(message)
 
 
+class NoValue(Unselectable):
+    """An operand's definition was not selected, of which there is a finding as a rule."""
+
+
 def not_yet(what: str, hint: str = "") -> Unselectable:
     """The answer to what nvgen does not select yet."""
     return Unselectable("unsupported-instruction", f"{what} is not selectable", op=what, hint=hint)
@@ -66,7 +70,9 @@ class Diagnostics:
     _nearest: dict[str, str] = field(default_factory=dict)
 
     def report(self, reason: Unselectable, place: Place) -> None:
-        """Keep `reason`, standing at `place`."""
+        """Keep `reason`, standing at `place`; what only follows from another finding is none."""
+        if isinstance(reason, NoValue) and self.findings:
+            return
         finding = reason.finding.at(place)
         if reason.names is not None:
             finding = replace(finding, hint=self.nearest(finding.op, reason.names))

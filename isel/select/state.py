@@ -40,7 +40,7 @@ from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import PointerType, Type
 from isel.select.assembly import Assembly
 from isel.select.constants import as_instruction, known
-from isel.select.diagnostics import Unselectable
+from isel.select.diagnostics import NoValue, Unselectable
 from isel.select.types import (
     SPACES,
     TypeLayout,
@@ -232,7 +232,7 @@ class FunctionState:
         if type(value) is llvm.Local:
             found = self.values.get(value.name)
             if not found and self.layout.count(value.type):
-                raise Unselectable(
+                raise NoValue(
                     "value", f"%{value.name} has no value here: its definition was not selected"
                 )
             return found or ()

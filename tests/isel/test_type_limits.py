@@ -71,6 +71,12 @@ def test_a_value_of_a_million_registers_is_refused_with_a_hint(name: str) -> Non
     assert "llvm.memcpy" in finding.hint
 
 
+def test_what_uses_a_refused_value_is_no_second_error() -> None:
+    body = AGGREGATES["load"] + "\n  store [1000000 x i8] %a, ptr addrspace(1) %p"
+    (only,) = refusal(kernel(body)).findings
+    assert only.rule == "select/value-size"
+
+
 def test_a_value_within_the_limit_is_selected() -> None:
     body = "  %a = load [512 x i32], ptr addrspace(1) %p, align 16\n"
     body += "  store [512 x i32] %a, ptr addrspace(1) %p, align 16"
