@@ -25,6 +25,7 @@ from nvgen.builder.calls import function_of
 from nvgen.builder.kernel import KernelBuilder
 from nvgen.builder.number_types import is_float
 from nvgen.builder.numbers import Float
+from nvgen.builder.roles import SpecialRegister
 from nvgen.builder.verb import Verb
 from nvgen.builder.verb_table import CHAPTERS, others
 from nvgen.builder.verbs import Verbs
@@ -181,7 +182,7 @@ def _members(made: type, prefix: str) -> Iterator[str]:
                 [f"{name}(value: str) -> None", f"{name}(value: Given) -> {_kind(member)}"]
             )
             yield f"{_text(member)}\n"
-        elif isinstance(member, property):
+        elif isinstance(member, (property, SpecialRegister)):
             yield f"#### {prefix}{name}\n"
             yield f"{_text(member)}\n"
         elif inspect.isroutine(member):

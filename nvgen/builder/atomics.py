@@ -7,12 +7,22 @@ which llvmlite has no place for in atomic operations.  PTX ISA, membar / fence; 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import overload
 
 from llvmlite import ir
 from llvmlite.ir.instructions import AtomicRMW, CmpXchg
 
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Sem
-from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.number_types import FloatType, NumberType
+from nvgen.builder.numbers import (
+    Float,
+    FloatLike,
+    Int,
+    IntLike,
+    Number,
+    as_float,
+    number_of,
+)
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import refuse
 from nvgen.builder.verbs import Verbs
@@ -31,7 +41,7 @@ _SCOPES: Mapping[Scope, str] = {
     Scope.SYS: "",
 }
 T = ScalarType
-_FLOATS: Mapping[ScalarType, ir.Type] = {T.F32: ir.FloatType(), T.F64: ir.DoubleType()}
+_FLOATS = (T.F32, T.F64)
 _UNSIGNED, _SIGNED = (T.U32, T.U64), (T.S32, T.S64)
 _OPERATIONS: Mapping[AtomicOp, Mapping[ScalarType, str]] = {
     AtomicOp.AND: dict.fromkeys((T.B32, T.B64), "and"),
@@ -88,38 +98,63 @@ class Atomics(Verbs):
             raise refuse("a fence orders", got=f".{sem.value}", expected="acquire … sc")
         self.at_caller().fence(_ORDERINGS[sem], _SCOPES[scope] or None)
 
+    @overload
     def atom(
         self,
         op: AtomicOp,
-        type: ScalarType,
+        type: FloatType,
+        address: Pointer,
+        value: FloatLike,
+        *,
+        sem: Sem = Sem.RELAXED,
+        scope: Scope = Scope.GPU,
+    ) -> Float: ...
+
+    @overload
+    def atom(
+        self,
+        op: AtomicOp,
+        type: NumberType,
         address: Pointer,
         value: IntLike,
         *,
         sem: Sem = Sem.RELAXED,
         scope: Scope = Scope.GPU,
-    ) -> Int:
-        """Combine a value with memory (global, shared, of the cluster) at once; returns the old.
+    ) -> Int: ...
 
-        An .f32 or .f64 is given and returned as its bits.
+    def atom(
+        self,
+        op: AtomicOp,
+        type: NumberType,
+        address: Pointer,
+        value: Number | float,
+        *,
+        sem: Sem = Sem.RELAXED,
+        scope: Scope = Scope.GPU,
+    ) -> Number:
+        """Combine a number with memory (global, shared, of the cluster) at once; returns the old.
+
+        `type` is `u32`, `f32` and so on, or for bits `ScalarType.B32`.  The old number is of it; of
+        an f32 or f64 that is given as its bits, in an integer of the kernel, it is the bits.
 
         Raises: InputError for a type that PTX does not have the operation of.
         """
-        name = _OPERATIONS[op].get(type)
-        if name is None:
+        known = next((t for t in _OPERATIONS[op] if t.value == type.value), None)
+        if known is None:
             raise refuse(
                 f"atom.{op.value} of another type",
                 got=f".{type.value}",
                 expected=" or ".join(f".{t.value}" for t in _OPERATIONS[op]),
             )
-        bits = ir.IntType(type.bits)
-        given = self.raw(value, bits)
-        if type in _FLOATS:
-            given = self.at_caller().bitcast(given, _FLOATS[type])
-        builder = self.at_caller()
+        is_float, bits = known in _FLOATS, ir.IntType(known.bits)
+        given = as_float(self, value, known) if is_float else self.raw(value, bits)
+        builder, name = self.at_caller(), _OPERATIONS[op][known]
         made = _ScopedRmw(builder.block, name, address.value, given, _ordering(sem), name="old")
         made.scope = _SCOPES[scope]
         builder._insert(made)
-        return Int(self, self.at_caller().bitcast(made, bits) if type in _FLOATS else made)
+        if is_float and isinstance(value, Int):
+            return Int(self, self.at_caller().bitcast(made, bits))
+        return number_of(self, made, known)
 
     def atom_cas(
         self,

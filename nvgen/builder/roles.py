@@ -75,6 +75,16 @@ class Ring:
         self._parity.set(self.parity ^ self.builder.zext(wraps, 32))
 
 
+class SpecialRegister:
+    """A special register as a property."""
+
+    def __init__(self, name: str, words: str) -> None:
+        self._name, self.__doc__ = name, words
+
+    def __get__(self, instance: Roles, owner: type) -> Int:
+        return instance.sreg(self._name)
+
+
 class Roles(ControlFlow):
     """Numbers of threads, warps, blocks and CTAs, and code that some of them execute."""
 
@@ -96,20 +106,20 @@ class Roles(ControlFlow):
         function = self.declare("llvm.nvvm.read.ptx.sreg." + name, type_)
         return Int(self, self.at_caller().call(function, [], name=name))
 
-    @property
-    def tid_x(self) -> Int:
-        """The thread's index in its block."""
-        return self.sreg("tid.x")
-
-    @property
-    def ctaid_x(self) -> Int:
-        """The block's index in the grid."""
-        return self.sreg("ctaid.x")
-
-    @property
-    def nctaid_x(self) -> Int:
-        """The number of blocks in the grid."""
-        return self.sreg("nctaid.x")
+    tid_x = SpecialRegister("tid.x", "The thread's index in its block.")
+    tid_y = SpecialRegister("tid.y", "The thread's index in its block, along y.")
+    tid_z = SpecialRegister("tid.z", "The thread's index in its block, along z.")
+    ctaid_x = SpecialRegister("ctaid.x", "The block's index in the grid.")
+    ctaid_y = SpecialRegister("ctaid.y", "The block's index in the grid, along y.")
+    ctaid_z = SpecialRegister("ctaid.z", "The block's index in the grid, along z.")
+    nctaid_x = SpecialRegister("nctaid.x", "The number of blocks in the grid.")
+    nctaid_y = SpecialRegister("nctaid.y", "The number of blocks in the grid, along y.")
+    nctaid_z = SpecialRegister("nctaid.z", "The number of blocks in the grid, along z.")
+    lane = SpecialRegister("laneid", "The thread's number in its warp: 0 to 31.")
+    cluster_ctarank = SpecialRegister(
+        "cluster.ctarank",
+        "The CTA's rank in its cluster; that of the even CTA of a pair is even.",
+    )
 
     def uniform(self, value: Int) -> Int:
         """32 bits that are the same in all lanes of the warp, as the assembler then knows too.
@@ -131,11 +141,6 @@ class Roles(ControlFlow):
     def warpgroup(self) -> Int:
         """The number of the warpgroup in its CTA, whose threads are numbered in x."""
         return self.uniform(self.tid_x >> 7)
-
-    @property
-    def cluster_ctarank(self) -> Int:
-        """The CTA's rank in its cluster; that of the even CTA of a pair is even."""
-        return self.sreg("cluster.ctarank")
 
     # ---- roles -------------------------------------------------------------------------------
 

@@ -23,9 +23,9 @@ from intrinsics.modifiers import (
     Vote,
     WarpReduce,
 )
-from nvgen import KernelBuilder
+from nvgen import KernelBuilder, f32, i32
 from nvgen.builder.built import Kernel
-from nvgen.builder.numbers import Int
+from nvgen.builder.numbers import Float, Int
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
@@ -126,7 +126,7 @@ VERBS: dict[str, tuple[Verb, str]] = {
         ),
         "atom.acq_rel.cluster.shared::cluster.min.s32"),
     "atomicrmw fadd ptr addrspace(3)": (
-        lambda b: b.atom(A.ADD, T.F32, b.shared_word("w"), 0x3F800000, scope=Scope.SYS),
+        lambda b: b.atom(A.ADD, f32, b.shared_word("w"), 1.0, scope=Scope.SYS),
         "atom.relaxed.sys.shared.add.f32"),
     "cmpxchg ptr addrspace(3)": (
         lambda b: b.atom_cas(b.shared_word("w"), b.tid_x, 1, sem=Sem.ACQUIRE),
@@ -238,7 +238,7 @@ def counts() -> Kernel:
     b.barrier_cta_sync_aligned()
     b.atom(A.ADD, T.U32, word, b.tid_x, scope=Scope.CTA)
     b.atom(A.MAX, T.U32, target, b.tid_x + 7)
-    b.atom(A.ADD, T.F32, target + 4, 0x3F800000)
+    b.atom(A.ADD, f32, target + 4, 1)
     b.atom_cas(target + 8, b.const(0), 9)
     odd = b.barrier_cta_red(ReduceOp.POPC, (b.tid_x & 1) == 1, aligned=True)
     with b.if_thread(0):
@@ -253,3 +253,30 @@ def test_atomic_operations_and_a_barrier_that_counts(launch: Launch) -> None:
     launch(counts(), out)
     ones = int(np.float32(64).view(np.uint32))
     assert_exact(out, np.array([70, ones, 9, 64 * 63 // 2, 32], np.uint32))
+
+
+def places() -> Kernel:
+    """Each thread of a two-dimensional launch writes where it is, one counts what it finds."""
+    b = KernelBuilder("places", block=(8, 4), target="sm_90a")
+    b.pointer("out", i32, output=True)
+    b.pointer("sum", f32)
+    b.pointer("least", i32)
+    args = b.begin()
+    row = b.ctaid_y * 4 + b.tid_y
+    column = b.ctaid_x * 8 + b.tid_x
+    args["out"][row * 16 + column] = (b.lane + b.nctaid_y * 100).to(i32)
+    before = b.atom(A.ADD, f32, args["sum"], 0.5)
+    assert isinstance(before, Float)
+    old = b.atom(A.MIN, i32, args["least"], row.to(i32) - 9)
+    assert old.signed
+    return b.finish()
+
+
+@kernel_test(schedules="all", targets="sm_90a")
+def test_where_a_thread_is_and_atomics_of_numbers(launch: Launch) -> None:
+    out, total, least = np.zeros((12, 16), np.int32), np.zeros(1, np.float32), np.ones(1, np.int32)
+    launch(places(), out, total, least, grid=(2, 3))
+    lanes = np.arange(32).reshape(4, 8)
+    assert_exact(out, np.tile(lanes, (3, 2)).astype(np.int32) + 300)
+    assert_exact(total, np.float32([96]))
+    assert_exact(least, np.int32([-9]))
