@@ -55,7 +55,7 @@ GROUPS = (
           ("AccumulatorTile", "WarpgroupTile", "WarpTile", "RegisterTile", "PortableAccumulator",
            "TensorMemory", "TensorTile", "OperandTile", "SparseTile", "ScaleTile",
            "TensorOptions")),
-    Group("Matrices in registers", (), ("HeldFragment", "Fragment", "Rows")),
+    Group("Matrices in registers", (), ("HeldFragment", "Fragment", "Rows", "Columns")),
     Group("mbarriers and clusters", ("protocols",), ("Barrier", "Barriers")),
     Group("Functions of the device, printing, PTX", ("device",), ("DeviceFunction",)),
     Group("Instructions: multiplies of warps and warpgroups", ("multiplies",),
@@ -72,7 +72,7 @@ INNER = frozenset({
     "come_back", "free_accumulators", "perform", "take_fragment", "start", "start_on_target",
     "like", "taken", "made", "spread", "builder", "typed", "splat", "taken_apart",
     "Int.words", "Float.words", "Vector.words", "Pointer.words", "Fragment.words", "Rows.words",
-    "OfThreads.value", "OfThreads.words", "OfThreads.builder",
+    "Columns.words",    "OfThreads.value", "OfThreads.words", "OfThreads.builder",
 })  # fmt: skip
 """Members that are public to the builder's own parts only."""
 

@@ -61,8 +61,17 @@ class FragmentLayout:
     @property
     def slot_of(self) -> tuple[int, ...]:
         """The number of its row among them, for each element."""
-        slots = {row: number for number, row in enumerate(self.slots)}
-        return tuple(slots[row] for row in self.down)
+        return _numbers(self.down, self.slots)
+
+    @property
+    def column_slots(self) -> tuple[int, ...]:
+        """The columns that a thread has elements of, from its first one."""
+        return tuple(sorted(set(self.along)))
+
+    @property
+    def column_slot_of(self) -> tuple[int, ...]:
+        """The number of its column among them, for each element."""
+        return _numbers(self.along, self.column_slots)
 
     @property
     def sharing(self) -> tuple[int, ...]:
@@ -94,6 +103,11 @@ class FragmentLayout:
             base = sum((thread >> i & 1) * step for i, step in enumerate(bits))
             tables.append(base + np.array(offsets, np.int64)[None, :])
         return tables[0], tables[1]
+
+
+def _numbers(offsets: tuple[int, ...], slots: tuple[int, ...]) -> tuple[int, ...]:
+    numbers = {offset: number for number, offset in enumerate(slots)}
+    return tuple(numbers[offset] for offset in offsets)
 
 
 def layout_of(row: Indices, column: Indices, rows: int, columns: int) -> FragmentLayout:

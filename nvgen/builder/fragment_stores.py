@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from intrinsics.element import ElementType, Major
+from intrinsics.element import Major
 from intrinsics.layouts.fragments_matrix import matrix_bytes
 from intrinsics.layouts.register_layout import FragmentLayout, layout_of
 from intrinsics.multiplies.matrix import MatrixShape
 from nvgen.builder.fragment_layouts import Holders, scaled_bits
 from nvgen.builder.number_types import u64
 from nvgen.builder.numbers import Int, IntLike
-from nvgen.builder.pointers import Pointer, check_pointer, store_number
+from nvgen.builder.pointers import Pointer, check_pointer, checked_align, store_number
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 from nvgen.builder.vectors import Vector, as_words
 
@@ -138,17 +137,23 @@ def _store_matrices(vector: Vector, holders: Holders, tile: SharedTile) -> None:
 # ---- stores ------------------------------------------------------------------------------------
 
 
-def _pairs(layout: FragmentLayout) -> Iterator[tuple[int, ...]]:
-    """Elements that lie side by side in a row, two or one of them."""
+def _runs(layout: FragmentLayout, most: int) -> Iterator[tuple[int, ...]]:
+    """Elements that lie side by side in a row, `most` (a power of two) at a time or fewer."""
     e = 0
     while e < layout.count:
-        both = e + 1 < layout.count and (layout.down[e], layout.along[e] + 1) == (
-            layout.down[e + 1],
-            layout.along[e + 1],
-        )
-        both = both and layout.along[e] % 2 == 0 and all(n % 2 == 0 for n in layout.column_bits)
-        yield (e, e + 1) if both else (e,)
-        e += 1 + both
+        size = most
+        while size > 1 and not _is_run(layout, e, size):
+            size //= 2
+        yield tuple(range(e, e + size))
+        e += size
+
+
+def _is_run(layout: FragmentLayout, first: int, size: int) -> bool:
+    """Whether elements are neighbours in a row, from a multiple of their number on."""
+    run, (down, along) = slice(first, first + size), (layout.down[first], layout.along[first])
+    begins = all(n % size == 0 for n in (along, *layout.column_bits))
+    follows = layout.along[run] == tuple(range(along, along + size))
+    return begins and follows and layout.down[run] == (down,) * size
 
 
 def _store_pieces(vector: Vector, holders: Holders, tile: SharedTile) -> None:
@@ -157,7 +162,7 @@ def _store_pieces(vector: Vector, holders: Holders, tile: SharedTile) -> None:
     size = tile.bits // 8
     row, column = holders.place()
     if tile.major is Major.K:
-        for pair in _pairs(layout):
+        for pair in _runs(layout, 2):
             down, along = layout.down[pair[0]], layout.along[pair[0]]
             byte = (column + along) * size
             line = row + down if down else row
@@ -178,15 +183,19 @@ def _store(values: Vector, place: Pointer) -> None:
 
 
 def store_in_memory(
-    vector: Vector, holders: Holders, target: Pointer, pitch: IntLike, where: Condition | None
+    vector: Vector,
+    holders: Holders,
+    target: Pointer,
+    pitch: IntLike,
+    where: Condition | None,
+    align: int | None,
 ) -> None:
     """Store each element to an array whose rows lie `pitch` elements apart.
 
     Raises: InputError for a pointer to numbers of another type.
     """
-    b, layout = holders.builder, holders.layout
+    b, layout, type_ = holders.builder, holders.layout, vector.type
     check_pointer(b, target)
-    type_ = vector.type
     assert type_ is not None
     if not isinstance(pitch, (int, Int)):
         raise refuse("no pitch", got=described(pitch), expected="elements from row to row")
@@ -197,63 +206,19 @@ def store_in_memory(
             expected=target.dtype.value if target.dtype else "",
             hint="x.to(…)",
         )
-    to, places = target.of(type_), holders.place()
+    size, places = type_.bits // 8, holders.place()
+    most = 1 if where else max(min(checked_align(align, size), _CHUNK) // size, 1)
     wide = [place.to(u64) for place in places]
-    row_size = b.u64(pitch) if isinstance(pitch, int) else pitch.to(u64)
-    begin = to.at(wide[0] * row_size + wide[1])
-    for e, number in enumerate(vector):
-        down, along = layout.down[e], layout.along[e]
-        place = begin.at(row_size * down + along)
-        if where is None:
-            store_number(place, type_, number)
-            continue
-        with b.if_(where(places[0] + down, places[1] + along)):
-            store_number(place, type_, number)
-
-
-# ---- sums, converted on the way ----------------------------------------------------------------
-
-_HALVES = (ElementType.F16, ElementType.BF16)
-
-
-@dataclass(frozen=True, slots=True)
-class RowMajor:
-    """A matrix in global memory: the address of an element, the elements of a row, their type.
-
-    Rows begin at multiples of 16 bytes, the last one less than 4 GiB behind the first.
-    """
-
-    builder: SharedMemory
-    origin: Pointer
-    pitch: IntLike
-    dtype: ElementType
-
-    def store(self, sums: Vector, row: Int, column: IntLike) -> None:
-        """Store neighbouring sums of a row: two, or a multiple of eight; so is `column`."""
-        values = sums if self.dtype.bits == 32 else narrowed(self.builder, sums, self.dtype)
-        size = self.dtype.bits // 8
-        offset = row * (self.pitch * size) + column * size
-        place = self.origin + offset.zext(64)
-        self.builder.store(values, place, align=min(sums.count * size, 16))
-
-
-def check_stored(sums: ElementType, dtype: ElementType) -> None:
-    """Whether sums of one type are stored as another.
-
-    Raises: InputError.
-    """
-    possible = (sums, *_HALVES) if sums is ElementType.F32 else (sums,)
-    if dtype not in possible:
-        raise refuse(
-            f"sums in {sums.value} are not stored so",
-            got=dtype.value,
-            expected=" or ".join(t.value for t in possible),
-        )
-
-
-def narrowed(builder: SharedMemory, sums: Vector, dtype: ElementType) -> Vector | Int:
-    """Sums in f32 as pairs of f16 or bf16, rounded to nearest even, the first in the lower half."""
-    pack = builder.pack_f16x2 if dtype is ElementType.F16 else builder.pack_bf16x2
-    values = list(sums.f32)
-    words = [pack(low, high) for low, high in zip(values[::2], values[1::2], strict=True)]
-    return builder.words(words) if len(words) > 1 else words[0]
+    pitch = b.u64(pitch) if isinstance(pitch, int) else pitch.to(u64)
+    begin = target.of(type_).at(wide[0] * pitch + wide[1])
+    rows = {down: begin.at(pitch * down) if down else begin for down in layout.slots}
+    for run in _runs(layout, most):
+        down, along = layout.down[run[0]], layout.along[run[0]]
+        place = rows[down].at(along) if along else rows[down]
+        if len(run) > 1:
+            _store(vector.taken_apart(run), place)
+        elif where is None:
+            store_number(place, type_, vector[run[0]])
+        else:
+            with b.if_(where(places[0] + down, places[1] + along)):
+                store_number(place, type_, vector[run[0]])

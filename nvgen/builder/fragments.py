@@ -140,11 +140,33 @@ class Rows(OfThreads):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Columns(OfThreads):
+    """A number for each column of a matrix that a thread has elements of: a bias, say."""
+
+    @property
+    def words(self) -> str:
+        """What it is, in words."""
+        return f"columns: {self.vector.words}"
+
+    def __repr__(self) -> str:
+        return f"<{self.words}; layout {self.holders.layout}>"
+
+    def spread(self, other: Elementwise) -> Vector:
+        """Numbers of the same columns.
+
+        Raises: InputError for anything else.
+        """
+        if isinstance(other, Columns) and other.holders.layout == self.holders.layout:
+            return other.vector
+        raise refuse("no numbers of these columns", got=described(other), expected=self.words)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Fragment(OfThreads):
     """A matrix in registers; operators go element by element.
 
-    The other side of an operator is a fragment of the same layout, `Rows` of it, whose numbers are
-    spread along the rows, or one number for all.
+    The other side of an operator is a fragment of the same layout, `Rows` or `Columns` of it, whose
+    numbers are spread along the rows or the columns, or one number for all.
     """
 
     @property
@@ -162,7 +184,7 @@ class Fragment(OfThreads):
         return f"<matrix of {held}; layout {self.layout}>"
 
     def spread(self, other: Elementwise) -> Vector:
-        """A matrix of the same layout, or the numbers of its rows along them.
+        """A matrix of the same layout, or the numbers of its rows or columns along them.
 
         Raises: InputError for anything else.
         """
@@ -170,7 +192,9 @@ class Fragment(OfThreads):
             return other.vector
         if isinstance(other, Rows) and other.holders.layout.slots == self.layout.slots:
             return other.vector.taken_apart(self.layout.slot_of)
-        got = other.words if isinstance(other, (Fragment, Rows)) else described(other)
+        if isinstance(other, Columns) and other.holders.layout == self.layout:
+            return other.vector.taken_apart(self.layout.column_slot_of)
+        got = other.words if isinstance(other, OfThreads) else described(other)
         raise refuse("another layout", got=got, expected=f"{self.words}, or rows of it")
 
     def _operand(self, other: object) -> Vector:
@@ -250,6 +274,18 @@ class Fragment(OfThreads):
         row, _ = self.holders.place()
         numbers = [function(row + down if down else row) for down in self.layout.slots]
         return Rows(vector_of(numbers), self.holders)
+
+    def columns(self, function: Callable[[Int], Number]) -> Columns:
+        """A number for each column, which `function` makes of the column's: a bias, say.
+
+        `sums + sums.columns(lambda column: bias[column])` loads each once for all rows.
+
+        Raises: InputError where it does not make numbers of one type.
+        """
+        _, column = self.holders.place()
+        made = function_of(function)
+        numbers = [made(column + along if along else column) for along in self.layout.column_slots]
+        return Columns(vector_of(numbers), self.holders)
 
     # ---- elsewhere ---------------------------------------------------------------------------
 
@@ -334,14 +370,24 @@ class Fragment(OfThreads):
         made = self.to(tile.dtype) if is_float(self.vector.type or ScalarType.U32) else self
         store_in_tile(made.vector, self.holders, tile)
 
-    def store(self, target: Pointer, pitch: IntLike, *, where: Condition | None = None) -> None:
+    def store(
+        self,
+        target: Pointer,
+        pitch: IntLike,
+        *,
+        where: Condition | None = None,
+        align: int | None = None,
+    ) -> None:
         """Store the matrix to memory, row by row, `pitch` elements apart; `target` is its corner.
 
-        Only those elements are stored for whose row and column `where` holds.
+        With `align`, in bytes, rows begin at multiples of it, and so many go at once where a thread
+        has them side by side.  With `where` only those elements are stored for whose row and column
+        it holds, one by one.
 
-        Raises: InputError for a pointer to numbers of another type.
+        Raises: InputError for a pointer to numbers of another type, and an alignment that is no
+        power of two.
         """
-        store_in_memory(self.vector, self.holders, target, pitch, where)
+        store_in_memory(self.vector, self.holders, target, pitch, where, align)
 
 
 @runtime_checkable
@@ -397,6 +443,7 @@ class HeldFragment(ABC):
     coordinates, where = _held(Fragment.coordinates), _held(Fragment.where)
     map_at, scale_rows = _held(Fragment.map_at), _held(Fragment.scale_rows)
     row_reduce, rows = _held(Fragment.row_reduce), _held(Fragment.rows)
+    columns = _held(Fragment.columns)
     row_max, row_sum = _held(Fragment.row_max), _held(Fragment.row_sum)
     as_a_operand, as_tile = _held(Fragment.as_a_operand), _held(Fragment.as_tile)
     as_bytes = _held(Fragment.as_bytes)

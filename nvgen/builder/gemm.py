@@ -18,7 +18,6 @@ from nvgen.builder import tensor_gemm, warp_tiles, warpgroup_tiles
 from nvgen.builder.accumulators import AccumulatorTile, Multiply, check_tiles
 from nvgen.builder.byte_operands import transpose
 from nvgen.builder.fragment_layouts import RegisterTile
-from nvgen.builder.fragment_stores import check_stored
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
@@ -228,7 +227,6 @@ class TileOperations(TileCopies):
             return
         if isinstance(pitch, Sequence):
             raise refuse("a pitch is a number of elements", got=repr(pitch), expected="a number")
-        check_stored(d.dtype, dtype)
         d.store(target, pitch, dtype)
 
     def tile_ring(

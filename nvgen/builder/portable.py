@@ -9,18 +9,21 @@ of its tiles is checked beyond what all require.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, assert_never
 
 from intrinsics.element import ElementType
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
+from intrinsics.layouts.register_layout import tensor_layout, warpgroup_layout
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.targets import Feature, Target, TargetSet, at_least, spell, with_feature
 from nvgen.builder.accumulators import AccumulatorTile, Multiply
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.fragment_stores import RowMajor
+from nvgen.builder.fragment_layouts import Holders
+from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.protocols import Protocols
@@ -49,7 +52,8 @@ class Multiplier(Enum):
     WARP = "mma.sync"
 
 
-_HALVES = (E.F16, E.BF16, E.TF32)
+_HALVES = (E.F16, E.BF16)
+_FLOATS = (*_HALVES, E.TF32)
 _BYTES = (E.E4M3, E.E5M2)
 _INTEGERS = (E.S8, E.U8)
 
@@ -67,9 +71,9 @@ class _Ability:
 
 
 _ABILITIES = (
-    _Ability(Multiplier.TENSOR, _HALVES + _BYTES, _TENSOR),
-    _Ability(Multiplier.WARPGROUP, _HALVES + _BYTES + _INTEGERS, _WARPGROUP),
-    _Ability(Multiplier.WARP, _HALVES + _INTEGERS, at_least(80) - _TENSOR - _WARPGROUP),
+    _Ability(Multiplier.TENSOR, _FLOATS + _BYTES, _TENSOR),
+    _Ability(Multiplier.WARPGROUP, _FLOATS + _BYTES + _INTEGERS, _WARPGROUP),
+    _Ability(Multiplier.WARP, _FLOATS + _INTEGERS, at_least(80) - _TENSOR - _WARPGROUP),
     _Ability(Multiplier.WARP, _BYTES, with_feature(Feature.HAS_FP8) - _TENSOR - _WARPGROUP),
 )
 
@@ -232,13 +236,33 @@ class PortableAccumulator(AccumulatorTile):
     def wait(self) -> None:
         """Wait for all that is committed: D may be read, A and B be written again."""
 
-    @abstractmethod
     def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
-        """Store D to global memory, row by row, as elements of `dtype`."""
+        """Store D to global memory, row by row, as elements of `dtype`.
+
+        Raises: InputError for a type that sums are not stored as.
+        """
+        possible = (self.dtype, *_HALVES) if self.dtype is E.F32 else (self.dtype,)
+        if dtype not in possible:
+            raise refuse(
+                f"sums in {self.dtype.value} are not stored so",
+                got=dtype.value,
+                expected=" or ".join(t.value for t in possible),
+            )
+        numbers = target.of(dtype)
+        for fragment, row, column in self.fragments():
+            corner = numbers.at(row * pitch + column)
+            fragment.to(dtype).store(corner, pitch, align=_ROW_ALIGN)
+
+    @abstractmethod
+    def fragments(self) -> Iterator[tuple[Fragment, IntLike, IntLike]]:
+        """The thread's parts of D, with the row and the column at which each begins."""
 
     def free(self) -> None:
         """Give back what was allocated, when all threads are through with it."""
 
+
+_ROW_ALIGN = 16
+"""Bytes of whose multiples rows of what D is stored to begin at."""
 
 _ROWS = 128
 _HALF = 64
@@ -296,34 +320,24 @@ class TensorAccumulator(PortableAccumulator):
         self.builder.wait(self._done, self._parity.value ^ 1)
         self.builder.tcgen05_fence_after_thread_sync()
 
-    def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
-        """Each warp reads the lanes of its number modulo 4, warpgroups their share of columns."""
-        builder, thread = self.builder, self.builder.tid_x
-        memory = RowMajor(builder, target, pitch, dtype)
-        share = self.n // self._groups
-        first: IntLike = builder.warpgroup * share if self._groups > 1 else 0
-        lanes = (thread >> 5 & 3) << 21
+    def fragments(self) -> Iterator[tuple[Fragment, IntLike, IntLike]]:
+        """Each warp reads the lanes of its number modulo 4, warpgroups their share of columns.
+
+        Of M = 64 only sixteen lanes of a warp's 32 are written, as in a warpgroup's registers.
+        """
+        b, share, is_half = self.builder, self.n // self._groups, self.m == _HALF
+        first: IntLike = b.warpgroup * share if self._groups > 1 else 0
+        lanes = self.tile.pointer + ((b.tid_x >> 5 & 3) << 21)
+        shape = LdStShape.S16X256B if is_half else LdStShape.S32X32B
         for number in range(max(self.m // _ROWS, 1)):
             for place, width in _pieces(share):
-                columns = self.tile.pointer + lanes + (first + (place + number * self.n))
-                if self.m == _HALF:
-                    self._store_half(memory, columns, first + place, width)
-                    continue
-                values = builder.tcgen05_ld(columns, num=LdStNum(f"x{width}"))
-                builder.tcgen05_wait_ld()
-                memory.store(values, thread % _ROWS + number * _ROWS, first + place)
-        builder.tcgen05_fence_before_thread_sync()
-
-    def _store_half(self, memory: RowMajor, columns: Pointer, column: IntLike, width: int) -> None:
-        """Of M = 64 only sixteen lanes of a warp's 32 are written: layout F."""
-        builder, thread = self.builder, self.builder.tid_x
-        num = LdStNum(f"x{width // 8}")
-        values = builder.tcgen05_ld(columns, shape=LdStShape.S16X256B, num=num)
-        builder.tcgen05_wait_ld()
-        row = (thread >> 5 & 3) * 16 + (thread & 31) // 4
-        for pair in range(width // 4):
-            at, along = row + pair % 2 * 8, thread % 4 * 2 + pair // 2 * 8
-            memory.store(values[2 * pair : 2 * pair + 2], at, along + column)
+                num = LdStNum(f"x{width // 8 if is_half else width}")
+                columns = lanes + (first + (place + number * self.n))
+                values = b.tcgen05_ld(columns, shape=shape, num=num).f32
+                b.tcgen05_wait_ld()
+                layout = warpgroup_layout(_HALF, width, 32) if is_half else tensor_layout(width)
+                yield Fragment(values, Holders(b, layout)), number * _ROWS, first + place
+        b.tcgen05_fence_before_thread_sync()
 
     def free(self) -> None:
         """The columns, by warp 0."""
@@ -373,17 +387,9 @@ class WarpgroupAccumulator(PortableAccumulator):
         """For all groups."""
         self.builder.wgmma_wait_group(0)
 
-    def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
-        """Two neighbouring sums at a time."""
-        builder, thread = self.builder, self.builder.tid_x
-        memory = RowMajor(builder, target, pitch, dtype)
-        row = (thread >> 5 & 3) * 16 + (thread & 31) // 4 + self._first
-        column = thread % 4 * 2
-        for number, part in enumerate(self.tile.parts):
-            registers = part.registers
-            for pair in range(self.n // 4):
-                down, along = number * WARPGROUP_ROWS + pair % 2 * 8, pair // 2 * 8
-                memory.store(registers[2 * pair : 2 * pair + 2], row + down, column + along)
+    def fragments(self) -> Iterator[tuple[Fragment, IntLike, IntLike]]:
+        """What the warpgroup holds."""
+        yield self.tile.fragment, self._first, 0
 
 
 class WarpAccumulator(PortableAccumulator):
@@ -407,18 +413,9 @@ class WarpAccumulator(PortableAccumulator):
         """By all warps, each its share."""
         self.tile.multiply(a, asked.b, accumulate=asked.accumulate, step=asked.step)
 
-    def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
-        """Two neighbouring sums at a time."""
-        builder, lane = self.builder, self.builder.tid_x & 31
-        memory = RowMajor(builder, target, pitch, dtype)
-        down, along = self.tile.place()
-        first_row, first_column = lane // 4 + down, lane % 4 * 2 + along
-        for i, parts in enumerate(self.tile.parts):
-            for j, part in enumerate(parts):
-                for half in range(2):
-                    row = first_row + (i * FRAGMENT_ROWS + half * 8)
-                    pair = part.registers[2 * half : 2 * half + 2]
-                    memory.store(pair, row, first_column + j * FRAGMENT_COLUMNS)
+    def fragments(self) -> Iterator[tuple[Fragment, IntLike, IntLike]]:
+        """What the warp holds, which knows where that is."""
+        yield self.tile.fragment, 0, 0
 
 
 def _shared_by(threads: int, m: int, n: int) -> tuple[int, int] | None:
