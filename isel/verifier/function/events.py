@@ -54,7 +54,6 @@ class Kind(Enum):
     BARRIER_ARRIVE = auto()
     WARP_SYNC = auto()
     STRONG_LOAD = auto()  # reads a flag that another thread may have set
-    STRONG_STORE = auto()  # sets one, outside shared memory
     SHARED_LOAD = auto()
     SHARED_STORE = auto()
     COPY_IN = auto()  # to shared memory through the async proxy
@@ -267,18 +266,15 @@ _WEAK = (None, Sem.WEAK)
 _ATOMICS = ("atom", "atom.cas", "red")
 
 
-def _access(kind: Kind) -> Maker:
-    def make(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event | None:
-        strong = mi.form.facts.get("sem") not in _WEAK
-        if kind is Kind.SHARED_LOAD and strong:
-            return Event(Kind.STRONG_LOAD, index, mi, threads, where(e.slot(mi, "a")))
-        if mi.form.facts.get("space") in _SHARED:
-            return Event(kind, index, mi, threads, where(e.slot(mi, "a")))
-        if strong and kind is Kind.SHARED_STORE:
-            return Event(Kind.STRONG_STORE, index, mi, threads, where(e.slot(mi, "a")))
-        return None
+def _load(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event | None:
+    strong = mi.form.facts.get("sem") not in _WEAK
+    return Event(Kind.STRONG_LOAD, index, mi, threads) if strong else None
 
-    return make
+
+def _store(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event | None:
+    if mi.form.facts.get("space") not in _SHARED:
+        return None
+    return Event(Kind.SHARED_STORE, index, mi, threads, where(e.slot(mi, "a")))
 
 
 def _read_modify_write(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
@@ -287,7 +283,7 @@ def _read_modify_write(index: int, mi: MachineInstr, e: Evaluator, threads: Thre
         place = where(e.slot(mi, "a"))
         if place is not None:
             return Event(Kind.SHARED_STORE, index, mi, threads, place)
-    return Event(Kind.STRONG_LOAD, index, mi, threads, where(e.slot(mi, "a")))
+    return Event(Kind.STRONG_LOAD, index, mi, threads)
 
 
 def _copy(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
@@ -346,8 +342,8 @@ _MAKERS: dict[str, Maker] = {
     "barrier.cluster.arrive": _simple(Kind.BARRIER_ARRIVE, otherwise=CLUSTER),
     "barrier.cluster.wait": _simple(Kind.BARRIER, otherwise=CLUSTER),
     "bar.warp.sync": _simple(Kind.WARP_SYNC),
-    "ld": _access(Kind.SHARED_LOAD),
-    "st": _access(Kind.SHARED_STORE),
+    "ld": _load,
+    "st": _store,
     **dict.fromkeys(_ATOMICS, _read_modify_write),
 }
 

@@ -10,24 +10,24 @@ value; one that several write has a value at each node.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Iterator
+import bisect
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from intrinsics.mir import (
     Label,
     MachineFunction,
     MachineInstr,
-    Mem,
     Not,
     Reg,
     Special,
 )
-from intrinsics.row import Effect, Kind, Row
 from isel.passes.uniformity import thread_parameters
 from isel.verifier.function.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.conditions import Conditions
+from isel.verifier.function.decisive import depended_on, of_rules, of_warps, synchronises
 from isel.verifier.function.evaluate import WAITS, Evaluator, Warp
 from isel.verifier.function.values import (
     LANES,
@@ -93,10 +93,11 @@ class Graph:
         self.records = list(function.instructions())
         self.nodes = _nodes(function)
         self.order = _reverse_postorder(self.nodes)
-        self.single = _written_once(function)
+        self.writers = _writers(self.records)
+        self.single = _written_once(self.records, self.writers)
         self.conditions = Conditions.of(self.records, self.single)
-        wanted = _wanted(self.records, _decisive)
-        by_lane = _wanted(self.records, _synchronising)
+        wanted = depended_on(self.records, of_rules)
+        by_lane = depended_on(self._asked(wanted), of_warps)
         for node in self.nodes:
             node.wanted = [
                 (node.first + i, mi)
@@ -104,6 +105,7 @@ class Graph:
                 if any(reg in wanted for reg in mi.defs())
             ]
         self.readers = _readers(self.nodes)
+        self._firsts = [node.first for node in self.nodes]
         found = [record for node in self.nodes for record in node.wanted]
         self.lane_records = {
             index for index, mi in found if any(reg in by_lane for reg in mi.defs())
@@ -115,7 +117,18 @@ class Graph:
         self.of_warp = {i for i, mi in found if any(type(op) is Special for op in mi.ops)}
         self.results: dict[Inputs, Results] = {}
 
-    @property
+    def node_of(self, index: int) -> int:
+        """The node of a record."""
+        return bisect.bisect_right(self._firsts, index) - 1
+
+    def _asked(self, wanted: set[Reg]) -> list[MachineInstr]:
+        """The records that rules ask about, and those that these depend on."""
+        return [
+            mi for mi in self.records
+            if mi.guard is not None or synchronises(mi.row) or not wanted.isdisjoint(mi.defs())
+        ]  # fmt: skip
+
+    @cached_property
     def has_opaque(self) -> bool:
         """Whether there are statements that were not understood, or calls not looked into."""
         return self.has_unknown_calls or any(mi.row.id in NOT_FOLLOWED for mi in self.records)
@@ -155,6 +168,15 @@ def _readers(nodes: list[Node]) -> dict[Reg, list[int]]:
     return found
 
 
+def _writers(records: list[MachineInstr]) -> dict[Reg, list[int]]:
+    """The records that write a register."""
+    found: dict[Reg, list[int]] = {}
+    for index, mi in enumerate(records):
+        for reg in mi.defs():
+            found.setdefault(reg, []).append(index)
+    return found
+
+
 def _reverse_postorder(nodes: list[Node]) -> list[int]:
     seen: set[int] = set()
     order: list[int] = []
@@ -171,73 +193,12 @@ def _reverse_postorder(nodes: list[Node]) -> list[int]:
     return order[::-1]
 
 
-def _written_once(function: MachineFunction) -> set[Reg]:
-    seen: set[Reg] = set()
-    again: set[Reg] = set()
-    for mi in function.instructions():
-        for reg in mi.defs():
-            (again if reg in seen else seen).add(reg)
-        if mi.guard is not None:
-            again.update(mi.defs())
-    return seen - again
-
-
-_PLACES = (Kind.ADDRESS, Kind.TENSOR_ADDRESS, Kind.MATRIX)
-
-
-def _wanted(
-    records: list[MachineInstr], decisive: Callable[[MachineInstr], Iterable[Reg]]
-) -> set[Reg]:
-    """Registers on which a branch or the `decisive` operands of a record depend."""
-    writers: dict[Reg, list[MachineInstr]] = {}
-    wanted: set[Reg] = set()
-    for mi in records:
-        for reg in mi.defs():
-            writers.setdefault(reg, []).append(mi)
-        if mi.guard is not None:
-            wanted.add(mi.guard.reg if isinstance(mi.guard, Not) else mi.guard)
-        wanted.update(decisive(mi))
-    pending = list(wanted)
-    while pending:
-        for mi in writers.get(pending.pop(), ()):
-            for reg in mi.uses():
-                if reg not in wanted:
-                    wanted.add(reg)
-                    pending.append(reg)
-    return wanted
-
-
-@functools.cache
-def _counts_for_warps(row: Row) -> bool:
-    return bool(row.effects.effect & (Effect.CONVERGENT | Effect.BARRIER | Effect.ASYNC_PROXY))
-
-
-def _synchronising(mi: MachineInstr) -> Iterable[Reg]:
-    """The operands of a record that counts for whole warps: each lane's number matters."""
-    if _counts_for_warps(mi.row):
-        return (op for op in _plain(mi) if type(op) is int)
-    return ()
-
-
-def _decisive(mi: MachineInstr) -> Iterable[Reg]:
-    """The operands of a record that rules ask for."""
-    yield from _synchronising(mi)
-    for operand, op in zip(mi.form.operands, mi.ops, strict=True):
-        if operand is not None and operand.kind in _PLACES:
-            yield from _registers(op)
-
-
-def _plain(mi: MachineInstr) -> Iterator[object]:
-    for op in mi.ops:
-        if not isinstance(op, tuple):
-            yield from _registers(op)
-
-
-def _registers(op: object) -> Iterator[Reg]:
-    if isinstance(op, Mem):
-        op = op.base
-    if type(op) is int:
-        yield op
+def _written_once(records: list[MachineInstr], writers: dict[Reg, list[int]]) -> set[Reg]:
+    """The registers that one record writes, whenever it is reached."""
+    return {
+        reg for reg, found in writers.items()
+        if len(found) == 1 and records[found[0]].guard is None
+    }  # fmt: skip
 
 
 # ---- one warp --------------------------------------------------------------------------------
@@ -414,6 +375,8 @@ class WarpFlow:
         else:
             for reg, value in self._environment.items():
                 before = old.get(reg)
+                if before is value:
+                    continue
                 after = value if before is None else join(before, value)
                 if after != before:
                     old[reg] = after

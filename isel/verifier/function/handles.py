@@ -7,12 +7,10 @@ PTX ISA, Tensor Memory Allocation and Management.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from intrinsics.findings import Severity
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Reg, Sym, registers_of
 from intrinsics.modifiers import Space
-from isel.verifier.function.events import TENSOR_USES, Event, tensor_operands
+from isel.verifier.function.events import TENSOR_USES, tensor_operands
 from isel.verifier.function.report import Report
 from isel.verifier.function.values import Parameter
 from isel.verifier.rule import VerifierRule
@@ -137,18 +135,16 @@ def _from_nowhere(report: Report) -> None:
     """Addresses that are a kernel's parameter, or a number."""
     if not report.analysis.function.is_kernel:
         return  # its callers gave it what they passed
-    counted = not _may_have_all(report)
+    constants: list[tuple[int, str]] = []
     for event in report.analysis.events(*TENSOR_USES):
-        for got in _strange(event, counted):
-            report.add(NOWHERE, event.index, got=got)
-
-
-def _strange(event: Event, counted: bool) -> Iterator[str]:
-    for name, value in tensor_operands(event):
-        if isinstance(value.base, Parameter):
-            yield f"{name} is the parameter {value.base.name}"
-        elif isinstance(value.number, int) and counted:
-            yield f"{name} is the constant {value.number:#x}"
+        for name, value in tensor_operands(event):
+            if isinstance(value.base, Parameter):
+                report.add(NOWHERE, event.index, got=f"{name} is the parameter {value.base.name}")
+            elif isinstance(value.number, int):
+                constants.append((event.index, f"{name} is the constant {value.number:#x}"))
+    if constants and not _may_have_all(report):
+        for index, got in constants:
+            report.add(NOWHERE, index, got=got)
 
 
 def _may_have_all(report: Report) -> bool:

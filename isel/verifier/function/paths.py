@@ -8,9 +8,10 @@ that a register decides differently that was not written in between.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
@@ -57,7 +58,7 @@ class Thread:
 
     def remembers(self, kept: frozenset[Reg]) -> Thread:
         """With what was decided by these registers only."""
-        if all(a[0] in kept for a in self.assumed):
+        if not self.assumed or all(a[0] in kept for a in self.assumed):
             return self
         assumed = frozenset(a for a in self.assumed if a[0] in kept)
         return Thread(self.lanes, self.elected, assumed)
@@ -91,8 +92,7 @@ class Tracked:
         cls, flow: WarpFlow, events: Mapping[int, list[Event]], registers: frozenset[Reg]
     ) -> Tracked:
         """What a walk needs to know of `registers`."""
-        nodes = range(len(flow.graph.nodes))
-        written = [_written(flow, n, events.get(n, ()), registers) for n in nodes]
+        written = _written(flow, events, registers)
         return cls(registers, written, _kept(flow, events, registers, written))
 
 
@@ -119,27 +119,22 @@ def _asked(event: Event) -> Reg | None:
 
 
 def _written(
-    flow: WarpFlow, number: int, events: Sequence[Event], tracked: frozenset[Reg]
-) -> list[frozenset[Reg]]:
-    """What a node writes before its first event, between two of them, and behind the last."""
-    node, nothing = flow.graph.nodes[number], frozenset[Reg]()
-    if not tracked:
-        return [nothing] * (len(events) + 1)
-    changes: dict[Reg, set[Reg]] = {}
+    flow: WarpFlow, events: Mapping[int, list[Event]], tracked: frozenset[Reg]
+) -> list[list[frozenset[Reg]]]:
+    """What each node writes before its first event, between two of them, and behind the last."""
+    graph, nothing = flow.graph, frozenset[Reg]()
+    found = [[nothing] * (len(events.get(n, ())) + 1) for n in range(len(graph.nodes))]
     for reg in tracked:
-        for source in flow.graph.conditions.depends(reg):
-            changes.setdefault(source, set()).add(reg)
-    starts = [node.first, *(event.index for event in events)]
-    ends = [*starts[1:], node.first + len(node.records)]
-    return [
-        frozenset(
-            changed
-            for mi in node.records[start - node.first : end - node.first]
-            for reg in mi.defs()
-            for changed in changes.get(reg, ())
-        )
-        for start, end in zip(starts, ends, strict=True)
-    ]
+        for source in graph.conditions.depends(reg):
+            for index in graph.writers.get(source, ()):
+                node = graph.node_of(index)
+                at = bisect.bisect_right(events.get(node, ()), index, key=_index)
+                found[node][at] |= {reg}
+    return found
+
+
+def _index(event: Event) -> int:
+    return event.index
 
 
 def _kept(
@@ -238,13 +233,15 @@ class Walker:
         """
         waits = {e.index: e for found in events.values() for e in found if e.kind is Kind.ASK}
         key = _decisions(flow, events)
+        if key in known:
+            return cls(flow, events, waits, known[key])
         candidates = candidates_of(flow, events)
-        while key not in known:
+        while True:
             walker = cls(flow, events, waits, Tracked.of(flow, events, frozenset(candidates)))
             if not candidates or walker.is_affordable():
                 known[key] = walker.tracked
+                return walker
             candidates = candidates[: len(candidates) // 2]
-        return cls(flow, events, waits, known[key])
 
     def each(self) -> Iterator[Event]:
         """The events of the warp, node by node."""

@@ -22,7 +22,7 @@ from isel.verifier.function.waits import idle_waits
 
 Block = tuple[int, int, int]
 
-_OWN_PLACES = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE, Kind.SHARED_LOAD, Kind.SHARED_STORE)
+_OWN_PLACES = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE, Kind.SHARED_STORE)
 """What warps of one role do at places of their own."""
 
 

@@ -129,7 +129,7 @@ def unknown(spread: Spread, base: Base | None = None) -> Value:
 
 def join(a: Value, b: Value) -> Value:
     """What holds of both."""
-    if a == b:
+    if a is b or a == b:
         return a
     spread = max(a.spread, b.spread)
     if isinstance(a.base, Waited) and isinstance(b.base, Waited) and a.offset == b.offset:

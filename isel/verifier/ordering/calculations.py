@@ -36,6 +36,18 @@ class Calculation:
     run: Callable[..., tuple[Number, ...]]
 
 
+COMPUTED = (
+    *("elect.sync", "ld", "activemask", "shfl.sync", "vote.sync", "vote.sync.ballot"),
+    *("mov.unpack2", "mov.unpack4", "mov.pack2", "mov.pack4"),
+)
+"""Rows whose results depend on more than the values of operands: threads, or memory (`plain`)."""
+
+
+def calculates(mi: MachineInstr) -> bool:
+    """Whether a record's results depend on the values of its operands, and on nothing else."""
+    return mi.row.id in _CALCULATIONS
+
+
 def calculation_of(mi: MachineInstr) -> Calculation | None:
     """What a record calculates, if that is all it does."""
     found = _CALCULATIONS.get(mi.row.id)

@@ -6,6 +6,7 @@ of the registers that it writes; data that nobody knows gives unknown numbers.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -78,23 +79,28 @@ def _activemask(p: Plain) -> None:
 
 
 def _shuffle(p: Plain) -> None:
-    a, b, c = (lanes_of(p.slot(name)) for name in "abc")
     mode = p.mi.form.facts["mode"]
     assert isinstance(mode, Shuffle)
+    found, reached = _shuffled(mode, *map(p.slot, "abc"), p.strand.mask)
+    p.write("d", found)
+    p.write("p", reached)
+
+
+@functools.lru_cache(1024)  # warps shuffle the same again and again, and so do runs
+def _shuffled(mode: Shuffle, a: Number, b: Number, c: Number, here: int) -> tuple[Number, Number]:
+    """What the lanes get, and whether the lane that each reads is in reach."""
+    mine, by, bounds = lanes_of(a), lanes_of(b), lanes_of(c)
     found: list[int | None] = []
     reached: list[int | None] = []
-    for lane in range(LANES):
-        by, bounds = b[lane], c[lane]
-        if by is None or bounds is None:
+    for lane, (step, bound) in enumerate(zip(by, bounds, strict=True)):
+        if step is None or bound is None:
             found.append(None)
             reached.append(None)
             continue
-        source, ok = shuffle_source(mode, lane, by, bounds)
-        source = source if ok else lane
-        found.append(a[source] if p.strand.mask >> source & 1 else a[lane])
+        source, ok = shuffle_source(mode, lane, step, bound)
+        found.append(mine[source if ok and here >> source & 1 else lane])
         reached.append(int(ok))
-    p.write("d", packed(tuple(found)))
-    p.write("p", packed(tuple(reached)))
+    return packed(tuple(found)), packed(tuple(reached))
 
 
 def _vote(p: Plain) -> None:

@@ -6,28 +6,25 @@ records that are executed; all others compute data, and are left out.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg
 from intrinsics.modifiers import Compare, ScalarType, Sem, Space
-from intrinsics.row import Completion, Effect, Row
 from isel.control_flow import post_dominators, reach
+from isel.verifier.function.decisive import SHARED, synchronises
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.flow import EXIT, Graph
-from isel.verifier.ordering.calculations import Calculation, calculation_of
+from isel.verifier.ordering.calculations import (
+    COMPUTED,
+    Calculation,
+    calculates,
+    calculation_of,
+)
 from isel.verifier.ordering.numbers import Number
 
-SHARED = (None, Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
-"""State spaces whose addresses may be in shared memory."""
-
 MEMORY = ("ld", "st", "atom", "atom.cas", "red", "ldmatrix", "stmatrix", "cp.async")
-_SYNCHRONISE = (
-    *("mbarrier", "bar.", "barrier.", "fence", "membar", "tcgen05", "wgmma", "cp.async"),
-    *("cp.reduce.async.bulk", "st.async", "red.async", "setmaxnreg"),
-)
 
 
 @dataclass(slots=True)
@@ -51,15 +48,17 @@ Results: TypeAlias = dict[tuple[Form, tuple[Number, ...]], tuple[Number, ...]]
 class Program:
     """A function's graph with what is executed of each node.
 
-    `joins` has for each node the one where threads that part at it are together again (the end of
-    the function is the number behind the last node); `back` whether a way leads back to it if
-    its branch is taken, and if not; `reads_bytes` says that single bytes of shared memory are read,
-    `allocates` that tensor memory is allocated;
+    `wanted` are the registers whose numbers somebody asks for; `joins` has for each node the one
+    where threads that part at it are together again (the end of the function is the number behind
+    the last node); `back` whether a way leads back to it if its branch is taken, and if not;
+    `reads_bytes` says that single bytes of shared memory are read, `allocates` that tensor memory
+    is allocated;
     `numbers` are those that decide branches on arguments; `results` is what its records have
     computed in all runs.
     """
 
     graph: Graph
+    wanted: set[Reg] = field(default_factory=set)
     steps: list[list[Step]] = field(default_factory=list)
     joins: list[int] = field(default_factory=list)
     back: list[tuple[bool, bool]] = field(default_factory=list)
@@ -73,12 +72,12 @@ class Program:
     def of(cls, graph: Graph) -> Program:
         """The program of a graph."""
         wanted = _wanted(graph.records)
-        found = cls(graph)
+        found = cls(graph, wanted - _never_known(graph))
         for node in graph.nodes:
             steps = []
             for index, mi in enumerate(node.records, node.first):
                 event = is_event(mi)
-                if event or any(reg in wanted for reg in mi.defs()):
+                if event or not found.wanted.isdisjoint(mi.defs()):
                     steps.append(Step(index, mi, event, None if event else calculation_of(mi)))
             found.steps.append(steps)
         found.allocates = any(mi.row.id == "tcgen05.alloc" for mi in graph.records)
@@ -125,16 +124,7 @@ def is_event(mi: MachineInstr) -> bool:
         return (
             space in SHARED or sem not in (None, Sem.WEAK) or mi.row.id.startswith(("atom", "red"))
         )
-    return _synchronises(mi.row)
-
-
-@functools.cache
-def _synchronises(row: Row) -> bool:
-    return (
-        row.id.startswith(_SYNCHRONISE)
-        or bool(row.effects.effect & Effect.ASYNC_PROXY)
-        or row.effects.completion is not Completion.AT_ISSUE
-    )
+    return synchronises(mi.row)
 
 
 def _operands(mi: MachineInstr) -> Iterator[Reg]:
@@ -193,9 +183,26 @@ def _wanted(records: list[MachineInstr]) -> set[Reg]:
 
 def _sources(mi: MachineInstr) -> Iterable[Reg]:
     """What a wanted register depends on; results of waits and copies depend on no register."""
-    if mi.row.id in WAITS or mi.row.id.startswith("tcgen05.ld"):
+    if mi.row.id in WAITS or mi.row.id.startswith("tcgen05.ld") or not _is_computed(mi):
         return _guard(mi)
     return mi.uses()
+
+
+def _is_computed(mi: MachineInstr) -> bool:
+    """Whether what a record writes depends on what it reads, as far as a run knows."""
+    if mi.row.id == "ld":
+        return is_event(mi)
+    return mi.row.id in COMPUTED or calculates(mi) or is_event(mi)
+
+
+def _never_known(graph: Graph) -> set[Reg]:
+    """Registers that hold data whatever happens: nobody needs to write them."""
+    known = {
+        reg for mi in graph.records
+        if _is_computed(mi) or mi.row.id in COMPUTED or is_event(mi)
+        for reg in mi.defs()
+    }  # fmt: skip
+    return graph.writers.keys() - known
 
 
 def _joins(ways: list[list[int]]) -> list[int]:

@@ -72,8 +72,10 @@ class Scene:
         return self.value(strand, mi.get(name))
 
     def write(self, strand: Strand, op: Op | None, number: Number, mask: int) -> None:
-        """Give a register a value in the lanes of a mask."""
+        """Give a register a value in the lanes of a mask, if somebody asks for it."""
         if type(op) is int:
+            if op not in self.program.wanted:
+                return
             old = strand.registers.get(op)
             strand.registers[op] = number if mask == strand.mask else merged(old, number, mask)
         elif isinstance(op, tuple):

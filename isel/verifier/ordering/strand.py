@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import compress
+from operator import is_not
 
 from isel.verifier.ordering.clocks import ThreadClocks
 from isel.verifier.ordering.numbers import Number, merged
@@ -77,11 +79,11 @@ class Strand:
 
     def unite(self, other: Strand) -> None:
         """Take in threads that are at the same place."""
-        mine = self.registers
-        for reg, number in other.registers.items():
-            had = mine.get(reg)
-            if had is not number:  # most have not changed since the threads parted
-                mine[reg] = merged(had, number, other.mask)
+        mine, others = self.registers, other.registers
+        # Most have not changed since the threads parted.
+        changed = list(compress(others, map(is_not, others.values(), map(mine.get, others))))
+        for reg in changed:
+            mine[reg] = merged(mine.get(reg), others[reg], other.mask)
         self.mask |= other.mask
         self.clocks.unite(other.clocks)
         self.generation = max(self.generation, other.generation)

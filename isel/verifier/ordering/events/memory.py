@@ -32,6 +32,8 @@ def _load(e: Execution) -> bool:
         e.log(Kind.SHARED_LOAD, regions.generic(e.mi, address, e.mask, writes=False))
     width = _width(e.mi)
     for element, op in enumerate(_elements(e.mi, "d")):
+        if op not in e.run.program.wanted:
+            continue
         number = _stored(e, moved(address, element * width)) if shared else None
         if width == 1:
             number = lanewise(lambda x: x & 0xFF, number)
