@@ -22,6 +22,39 @@ def reach(
     return found
 
 
+def components(after: Sequence[Sequence[int]]) -> list[int]:
+    """The strongly connected component of each node, by a number: nodes of one reach each other.
+
+    A node is on a cycle if it shares its component with another one, or follows itself.
+    """
+    low, found = [0] * len(after), [0] * len(after)  # numbers begin with 1
+    stack: list[int] = []
+    count = 0
+    for root in range(len(after)):
+        work = [(root, 0)] if not low[root] else []
+        while work:
+            node, at = work.pop()
+            if not at:
+                count += 1
+                low[node] = found[node] = count
+                stack.append(node)
+            if at < len(after[node]):
+                work.append((node, at + 1))
+                if not low[after[node][at]]:
+                    work.append((after[node][at], 0))
+                continue
+            first = min([found[node], *(found[t] for t in after[node])])
+            if first < low[node]:
+                found[node] = first
+                continue
+            while True:
+                other = stack.pop()
+                found[other] = len(after) + low[node]
+                if other == node:
+                    break
+    return found
+
+
 def post_dominators(after: Sequence[Sequence[int]]) -> list[int]:
     """The post-dominators of each node, as bits: every path to an end passes them; itself is one.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from isel.control_flow import dominators, post_dominators, reach
+from isel.control_flow import components, dominators, post_dominators, reach
 
 DIAMOND = [[1, 2], [3], [3], [4], []]  # 0 parts, 3 joins, 4 ends
 LOOP = [[1], [2, 3], [1], []]  # 1 and 2 go round
 ENDLESS = [[1, 2], [1], []]  # 1 never ends
 TWO_ENDS = [[1, 2], [], []]
+NESTED = [[1], [2, 4], [2, 3], [1], [5], []]  # 1 to 3 go round, 2 alone too
 
 
 @pytest.mark.parametrize(
@@ -53,3 +54,12 @@ def test_what_every_way_passes(after, expected):
 def test_what_every_way_from_the_start_passes(after, expected):
     found = [{i for i in range(len(after)) if bits >> i & 1} for bits in dominators(after)]
     assert found == expected
+
+
+@pytest.mark.parametrize("after", [DIAMOND, LOOP, ENDLESS, TWO_ENDS, NESTED])
+def test_nodes_of_a_component_reach_each_other(after):
+    found, nodes = components(after), range(len(after))
+    ways = [reach(after, [node]) for node in nodes]
+    assert all(
+        (found[a] == found[b]) == (b in ways[a] and a in ways[b]) for a in nodes for b in nodes
+    )

@@ -15,6 +15,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Protocol
 
+from intrinsics.collector import paused_collector
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.limits import MOST_THREADS
 from intrinsics.mir import Linkage, MachineFunction, Module, Text
@@ -95,9 +96,10 @@ def verify_functions(
         if function.name in inside and function.linkage is Linkage.INTERNAL:
             continue  # judged in the kernels that call it
         if function.name in callees.concerned:
-            size = _block_of(function, block)
-            report = Report(module, Analysis(function, size, callees), cluster, boxes)
-            found += _verify(report, callees)
+            with paused_collector():  # what is made stays until the function is judged
+                size = _block_of(function, block)
+                report = Report(module, Analysis(function, size, callees), cluster, boxes)
+                found += _verify(report, callees)
     return found
 
 

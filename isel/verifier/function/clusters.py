@@ -123,10 +123,14 @@ def _size(report: Report) -> int | None:
 
 def _destinations(report: Report) -> None:
     """Constant masks and ranks name CTAs of the cluster."""
-    size = _size(report)
-    for role in report.analysis.roles:
+    size, graph = _size(report), report.analysis.graph
+    there = {
+        graph.node_of(index) for index, mi in enumerate(graph.records)
+        if mi.row.id == "mapa" or mi.get("cta_mask") is not None
+    }  # fmt: skip
+    for role in report.analysis.roles if there else ():
         flow = role.walker.flow
-        for node in flow.reached():
+        for node in there.intersection(flow.reached()):
             for index, mi, evaluator in flow.visit(node):
                 if mi.get("cta_mask") is not None:
                     _check_mask(report, index, evaluator.slot(mi, "cta_mask").number, size)

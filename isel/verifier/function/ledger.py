@@ -82,6 +82,8 @@ def check(report: Report) -> None:
         return
     if any(mi.row.id == "mbarrier.complete_tx" for mi in records):
         return
+    if not report.boxes and any(_is_copy(mi) and mi.row.id not in _BULK for mi in records):
+        return  # nobody knows what they bring
     ranks = _ranks(report)
     units: dict[str, list[_Unit]] = defaultdict(list)
     for rank, seen in enumerate(ranks):
@@ -117,11 +119,15 @@ def _items(
 ) -> list[tuple[int, Threads, _Item]] | None:
     """The items of a role with their nodes and threads; None where one of them is not known."""
     flow = role.walker.flow
+    there = {
+        flow.graph.node_of(index) for index, mi in enumerate(flow.graph.records)
+        if _is_counted(mi)
+    }  # fmt: skip
     threads = threads_of(flow)
     found = []
     for node in flow.reached():
-        for index, mi, evaluator in flow.visit(node):
-            if mi.row.id not in _EXPECTS and not _is_copy(mi):
+        for index, mi, evaluator in flow.visit(node) if node in there else ():
+            if not _is_counted(mi):
                 continue
             item = _item(report, index, mi, evaluator, rank, size)
             count = threads[node].count
@@ -131,6 +137,10 @@ def _items(
             whole = _Item(index, item.place, item.expects, item.size * times, item.ranks)
             found.append((node, threads[node], whole))
     return found
+
+
+def _is_counted(mi: MachineInstr) -> bool:
+    return mi.row.id in _EXPECTS or _is_copy(mi)
 
 
 def _is_copy(mi: MachineInstr) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from intrinsics.mir import MachineFunction
-from isel.control_flow import reach
+from isel.control_flow import components
 from isel.verifier.function.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.evaluate import Warp
 from isel.verifier.function.events import Event, Kind, events_of
@@ -138,8 +138,9 @@ def _repeated(flow: WarpFlow) -> set[int]:
     """The records on a cycle of the flow."""
     found: set[int] = set()
     ways = flow.ways()
+    loops = components(ways)
     for number in flow.reached():
-        if number in reach(ways, ways[number]):
+        if any(loops[following] == loops[number] for following in ways[number]):
             node = flow.graph.nodes[number]
             found.update(range(node.first, node.first + len(node.records)))
     return found

@@ -14,6 +14,7 @@ from intrinsics.mir import MachineInstr, Mem, Sym
 from intrinsics.modifiers import Shuffle, Space, Vote
 from isel.verifier.function.evaluate import shuffle_source
 from isel.verifier.function.values import LANES
+from isel.verifier.ordering.calculations import COMPUTED
 from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, packed
 from isel.verifier.ordering.scene import Scene
 from isel.verifier.ordering.strand import Strand
@@ -142,13 +143,14 @@ def _pack(p: Plain) -> None:
     p.write("d", found)
 
 
-_OTHERS: dict[str, Callable[[Plain], None]] = {
-    "elect.sync": _elect,
-    "ld": _load,
-    "activemask": _activemask,
-    "shfl.sync": _shuffle,
-    **dict.fromkeys(("vote.sync", "vote.sync.ballot"), _vote),
-    **dict.fromkeys(("mov.unpack2", "mov.unpack4"), _unpack),
-    **dict.fromkeys(("mov.pack2", "mov.pack4"), _pack),
-}
+_OTHERS: dict[str, Callable[[Plain], None]] = dict(
+    zip(
+        COMPUTED,
+        (
+            *(_elect, _load, _activemask, _shuffle, _vote, _vote),
+            *(_unpack, _unpack, _pack, _pack),
+        ),
+        strict=True,
+    )
+)
 """By row; what is neither here nor calculated gives unknown numbers."""

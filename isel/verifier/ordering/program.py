@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg
 from intrinsics.modifiers import Compare, ScalarType, Sem, Space
-from isel.control_flow import post_dominators, reach
+from isel.control_flow import components, post_dominators
 from isel.verifier.function.decisive import SHARED, synchronises
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.flow import EXIT, Graph
@@ -90,7 +90,8 @@ class Program:
         found.joins = _joins(ways)
         found.numbers = _deciding(graph)
         found.reads_bytes = any(map(_reads_byte, graph.records))
-        found.back = [_loops(ways, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
+        loops = components(ways)
+        found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
 
 
@@ -183,25 +184,21 @@ def _wanted(records: list[MachineInstr]) -> set[Reg]:
 
 def _sources(mi: MachineInstr) -> Iterable[Reg]:
     """What a wanted register depends on; results of waits and copies depend on no register."""
-    if mi.row.id in WAITS or mi.row.id.startswith("tcgen05.ld") or not _is_computed(mi):
+    if mi.row.id in WAITS or mi.row.id.startswith("tcgen05.ld") or not _is_known(mi):
+        return _guard(mi)
+    if mi.row.id == "ld" and not is_event(mi):
         return _guard(mi)
     return mi.uses()
 
 
-def _is_computed(mi: MachineInstr) -> bool:
-    """Whether what a record writes depends on what it reads, as far as a run knows."""
-    if mi.row.id == "ld":
-        return is_event(mi)
+def _is_known(mi: MachineInstr) -> bool:
+    """Whether a run may know what a record writes."""
     return mi.row.id in COMPUTED or calculates(mi) or is_event(mi)
 
 
 def _never_known(graph: Graph) -> set[Reg]:
     """Registers that hold data whatever happens: nobody needs to write them."""
-    known = {
-        reg for mi in graph.records
-        if _is_computed(mi) or mi.row.id in COMPUTED or is_event(mi)
-        for reg in mi.defs()
-    }  # fmt: skip
+    known = {reg for mi in graph.records if _is_known(mi) for reg in mi.defs()}
     return graph.writers.keys() - known
 
 
@@ -209,18 +206,29 @@ def _joins(ways: list[list[int]]) -> list[int]:
     """For each node the nearest other one that all ways from it come to."""
     after = post_dominators(ways)
     end = len(ways) - 1
+    counts = [bits.bit_count() for bits in after]
     found = []
     for node in range(end):
-        later = [n for n in range(end + 1) if after[node] >> n & 1 and n != node]
-        nearest = max(later, key=lambda n: after[n].bit_count(), default=end)
+        nearest = max(_bits(after[node] & ~(1 << node)), key=counts.__getitem__, default=end)
         found.append(nearest)
     return found
 
 
-def _loops(
-    ways: list[list[int]], node: int, taken: int | None, following: int | None
+def _bits(number: int) -> Iterator[int]:
+    """The places of its bits, the lowest first."""
+    while number:
+        lowest = number & -number
+        yield lowest.bit_length() - 1
+        number ^= lowest
+
+
+def _back(
+    loops: list[int], node: int, taken: int | None, following: int | None
 ) -> tuple[bool, bool]:
     """Whether a way leads back to a node behind its branch when that is taken, and when not."""
-    return tuple(  # type: ignore[return-value]
-        t is not None and t != EXIT and node in reach(ways, [t]) for t in (taken, following)
-    )
+    return _is_in(loops, node, taken), _is_in(loops, node, following)
+
+
+def _is_in(loops: list[int], node: int, target: int | None) -> bool:
+    """Whether a way leads back from a node that follows another one."""
+    return target is not None and target != EXIT and loops[target] == loops[node]
