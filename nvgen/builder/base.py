@@ -14,7 +14,6 @@ from llvmlite import ir
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
 from nvgen.builder.llvm_ext import BFloatType
-from nvgen.builder.map_checks import DeclaredMap
 from nvgen.builder.number_types import element_of, is_float
 from nvgen.builder.numbers import (
     F32,
@@ -29,6 +28,7 @@ from nvgen.builder.numbers import (
     float_of,
     pair_of,
 )
+from nvgen.builder.parameters import Parameter
 from nvgen.builder.pointers import Pointer, check_pointer
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, PlacedBuilder, Regions
@@ -108,7 +108,7 @@ class BuilderBase:
         self.module = ir.Module(name=name)
         self.module.triple = "nvptx64-nvidia-cuda"
         self._functions: dict[str, ir.Function] = {}
-        self._maps: dict[str, DeclaredMap] = {}  # tensor maps among the parameters
+        self._maps: dict[str, Parameter] = {}  # tensor maps among the parameters
         self.regions = Regions()
         self.block, self.cluster = (1, 1, 1), 1
         self._variables: list[Changing] = []
@@ -134,7 +134,7 @@ class BuilderBase:
             )
         return self.target
 
-    def declared_map(self, tmap: Pointer) -> DeclaredMap:
+    def declared_map(self, tmap: Pointer) -> Parameter:
         """What is known of a tensor map among the parameters.
 
         Raises: InputError for another one.

@@ -6,19 +6,16 @@ compiled code, and launch arguments, with tensor maps made of the arrays.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intrinsics.descriptors.smem_desc import Swizzle
-from intrinsics.element import ElementType
 from intrinsics.findings import by_names, input_error
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
-from nvgen.builder.map_checks import MapKind
+from nvgen.builder.parameters import MapKind, Parameter
 from nvgen.builder.refusals import refuse
 from nvgen.driver.views import is_device_array
 from nvgen.extension import PLAIN, Extension
@@ -27,25 +24,6 @@ from nvgen.tensor_map import TensorMap, tensor_map
 if TYPE_CHECKING:
     from nvgen.compiled import Compiled
     from nvgen.launches import Dim3
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """What a kernel's parameter stands for on the host."""
-
-    name: str
-    dtype: ElementType | None = None
-    box: tuple[int, ...] = ()
-    swizzle: Swizzle = Swizzle.NONE
-    is_output: bool = False
-    kind: MapKind = MapKind.TILES
-
-    @property
-    def box_bytes(self) -> int:
-        """Bytes of a box of its tensor map; 0 where it has none, or elements of part of a byte."""
-        if not self.box or self.dtype is None or self.dtype.bits % 8:
-            return 0
-        return math.prod(self.box) * np.dtype(self.dtype.numpy).itemsize
 
 
 @dataclass(frozen=True, slots=True)

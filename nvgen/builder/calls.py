@@ -26,8 +26,8 @@ from intrinsics.patterns import (
 )
 from intrinsics.row import Code, Fact
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.map_checks import check_copy
 from nvgen.builder.numbers import F32, Float, Int, WordLike
+from nvgen.builder.parameters import check_copy
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import refuse
 from nvgen.builder.vectors import Vector

@@ -16,7 +16,7 @@ from intrinsics.limits import MOST_CLUSTER, MOST_THREADS
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import parse_target
 from intrinsics.tma.rules import MOST_PIXELS
-from nvgen.builder.built import Kernel, Parameter
+from nvgen.builder.built import Kernel
 from nvgen.builder.device import DeviceCalls
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import (
@@ -25,9 +25,9 @@ from nvgen.builder.llvm_ext import (
     TextAttributes,
     make_kernel,
 )
-from nvgen.builder.map_checks import DeclaredMap, MapKind, check_box
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Number, number_of
+from nvgen.builder.parameters import MapKind, Parameter, check_box
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.regions import PlacedBuilder
@@ -124,13 +124,10 @@ class KernelBuilder(TileOperations, DeviceCalls):
         mode = swizzle_mode(swizzle, atom)
         check_element(dtype)
         check_box(dtype, _box(box), mode)
-        self._map(Parameter(name, dtype, _box(box), mode, output), dtype, MapKind.TILES)
+        self._map(Parameter(name, dtype, _box(box), mode, output))
 
-    def _map(self, made: Parameter, dtype: ElementType, kind: MapKind) -> None:
-        name, box = made.name, made.box
-        self._maps[name] = DeclaredMap(len(box), made.swizzle, made.box_bytes, box, dtype, kind)
-        if made.box_bytes:
-            self._box_bytes[name] = made.box_bytes
+    def _map(self, made: Parameter) -> None:
+        self._maps[made.name] = made
         self._parameter(made, ir.PointerType())
 
     def tile_map(
@@ -181,7 +178,7 @@ class KernelBuilder(TileOperations, DeviceCalls):
             got = f"{pixels} pixels, rank {rank}"
             raise refuse("no copy of images", got=got, expected=f"{MOST_PIXELS} at most, 3 to 5")
         box, mode = (*(1,) * (rank - 2), pixels, span), swizzle_mode(swizzle)
-        self._map(Parameter(name, dtype, box, mode, output, MapKind.IMAGES), dtype, MapKind.IMAGES)
+        self._map(Parameter(name, dtype, box, mode, output, MapKind.IMAGES))
 
     def row_map(
         self,
@@ -202,8 +199,8 @@ class KernelBuilder(TileOperations, DeviceCalls):
         span = box_of(dtype, (8, whole(k, "number of columns")), swizzle, Major.K, 2)[-1]
         if not swizzle:
             raise refuse("four rows of 16 bytes are no copy", got="swizzle=0", expected="32 to 128")
-        made = Parameter(name, dtype, (1, span), swizzle_mode(swizzle), output)
-        self._map(made, dtype, MapKind.ROWS)
+        mode = swizzle_mode(swizzle)
+        self._map(Parameter(name, dtype, (1, span), mode, output, MapKind.ROWS))
 
     def _parameter(self, parameter: Parameter, type_: ir.Type) -> None:
         if self._ir is not None:

@@ -46,7 +46,6 @@ class Protocols(SharedMemory):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._box_bytes: dict[str, int] = {}  # of a box of each tensor map
         self._reductions = 0  # that have slots of their own
 
     # ---- mbarriers ---------------------------------------------------------------------------
@@ -123,8 +122,8 @@ class Protocols(SharedMemory):
         match copied:
             case SharedTile() | SharedScales() | Tiles():
                 return copied.nbytes
-            case Pointer() if copied.value.name in self._box_bytes:
-                return self._box_bytes[copied.value.name]
+            case Pointer() if (known := self._maps.get(copied.value.name)) and known.box_bytes:
+                return known.box_bytes
         raise refuse(
             "nothing that a copy fills",
             got=str(getattr(copied, "value", copied)),

@@ -10,20 +10,27 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, SupportsIndex, TypeVar
 
-from intrinsics.findings import Finding, InputError, Severity, input_error
+from intrinsics.findings import Finding, InputError, Severity
 from nvgen.callers import place_of_caller
 
 Asked = TypeVar("Asked")
 
 
 def refuse(
-    message: str, *, got: str = "", expected: str = "", hint: str = "", rule: str = "value"
+    message: str,
+    *,
+    got: str = "",
+    expected: str = "",
+    hint: str = "",
+    rule: str = "value",
+    section: str = "",
 ) -> InputError:
-    """What is said of an argument that makes no sense."""
-    place = place_of_caller()
-    return input_error(
-        f"builder/{rule}", message, place=place, got=got, expected=expected, hint=hint
-    )
+    """What is said of an argument that makes no sense; `section` is the PTX ISA's."""
+    found = Finding(
+        f"builder/{rule}", Severity.ERROR, message, place_of_caller(), got=got, expected=expected,
+        hint=hint, section=f"PTX ISA, {section}" if section else "",
+    )  # fmt: skip
+    return InputError([found])
 
 
 def whole(value: object, what: str, least: int = 1) -> int:

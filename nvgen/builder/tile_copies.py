@@ -15,8 +15,8 @@ from typing import TypeAlias, overload
 from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import Space
 from intrinsics.targets import Feature, Target
-from nvgen.builder.map_checks import DeclaredMap, MapKind
 from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.parameters import MapKind, Parameter
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.refusals import described, refuse
@@ -186,9 +186,7 @@ def _number(coordinate: object) -> IntLike:
     return coordinate
 
 
-def _offsets(
-    name: str, known: DeclaredMap, offsets: Sequence[IntLike] | None
-) -> tuple[object, ...]:
+def _offsets(name: str, known: Parameter, offsets: Sequence[IntLike] | None) -> tuple[object, ...]:
     """Those within a filter, of which images want one for each of their inner dimensions."""
     wanted = known.rank - 2 if known.kind is MapKind.IMAGES else None
     if (None if offsets is None else len(offsets)) != wanted:
@@ -202,7 +200,7 @@ def _offsets(
 
 
 def _check(
-    tile: SharedTile, name: str, known: DeclaredMap, along: int, lines: int, count: int
+    tile: SharedTile, name: str, known: Parameter, along: int, lines: int, count: int
 ) -> None:
     box, rank = known.box, known.rank
     height = lines if known.kind is MapKind.ROWS else box[-2] if rank > 1 else 0

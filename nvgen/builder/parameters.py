@@ -1,11 +1,12 @@
-"""Whether a tensor copy fits the tensor map that it names, and the tile that it goes to or from.
+"""A kernel's parameters on the host, and whether copies fit the tensor maps among them.
 
-Layer: nvgen.builder.  The tensor map's rank and swizzling are those that its parameter was declared
+Layer: nvgen.builder.  A tensor map's rank and swizzling are those that its parameter was declared
 with; a tile's is kept by the addresses within it.  PTX ISA, Tensors; Swizzling Modes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,10 +15,11 @@ import numpy as np
 
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType
-from intrinsics.findings import Finding, InputError, Severity
+from intrinsics.findings import InputError
 from intrinsics.tma.fields import element_of
 from intrinsics.tma.rules import box_findings
 from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import refuse
 from nvgen.callers import place_of_caller
 
 
@@ -30,19 +32,30 @@ class MapKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredMap:
-    """What the kernel's parameter says of a tensor map: its dimensions, its swizzling.
+class Parameter:
+    """What a kernel's parameter stands for on the host.
 
-    `box_bytes` are those of a box; 0 where elements take a part of a byte.  `box` is as the
-    parameter has it, outermost first; of images it is the pixels and channels of a copy.
+    The `box` of a tensor map is outermost first; of images it is the pixels and channels of a copy.
     """
 
-    rank: int
-    swizzle: Swizzle
-    box_bytes: int = 0
-    box: tuple[int, ...] = ()
+    name: str
     dtype: ElementType | None = None
+    box: tuple[int, ...] = ()
+    swizzle: Swizzle = Swizzle.NONE
+    is_output: bool = False
     kind: MapKind = MapKind.TILES
+
+    @property
+    def rank(self) -> int:
+        """The dimensions of its tensor map."""
+        return len(self.box)
+
+    @property
+    def box_bytes(self) -> int:
+        """Bytes of a box of its tensor map; 0 where it has none, or elements of part of a byte."""
+        if not self.box or self.dtype is None or self.dtype.bits % 8:
+            return 0
+        return math.prod(self.box) * np.dtype(self.dtype.numpy).itemsize
 
 
 def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: Swizzle) -> None:
@@ -61,7 +74,7 @@ def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: Swizzle) -> Non
         raise InputError([found.at(place_of_caller()) for found in wrong])
 
 
-def check_copy(maps: Mapping[str, DeclaredMap], operands: Mapping[str, object]) -> None:
+def check_copy(maps: Mapping[str, Parameter], operands: Mapping[str, object]) -> None:
     """Whether a copy of a tile fits its tensor map, where that is a parameter of the kernel.
 
     Raises: InputError for other coordinates than the map has dimensions, a box that is larger than
@@ -75,38 +88,24 @@ def check_copy(maps: Mapping[str, DeclaredMap], operands: Mapping[str, object]) 
     declared = maps[name]
     coords = operands.get("coords")
     if isinstance(coords, Sequence) and len(coords) != declared.rank:
-        raise _unfit(
-            "rank",
+        raise refuse(
             f"a copy through {name} has other coordinates than the tensor has dimensions",
-            f"{len(coords)} coordinates",
-            f"{declared.rank}, as the box of {name}",
-            "the innermost dimension comes first",
+            rule="map-rank",
+            got=f"{len(coords)} coordinates",
+            expected=f"{declared.rank}, as the box of {name}",
+            hint="the innermost dimension comes first",
+            section="Tensors",
         )
     near = operands.get("dst", operands.get("src"))
     if isinstance(near, Pointer) and near.layout is not None:
         if declared.box_bytes > near.layout.room:
-            raise _unfit(
-                "size",
+            raise refuse(
                 f"a box of {name} is larger than the shared memory that it is copied to or from",
-                f"{declared.box_bytes} bytes",
-                f"at most {near.layout.room}, which the tile has",
-                "a smaller box, or a larger tile; of several copies each has its part of the tile",
+                rule="map-size",
+                got=f"{declared.box_bytes} bytes",
+                expected=f"at most {near.layout.room}, which the tile has",
+                hint="a smaller box, or a larger tile; of several copies each has its part of the "
+                "tile",
+                section="Tensors",
             )
         near.layout.copy(name, declared.swizzle)
-
-
-def _unfit(rule: str, message: str, got: str, expected: str, hint: str) -> InputError:
-    return InputError(
-        [
-            Finding(
-                f"builder/map-{rule}",
-                Severity.ERROR,
-                message,
-                place_of_caller(),
-                got=got,
-                expected=expected,
-                hint=hint,
-                section="PTX ISA, Tensors",
-            )
-        ]
-    )
