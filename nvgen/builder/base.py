@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
-from nvgen.builder.llvm_ext import BFloatType
+from nvgen.builder.llvm_ext import BFloatType, vector_value
 from nvgen.builder.number_types import element_of, is_float
 from nvgen.builder.numbers import (
     F32,
@@ -243,13 +243,9 @@ class BuilderBase:
         """
         if len(values) < 2:
             raise refuse("a vector of registers", got=str(len(values)), expected="two or more")
-        i32 = ir.IntType(32)
-        found: ir.Value = ir.Constant(ir.VectorType(i32, len(values)), ir.Undefined)
-        for index, value in enumerate(values):
-            place = ir.Constant(i32, index)
-            given = self.raw(value, i32)
-            found = self.at_caller().insert_element(found, given, place)
-        return Vector(self, found, len(values))
+        i32, count = ir.IntType(32), len(values)
+        given = (self.raw(value, i32) for value in values)
+        return Vector(self, vector_value(self.at_caller(), i32, count, given), count)
 
     def vector(self, values: Sequence[Number]) -> Vector:
         """Numbers of one type side by side.
@@ -328,13 +324,11 @@ class BuilderBase:
                 got=described(values) if not isinstance(values, Vector) else str(values.type),
                 expected="a Vector of them",
             )
-        one, floats, builder = self._f32(factor), values.f32.typed, self.at_caller()
-        product = ir.Constant(floats.type, ir.Undefined)
-        for index in range(values.count):
-            place = ir.Constant(ir.IntType(32), index)
-            element = builder.fmul(builder.extract_element(floats, place), one.value)
-            product = builder.insert_element(product, element, place)
-        return Vector(self, builder.bitcast(product, values.value.type), values.count, T.F32)
+        one, builder = self._f32(factor), self.at_caller()
+        numbers = Vector(self, values.f32.typed, values.count, T.F32)
+        products = (builder.fmul(number.value, one.value) for number in numbers)
+        found = vector_value(builder, _F32, values.count, products)
+        return Vector(self, builder.bitcast(found, values.value.type), values.count, T.F32)
 
     def fma_f32(self, a: Given, b: Given, c: Given) -> F32:
         """a·b + c, rounded once, of f32 or their bits."""

@@ -15,7 +15,8 @@ from intrinsics.element import ElementType, Major
 from intrinsics.layouts.register_layout import FragmentLayout, warp_layout, warpgroup_layout
 from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.matrix import MatrixNum
-from nvgen.builder.numbers import Int, IntLike, Number
+from nvgen.builder.llvm_ext import vector_value
+from nvgen.builder.numbers import Int, IntLike, Number, narrow_word
 from nvgen.builder.refusals import refuse
 from nvgen.builder.roles import WARP
 from nvgen.builder.shared_memory import SharedMemory
@@ -68,14 +69,10 @@ def _word(
     b: SharedMemory, sums: list[Number], step: int, pair: tuple[int, int], dtype: ElementType
 ) -> Int:
     """Two pairs of neighbours as a register, the first one in its low bytes."""
-    f32, i16, i32 = ir.FloatType(), ir.IntType(16), ir.IntType(32)
-    function = b.declare(f"llvm.nvvm.ff.to.{dtype.value}x2.rn", ir.FunctionType(i16, [f32, f32]))
-    word: ir.Value = ir.Constant(ir.VectorType(i16, 2), ir.Undefined)
-    for half, at in enumerate(pair):
-        low, high = (sums[step + at + i].value for i in range(2))
-        found = b.at_caller().call(function, [high, low])
-        word = b.at_caller().insert_element(word, found, ir.Constant(i32, half))
-    return Int(b, b.at_caller().bitcast(word, i32))
+    type_ = ScalarType(dtype.value)
+    halves = (narrow_word(sums[step + at], sums[step + at + 1].value, type_) for at in pair)
+    word = vector_value(b.at_caller(), ir.IntType(16), 2, halves)
+    return Int(b, b.at_caller().bitcast(word, ir.IntType(32)))
 
 
 def transpose(

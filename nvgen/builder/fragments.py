@@ -23,6 +23,7 @@ from nvgen.builder.byte_operands import packed_bytes
 from nvgen.builder.control import condition_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragment_stores import Condition, store_in_memory, store_in_tile
+from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import element_of, is_float, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, IntLike, Number
 from nvgen.builder.pointers import Pointer
@@ -30,7 +31,16 @@ from nvgen.builder.refusals import described, function_of, refuse
 from nvgen.builder.regions import Changing
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.vectors import Elementwise, Vector, as_words, greater, joined, vector_of
+from nvgen.builder.vectors import (
+    Elementwise,
+    Vector,
+    as_words,
+    greater,
+    joined,
+    mask_of,
+    shuffled,
+    vector_of,
+)
 
 Joined: TypeAlias = Callable[[Number, Number], Number]
 """What makes one number of two, whatever their order."""
@@ -463,33 +473,22 @@ def held(
 
 def assign(parts: Sequence[Changing], value: ir.Value) -> None:
     """Give each part of an accumulator its elements."""
-    builder, i32 = parts[0].builder, ir.IntType(32)
-    size = value.type.count // len(parts)
+    builder, size = parts[0].builder.at_caller(), value.type.count // len(parts)
     for number, part in enumerate(parts):
-        piece = value
-        if len(parts) > 1:
-            wanted = [ir.Constant(i32, number * size + i) for i in range(size)]
-            mask = ir.Constant(ir.VectorType(i32, size), wanted)
-            undefined = ir.Constant(value.type, ir.Undefined)
-            piece = builder.at_caller().shuffle_vector(value, undefined, mask)
-        part.raw = builder.at_caller().bitcast(piece, part.raw.type)
+        wanted = range(number * size, (number + 1) * size)
+        piece = shuffled(builder, value, wanted) if len(parts) > 1 else value
+        part.raw = builder.bitcast(piece, part.raw.type)
 
 
 def _side_by_side(builder: SharedMemory, values: Sequence[ir.Value]) -> ir.Value:
     """Vectors of one type, one behind the other."""
     if len(values) == 1:
         return values[0]
-    i32, size = ir.IntType(32), values[0].type.count
-    at_caller = builder.at_caller()
+    type_, at_caller = values[0].type, builder.at_caller()
     if len(values) & len(values) - 1 == 0:
-        wanted = [ir.Constant(i32, i) for i in range(2 * size)]
-        mask = ir.Constant(ir.VectorType(i32, 2 * size), wanted)
+        mask = mask_of(range(2 * type_.count))
         pairs = zip(values[::2], values[1::2], strict=True)
         return _side_by_side(builder, [at_caller.shuffle_vector(a, b, mask) for a, b in pairs])
-    whole = ir.VectorType(values[0].type.element, size * len(values))
-    found: ir.Value = ir.Constant(whole, ir.Undefined)
-    for number, value in enumerate(values):
-        for i in range(size):
-            element = at_caller.extract_element(value, ir.Constant(i32, i))
-            found = at_caller.insert_element(found, element, ir.Constant(i32, number * size + i))
-    return found
+    places = [ir.Constant(ir.IntType(32), i) for i in range(type_.count)]
+    elements = (at_caller.extract_element(value, place) for value in values for place in places)
+    return vector_value(at_caller, type_.element, type_.count * len(values), elements)

@@ -6,6 +6,8 @@ an opaque pointer, string attributes such as `"nvvm.reqntid"="128"`, or the type
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from llvmlite import ir
 from llvmlite.ir.types import _BaseFloatType
 from llvmlite.ir.values import ArgumentAttributes, FunctionAttributes
@@ -59,6 +61,16 @@ class TextAttributes(ArgumentAttributes):  # type: ignore[misc]  # llvmlite is u
 
     def _to_list(self, typ: ir.Type) -> list[str]:
         return [self.text]
+
+
+def vector_value(
+    builder: ir.IRBuilder, element: ir.Type, count: int, values: Iterable[ir.Value]
+) -> ir.Value:
+    """A vector of `count` values of one type."""
+    found: ir.Value = ir.Constant(ir.VectorType(element, count), ir.Undefined)
+    for index, value in enumerate(values):
+        found = builder.insert_element(found, value, ir.Constant(ir.IntType(32), index))
+    return found
 
 
 TENSOR_MAP_ATTRIBUTES = 'byval([128 x i8]) align 64 "nvvm.grid_constant"'

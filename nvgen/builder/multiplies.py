@@ -25,6 +25,7 @@ from intrinsics.row import Fact
 from intrinsics.rows.mma_families import DENSE, KINDS, SPARSE
 from nvgen.builder.atomics import Atomics
 from nvgen.builder.calls import spelled
+from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.numbers import Int, IntLike, Number
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.regions import Changing, Host
@@ -277,16 +278,11 @@ class Multiplies(Atomics):
 
     def _registers(self, structure: ir.Value, held: ScalarType) -> Vector:
         """The elements of a structure, of which a register holds one, or two of f16."""
-        builder, elements = self.at_caller(), structure.type.elements
-        wide = isinstance(elements[0], ir.DoubleType)
-        word = ir.IntType(64 if wide else 32)
-        found = ir.Constant(ir.VectorType(word, len(elements)), ir.Undefined)
-        for at, type_ in enumerate(elements):
-            value = builder.extract_value(structure, at)
-            if type_ != word:
-                value = builder.bitcast(value, word)
-            found = builder.insert_element(found, value, ir.Constant(ir.IntType(32), at))
-        return Vector(self, found, len(elements), T.F16X2 if held is T.F16 else held)
+        builder, count = self.at_caller(), len(structure.type.elements)
+        word = ir.IntType(64 if held is T.F64 else 32)
+        words = (builder.bitcast(builder.extract_value(structure, i), word) for i in range(count))
+        found = vector_value(builder, word, count, words)
+        return Vector(self, found, count, T.F16X2 if held is T.F16 else held)
 
     def wgmma_accumulator(self, n: int, type: ScalarType = ScalarType.F32) -> Accumulator:
         """Zeros for D of 64 rows by `n` columns.

@@ -19,6 +19,7 @@ from llvmlite import ir
 
 from intrinsics.element import ElementType
 from intrinsics.modifiers import ScalarType
+from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import (
     PAIR_OF,
     STORED,
@@ -622,12 +623,9 @@ def pair_of(low: object, high: object) -> Float:
             expected="two f16, two bf16 or two f32",
             hint="b.pair(x, y).to(bf16x2) rounds two f32 with one instruction",
         )
-    type_ = PAIR_OF[low.type]
-    found: ir.Value = ir.Constant(llvm_type_of(type_), ir.Undefined)
-    for number, value in enumerate((low, high)):
-        place = ir.Constant(ir.IntType(32), number)
-        found = low.builder.at_caller().insert_element(found, value.value, place)
-    return Float(low.builder, found, type_)
+    pair, element = (low.value, high.value), llvm_type_of(low.type)
+    found = vector_value(low.builder.at_caller(), element, 2, pair)
+    return Float(low.builder, found, PAIR_OF[low.type])
 
 
 def _no_conversion(got: str, type_: ScalarType) -> Exception:
@@ -666,7 +664,7 @@ def _bits_of(number: float, type_: ScalarType) -> int:
     return int(given.view(np.uint8)[0])
 
 
-def narrow_word(low: Float, high: ir.Value, type_: ScalarType) -> ir.Value:
+def narrow_word(low: Number, high: ir.Value, type_: ScalarType) -> ir.Value:
     """Two f32, rounded to a type of 8 bits, in 16 bits."""
     f32 = low.value.type
     made = ir.FunctionType(ir.IntType(16), [f32, f32])

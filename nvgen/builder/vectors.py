@@ -17,6 +17,7 @@ from typing import Concatenate, ParamSpec, Self, SupportsIndex, TypeAlias, TypeV
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
+from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import STORED, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, Number, narrow_word, number_of, type_of, wide_pair
 from nvgen.builder.refusals import described, function_of, refuse
@@ -361,7 +362,7 @@ class Vector(Elementwise):
 
 def _narrowed(vector: Vector, type_: ScalarType) -> Vector:
     """f32 rounded to numbers of 8 bits, two with each instruction."""
-    numbers = [number for number in vector if isinstance(number, Float)]
+    numbers = list(vector)
     pairs = zip(numbers[::2], numbers[1::2], strict=True)
     words = [Int(low.builder, narrow_word(low, high.value, type_)) for low, high in pairs]
     return replace(vector, value=_rejoined(vector_of(words), vector.count), type=type_)
@@ -407,11 +408,9 @@ def vector_of(numbers: Sequence[Number]) -> Vector:
         words = ", ".join(sorted(number.words for number in numbers)) or "none"
         raise refuse("numbers of one type make a vector", got=words, expected="one or more")
     (type_,), first = types, numbers[0]
-    found: ir.Value = ir.Constant(ir.VectorType(llvm_type_of(type_), len(numbers)), ir.Undefined)
-    for index, number in enumerate(numbers):
-        place = ir.Constant(_I32, index)
-        found = first.builder.at_caller().insert_element(found, number.value, place)
-    return Vector(first.builder, found, len(numbers), type_)
+    raw, count = (number.value for number in numbers), len(numbers)
+    found = vector_value(first.builder.at_caller(), llvm_type_of(type_), count, raw)
+    return Vector(first.builder, found, count, type_)
 
 
 def as_words(vector: Vector) -> Vector:
