@@ -35,13 +35,14 @@ TARGET, TARGETS = "sm_90a", ("sm_90a",)
 class Attention(Blocks):
     """The kernel under construction."""
 
+    name, target = "attention_sm90", TARGET
     rank, numbers = 3, ("heads", "ratio", "length", "keys", "section")
     registers = {2: (24, 240), 3: (32, 160)}  # noqa: RUF012  # of other roles, of multiplying ones
 
     def __init__(self, config: Config) -> None:
         self.config, threads = config, (config.warpgroups + 1) * 128
         b = self.b = KernelBuilder(
-            "attention_sm90", block=threads, dynamic_shared=True, target=TARGET, minctasm=1
+            self.name, block=threads, dynamic_shared=True, target=self.target, minctasm=1
         )
         self.declare()
         self.args = b.begin()
@@ -66,7 +67,7 @@ class Attention(Blocks):
         q_tiles = b.shared_tiles("q_tiles", dtype, shapes[0], config.queries, **lines)
         k_tiles = b.shared_tiles("k_tiles", dtype, shapes[1], config.stages, **lines)
         self.q = b.tile_ring("q", q_tiles, notes=True)
-        self.k = b.tile_ring("k", k_tiles, consumers=config.warpgroups, warps=4)
+        self.k = self.ring("k", k_tiles)
         self.rings, self.o_tiles = [self.q, self.k], q_tiles  # O lies where Q was
         self.allocate_values()
         self.o_full = b.mbarriers("o_full", config.queries)
@@ -77,8 +78,12 @@ class Attention(Blocks):
         """The ring that V is brought to, which is that it is multiplied from."""
         b, config, shape = self.b, self.config, (self.config.d, self.config.block)
         tiles = b.shared_tiles("v_tiles", config.dtype, shape, config.stages, major=Major.MN)
-        self.v = self.brought = b.tile_ring("v", tiles, consumers=config.warpgroups, warps=4)
+        self.v = self.brought = self.ring("v", tiles)
         self.rings.append(self.v)
+
+    def ring(self, name: str, tiles):
+        """Buffers that all multiplying warps give back: each may multiply a block again."""
+        return self.b.tile_ring(name, tiles, consumers=self.config.warpgroups, warps=4)
 
     def finish(self) -> Kernel:
         """The three roles."""
@@ -97,6 +102,7 @@ class Attention(Blocks):
         with b.if_warpgroup(0, count):
             b.setmaxnreg_inc(many)
             self.consume()
+        self.leave()
         return b.finish()
 
     # ---- items -------------------------------------------------------------------------------
@@ -133,6 +139,7 @@ class Attention(Blocks):
                         with end.fill() as slot:
                             b.load_tile(slot.tile, args[tmap], at, slot.full)
         queries.send(self.total)  # nothing more comes
+        keys.drain(), values.drain()
 
     def store(self) -> None:
         """Store O, and give its buffer, which is Q's, back."""
@@ -170,11 +177,16 @@ class Attention(Blocks):
             self.multiply_values()
             b.wgmma_wait_group(0)
             self.values.release(self.held.value)
-            self.write(o.scale_rows(self.factor()), slot.stage, row + first, head)
-            b.fence_proxy_async(Space.SHARED_CTA)
-            b.bar_warp_sync()
-            with b.elect():
-                b.mbarrier_arrive(self.o_full[slot.stage])
+            self.hand_over(o.scale_rows(self.factor()), slot.stage, row + first, head)
+
+    def hand_over(self, o, stage, row, head) -> None:
+        """Rows of O to the warp that stores them."""
+        b = self.b
+        self.write(o, stage, row, head)
+        b.fence_proxy_async(Space.SHARED_CTA)
+        b.bar_warp_sync()
+        with b.elect():
+            b.mbarrier_arrive(self.o_full[stage])
 
 
 def build(config: Config = PLAIN) -> Kernel:

@@ -1,4 +1,4 @@
-"""One block of keys of the Hopper attention: exponents beside multiplies, without a maximum.
+"""One block of keys of attention: exponents beside multiplies, without a maximum.
 
 Any m near the greatest score of a row will do, as P = 2^(S·scale - m) is divided by its sums in the
 end: m is that of the row's first block, and no later one looks for its greatest score.  A sum that
@@ -16,8 +16,6 @@ import math
 import operator
 from contextlib import AbstractContextManager, nullcontext
 
-from attention_plan import ROWS
-
 from nvgen import Vote, f32, i32
 
 
@@ -30,18 +28,17 @@ class Blocks:
 
     def begin(self, q, row, column) -> None:
         """The first block of an item: the greatest score of each row is looked for."""
-        b, s, end = self.b, self.s, self.end
+        b, s = self.b, self.s
         with self.keys.use() as slot:
             b.gemm(s, q, slot.tile)
         if self.config.causal:
-            last = lambda r: ((r + row).to(i32) + self.shift).min(end.to(i32) - 1)  # noqa: E731
-            s.set(s.where(lambda r, c: (c + column).to(i32) <= last(r), -math.inf))
+            s.set(self.seen(s.fragment, row, column))
         else:
-            with b.if_(column + self.config.block > end):
-                s.set(s.where(lambda _, c: c < end - column, -math.inf))
+            with b.if_(column + self.config.block > self.end):
+                s.set(self.seen(s.fragment, row, column))
         self.mask(row, column)
         self.m.set(self.near(s.row_max()))
-        p, sums = self.powers(finite(self.m.value))
+        p, sums = self.powers(s.fragment, finite(self.m.value))
         self.p.set(p), self.sums.set(sums), self.o.set(0.0)
         self.held.set(self.values.take().stage)
 
@@ -55,7 +52,7 @@ class Blocks:
         self.multiply_values(fence=False)
         b.wgmma_wait_group(1)
         self.mask(row, column)
-        p, part = map(b.variable, self.powers(self.m.value))
+        p, part = map(b.variable, self.powers(self.s.fragment, self.m.value))
         following = self.values.take()  # a loop, which ptxas moves no code across
         b.wgmma_wait_group(0)
         self.values.release(self.held.value)
@@ -76,13 +73,22 @@ class Blocks:
         self.mask(row, column)
         greatest = self.m.value.max(self.near(self.s.row_max()))
         shrink = (self.m.value - finite(greatest)).ex2(ftz=True)
-        numbers, sums = self.powers(finite(greatest))
+        numbers, sums = self.powers(self.s.fragment, finite(greatest))
         p.set(numbers), part.set(sums), self.m.set(greatest)
         self.sums.set(self.sums.value * shrink), self.o.set(self.o.scale_rows(shrink))
 
-    def powers(self, m):
+    def seen(self, s, row, column):
+        """Scores of an item's first block: minus infinity for keys that a row does not see."""
+        left = self.end - column
+        if not self.config.causal:
+            return s.where(lambda _, c: c < left, -math.inf)
+        last, shift = left.to(i32) - 1, (row - column).to(i32) + self.shift
+        ends = s.rows(lambda r: (r.to(i32) + shift).min(last))
+        return s.where(lambda end, c: c.to(i32) <= end, -math.inf, of=ends)
+
+    def powers(self, s, m):
         """P = 2^(S·scale - m) as it is multiplied, and this thread's part of its sums."""
-        p = self.s.fragment.fma(self.scale, -m).ex2(ftz=True)
+        p = s.fma(self.scale, -m).ex2(ftz=True)
         packed = self.packed(p)
         return packed, (packed.to(f32) if self.config.exact else p).row_sum(whole=False)
 
@@ -133,10 +139,14 @@ class Blocks:
 
     def write(self, o, stage, row, head) -> None:
         """Leave O where it is stored from."""
-        o.as_tile(self.o_tiles[stage].part(self.b.warpgroup * ROWS, ROWS))
+        height = self.config.height
+        o.as_tile(self.o_tiles[stage].part(self.b.warpgroup * height, height))
 
     def help(self) -> None:
         """Roles of more warps."""
+
+    def leave(self) -> None:
+        """What all threads give back in the end."""
 
     def take_scales(self, head) -> None:
         """What scores of a head are multiplied by: powers are of 2 in place of e."""

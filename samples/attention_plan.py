@@ -11,7 +11,7 @@ import numpy as np
 
 from nvgen import ElementType, bf16, e4m3, f16
 
-ROWS = 64  # of Q, that a warpgroup has
+ROWS = 64  # of Q, that a warpgroup of Hopper has
 L2 = 24 << 20  # bytes of K and V that stay in L2 beside all else
 
 
@@ -28,11 +28,12 @@ class Config:
     queries: int = 2  # buffers for Q, and for O
     exact: bool = False  # whether the sums are of P as it is multiplied, rounded
     window: bool = False  # of causal attention: whether keys that are far back are masked, too
+    height: int = ROWS  # rows of Q of a warpgroup
 
     @property
     def rows(self) -> int:
         """Rows of Q of an item."""
-        return self.warpgroups * ROWS
+        return self.warpgroups * self.height
 
     @property
     def swizzle(self) -> int:

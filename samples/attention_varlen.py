@@ -104,11 +104,13 @@ class PackedAttention(plain.Attention):
         last, begin = row.to(i32) + self.shift, column.to(i32)
         if config.causal:
             with b.if_(begin + config.block - 1 > last):
-                s.set(s.where(lambda r, c: c.to(i32) + begin <= r.to(i32) + last, -math.inf))
+                ends = s.rows(lambda r: r.to(i32) + (last - begin))
+                s.set(s.where(lambda end, c: c.to(i32) <= end, -math.inf, of=ends))
         if config.window:
             behind = begin + self.args["window"].to(i32)
             with b.if_(behind < last + ROWS):
-                s.set(s.where(lambda r, c: c.to(i32) + behind > r.to(i32) + last, -math.inf))
+                begins = s.rows(lambda r: r.to(i32) + (last - behind))
+                s.set(s.where(lambda begin, c: c.to(i32) > begin, -math.inf, of=begins))
 
     def factor(self):
         """Zeros for rows that see no key."""

@@ -157,17 +157,17 @@ def _is_run(layout: FragmentLayout, first: int, size: int) -> bool:
 
 
 def _store_pieces(vector: Vector, holders: Holders, tile: SharedTile) -> None:
-    """Two neighbours, or single elements, at a time."""
+    """A chunk of 16 bytes, two neighbours, or single elements at a time."""
     layout = holders.layout
     size = tile.bits // 8
     row, column = holders.place()
     if tile.major is Major.K:
-        for pair in _runs(layout, 2):
-            down, along = layout.down[pair[0]], layout.along[pair[0]]
+        for run in _runs(layout, _CHUNK // size):
+            down, along = layout.down[run[0]], layout.along[run[0]]
             byte = (column + along) * size
             line = row + down if down else row
             place = tile.chunk(line, byte // _CHUNK) + byte % _CHUNK
-            _store(vector.taken_apart(pair), place)
+            _store(vector.taken_apart(run), place)
         return
     assert vector.type is not None
     for element, number in enumerate(vector):
@@ -177,9 +177,11 @@ def _store_pieces(vector: Vector, holders: Holders, tile: SharedTile) -> None:
 
 
 def _store(values: Vector, place: Pointer) -> None:
+    """Numbers side by side, at an address that is a multiple of their size."""
     assert values.type is not None
-    align = values.count * values.type.bits // 8
-    values.builder.at_caller().store(values.typed, place.value, align=align)
+    size = values.count * values.type.bits // 8
+    value = as_words(values).value if size == _CHUNK else values.typed
+    values.builder.at_caller().store(value, place.value, align=size)
 
 
 def store_in_memory(

@@ -219,24 +219,38 @@ class Fragment(OfThreads):
         places = zip(self.layout.down, self.layout.along, strict=True)
         return [(row + down, column + along) for down, along in places]
 
-    def where(self, condition: Condition, otherwise: Number | float) -> Fragment:
+    def where(
+        self, condition: Condition, otherwise: Number | float, *, of: Rows | None = None
+    ) -> Fragment:
         """The elements for whose row and column `condition` holds; `otherwise` in place of others.
 
-        `acc.where(lambda row, column: column <= row, -math.inf)` is causal.
+        `acc.where(lambda row, column: column <= row, -math.inf)` is causal.  With `of`, numbers
+        of the rows, `condition` has the row's in place of the row, computed once.
 
-        Raises: InputError for a number of another type.
+        Raises: InputError for a number of another type, and for rows of another layout.
         """
         b, condition = self.builder, function_of(condition)
-        pairs = zip(self.vector, self.coordinates(), strict=True)
+        places = self.coordinates()
+        if of is not None:
+            spread = zip(self._of_rows(of), places, strict=True)
+            places = [(number, column) for number, (_, column) in spread]
         kept = [
             number.like(
                 b.at_caller().select(
                     condition_of(condition(row, column)), number.value, number.taken(otherwise)
                 )
             )
-            for number, (row, column) in pairs
+            for number, (row, column) in zip(self.vector, places, strict=True)
         ]
         return self.made(vector_of(kept))
+
+    def _of_rows(self, rows: Rows) -> list[Int]:
+        """The integer of each element's row."""
+        slots, found = self.layout.slots, rows.vector if isinstance(rows, Rows) else ()
+        numbers = [number for number in found if isinstance(number, Int)]
+        if len(numbers) != len(slots) or rows.holders.layout.slots != slots:
+            raise refuse("no integers of these rows", got=described(rows), expected="s.rows(…)")
+        return [numbers[slot] for slot in self.layout.slot_of]
 
     def map_at(self, function: Callable[[Number, Int, Int], Number]) -> Fragment:
         """What `function` makes of each element, its row and its column."""
@@ -366,8 +380,8 @@ class Fragment(OfThreads):
         A K-major tile has the matrix's rows as its rows.  All threads that hold the matrix come
         here.  Nothing waits for others: `fence_proxy_async` and a barrier follow.
 
-        What `tensor_fragment` gave goes back to an accumulator in tensor memory, from its column
-        `first` on, and is there then.
+        What `tensor_fragment` gave goes back to an accumulator in tensor memory, or rounded into
+        an A there, from its column `first` on, and is there then.
 
         Raises: InputError for a tile of another shape or type, or one whose elements do not lie in
         whole bytes.
@@ -402,7 +416,7 @@ class Fragment(OfThreads):
 
 @runtime_checkable
 class TakesFragment(Protocol):
-    """What a matrix may be stored in by its own instructions: an accumulator in tensor memory."""
+    """What a matrix may be stored in by its own instructions: D or A in tensor memory."""
 
     def take_fragment(self, fragment: Fragment, first: int) -> None:
         """Store columns, from the column `first` on, and wait until they are there."""

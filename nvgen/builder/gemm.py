@@ -26,7 +26,7 @@ from nvgen.builder.protocols import TileRing
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.tensor_gemm import TensorTile, checked
 from nvgen.builder.tensor_memory import allocate, pointer_at
-from nvgen.builder.tensor_requests import LaneMask, LeftTile, TensorOptions
+from nvgen.builder.tensor_requests import LaneMask, LeftTile, OperandTile, TensorOptions
 from nvgen.builder.tile_copies import Coordinates, TileCopies, copies
 from nvgen.builder.tiles import ScaleTile, SharedTile, Tiles
 from nvgen.builder.warpgroup_tiles import WarpgroupTile
@@ -257,6 +257,11 @@ class TileOperations(TileCopies):
     ) -> TensorTile:
         """The accumulator tile that begins at a tensor memory address."""
         return TensorTile(self.tensor_pointer(taddr), m, n, dtype)
+
+    def tensor_operand(self, taddr: Int, m: int, k: int, dtype: ElementType) -> OperandTile:
+        """The A of a multiply that begins at a tensor memory address; a fragment is stored there
+        by `as_tile`."""
+        return OperandTile(self.tensor_pointer(taddr), m, k, dtype)
 
     def tensor_fragment(
         self, tile: TensorTile, first: int = 0, columns: int | None = None

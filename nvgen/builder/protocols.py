@@ -465,6 +465,14 @@ class Producer:
         self.ring.builder.mbarrier_arrive(self._next(note).full)
         self._place.advance()
 
+    def drain(self) -> None:
+        """Wait until all buffers have been given back, so that no commit is on its way to them when
+        the CTA ends."""
+        b, ring, place = self.ring.builder, self.ring, self._place
+        with b.range(ring.stages):
+            b.wait(ring.empty[place.stage], place.parity ^ 1)
+            place.advance()
+
     def _next(self, note: IntLike | None) -> Slot:
         """The next buffer, when it is free, with its note."""
         b, ring, place = self.ring.builder, self.ring, self._place

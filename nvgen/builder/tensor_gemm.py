@@ -20,7 +20,6 @@ from intrinsics.modifiers import (
     CopyMulticast,
     CopyShape,
     CtaGroup,
-    LdStNum,
     ScalarType,
 )
 from intrinsics.multiplies.tensor_shapes import Piece
@@ -30,8 +29,9 @@ from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.roles import WARPGROUP, ExecutionScope, Roles
+from nvgen.builder.roles import ExecutionScope, Roles
 from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.tensor_columns import by_warpgroup, load_columns, store_columns
 from nvgen.builder.tensor_places import (
     OperandAddresses,
     crosses_spans,
@@ -47,7 +47,7 @@ from nvgen.builder.tensor_requests import (
 )
 from nvgen.builder.tensor_requirements import check
 from nvgen.builder.tiles import SCALE_BLOCK, ScaleTile, SharedScales, SharedTile
-from nvgen.builder.vectors import Vector, as_words, vector_of
+from nvgen.builder.vectors import Vector, vector_of
 
 _ROWS = 128
 _ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE)
@@ -67,7 +67,6 @@ def _shape(scales: ScaleTile | SharedScales) -> str:
     return f"{rows}, one for {scales.size} {scales.dtype.value}{parts}"
 
 
-_NUMS = {num.times: num for num in LdStNum}
 _TYPES = {ElementType.F32: ScalarType.F32, ElementType.S32: ScalarType.S32}
 
 
@@ -119,11 +118,9 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
         """
         columns = self.n - first if columns is None else columns
         self._check(first, columns)
-        b, base, numbers = self.builder, self._base(first), []
-        for at, count in _pieces(columns):
-            words = b.tcgen05_ld(base + at if at else base, num=_NUMS[count])
-            numbers.append(Vector(b, words.value, count, _TYPES[self.dtype]))
-        b.tcgen05_wait_ld()
+        b, type_ = self.builder, _TYPES[self.dtype]
+        loaded = load_columns(b, self.pointer, first, columns)
+        numbers = [Vector(b, words.value, words.count, type_) for words in loaded]
         several = len(numbers) > 1
         whole = vector_of([n for part in numbers for n in part]) if several else numbers[0]
         return Fragment(whole, Holders(b, tensor_layout(columns)))
@@ -142,39 +139,18 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
                 got=fragment.words,
                 expected="what tensor_fragment(…) gives, of the type of the tile",
             )
-        base = self._base(first)
-        for at, count in _pieces(columns):
-            words = as_words(fragment.vector.taken_apart(range(at, at + count)))
-            b.tcgen05_st(base + at if at else base, words, num=_NUMS[count])
-        b.tcgen05_wait_st()
-
-    def _base(self, first: int) -> Pointer:
-        """Where the warp's lanes begin, at the first column."""
-        lanes = self.pointer + ((self.builder.tid_x >> 5 & 3) << 21)
-        return lanes + first if first else lanes
+        store_columns(b, self.pointer, first, fragment.vector)
 
     def _check(self, first: int, columns: int) -> None:
         b = self.builder
-        whole = b.scope is ExecutionScope.WARPGROUP or (
-            b.scope is ExecutionScope.CTA and b.threads == WARPGROUP
-        )
         fits = self.m == _ROWS and self.dtype in _TYPES
-        if not whole or not fits or not 0 <= first < first + columns <= self.n:
+        if not by_warpgroup(b) or not fits or not 0 <= first < first + columns <= self.n:
             raise refuse(
                 "no columns of an accumulator for a warpgroup",
                 got=f"{columns} from {first} of {self.m}x{self.n} of {self.dtype.value}, "
                 f"{b.scope.value}",
                 expected=f"{_ROWS} rows of f32 or s32, columns that there are, by one warpgroup",
             )
-
-
-def _pieces(columns: int) -> Iterator[tuple[int, int]]:
-    """What each load brings: the first column, and how many."""
-    at = 0
-    while at < columns:
-        count = max(n for n in _NUMS if n <= columns - at)
-        yield at, count
-        at += count
 
 
 def checked(tile: object) -> TensorTile:

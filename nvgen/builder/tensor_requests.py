@@ -14,6 +14,7 @@ from typing import TypeAlias
 from intrinsics.descriptors.idesc import FP4_KINDS, m_values, n_values
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType, Major
+from intrinsics.layouts.register_layout import tensor_layout
 from intrinsics.layouts.sparse import SparseColumns
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, MmaKind
 from intrinsics.multiplies.tensor_shapes import (
@@ -26,9 +27,12 @@ from intrinsics.multiplies.tensor_shapes import (
     row_blocks,
 )
 from nvgen.builder.base import BuilderBase
+from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import refuse
 from nvgen.builder.roles import ExecutionScope
+from nvgen.builder.tensor_columns import by_warpgroup, store_columns
 from nvgen.builder.tiles import WORD_COLUMNS, ScaleTile, SharedTile, container_bits
 from nvgen.builder.vectors import Vector
 
@@ -85,6 +89,27 @@ class OperandTile:
     def columns(self) -> int:
         """Columns that it takes."""
         return self.pitch * row_blocks(self.m)
+
+    def take_fragment(self, fragment: Fragment, first: int) -> None:
+        """Store 128 rows of some columns of it, rounded to the tile's type, and wait for that.
+
+        `first` is the first column, of elements.  PTX ISA, tcgen05.st.
+
+        Raises: InputError for what is not such columns of it, or of another type.
+        """
+        b, layout = fragment.builder, fragment.layout
+        made = fragment.to(self.dtype).vector
+        begin, cells = first * self.bits, layout.columns * self.bits
+        inside = first >= 0 and first + layout.columns <= self.k
+        rows = layout == tensor_layout(layout.columns) and self.m == layout.rows
+        if not (inside and rows and begin % _CELL == cells % _CELL == 0 and by_warpgroup(b)):
+            raise refuse(
+                "no columns of an A in tensor memory",
+                got=f"{fragment.words}, from column {first} on",
+                expected=f"whole cells of {self.m}x{self.k}, a row in a thread of a warpgroup, as "
+                "tensor_fragment(…) has it",
+            )
+        store_columns(b, self.pointer, begin // _CELL, made)
 
 
 @dataclass(frozen=True, slots=True)

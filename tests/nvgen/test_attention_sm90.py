@@ -109,7 +109,7 @@ def test_multiplies_overlap(d: int, length: int) -> None:
 # ---- planted mistakes ----------------------------------------------------------------------------
 
 _READ = "            b.cp_async_bulk_wait_group_read(0)\n"
-_WRITTEN = "                b.mbarrier_arrive(self.o_full[slot.stage])\n"
+_WRITTEN = "            b.mbarrier_arrive(self.o_full[stage])\n"
 MISTAKES: dict[str, tuple[str, str, str]] = {
     "scores before the multiply is through": (
         "        b.wgmma_wait_group(1)\n", "        b.wgmma_wait_group(2)\n", "rule"),
@@ -123,20 +123,20 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "        b.bar_warp_sync()  # all",
         "rule"),
     "one warp arrives for all, and each reads K": (
-        "k_tiles, consumers=config.warpgroups, warps=4)",
-        "k_tiles, consumers=config.warpgroups)", "run"),
+        'self.ring("k", k_tiles)',
+        'b.tile_ring("k", k_tiles, consumers=config.warpgroups)', "run"),
     "K given back before the warp reads it again": (
         "        self.keys.release(slot)\n        self.p", "        self.p", "run"),
     "lanes have not read K yet": (
         "        b.bar_warp_sync()  # all lanes have read K; one of them gives it back\n", "",
         "run"),
     "O without a proxy fence": (
-        "            b.fence_proxy_async(Space.SHARED_CTA)\n", "", "rule"),
+        "        b.fence_proxy_async(Space.SHARED_CTA)\n", "", "rule"),
     "O of other lanes": (
-        "            b.bar_warp_sync()\n            with b.elect():\n" + _WRITTEN,
-        "            with b.elect():\n" + _WRITTEN, "run"),
+        "        b.bar_warp_sync()\n        with b.elect():\n" + _WRITTEN,
+        "        with b.elect():\n" + _WRITTEN, "run"),
     "nobody says that O is there": (
-        "            with b.elect():\n" + _WRITTEN, "", "rule"),
+        "        with b.elect():\n" + _WRITTEN, "", "rule"),
     "Q filled while O is stored from there": (_READ, "", "run"),
     "the wrong phase of O": ("place.parity)\n            for", "place.parity ^ 1)\n            for",
         "run"),

@@ -20,7 +20,7 @@ from intrinsics.layouts.register_layout import (
     warp_layout,
     warpgroup_layout,
 )
-from nvgen import InputError, KernelBuilder, bf16, f16, f32, i32
+from nvgen import InputError, KernelBuilder, bf16, e4m3, f16, f32, i32
 from nvgen.builder.fragment_layouts import Holders
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.vectors import Vector
@@ -64,7 +64,8 @@ def test_operators_rows_and_masks(launch: Launch, name: str) -> None:
     x, y = (filled(b, layout(), args[name]) for name in ("x", "y"))
     total = (x * 2 + y - 1) / 4
     total.store(args["sums"], n)
-    x.where(lambda row, column: column <= row + 3, -math.inf).store(args["masked"], n)
+    ends = x.rows(lambda row: row + 3)
+    x.where(lambda end, column: column <= end, -math.inf, of=ends).store(args["masked"], n)
     most = x.row_max()
     sums = x.row_sum(whole=False).whole(lambda a, b: a + b)
     ((x - most).fma(sums, y) * -1.0).max(most).store(args["scaled"], n)
@@ -112,36 +113,41 @@ def test_a_bias_for_each_column_and_stores_of_neighbours(launch: Launch, name: s
 
 
 SWIZZLES = (128, 64, 32)
+TILED = {
+    "wgmma": warpgroup_layout(64, 64, 32),
+    "mma.sync": warp_layout(64, 64),
+    "tensor memory": tensor_layout(64),
+}
 
 
 @pytest.mark.turns(2)
 @kernel_test(schedules=["early"], targets="sm_90a")
 @pytest.mark.parametrize("major", Major, ids=lambda m: m.value)
 @pytest.mark.parametrize("dtype", [bf16, f32], ids=lambda t: t.value)
-@pytest.mark.parametrize("name", ["wgmma", "mma.sync"])
+@pytest.mark.parametrize("name", TILED)
 def test_into_tiles(launch: Launch, name: str, dtype, major: Major) -> None:
-    """Read back chunk by chunk; by stmatrix where elements have 16 bits."""
-    threads = LAYOUTS[name][0]
-    layout = warpgroup_layout(64, 64, 32) if threads == 128 else warp_layout(64, 64)
+    """Read back chunk by chunk; by stmatrix where elements of 16 bits lie as it takes them."""
+    threads, layout = LAYOUTS[name][0], TILED[name]
     b = KernelBuilder("k", block=threads, target=launch.target, dynamic_shared=True)
     b.pointer("x", f32)
     b.pointer("out", output=True)
     args = b.begin()
-    tiles = [b.shared_tile(f"t{s}", dtype, (64, 64), swizzle=s, major=major) for s in SWIZZLES]
+    shape, lines = (layout.rows, 64), layout.rows if major is Major.K else 64
+    tiles = [b.shared_tile(f"t{s}", dtype, shape, swizzle=s, major=major) for s in SWIZZLES]
     x = filled(b, layout, args["x"])
-    chunks = 64 * dtype.bits // 128
+    chunks = layout.rows * 64 // lines * dtype.bits // 128
     for number, tile in enumerate(tiles):
         x.as_tile(tile)
         b.barrier_cta_sync_aligned()
-        with b.range(64 * chunks, start=b.tid_x, step=threads) as i:
+        with b.range(lines * chunks, start=b.tid_x, step=threads) as i:
             words = b.load_words(tile.chunk(i // chunks, i % chunks), 4, align=16)
-            at = args["out"] + b.zext(i * 16 + number * 64 * chunks * 16, 64)
+            at = args["out"] + b.zext(i * 16 + number * lines * chunks * 16, 64)
             b.store(words, at, align=16)
     compiled = b.finish().compile()
-    assert ("stmatrix" in compiled.ptx) is (dtype is bf16)
-    x = (np.random.default_rng(4).integers(-99, 99, (64, 64)) / 4).astype(np.float32)
+    assert ("stmatrix" in compiled.ptx) is (dtype is bf16 and name != "tensor memory")
+    x = (np.random.default_rng(4).integers(-99, 99, shape) / 4).astype(np.float32)
     stored = np.float32 if dtype is f32 else ml_dtypes.bfloat16
-    out = np.zeros((len(SWIZZLES), 64, 64), stored)
+    out = np.zeros((len(SWIZZLES), lines, layout.rows * 64 // lines), stored)
     launch(compiled, x, out)
     expected = (x if major is Major.K else x.T).astype(stored)
     for found in out:
@@ -234,6 +240,40 @@ def test_columns_of_tensor_memory(launch: Launch) -> None:
     assert_exact(out, expected)
 
 
+@kernel_test(schedules=["early", "late"], targets="sm_100a")
+@pytest.mark.parametrize("dtype", [bf16, e4m3], ids=lambda t: t.value)
+def test_columns_become_an_a_in_tensor_memory(launch: Launch, dtype) -> None:
+    """Rounded, in two parts, of which neither is a power of two wide; read back as they lie."""
+    k, cells = 64, 64 * dtype.bits // 32
+    b = KernelBuilder("k", block=128, target=launch.target)
+    b.pointer("x", f32)
+    b.pointer("out", f32, output=True)
+    args = b.begin()
+    memory = b.tensor_memory("columns", 64)
+    a = b.tensor_operand(memory.address + 8, 128, k, dtype)
+    for first, columns in ((0, 24), (24, 40)):
+        part = Fragment(b.vector([b.f32(0.0)] * columns), Holders(b, tensor_layout(columns)))
+        part.map_at(lambda _, r, c, at=first: args["x"][r * k + c + at]).as_tile(a, first=first)
+    b.tensor_tile(memory.address + 8, 128, cells).load().store(args["out"], cells)
+    memory.free()
+    x = (np.random.default_rng(9).integers(-99, 100, (128, k)) / 8).astype(np.float32)
+    out = np.zeros((128, cells), np.float32)
+    launch(b.finish(), x, out)
+    assert np.array_equal(out.view(np.uint8), x.astype(dtype.numpy).view(np.uint8))
+
+
+def test_no_columns_of_an_a_in_tensor_memory() -> None:
+    b = KernelBuilder("k", block=128, target="sm_100a")
+    b.begin()
+    memory = b.tensor_memory("columns", 64)
+    a, found = b.tensor_operand(memory.address, 128, 32, bf16), memory.tile(128, 16).load()
+    for first in (-2, 17, 24):
+        with pytest.raises(InputError, match="no columns of an A in tensor memory"):
+            found.as_tile(a, first=first)
+    with pytest.raises(InputError, match="no columns of an A"), b.if_warp(0):
+        found.as_tile(a)
+
+
 # ---- layouts -------------------------------------------------------------------------------------
 
 
@@ -269,6 +309,14 @@ REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
     "rows of warps side by side": (
         lambda b: b.warp_tile(32, 32, warps=(2, 2)).row_max(),
         "several warps share",
+    ),
+    "rows of another layout that elements are compared with": (
+        lambda b: tile(b).where(lambda r, c: c < r, 0.0, of=tile(b, 128).rows(lambda r: r)),
+        "no integers of these rows",
+    ),
+    "no integers of rows": (
+        lambda b: tile(b).where(lambda r, c: c < r, 0.0, of=tile(b).rows(1.0)),
+        "no integers of these rows",
     ),
     "a condition": (lambda b: tile(b).where(lambda row, column: True, 0.0), "no condition"),
     "a pointer of another type": (
