@@ -345,7 +345,7 @@ def _registers_in(ops: tuple[Op, ...], places: tuple[int, ...]) -> list[Reg]:
         op = ops[i]
         if type(op) is int:
             found.append(op)
-        elif type(op) is not Imm:
+        elif type(op) not in _WITHOUT_REGISTERS:
             found += registers_of(op)
     return found
 
@@ -681,11 +681,10 @@ def successors(function: MachineFunction) -> list[list[int]]:
     for i, block in enumerate(function.blocks):
         targets: list[int] = []
         falls = i + 1 < len(function.blocks)
-        for mi in block.instrs:
-            if mi.form.is_terminator:
-                names = [op.name for op in mi.ops if type(op) is Label]
-                targets += [position[name] for name in names if name in position]
-                falls = falls and mi.guard is not None
+        for mi in block.terminators():
+            labels = [op.name for op in mi.ops if type(op) is Label]
+            targets += [position[name] for name in labels if name in position]
+            falls = falls and mi.guard is not None
         if falls:
             targets.append(i + 1)
         result.append(targets if len(targets) < 2 else list(dict.fromkeys(targets)))

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import read_ptx
 from asmprinter.tile_reader import has_tiles
 from intrinsics.findings import Finding, InputError, Place, VerificationError, errors, input_error
 from intrinsics.mir import Module
@@ -217,9 +215,13 @@ def _from_records(
     wanted = parse_target(target) if target is not None else None
     found: list[Finding] = []
     if language == "ptx":
+        from asmprinter.ptx_reader import read_ptx
+
         reading = read_ptx(text, path, target=wanted)
         module, found = reading.module, list(reading.findings)
     else:
+        from asmprinter.mir_reader import read_mir
+
         module = read_mir(text, path, own_lines=True)
     module.target = wanted or module.target
     kept: dict[str, str] = {}

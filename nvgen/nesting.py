@@ -5,29 +5,40 @@ Layer: nvgen.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from types import TracebackType
 
 from intrinsics.findings import InternalError, Place, input_error
 
 
-@contextlib.contextmanager
-def nesting_limit(file: str) -> Iterator[None]:
-    """Give an input that is nested too deep for the readers as an error of the input.
+class nesting_limit:  # noqa: N801 - used as the functions of contextlib are
+    """Gives an input that is nested too deep for the readers as an error of the input.
 
     Raises: InputError.
     """
-    try:
-        yield
-    except (RecursionError, InternalError) as error:
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        """Nothing to do."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not isinstance(error, (RecursionError, InternalError)):
+            return
         reason: BaseException | None = error
         while reason is not None and not isinstance(reason, RecursionError):
             reason = reason.__cause__ or reason.__context__
-        if reason is None:
-            raise
-        raise input_error(
-            "input/too-deep",
-            "types, expressions or brackets are nested too deep",
-            place=Place(file),
-            expected="less nesting",
-        ) from None
+        if reason is not None:
+            raise input_error(
+                "input/too-deep",
+                "types, expressions or brackets are nested too deep",
+                place=Place(self._file),
+                expected="less nesting",
+            ) from None

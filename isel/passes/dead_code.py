@@ -7,23 +7,10 @@ once: a writer of one that another record writes is kept too.
 
 from __future__ import annotations
 
-from intrinsics.mir import Imm, MachineFunction, MachineInstr, Reg, registers_of
+from intrinsics.mir import MachineFunction, MachineInstr, Reg
 
 _FIRST = (0,)
 """The place of the result of most records."""
-
-
-def _mentioned(mi: MachineInstr) -> list[Reg]:
-    """The registers of a record that is needed; its own results do no harm."""
-    found: list[Reg] = []
-    for op in mi.ops:
-        if type(op) is int:
-            found.append(op)
-        elif type(op) is not Imm:
-            found += registers_of(op)
-    if mi.guard is not None:
-        found += registers_of(mi.guard)
-    return found
 
 
 def remove_dead_code(function: MachineFunction) -> None:
@@ -43,12 +30,13 @@ def remove_dead_code(function: MachineFunction) -> None:
                     work += (unneeded[reg], mi)
     take = unneeded.pop
     while work:
-        for reg in _mentioned(work.pop()):
+        for reg in work.pop().uses():
             maker = take(reg, None)
             if maker is not None:
                 work.append(maker)
+    if not unneeded:
+        return
     makers = {id(mi): mi for mi in unneeded.values()}
     dead = {n for n, mi in makers.items() if all(reg in unneeded for reg in mi.defs())}
-    if dead:
-        for block in function.blocks:
-            block.instrs = [mi for mi in block.instrs if id(mi) not in dead]
+    for block in function.blocks:
+        block.instrs = [mi for mi in block.instrs if id(mi) not in dead]

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from intrinsics import catalog
 from intrinsics.mir import (
@@ -34,7 +35,7 @@ from intrinsics.mir import (
     successors,
 )
 from intrinsics.modifiers import ScalarType
-from isel.passes.fill_wgmma import is_multiply, read_by
+from isel.passes.fill_wgmma import multiplies_in, read_by
 from isel.passes.wgmma_reads import read_until
 
 _PHI = "phi"
@@ -43,13 +44,18 @@ _MOV = "mov"
 
 def destruct_ssa(function: MachineFunction) -> None:
     """Replace PHI records by moves, then coalesce."""
-    ties = _ties(function)
-    if not ties and not any(_phis(block) for block in function.blocks):
+    forms = function.forms()
+    rows = {form.row.id for form in forms}
+    ties = _ties(function) if _MOV in rows else []
+    if not ties and _PHI not in rows:
         return
+    phis = {i: found for i, block in enumerate(function.blocks) if (found := _phis(block))}
     after = successors(function)
     before = inverted(after)
-    moves = _isolate(function, before, [len(successors) > 1 for successors in after])
-    _coalesce(function, moves + _place_moves(function) + ties, before)
+    moves = _isolate(function, phis, before, [len(successors) > 1 for successors in after])
+    moves += _place_moves(function, phis)
+    multiplies = frozenset(filter(multiplies_in, forms))
+    _coalesce(function, moves + ties, before, multiplies)
 
 
 def move(function: MachineFunction, result: Reg, source: Scalar, loc: int) -> MachineInstr:
@@ -60,6 +66,10 @@ def move(function: MachineFunction, result: Reg, source: Scalar, loc: int) -> Ma
 @functools.cache
 def _mov(cls: ScalarType) -> Form:
     return form_of(catalog.row(_MOV), type=cls)
+
+
+_Phis = Mapping[int, list[MachineInstr]]
+"""The PHI records of the blocks that have some, by the blocks' indices."""
 
 
 def _phis(block: Block) -> list[MachineInstr]:
@@ -95,7 +105,7 @@ def _ties(function: MachineFunction) -> list[tuple[Reg, Reg]]:
 
 
 def _isolate(
-    function: MachineFunction, before: Sequence[Sequence[int]], forks: Sequence[bool]
+    function: MachineFunction, phis: _Phis, before: Sequence[Sequence[int]], forks: Sequence[bool]
 ) -> list[tuple[Reg, Reg]]:
     """Let each PHI that comes from a fork write a register that only its block's beginning reads.
 
@@ -105,32 +115,30 @@ def _isolate(
     """
     regs = function.regs
     found: list[tuple[Reg, Reg]] = []
-    for i, block in enumerate(function.blocks):
-        phis = _phis(block)
-        if not phis or not any(forks[p] for p in before[i]):
+    for i, merged in phis.items():
+        if not any(forks[p] for p in before[i]):
             continue
         copies = []
-        for phi in phis:
+        for phi in merged:
             result = phi.ops[0]
             assert isinstance(result, int)
             own = regs.new(regs.classes[result])
             phi.ops = (own, *phi.ops[1:])
             copies.append(move(function, result, own, phi.loc))
             found.append((result, own))
-        block.instrs[len(phis) : len(phis)] = copies
+        function.blocks[i].instrs[len(merged) : len(merged)] = copies
     return found
 
 
 # ---- moves -----------------------------------------------------------------------------------
 
 
-def _place_moves(function: MachineFunction) -> list[tuple[Reg, Reg]]:
+def _place_moves(function: MachineFunction, phis: _Phis) -> list[tuple[Reg, Reg]]:
     """Turn PHI records into moves; returns the two registers of each that has two."""
     by_name = {block.name: block for block in function.blocks}
     parallel: dict[str, list[tuple[Reg, Scalar, int]]] = {}
-    for block in function.blocks:
-        phis = _phis(block)
-        for phi in phis:
+    for i, merged in phis.items():
+        for phi in merged:
             result, values, blocks = phi.ops
             assert isinstance(result, int)
             assert isinstance(values, tuple)
@@ -138,7 +146,7 @@ def _place_moves(function: MachineFunction) -> list[tuple[Reg, Reg]]:
             for value, label in zip(values, blocks, strict=True):
                 assert isinstance(label, Label)
                 parallel.setdefault(label.name, []).append((result, value, phi.loc))
-        del block.instrs[: len(phis)]
+        del function.blocks[i].instrs[: len(merged)]
     found: list[tuple[Reg, Reg]] = []
     for name, moves in parallel.items():
         ordered = _sequence(function, moves)
@@ -180,40 +188,45 @@ def _sequence(
 # ---- coalescing ------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Touch:
+class _Touch(NamedTuple):
     """A record, with the ends of moves that it writes and reads.
 
     `same` are those that moves next to this one give the same value.
     """
 
     mi: MachineInstr
+    is_move: bool
     written: set[Reg]
     used: set[Reg]
     same: set[Reg]
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(NamedTuple):
     """What a block has to do with the ends of moves.
 
     `written` are those that it writes whatever happens, `awaited` those that it reads before.
     """
 
-    touches: list[_Touch] = field(default_factory=list)
-    written: set[Reg] = field(default_factory=set)
-    awaited: set[Reg] = field(default_factory=set)
+    touches: list[_Touch]
+    written: set[Reg]
+    awaited: set[Reg]
+
+
+_Ends = Mapping[Reg, Reg]
+"""The ends of moves, each with one that stands for all that moves connect it with: its kin."""
 
 
 def _coalesce(
-    function: MachineFunction, moves: list[tuple[Reg, Reg]], before: Sequence[Sequence[int]]
+    function: MachineFunction,
+    moves: list[tuple[Reg, Reg]],
+    before: Sequence[Sequence[int]],
+    multiplies: frozenset[Form],
 ) -> None:
     """Make one register of the two ends of a move wherever they are never live together."""
-    ends = {reg for pair in moves for reg in pair}
-    waits = read_until(function, before)
-    parts = [_part(block, ends, waits) for block in function.blocks]
-    kin = _kin(moves)
-    union = _Classes(ends, _interference(parts, before, kin))
+    ends = _kin(moves)
+    waits = read_until(function, before) if multiplies else {}
+    parts = [_part(block, ends, multiplies, waits) for block in function.blocks]
+    union = _Classes(ends, _interference(parts, before, ends))
     classes, names = function.regs.classes, function.regs.names
     for result, source in moves:
         if classes[result] is classes[source]:
@@ -221,59 +234,78 @@ def _coalesce(
     table = {reg: chosen for reg in sorted(ends) if (chosen := union.find(reg)) != reg}
     for reg, chosen in table.items():
         names[chosen] = names[chosen] or names[reg]
-    joined = set(table)
     for block, part in zip(function.blocks, parts, strict=True):
-        if not part.touches:
-            continue
-        for touch in part.touches:
-            if not (joined.isdisjoint(touch.written) and joined.isdisjoint(touch.used)):
-                touch.mi.map_registers(table)
-        if gone := {id(mi) for mi in _needless(part.touches)}:
-            block.instrs = [mi for mi in block.instrs if id(mi) not in gone]
+        if part.touches:
+            _rename(block, part.touches, table)
 
 
-def _part(block: Block, ends: set[Reg], waits: Mapping[int, set[Reg]]) -> _Part:
-    part = _Part()
+def _rename(block: Block, touches: Iterable[_Touch], table: dict[Reg, Reg]) -> None:
+    """Put one register in the place of those that became one with it, and drop needless moves:
+    of a register to itself, and a second one of the same.
+    """
+    joined = table.keys()
+    gone: set[int] = set()
+    last: tuple[Op, ...] = ()
+    for mi, is_move, written, used, same in touches:
+        if not (joined.isdisjoint(written) and joined.isdisjoint(used)):
+            mi.map_registers(table)
+        if not is_move or mi.guard is not None:
+            last = ()
+        elif mi.ops[0] == mi.ops[1] or (mi.ops == last and same):
+            gone.add(id(mi))
+        else:
+            last = mi.ops
+    if gone:
+        block.instrs = [mi for mi in block.instrs if id(mi) not in gone]
+
+
+def _part(
+    block: Block, ends: _Ends, multiplies: frozenset[Form], waits: Mapping[int, set[Reg]]
+) -> _Part:
+    touches: list[_Touch] = []
+    written: set[Reg] = set()
+    awaited: set[Reg] = set()
     run = _Run()
     for mi in block.instrs:
         if not _concerns(mi, ends) and id(mi) not in waits:
             continue
-        form, ops = mi.form, mi.ops
-        written, used = _ends_in(ops, form.defs, ends), _ends_in(ops, form.uses, ends)
+        form, ops, guard = mi.form, mi.ops, mi.guard
+        writes, reads = _ends_in(ops, form.defs, ends), _ends_in(ops, form.uses, ends)
         if form.updates:
-            written |= _ends_in(ops, form.updates, ends)
-        if mi.guard is not None:
-            used |= ends.intersection(registers_of(mi.guard))
+            writes |= _ends_in(ops, form.updates, ends)
+        if guard is not None:
+            reads.update(ends.keys() & registers_of(guard))
         if id(mi) in waits:
-            used |= ends & waits[id(mi)]
-        if is_multiply(mi):
-            used = ends.intersection(read_by(mi))
-        same = run.add(mi) if form.row.id == _MOV else set()
+            reads.update(ends.keys() & waits[id(mi)])
+        if form in multiplies:
+            reads = ends.keys() & read_by(mi)
+        is_move = form.row.id == _MOV
+        same = run.add(ops) if is_move and guard is None else set()
         if not same and run.written:
             run = _Run()
-        part.touches.append(_Touch(mi, written, used, same))
-        part.awaited |= used - part.written
-        if mi.guard is None:
-            part.written |= written
-    return part
+        touches.append(_Touch(mi, is_move, writes, reads, same))
+        awaited |= reads - written
+        if guard is None:
+            written |= writes
+    return _Part(touches, written, awaited)
 
 
-def _concerns(mi: MachineInstr, ends: set[Reg]) -> bool:
+def _concerns(mi: MachineInstr, ends: _Ends) -> bool:
     """Whether one of `ends` stands in a record: in few."""
     for op in mi.ops:
         if type(op) is int:
             if op in ends:
                 return True
-        elif type(op) in _HOLDERS and not ends.isdisjoint(registers_of(op)):
+        elif type(op) in _HOLDERS and not ends.keys().isdisjoint(registers_of(op)):
             return True
-    return mi.guard is not None and not ends.isdisjoint(registers_of(mi.guard))
+    return mi.guard is not None and not ends.keys().isdisjoint(registers_of(mi.guard))
 
 
 _HOLDERS = frozenset((tuple, Mem, Not))
 """The operands that registers stand in, beside registers themselves."""
 
 
-def _ends_in(ops: tuple[Op, ...], places: tuple[int, ...], ends: set[Reg]) -> set[Reg]:
+def _ends_in(ops: tuple[Op, ...], places: tuple[int, ...], ends: _Ends) -> set[Reg]:
     """Those of `ends` that stand in some of a record's operands: few, and often none."""
     found: set[Reg] = set()
     for i in places:
@@ -281,8 +313,8 @@ def _ends_in(ops: tuple[Op, ...], places: tuple[int, ...], ends: set[Reg]) -> se
         if type(op) is int:
             if op in ends:
                 found.add(op)
-        elif type(op) is not Imm:
-            found.update(ends.intersection(registers_of(op)))
+        elif type(op) in _HOLDERS:
+            found.update(ends.keys() & registers_of(op))
     return found
 
 
@@ -293,30 +325,17 @@ class _Run:
     given: dict[Reg | Imm, set[Reg]] = field(default_factory=dict)
     written: set[Reg] = field(default_factory=set)
 
-    def add(self, mi: MachineInstr) -> set[Reg]:
-        """Who has the same value as the result of `mi`, itself too; empty if it ends the run."""
-        result, source = mi.ops
-        if mi.guard is not None or result in self.given or result in self.written:
+    def add(self, ops: tuple[Op, ...]) -> set[Reg]:
+        """Who has the same value as the result of a move, itself too; empty if it ends the run."""
+        result, source = ops
+        if type(result) is not int or result in self.given or result in self.written:
             return set()
-        if not isinstance(result, int) or not isinstance(source, (int, Imm)):
+        if type(source) is not int and type(source) is not Imm:
             return set()
         self.written.add(result)
         same = self.given.setdefault(source, set())
         same.add(result)
         return same
-
-
-def _needless(touches: Iterable[_Touch]) -> Iterator[MachineInstr]:
-    """Moves of a register to itself, and a second move of the same."""
-    last: tuple[Op, ...] = ()
-    for touch in touches:
-        mi = touch.mi
-        if mi.form.row.id != _MOV or mi.guard is not None:
-            last = ()
-        elif mi.ops[0] == mi.ops[1] or (mi.ops == last and touch.same):
-            yield mi
-        else:
-            last = mi.ops
 
 
 class _Classes:
@@ -374,7 +393,7 @@ def _kin(moves: Iterable[tuple[Reg, Reg]]) -> dict[Reg, Reg]:
 
 
 def _interference(
-    parts: Sequence[_Part], before: Sequence[Sequence[int]], kin: dict[Reg, Reg]
+    parts: Sequence[_Part], before: Sequence[Sequence[int]], kin: _Ends
 ) -> dict[Reg, set[Reg]]:
     """For each end of a move that is written, those of its kin that are live there.
 
@@ -388,16 +407,15 @@ def _interference(
         live: dict[Reg, set[Reg]] = defaultdict(set)
         for reg in at_end:
             live[kin[reg]].add(reg)
-        for touch in reversed(part.touches):
-            written, used = touch.written, touch.used
-            copied = used if touch.mi.form.row.id == _MOV else ()
+        for mi, is_move, written, used, same in reversed(part.touches):
+            copied = used if is_move else ()
             for reg in written:
-                others = live[kin[reg]].difference((reg,), copied, touch.same)
+                others = live[kin[reg]].difference((reg,), copied, same)
                 if len(written) > 1:
                     others |= {r for r in written if r != reg and kin[r] == kin[reg]}
                 if others:
                     conflicts[reg] |= others
-            if touch.mi.guard is None:
+            if mi.guard is None:
                 for reg in written:
                     live[kin[reg]].discard(reg)
             for reg in used:

@@ -8,7 +8,6 @@ Directives; Linking Directives.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from intrinsics.mir import Linkage, Param, Prototype
 from intrinsics.modifiers import ScalarType
@@ -174,7 +173,8 @@ def kernel_interface(function: ir.Function, state: FunctionState) -> None:
         if not is_passed(state.layout, param.type, param.attributes):
             continue
         name = f"{state.out.name}_param_{len(state.out.params)}"
-        lowered = replace(_kernel_param(state.layout, name, param), called=_called(param.name))
+        lowered = _kernel_param(state.layout, name, param)
+        lowered.called = _called(param.name)
         state.out.params.append(lowered)
         if param.attributes.type_of("byval") is not None:
             struct_by_value(state, function, param, lowered)

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from asmprinter.ptx_fragment import Fragment
 from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
@@ -26,6 +26,9 @@ from isel.select.state import FunctionState, Values, form
 from isel.select.statements import append
 from isel.select.types import BITS, UNSIGNED, container
 from isel.select.widths import extend, resize
+
+if TYPE_CHECKING:
+    from asmprinter.ptx_fragment import Fragment
 
 T = ScalarType
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from asmprinter.ptx_printer import signature
-from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import Kept, MachineFunction, Module, Prototype, Variable, Where
 from intrinsics.targets import PTX_VERSIONS, Ptx, Target
@@ -48,6 +47,8 @@ def read_module_assembly(
 
     `known` are functions and variables of LLVM IR that they may name.
     """
+    from asmprinter.ptx_reader import read_ptx  # what most modules never need
+
     text = "\n".join(lines)
     version = ptx or PTX_VERSIONS[-1]
     head = [f".version {version}", f".target {target}", ".address_size 64"]

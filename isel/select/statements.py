@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from asmprinter.ptx_fragment import Fragment
 from intrinsics.mir import UNNAMED, Block, Label, MachineInstr, Mem, Op, Reg, Scalar, Sym, Text
 from intrinsics.modifiers import ScalarType
 from isel.select.assembly import WORD
 from isel.select.state import FunctionState
 from isel.select.types import BITS
+
+if TYPE_CHECKING:
+    from asmprinter.ptx_fragment import Fragment
 
 T = ScalarType
 _UNTYPED = {1: T.PRED, 8: T.B8, **BITS, 128: T.B128}

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 
 from asmprinter.ptx_printer import Printed, print_ptx
-from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Place, Severity, errors
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx
@@ -56,6 +55,8 @@ def judge_as_ptx(module: Module, ptx: Ptx, file: str) -> list[Finding]:
     wrong = [*_odd_names(module, file), *_names_of_two(module, file)]
     if wrong:
         return wrong
+    from asmprinter.ptx_reader import read_ptx  # LLVM IR comes without
+
     printed = print_ptx(module, ptx)
     found = errors(read_ptx(printed.text, target=module.target).findings)
     return [finding.at(_place(finding, module, printed, file)) for finding in found]

@@ -79,8 +79,8 @@ FAULTS = (
     ),
     Fault(
         "tied-registers", Kind.TIE, "isel/passes/destruct_ssa.py",
-        "_coalesce(function, moves + _place_moves(function) + ties, before)",
-        "_coalesce(function, moves + _place_moves(function), before)",
+        "_coalesce(function, moves + ties, before, multiplies)",
+        "_coalesce(function, moves, before, multiplies)",
         "accumulators are copied in front of every multiply",
         "tests/oracle/test_wgmma_names.py -k accumulator",
     ),
@@ -92,7 +92,7 @@ FAULTS = (
     ),
     Fault(
         "forks", Kind.FLOW, "isel/passes/destruct_ssa.py",
-        "if not phis or not any(forks[p] for p in before[i]):", "if True:",
+        "if not any(forks[p] for p in before[i]):", "if True:",
         "a phi's move at a fork happens on the other way too",
         "tests/isel/test_passes.py",
     ),
