@@ -35,7 +35,7 @@ if str(ROOT) not in sys.path:  # run as a script: the folder of this file comes 
 import nvgen  # noqa: E402
 from nvgen.launches import Statistics  # noqa: E402
 from nvgen.sim.async_ops.engine import AsyncOp, Engine  # noqa: E402
-from nvgen.sim.semantics.tcgen05.mma import Multiply  # noqa: E402
+from nvgen.sim.semantics.tcgen05.mma_effect import MmaOperation  # noqa: E402
 from tests.nvgen.samples import SOFTMAX, warp_specialized  # noqa: E402
 
 
@@ -114,7 +114,7 @@ def count_multiplies(launch: Launch, schedule: str) -> tuple[Statistics, int]:
     issue, seen = Engine.issue, Counter[str]()
 
     def counting(engine: Engine, op: AsyncOp) -> None:
-        seen["mma" if isinstance(op.effect, Multiply) else "other"] += 1
+        seen["mma" if isinstance(op.effect, MmaOperation) else "other"] += 1
         issue(engine, op)
 
     Engine.issue = counting  # type: ignore[method-assign]

@@ -15,8 +15,11 @@ import pytest
 from intrinsics.findings import NvgenError
 from nvgen import KernelBuilder, bf16
 from nvgen.builder.built import Kernel
+from tests.sim.ptx import findings
 
 RULE = "mbarrier/phase-missed"
+MISSED = "sim/mbarrier-phase-missed"
+NONE_SEEN = "it saw none of the phases"
 SEEDS = [f"random:{seed}" for seed in range(8)]
 
 
@@ -44,11 +47,12 @@ def ring(*, each_warp: bool, multiplies: bool = False) -> Kernel:
 
 
 def hangs(kernel: Kernel, schedule: str) -> bool:
+    """Whether a run ends with the finding that a phase was missed."""
     compiled = kernel.compile(level="record")
     try:
         compiled.run(np.zeros((64, 64), bf16.numpy), 12, grid=1, device="sim", schedule=schedule)
     except NvgenError as error:
-        return {f.rule for f in error.findings} == {"sim/deadlock"}
+        return any(f.rule == MISSED or f.hint.startswith(NONE_SEEN) for f in error.findings)
     return False
 
 
@@ -76,3 +80,33 @@ def test_a_multiply_that_all_warps_come_to_keeps_them_together() -> None:
     right = ring(each_warp=False, multiplies=True)
     assert right.compile().findings == []
     assert not any(hangs(right, seed) for seed in SEEDS[:4])
+
+
+TWO_PHASES = """
+    setp.ge.u32 %p1, %tx, 32;
+    setp.ne.u32 %p2, %tx, 0;
+    @!%p2 mbarrier.init.shared.b64 [bar], 1;
+    bar.sync 0;
+    @%p1 bra look;
+    @!%p2 mbarrier.arrive.shared.b64 _, [bar];
+    @!%p2 mbarrier.arrive.shared.b64 _, [bar];
+    bra end;
+look:
+    mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0;
+    @!%p3 bra look;
+end:
+"""
+"""Warp 1 waits for the first phase, and nothing keeps the second one from ending as well."""
+
+
+def test_a_thread_that_waited_meanwhile_is_told_at_its_wait() -> None:
+    variables = ".shared .align 8 .b8 bar[8];"
+    (found,) = findings(TWO_PHASES, variables=variables, threads=64, schedule="early")
+    assert found.rule == MISSED
+    assert "phase 0 of bar ended" in found.message
+    assert found.got == "phase 2 under way, of the same parity 0"
+    assert found.op.startswith("MBARRIER_TRY_WAIT_PARITY")
+    assert found.place.line > 0
+    (late,) = findings(TWO_PHASES, variables=variables, threads=64, schedule="late")
+    assert late.rule == "sim/deadlock", "it came when both had ended"
+    assert late.hint.startswith(f"{NONE_SEEN} 0 to 1 of bar end")

@@ -10,7 +10,7 @@ finding.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -200,11 +200,56 @@ class Statement:
 
 @dataclass(frozen=True)
 class Family:
-    """Legal statements of one family of instructions, in one kernel."""
+    """Statements of one family of instructions that read as records, in one kernel."""
 
     module: Module
     function: MachineFunction
     statements: tuple[Statement, ...]
+
+    def having(self, records: list[MachineInstr]) -> Module:
+        """The kernel with other records, and an end."""
+        blocks = [Block("L0", records), Block("end", [RET])]
+        return replace(self.module, functions=[replace(self.function, blocks=blocks)])
+
+    def legal(self, statements: Iterable[Statement]) -> Iterator[Statement]:
+        """Those that some target takes."""
+        asked = list(statements)
+        refused = {s.line for s in asked}
+        for target in TARGETS_TRIED:
+            module = self.having([s.record for s in asked if s.line in refused])
+            found = verify_records(module, TARGETS[target], Ptx(9, 5), hints=False)
+            refused = {f.place.line for f in found if f.severity is Severity.ERROR}
+        yield from (s for s in asked if s.line not in refused)
+
+    def todays(self) -> Iterator[Statement]:
+        """Legal statements: the first of each sort every day, the others take turns."""
+        sorts: dict[Sort, list[Statement]] = {}
+        for statement in self.statements:
+            sorts.setdefault(sort_of(statement.record.form), []).append(statement)
+        asked = {s.line: s for first in sorts.values() for s in first[:_FIRST]}
+        asked |= {s.line: s for s in self.statements if has_turn(s)}
+        found = {s.line: s for s in self.legal(asked.values())}
+        for those in sorts.values():
+            first = next((s for s in those[:_FIRST] if s.line in found), None)
+            first = first or next(self.legal(those[_FIRST:]), None)
+            yield from (s for s in those if s is first or (s.line in found and has_turn(s)))
+
+
+def has_turn(statement: Statement) -> bool:
+    return is_todays(statement.text, 6)
+
+
+_FIRST = 4
+"""Statements of each sort that are asked about every day: mostly one of them is legal."""
+
+Sort = tuple[str, frozenset[str], tuple[str, ...]]
+"""A row, which modifiers a statement of it has, whatever they are, and which operands."""
+
+
+@functools.cache
+def sort_of(form: Form) -> Sort:
+    stated = frozenset(name for name, fact in form.facts.items() if fact)
+    return form.row.id, stated, tuple(form.slots)
 
 
 @functools.cache
@@ -212,37 +257,25 @@ def family(name: str) -> Family:
     texts = FAMILIES[name]()
     reading = read_ptx(module_text(texts, TARGETS_TRIED[0], "9.5"))
     unread = {finding.place.line for finding in reading.findings}
-    legal: set[int] = set()
-    for target in TARGETS_TRIED:
-        found = verify_records(reading.module, TARGETS[target], Ptx(9, 5), hints=False)
-        refused = {f.place.line for f in found if f.severity is Severity.ERROR}
-        legal |= {line_of(i) for i in range(len(texts))} - refused - unread
     (function,) = reading.module.functions
     lines = ((reading.module.locations[mi.loc].line, mi) for mi in function.instructions())
     return Family(
         reading.module,
         function,
-        tuple(Statement(texts[at - line_of(0)], at, mi) for at, mi in lines if at in legal),
+        tuple(
+            Statement(texts[at - line_of(0)], at, mi)
+            for at, mi in lines
+            if 0 <= at - line_of(0) < len(texts) and at not in unread
+        ),
     )
-
-
-def todays(statements: tuple[Statement, ...]) -> Iterator[Statement]:
-    """One statement of each form every day; the others of the form take turns."""
-    forms: set[Form] = set()
-    for statement in statements:
-        if statement.record.form not in forms or is_todays(statement.text, 6):
-            forms.add(statement.record.form)
-            yield statement
 
 
 def run_alone(where: Family, statement: Statement, schedule: str) -> Finding | None:
     """What ends a warp that executes one statement with every register zero, if anything does."""
-    blocks = [Block("L0", [statement.record]), Block("end", [RET])]
-    module = replace(where.module, functions=[replace(where.function, blocks=blocks)])
     arguments = [0, tensor_map(np.zeros((16, 16), np.float32), (8, 8))]
     try:
         simulate(
-            module,
+            where.having([statement.record]),
             where.function.name,
             arguments,
             grid=(1, 1, 1),
@@ -258,7 +291,7 @@ def run_alone(where: Family, statement: Statement, schedule: str) -> Finding | N
 @functools.cache
 def outcomes(name: str) -> tuple[tuple[Statement, Finding | None], ...]:
     where = family(name)
-    return tuple((s, run_alone(where, s, "late")) for s in todays(where.statements))
+    return tuple((s, run_alone(where, s, "late")) for s in where.todays())
 
 
 def every_outcome() -> Iterator[tuple[Statement, Finding | None]]:
@@ -417,7 +450,7 @@ def test_every_reason_to_ignore_something_is_needed():
 @pytest.mark.parametrize("name", ["tid.w", "ntid.w", "ctaid.w", "nctaid.w"])
 def test_the_fourth_part_of_a_special_register_is_not_taken_for_another(name: str):
     where = family("mov")
-    named = [s for s in where.statements if s.text.endswith(f" %{name};")]
+    named = where.legal(s for s in where.statements if s.text.endswith(f" %{name};"))
     found = [run_alone(where, s, "late") for s in named]
     assert found
     assert all(f is not None and f"not simulated: %{name}" in f.message for f in found)

@@ -152,7 +152,7 @@ class Memory:
         """
         offsets = addresses - region.base
         _check_alignment(addresses, align, agent)
-        outside = (offsets < 0) | (offsets + size > region.data.size)
+        outside = (offsets < 0) | (offsets > region.data.size - size)
         if outside.any():
             address = int(addresses[outside][0])
             raise fault(
@@ -205,8 +205,12 @@ class Memory:
         """
         left = np.arange(addresses.size)
         while left.size:
-            region = self._region_at(int(addresses[left[0]]), agent, kind)
-            inside = (addresses[left] >= region.base) & (addresses[left] < region.end + _GAP)
+            there = addresses[left]
+            region = self._region_at(int(there[0]), agent, kind)
+            inside = (there >= region.base) & (there < region.end + _GAP)
+            if inside.all():
+                yield region, left
+                return
             yield region, left[inside]
             left = left[~inside]
 
@@ -231,12 +235,12 @@ class Memory:
 
 
 def _check_alignment(addresses: Addresses, align: int, agent: str) -> None:
-    wrong = addresses % align != 0
+    wrong = addresses % align
     if wrong.any():
         raise fault(
             "misaligned",
             f"{agent} has a misaligned address",
-            got=f"{int(addresses[wrong][0]):#x}",
+            got=f"{int(addresses[wrong != 0][0]):#x}",
             expected=f"a multiple of {align}",
         )
 
@@ -244,10 +248,9 @@ def _check_alignment(addresses: Addresses, align: int, agent: str) -> None:
 def _check_written(
     region: Region, offsets: NDArray[np.int64], size: int, agent: str, proxy: Proxy
 ) -> None:
-    if region.written.all():
-        return
-    unwritten = ~parts_of(region.written, offsets, size)
-    if unwritten.any():
+    written = parts_of(region.written, offsets, size)
+    if not written.all():
+        unwritten = ~written
         offset = int((offsets[..., None] + np.arange(size))[unwritten][0])
         raise fault(
             "uninitialized",
@@ -272,7 +275,7 @@ def _cross_proxies(
     between is the shadow's question.
     """
     if kind is Access.WRITE:
-        unfenced[offsets[..., None] + np.arange(size)] = proxy is Proxy.GENERIC
+        put_parts(unfenced, offsets, size, proxy is Proxy.GENERIC)
         return
     if proxy is Proxy.GENERIC or not unfenced.any():
         return
@@ -314,9 +317,19 @@ def parts_of(array: NDArray[Item], offsets: NDArray[np.int64], size: int) -> NDA
 
 def scatter(region: Region, offsets: NDArray[np.int64], data: Bytes) -> None:
     """Write `data` (shape offsets.shape + (size,)) at the offsets, in order."""
-    index = offsets[..., None] + np.arange(data.shape[-1])
-    region.data[index] = data
-    region.written[index] = True
+    size = data.shape[-1]
+    put_parts(region.data, offsets, size, data)
+    put_parts(region.written, offsets, size, True)
+
+
+def put_parts(
+    array: NDArray[Item], offsets: NDArray[np.int64], size: int, values: NDArray[Item] | bool
+) -> None:
+    """Write `size` items at each offset, in order: all of them, or the same for each."""
+    if size > 1 and not (offsets % size).any():
+        array[: array.size // size * size].reshape(-1, size)[offsets // size] = values
+    else:
+        array[offsets[..., None] + np.arange(size)] = values
 
 
 def window_of(address: int) -> Space:

@@ -87,6 +87,8 @@ def unordered(prior: Epochs, accessor: Accessor, stride: int, *, strong: bool) -
 
     `prior` has a row for each part of the access; a CTA has `stride` columns.
     """
+    if prior.size == len(accessor.parts) == accessor.epochs.size == 1:
+        return np.array([[_is_one_unordered(int(prior[0, 0]), accessor, stride, strong=strong)]])
     actors = prior & ACTOR
     found: NDArray[np.bool_] = prior != 0
     if strong:
@@ -104,6 +106,24 @@ def unordered(prior: Epochs, accessor: Accessor, stride: int, *, strong: bool) -
         else:
             found[rows] &= ~_is_ordered(clock, prior[rows], actors[rows], stride)
     return found
+
+
+def _is_one_unordered(prior: int, accessor: Accessor, stride: int, *, strong: bool) -> bool:
+    """The same of one epoch and one accessor, which most accesses come to."""
+    if not prior or (strong and prior & _STRONG):
+        return False
+    own, actor = int(accessor.epochs[0, 0]), prior & ACTOR
+    if accessor.group < 0:
+        if prior == own:
+            return False
+    elif prior < OPERATION and actor in (own & ACTOR, accessor.group):
+        return False
+    clock, tick = accessor.parts[0][0], tick_of(prior)
+    if prior >= OPERATION:
+        return actor >= clock.ops.size or int(clock.ops[actor]) < tick
+    cta, column = divmod(actor, stride)
+    row = clock.rows.get(cta)
+    return tick > clock.floor(cta) and (row is None or int(row[column]) < tick)
 
 
 def unseen(prior: Epochs, clock: Clock | None, stride: int) -> NDArray[np.bool_]:

@@ -124,7 +124,7 @@ def join(a: Clock | None, b: Clock | None) -> Clock:
     rows: dict[int, Ticks] = {}
     for cta in {*a.rows, *b.rows}:
         row = _joined_row(a.rows.get(cta), b.rows.get(cta))
-        if floors.get(cta, 0) < _latest(row):
+        if not floors.get(cta, 0) or floors[cta] < _latest(row):
             rows[cta] = row
     proxied = a.proxied if b.proxied is None else join(a.proxied, b.proxied)
     return Clock(floors, rows, joined_ops(a.ops, b.ops), joined_ops(a.tensor, b.tensor), proxied)
@@ -163,6 +163,8 @@ def _joined_row(a: Ticks | None, b: Ticks | None) -> Ticks:
         found = a if a is not None else b
         assert found is not None
         return found
+    if a is b or (a >= b).all():
+        return a
     return grouped(np.maximum(a, b))
 
 
@@ -179,6 +181,8 @@ def joined_ops(a: Ticks, b: Ticks) -> Ticks:
         return a
     if a.size < b.size:
         a, b = b, a
+    if (a[: b.size] >= b).all():
+        return a
     found = a.copy()
     np.maximum(found[: b.size], b, out=found[: b.size])
     return found

@@ -5,6 +5,9 @@ Layer: nvgen.sim.semantics.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
+
 from nvgen.sim.semantics.arithmetic import float_conversions, floats, integers, scalar
 from nvgen.sim.semantics.control import branches, calls, stack
 from nvgen.sim.semantics.copies import async_stores, bulk, bulk_groups, bulk_reduce, small
@@ -37,7 +40,8 @@ CHAPTERS = (
 """The modules that have functions for rows; calls go last, as they take over `ld` and `st`."""
 
 
-def makers() -> dict[str, Maker]:
+@functools.cache
+def makers() -> Mapping[str, Maker]:
     """What makes the closure of each row's records."""
     found: dict[str, Maker] = {}
     for chapter in CHAPTERS:

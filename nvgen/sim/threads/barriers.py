@@ -33,6 +33,7 @@ class MBarrier:
     bytes_expected: int = 0
     bytes_arrived: int = 0
     looked: dict[int, int] = field(default_factory=dict)  # warp -> lanes that saw it in this phase
+    seen: dict[int, int] = field(default_factory=dict)  # warp -> last phase that it saw complete
     clocks: Clocks | None = None  # where races are looked for
     gathered: Clock | None = None  # the join of the releases of this phase
     released: Clock | None = None  # and of the phases that are complete
@@ -110,6 +111,16 @@ class MBarrier:
     def passed(self, parity: int) -> bool:
         """Whether the phase of `parity` has completed: the one under way has the other parity."""
         return self.phase & 1 != parity
+
+    def missed(self, warp: int, parity: int) -> str:
+        """The phases of a parity that ended behind the last one that a warp saw, in words.
+
+        One that waits for each phase does not know that they ended: the next one has their parity.
+        """
+        last = self.seen.get(warp, -1)
+        if self.passed(parity) or (last + 1) & 1 != parity or self.phase < last + 3:
+            return ""
+        return f"it saw none of the phases {last + 1} to {self.phase - 1} of {self.name} end"
 
     def missing(self) -> str:
         """What keeps this phase from completing."""

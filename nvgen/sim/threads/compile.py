@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -97,7 +97,7 @@ class Compiler:
 
     module: Module
     function: MachineFunction
-    makers: dict[str, Maker]
+    makers: Mapping[str, Maker]
     positions: dict[str, int] = field(default_factory=dict)
     loaded: frozenset[Reg] = frozenset()
     multiplied: frozenset[Reg] = frozenset()
@@ -292,7 +292,10 @@ class Compiler:
 
         def write(fragment: Fragment, values: Values) -> None:
             target = fragment.frame.values[reg]
-            np.copyto(target, values.astype(dtype, copy=False), where=fragment.lanes)
+            if fragment.mask == FULL:
+                target[:] = values
+            else:
+                np.copyto(target, values.astype(dtype, copy=False), where=fragment.lanes)
 
         return write
 

@@ -109,10 +109,11 @@ class CodeBlock:
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """A look at an mbarrier that found its phase not complete."""
+    """A look at an mbarrier that found its phase not complete; `awaits` is the phase's number."""
 
     barrier: MBarrier
     phase: str
+    awaits: int
     op: str
     place: Place
 
@@ -175,6 +176,10 @@ class Return:
     outer: Return | None
 
 
+Loops = dict[int, tuple[int, bytes]]
+"""The machine's version and the registers at the last turn of each loop, by its last block."""
+
+
 @dataclass(slots=True, eq=False)
 class Fragment:
     """Threads of one warp that are at the same place."""
@@ -187,11 +192,11 @@ class Fragment:
     back: Return | None = None
     waiting: str = ""
     seen: int = -1  # the machine's version when it began to wait
-    loops: dict[int, tuple[int, int]] = field(default_factory=dict)
+    loops: Loops = field(default_factory=dict)
     polled: Polled | None = None  # the mbarrier that it asked last, in vain
     patient: bool = False  # waits although it could go on
     nudged: bool = False  # and goes on now
-    outer_loops: list[dict[int, tuple[int, int]]] = field(default_factory=list)  # of the callers
+    outer_loops: list[Loops] = field(default_factory=list)  # of the callers
 
     @property
     def lanes(self) -> Lanes:

@@ -131,6 +131,8 @@ def _table(barriers: list[tuple[str, MBarrier]]) -> str:
 _ROWS = 8
 """Mbarriers that the table of a report has."""
 
+_EACH_ARRIVES = "let each warp that waits arrive, so that none is two phases late"
+
 _SHOWN = 24
 """Groups of threads that a report names."""
 
@@ -232,6 +234,8 @@ def _instruction(fragment: Fragment) -> Instruction:
 def _finding(fragment: Fragment) -> Finding:
     instruction, polled = _instruction(fragment), fragment.polled
     missing = polled.barrier.missing() if polled else ""
+    missed = polled.barrier.missed(fragment.warp.number, polled.awaits & 1) if polled else ""
+    hint = next((hint for lacks, hint in _HINTS.items() if lacks in missing), "")
     return Finding(
         "sim/deadlock",
         Severity.ERROR,
@@ -240,5 +244,5 @@ def _finding(fragment: Fragment) -> Finding:
         op=polled.op if polled else instruction.mi.opcode,
         got=f"{polled.barrier.name} {polled.barrier.describe()}" if polled else "",
         expected=missing or "a thread that comes too",
-        hint=next((hint for lacks, hint in _HINTS.items() if lacks in missing), ""),
+        hint=f"{missed}: {_EACH_ARRIVES}" if missed else hint,
     )

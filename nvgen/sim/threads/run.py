@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from intrinsics.findings import SimulationError
 from nvgen.sim.async_ops.engine import Engine
 from nvgen.sim.async_ops.operation import COPIES, MAP_READ
@@ -41,10 +43,16 @@ class Run:
     _paces: dict[Warp, float] = field(default_factory=dict)
 
     def to_end(self) -> None:
-        """Run every thread to its end.
+        """Run every thread to its end; numbers overflow and become NaNs as those of a GPU do.
 
         Raises: SimulationError.
         """
+        with np.errstate(all="ignore"):
+            self._turns()
+            _finish(self.machine)
+
+    def _turns(self) -> None:
+        """Take turns until no thread is left."""
         machine = self.machine
         while True:
             ahead, behind = self._turn()
@@ -59,7 +67,6 @@ class Run:
                     warp.merge()
             if not moved and not machine.engine.progress() and not self._nudge():
                 raise deadlock(machine)
-        _finish(machine)
 
     def _go_on(self, fragments: list[Fragment]) -> bool:
         """Let fragments run, each to its next stop; True if one did anything."""

@@ -99,8 +99,7 @@ def _between(source: ScalarType, to: ScalarType, facts: Facts) -> Callable[[Valu
 
 def _integral(numbers: Doubles, mode: Rounding) -> Doubles:
     """Integral numbers, with the sign of what they are made of."""
-    with np.errstate(invalid="ignore"):
-        found: Doubles = np.copysign(_WHOLE[mode](numbers), numbers)
+    found: Doubles = np.copysign(_WHOLE[mode](numbers), numbers)
     return found
 
 
@@ -170,9 +169,8 @@ def to_integer(c: Compiler, mi: MachineInstr) -> Step:
     def compute(values: Values) -> Bits:
         bits = elements(values, source)
         numbers = doubles(flushed(bits, source) if flush else bits, source)
-        with np.errstate(invalid="ignore"):
-            whole = _WHOLE[mode](numbers)
-        return np.array([lane(n) for n in whole.tolist()], unsigned(width))
+        whole = _WHOLE[mode](numbers).tolist()
+        return np.array([lane(n) for n in whole], unsigned(width))
 
     return _step(c.get(mi["a"], source), write, compute)
 

@@ -66,26 +66,26 @@ def doubles(bits: Bits, kind: ScalarType) -> Doubles:
     """Numbers as doubles, which hold each of them."""
     if kind is T.BF16:
         bits, kind = bits.astype(np.uint32) << np.uint32(16), T.F32
-    native = {T.F16: np.float16, T.F32: np.float32, T.F64: np.float64}[kind]
-    with np.errstate(invalid="ignore"):  # a NaN that signals
-        found: Doubles = np.ascontiguousarray(bits).view(native).astype(np.float64)
-        return found
+    found: Doubles = bits.view(_NATIVE[kind]).astype(np.float64)
+    return found
+
+
+_NATIVE = {T.F16: np.float16, T.F32: np.float32, T.F64: np.float64}
+"""The types of numpy that hold numbers."""
 
 
 def rounded(numbers: Doubles, kind: ScalarType) -> Bits:
     """Doubles rounded once, to nearest, with canonical NaNs."""
-    f = FORMATS[kind]
-    with np.errstate(all="ignore"):
-        match kind:
-            case T.F64:
-                found: Bits = numbers.view(np.uint64)
-            case T.F32:
-                found = numbers.astype(np.float32).view(np.uint32)
-            case T.F16:
-                found = numbers.astype(np.float16).view(np.uint16)
-            case _:
-                found = _bfloats(numbers)
-    return np.where(np.isnan(numbers), found.dtype.type(f.nan), found)
+    match kind:
+        case T.F64:
+            found: Bits = numbers.view(np.uint64)
+        case T.F32:
+            found = numbers.astype(np.float32).view(np.uint32)
+        case T.F16:
+            found = numbers.astype(np.float16).view(np.uint16)
+        case _:
+            found = _bfloats(numbers)
+    return np.where(np.isnan(numbers), found.dtype.type(FORMATS[kind].nan), found)
 
 
 def _bfloats(numbers: Doubles) -> Bits:
@@ -215,8 +215,7 @@ def _flushing(
 
     def run(*operands: Bits) -> Bits:
         found = compute(*operands)
-        with np.errstate(all="ignore"):
-            tiny = _tiny(exact(*(doubles(o, kind) for o in operands)), mode)
+        tiny = _tiny(exact(*(doubles(o, kind) for o in operands)), mode)
         return np.where(tiny, found & sign, found)
 
     return run
@@ -229,8 +228,20 @@ def _nearest(kind: ScalarType, compute: Callable[..., Doubles]) -> Compute:
     """
 
     def run(*operands: Bits) -> Bits:
-        with np.errstate(all="ignore"):
-            return rounded(compute(*(doubles(o, kind) for o in operands)), kind)
+        return rounded(compute(*(doubles(o, kind) for o in operands)), kind)
+
+    return run
+
+
+def _exact(kind: ScalarType, compute: np.ufunc) -> Compute:
+    """A sum, product or quotient, which numpy rounds once itself if it has the type."""
+    if kind is not T.F32:
+        return _nearest(kind, compute)
+    nan = np.uint32(FORMATS[kind].nan)
+
+    def run(*operands: Bits) -> Bits:
+        found = compute(*(o.view(np.float32) for o in operands))
+        return np.where(np.isnan(found), nan, found.view(np.uint32))
 
     return run
 
@@ -238,7 +249,7 @@ def _nearest(kind: ScalarType, compute: Callable[..., Doubles]) -> Compute:
 def _add(kind: ScalarType, facts: Facts) -> Compute:
     mode, f = _mode(facts), FORMATS[kind]
     if mode is R.RN:
-        return _nearest(kind, np.add)
+        return _exact(kind, np.add)
     return one_by_one(lambda a, b: ieee.add(a, b, f, mode))
 
 
@@ -250,7 +261,7 @@ def _subtract(kind: ScalarType, facts: Facts) -> Compute:
 def _multiply(kind: ScalarType, facts: Facts) -> Compute:
     mode, f = _mode(facts), FORMATS[kind]
     if mode is R.RN:
-        product = _nearest(kind, np.multiply)
+        product = _exact(kind, np.multiply)
     else:
         product = one_by_one(lambda a, b: ieee.multiply_add(a, b, 0, f, mode, product_only=True))
     return _flushing(kind, facts, np.multiply, product)
@@ -300,7 +311,7 @@ def _fused(a: Doubles, b: Doubles, c: Doubles) -> Doubles:
 def _divide(kind: ScalarType, facts: Facts) -> Compute:
     mode, f = _mode(facts), FORMATS[kind]
     if mode in (R.RN, R.APPROX, R.FULL):
-        quotient = _nearest(kind, np.divide)
+        quotient = _exact(kind, np.divide)
     else:
         quotient = one_by_one(lambda a, b: ieee.divide(a, b, f, mode))
     return _flushing(kind, facts, np.divide, quotient)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.mir import MachineInstr, Special
+from intrinsics.mir import MachineInstr, Op, Special
 from intrinsics.modifiers import BoolOp, Compare, FunnelMode, ScalarType
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.threads.compile import (
@@ -74,14 +74,41 @@ def _inputs(c: Compiler, mi: MachineInstr, *slots: str) -> list[Getter]:
     return [c.get(mi[slot], mi.scalar_type()) for slot in slots]
 
 
+def _integers(
+    c: Compiler, mi: MachineInstr, *slots: str, type_: ScalarType | None = None
+) -> list[Callable[[Warp], Integers]]:
+    """As `_inputs`, as integers of the type: registers of its width are looked at as they are."""
+    wanted = type_ or mi.scalar_type()
+    return [_integer(c, mi[slot], wanted) for slot in slots]
+
+
+def _integer(c: Compiler, op: Op, type_: ScalarType) -> Callable[[Warp], Integers]:
+    get = c.get(op, type_)
+    if type(op) is not int or c.function.regs.classes[op].bits != type_.bits:
+        return lambda warp: _as(get(warp), type_)
+    held: np.dtype[np.generic] = np.dtype(
+        _SIGNED[type_.bits] if type_.is_signed else unsigned(type_.bits)
+    )
+    return lambda warp: warp.registers[op].view(held)
+
+
 def _binary(compute: Callable[[Integers, Integers], Integers]) -> Maker:
     """A two-operand integer operation that wraps."""
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
         type_ = mi.scalar_type()
         saturates = mi.form.facts.get("sat") is not None
+        write, bits = _result(c, mi), unsigned(type_.bits)
+        if type_ not in _ELEMENTS and not saturates:
+            x, y = _integers(c, mi, "a", "b")
+
+            def plain(fragment: Fragment) -> Outcome:
+                warp = fragment.warp
+                write(fragment, compute(x(warp), y(warp)).view(bits))
+                return None
+
+            return plain
         a, b = _inputs(c, mi, "a", "b")
-        write = _result(c, mi)
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
@@ -89,9 +116,8 @@ def _binary(compute: Callable[[Integers, Integers], Integers]) -> Maker:
             if saturates:
                 found = _clipped(compute(x.astype(np.int64), y.astype(np.int64)), x.dtype)
             else:
-                with np.errstate(over="ignore"):
-                    found = compute(x, y)
-            write(fragment, found.view(unsigned(type_.bits)))
+                found = compute(x, y)
+            write(fragment, found.view(bits))
             return None
 
         return run
@@ -111,13 +137,12 @@ def _high(a: Integers, b: Integers) -> Integers:
 def mul_wide(c: Compiler, mi: MachineInstr) -> Step:
     """A product of twice the width."""
     type_ = mi.scalar_type()
-    a, b = _inputs(c, mi, "a", "b")
+    a, b = _integers(c, mi, "a", "b")
     write = _result(c, mi)
     wide = _SIGNED[type_.bits * 2] if type_.is_signed else unsigned(type_.bits * 2)
 
     def run(fragment: Fragment) -> Outcome:
-        x = _as(a(fragment.warp), type_).astype(wide)
-        y = _as(b(fragment.warp), type_).astype(wide)
+        x, y = a(fragment.warp).astype(wide), b(fragment.warp).astype(wide)
         write(fragment, (x * y).view(unsigned(type_.bits * 2)))
         return None
 
@@ -163,16 +188,14 @@ def _multiply_add(high: bool) -> Maker:
         type_ = mi.scalar_type()
         if mi.form.facts.get("sat") is not None:
             raise not_simulated(mi.opcode)
-        a, b, addend = _inputs(c, mi, "a", "b", "c")
-        write = _result(c, mi)
+        a, b, addend = _integers(c, mi, "a", "b", "c")
+        write, bits = _result(c, mi), unsigned(type_.bits)
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
-            x, y = _as(a(warp), type_), _as(b(warp), type_)
-            with np.errstate(over="ignore"):
-                product = _high(x, y) if high else x * y
-                value = product + _as(addend(warp), type_)
-            write(fragment, value.view(unsigned(type_.bits)))
+            x, y = a(warp), b(warp)
+            product = _high(x, y) if high else x * y
+            write(fragment, (product + addend(warp)).view(bits))
             return None
 
         return run
@@ -183,21 +206,15 @@ def _multiply_add(high: bool) -> Maker:
 def mad_wide(c: Compiler, mi: MachineInstr) -> Step:
     """A product of twice the width, plus an addend of that width."""
     type_ = mi.scalar_type()
-    a, b = _inputs(c, mi, "a", "b")
-    double = T.S64 if type_.bits == 32 else T.S32
-    addend = c.get(mi["c"], double)
-    write = _result(c, mi)
-    wide = _SIGNED[type_.bits * 2] if type_.is_signed else unsigned(type_.bits * 2)
+    a, b = _integers(c, mi, "a", "b")
+    (addend,) = _integers(c, mi, "c", type_=T.U64 if type_.bits == 32 else T.U32)
+    write, bits = _result(c, mi), unsigned(type_.bits * 2)
+    wide = _SIGNED[type_.bits * 2] if type_.is_signed else bits
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
-        x = _as(a(warp), type_).astype(wide)
-        y = _as(b(warp), type_).astype(wide)
-        with np.errstate(over="ignore"):
-            value = (x * y).view(unsigned(double.bits)) + _as(addend(warp), double).view(
-                unsigned(double.bits)
-            )
-        write(fragment, value)
+        x, y = a(warp).astype(wide), b(warp).astype(wide)
+        write(fragment, (x * y).view(bits) + addend(warp))
         return None
 
     return run
@@ -220,12 +237,11 @@ def logic_not(c: Compiler, mi: MachineInstr) -> Step:
 
 def _logic(compute: Callable[[Integers, Integers], Integers]) -> Maker:
     def make(c: Compiler, mi: MachineInstr) -> Step:
-        type_ = mi.scalar_type()
-        a, b = _inputs(c, mi, "a", "b")
+        a, b = _integers(c, mi, "a", "b")
         write = _result(c, mi)
 
         def run(fragment: Fragment) -> Outcome:
-            write(fragment, compute(_bits(a(fragment.warp), type_), _bits(b(fragment.warp), type_)))
+            write(fragment, compute(a(fragment.warp), b(fragment.warp)))
             return None
 
         return run
@@ -243,13 +259,13 @@ def _shift(left: bool) -> Maker:
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
         type_ = mi.scalar_type()
-        (a,) = _inputs(c, mi, "a")
+        (a,) = _integers(c, mi, "a")
         amount = c.get(mi["b"], T.U32)
         write = _result(c, mi)
         bits = type_.bits
 
         def run(fragment: Fragment) -> Outcome:
-            value = _as(a(fragment.warp), type_)
+            value = a(fragment.warp)
             by = amount(fragment.warp).astype(np.int64)
             far = by >= bits
             near = np.minimum(by, bits - 1).astype(value.dtype)
@@ -269,11 +285,11 @@ def _unary(compute: Callable[[Integers, int], Integers]) -> Maker:
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
         type_ = mi.scalar_type()
-        (a,) = _inputs(c, mi, "a")
+        (a,) = _integers(c, mi, "a")
         write = _result(c, mi)
 
         def run(fragment: Fragment) -> Outcome:
-            write(fragment, compute(_as(a(fragment.warp), type_), type_.bits))
+            write(fragment, compute(a(fragment.warp), type_.bits))
             return None
 
         return run
@@ -282,14 +298,12 @@ def _unary(compute: Callable[[Integers, int], Integers]) -> Maker:
 
 
 def _absolute(values: Integers, bits: int) -> Integers:
-    with np.errstate(over="ignore"):
-        found: Integers = np.abs(values)  # the lowest number stays what it is
+    found: Integers = np.abs(values)  # the lowest number stays what it is
     return found.view(unsigned(bits))
 
 
 def _negated(values: Integers, bits: int) -> Integers:
-    with np.errstate(over="ignore"):
-        found: Integers = -values  # the lowest number stays what it is
+    found: Integers = -values  # the lowest number stays what it is
     return found.view(unsigned(bits))
 
 
@@ -388,8 +402,7 @@ _COMBINE = {
 
 def setp(c: Compiler, mi: MachineInstr) -> Step:
     """A comparison, and its opposite, each combined with a third predicate."""
-    type_ = mi.scalar_type()
-    a, b = _inputs(c, mi, "a", "b")
+    a, b = _integers(c, mi, "a", "b")
     cmp, combine = mi.form.facts["cmp"], mi.form.facts["combine"]
     assert isinstance(cmp, Compare)
     compare = _COMPARE[cmp]
@@ -400,7 +413,7 @@ def setp(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
-        holds = compare(_as(a(warp), type_), _as(b(warp), type_))
+        holds = compare(a(warp), b(warp))
         yes, no = holds, ~holds
         if third is not None and with_third is not None:
             other = flags(third(warp))

@@ -41,7 +41,7 @@ def _idle(fragment: Fragment) -> Wait | None:
     """Whether this turn of the loop left everything as the last one did."""
     warp = fragment.warp
     version = warp.cta.machine.memory.version
-    now = hash(warp.state.tobytes())
+    now = warp.state.tobytes()
     before = fragment.loops.get(fragment.block)
     fragment.loops[fragment.block] = (version, now)
     if fragment.nudged:

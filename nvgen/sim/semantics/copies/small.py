@@ -145,12 +145,7 @@ def wait_group(c: Compiler, mi: MachineInstr) -> Step:
     count = n.value & 0xFFFF_FFFF
 
     def run(fragment: Fragment) -> Outcome:
-        for lane in lane_numbers(fragment.mask):
-            groups = _groups(fragment.warp, lane)
-            fragment.warp.cta.machine.engine.wait(
-                fragment.warp, 1 << lane, groups.but_the_last(count)
-            )
-            groups.keep(count)
+        _wait(fragment, count)
         return None
 
     return run
@@ -161,13 +156,25 @@ def wait_all(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         for lane in lane_numbers(fragment.mask):
-            groups = _groups(fragment.warp, lane)
-            groups.commit()
-            fragment.warp.cta.machine.engine.wait(fragment.warp, 1 << lane, groups.but_the_last(0))
-            groups.keep(0)
+            _groups(fragment.warp, lane).commit()
+        _wait(fragment, 0)
         return None
 
     return run
+
+
+def _wait(fragment: Fragment, count: int) -> None:
+    """Let each thread's groups take effect, but for the latest ones: once for those of the same."""
+    warp = fragment.warp
+    alike: dict[tuple[AsyncOp, ...], int] = {}  # lanes by what they wait for
+    for lane in lane_numbers(fragment.mask):
+        groups = _groups(warp, lane)
+        ops = tuple(groups.but_the_last(count))
+        alike[ops] = alike.get(ops, 0) | 1 << lane
+    for ops, lanes in alike.items():
+        warp.cta.machine.engine.wait(warp, lanes, ops)
+    for lane in lane_numbers(fragment.mask):
+        _groups(warp, lane).keep(count)
 
 
 # ---- mbarriers -------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from nvgen.sim.memory.regions import (
     scatter,
     window_of,
 )
+from nvgen.sim.races.happens_before import lane_indices
 from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.threads.clusters import owner_of
 from nvgen.sim.threads.compile import Compiler, Maker, held, unsigned
@@ -115,7 +116,7 @@ class Owners:
     @classmethod
     def of(cls, fragment: Fragment, size: int) -> Owners:
         """All threads of a fragment."""
-        return cls(fragment.warp, np.flatnonzero(fragment.lanes), size)
+        return cls(fragment.warp, lane_indices(fragment.mask), size)
 
     def some(self, chosen: NDArray[np.intp]) -> Owners:
         """Some of them."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from intrinsics.findings import Place
 from intrinsics.limits import MOST_TX
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem
@@ -100,7 +101,7 @@ def _wait(*, parity: bool) -> Maker:
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
             done = 0
-            fragment.polled = None
+            before, fragment.polled = fragment.polled, None
             where.use(fragment)
             for lanes, address, value in where.groups(fragment, wanted(warp)):
                 found = where.object(warp.cta, address)
@@ -108,17 +109,41 @@ def _wait(*, parity: bool) -> Maker:
                 passed = found.passed(asked) if parity else found.phase > asked
                 sees = _may_see(warp, lanes, found) if passed else 0
                 done |= sees
+                if sees:
+                    found.seen[warp.number] = found.phase - 1
+                elif parity:
+                    _check_missed(before, found, asked, place)
                 if sees and found.clocks is not None:
                     _acquire(found.clocks, fragment, sees, found.released, acquires=acquires)
                 if sees != lanes:
                     phase = f"parity {asked}" if parity else f"phase {asked}"
-                    fragment.polled = Polled(found, phase, mi.opcode, place)
+                    awaits = found.phase - passed if parity else asked
+                    fragment.polled = Polled(found, phase, awaits, mi.opcode, place)
             write(fragment, lanes_of(done))
             return None
 
         return run
 
     return make
+
+
+def _check_missed(before: Polled | None, found: MBarrier, parity: int, place: Place) -> None:
+    """Whether the phase that the same wait asked for last is still the one that it asks for.
+
+    Raises: Fault when that phase has ended, and the next one, too: the parity is the same again.
+    """
+    if before is None or before.barrier is not found or before.place != place:
+        return
+    if before.awaits & 1 == parity == found.phase & 1 and found.phase >= before.awaits + 2:
+        raise fault(
+            "mbarrier-phase-missed",
+            f"phase {before.awaits} of {found.name} ended while a thread waited for it by its "
+            "parity, and so did the next one before it looked again",
+            got=f"phase {found.phase} under way, of the same parity {parity}",
+            expected="no phase that ends before all who wait for the one before it have seen that",
+            hint="let each warp that waits arrive, and count them in mbarrier.init",
+            section="mbarrier, Phase of the mbarrier object",
+        )
 
 
 def _acquire(
