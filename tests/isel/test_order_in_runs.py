@@ -170,13 +170,60 @@ SENT:
     bar.sync 0;
 """
 
+PARTS = """\
+    @%p1 mbarrier.init.shared.b64 [bars+24], 1;
+    ld.param.u64 %rd9, [out];
+    mov.u32 %r50, 0;
+    bar.sync 0;
+    @!%p3 bra ASKED;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars+24], 4096;
+    cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes
+        [dynamic], [%rd9, {%r50, %r50}], [bars+24];
+OTHER:
+    mbarrier.try_wait.parity.shared.b64 %p12, [bars+24], 0;
+    @!%p12 bra OTHER;
+    mbarrier.arrive.shared.b64 _, [bars+8];
+ASKED:
+    @!%p1 bra FILLED;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars], 8192;
+    cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes
+        [tile], [%rd9, {%r50, %r50}], [bars];
+BETWEEN:
+    mbarrier.try_wait.parity.shared.b64 %p13, [bars+8], 0;
+    @!%p13 bra BETWEEN;
+    cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes
+        [tile+4096], [%rd9, {%r50, %r50}], [bars];
+FILLED:
+    bar.sync 0;
+"""
+READ = "    ld.shared.b32 %r51, [tile+4096];\n"
+TO_PEER = f"""\
+    mov.u32 %r10, %cluster_ctarank;
+    xor.b32 %r11, %r10, 1;
+    mov.u32 %r12, bars;
+    mapa.shared::cluster.u32 %r13, %r12, %r11;
+    add.u32 %r14, %r2, 16384;
+    mapa.shared::cluster.u32 %r15, %r14, %r11;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+{STORES}{FENCE}
+    bar.sync 0;
+    @!%p1 bra SENT;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [bars], 2048;
+    cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes
+        [%r15], [%r2], 2048, [%r13];
+SENT:
+"""
+PEERS_MEET = "    barrier.cluster.arrive.aligned;\n    barrier.cluster.wait.aligned;\n"
+
 
 _E, _R = Severity.ERROR, Severity.REVIEW
 
 
-def said(body: str) -> set[tuple[str, Severity]]:
+def said(body: str, launch: str = "") -> set[tuple[str, Severity]]:
     """What is said of order in the frame with a body."""
-    module = read_ptx(FRAME.replace("$body\n", body), "k.ptx").module
+    text = FRAME.replace(".reqntid 128", f".reqntid 128{launch}")
+    module = read_ptx(text.replace("$body\n", body), "k.ptx").module
     found = verify_functions(module)
     return {(f.rule, f.severity) for f in found if f.severity in (_E, _R)}
 
@@ -201,6 +248,7 @@ RIGHT = {
     "a commit behind a multiply of its own thread": (
         PRODUCT + FENCED + "    @%p3" + ADD[ADD.index(" tcgen05.mma"):].replace(
             "    tcgen05", "    @%p3 tcgen05").replace("ADDED:\n", "") + WAIT + LOAD),
+    "two copies of a phase, and another wait between them": PARTS + WAIT + READ,
     "a barrier for a part of the threads that was one for all before": (
         "    setp.ge.u32 %p9, %w, 2;\n    @%p9 bra MEET;\n    bar.sync 0, 64;\n"
         "    bar.sync 0, 64;\nMEET:\n    bar.sync 1;\n"),
@@ -233,6 +281,7 @@ WRONG: dict[str, tuple[str, tuple[str, Severity]]] = {
     "the source of a bulk copy is stored over": (
         STORES + SENT.replace("    cp.async.bulk.wait_group.read 0;\n", "") + STORES,
         ("st/source-modified", _E)),
+    "two copies of a phase that nobody waits for": (PARTS + READ, ("ld/before-copy", _E)),
     "words that other warps have stored": (
         STORES + "    xor.b32 %r7, %r5, 512;\n    add.u32 %r8, %r2, %r7;\n"
         "    ld.shared.b32 %r9, [%r8];\n", ("shared/race", _E)),
@@ -258,6 +307,16 @@ def test_a_ring_in_dynamic_shared_memory_is_followed_stage_by_stage() -> None:
     assert said(RING + LEFT + "") & {("st/operand-modified", _E)} == set()
     careless = RING.replace("    @!%p12 bra FREE;\n", "")
     assert ("st/operand-modified", _E) in said(careless + LEFT)
+
+
+@pytest.mark.parametrize(("meet", "expected"), [
+    (PEERS_MEET, set()), ("", {("st/source-modified", _E)}),
+])  # fmt: skip
+def test_a_copy_to_a_peer_has_been_read_when_the_peer_has_it(
+    meet: str, expected: set[tuple[str, Severity]]
+) -> None:
+    body = TO_PEER + WAIT + meet + STORES + PEERS_MEET
+    assert said(body, " .reqnctapercluster 2") == expected
 
 
 def test_a_finding_names_both_accesses_and_the_barrier_that_tells() -> None:

@@ -97,10 +97,17 @@ class Run(Scene):
         return bool(woken)
 
     def _deliver(self, *, known: bool = False) -> bool:
-        """Let asynchronous operations complete; whether something may have changed."""
-        delivered = [
-            m.deliver(known=known) for m in list(self.machine.mbarriers.values()) if m.outstanding
-        ]
+        """Let asynchronous operations complete; whether something may have changed.
+
+        Where all wait, those that somebody waits for come first: of others, whose bytes nobody
+        knows, more may follow in the same phase.
+        """
+        found = {at: m for at, m in self.machine.mbarriers.items() if m.outstanding}
+        awaited = {s.mbarrier for s in self.strands if s.waiting is not None} & found.keys()
+        first = found.values() if known else [found[at] for at in sorted(awaited)]
+        delivered = [m.deliver(known=known) for m in first]
+        if not known and not any(delivered):
+            delivered = [m.deliver() for m in found.values()]
         return self._wake() or any(delivered)
 
     def _retry(self) -> bool:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from intrinsics.mir import Imm
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import regions, windows
-from isel.verifier.ordering.clocks import NO_RELEASE, Release, Source, joined
+from isel.verifier.ordering.clocks import NO_RELEASE, Clock, Release, Source, joined
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.meetings import Delivery
 
+_SENT = "sent"
+"""What the clocks count of copies between shared memories."""
 _LEAST = 16
 """Bytes of the smallest bulk copy, where its size is not known."""
 
@@ -23,9 +25,11 @@ def _bulk_load(e: Execution) -> bool:
     if destination is None or mbar is None:
         return e.is_unknown("address of a copy")
     size, peers, source = e.number("size"), e.number("cta_mask"), e.number("src")
+    sent: Clock = {}
     if source is not None and windows.is_in_shared(source):
         read = regions.shared(source, size or _LEAST, writes=False)
-        e.log(Kind.COPY_OUT, [read], done="sent", by_proxy=True)
+        e.log(Kind.COPY_OUT, [read], done=_SENT, by_proxy=True)
+        sent = e.issued(_SENT)  # what has been written has been read
     places = zip(windows.in_ctas(destination, peers), windows.in_ctas(mbar, peers), strict=True)
     for to, at in places:
         mbarrier = e.mbarrier_at(at)
@@ -39,7 +43,7 @@ def _bulk_load(e: Execution) -> bool:
         else:
             log.brought[phase] = log.brought.get(phase, 0) + size
         e.log(Kind.COPY_IN, [region], count=count, source=copy, by_proxy=True)
-        clock = {copy: count}
+        clock = {copy: count, **sent}
         e.run.track(copy, count, at)
         e.deliver(mbarrier, Delivery(Release(known=clock, proxied=clock), size))
     return True
