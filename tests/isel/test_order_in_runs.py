@@ -11,6 +11,7 @@ import pytest
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Severity
 from isel.verifier.function.check import verify_functions
+from isel.verifier.ordering import races
 from tests.each import each
 
 FRAME = """\
@@ -372,3 +373,15 @@ COUNT:
     assert found.op == "tcgen05.mma"
     begun = read_ptx(FRAME.replace("$body\n", MULTIPLY + WAIT + LOAD), "k.ptx").module
     assert not [f for f in verify_functions(begun) if f.rule == "verify/budget"]
+
+
+def test_a_run_in_which_too_much_races_says_that_it_was_not_compared_to_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    body, (rule, _) = WRONG["words that other warps have stored"]
+    module = read_ptx(FRAME.replace("$body\n", body), "k.ptx").module
+    assert not [f for f in verify_functions(module) if f.rule == "verify/races"]
+    monkeypatch.setattr(races, "_MOST_RACES", 1)
+    found = {f.rule: f for f in verify_functions(module)}
+    assert found["verify/races"].incomplete
+    assert found["verify/races"].place == found[rule].place

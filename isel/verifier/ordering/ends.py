@@ -135,15 +135,31 @@ def unreached(report: Report, logs: list[Log], events: list[int]) -> None:
         return
     missing = [index for index in events if not any(index in log.threads for log in logs)]
     if missing:
-        first = report.record(min(missing))
-        place = place_of(report.module.locations[first.loc], report.analysis.function.name)
-        report.findings["verify/budget", min(missing)] = Finding(
+        _not_judged(
+            report,
             "verify/budget",
-            Severity.NOTE,
+            min(missing),
             "the kernel was executed for so long, and has not come here: what is missing in what "
             "follows was not looked for",
-            place,
-            op=first.row.head,
-            got=f"{len(missing)} of {len(events)} records that access memory or synchronise",
-            incomplete=True,
+            f"{len(missing)} of {len(events)} records that access memory or synchronise",
         )
+
+
+def stopped(report: Report, records: set[int]) -> None:
+    """Say where so many accesses race that no more were compared."""
+    if records:
+        _not_judged(
+            report,
+            "verify/races",
+            min(records),
+            "so many accesses race that those behind this one were not compared",
+            "a run in which nearly everything races",
+        )
+
+
+def _not_judged(report: Report, rule: str, index: int, message: str, got: str) -> None:
+    mi = report.record(index)
+    place = place_of(report.module.locations[mi.loc], report.analysis.function.name)
+    report.findings[rule, index] = Finding(
+        rule, Severity.NOTE, message, place, op=mi.row.head, got=got, incomplete=True
+    )

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
@@ -69,6 +70,9 @@ _MOST_RACES = 65_536
 _GRAIN = 16
 """Bytes or columns that a bit of `_Kept.places` stands for."""
 
+_PAGE, _PAGES = 64, 256
+"""Grains of a page, and pages that are told apart: accesses are looked up by them."""
+
 
 @dataclass(slots=True, eq=False)
 class _Kept:
@@ -98,6 +102,11 @@ class _Kept:
             begin, end = region.first // _GRAIN - first, region.last // _GRAIN - first
             places |= (2 << end) - (1 << begin)
         return cls(access, regions, first, last, places, any(r.writes for r in regions), longest)
+
+    def pages(self) -> Iterator[int]:
+        """The pages of its hull."""
+        first, last = self.first // _PAGE, self.last // _PAGE
+        return (page % _PAGES for page in range(first, min(last, first + _PAGES - 1) + 1))
 
     def meeting(self, region: Region) -> list[Region]:
         """Its regions that conflict with one of another access."""
@@ -143,65 +152,78 @@ class _Kept:
 
 @dataclass(slots=True)
 class _History:
-    """The last accesses of one memory, in order, which have `count` regions together; `writing` are
-    those of them that write, `latest` the last of each record, warp and place.
+    """The last accesses of one memory, in order, which have `count` regions together.
+
+    `pages` has for each page the numbers of those that touch it; `latest` is the last of each
+    record, warp and place.
     """
 
     kept: dict[int, _Kept] = field(default_factory=dict)
-    writing: dict[int, _Kept] = field(default_factory=dict)
-    latest: dict[tuple[int, int, int, int], _Kept] = field(default_factory=dict)
+    pages: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    latest: dict[tuple[int, int, int, int], int] = field(default_factory=dict)
     count: int = 0
+    numbers: Iterator[int] = field(default_factory=itertools.count)
 
-    def near(self, new: _Kept) -> list[_Kept]:
-        """The accesses that a new one may conflict with."""
+    def near(self, new: _Kept) -> list[tuple[int, _Kept]]:
+        """The accesses that a new one may conflict with, and their numbers, in order."""
         first, last, writes, access = new.first, new.last, new.writes, new.access
+        pages, kept = self.pages, self.kept
+        numbers = set[int]().union(*(pages[page] for page in new.pages() if page in pages))
         return [
-            old
-            for old in (self.kept if writes else self.writing).values()
-            if old.first <= last
+            (number, old)
+            for number in sorted(numbers)
+            if (old := kept[number]).first <= last
             and first <= old.last
+            and (writes or old.writes)
             and old.access is not access
             and old.touches(new)
         ]
 
-    def drop(self, old: _Kept, gone: list[Region]) -> None:
+    def drop(self, number: int, gone: list[Region]) -> None:
         """Forget regions of an access."""
+        old = self.kept[number]
         old.regions = [there for there in old.regions if not any(there is one for one in gone)]
         self.count -= len(gone)
         if not old.regions:
-            self._forget(old)
+            self._forget(number)
 
     def add(self, new: _Kept) -> None:
         """Keep a new access, in the place of one that it repeats, and no more than `_KEPT`."""
         key = new.access.index, new.access.warp, new.first, new.last
-        old = self.latest.get(key)
-        if old is not None and id(old) in self.kept and new.repeats(old):
+        earlier = self.latest.get(key, -1)
+        old = self.kept.get(earlier)
+        if old is not None and new.repeats(old):
             self.count -= len(old.regions)
-            self._forget(old)
-        self.latest[key] = self.kept[id(new)] = new
-        if new.writes:
-            self.writing[id(new)] = new
+            self._forget(earlier)
+        number = self.latest[key] = next(self.numbers)
+        self.kept[number] = new
+        for page in new.pages():
+            self.pages[page].add(number)
         self.count += len(new.regions)
         while self.count > _KEPT:
-            oldest = next(iter(self.kept.values()))
+            number, oldest = next(iter(self.kept.items()))
             gone = min(len(oldest.regions), self.count - _KEPT)
             del oldest.regions[:gone]
             self.count -= gone
             if not oldest.regions:
-                self._forget(oldest)
+                self._forget(number)
 
-    def _forget(self, old: _Kept) -> None:
-        del self.kept[id(old)]
-        self.writing.pop(id(old), None)
+    def _forget(self, number: int) -> None:
+        for page in self.kept.pop(number).pages():
+            self.pages[page].discard(number)
 
 
 class Finder:
-    """The races of a log; `records` are those of the function."""
+    """The races of a log; `records` are those of the function.
+
+    `stopped` is the record behind whose races no more were looked for, None where all were.
+    """
 
     def __init__(self, log: Log, records: list[MachineInstr]) -> None:
         self.log = log
         self.records = records
         self.found: dict[tuple[int, int, Missing], Race] = {}
+        self.stopped: int | None = None
         self._consumed: set[int] = set()
         self._raced: Counter[tuple[int, int]] = Counter()
         self._left = _MOST_RACES
@@ -216,6 +238,7 @@ class Finder:
                 history, new = live.setdefault(key, _History()), _Kept.of(access, list(regions))
                 self._compare(history, new)
                 if not self._left:
+                    self.stopped = access.index
                     return list(self.found.values())
                 history.add(new)
         return list(self.found.values())
@@ -223,17 +246,17 @@ class Finder:
     def _compare(self, history: _History, new: _Kept) -> None:
         """Find the races of an access with those before it, and drop what it overwrites of them."""
         raced, index = self._raced, new.access.index
-        near = [old for old in history.near(new) if raced[old.access.index, index] < _ENOUGH]
+        near = [one for one in history.near(new) if raced[one[1].access.index, index] < _ENOUGH]
         if near and new.is_plain:
-            near = [old for old in near if not self._passes(history, old, new)]
-        for region, old in itertools.product(new.regions, near):
+            near = [(at, old) for at, old in near if not self._passes(history, at, old, new)]
+        for region, (at, old) in itertools.product(new.regions, near):
             if raced[old.access.index, index] >= _ENOUGH:
                 continue
             for there in old.meeting(region):
                 if self._settles(old.access, new.access, there, region):
-                    history.drop(old, [there])
+                    history.drop(at, [there])
 
-    def _passes(self, history: _History, old: _Kept, new: _Kept) -> bool:
+    def _passes(self, history: _History, number: int, old: _Kept, new: _Kept) -> bool:
         """Whether nothing is missing between two accesses; drops what the new one overwrites.
 
         This is what `_settles` does for each two regions, at once: `new` is plain.
@@ -248,7 +271,7 @@ class Finder:
                 if at >= 0 and here[at].exact and there.last <= here[at].last:
                     gone.append(there)
             if gone:
-                history.drop(old, gone)
+                history.drop(number, gone)
         return True
 
     def _settles(self, old: Access, new: Access, there: Region, region: Region) -> bool:

@@ -35,7 +35,7 @@ def generic(mi: MachineInstr, address: Number, mask: int, *, writes: bool) -> li
     return list(pieces(address, mask, _bytes_of(mi), writes))
 
 
-@functools.lru_cache(1024)  # warps come to the same bytes again and again, and so do runs
+@functools.lru_cache(4096)  # warps come to the same bytes again and again, and so do runs
 def pieces(address: Number, mask: int, size: int, writes: bool) -> tuple[Region, ...]:
     """`size` bytes of shared memory at the address of each lane of a mask; neighbours are one."""
     found = sorted({a for i, a in enumerate(lanes_of(address)) if mask >> i & 1 and a is not None})

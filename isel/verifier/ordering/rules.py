@@ -71,7 +71,9 @@ def check(report: Report) -> None:
 def _races(report: Report, logs: list[Log]) -> list[tuple[Log, Race]]:
     """The races of all runs; but for those across the rounds of a loop that another explains."""
     records = report.analysis.graph.records
-    found = [(log, race) for log in logs for race in Finder(log, records).races()]
+    finders = [Finder(log, records) for log in logs]
+    found = [(finder.log, race) for finder in finders for race in finder.races()]
+    ends.stopped(report, {f.stopped for f in finders if f.stopped is not None})
     victims = {r.second.index for _, r in found if r.first.index <= r.second.index}
     return [
         (log, race)

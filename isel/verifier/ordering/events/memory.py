@@ -90,12 +90,18 @@ def _store(e: Execution) -> bool:
     strong = _is_strong(e)
     if may_be_shared(address) and not strong:
         e.log(Kind.SHARED_STORE, regions.generic(e.mi, address, e.mask, writes=True))
-    width, addresses = _width(e.mi), lanes_of(address)
-    for number, op in enumerate(_elements(e.mi, "b")):
-        data = lanes_of(e.run.value(e.strand, op))
-        for lane, at in enumerate(addresses):
-            if e.mask >> lane & 1 and at is not None:
-                _put(e, at + number * width, data[lane], width)
+    width = _width(e.mi)
+    places = [
+        (i, at) for i, at in enumerate(lanes_of(address)) if e.mask >> i & 1 and at is not None
+    ]
+    for element, op in enumerate(_elements(e.mi, "b")):
+        number = e.run.value(e.strand, op)
+        if number is None and not e.run.program.reads_bytes:
+            e.machine.memory.update(dict.fromkeys([at + element * width for _, at in places]))
+            continue
+        data = lanes_of(number)
+        for lane, at in places:
+            _put(e, at + element * width, data[lane], width)
     if strong:
         _release_flag(e, address)
     return True
