@@ -103,8 +103,8 @@ class Run(Scene):
         knows, more may follow in the same phase.
         """
         found = {at: m for at, m in self.machine.mbarriers.items() if m.outstanding}
-        awaited = {s.mbarrier for s in self.strands if s.waiting is not None} & found.keys()
-        first = found.values() if known else [found[at] for at in sorted(awaited)]
+        awaited = {s.mbarrier for s in self.strands if s.waiting is not None}
+        first = [m for at, m in found.items() if known or at in awaited]
         delivered = [m.deliver(known=known) for m in first]
         if not known and not any(delivered):
             delivered = [m.deliver() for m in found.values()]
