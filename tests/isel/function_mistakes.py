@@ -1,7 +1,8 @@
 """Kernels with one mistake each: a right kernel, one edit, the rule that it breaks and where.
 
 `at` is a piece of the line that the finding points to.  `also` names findings that the same
-mistake brings with it, `perhaps` says that the manual leaves no more than a doubt.
+mistake brings with it, `perhaps` says that the manual leaves no more than a doubt, `runs` that
+kernels are known to do so: a warning.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Mistake:
     at_nth: int = 0
     also: tuple[str, ...] = ()
     perhaps: bool = False
+    runs: bool = False
 
     def broken(self) -> str:
         """The kernel with the mistake."""
@@ -335,13 +337,14 @@ MISTAKES = {
         also=("tcgen05.wait/aligned",)),
     # ---- addresses ---------------------------------------------------------------------------
     "all warps load lanes 0 to 31": Mistake(
-        "tcgen05.ld/lane-quarter", k.TILE, "add.s32 %r21, %r3, %r20", "mov.b32 %r21, %r3", "$load"),
+        "tcgen05.ld/lane-quarter", k.TILE, "add.s32 %r21, %r3, %r20", "mov.b32 %r21, %r3", "$load",
+        runs=True),
     "sixteen lanes a warp": Mistake(
         "tcgen05.ld/lane-quarter", k.BY_ROW, "shl.b32 %r4, %r2, 21", "shl.b32 %r4, %r2, 20",
         "$load"),
     "quarters counted from the first warp of the role": Mistake(
         "tcgen05.ld/lane-quarter", k.RING_PIPELINE, "    and.b32 %r50, %r2, 3;",
-        "    sub.u32 %r50, %r2, 2;", "$load"),
+        "    sub.u32 %r50, %r2, 2;", "$load", runs=True),
     "quarters of the second warpgroup": Mistake(
         "tcgen05.ld/lane-quarter", k.WARPGROUPS, "    and.b32 %r5, %r2, 3;",
         "    mov.b32 %r5, %r2;", "$load"),

@@ -93,7 +93,7 @@ def test_a_mistake_breaks_its_rule_where_it_is(name: str):
     hit = [f for f in found if f.rule == mistake.rule and f.place.line == mistake.line()]
     assert len(hit) == 1
     expected = Severity.REVIEW if mistake.rule in REVIEWS else Severity.ERROR
-    if mistake.rule in WARNINGS:
+    if mistake.rule in WARNINGS or mistake.runs:
         expected = Severity.WARNING
     if mistake.perhaps:
         expected = Severity.REVIEW

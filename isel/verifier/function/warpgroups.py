@@ -7,11 +7,14 @@ multiple of four.  Conditions that nobody knows here are a matter of
 
 from __future__ import annotations
 
+from intrinsics.findings import Severity
+from intrinsics.mir import MachineInstr
 from intrinsics.row import IssueScope
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule
 
 _WARPGROUP = 4
+_CHANGES = ("setmaxnreg.inc", "setmaxnreg.dec")
 
 WARPGROUP = VerifierRule(
     "{op}/warpgroup",
@@ -20,6 +23,12 @@ WARPGROUP = VerifierRule(
     hint="branch on the warpgroup, as with tid.x / 128, not on a warp",
     misses=False,
 )
+_IN_PIECES = (
+    "what there is of the warpgroup executes the same, as some kernels do; one setmaxnreg "
+    "in front of all branches, in a block of whole warpgroups, is what the manual asks for"
+)
+"""FlashAttention-4 and FlashInfer have such kernels."""
+
 RULES = (WARPGROUP,)
 
 
@@ -27,19 +36,39 @@ def check(report: Report) -> None:
     """Report wgmma and setmaxnreg that a part of a warpgroup may pass by."""
     if not report.analysis.block:
         return
-    for index, found in report.analysis.sites.items():
-        scope = found[0][1].mi.row.effects.scope
-        if scope is IssueScope.WARPGROUP and not any(e.threads.perhaps for _, e in found):
-            _check(report, index, {warp for warp, _ in found})
+    sites = {
+        index: {warp for warp, _ in found}
+        for index, found in report.analysis.sites.items()
+        if found[0][1].mi.row.effects.scope is IssueScope.WARPGROUP
+        and not any(e.threads.perhaps for _, e in found)
+    }
+    alike: dict[object, set[int]] = {}  # the warps that execute the same, wherever it stands
+    for index, here in sites.items():
+        alike.setdefault(_registers(report.record(index)), set()).update(here)
+    for index, here in sites.items():
+        _check(report, index, here, alike[_registers(report.record(index))])
 
 
-def _check(report: Report, index: int, here: set[int]) -> None:
+def _registers(mi: MachineInstr) -> object:
+    """What a setmaxnreg does, None for others: a multiply takes a warpgroup at one place."""
+    return (mi.row.id, mi.ops) if mi.row.id in _CHANGES else None
+
+
+def _check(report: Report, index: int, here: set[int], alike: set[int]) -> None:
+    spread = _registers(report.record(index)) is not None
+    there = {walker.flow.warp.number for walker in report.analysis.walkers}
     for group in sorted({warp // _WARPGROUP for warp in here}):
         members = range(group * _WARPGROUP, (group + 1) * _WARPGROUP)
         come = [warp for warp in members if warp in here]
         if len(come) < _WARPGROUP:
-            got = f"{_warps(come)} of warps {members[0]} to {members[-1]}"
-            report.add(WARPGROUP, index, got=got)
+            all_come = spread and alike.issuperset(there.intersection(members))
+            report.add(
+                WARPGROUP,
+                index,
+                got=f"{_warps(come)} of warps {members[0]} to {members[-1]}",
+                severity=Severity.WARNING if all_come else Severity.ERROR,
+                hint=_IN_PIECES if all_come else "",
+            )
 
 
 def _warps(numbers: list[int]) -> str:

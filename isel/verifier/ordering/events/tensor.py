@@ -48,10 +48,14 @@ def _move(kind: Kind) -> Event:
 
 
 def _moved(e: Execution, address: int, *, writes: bool) -> list[Region]:
-    """What a load or store accesses; a split one has a second half some columns on."""
+    """What a load or store accesses; a split one has a second half some columns on.
+
+    The lanes are the warp's own, whichever quarter the address has: see the rule lane-quarter.
+    """
     of_quarter = e.mi.form.facts.get("shape") in (LdStShape.S32X32B, LdStShape.S16X32BX2)
     rows = LANES if of_quarter else 16
-    lanes = ((1 << rows) - 1) << (address >> 16 & _LANE)
+    lane = e.strand.warp % 4 * LANES + (address >> 16 & _LANE) % LANES
+    lanes = ((1 << rows) - 1) << lane
     first, width = address & _COLUMN, moved_columns(e.mi.form) or 1
     split = e.mi.get("half_split")
     starts = [first] + ([first + split.value] if isinstance(split, Imm) else [])
