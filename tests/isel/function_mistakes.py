@@ -344,7 +344,7 @@ MISTAKES = {
         "$load"),
     "quarters counted from the first warp of the role": Mistake(
         "tcgen05.ld/lane-quarter", k.RING_PIPELINE, "    and.b32 %r50, %r2, 3;",
-        "    sub.u32 %r50, %r2, 2;", "$load", runs=True),
+        "    sub.u32 %r50, %r2, 2;", "$load"),
     "quarters of the second warpgroup": Mistake(
         "tcgen05.ld/lane-quarter", k.WARPGROUPS, "    and.b32 %r5, %r2, 3;",
         "    mov.b32 %r5, %r2;", "$load"),

@@ -203,6 +203,8 @@ ALSO = {
     "keeps more than it has": {"setmaxnreg.inc/budget"},
 }  # fmt: skip
 SEVERITY = {"again": Severity.REVIEW, "ignored": Severity.WARNING}
+RUNS = ("each half at its own instruction",)
+"""The manual forbids it, and kernels are known to do so: a warning."""
 
 
 @each("name", MISTAKES)
@@ -211,7 +213,8 @@ def test_a_mistake_breaks_its_rule_where_it_is(name: str) -> None:
     found = said(text)
     hit = [f for f in found if f.rule == rule and f.place.line == line_of(text, at)]
     assert hit, found
-    assert hit[0].severity is SEVERITY.get(rule.rpartition("/")[2], Severity.ERROR)
+    severity = SEVERITY.get(rule.rpartition("/")[2], Severity.ERROR)
+    assert hit[0].severity is (Severity.WARNING if name in RUNS else severity)
     assert hit[0].section == "PTX ISA, setmaxnreg"
     assert {f.rule for f in found} - {rule} == ALSO.get(name, set())
 

@@ -13,7 +13,7 @@ from intrinsics.element import Major
 from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.fragment_stores import RowMajor
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.warp_tiles import REQUIREMENTS, WarpTile
 from nvgen.testing import Launch, assert_exact, kernel_test
@@ -62,11 +62,11 @@ def build(
     with scope_of(builder, scope):
         sum_tile = builder.warp_tile(*(d or (a[0], b[0])), sums, warps=warps)
         builder.gemm_async(sum_tile, *tiles, **options)  # type: ignore[arg-type]  # whatever a test gives
-        store(builder, sum_tile, RowMajor(builder, args["d"], b[0], sums))  # type: ignore[arg-type]
+        store(builder, sum_tile, args["d"], b[0], sums.bits // 8)  # type: ignore[arg-type]
     return builder.finish()
 
 
-def store(b: KernelBuilder, d: WarpTile, memory: RowMajor) -> None:
+def store(b: KernelBuilder, d: WarpTile, memory: Pointer, pitch: int, size: int) -> None:
     """As the manual's figure of C and D of m16n8: two columns of row lane / 4, and of 8 below."""
     down, along = d.place()
     lane = b.tid_x & 31
@@ -74,8 +74,9 @@ def store(b: KernelBuilder, d: WarpTile, memory: RowMajor) -> None:
         for j, part in enumerate(row):
             for half in range(2):
                 pair = part.registers[2 * half : 2 * half + 2]
-                at = lane // 4 + down + (16 * i + 8 * half)
-                memory.store(pair, at, lane % 4 * 2 + along + 8 * j)
+                row = lane // 4 + down + (16 * i + 8 * half)
+                column = lane % 4 * 2 + along + 8 * j
+                b.store(pair, memory + (row * pitch + column) * size, align=2 * size)
 
 
 def run(launch: Launch, **arguments: object) -> None:

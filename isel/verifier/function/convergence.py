@@ -5,6 +5,8 @@ Layer: isel.verifier.function.  PTX ISA, tcgen05: Issue Granularity, Access rest
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from intrinsics.findings import Severity
 from intrinsics.modifiers import LdStShape
 from intrinsics.row import Effect
@@ -120,6 +122,7 @@ def _shared(value: Value) -> bool:
 
 def _lane_quarters(report: Report) -> None:
     """A warp accesses the quarter of the lanes that its number has within its warpgroup."""
+    wrong: dict[int, list[_Strayed]] = {}
     for walker in report.analysis.walkers:
         warp = walker.flow.warp.number
         for event in walker.each():
@@ -129,29 +132,51 @@ def _lane_quarters(report: Report) -> None:
             assert address is not None
             if isinstance(address.offset, tuple):
                 _not_uniform(report, event, address.offset)
-            elif address.base is None or isinstance(address.base, Loaded):
-                _check_quarter(report, event, warp, address.offset)
+            elif address.offset is not None and isinstance(address.base, Loaded | None):
+                strayed = _Strayed(event, warp, address.offset >> 16 & 0xFFFF)
+                if strayed.lane not in strayed.starts:
+                    wrong.setdefault(event.index, []).append(strayed)
+    for found in wrong.values():
+        _strayed(report, min(found, key=lambda one: one.has_no_quarter))
 
 
 def _not_uniform(report: Report, event: Event, lanes: tuple[int, ...]) -> None:
     report.add(UNIFORM_ADDRESS, event.index, got=f"offsets {lanes[0]:#x}, {lanes[1]:#x}, …")
 
 
-def _check_quarter(report: Report, event: Event, warp: int, offset: int | None) -> None:
-    if offset is None:
-        return
-    lane, own = offset >> 16 & 0xFFFF, warp % 4 * LANES
-    shape = event.mi.form.facts.get("shape")
-    starts = [own] if shape is LdStShape.S32X32B else [own, own + 16]
-    if lane in starts:
-        return
-    without = lane + own in starts  # the quarter is left out
+@dataclass(frozen=True, slots=True)
+class _Strayed:
+    """An access of a warp that begins at a lane."""
+
+    event: Event
+    warp: int
+    lane: int
+
+    @property
+    def own(self) -> int:
+        """The first lane of the warp's quarter."""
+        return self.warp % 4 * LANES
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The lanes that the access may begin at."""
+        whole = self.event.mi.form.facts.get("shape") is LdStShape.S32X32B
+        return (self.own,) if whole else (self.own, self.own + 16)
+
+    @property
+    def has_no_quarter(self) -> bool:
+        """Whether the warp's quarter is left out of a lane that were right with it."""
+        return self.lane + self.own in self.starts
+
+
+def _strayed(report: Report, access: _Strayed) -> None:
+    own, left_out = access.own, access.has_no_quarter
     report.add(
         LANE_QUARTER,
-        event.index,
-        severity=Severity.WARNING if without else Severity.ERROR,
-        hint=_WITHOUT_QUARTER if without else "",
-        got=f"lane {lane}, in warp {warp}",
-        expected=" or ".join(f"lane {s}" for s in starts)
+        access.event.index,
+        severity=Severity.WARNING if left_out else Severity.ERROR,
+        hint=_WITHOUT_QUARTER if left_out else "",
+        got=f"lane {access.lane}, in warp {access.warp}",
+        expected=" or ".join(f"lane {start}" for start in access.starts)
         + f", of lanes {own} to {own + LANES - 1}",
     )
