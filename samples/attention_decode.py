@@ -24,45 +24,20 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from dataclasses import dataclass
+import sys
+from pathlib import Path
 
 import numpy as np
 
-from nvgen import (
-    AtomicOp,
-    ElementType,
-    Kernel,
-    KernelBuilder,
-    Major,
-    ScalarType,
-    Scope,
-    Sem,
-    Space,
-    bf16,
-    f32,
-    i32,
-    u32,
-)  # fmt: skip
+from nvgen import AtomicOp, Kernel, KernelBuilder, Major, Scope, Sem, Space, f32, i32, u32
 
-ROWS, THREADS = 64, 128  # of Q in a tile, and of those that multiply
+if (FOLDER := str(Path(__file__).parent)) not in sys.path:
+    sys.path.append(FOLDER)
+from attention_decode_plan import PLAIN, ROWS, Config, attention, operands, workspace
+
+THREADS = 128  # that multiply
 TOGETHER = 8  # parts of O that a thread reads at once
 TARGET, TARGETS = "sm_90a", ("sm_90a",)
-
-
-@dataclass(frozen=True)
-class Config:
-    """What a kernel is for, and how it is cut."""
-
-    d: int = 128
-    dtype: ElementType = bf16
-    page: int = 64  # rows of a page, if they are fewer than a block's; else a multiple of it
-    stages: int = 3
-    window: bool = False
-
-    @property
-    def block(self) -> int:
-        """Keys that go by at once: 16 KiB of them."""
-        return max(32, 8192 // self.d)
 
 
 class Decode:
@@ -198,10 +173,12 @@ class Decode:
         b, args = self.b, self.args
         ends = s.rows(lambda r: self.length + 1 + r // args["heads"] - self.tokens)
         with b.if_(column + self.config.block + self.tokens > self.length + 1):
-            s.set(masked(s, ends, lambda c, end: (c + column).to(i32) < end.to(i32)))
+            below = ends.map(lambda end: end.to(i32) - column.to(i32))
+            s.set(s.where(lambda end, c: c.to(i32) < end, -math.inf, of=below))
         if self.config.window:
             with b.if_(column < self.unseen() + self.tokens):
-                s.set(masked(s, ends, lambda c, end: c + column + args["window"] >= end))
+                begins = ends.map(lambda end: end.to(i32) - (column + args["window"]).to(i32))
+                s.set(s.where(lambda begin, c: c.to(i32) >= begin, -math.inf, of=begins))
 
     def clear(self, v, column) -> None:
         """Zeros for rows of V behind the end, which might be no numbers."""
@@ -231,7 +208,7 @@ class Decode:
         with b.if_(b.tid_x == 0):
             b.fence(Sem.ACQ_REL, Scope.GPU)
             at, last = args["counters"].at(self.item), self.parts - 1
-            self.order[0] = b.atom(AtomicOp.INC, ScalarType.U32, at, last, sem=Sem.RELAXED)
+            self.order[0] = b.atom(AtomicOp.INC, u32, at, last, sem=Sem.RELAXED)
             b.fence(Sem.ACQ_REL, Scope.GPU)
         b.barrier_cta_sync_aligned(1, THREADS)
         with b.if_(self.order[0] == self.parts - 1):
@@ -271,67 +248,9 @@ class Decode:
             b.store(o, args["o"].at((self.item * rows * across + place) * 4), align=8)
 
 
-def masked(s, ends, sees):
-    """Scores of the columns that a row sees, by a number of the row."""
-    numbers = list(ends.vector)
-    slots = iter(s.fragment.layout.slot_of)
-    return s.map_at(lambda x, _, c: x.builder.select(sees(c, numbers[next(slots)]), x, -math.inf))
-
-
-def build(config: Config = Config()) -> Kernel:
+def build(config: Config = PLAIN) -> Kernel:
     """The kernel, as LLVM IR."""
     return Decode(config).finish()
-
-
-def cut(config: Config, items: int, keys: int, multiprocessors: int = 132) -> tuple[int, int]:
-    """How many CTAs share a sequence of as many keys, and how many blocks each has at least.
-
-    Two CTAs run on a multiprocessor; one has some blocks' worth of beginning and end.
-    """
-    blocks, slots = max(1, -(-keys // config.block)), 2 * multiprocessors
-    each = min(
-        {-(-blocks // parts) for parts in range(1, min(blocks, 128) + 1)},
-        key=lambda n: (-(-items * -(-blocks // n) // slots) * (n + 3), -n),
-    )
-    return -(-blocks // each), each
-
-
-def attention(q, k, v, table, lengths, scale: float, heads: int, window: int = 0) -> np.ndarray:
-    """What numpy gives, in f64."""
-    o, rows = np.zeros(q.shape), q.shape[2]
-    token = np.arange(rows) // heads - (rows // heads - 1)
-    for i, length in enumerate(lengths):
-        pages = table[i][: -(-int(length) // k.shape[2])]
-        for head in range(k.shape[1]):
-            keys, values = (x[pages, head].reshape(-1, x.shape[3])[:length] for x in (k, v))
-            s = q[i, head].astype(np.float64) @ keys.T.astype(np.float64) * scale
-            age = (length - 1 + token)[:, None] - np.arange(length)
-            s = np.where((age >= 0) & ((age < window) | (not window)), s, -np.inf)
-            with np.errstate(all="ignore"):
-                p = np.nan_to_num(np.exp(s - s.max(1, keepdims=True, initial=-np.inf)))
-                o[i, head] = np.nan_to_num(p @ values.astype(np.float64) / p.sum(1, keepdims=True))
-    return o
-
-
-def operands(lengths, heads: int, rows: int, config: Config, page: int) -> tuple[np.ndarray, ...]:
-    """Random Q, pages of K and V in any order, what no key is being no number; and the table."""
-    rng = np.random.default_rng(0)
-    most = max(1, *(-(-n // page) for n in lengths))
-    count = len(lengths) * most
-    table = rng.permutation(count).astype(np.int32).reshape(len(lengths), most)
-    q = rng.standard_normal((len(lengths), heads, rows, config.d)) * 2
-    k, v = rng.standard_normal((2, count, heads, page, config.d))
-    for i, length in enumerate(lengths):
-        for j in range(most):
-            k[table[i, j], :, max(0, length - j * page) :] = np.nan
-            v[table[i, j], :, max(0, length - j * page) :] = np.nan
-    return *(x.astype(config.dtype.numpy) for x in (q, k, v)), table
-
-
-def workspace(items: int, parts: int, rows: int, d: int) -> tuple[np.ndarray, ...]:
-    """Room for parts of O and their logarithms, and the counters."""
-    parts_ = np.zeros((items, parts, rows, d), np.float32)
-    return parts_, np.zeros((items, parts, rows), np.float32), np.zeros(items, np.uint32)
 
 
 def main() -> None:

@@ -23,7 +23,9 @@ from nvgen import CodeCache, ElementType
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from attention_decode import ROWS, TARGET, Config, build, cut
+from attention_counters import counters
+from attention_decode import TARGET, build
+from attention_decode_plan import ROWS, Config, cut
 
 ELEMENTS = {torch.bfloat16: ElementType.BF16, torch.float16: ElementType.F16}
 
@@ -34,12 +36,6 @@ def loaded(config: Config, device: int):
     kernel = build(config)
     with torch.cuda.device(device):
         return kernel, CodeCache().code(kernel, TARGET, None).load()
-
-
-@functools.cache
-def counters(device: int, items: int, stream: int) -> torch.Tensor:
-    """What the CTAs of a sequence count by; launches of a stream take turns with it."""
-    return torch.zeros(items, dtype=torch.int32, device=f"cuda:{device}").view(torch.uint32)
 
 
 @torch.library.custom_op("nvgen::attention_decode", mutates_args=(), device_types="cuda")
@@ -65,8 +61,7 @@ def attention_decode(
     room = q.new_empty(items, parts, rows, d, dtype=torch.float32)
     logs = q.new_empty(items, parts, rows, dtype=torch.float32)
     stream = torch.cuda.current_stream()
-    of = counters.__wrapped__ if torch.cuda.is_current_stream_capturing() else counters
-    counted = of(device, items, stream.cuda_stream)
+    counted = counters(device, items, stream)
     numbers = rows, ratio, table.shape[1], page, each, window, d**-0.5 if scale is None else scale
     arrays = packed, k.transpose(1, 2), v.transpose(1, 2), o, table, lengths, room, logs, counted
     code.launch(*kernel.arguments((*arrays, *numbers), {}), grid=(parts, own, count), stream=stream)

@@ -28,6 +28,7 @@ if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 import attention_fp8 as fp8
 import attention_varlen as packed
+from attention_counters import counters
 from attention_plan import choose, grid, numbers
 
 ELEMENTS = importlib.import_module("attention_torch").ELEMENTS
@@ -41,21 +42,11 @@ def loaded(build, config, device: int):
         return kernel, CodeCache().code(kernel, fp8.TARGET, None).load()
 
 
-def zero(device: int, stream: int = 0) -> torch.Tensor:
-    """What a launch takes items from."""
-    return torch.zeros(1, dtype=torch.int32, device=f"cuda:{device}").view(torch.uint32)
-
-
-counter = functools.cache(zero)
-"""That of a stream, whose launches take turns with it; those of a graph have their own."""
-
-
 def launch(build, config, arrays, values, items: int, length: int) -> None:
     """Start a kernel on the tensors' stream: `arrays`, a counter, and the other `values`."""
     device, stream = arrays[0].get_device(), torch.cuda.current_stream()
     kernel, code = loaded(build, config, device)
-    of = zero if torch.cuda.is_current_stream_capturing() else counter
-    given = *arrays, of(device, stream.cuda_stream), *values
+    given = *arrays, counters(device, 1, stream), *values
     processors = torch.cuda.get_device_properties(device).multi_processor_count
     cut = grid(config, items, length, processors)
     code.launch(*kernel.arguments(given, {}), grid=cut, stream=stream)

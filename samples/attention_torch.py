@@ -24,6 +24,7 @@ from nvgen import CodeCache, ElementType
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
+from attention_counters import counters
 from attention_plan import Config, choose, grid, section
 
 ELEMENTS = {torch.bfloat16: ElementType.BF16, torch.float16: ElementType.F16}
@@ -46,15 +47,6 @@ def loaded(config: Config, device: int):
         return kernel, CodeCache().code(kernel, sample().TARGET, None).load()
 
 
-def zero(device: int, stream: int = 0) -> torch.Tensor:
-    """What a launch takes items from."""
-    return torch.zeros(1, dtype=torch.int32, device=f"cuda:{device}").view(torch.uint32)
-
-
-counter = functools.cache(zero)
-"""That of a stream, whose launches take turns with it; those of a graph have their own."""
-
-
 @torch.library.custom_op("nvgen::attention", mutates_args=(), device_types="cuda")
 def attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False,
@@ -70,8 +62,7 @@ def attention(
     config = choose(d, length, causal=causal, dtype=ELEMENTS[q.dtype])
     kernel, code = loaded(config, q.get_device())
     stream = torch.cuda.current_stream()
-    of = zero if torch.cuda.is_current_stream_capturing() else counter
-    items = of(q.get_device(), stream.cuda_stream)
+    items = counters(q.get_device(), 1, stream)
     rows = (length, keys, keys, length)
     arrays = (x.view(-1, n, d) for x, n in zip((q, k, v, o), rows, strict=True))
     each = section(config, batch * heads, keys)

@@ -52,7 +52,7 @@ def test_pages(launch: Launch, case: str) -> None:
 
 def test_how_keys_are_cut() -> None:
     """Every block is somebody's, and CTAs have as many as each other, but for the last."""
-    sample = named("attention_decode")
+    sample = named("attention_decode_plan")
     for items in (1, 8, 300):
         for keys in (0, 1, 1000, 100_000):
             parts, most = sample.cut(sample.Config(), items, keys)
