@@ -130,7 +130,7 @@ def attention_fp8(
 @attention_fp8.register_fake
 def shape_of_fp8(q, k, v, q_scale, k_scale, v_scale, causal=False):
     """What a graph needs to know of O."""
-    torch._check(q.size(2) in (64, 128), lambda: f"heads of {q.size(2)}")
+    torch._check(q.size(2) in (64, 128, 256), lambda: f"heads of {q.size(2)}")
     return q.new_empty(q.shape, dtype=torch.bfloat16)
 
 
@@ -157,7 +157,7 @@ def main() -> None:
     layer = torch.compile(lambda *x: attention_packed(*x, *begins, 2048, 2048, True) * 2)
     close(layer(q.detach(), k, v), each(q.detach(), k, v, *begins, True, 0) * 2)
 
-    for d, causal in ((64, False), (128, True)):
+    for d, causal in ((64, False), (128, True), (256, True)):
         quants = [quantised(torch.randn(n, 1000, d, device="cuda")) for n in (8, 2, 2)]
         arrays, scales = zip(*quants, strict=True)
         wide = [x.float() * s[:, None, None] for x, s in quants]

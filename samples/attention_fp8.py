@@ -56,7 +56,8 @@ class Fp8Attention(plain.Attention):
         b, config = self.b, self.config
         shape = config.block, config.d
         raw = b.shared_tiles("raw_tiles", e4m3, shape, 2, swizzle=config.swizzle)
-        turned = b.shared_tiles("v_tiles", e4m3, shape[::-1], config.stages)
+        lines = {"swizzle": min(128, config.block)}
+        turned = b.shared_tiles("v_tiles", e4m3, shape[::-1], config.stages, **lines)
         self.brought = b.tile_ring("raw", raw, consumers=TURNERS)
         self.v = b.tile_ring("v", turned, consumers=config.warpgroups, warps=4, writers=TURNERS)
         self.rings += [self.brought, self.v]
@@ -105,6 +106,8 @@ class Fp8Attention(plain.Attention):
 
 def choose(d: int, length: int, *, causal: bool) -> Config:
     """What a head of this size takes; `length` is for others."""
+    if d == 256:
+        return Config(d, causal, e4m3, block=64, stages=3, queries=1)
     return Config(d, causal, e4m3, stages=192 // d + 2, exact=False)
 
 

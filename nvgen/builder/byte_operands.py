@@ -98,8 +98,9 @@ def transpose(
     row = (lane & 7) * 2 + (lane >> 3 & 1) + (lane >> 4) * _GROUP
     for column in range(0, source.k, _STEP):
         read = source.chunk(lane & 15, (lane >> 4) + column // _GROUP)
-        for turn in range(groups // warps):
-            group = index + turn * warps
-            held = b.ldmatrix(read + group * (_GROUP * source.width), MatrixNum.X4, trans=True)
+        mine = [index + turn * warps for turn in range(groups // warps)]
+        loads = [read + group * (_GROUP * source.width) for group in mine]
+        found = [b.ldmatrix(load, MatrixNum.X4, trans=True) for load in loads]
+        for group, held in zip(mine, found, strict=True):  # behind all loads, which overlap so
             words = [b.prmt(held[i], held[i + 1], way) for i in (0, 2) for way in _WAYS]
             b.stmatrix(target.chunk(row, group) + column * target.width, words)

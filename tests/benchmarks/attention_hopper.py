@@ -149,8 +149,14 @@ def kinds(d: int, length: int) -> Iterator[tuple[str, list[torch.Tensor]]]:
     large[0] *= 30
     huge[1, :, length // 3] *= 1000
     flat[0] = 0
+    lost, drowned = normal.clone(), normal.clone()
+    lost[0, :, :, 0], lost[1, :, ::3, 0] = 8, -3e38  # scores of -inf in f32, of some keys
+    drowned[0, :, ::2, 0], drowned[0, :, 1::2, 0], drowned[1, :, :, 0] = 8, 0, -3e38  # of all
+    steep = normal.clone()
+    steep[0] *= 3000
     named = {"normal": normal, "channels": outliers, "sink": sink, "large": large,
-             "one huge key": huge, "all alike": flat}  # fmt: skip
+             "one huge key": huge, "all alike": flat, "steep": steep, "-inf scores": lost,
+             "-inf rows": drowned}  # fmt: skip
     yield from ((name, list(x.to(torch.bfloat16))) for name, x in named.items())
 
 
@@ -164,9 +170,13 @@ def accuracy(dims: list[int]) -> None:
             with cudnn():
                 other = call()[0]
             right = truth(q, k, v, causal)
+            if name == "-inf rows":  # f64 has finite scores there
+                none = [x[:, ::2].isfinite().logical_not().sum().item() for x in (o, other)]
+                name += f" (no numbers in them: {none[0]}, {none[1]})"
+                right, o, other = (x[:, 1::2] for x in (right, o, other))
             off = [(x.double() - right).abs() for x in (o, other)]
             said = "   ".join(f"{x.square().mean().sqrt():10.2e} {x.max():8.2e}" for x in off)
-            print(f"{d:<4} {causal!s:7} {name:13} {said}")
+            print(f"{d:<4} {causal!s:7} {name:13} {said}", flush=True)
 
 
 def main() -> None:

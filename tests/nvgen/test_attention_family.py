@@ -87,10 +87,12 @@ def test_sequences_side_by_side(launch: Launch, case: str) -> None:
     assert (np.abs(o.astype(np.float64) - expected) <= bound).all()
 
 
-FP8 = [(128, True, (140, 140), 1, 1.0), (64, False, (130, 300), 2, 6.0)]
+FP8 = [
+    (128, True, (140, 140), 1, 1.0), (64, False, (130, 300), 2, 6.0), (256, True, (70, 140), 1, 1.0)
+]  # fmt: skip
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @kernel_test(schedules=["late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(FP8)))
 def test_fp8(launch: Launch, number: int) -> None:

@@ -1,0 +1,76 @@
+"""How long the first call of an operator takes, on a Hopper GPU: with an empty cache, and then.
+
+    python tests/benchmarks/first_use.py
+
+Each line is three processes: imports, the first call with an empty cache (the kernel is built,
+compiled, assembled and loaded), and the first call of another process, which finds the machine code
+on disk.  A call of torch's own goes before, so that what CUDA takes to begin is not counted.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+OPERATORS = {
+    "attention d128": ("attention_torch", "attention(*x, True)", "1, 16, 1024, 128"),
+    "attention d64": ("attention_torch", "attention(*x, False)", "1, 16, 4096, 64"),
+    "attention d256": ("attention_torch", "attention(*x, True)", "1, 8, 1024, 256"),
+    "packed d128": (
+        "attention_family_torch", "attention_packed(*x, ends, ends, 700, 700, True)",
+        "1000, 16, 128"),
+    "decode d128": (
+        "attention_decode_torch", "attention_decode(*example(4, 32, 8, 128, 64, [999] * 4), 999)",
+        "1"),
+}  # fmt: skip
+PROGRAM = """
+import sys, time
+sys.path[:0] = [{samples!r}, {root!r}]
+import torch
+torch.randn(64, 64, device="cuda").mm(torch.randn(64, 64, device="cuda"))
+x = torch.randn(3, {shape}, device="cuda", dtype=torch.bfloat16)
+ends = torch.tensor([0, 300, 1000], dtype=torch.int32, device="cuda")
+torch.cuda.synchronize()
+begin = time.perf_counter()
+from {module} import *
+imported = time.perf_counter()
+{call}
+torch.cuda.synchronize()
+first = time.perf_counter()
+{call}
+torch.cuda.synchronize()
+print(imported - begin, first - imported, time.perf_counter() - first)
+"""
+
+
+def seconds(module: str, call: str, shape: str, cache: str) -> list[float]:
+    """Imports, the first call, the second, of a new process."""
+    text = PROGRAM.format(
+        samples=str(SAMPLES), root=str(SAMPLES.parent), module=module, call=call, shape=shape
+    )
+    environment = {**os.environ, "NVGEN_CACHE": cache}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", text], env=environment, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return [float(word) for word in done.stdout.split()]
+
+
+def main() -> None:
+    """The table."""
+    print("seconds          imports  first, compiled  first, from disk  later", flush=True)
+    for name, given in OPERATORS.items():
+        with tempfile.TemporaryDirectory() as cache:
+            imports, first, _ = seconds(*given, cache)
+            _, kept, later = seconds(*given, cache)
+        print(f"{name:16} {imports:7.2f} {first:16.2f} {kept:17.2f} {later:6.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
