@@ -29,7 +29,6 @@ OPAQUE = Row(
     operands=(Operand("text", Kind.TEXT), Operand("registers", Kind.TEXT)),
     effects=Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT
                     | Effect.BARRIER),
-    simulated=False,
 )
 """A statement of PTX that was read but not understood: its text, and the registers named in it."""
 

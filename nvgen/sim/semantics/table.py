@@ -9,7 +9,7 @@ import functools
 from collections.abc import Mapping
 
 from nvgen.sim.semantics.arithmetic import float_conversions, floats, integers, scalar
-from nvgen.sim.semantics.control import branches, calls, stack
+from nvgen.sim.semantics.control import branches, calls, stack, tables
 from nvgen.sim.semantics.copies import async_stores, bulk, bulk_groups, bulk_reduce, small
 from nvgen.sim.semantics.memory import accesses, atomic, bulk_store, caches
 from nvgen.sim.semantics.synchronization import (
@@ -26,7 +26,7 @@ from nvgen.sim.semantics.wgmma import multiply
 from nvgen.sim.threads.compile import Maker
 
 CHAPTERS = (
-    *(branches, stack),
+    *(branches, stack, tables),
     *(scalar, integers, floats, float_conversions),
     *(accesses, bulk_store, atomic, caches),
     *(sync, cluster, mbarrier, mbarrier_arrive, launch_control),

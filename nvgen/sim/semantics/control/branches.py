@@ -26,7 +26,7 @@ def bra(c: Compiler, mi: MachineInstr) -> Step:
             taken &= mask_of(flags(predicate(warp)))
         if not taken:
             return None
-        if target <= fragment.block and (wait := _idle(fragment)) is not None:
+        if target <= fragment.block and (wait := idle(fragment)) is not None:
             return wait
         if taken == fragment.mask:
             return fragment.goto(target)
@@ -37,7 +37,7 @@ def bra(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
-def _idle(fragment: Fragment) -> Wait | None:
+def idle(fragment: Fragment) -> Wait | None:
     """Whether this turn of the loop left everything as the last one did."""
     warp = fragment.warp
     version = warp.cta.machine.memory.version
