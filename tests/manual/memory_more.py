@@ -60,6 +60,8 @@ def _moved_by_odd(first: Operation, second: Operation) -> Iterator[Row]:
     tell, hear = "if t0\narrive.remote full\nend", "wait.cluster full 0"
     told = f"{x}\n{done}\nbefore\n{tell}"
     yield "told", told, f"{hear}\nafter\n{y}", RIGHT
+    late = f"{x}\nbefore\n{done}\n{tell}"
+    yield "waited for behind the fence", late, f"{hear}\nafter\n{y}", RIGHT
     yield "no fence before", f"{x}\n{done}\n{tell}", f"{hear}\nafter\n{y}", UNFENCED
     yield "no fence after", told, f"{hear}\n{y}", UNFENCED
     yield "not waited for", f"{x}\nbefore\n{tell}", f"{hear}\nafter\n{y}", WRONG

@@ -139,6 +139,9 @@ def _other_thread(first: Operation, second: Operation, link: str) -> Iterator[Wa
         yield Way("no fence after", (*done, "before", tell), (hear,), Verdict.UNFENCED, where)
         if once:
             yield Way("not told", (*done, "before"), ("after",), Verdict.WRONG, where)
+    if first.by_warp and link == "an mbarrier":  # a relaxed arrival says what the fence knew
+        behind = ("before", first.told, tell)
+        yield Way("waited for behind the fence", behind, (hear, "after"), Verdict.RIGHT, where)
     if first.by_warp and once:
         late = ("before", tell, first.told)
         yield Way("not waited for", late[:2], (hear, "after"), Verdict.WRONG, "9.7.16.6.4.4")

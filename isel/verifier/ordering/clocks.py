@@ -75,8 +75,10 @@ class ThreadClocks:
     """The vector clocks of the threads of a strand.
 
     `acquired` becomes `fenced` at tcgen05.fence::after_thread_sync; `before` is what the last
-    tcgen05.fence::before_thread_sync lets others rely on; `released` is what the last fence of the
-    generic proxy lets relaxed accesses hand on, `acquiring` what such accesses have read.
+    tcgen05.fence::before_thread_sync lets others rely on; `ordered` the loads and stores of tensor
+    memory before it, and `late` those that were waited for behind it, on which others may rely
+    behind a release; `released` is what the last fence of the generic proxy lets relaxed accesses
+    hand on, `acquiring` what such accesses have read.
     """
 
     known: Clock = field(default_factory=zero)
@@ -85,6 +87,8 @@ class ThreadClocks:
     relaxed: Clock = field(default_factory=zero)
     acquired: Clock = field(default_factory=zero)
     before: Clock = field(default_factory=zero)
+    ordered: Clock = field(default_factory=zero)
+    late: Clock = field(default_factory=zero)
     released: Release = NO_RELEASE
     acquiring: Release = NO_RELEASE
 
@@ -108,7 +112,16 @@ class ThreadClocks:
 
     def unite(self, other: ThreadClocks) -> None:
         """Threads of one warp are together again."""
-        for name in ("known", "fenced", "proxied", "relaxed", "acquired", "before"):
+        for name in (
+            "known",
+            "fenced",
+            "proxied",
+            "relaxed",
+            "acquired",
+            "before",
+            "ordered",
+            "late",
+        ):
             setattr(self, name, joined(getattr(self, name), getattr(other, name)))
         self.released = self.released.and_(other.released)
         self.acquiring = self.acquiring.and_(other.acquiring)

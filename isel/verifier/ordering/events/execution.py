@@ -106,7 +106,7 @@ class Execution:
         mine = self.strand.clocks
         self.counters.next(HANDED)
         known = joined(mine.known, self.issued("warp"))
-        before = joined(mine.before, mine.acquired)
+        before = joined(joined(mine.before, mine.late), mine.acquired)
         return Release(known, before, mine.proxied, joined(mine.relaxed, known))
 
     def relaxed_release(self) -> Release:

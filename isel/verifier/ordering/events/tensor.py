@@ -134,7 +134,10 @@ def _commit(e: Execution) -> bool:
 
 def _wait(e: Execution) -> bool:
     kind = "ld" if e.mi.form.facts.get("op") is WaitOp.LD else "st"
-    e.strand.clocks.complete(e.issued(kind))
+    clocks, source = e.strand.clocks, e.source(kind)
+    clocks.complete(e.issued(kind))
+    if source in clocks.ordered:  # issued before a fence that stands before the wait
+        clocks.late = joined(clocks.late, {source: clocks.ordered[source]})
     return True
 
 
@@ -142,6 +145,7 @@ def _fence(e: Execution) -> bool:
     clocks = e.strand.clocks
     if e.mi.form.facts.get("side") is ThreadSync.BEFORE:
         clocks.before = joined(joined(clocks.before, clocks.fenced), _own(e))
+        clocks.ordered = joined(e.issued("ld"), e.issued("st"))
     else:
         clocks.fenced = joined(clocks.fenced, clocks.acquired)
         clocks.complete(clocks.acquired)
