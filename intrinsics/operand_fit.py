@@ -121,6 +121,8 @@ class PlainFit:
             shape: _Shape
             if type(op) is int:
                 shape = classes[op]
+                if place.known.get(shape):
+                    continue  # as most are
             elif type(op) is Imm:
                 if not place.takes(op):
                     return False

@@ -75,7 +75,7 @@ _MOST_STACK = 64 << 20
 
 def pack(parts: Sequence[bytes]) -> bytes:
     """A message."""
-    return b" ".join(b"%d" % len(part) for part in parts) + b"\n" + b"".join(parts)
+    return b"%s\n%s" % (" ".join(map(str, map(len, parts))).encode(), b"".join(parts))
 
 
 def split(lengths: bytes, joined: bytes) -> list[bytes]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 # Possessive, so that a comment at the end can't be taken apart into tokens.
-_SKIPPED = r"(?:\s++|;[^\n]*+|/\*.*?\*/)*+"
+_SKIPPED = r"\s*+(?:(?:;[^\n]*+|/\*.*?\*/)\s*+)*+"
 _TOKEN = re.compile(
     rf"""{_SKIPPED}(
       [%@$!c]?"[^"]*"               # a string, a quoted name, a metadata string, a c"…" constant

@@ -132,7 +132,7 @@ class LineReader:
     def __init__(self, scope: SymbolTable) -> None:
         self._scope = scope
         self._attachments = _Memo(_read_attachments)
-        self._values = _Memo[Type, _Values](functools.partial(_Values, scope))
+        self._values: _Memo[Type, _Values] = _Memo(functools.partial(_Values, scope))
         self._types = _Memo(self._read_type)
         self._heads = _Memo(self._read_head)
         self._typed_constants = _Memo(self._read_typed_constant)

@@ -30,13 +30,15 @@ def _only_branch(block: Block) -> str | None:
     if len(block.instrs) != 1:
         return None
     mi = block.instrs[0]
-    target = mi.ops[0] if mi.row.id == "bra" and mi.guard is None else None
-    return target.name if isinstance(target, Label) else None
+    target = mi.ops[0] if mi.form.row.id == "bra" and mi.guard is None else None
+    return target.name if type(target) is Label else None
 
 
 def _thread_jumps(function: MachineFunction) -> None:
     """Branch straight to where a block that only branches would go."""
     onward = {b.name: target for b in function.blocks[1:] if (target := _only_branch(b))}
+    if not onward:
+        return
     for start in onward:
         path: dict[str, None] = {}
         name = start
@@ -46,7 +48,7 @@ def _thread_jumps(function: MachineFunction) -> None:
         onward.update(dict.fromkeys(path, name))
     _hand_on_hints(function, onward)
     for block in function.blocks:
-        for mi in block.terminators() if onward else ():
+        for mi in block.terminators():
             mi.ops = tuple(
                 [
                     Label(onward[op.name]) if type(op) is Label and op.name in onward else op
@@ -68,7 +70,7 @@ def _join_chains(function: MachineFunction) -> None:
     reached = reach(after, [0])
     before = inverted([after[i] if i in reached else () for i in range(len(after))])
     home = list(range(len(function.blocks)))
-    forks = [any(mi.form.is_terminator for mi in b.instrs[:-1]) for b in function.blocks]
+    forks = [True in [mi.form.is_terminator for mi in b.instrs[:-1]] for b in function.blocks]
     gone = set(range(len(after))) - reached
     for i, block in enumerate(function.blocks):
         if i == 0 or len(before[i]) != 1 or i in gone:
