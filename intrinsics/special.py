@@ -7,6 +7,7 @@ them with.
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 
 from intrinsics.modifiers import ScalarType
@@ -35,6 +36,19 @@ class SpecialRegister:
             return self.name
         words = self.name if self.name.endswith("smem_size") else self.name.replace("_", ".")
         return "read.ptx.sreg." + words
+
+
+_CONSTANT = re.compile(
+    r"n?tid\b.*|(?:cluster_)?n?cta(?:id|rank)\b.*|n?clusterid\b.*|laneid|lanemask_\w+|gridid"
+)
+
+
+def is_constant(name: str) -> bool:
+    """Whether a special register holds the same as long as a thread runs.
+
+    `%warpid` and `%smid` may change, and clocks do.
+    """
+    return _CONSTANT.fullmatch(name) is not None
 
 
 @functools.cache

@@ -5,6 +5,7 @@ Layer: isel.  Nodes are numbers; a node without successors is an end.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Container, Iterable, Sequence
 
 
@@ -101,3 +102,58 @@ def dominators(after: Sequence[Iterable[int]]) -> list[int]:
                 found[i] = common | 1 << i
                 changed = True
     return found
+
+
+def dominator_tree(after: Sequence[Sequence[int]]) -> list[list[int]]:
+    """For each node, those that it dominates directly: no other dominator is between them.
+
+    Nodes that no path from node 0 leads to are below none.  (Cooper, Harvey, Kennedy: A Simple,
+    Fast Dominance Algorithm.)
+    """
+    order = _in_flow_order(after)
+    rank = {node: i for i, node in enumerate(order)}
+    before: list[list[int]] = [[] for _ in after]
+    for node in order:
+        for target in after[node]:
+            before[target].append(node)
+    above: dict[int, int] = {0: 0}
+
+    def meet(one: int, other: int) -> int:
+        """The nearest node that dominates both."""
+        while one != other:
+            if rank[one] > rank[other]:
+                one = above[one]
+            else:
+                other = above[other]
+        return one
+
+    changed = True
+    while changed:
+        changed = False
+        for node in order[1:]:
+            known = [p for p in before[node] if p in above]
+            nearest = functools.reduce(meet, known)
+            if above.get(node) != nearest:
+                above[node] = nearest
+                changed = True
+    below: list[list[int]] = [[] for _ in after]
+    for node in order[1:]:
+        below[above[node]].append(node)
+    return below
+
+
+def _in_flow_order(after: Sequence[Sequence[int]]) -> list[int]:
+    """The nodes that node 0 leads to, each behind all that dominate it."""
+    seen = {0}
+    finished: list[int] = []
+    stack = [(0, iter(after[0]))] if after else []
+    while stack:
+        node, following = stack[-1]
+        target = next((t for t in following if t not in seen), None)
+        if target is None:
+            finished.append(node)
+            stack.pop()
+        else:
+            seen.add(target)
+            stack.append((target, iter(after[target])))
+    return finished[::-1]

@@ -13,6 +13,7 @@ from intrinsics.mir import MachineFunction, Module, renumber
 from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.passes.block_placement import place_blocks
+from isel.passes.common_subexpressions import share_values
 from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
 from isel.passes.order_wgmma import order_wgmma
@@ -49,6 +50,7 @@ def _expand_walkthrough(module: Module) -> None:
 
 MODULE_PASSES: dict[str, Pass] = {
     "dead-code": _each(remove_dead_code),
+    "common-subexpressions": _each(share_values),
     "destruct-ssa": _each(destruct_ssa),
     "order-wgmma": _each(order_wgmma),
     "expand-walkthrough": _expand_walkthrough,

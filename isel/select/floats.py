@@ -251,11 +251,7 @@ class Floats:
         if isinstance(low, Imm) and isinstance(high, Imm):
             mask = (1 << bits) - 1
             return state.reg(Imm(low.value & mask | (high.value & mask) << bits), cls)
-        known = state.packed.get((low, high))
-        if known is None:
-            known = self.emit(form("mov.pack2", type=cls), (low, high), cls=cls)
-            state.packed[low, high] = known
-        return known
+        return self.emit(form("mov.pack2", type=cls), (low, high), cls=cls)
 
     def unpacked(self, pair: Reg, kind: ScalarType) -> tuple[Reg, Reg]:
         """The two elements of a register, which is remembered to hold them."""

@@ -107,8 +107,6 @@ class FunctionState:
         self._own: set[str] = set(symbols.values())
         self._moved: dict[tuple[Scalar, ScalarType], Reg] = {}
         self._symbols: dict[tuple[Scalar, ScalarType], Reg] = {}  # moved in the entry block
-        # (register, width, signed) -> the register that it is extended to, in this block
-        self.extended: dict[tuple[Reg, int, bool], Reg] = {}
         # (step of a getelementptr, bits) -> the bytes that it steps over, and
         # (base, step, bits) -> the address that it leads to:
         # those of this block, and those of the entry block, which comes before all
@@ -124,9 +122,7 @@ class FunctionState:
         self.words: dict[tuple[Scalar, ...], Reg] = {}
         # register -> the one half as wide that it was extended from, and whether by its sign
         self.halves: dict[Reg, tuple[Reg, bool]] = {}
-        # Of floating point, in this block: elements and the register that both were put in, factors
-        # of products; in this function: roots and what they are roots of.
-        self.packed: dict[tuple[Scalar, Scalar], Reg] = {}
+        # Of floating point: factors of products, in this block; roots and what they are roots of.
         self.products: dict[str, tuple[Values, Values]] = {}
         self.roots: dict[Reg, Reg] = {}
         self.had: dict[Form, bool] = {}  # whether the target has a form
@@ -151,9 +147,7 @@ class FunctionState:
         self.block = block
         self.run = [block]
         self._moved = {}
-        self.extended = {}
         self.scaled = {}
-        self.packed = {}
         self.products = {}
 
     def go_on_in(self, block: Block) -> None:

@@ -88,10 +88,8 @@ def extend(state: FunctionState, op: Scalar, width: int, *, signed: bool, bits: 
     assert type(op) is int
     if not signed and state.zero_above.get(op, bits) <= width:
         return op
-    found = state.extended.get((op, width, signed))
-    if found is None:
-        found = state.extended[op, width, signed] = state.new(BITS[bits])
-        extend_into(state, found, op, width, signed=signed)
+    found = state.new(BITS[bits])
+    extend_into(state, found, op, width, signed=signed)
     return found
 
 

@@ -13,6 +13,7 @@ Triton writes such modules to TRITON_CACHE_DIR, numba by `cuda.compile_ptx` with
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -68,7 +69,10 @@ def _of_llvm(given: str | bytes, target: str) -> dict[str, str]:
 
 
 def _refused(by: str, ptx: str, target: str) -> dict[str, str]:
-    said = report(ptx, target, "-c", "-O1").splitlines()
+    try:
+        said = report(ptx, target, "-c", "-O1").splitlines()
+    except subprocess.TimeoutExpired as slow:
+        return {by: f"ptxas takes longer than {slow.timeout:.0f} s"}
     wrong = [line for line in said if "error" in line or "fatal" in line]
     return {by: wrong[0]} if wrong else {}
 

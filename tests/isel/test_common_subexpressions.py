@@ -1,0 +1,144 @@
+"""A value is computed once wherever another place has it on every way, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nvgen
+from asmprinter.mir_reader import read_mir
+from intrinsics.mir import MachineFunction, successors
+from isel.control_flow import dominator_tree, dominators
+from isel.passes.common_subexpressions import share_values
+from tests.isel.test_passes import Drawn, means, ssa_functions
+from tests.turns import examples
+
+
+@examples(60)
+@given(ssa_functions())
+def test_the_meaning_stays_and_nothing_is_computed_twice(drawn: Drawn) -> None:
+    expected = means(drawn.function)
+    share_values(drawn.function)
+    assert means(drawn.function) == expected
+    above = dominators(successors(drawn.function))
+    sums = [
+        (n, mi.ops[1:])
+        for n, block in enumerate(drawn.function.blocks)
+        for mi in block.instrs
+        if mi.row.id == "add.int"
+    ]
+    twice = [
+        (one, other)
+        for i, (one, what) in enumerate(sums)
+        for other, same in sums[i + 1 :]
+        if what == same and (above[other] >> one & 1 or above[one] >> other & 1)
+    ]
+    assert not twice
+
+
+@examples(200)
+@given(st.lists(st.lists(st.integers(0, 7), max_size=3), min_size=8, max_size=8))
+def test_the_tree_of_dominators_has_those_that_every_way_passes(after: list[list[int]]) -> None:
+    everything = dominators(after)
+    above: dict[int, set[int]] = {0: {0}}
+    pending = [0]
+    below = dominator_tree(after)
+    while pending:
+        node = pending.pop()
+        for lower in below[node]:
+            above[lower] = {lower} | above[node]
+            pending.append(lower)
+    found = {node: {i for i in range(8) if everything[node] >> i & 1} for node in above}
+    assert above == found
+    lost = set(range(8)) - set(above)
+    assert not lost & {target for node in above for target in after[node]}
+
+
+KEPT = {
+    "a clock": ("MOV_U64 sreg:clock64", "b64"),
+    "where the thread runs": ("MOV_U32 sreg:smid", "b32"),
+    "a load": ("LD_GLOBAL_B32 [%p]", "b32"),
+    "who is there": ("ACTIVEMASK_B32", "b32"),
+}
+SHARED = {
+    "the thread's number": ("MOV_U32 sreg:tid.x", "b32"),
+    "an address": ("MOV_B64 @x", "b64"),
+    "a sum": ("ADD_S32 %n, imm:4", "b32"),
+    "a root": ("SQRT_RN_F32 %n", "b32"),
+    "a product of floats": ("MUL_RN_F32 %n, fimm:0f80000000", "b32"),
+}
+
+
+def _function(body: str) -> MachineFunction:
+    head = (
+        "target sm_90a\nglobal @x : size 4 align 4\nkernel @k(\n  param @a : u64 size 8 align 8\n)"
+    )
+    text = f"{head} {{\nbb.entry:\n  %p:b64 = LD_PARAM_B64 [@a]\n  %n:b32 = LD_GLOBAL_B32 [%p]\n"
+    return read_mir(text + body + "  RET\n}\n").functions[0]
+
+
+def _both(record: str, register: str, guard: str = "") -> str:
+    """The record twice, each with a use of its result."""
+    return "".join(
+        f"  {guard}%{name}:{register} = {record}\n  ST_GLOBAL_{register.upper()} [%p], %{name}\n"
+        for name in ("one", "other")
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "register", "left"),
+    [(*case, 2) for case in KEPT.values()] + [(*case, 1) for case in SHARED.values()],
+    ids=[*KEPT, *SHARED],
+)
+def test_what_depends_on_operands_alone_is_shared(record: str, register: str, left: int) -> None:
+    function = _function(_both(record, register))
+    opcode = record.partition(" ")[0]
+    before = [mi for mi in function.instructions() if mi.opcode == opcode]
+    share_values(function)
+    after = [mi for mi in function.instructions() if mi.opcode == opcode]
+    assert len(after) == len(before) - 2 + left
+    (one, other) = [mi.ops[1] for mi in function.instructions() if mi.row.id == "st"]
+    assert (one == other) == (left == 1)
+
+
+def test_what_only_some_threads_compute_is_computed_again() -> None:
+    body = "  %c:pred, _ = SETP_EQ_S32 %n, imm:0\n" + _both("ADD_S32 %n, imm:4", "b32", "@%c:pred ")
+    function = _function(body)
+    count = len(list(function.instructions()))
+    share_values(function)
+    assert len(list(function.instructions())) == count
+
+
+def test_what_assembly_writes_again_is_not_what_it_was() -> None:
+    body = f"  %m:b32 = MOV_B32 imm:1\n{_both('ADD_S32 %m, imm:4', 'b32')}  %m = MOV_B32 imm:2\n"
+    function = _function(body)
+    count = len(list(function.instructions()))
+    share_values(function)
+    assert len(list(function.instructions())) == count
+
+
+def test_neighbours_share_what_the_way_to_both_has() -> None:
+    """An index that both ways of a fork use is scaled once, and what one of them has alone is not.
+
+    The texts are LLVM IR: at the default level nvgen has no pass of LLVM's to do it.
+    """
+    way = """
+{name}:
+  %{name}.i = mul i32 %n, {factor}
+  %{name}.p = getelementptr i32, ptr addrspace(1) %p, i32 %{name}.i
+  store i32 1, ptr addrspace(1) %{name}.p
+  br label %end"""
+    text = (
+        "define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {\n  %i = mul i32 %n, 7\n"
+        "  store i32 %i, ptr addrspace(1) %p\n  %c = icmp eq i32 %n, 5\n"
+        "  br i1 %c, label %one, label %other\n"
+        + way.format(name="one", factor=7) + way.format(name="other", factor=9)
+        + "\nend:\n  %again = mul i32 %n, 9\n  store i32 %again, ptr addrspace(1) %p\n"
+        "  ret void\n}\n"
+    )  # fmt: skip
+    ptx = nvgen.compile(text, target="sm_90a").ptx
+    assert len(re.findall(r"mul\.lo\.s32 .*, 7;", ptx)) == 1
+    assert len(re.findall(r"mul\.lo\.s32 .*, 9;", ptx)) == 2
