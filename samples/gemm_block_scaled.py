@@ -22,7 +22,9 @@ from nvgen import ElementType, Kernel, f32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_plan import H100, ROWS, WARPGROUP, Config, Kind, Machine, candidates
+from gemm_model import H100, Machine, candidates
+from gemm_plan import ROWS, WARPGROUP, Config, Kind
+from gemm_sharing import Work
 
 gemm = importlib.import_module("10_gemm_sm90")
 
@@ -34,6 +36,7 @@ class BlockScaledGemm(gemm.Gemm):
     """The kernel under construction."""
 
     copies, loads = 2, True
+    overlaps = False  # a tile has one scale of B in each step
 
     def declare(self) -> None:
         """The scales of A stand behind the sizes."""
@@ -50,21 +53,21 @@ class BlockScaledGemm(gemm.Gemm):
             "scales", ElementType.F32, shape, self.config.stages, swizzle=0
         )
 
-    def bring_more(self, stage, row, column, step) -> None:
+    def bring_more(self, stage, work: Work, step) -> None:
         """The scales of the rows of A."""
-        at = (column if self.config.swap else row), step
+        at = (work.column if self.config.swap else work.row), step
         target, full = self.scales[stage].pointer, self.full[stage]
         self.b.cp_async_bulk_tensor_g2s_tile(target, full, self.args["scale_a"], at)
 
-    def sums_of(self, row, column, height: int, ring) -> list:
+    def sums_of(self, work: Work, height: int, ring) -> list:
         """Add up blocks: each is multiplied anew, and joins the sums times its scales."""
-        b, (first, end) = self.b, self.steps()
+        b = self.b
         blocks = (self.args["k"] + (BLOCK - 1)) // BLOCK
-        begin = (row if self.config.swap else column) // BLOCK * blocks
+        begin = (work.row if self.config.swap else work.column) // BLOCK * blocks
         d = b.warpgroup_tile(height, self.config.n)
         zeros = b.vector([b.f32(0.0)] * (self.config.n // 2))
         sums = [b.variable(zeros) for _ in d.parts]
-        with b.range(end, start=first) as step:
+        with b.range(work.end, start=work.first) as step:
             scale = self.args["scale_b"][begin + step.min(blocks - 1)]
             self.multiply(d, ring, accumulate=False)
             scales = self.scales_of(height, ring.stage, scale)

@@ -24,7 +24,9 @@ from nvgen import ElementType, Kernel, i32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_plan import BF16, H100, Config, Kind, Machine, candidates, grid
+from gemm_model import H100, Machine, candidates
+from gemm_plan import BF16, Config, Kind, grid
+from gemm_sharing import Work
 
 gemm = importlib.import_module("10_gemm_sm90")
 
@@ -43,12 +45,12 @@ class ContiguousGemm(gemm.Gemm):
         self.b.pointer(self.numbers, i32)
 
     @contextmanager
-    def tiles(self) -> Iterator[tuple]:
+    def tiles(self) -> Iterator[Work]:
         """The tiles that belong to an expert."""
-        with super().tiles() as (row, column, is_last):
-            self.expert = self.args["experts"][row // BLOCK]
+        with super().tiles() as work:
+            self.expert = self.args["experts"][work.row // BLOCK]
             with self.b.if_(self.expert >= 0):
-                yield row, column, is_last
+                yield work
 
     def at(self, name: str, row, step) -> tuple:
         """B's coordinates have the expert."""
@@ -68,15 +70,14 @@ class MaskedGemm(gemm.Gemm):
         self.b.integer("experts")
 
     @contextmanager
-    def tiles(self) -> Iterator[tuple]:
+    def tiles(self) -> Iterator[Work]:
         """The tiles of all experts one after the other, but for those without a row that counts."""
         b, each = self.b, self.down * self.across
-        count = each * self.args["experts"]
-        with b.range(count, start=b.ctaid_x, step=b.nctaid_x) as number:
+        with self.sharing.tiles(each * self.args["experts"]) as (number, first, end, is_last):
             self.expert = number // each
-            row, column = self.place(number % each)
-            with b.if_(row < b.u32(self.args["counts"][self.expert])):
-                yield row, column, number + b.nctaid_x >= count
+            place = self.place(number % each)
+            with b.if_(place[2] < b.u32(self.args["counts"][self.expert])):
+                yield Work(*place, first, end, number, is_last)
 
     def at(self, name: str, row, step) -> tuple:
         """All coordinates have the expert."""

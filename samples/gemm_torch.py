@@ -22,7 +22,9 @@ from nvgen import CodeCache, ElementType, Major
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_plan import Config, Kind, choose, grid, machine_of
+from gemm_model import choose, machine_of
+from gemm_plan import Config, Kind, grid, workspace
+from gemm_problem import check
 
 ELEMENTS = {
     torch.bfloat16: ElementType.BF16,
@@ -31,6 +33,8 @@ ELEMENTS = {
     torch.float8_e4m3fn: ElementType.E4M3,
     torch.float8_e5m2: ElementType.E5M2,
 }
+
+MOST_FLAGS = 1 << 16  # kept for each stream
 
 
 @functools.cache
@@ -73,16 +77,35 @@ def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> to
         return d
     (a, a_major), (b, b_major) = flat(a), flat(b)
     kind = Kind(ELEMENTS[a.dtype], ELEMENTS[d.dtype], a_major, b_major)
-    sample().check(m, n, k, kind)
+    check(m, n, k, kind)
     config = choose(m, n, k, kind, machine_of(torch.cuda.get_device_name(a.device)))
     kernel, code = loaded(config, kind, a.get_device())
     a, b = (x.view(torch.uint8) if x.element_size() == 1 else x for x in (a, b))
     processors = torch.cuda.get_device_properties(a.device).multi_processor_count
+    ctas, more = grid(config, m, n, processors), ()
+    if config.tail > 1:
+        sums, words = workspace(config, m, n, ctas)
+        more = d.new_empty(max(sums, 1), dtype=torch.float32), flags(d, words)
     code.launch(
-        *kernel.arguments((a, b, d, m, n, k), {}), grid=grid(config, m, n, processors),
+        *kernel.arguments((a, b, d, m, n, k, *more), {}), grid=ctas,
         cluster=config.ctas, stream=torch.cuda.current_stream(), dependent=True,
     )  # fmt: skip
     return d
+
+
+@functools.cache
+def flags_of(device: torch.device, stream: int) -> torch.Tensor:
+    """Flags that each launch takes down again; launches of a stream take turns with them."""
+    return torch.zeros(MOST_FLAGS, dtype=torch.int32, device=device)
+
+
+def flags(like: torch.Tensor, count: int) -> torch.Tensor:
+    """So many flags, all down; a graph has its own."""
+    if count > MOST_FLAGS or torch.cuda.is_current_stream_capturing():
+        found = torch.zeros(max(count, 1), dtype=torch.int32, device=like.device)
+    else:
+        found = flags_of(like.device, torch.cuda.current_stream(like.device).cuda_stream)
+    return found.view(torch.uint32)
 
 
 @gemm.register_fake

@@ -38,7 +38,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "samples"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as a script: before its own folder
 
-from gemm_plan import Config, Kind, choose, grid, machine_of
+from gemm_model import choose, machine_of
+from gemm_plan import Config, Kind, grid, workspace
 
 from intrinsics.element import ElementType
 from nvgen import CodeCache
@@ -154,6 +155,12 @@ def contestants(shape: Shape, config: Config, made) -> tuple[dict[str, object], 
     count = sets * max(1, min(40 // sets, round(SOME / expected / sets)))
     found: dict[str, list[Launch]] = {}
     prefers, pairs = {}, []
+    processors = torch.cuda.get_device_properties(0).multi_processor_count
+    place = {"grid": grid(config, m, n, processors), "cluster": config.ctas}
+    sums, words = workspace(config, m, n, place["grid"])
+    room = torch.empty(max(sums, 1), device="cuda", dtype=torch.float32)
+    flags = torch.zeros(max(words, 1), device="cuda", dtype=torch.int32).view(torch.uint32)
+    more = (room, flags) if config.tail > 1 else ()
     for _ in range(sets):
         a, b = (torch.randn(rows, k, device="cuda").to(stored) for rows in (m, n))
         ours, theirs = (torch.full((m, n), math.nan, device="cuda", dtype=out) for _ in range(2))
@@ -161,9 +168,7 @@ def contestants(shape: Shape, config: Config, made) -> tuple[dict[str, object], 
             found.setdefault(label, []).append(launch)
             prefers[label] = library
         seen = [x.view(torch.uint8) if x.element_size() == 1 else x for x in (a, b)]
-        arguments = kernel.arguments((*seen, ours, m, n, k), {})
-        processors = torch.cuda.get_device_properties(0).multi_processor_count
-        place = {"grid": grid(config, m, n, processors), "cluster": config.ctas}
+        arguments = kernel.arguments((*seen, ours, m, n, k, *more), {})
         for label, dependent in (("nvgen", False), ("nvgen, overlapping", True)):
             found.setdefault(label, []).append(
                 functools.partial(started, code, arguments, place, dependent)
@@ -210,7 +215,7 @@ def compared(shape: Shape, config: Config, made, rounds: int) -> dict:
 def short(config: Config) -> str:
     """A configuration in a word."""
     swap, more = "t" if config.swap else "", {"k": config.split, "c": config.cluster}
-    more |= {"d": config.depth, "r": config.resident}
+    more |= {"d": config.depth, "r": config.resident, "e": config.tail}
     rest = "".join(f"{x}{n}" for x, n in more.items() if n > 1)
     return f"{swap}{config.m}x{config.n}{rest}p{config.stages}"
 

@@ -22,7 +22,10 @@ def kinds(sample) -> list:
 @pytest.mark.parametrize("number", range(3))
 def test_what_is_chosen_fits(number: int) -> None:
     sample = named("10_gemm_sm90")
-    kind, table = kinds(sample)[number], sample.candidates(kinds(sample)[number])
+    kind = kinds(sample)[number]
+    from gemm_model import candidates
+
+    table = candidates(kind)
     for config in random.Random(number).sample(table.configs, 6):
         kernel = sample.build(config, kind)
         each = kernel.dynamic_shared + STATIC + RESERVED
@@ -33,7 +36,8 @@ def test_what_is_chosen_fits(number: int) -> None:
 def test_every_shape_has_a_configuration_that_works() -> None:
     """Each CTA of a split has a step of K, and narrow tiles take all columns at once."""
     sample = named("10_gemm_sm90")
-    from gemm_plan import choose, tiles
+    from gemm_model import choose
+    from gemm_plan import tiles
 
     shapes = [(s.m, s.n, s.k) for s in drawn(3, 60)] + [(1, 8, 8), (100000, 8, 8), (5, 4096, 40)]
     for m, n, k in shapes:
@@ -47,7 +51,7 @@ def test_every_shape_has_a_configuration_that_works() -> None:
 def test_few_rows_are_columns_of_multiplies() -> None:
     """A single row of A takes one tile of eight columns, and K is split where tiles are few."""
     named("10_gemm_sm90")
-    from gemm_plan import choose
+    from gemm_model import choose
 
     one, few = choose(1, 28672, 4096), choose(1, 1024, 8192)
     assert (one.swap, one.n, one.split) == (True, 8, 1)
@@ -57,7 +61,7 @@ def test_few_rows_are_columns_of_multiplies() -> None:
 def test_the_gpu_decides() -> None:
     """The H200 has more bandwidth, so that what cost nothing on an H100 counts on it."""
     named("10_gemm_sm90")
-    from gemm_plan import H100, H200, choose, machine_of
+    from gemm_model import H100, H200, choose, machine_of
 
     assert machine_of("NVIDIA H200") is H200
     assert machine_of("NVIDIA H100 80GB HBM3") is machine_of("another") is H100
@@ -67,6 +71,8 @@ def test_the_gpu_decides() -> None:
 
 def test_the_time_grows_with_the_work() -> None:
     sample = named("10_gemm_sm90")
-    table = sample.candidates(sample.Kind())
+    from gemm_model import candidates
+
+    table = candidates(sample.Kind())
     least = [table.times(m, 4096, 4096).min() for m in (1, 128, 1024, 4096, 16384)]
     assert least == sorted(least)

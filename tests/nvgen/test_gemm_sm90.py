@@ -27,6 +27,14 @@ def sample() -> ModuleType:
     return named("10_gemm_sm90")
 
 
+def plan() -> ModuleType:
+    return named("gemm_plan")
+
+
+def problem() -> ModuleType:
+    return named("gemm_problem")
+
+
 SMALL = {
     "one consumer": {"m": 64, "n": 64, "consumers": 1, "stages": 2},
     "two consumers": {"m": 128, "n": 128, "consumers": 2, "stages": 3},
@@ -112,6 +120,54 @@ def test_however_it_is_cut_the_product_is_exact(launch: Launch, number: int) -> 
     assert_exact(d, expected)
 
 
+PARTS = [
+    ({"m": 64, "n": 64, "tail": 2}, (75, 136, 200), 4),
+    ({"m": 64, "n": 32, "tail": 3, "swap": True}, (30, 200, 400), 3),
+    ({"m": 64, "n": 64, "tail": 2, "cluster": 2}, (150, 72, 200), 6),
+    ({"m": 128, "n": 32, "tail": 8, "swap": True, "consumers": 2}, (30, 120, 72), 3),
+]
+"""Configurations whose last tiles are cut along K, sizes, and how many CTAs share them.
+
+One whole wave before and none; clusters; more parts than steps of K.
+"""
+
+
+@pytest.mark.turns(4)
+@kernel_test(schedules=["early", "late", "random:1"], targets=TARGET)
+@pytest.mark.parametrize("number", range(len(PARTS)))
+def test_parts_of_the_last_tiles_meet_in_memory(launch: Launch, number: int) -> None:
+    """Each flag is down again at the end, so that the next launch finds it so."""
+    cut, size, grid = PARTS[number]
+    config = sample().Config(**{"consumers": 1, "stages": 2} | cut)
+    a, b, expected = sample().operands(*size)
+    d = np.full_like(expected, np.nan)
+    sums, words = plan().workspace(config, *size[:2], grid)
+    room, flags = np.full(sums, np.nan, np.float32), np.zeros(words, np.uint32)
+    made = sample().build(config).compile(target=TARGET)
+    assert made.findings == []
+    launch(made, a, b, d, *size, room, flags, grid=grid, cluster=config.ctas)
+    assert_exact(d, expected)
+    assert words
+    assert not flags.any()
+
+
+EARLIER = [({"m": 64, "n": 64}, (75, 136, 72)), ({"m": 64, "n": 40, "swap": True}, (45, 136, 72))]
+"""Configurations of whose tiles parts would lie beyond the edges of D, and sizes."""
+
+
+@pytest.mark.turns(2)
+@kernel_test(schedules=["late"], targets=TARGET)
+@pytest.mark.parametrize("number", range(len(EARLIER)))
+def test_the_last_tiles_begin_earlier_and_store_only_their_own(launch: Launch, number: int) -> None:
+    """No element is stored twice: the simulator would find that nothing orders the two stores."""
+    cut, size = EARLIER[number]
+    config = sample().Config(**{"consumers": 1, "stages": 2} | cut)
+    a, b, expected = sample().operands(*size)
+    d = np.full_like(expected, np.nan)
+    launch(sample().build(config).compile(target=TARGET), a, b, d, *size, grid=3)
+    assert_exact(d, expected)
+
+
 EDGES = [(1, 8, 8), (64, 64, 64), (65, 72, 72), (128, 8, 640), (127, 264, 8)]
 
 
@@ -136,14 +192,14 @@ def test_edges(launch: Launch, size: tuple[int, int, int]) -> None:
 )
 def test_rows_that_tma_cannot_walk_over(n: int, k: int, dtype: ElementType, got: list[str]) -> None:
     with pytest.raises(InputError) as caught:
-        sample().check(1, n, k, kind(dtype))
+        problem().check(1, n, k, kind(dtype))
     assert [f.got for f in caught.value.findings] == got
     assert {f.rule for f in caught.value.findings} == {"gemm/stride"}
 
 
 def test_rows_that_tma_can_walk_over() -> None:
-    sample().check(1, 8, 8, kind(E.BF16))
-    sample().check(1, 8, 16, kind(E.E4M3))
+    problem().check(1, 8, 8, kind(E.BF16))
+    problem().check(1, 8, 16, kind(E.E4M3))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +208,7 @@ def test_rows_that_tma_can_walk_over() -> None:
 def test_a_grid_covers_every_tile_and_no_more_than_the_gpu(shape: tuple[int, int]) -> None:
     for cluster, split, swap in ((1, 1, False), (2, 1, False), (1, 4, True), (2, 3, True)):
         chosen = sample().Config(cluster=cluster, split=split, swap=swap)
-        ctas = sample().grid(chosen, *shape)
+        ctas = plan().grid(chosen, *shape)
         rows, columns = (256, 128 * cluster) if swap else (128 * cluster, 256)
         tiles = -(-shape[0] // rows) * -(-shape[1] // columns)
         assert ctas == min(tiles, 132 // (cluster * split)) * cluster * split

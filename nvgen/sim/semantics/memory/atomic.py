@@ -57,6 +57,8 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
         warp = fragment.warp
         if releases:
             deliver(warp.cta)
+        memory = warp.cta.machine.memory
+        before, changed = memory.version, False
         places = _places(fragment, address(warp), space, size * len(getters), mi)
         operands = [get(warp) for get in getters]
         swaps = swap(warp) if swap is not None else None
@@ -72,6 +74,9 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
                 else:
                     new = int(swaps[lane]) if old == int(operand[lane]) else old
                 scatter(region, there, _bytes(new, size))
+                changed |= new != old
+        if not changed:  # nobody who waits need look again: a loop that asks in vain, for one
+            memory.version = before
         for n, write in enumerate(writers):
             if write is not None:
                 write(fragment, found[n])
