@@ -114,7 +114,7 @@ def choose(m: int, n: int, k: int, kind: Kind = FP8, machine: Machine = H100) ->
 def is_possible(c: Config) -> bool:
     """Whether such a tile has one scale of B for a step, and registers for its sums twice."""
     of_b, of_a = (c.m, c.n) if c.swap else (c.n, c.m)
-    fits = c.m * c.n // (c.consumers * WARPGROUP) <= 64 and c.depth == 1 and c.stages > 3
+    fits = c.m * c.n // (c.consumers * WARPGROUP) <= 64 and c.depth == c.tail == 1 and c.stages > 3
     return fits and BLOCK % of_b == 0 and of_a % 32 == 0 and c.consumers < 3
 
 

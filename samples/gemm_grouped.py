@@ -96,7 +96,7 @@ def build(config: Config, kind: Kind = BF16, *, masked: bool = False) -> Kernel:
 
 def is_possible(config: Config) -> bool:
     """Whether tiles of such a configuration have one expert each."""
-    alone = config.cluster == config.split == 1 and not config.swap
+    alone = config.cluster == config.split == config.tail == 1 and not config.swap
     return alone and BLOCK % config.m == 0
 
 

@@ -113,6 +113,10 @@ class Config:
         """Columns of wgmma's D of a piece."""
         return self.piece(out)[0 if self.swap else 1]
 
+    def pieces(self, out: ElementType) -> int:
+        """Pieces of D that a warp stores of a tile."""
+        return self.m // (self.consumers * ROWS) * (self.slice // self.wide(out))
+
     def shared_bytes(self, kind: Kind, stages: int | None = None) -> int:
         """What a CTA needs of shared memory, in bytes."""
         ring = (self.m + self.n) * ROW * self.depth * (self.stages if stages is None else stages)
