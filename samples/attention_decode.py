@@ -164,7 +164,7 @@ class Decode:
         with b.if_(self.parts == 1):
             rows, d = args["rows"], self.config.d
             to = args["o"].at(self.item * rows * d)
-            result.to(self.config.dtype).store(to, d, where=lambda r, c: r < rows)
+            result.to(self.config.dtype).store(to, d, align=4, rows=lambda r: r < rows)
         with b.else_():
             self.hand_over(result, m.value + total.map(lambda x: x.lg2()))
 
@@ -200,7 +200,7 @@ class Decode:
         b, args, d = self.b, self.args, self.config.d
         rows, most = args["rows"], b.sreg("nctaid.x")
         mine = (self.item * most + self.part) * rows
-        result.store(args["parts"].at(mine * d), d, where=lambda r, c: r < rows)
+        result.store(args["parts"].at(mine * d), d, align=8, rows=lambda r: r < rows)
         for row, log in logs.items():
             with b.if_((row < rows) & (b.tid_x % 4 == 0)):
                 args["sums"][mine + row] = log

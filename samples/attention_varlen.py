@@ -79,7 +79,7 @@ class PackedAttention(plain.Attention):
         with b.else_():
             left = self.length.max(row) - row
             corner = self.args["rows"].at(((self.first + row) * heads + head) * d)
-            o.to(self.config.dtype).store(corner, heads * d, where=lambda r, c: r < left)
+            o.to(self.config.dtype).store(corner, heads * d, align=4, rows=lambda r: r < left)
 
     def blocks(self, row, rows: int):
         """The last row sees the last key."""

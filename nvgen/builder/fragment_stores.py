@@ -6,6 +6,7 @@ stmatrix; st; Shared Memory Matrix Layouts.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -191,6 +192,7 @@ def store_in_memory(
     pitch: IntLike,
     where: Condition | None,
     align: int | None,
+    kept: Callable[[Int], Int] | None,
 ) -> None:
     """Store each element to an array whose rows lie `pitch` elements apart.
 
@@ -214,13 +216,15 @@ def store_in_memory(
     pitch = b.u64(pitch) if isinstance(pitch, int) else pitch.to(u64)
     begin = target.of(type_).at(wide[0] * pitch + wide[1])
     rows = {down: begin.at(pitch * down) if down else begin for down in layout.slots}
-    for run in _runs(layout, most):
-        down, along = layout.down[run[0]], layout.along[run[0]]
-        place = rows[down].at(along) if along else rows[down]
-        if len(run) > 1:
-            _store(vector.taken_apart(run), place)
-        elif where is None:
-            store_number(place, type_, vector[run[0]])
-        else:
-            with b.if_(where(places[0] + down, places[1] + along)):
-                store_number(place, type_, vector[run[0]])
+    runs = list(_runs(layout, most))
+    for down, first in rows.items():
+        with b.if_(kept(places[0] + down)) if kept else contextlib.nullcontext():
+            for run in (run for run in runs if layout.down[run[0]] == down):
+                along = layout.along[run[0]]
+                place = first.at(along) if along else first
+                if len(run) > 1:
+                    _store(vector.taken_apart(run), place)
+                    continue
+                each = where and b.if_(where(places[0] + down, places[1] + along))
+                with each or contextlib.nullcontext():
+                    store_number(place, type_, vector[run[0]])

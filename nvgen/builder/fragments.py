@@ -401,17 +401,18 @@ class Fragment(OfThreads):
         *,
         where: Condition | None = None,
         align: int | None = None,
+        rows: Callable[[Int], Int] | None = None,
     ) -> None:
         """Store the matrix to memory, row by row, `pitch` elements apart; `target` is its corner.
 
         With `align`, in bytes, rows begin at multiples of it, and so many go at once where a thread
         has them side by side.  With `where` only those elements are stored for whose row and column
-        it holds, one by one.
+        it holds, one by one; with `rows` only the rows for whose number it holds, asked once each.
 
         Raises: InputError for a pointer to numbers of another type, and an alignment that is no
         power of two.
         """
-        store_in_memory(self.vector, self.holders, target, pitch, where, align)
+        store_in_memory(self.vector, self.holders, target, pitch, where, align, rows)
 
 
 @runtime_checkable
