@@ -219,6 +219,21 @@ def test_a_mistake_breaks_its_rule_where_it_is(name: str) -> None:
     assert {f.rule for f in found} - {rule} == ALSO.get(name, set())
 
 
+@pytest.mark.parametrize(("threads", "registers", "fits"), [
+    (576, 112, False), (576, 104, False), (576, 96, True), (512, 128, True), (512, 136, False),
+    (640, 104, False), (640, 96, True), (1024, 64, True), (1024, 72, False),
+])  # fmt: skip
+def test_a_quarter_of_the_registers_is_for_a_quarter_of_the_warps(
+    threads: int, registers: int, fits: bool
+) -> None:
+    """A GPU refuses 18 warps of 112: five of them in one quarter would have 17,920 of 16,384."""
+    bound = f".reqntid {threads}\n.maxnreg {registers}"
+    text = edited(THREE, bound).replace("384;", f"{threads};").replace(INC, "")
+    found = {f.rule for f in said(text)}
+    assert found == (set() if fits else {"launch/registers"})
+    assert -(-threads // 128) * 32 * registers <= 16_384 or not fits
+
+
 def test_the_budget_is_reckoned_aloud() -> None:
     """240 for 256 threads and 40 for 128 are 66560; 384 threads that start with 168 have 64512."""
     (finding,) = said(edited(DEC, DEC.replace("24", "40")))

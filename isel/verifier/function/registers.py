@@ -77,10 +77,18 @@ ORDER = VerifierRule(
     _SECTION,
     expected="setmaxnreg.dec of the other warpgroups before that barrier",
 )
+NO_ROOM = VerifierRule(
+    "launch/registers",
+    "no multiprocessor has the registers that the kernel's threads start with: it is not launched",
+    _SECTION,
+    hint="registers are given to whole warps, and the warps are spread over four quarters of the "
+    "multiprocessor, each with 16,384 registers of its own",
+    misses=False,
+)
 WAITS = "registers that other warps give back"
 """What setmaxnreg.inc waits for in a run."""
 
-RULES = (IGNORED, DIRECTION, AGAIN, BUDGET, ORDER)
+RULES = (IGNORED, DIRECTION, AGAIN, BUDGET, ORDER, NO_ROOM)
 
 
 def check(report: Report) -> None:
@@ -96,7 +104,20 @@ def check(report: Report) -> None:
     for role in report.analysis.roles:
         _directions(report, role, first)
     if report.analysis.block:
+        _room(report, first, min(e.index for e in changes))
         _budget(report, first)
+
+
+def _room(report: Report, first: int, index: int) -> None:
+    """A block that has to have that size is launched at all."""
+    warps = len(report.analysis.walkers)
+    if not report.bounded and first * _in_quarters(warps) > REGISTERS:
+        report.add(
+            NO_ROOM,
+            index,
+            got=f"{warps} warps whose threads start with {first} registers",
+            expected=f"at most {_share(warps * LANES, 1)} for a thread of so many warps",
+        )
 
 
 def at_first(report: Report) -> int:
@@ -129,8 +150,13 @@ def at_entry(launch: Launch, asked: int = 0, needed: int = 0) -> int | None:
 
 def _share(size: int, ctas: int) -> int:
     """The most registers of a thread, where a multiprocessor holds so many CTAs."""
-    threads = -(-(-(-size // LANES) * ctas) // _PARTS) * _PARTS * LANES
+    threads = _in_quarters(-(-size // LANES) * ctas)
     return min(REGISTERS // threads // _GRAIN * _GRAIN, _MOST)
+
+
+def _in_quarters(warps: int) -> int:
+    """The threads of so many warps, where each part of a multiprocessor has as many as another."""
+    return -(-warps // _PARTS) * _PARTS * LANES
 
 
 def _needed(report: Report) -> int:
