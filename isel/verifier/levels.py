@@ -15,7 +15,7 @@ from dataclasses import replace
 from intrinsics.findings import Finding, Severity, errors, once
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
-from isel.verifier.function import concerns
+from isel.verifier.function import concerns, synchronises
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
 from isel.verifier.record import verify_records
 
@@ -49,7 +49,10 @@ def verify(
 
 
 def beyond(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
-    """What rules beyond `level` say of a module, but for notes on what could not be checked."""
+    """What rules beyond `level` say of a module, but for notes on what could not be checked.
+
+    Kernels that only meet at barriers are not executed for it: every compile would pay for that.
+    """
     if level != "record":
         return []
     if not _concerned(module):
@@ -85,7 +88,7 @@ def _verify_descriptors(module: Module, *, literals_only: bool = False) -> list[
 
 def _verify_functions(module: Module, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
     """The function level; its rules are imported where there is something for them to look at."""
-    if not _concerned(module):
+    if not any(map(synchronises, module.functions)):
         return []
     from isel.verifier.function.check import verify_functions
 

@@ -7,6 +7,6 @@ what travels between them through barriers and mbarriers.
 
 from __future__ import annotations
 
-from isel.verifier.function.callees import concerns
+from isel.verifier.function.callees import concerns, synchronises
 
-__all__ = ["concerns"]
+__all__ = ["concerns", "synchronises"]

@@ -21,6 +21,9 @@ SUBJECTS = (
 )
 """What the heads of instructions begin with that the rules are about."""
 
+_MEETINGS = ("bar.", "barrier.")
+"""The same, of barriers: kernels that have nothing else are judged where that is asked for."""
+
 _SYNCHRONISE = Effect.CONVERGENT | Effect.ALIGNED | Effect.ASYNC_PROXY
 _FENCES = (
     *("fence", "fence.proxy.async", "fence.mbarrier_init", "opaque"),
@@ -41,13 +44,23 @@ def callee(call: MachineInstr) -> str:
 
 
 def concerns(function: MachineFunction) -> bool:
-    """Whether a function itself has instructions that the rules are about."""
+    """Whether a function itself has instructions that the rules are about, beside barriers."""
     return any(map(_is_subject, function.forms()))
+
+
+def synchronises(function: MachineFunction) -> bool:
+    """Whether a function itself has instructions that the rules are about."""
+    return any(_is_subject(form) or _is_meeting(form) for form in function.forms())
 
 
 @functools.cache
 def _is_subject(form: Form) -> bool:
     return form.row.head.startswith(SUBJECTS)
+
+
+@functools.cache
+def _is_meeting(form: Form) -> bool:
+    return form.row.head.startswith(_MEETINGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +77,7 @@ class Callees:
         functions = {f.name: f for f in module.functions}
         loud = _spread(functions, {n for n, f in functions.items() if _is_loud(f, functions)})
         writing = _spread(functions, {n for n, f in functions.items() if _writes(f)})
-        concerned = _spread(functions, {n for n, f in functions.items() if concerns(f)})
+        concerned = _spread(functions, {n for n, f in functions.items() if synchronises(f)})
         quiet = frozenset(functions) - loud
         return cls(quiet, writing & quiet, concerned)
 

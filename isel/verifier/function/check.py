@@ -1,7 +1,7 @@
 """The backend verifier at function level: what the warps of a kernel do together.
 
-Layer: isel.verifier.function.  Input: a module.  Output: findings.  Functions that neither use
-tensor memory nor mbarriers are skipped.  Where the size of the block is not known, what holds for a
+Layer: isel.verifier.function.  Input: a module.  Output: findings.  Functions whose threads
+do not synchronise are skipped.  Where the size of the block is not known, what holds for a
 thread of any number is checked, and what the largest block does that the kernel allows; a finding
 says so.
 """
@@ -39,7 +39,7 @@ from isel.verifier.function import (
     stages,
     warpgroups,
 )
-from isel.verifier.function.callees import Callees, callee, calls
+from isel.verifier.function.callees import Callees, callee, calls, concerns
 from isel.verifier.function.flow import NOT_FOLLOWED
 from isel.verifier.function.inlining import inlined
 from isel.verifier.function.report import Report
@@ -183,7 +183,7 @@ def _unknown_branches(function: MachineFunction) -> Iterator[Finding]:
 def _not_judged(function: MachineFunction, report: Report) -> list[Finding]:
     place = Place(function=function.name)
     found = []
-    if not report.analysis.block:
+    if not report.analysis.block and (concerns(function) or not _largest_block(function)):
         found.append(_unknown_block(function))
     if function.is_kernel and _size_matters(function, report):
         found.append(
