@@ -222,7 +222,7 @@ def _with_addresses(variable: Variable, data: bytes) -> str:
             for at in range(0, variable.size, 8)
         ]
         return f".u64 {variable.name}[{len(shown)}] = {{{', '.join(shown)}}}"
-    texts = [str(byte) for byte in data]
+    texts = [str(byte) for byte in data.ljust(variable.size, b"\0")]
     for at, address in known.items():
         texts[at : at + 8] = [f"{0xFF << 8 * n:#X}({_address(address)})" for n in range(8)]
     shown = [text.replace("0X", "0x") for text in texts]
