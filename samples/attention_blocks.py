@@ -118,8 +118,9 @@ class Blocks:
         return packed.as_a_operand()
 
     def factor(self):
-        """What rows of O are multiplied by in the end."""
-        return self.sums.value.whole(operator.add).rcp(approx=True)
+        """What rows of O are multiplied by in the end: a row whose scores are all -inf is zeros."""
+        inverse = self.sums.value.whole(operator.add).rcp(approx=True)
+        return inverse.map(lambda x: x.builder.select(x == math.inf, 0.0, x))
 
     def at(self, row, head) -> tuple:
         """The coordinates of rows of Q and O."""

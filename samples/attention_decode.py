@@ -33,10 +33,9 @@ from nvgen import AtomicOp, Kernel, KernelBuilder, Major, Scope, Sem, Space, f32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from attention_decode_plan import PLAIN, ROWS, Config, attention, operands, workspace
+from attention_decode_plan import PLAIN, ROWS, TOGETHER, Config, attention, operands, workspace
 
 THREADS = 128  # that multiply
-TOGETHER = 8  # parts of O that a thread reads at once
 TARGET, TARGETS = "sm_90a", ("sm_90a",)
 
 

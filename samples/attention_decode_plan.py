@@ -12,6 +12,7 @@ import numpy as np
 from nvgen import ElementType, bf16
 
 ROWS = 64  # of Q in a tile
+TOGETHER = 16  # parts of O that a thread reads at once
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,21 @@ PLAIN = Config()
 def cut(config: Config, items: int, keys: int, multiprocessors: int = 132) -> tuple[int, int]:
     """How many CTAs share a sequence of as many keys, and how many blocks each has at least.
 
-    Two CTAs run on a multiprocessor; one has some blocks' worth of beginning and end.
+    Time is counted in blocks by one multiprocessor that has its share of the memory's bandwidth.
+    What the numbers are was measured on an H200: CTAs that are left over take half of that time
+    for each block, those of a launch that fills no wave 0.87; joining parts takes its time, too.
     """
-    blocks, slots = max(1, -(-keys // config.block)), 2 * multiprocessors
-    each = min(
-        {-(-blocks // parts) for parts in range(1, min(blocks, 128) + 1)},
-        key=lambda n: (-(-items * -(-blocks // n) // slots) * (n + 3), -n),
-    )
+    blocks = max(1, -(-keys // config.block))
+
+    def time(each: int) -> float:
+        parts = -(-blocks // each)
+        waves, rest = divmod(items * parts, multiprocessors)
+        share = rest / multiprocessors
+        last = max(share, 0.5 if waves else 0.87) if rest else 0.0
+        joined = 1.5 * -(-parts // TOGETHER) if parts > 1 else 0.0
+        return each * (waves + last) + joined + 0.05 * parts
+
+    each = min({-(-blocks // parts) for parts in range(1, min(blocks, 128) + 1)}, key=time)
     return -(-blocks // each), each
 
 

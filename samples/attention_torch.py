@@ -67,7 +67,7 @@ def attention(
     arrays = (x.view(-1, n, d) for x, n in zip((q, k, v, o), rows, strict=True))
     each = section(config, batch * heads, keys)
     scale = d**-0.5 if scale is None else scale
-    numbers = batch * heads, ratio, length, keys, each, 0, scale
+    numbers = batch * heads, ratio, length, keys, each, scale
     processors = torch.cuda.get_device_properties(q.device).multi_processor_count
     code.launch(
         *kernel.arguments((*arrays, items, *numbers), {}),

@@ -112,10 +112,6 @@ class PackedAttention(plain.Attention):
                 begins = s.rows(lambda r: r.to(i32) + (last - behind))
                 s.set(s.where(lambda begin, c: c.to(i32) > begin, -math.inf, of=begins))
 
-    def factor(self):
-        """Zeros for rows that see no key."""
-        return super().factor().map(lambda x: x.builder.select(x == math.inf, 0.0, x))
-
 
 def build(config: Config) -> Kernel:
     """The kernel, as LLVM IR."""

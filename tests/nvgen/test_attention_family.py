@@ -130,7 +130,9 @@ def test_ptxas_has_nothing_to_say(name: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.skipif(not on_gpu(), reason="needs a GPU: --device cuda")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.compile's own
-@pytest.mark.parametrize("name", ["attention_decode_torch", "attention_family_torch"])
+@pytest.mark.parametrize(
+    "name", ["attention_torch", "attention_decode_torch", "attention_family_torch"]
+)
 def test_the_operators_of_torch(name: str) -> None:
     """Forward, backward, torch.compile and a CUDA graph, beside torch's own attention."""
     pytest.importorskip("torch", reason="PyTorch is not installed")

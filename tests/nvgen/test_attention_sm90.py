@@ -73,6 +73,21 @@ def test_a_score_far_above_those_of_the_first_block(launch: Launch) -> None:
 
 
 @kernel_test(schedules=["late"], targets=TARGET)
+def test_rows_whose_scores_are_all_minus_infinity_are_zeros(launch: Launch) -> None:
+    """Every other row's, by products that f32 does not hold; the others are as they were."""
+    config = small(False)
+    q, k, v = sample().operands(1, 64, 100, config)
+    k[:, :, 0], q[:, ::2, 0], q[:, 1::2, 0] = -3e38, 8, 0
+    o, counter = np.full_like(q, np.nan), np.zeros(1, np.uint32)
+    numbers = sample().numbers(config, 1, 1, 64, 100)
+    launch(compiled(config, launch.opt), q, k, v, o, counter, *numbers, grid=1)
+    expected = sample().attention(q, k, v, 64**-0.5, causal=False)
+    apart = np.abs(o.astype(np.float64) - expected)[:, 1::2]
+    assert (apart <= np.abs(v.astype(np.float64)).max() * 2.0**-7 + 1e-5).all()
+    assert not o[:, ::2].any()
+
+
+@kernel_test(schedules=["late"], targets=TARGET)
 def test_sums_of_what_is_rounded(launch: Launch) -> None:
     """Of blocks with a score far above the first one's too."""
     run(launch, small(True, exact=True), (130, 130), huge=60.0)
