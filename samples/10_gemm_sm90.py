@@ -79,6 +79,7 @@ class Gemm:
     more_bytes = 0  # of a step, that come beside x and y
     copies = 1  # of its sums, that a thread holds
     overlaps = True  # whether tiles begin earlier where they would end beyond an edge
+    output_of = Output  # what becomes of sums
     loads = False  # whether warps load from a buffer, beside the multiplies of all four
 
     def __init__(self, config: Config, kind: Kind) -> None:
@@ -93,7 +94,7 @@ class Gemm:
         self.majors = {"a": kind.a_major, "b": kind.b_major}
         self.shared_rows = config.n // config.cluster  # of y, that a CTA brings for all
         self.rows = {self.left: config.m, self.right: self.shared_rows}  # of a copy
-        self.output = Output(self)
+        self.output = self.output_of(self)
         self.sharing = (Split if config.split > 1 else Tail if config.tail > 1 else Alone)(self)
         self.readers = config.consumers * (4 if self.loads else 1)  # that release a buffer
         self.declare()

@@ -21,8 +21,12 @@ class Output:
         """What the kernel's parts are: its builder, its configuration, what it multiplies."""
         self.gemm, self.b, self.config, self.kind = gemm, gemm.b, gemm.config, gemm.kind
         self.piece, self.wide = self.config.piece(self.kind.out), self.config.wide(self.kind.out)
+
+    @property
+    def span(self) -> int:
+        """The swizzling of a piece: as wide as its rows."""
         span = self.piece[1] * self.kind.out.bits // 8
-        self.span = span if span > 16 else 0  # of the swizzling: as wide as a row of a piece
+        return span if span > 16 else 0
 
     def declare(self) -> None:
         """D, and what the epilogue reads."""
@@ -73,9 +77,12 @@ class Output:
         b.fence_proxy_async(Space.SHARED_CTA)
         b.bar_warp_sync()
         with b.elect():
-            at = (top, left) if config.swap else (left, top)
-            b.store_tile(staged, self.gemm.args["d"], self.gemm.at_d(*at))
+            b.store_tile(staged, self.gemm.args["d"], self.gemm.at_d(*self.corner(top, left)))
         self.slots.advance()
+
+    def corner(self, top, left) -> tuple:
+        """The column and the row of D of a piece, by its place as wgmma sees it."""
+        return (top, left) if self.config.swap else (left, top)
 
     def finished(self, values, row, column) -> list:
         """What the epilogue makes of the sums of 16 rows from `row` on, by their places in D."""

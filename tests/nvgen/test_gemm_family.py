@@ -88,6 +88,29 @@ def test_an_epilogue_knows_its_place_in_d(launch: Launch, swap: bool) -> None:
     assert_exact(d, np.maximum(sums, 0).astype(a.dtype))
 
 
+GATED = [
+    ({"m": 64, "n": 32}, (70, 72, 72), 2),
+    ({"m": 64, "n": 24, "swap": True}, (20, 104, 136), 2),
+    ({"m": 64, "n": 32, "split": 2}, (40, 40, 136), 4),
+]
+"""Configurations of one consumer, rows, columns of D and K, and how many CTAs multiply."""
+
+
+@pytest.mark.turns(3)
+@kernel_test(schedules=["late"], targets=TARGET)
+@pytest.mark.parametrize("number", range(len(GATED)))
+def test_two_products_are_joined_in_registers(launch: Launch, number: int) -> None:
+    sample, (cut, (m, n, k), grid) = named("gemm_gate_up"), GATED[number]
+    config = sample.Config(**{"consumers": 1, "stages": 2} | cut)
+    assert sample.is_possible(config)
+    x, gate, up, of_gate, of_up = sample.operands(m, n, k)
+    d = np.full((m, n), np.nan, x.dtype)
+    made = built(sample.build(config, activation=lambda gate: gate.max(0.0)))
+    b = sample.interleaved(gate, up)
+    launch(made, x, b, d, m, 2 * n, k, grid=grid, cluster=config.ctas)
+    assert_exact(d, (np.maximum(of_gate, 0) * of_up).astype(x.dtype))
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not on_gpu(), reason="needs a GPU: --device cuda")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.compile's own
