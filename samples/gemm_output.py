@@ -67,13 +67,13 @@ class Output:
     def store_piece(self, values, top, left) -> None:
         """16 rows from `top` on, and columns from `left` on, as wgmma sees them."""
         b, config, wide = self.b, self.config, self.wide
+        values = self.finished(values, top, left)
         with b.elect():  # the last store out of this buffer has read it
             b.cp_async_bulk_wait_group_read(config.staged - 1)
         b.bar_warp_sync()
         staged = self.staging[b.warp * config.staged + self.slots.stage]
         for begin in range(0, wide, 16):
-            some = values[begin // 2 : min(begin + 16, wide) // 2]
-            self.put(staged, begin, self.finished(some, top, left + begin))
+            self.put(staged, begin, values[begin // 2 : min(begin + 16, wide) // 2])
         b.fence_proxy_async(Space.SHARED_CTA)
         b.bar_warp_sync()
         with b.elect():
@@ -85,7 +85,7 @@ class Output:
         return (top, left) if self.config.swap else (left, top)
 
     def finished(self, values, row, column) -> list:
-        """What the epilogue makes of the sums of 16 rows from `row` on, by their places in D."""
+        """What the epilogue makes of the sums of a piece, by their places in D."""
         if self.kind.epilogue is None:
             return values
         lane, args, made = self.b.tid_x % 32, self.gemm.args, []

@@ -5,6 +5,8 @@ numpy gives the expected products.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,27 @@ def test_two_products_are_joined_in_registers(launch: Launch, number: int) -> No
     b = sample.interleaved(gate, up)
     launch(made, x, b, d, m, 2 * n, k, grid=grid, cluster=config.ctas)
     assert_exact(d, (np.maximum(of_gate, 0) * of_up).astype(x.dtype))
+
+
+@kernel_test(schedules=["late"], targets=TARGET)
+def test_rows_in_fp8_have_scales(launch: Launch) -> None:
+    """Behind an epilogue; a row of zeros has the scale 1, and the greatest is exact."""
+    sample, (m, n, k) = named("gemm_quantised"), (70, 256, 72)
+    kind = replace(sample.FP8, epilogue=lambda args, value, row, column: value.max(0.0))
+    a, b, sums = sample.gemm.operands(m, n, k, sample.Kind(ElementType.BF16, ElementType.F32))
+    a[3] = 0
+    sums = np.maximum(a.astype(np.float32) @ b.astype(np.float32).T, 0)
+    d, scales = np.zeros((m, n), ElementType.E4M3.numpy), np.zeros((m, 2), np.float32)
+    amax = np.zeros(1, np.uint32)
+    config = sample.Config(m=64, n=128, consumers=1, stages=2)
+    assert sample.is_possible(config)
+    launch(built(sample.build(config, kind)), a, b, d, scales, amax, m, n, k, grid=2)
+    of_rows = np.abs(sums.reshape(m, 2, 128)).max(2) / 448
+    np.testing.assert_allclose(scales, np.where(of_rows > 0, of_rows, 1), rtol=1e-6)
+    assert (scales[3] == 1).all()
+    assert amax.view(np.float32)[0] == sums.max()
+    back = d.astype(np.float32).reshape(m, 2, 128) * scales[:, :, None]
+    np.testing.assert_allclose(back.reshape(m, n), sums, rtol=2.0**-4, atol=scales.max() * 2.0**-7)
 
 
 @pytest.mark.gpu
