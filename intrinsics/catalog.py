@@ -19,7 +19,7 @@ from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 _CHAPTERS = (
     *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma", "mma_sync", "wmma"),
     *("mbarrier", "tma", "tma_stores", "tensormap", "sync"),
-    *("memory", "stack", "atomic", "caches", "policies"),
+    *("memory", "stack", "atomic", "caches", "policies", "multimem"),
     *("copies", "bulk", "bulk_reduce", "async_stores", "matrix"),
     *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp", "cluster"),
     "launch_control",
@@ -113,7 +113,7 @@ _OTHERS = """
     abs activemask addc atom bfe bfi bfind bmsk brev brkpt brx call
     clz cnot copysign cos cp createpolicy div dp2a dp4a ex2 fma fns
     getctarank griddepcontrol isspacep istypep ldmatrix ldu lg2 lop3 mad24 madc mapa match max
-    membar min mma movmatrix mul24 multimem nanosleep neg pmevent popc prefetch prefetchu prmt rcp
+    membar min mma movmatrix mul24 nanosleep neg pmevent popc prefetch prefetchu prmt rcp
     red redux rem rsqrt sad set setmaxnreg shf shfl sin slct sqrt st stmatrix
     subc suld suq sured sust szext tanh tensormap testp tex tld4 txq vabsdiff vabsdiff2
     vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset
@@ -128,7 +128,7 @@ def other_instructions() -> frozenset[str]:
 
 
 # Longer names that begin with a row's head and are instructions of their own.
-OTHER_HEADS: tuple[str, ...] = ()
+OTHER_HEADS = ("multimem.cp",)
 
 
 # ---- opcodes ---------------------------------------------------------------------------------

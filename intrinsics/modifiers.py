@@ -71,6 +71,8 @@ class ScalarType(Modifier):
     E5M2 = "e5m2"
     E4M3X2 = "e4m3x2"
     E5M2X2 = "e5m2x2"
+    E4M3X4 = "e4m3x4"
+    E5M2X4 = "e5m2x4"
     E2M3X2 = "e2m3x2"
     E3M2X2 = "e3m2x2"
     E2M1X2 = "e2m1x2"
@@ -98,8 +100,8 @@ class ScalarType(Modifier):
 
 
 def _width(name: str) -> int:
-    if re.match(r"u?e\d", name):
-        return 8 if name == "e2m1x2" or "x" not in name else 16  # 6 bits are padded to 8
+    if re.match(r"u?e\d", name):  # 6 bits are padded to 8
+        return 8 if name == "e2m1x2" else 8 * int(name.partition("x")[2] or 1)
     match = re.fullmatch(r"[a-z]+(\d+)(?:x(\d))?", name)
     assert match is not None
     return int(match[1]) * int(match[2] or 1)
@@ -735,6 +737,13 @@ class AtomicOp(Modifier):
     DEC = "dec"
     MIN = "min"
     MAX = "max"
+
+
+class AccPrecision(Modifier):
+    """In which precision a reduction of several GPUs' memory adds."""
+
+    F32 = "acc::f32"
+    F16 = "acc::f16"
 
 
 class NoFtz(Modifier):

@@ -59,6 +59,7 @@ class Feature(Flag):
     HAS_EVICTING_PREFETCH = auto()  # cp.async.bulk.prefetch.L2::evict_last
     HAS_NARROW_FLOATS = auto()  # cvt from and to types of 4 and 6 bits, and scale factors
     HAS_NARROW_RZ = auto()  # the same, rounded towards zero
+    HAS_NARROW_MULTIMEM = auto()  # multimem of types of 8 bits
     HAS_BYTE_MATRICES = auto()  # ldmatrix and stmatrix of bytes
     HAS_MMA_KINDS = auto()  # mma.sync's .kind::f8f6f4
     HAS_MMA_BLOCK_SCALE = auto()  # mma.sync's .block_scale
@@ -191,6 +192,7 @@ _MEMBERS = {
     Feature.HAS_EVICTING_PREFETCH: "107af",
     Feature.HAS_NARROW_FLOATS: _ALL_BLACKWELL,
     Feature.HAS_NARROW_RZ: "107af",
+    Feature.HAS_NARROW_MULTIMEM: f"{_BLACKWELL} 120a 121a",
     Feature.HAS_BYTE_MATRICES: _ALL_BLACKWELL,
     Feature.HAS_MMA_KINDS: _ALL_BLACKWELL,
     Feature.HAS_MMA_BLOCK_SCALE: "120af 121af",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         VerificationError,
     )
     from intrinsics.modifiers import (
+        AccPrecision,
         AtomicOp,
         CacheLevel,
         CacheOp,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         Shuffle,
         Space,
         SyncRestrict,
+        Vec,
         Vote,
         WarpReduce,
     )
@@ -106,6 +108,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "F32",
+    "AccPrecision",
     "AssemblerError",
     "AtomicOp",
     "Barrier",
@@ -170,6 +173,7 @@ __all__ = [
     "Tile",
     "TileDot",
     "TileMultiply",
+    "Vec",
     "Vector",
     "VerificationError",
     "Vote",
@@ -215,10 +219,10 @@ _MODULES = {
         "Severity SimulationError VerificationError"
     ),
     "intrinsics.modifiers": (
-        "AtomicOp CacheLevel CacheOp CachePriority CollectorA CollectorB CollectorWs "
+        "AccPrecision AtomicOp CacheLevel CacheOp CachePriority CollectorA CollectorB CollectorWs "
         "CopyFormat CopyMulticast CopyShape CtaGroup LdStNum LdStShape LoadMode MapField "
         "MmaKind Multicast PrefetchSize ReduceOp ScalarType ScaleVec Scope Sem Shuffle Space "
-        "SyncRestrict Vote WarpReduce"
+        "SyncRestrict Vec Vote WarpReduce"
     ),
     "intrinsics.multiplies.matrix": "MatrixNum MatrixShape",
     "intrinsics.multiplies.mma_sync": "MmaLayout MmaShape",

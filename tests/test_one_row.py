@@ -21,6 +21,8 @@ PACKAGES = ("intrinsics", "asmprinter", "isel", "nvgen")
 ROW_AND_SEMANTICS = {
     "applypriority": {"intrinsics/rows/caches.py", "nvgen/sim/semantics/memory/caches.py"},
     "st.bulk": {"intrinsics/rows/memory.py", "nvgen/sim/semantics/memory/bulk_store.py"},
+    "multimem.ld_reduce": {"intrinsics/rows/multimem.py", "nvgen/sim/semantics/memory/accesses.py"},
+    "multimem.red": {"intrinsics/rows/multimem.py", "nvgen/sim/semantics/memory/atomic.py"},
     "clusterlaunchcontrol.try_cancel.async": {
         "intrinsics/rows/launch_control.py",
         "nvgen/sim/semantics/synchronization/launch_control.py",

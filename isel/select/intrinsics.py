@@ -14,7 +14,7 @@ from dataclasses import replace
 from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.legality import expected, judge, section_of, text_of
-from intrinsics.mir import FloatImm, Imm, Mem, Op, Reg, Special, form_of
+from intrinsics.mir import FloatImm, Imm, Mem, Op, Reg, Scalar, Special, form_of
 from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.mma_name import multiply_of
 from intrinsics.patterns import PAIRS, PREFIX, Argument, arguments, element_type, results
@@ -401,7 +401,7 @@ def _operand(
     state: FunctionState, operand: Operand, values: tuple[llvm.Value, ...], facts: dict[str, Fact]
 ) -> Op:
     """The operand that an argument (or several, for coordinates) becomes."""
-    value = values[0]
+    value, type_ = values[0], operand.type_under(facts)
     match operand.kind:
         case Kind.ADDRESS:
             return (
@@ -425,11 +425,16 @@ def _operand(
             if operand.count is not None and not operand.count.of(facts):
                 return state.scalar_reg(value)
             if operand.vector_numbers is VectorNumbers.ALL:
-                return tuple(state.scalar(v) for v in values)
+                return tuple(_number(state, v, type_) for v in values)
             return tuple(reg for v in values for reg in _registers(state, v))
         case Kind.REGISTER:
             return state.scalar_reg(value)
-    found, type_ = state.scalar(value), operand.type_under(facts)
+    return _number(state, value, type_)
+
+
+def _number(state: FunctionState, value: llvm.Value, type_: ScalarType) -> Scalar:
+    """A register, or a number as the operand's type writes it."""
+    found = state.scalar(value)
     if isinstance(found, Imm) and type_ in (ScalarType.F32, ScalarType.F64):
         return FloatImm(found.value & (1 << type_.bits) - 1, type_)
     return found

@@ -189,7 +189,12 @@ class Verb:
         """The type of what it gives."""
         if self.result:
             return self.result
-        text = next((s.pattern.result for c in self.choices for s in c.spellings), "")
+        texts = [*dict.fromkeys(s.pattern.result for c in self.choices for s in c.spellings)]
+        several = texts[: 1 if self.like else None]
+        return " | ".join(dict.fromkeys(map(self._returned, several))) or "None"
+
+    def _returned(self, text: str) -> str:
+        """The type of what one pattern of LLVM's gives."""
         parts = [p for p in results(text) if self.gives in ("", p.name)]
         types = [_result_type(part, alone=not text.startswith("{")) for part in parts]
         if not types:
@@ -277,9 +282,11 @@ class Verb:
             return "Barrier | Barriers" if name == _BARRIER else "Pointer"
         if formal[0].type.startswith("v"):
             return "Vector"
-        if "*" in formal[0].type:
+        several = [a for a in formal if "*" in a.type]
+        if several:
             registers = name in ("a", "b", "c", "r")
-            return "Vector | Sequence[WordLike]" if registers else "Sequence[IntLike]"
+            one = "" if len(several) == len(formal) else "WordLike | "
+            return one + ("Vector | Sequence[WordLike]" if registers else "Sequence[IntLike]")
         if formal[0].type in ("float", "double"):
             return "FloatLike"
         kinds = {c.row.operand[name].kind for c in self.choices if name in c.row.operand}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from intrinsics.modifiers import (
+    AccPrecision,
     AtomicOp,
     CacheLevel,
     CachePriority,
@@ -29,9 +30,11 @@ from intrinsics.modifiers import (
     ScalarType,
     ScaleVec,
     Scope,
+    Sem,
     Shuffle,
     Space,
     SyncRestrict,
+    Vec,
     Vote,
     WarpReduce,
 )
@@ -1497,6 +1500,52 @@ class Verbs(IntrinsicCalls):
         """The instruction applypriority.
 
         PTX ISA, applypriority.  sm_80 and later, PTX 7.4.
+        """
+
+    def multimem_ld_reduce(
+        self,
+        a: Pointer,
+        *,
+        sem: Sem | None = None,
+        scope: Scope | None = None,
+        op: AtomicOp,
+        acc: AccPrecision | None = None,
+        vec: Vec | None = None,
+        type: ScalarType,
+    ) -> Int | F32 | Vector:
+        """The instruction multimem.ld_reduce.
+
+        PTX ISA, multimem.ld_reduce, multimem.st, multimem.red.  sm_90 and later, PTX 8.1.
+        """
+
+    def multimem_st(
+        self,
+        a: Pointer,
+        b: WordLike | Vector | Sequence[WordLike],
+        *,
+        sem: Sem | None = None,
+        scope: Scope | None = None,
+        vec: Vec | None = None,
+        type: ScalarType,
+    ) -> None:
+        """The instruction multimem.st.
+
+        PTX ISA, multimem.ld_reduce, multimem.st, multimem.red.  sm_90 and later, PTX 8.1.
+        """
+
+    def multimem_red(
+        self,
+        a: Pointer,
+        b: WordLike | Vector | Sequence[WordLike],
+        *,
+        sem: Sem | None = None,
+        op: AtomicOp,
+        vec: Vec | None = None,
+        type: ScalarType,
+    ) -> None:
+        """The instruction multimem.red.
+
+        PTX ISA, multimem.ld_reduce, multimem.st, multimem.red.  sm_90 and later, PTX 8.1.
         """
 
     def mul_hi(self, a: WordLike, b: WordLike, *, type: ScalarType) -> Int:

@@ -738,8 +738,8 @@ class Call:
         elif type_.startswith("n*") and "bulk.tensor" in self.spelling.name:
             yield from [(type_[2:], "0")] * self._coordinates(name)
         elif type_.startswith("n*"):
-            part = ("i64", "%l") if type_ == "n*i64" else ("i32", "%i")
-            yield from [part] * self._registers(name)
+            value = {"i64": "%l", "i32": "%i", "float": "%f"}.get(type_[2:], "0.0")
+            yield from [(type_[2:], value)] * self._registers(name)
         elif self.spelling.name in IMMEDIATES:
             yield type_, IMMEDIATES[self.spelling.name]
         elif name in ("half_split", "scale_d", "n") and type_ != "i1":
@@ -783,7 +783,7 @@ class Call:
         ):
             return int(move[3]) * (2 if move[1] == move[2] == "16" else 1)
         if stored := re.fullmatch(
-            r"st\.async\.shared\.cluster\.(?:v(\d)\.)?b\d\d", self.spelling.name
+            r"(?:st\.async|multimem)\.(?:\w+\.)*?(?:v(\d)\.)?[a-z]+\d\w*", self.spelling.name
         ):
             return int(stored[1] or 1)
         if name == "mask":
@@ -917,7 +917,7 @@ def test_llvm_knows_every_spelling_and_its_signature():
     names = {re.search(r"@llvm\.nvvm\.([\w.]+)\(", line)[1] for line in unknown}
     lacking = (
         *("tcgen05.", "wgmma.mma_async.", "mma.", "cp.async.", "st.async.", "red.async."),
-        *("movmatrix.", "tensormap.cp_fenceproxy.", "createpolicy."),
+        *("movmatrix.", "tensormap.cp_fenceproxy.", "createpolicy.", "multimem."),
     )
     some_lack = {name for name in asked() if name.startswith(lacking)}
     assert names == some_lack - set(llvm_intrinsics.all_names())

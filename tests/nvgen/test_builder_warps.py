@@ -11,15 +11,18 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
+from llvmlite import ir
 
 from intrinsics.findings import InputError
 from intrinsics.modifiers import (
+    AccPrecision,
     AtomicOp,
     ReduceOp,
     ScalarType,
     Scope,
     Sem,
     Shuffle,
+    Vec,
     Vote,
     WarpReduce,
 )
@@ -36,6 +39,11 @@ Verb: TypeAlias = Callable[[KernelBuilder], object]
 
 def _remote(b: KernelBuilder) -> Barrier:
     return b.of_cta(b.mbarrier("m"), 1)
+
+
+def _everywhere(b: KernelBuilder) -> Pointer:
+    """An address in global memory."""
+    return Pointer(b, b.at_caller().inttoptr(b.const(256, 64).value, ir.PointerType(addrspace=1)))
 
 
 def _token(b: KernelBuilder) -> Int:
@@ -62,6 +70,19 @@ VERBS: dict[str, tuple[Verb, str]] = {
     "redux.sync.fmin.abs.NaN": (
         lambda b: b.redux_sync(WarpReduce.MIN, T.F32, b.tid_x, abs=True, nan=True),
         "redux.sync.min.abs.NaN.f32"),
+    "multimem.ld.reduce.add.acc.f32.relaxed.sys.v4.bf16x2": (
+        lambda b: b.multimem_ld_reduce(
+            _everywhere(b), op=A.ADD, type=T.BF16X2, vec=Vec.V4, acc=AccPrecision.F32,
+            sem=Sem.RELAXED, scope=Scope.SYS),
+        "multimem.ld_reduce.relaxed.sys.global.add.acc::f32.v4.bf16x2"),
+    "multimem.st.release.sys.v2.f32": (
+        lambda b: b.multimem_st(
+            _everywhere(b), [b.f32(1.0), b.f32(2.0)], type=T.F32, vec=Vec.V2, sem=Sem.RELEASE,
+            scope=Scope.SYS),
+        "multimem.st.release.sys.global.v2.f32 ["),
+    "multimem.red.add.relaxed.sys.u32": (
+        lambda b: b.multimem_red(_everywhere(b), b.tid_x, op=A.ADD, type=T.U32, sem=Sem.RELAXED),
+        "multimem.red.relaxed.sys.global.add.u32 ["),
     "activemask": (lambda b: b.activemask(), "activemask.b32"),
     "nanosleep": (lambda b: b.nanosleep(20), "nanosleep.u32 20;"),
     "mbarrier.arrive.noComplete.shared": (

@@ -87,8 +87,50 @@ def launch_control() -> list[str]:
     return unique(out)
 
 
+_REGISTERS = {
+    **dict.fromkeys(("b32", "u32", "s32", "f16x2", "bf16x2", "e5m2x4", "e4m3x4"), "%r{}"),
+    **dict.fromkeys(("f16", "bf16", "e5m2x2", "e4m3x2"), "%h{}"),
+    **dict.fromkeys(("b64", "u64", "s64"), "%rd{}"),
+    **dict.fromkeys(("e5m2", "e4m3"), "%c{}"),
+    "f32": "%f{}", "f64": "%fd{}",
+}  # fmt: skip
+
+
+def _numbers(type_: str, vec: str) -> str:
+    numbers = [_REGISTERS[type_].format(n % 2 + 1) for n in range(int(vec[2:] or 1))]
+    return f"{{{', '.join(numbers)}}}" if vec else numbers[0]
+
+
+def several_gpus() -> list[str]:
+    """multimem: full product of operation x precision x vector x type, and of orders; others."""
+    out = []
+    ops = (".min", ".add", ".max", ".and", ".xor", ".exch")
+    for type_, vec in itertools.product(_REGISTERS, ("", ".v2", ".v4", ".v8")):
+        held = _numbers(type_, vec)
+        out.append(statement(f"multimem.st.release.gpu.global{vec}.{type_}", "[%rd1]", held))
+        for op in ops:
+            order = f".relaxed.sys.global{op}"
+            out.append(statement(f"multimem.ld_reduce{order}{vec}.{type_}", held, "[%rd1]"))
+            out.append(statement(f"multimem.red{order}{vec}.{type_}", "[%rd1]", held))
+        for op, acc in itertools.product((".add", ".min"), (".acc::f32", ".acc::f16")):
+            out.append(statement(f"multimem.ld_reduce{op}{acc}{vec}.{type_}", held, "[%rd1]"))
+    for order, scope, space in itertools.product(
+        ("", ".weak", ".relaxed", ".acquire", ".release", ".volatile"),
+        ("", ".cta", ".cluster", ".gpu", ".sys"), ("", ".global", ".shared"),
+    ):  # fmt: skip
+        how = f"{order}{scope}{space}"
+        out.append(statement(f"multimem.st{how}.f32", "[%rd1]", "%f1"))
+        out.append(statement(f"multimem.ld_reduce{how}.add.f32", "%f1", "[%rd1]"))
+        out.append(statement(f"multimem.red{how}.add.f32", "[%rd1]", "%f1"))
+    out += spoil("multimem.st.relaxed.sys.global.f32", ("[%rd1]", "%f1"), SOME)
+    out += spoil("multimem.ld_reduce.relaxed.sys.global.add.u32", ("%r1", "[%rd1]"), SOME)
+    out += shuffle("multimem.red", [".relaxed", ".gpu", ".global", ".add", ".f32"], "[%rd1]", "%f1")
+    return unique(out)
+
+
 FAMILIES: dict[str, Callable[[], list[str]]] = {
     "cache lines": cache_lines,
     "bulk zeros": bulk_zeros,
     "launch control": launch_control,
+    "several GPUs": several_gpus,
 }

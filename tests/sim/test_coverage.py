@@ -345,7 +345,7 @@ def test_every_other_row_is_simulated_in_some_form():
 
 def test_a_statement_that_was_not_understood_says_which():
     head = ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k()\n"
-    text = head + "{\n\tmultimem.st.relaxed.sys.global.u32 [16], 1;\n\tret;\n}"
+    text = head + "{\n\tldu.global.u32 %r1, [16];\n\tret;\n}"
     reading = read_ptx(text)
     with pytest.raises(NotSimulatedError) as caught:
         simulate(
@@ -357,7 +357,7 @@ def test_a_statement_that_was_not_understood_says_which():
             schedule=parse_schedule("early"),
         )
     (finding,) = caught.value.findings
-    assert "multimem.st" in finding.message
+    assert "ldu.global" in finding.message
     assert finding.place.line == 6
 
 

@@ -1,8 +1,9 @@
-"""Lines that are discarded, zeros stored in bulk, and launches that cannot be given up.
+"""Lines that are discarded, zeros stored in bulk, launches that stay, memory of several GPUs.
 
 What is expected is the manual's: discarded bytes hold nothing, st.bulk stores zeros, a request to
-give up a launch may fail, and its answer completes 16 bytes on an mbarrier.  PTX ISA, discard;
-st.bulk; clusterlaunchcontrol.try_cancel.
+give up a launch may fail, and its answer completes 16 bytes on an mbarrier.  Of several GPUs there
+is one, whose memory a multimem address names.  PTX ISA, discard; st.bulk;
+clusterlaunchcontrol.try_cancel; multimem.
 """
 
 from __future__ import annotations
@@ -47,6 +48,23 @@ def test_another_priority_changes_nothing() -> None:
     data = np.arange(LINES * 32, dtype=np.uint32)
     run("applypriority.global.L2::evict_normal [%a0], 128;", data)
     assert (data == np.arange(LINES * 32)).all()
+
+
+def test_the_memory_of_all_gpus_is_that_of_the_one_there_is() -> None:
+    data = np.zeros(128, np.float32)
+    out = np.zeros(64, np.float32)
+    body = """
+    cvt.rn.f32.u32 %f1, %tx; add.f32 %f2, %f1, 0f3F800000;
+    mul.wide.u32 %rd3, %tx, 8; add.u64 %rd4, %rd3, %a0;
+    multimem.st.release.sys.global.v2.f32 [%rd4], {%f1, %f2};
+    multimem.red.relaxed.gpu.add.f32 [%rd4], %f2;
+    multimem.ld_reduce.acquire.sys.add.v2.f32 {%f3, %f4}, [%rd4];
+    add.u64 %rd5, %rd3, %a1;
+    st.global.v2.f32 [%rd5], {%f3, %f4};
+    """
+    run(body, data, Output(out))
+    lane = np.arange(32, dtype=np.float32)
+    assert (out == np.stack([2 * lane + 1, lane + 1], axis=1).ravel()).all()
 
 
 TILE = 256

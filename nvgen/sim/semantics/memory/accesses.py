@@ -1,6 +1,7 @@
 """Loads, stores and address conversion.
 
-Layer: nvgen.sim.semantics.  PTX ISA, ld; st; cvta.
+Layer: nvgen.sim.semantics.  There is one GPU, so the memory that a multimem address names is its
+own, and a reduction of it what it holds.  PTX ISA, ld; st; cvta; multimem.ld_reduce.
 """
 
 from __future__ import annotations
@@ -300,4 +301,7 @@ def cvta(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
-SEMANTICS: dict[str, Maker] = {"ld": load, "st": store, "cvta": cvta, "cvta.to": cvta}
+SEMANTICS: dict[str, Maker] = {
+    "ld": load, "multimem.ld_reduce": load, "st": store, "multimem.st": store,
+    "cvta": cvta, "cvta.to": cvta,
+}  # fmt: skip

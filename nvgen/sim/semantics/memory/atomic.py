@@ -205,4 +205,4 @@ def _bits(value: float, type_: ScalarType) -> int:
         return int(_FLOATS[type_](value).view(unsigned(type_.bits)))
 
 
-SEMANTICS: dict[str, Maker] = {"atom": atom, "atom.cas": atom, "red": atom}
+SEMANTICS: dict[str, Maker] = {"atom": atom, "atom.cas": atom, "red": atom, "multimem.red": atom}
