@@ -150,6 +150,8 @@ IGNORED = {
     "initval": "it is always zero",
     "size of applypriority": _CACHE,
     "space of applypriority": _CACHE,
+    "op of multimem.ld_reduce": "of the memory of one GPU there is nothing to reduce",
+    "acc": "of the memory of one GPU there is nothing to add",
     **{
         f"type of cp.async.bulk.{way}": "what is copied at once: all of it is"
         for way in ("load", "load.ignore_oob", "to_cluster", "store")
