@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from asmprinter.tile_words import BEGIN
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.multiplies.tile_dot import TileDot
 from intrinsics.multiplies.tile_multiply import Names, Tile, TileMultiply
 
-_BEGIN = re.compile(r"%\w+\s*=\s*(?:cuda_tile\.mma[fi]|nv_tileaa\.dot)\b")
 _TYPE = r"(?:!cuda_tile\.tile|tensor)<([^<>]*)>"
 _DECLARED = re.compile(rf"^\s*%(\w+)\s*:\s*{_TYPE}\s*$", re.MULTILINE)
 _OPERATION = re.compile(
@@ -45,13 +45,6 @@ class Read:
     place: Place
 
 
-def has_tiles(text: str) -> bool:
-    """Whether there is a tile multiply in `text`."""
-    if "cuda_tile.mma" not in text and "nv_tileaa.dot" not in text:
-        return False  # a module of LLVM IR may be long, and words are found faster
-    return _BEGIN.search(text) is not None
-
-
 def read_tiles(text: str, file: str = "") -> list[Read]:
     """The multiplies of `text`, in order.
 
@@ -60,7 +53,7 @@ def read_tiles(text: str, file: str = "") -> list[Read]:
     bare = re.sub(r"//[^\n]*", "", text)
     declared = {match[1]: match[2] for match in _DECLARED.finditer(bare)}
     found = []
-    for begin in _BEGIN.finditer(bare):
+    for begin in BEGIN.finditer(bare):
         place = Place(file, bare.count("\n", 0, begin.start()) + 1)
         match = _OPERATION.match(bare, begin.start())
         if match is None:

@@ -18,7 +18,6 @@ from intrinsics.targets import Ptx, Target
 from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS, advice, verify
-from nvgen.assembler import Assembled, assemble_module
 from nvgen.launches import (
     DEVICES,
     Dim3,
@@ -31,15 +30,16 @@ from nvgen.launches import (
     kernel_of,
     three,
 )
-from nvgen.ptxas_log import Resources
 from nvgen.sim.threads.limits import limits_of
 from nvgen.stages import Stages
 
 if TYPE_CHECKING:
+    from nvgen.assembler import Assembled
     from nvgen.driver.jobs import LaunchConfig
     from nvgen.driver.loaded import LoadedKernel
     from nvgen.launches import Statistics
     from nvgen.parameters import Output
+    from nvgen.ptxas_log import Resources
     from nvgen.sass import Sass
     from nvgen.sim.binding import Argument
 
@@ -129,6 +129,8 @@ class Compiled:
 
         Raises: AssemblerError.
         """
+        from nvgen.assembler import assemble_module
+
         return assemble_module(self.final, self.ptx_version, self.target, lineinfo=self.lineinfo)
 
     @property

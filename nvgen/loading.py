@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from asmprinter.mir_printer import print_mir
 from asmprinter.ptx_printer import print_ptx
-from asmprinter.tile_reader import has_tiles
+from asmprinter.tile_words import has_tiles
 from intrinsics.findings import Finding, InputError, Place, VerificationError, errors, input_error
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target

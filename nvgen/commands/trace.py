@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from asmprinter.tile_reader import has_tiles
+from asmprinter.tile_words import has_tiles
 from intrinsics.findings import Finding, InputError, NvgenError, errors, input_error
 from nvgen.commands.inputs import read_input
 from nvgen.files import printable

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from asmprinter.tile_reader import has_tiles, read_tiles
+from asmprinter.tile_reader import read_tiles
+from asmprinter.tile_words import has_tiles
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.multiplies.mma_atom import AtomError, parse_atom
