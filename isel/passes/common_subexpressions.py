@@ -10,6 +10,7 @@ operations of whole CTAs stay as they are: what these read is judged by the bloc
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 
 from intrinsics.mir import (
@@ -34,9 +35,23 @@ _Key = tuple[Form, tuple[Op, ...]]
 
 def share_values(function: MachineFunction) -> None:
     """Leave out the records whose values are already there."""
-    if any(form.row.pseudo and form.row.id != _PHI for form in function.forms()):
+    forms = Counter([mi.form for mi in function.instructions()])
+    if any(form.row.pseudo and form.row.id != _PHI for form in forms):
         return
-    _Sharing(function).run()
+    if _has_twins(function, {form for form, n in forms.items() if n > 1 and _is_compared(form)}):
+        _Sharing(function).run()
+
+
+def _has_twins(function: MachineFunction, forms: set[Form]) -> bool:
+    """Whether two records of some forms have the same operands: else nothing is there twice."""
+    seen: set[_Key] = set()
+    for mi in function.instructions() if forms else ():
+        if mi.form in forms:
+            key = mi.form, tuple([mi.ops[i] for i in mi.form.uses])
+            if key in seen:
+                return True
+            seen.add(key)
+    return False
 
 
 class _Sharing:
@@ -46,7 +61,6 @@ class _Sharing:
         self.function = function
         self.known: dict[_Key, MachineInstr] = {}
         self.same: dict[Reg, Reg] = {}  # the result of a record that went -> the one it equals
-        self.compared: dict[Form, bool] = {}
         self.unsteady = _written_often(function)
 
     def run(self) -> None:
@@ -88,10 +102,7 @@ class _Sharing:
     def _key(self, mi: MachineInstr) -> _Key | None:
         """What the record computes; None where it is not compared."""
         form = mi.form
-        compared = self.compared.get(form)
-        if compared is None:
-            compared = self.compared[form] = _is_compared(form)
-        if not compared or mi.guard is not None:
+        if mi.guard is not None or not _is_compared(form):
             return None
         places = form.defs
         read = mi.ops[1:] if places == (0,) else tuple([mi.ops[i] for i in form.uses])
@@ -106,6 +117,7 @@ class _Sharing:
         return form, read
 
 
+@functools.cache
 def _is_compared(form: Form) -> bool:
     """Whether what a form computes depends on its operands alone."""
     return form.row.effects.effect is Effect.NONE and form.row.id != _PHI and not form.updates
