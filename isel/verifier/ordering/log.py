@@ -134,7 +134,7 @@ class Remote:
 
 @dataclass(slots=True)
 class Log:
-    """What a run did whose integer arguments were all `number`.
+    """What a run did whose integer arguments were all `number`; `argued` if it asked for one.
 
     `stuck` are the waits of a deadlock; `guessed` says that branches were taken whose conditions
     nobody knows, `made_up` that what memory holds had a part in it, `cut` that the run was ended
@@ -157,6 +157,7 @@ class Log:
     stuck: list[Stuck] = field(default_factory=list)
     guessed: bool = False
     made_up: bool = False
+    argued: bool = False
     cut: bool = False
     unknown: list[str] = field(default_factory=list)
     committed: dict[Source, int] = field(default_factory=dict)

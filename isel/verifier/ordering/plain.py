@@ -71,6 +71,7 @@ def _load(p: Plain) -> None:
         p.write("d", None)
         return
     p.run.log.made_up |= p.mi.form.facts.get("space") is not Space.PARAM
+    p.run.log.argued |= type_.bits <= 32
     number = p.run.launch.number if type_.bits <= 32 else _POINTER
     p.write("d", None if type_.kind == "f" else number & (1 << type_.bits) - 1)
 

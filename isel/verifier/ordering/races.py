@@ -79,7 +79,8 @@ class _Kept:
     """An access and its regions of one memory that later ones are compared with, by their places.
 
     `first` and `last` are the hull of all that it had at first, in grains; `places` has a bit for
-    each grain that it touches, counted from the first.  `longest` is the length of its longest.
+    each grain that it touches, counted from the first.  `longest` is the length of its longest,
+    and `firsts` are where its regions began.
     """
 
     access: Access
@@ -89,6 +90,7 @@ class _Kept:
     places: int
     writes: bool
     longest: int
+    firsts: list[int]
 
     @classmethod
     def of(cls, access: Access, regions: list[Region]) -> _Kept:
@@ -101,7 +103,9 @@ class _Kept:
         for region in regions:
             begin, end = region.first // _GRAIN - first, region.last // _GRAIN - first
             places |= (2 << end) - (1 << begin)
-        return cls(access, regions, first, last, places, any(r.writes for r in regions), longest)
+        firsts = [region.first for region in regions]
+        writes = any(region.writes for region in regions)
+        return cls(access, regions, first, last, places, writes, longest, firsts)
 
     def pages(self) -> Iterator[int]:
         """The pages of its hull."""
@@ -182,7 +186,8 @@ class _History:
     def drop(self, number: int, gone: list[Region]) -> None:
         """Forget regions of an access."""
         old = self.kept[number]
-        old.regions = [there for there in old.regions if not any(there is one for one in gone)]
+        left = {id(one) for one in gone}
+        old.regions = [there for there in old.regions if id(there) not in left]
         self.count -= len(gone)
         if not old.regions:
             self._forget(number)
@@ -265,9 +270,10 @@ class Finder:
         if self._missing(old.access, new.access, old.regions[0], here[0]) is not None:
             return False
         if new.writes:
+            firsts = new.firsts
             gone = []
             for there in old.regions:
-                at = bisect.bisect_right(here, there.first, key=_first) - 1
+                at = bisect.bisect_right(firsts, there.first) - 1
                 if at >= 0 and here[at].exact and there.last <= here[at].last:
                     gone.append(there)
             if gone:

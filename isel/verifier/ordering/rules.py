@@ -28,12 +28,16 @@ from isel.verifier.ordering.strand import place_of
 
 RULES = (*ORDER_RULES, *life.RULES)
 
-_ROUNDS = 2
-"""How often a run may execute each record, for each warp, on the average."""
-_LEAST, _MOST = 6_000, 30_000
+_ROUNDS, _FEWER = 6, 3
+"""How often a run may execute each record that a warp comes to, on the average; fewer times where
+integers are a size, and loops do not end."""
+_SIZE = 512
+_LEAST, _MOST = 8_000, 30_000
+_SMALL = 3_000
+"""Records of all warps of a kernel that has more runs."""
 _MOST_CTAS = 8
 _NOT_OVER = (Missing.COMPLETION, Missing.ORDER)
-_RUNS = ((5, False), (4, True), (512, False), (0, False))
+_RUNS = ((5, False), (4, True), (_SIZE, False), (0, False))
 """What integer arguments are in each run, a count of rounds or a size, and whether it is late."""
 _MORE_RUNS = 4
 """Runs of small kernels with other arguments, which branches ask for."""
@@ -46,7 +50,10 @@ def check(report: Report) -> None:
     program = Program.of(report.analysis.graph)
     if program.calls or not any(s.is_event for steps in program.steps for s in steps):
         return
-    logs = [_run(report, program, number, late=late) for number, late in _runs(report, program)]
+    logs: list[Log] = []
+    for number, late in _runs(report, program):
+        if late or not logs or logs[0].argued:  # else it would be the first run again
+            logs.append(_run(report, program, number, late=late))
     _doubts_about_threads(report, logs)
     ends.breaches(report, logs)
     ends.left(report, logs)
@@ -100,7 +107,7 @@ def _name_and_report(report: Report, races: list[tuple[Log, Race]]) -> None:
 
 def _runs(report: Report, program: Program) -> list[tuple[int, bool]]:
     """The runs of a kernel; a small one also has those that decide its branches otherwise."""
-    if _steps(report, program) * _ROUNDS > _LEAST:
+    if sum(map(len, program.steps)) * len(report.analysis.walkers) > _SMALL:
         return [*_RUNS]
     usual = {number for number, _ in _RUNS}
     more = [number for number in program.numbers if number not in usual]
@@ -108,8 +115,9 @@ def _runs(report: Report, program: Program) -> list[tuple[int, bool]]:
 
 
 def _steps(report: Report, program: Program) -> int:
-    """How many records all warps of a CTA have together."""
-    return sum(map(len, program.steps)) * len(report.analysis.walkers)
+    """How many records all warps of a CTA come to together."""
+    sizes = [*map(len, program.steps)]
+    return sum(sizes[n] for walker in report.analysis.walkers for n in walker.flow.reached())
 
 
 def _run(report: Report, program: Program, number: int, *, late: bool) -> Log:
@@ -125,7 +133,8 @@ def _run(report: Report, program: Program, number: int, *, late: bool) -> Log:
     held = 0 if report.bounded else registers.at_first(report)
     launch = Launch((x, y, z), (cx, cy, cz), number, held)
     steps = _steps(report, program) * launch.ctas
-    budget = min(max(steps * _ROUNDS, _LEAST), _MOST)
+    rounds = _FEWER if number == _SIZE else _ROUNDS
+    budget = min(max(steps * rounds, _LEAST), _MOST)
     log = Run(report.module, function, program, launch, budget, late=late).run()
     if launch.ctas < math.prod(size):
         log.unknown.append("a cluster of more CTAs")
