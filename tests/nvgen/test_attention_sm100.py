@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import NvgenError, Severity, Verdict, verdict
+from nvgen import bf16, f16
 from nvgen.api import Compiled
 from nvgen.assembler import assemble
 from nvgen.testing import Launch, kernel_test
@@ -24,7 +25,7 @@ NAME = "attention_sm100"
 
 CASES = {
     "d 64, causal, two items of one CTA, heads that share K": (64, True, 128, (136, 136), 2, 1.0),
-    "d 64, blocks of 64 keys": (64, False, 64, (140, 150), 1, 1.0),
+    "d 64, f16, blocks of 64 keys": (64, False, 64, (140, 150), 1, 1.0),
     "d 64, scores far above those of the first block": (64, False, 64, (40, 150), 1, 60.0),
     "d 128, P over S, scores far above": (128, False, 128, (130, 200), 1, 60.0),
     "d 128, causal, fewer keys": (128, True, 128, (140, 100), 1, 1.0),
@@ -39,9 +40,10 @@ ASSEMBLED = [
 @kernel_test(schedules=["late", "random:1"], targets="sm_100a")
 @pytest.mark.parametrize("case", CASES)
 def test_sizes(launch: Launch, case: str) -> None:
-    """P and O are rounded once each, to 8 bits; sums are of f32."""
+    """P and O are rounded once each, to 8 bits or more; sums are of f32."""
     sample, (d, causal, block, lengths, ratio, huge) = named(NAME), CASES[case]
-    config = replace(sample.choose(d, causal=causal), block=block)
+    dtype = f16 if "f16" in case else bf16
+    config = replace(sample.choose(d, causal=causal, dtype=dtype), block=block)
     q, k, v = sample.operands(ratio, *lengths, config, ratio)
     q[:, ::2] *= 8  # every other row with a peak
     k[:, lengths[1] // 5] *= huge
