@@ -415,15 +415,19 @@ class TileRing:
         return Slot(number, tiles, self.full[number], self.notes)
 
 
-class Producer:
-    """Fills one buffer after the other; one thread does."""
+class _End:
+    """One end of a ring, at the first buffer."""
 
     def __init__(self, ring: TileRing) -> None:
         self.ring = ring
         self._place: Ring = ring.builder.ring(ring.stages)
 
     def __repr__(self) -> str:
-        return f"<producer of {self.ring}>"
+        return f"<{type(self).__name__.lower()} of {self.ring}>"
+
+
+class Producer(_End):
+    """Fills one buffer after the other; one thread does."""
 
     @contextmanager
     def fill(self, note: IntLike | None = None) -> Iterator[Slot]:
@@ -486,15 +490,8 @@ class Producer:
         return slot
 
 
-class Consumer:
+class Consumer(_End):
     """Uses one buffer after the other; all threads of a consumer do."""
-
-    def __init__(self, ring: TileRing) -> None:
-        self.ring = ring
-        self._place: Ring = ring.builder.ring(ring.stages)
-
-    def __repr__(self) -> str:
-        return f"<consumer of {self.ring}>"
 
     def take(self) -> Slot:
         """The next buffer, when it is full."""
