@@ -134,7 +134,8 @@ def test_a_directory_gets_a_file_for_each_stage(nvgen: Nvgen, add: Path, tmp_pat
     one = tmp_path / "one"
     one.mkdir()
     nvgen("compile", add, *TARGET, "--print-after", "layout", "-o", one)
-    assert [path.name for path in one.iterdir()] == [f"{[*PASSES].index('layout') + 1:02}-layout.mir"]
+    number = [*PASSES].index("layout") + 1
+    assert [path.name for path in one.iterdir()] == [f"{number:02}-layout.mir"]
 
 
 def test_a_stage_is_written_of_what_the_verifier_refuses(nvgen: Nvgen, tmp_path: Path) -> None:

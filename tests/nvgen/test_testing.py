@@ -342,7 +342,7 @@ def test_a_kernel_test_takes_launch(project: pytest.Pytester) -> None:
 
 def test_all_kinds_of_programs(project: pytest.Pytester) -> None:
     """LLVM IR as text, module and file, PTX and records of a file, and what is compiled."""
-    compiled = nvgen.api.compile(ADD, target="sm_90a")
+    compiled = nvgen.compile(ADD, target="sm_90a")
     for name, text in (("ll", ADD), ("ptx", compiled.ptx), ("mir", compiled.mir)):
         project.path.joinpath(f"add.{name}").write_text(text)
     body = """
