@@ -28,8 +28,8 @@ class Judged:
 
 _QUARTER = ("warp i of a warpgroup accesses lanes 32 i to 32 i + 31 (tcgen05.ld, access "
             "restrictions); these give lane 0, or the lanes of another warp")
-_NO_LANES = ("as the errors; with the warp's quarter added the lane were right, and such kernels run: "
-             "whether hardware adds it the manual does not say")
+_NO_LANES = ("as the errors; with the warp's quarter added the lane were right, and such kernels "
+             "run: whether hardware adds it the manual does not say")
 _REGISTERS = ("all that is loaded is used before, which a true dependency orders; it implies no "
               "other order, and the manual asks for tcgen05.wait::ld before columns are handed on "
               "or overwritten (Register dependencies, same thread)")
