@@ -548,6 +548,9 @@ class Match(Modifier):
 # ---- scalar instructions ---------------------------------------------------------------------
 
 
+_OPPOSITES = "eq ne lt ge le gt lo hs ls hi"
+
+
 class Compare(Modifier):
     """Comparisons of setp."""
 
@@ -569,6 +572,13 @@ class Compare(Modifier):
     GEU = "geu"
     NUM = "num"
     NAN = "nan"
+
+    def contrary(self, *, floats: bool) -> Compare:
+        """The comparison that holds where this one does not: of floats, also where one is NaN."""
+        names = "eq neu ne equ lt geu le gtu gt leu ge ltu num nan" if floats else _OPPOSITES
+        words = names.split()
+        at = words.index(self.value)
+        return Compare(words[at ^ 1])
 
 
 class BoolOp(Modifier):

@@ -5,24 +5,32 @@ Layer: isel.passes.  Input and output: a function after SSA form was left.
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
+
 from intrinsics.mir import (
     Block,
+    Form,
     Label,
     MachineFunction,
     MachineInstr,
     Not,
     Reg,
+    appearances,
+    form_of,
     inverted,
     successors,
 )
+from intrinsics.modifiers import Compare
 from isel.control_flow import reach
 
 
 def place_blocks(function: MachineFunction) -> None:
-    """Thread jumps, drop unreachable blocks, join chains, and let blocks fall through."""
+    """Thread jumps, drop unreachable blocks, join chains, let blocks fall through, turn tests."""
     _thread_jumps(function)
     _join_chains(function)
     _fall_through(function)
+    _plain_guards(function)
 
 
 def _only_branch(block: Block) -> str | None:
@@ -120,3 +128,43 @@ def _fall_through(function: MachineFunction) -> None:
 
 def _negated(guard: Reg | Not) -> Reg | Not:
     return guard.reg if isinstance(guard, Not) else Not(guard)
+
+
+def _plain_guards(function: MachineFunction) -> None:
+    """Turn a comparison round that nobody but a branch reads, which asks for the contrary.
+
+    ptxas 13.5 unrolls the loop that ends with `@%p bra`, and leaves the one with `@!%p bra`.
+    """
+    wanted = {
+        mi.guard.reg: mi
+        for block in function.blocks
+        for mi in block.instrs[-2:]
+        if type(mi.guard) is Not and mi.row.id == "bra"
+    }
+    if not wanted:
+        return
+    tests: dict[Reg, MachineInstr] = {}
+    mentions = Counter(
+        reg for mi in function.instructions() for reg in appearances(mi) if reg in wanted
+    )
+    for mi in function.instructions():
+        result = mi.ops[0] if mi.row.id in _TESTS and mi.guard is None else None
+        if type(result) is int and mentions[result] == 2:
+            tests[result] = mi
+    for reg, test in tests.items():
+        turned = _turned(test.form)
+        if turned is not None:
+            test.form, wanted[reg].guard = turned, reg
+
+
+_TESTS = ("setp.int", "setp.float")
+
+
+@functools.cache
+def _turned(form: Form) -> Form | None:
+    """The comparison that holds where this one does not; None for one with more operands."""
+    compare = form.facts["cmp"]
+    if form.facts["q"] or form.facts["combine"] is not None or not isinstance(compare, Compare):
+        return None
+    contrary = compare.contrary(floats=form.row.id == "setp.float")
+    return form_of(form.row, **{**form.facts, "cmp": contrary})

@@ -657,7 +657,7 @@ def test_a_block_that_only_branches_is_skipped():
 
 
 def test_a_condition_is_turned_round_to_fall_through():
-    """`@p bra next; bra far` becomes `@!p bra far`."""
+    """`@p bra next; bra far` becomes `@!p bra far`, and that `@p` of the contrary."""
     b = Builder()
     entry, near, far = b.block("entry"), b.block("near"), b.block("far")
     c, x = b.reg("c", PRED), b.reg("x")
@@ -670,7 +670,8 @@ def test_a_condition_is_turned_round_to_fall_through():
     b.ret(far)
     place_blocks(b.function)
     (branch,) = [mi for mi in b.function.instructions() if mi.row.id == "bra"]
-    assert branch.guard == Not(c)
+    (test,) = [mi for mi in b.function.instructions() if mi.row.id == "setp.int"]
+    assert (branch.guard, test.form.facts["cmp"]) == (c, Compare.NE)
     assert branch.ops == (Label("far"),)
     assert run(b.function) == [1]
 
