@@ -6,6 +6,7 @@ point data formats.
 
 from __future__ import annotations
 
+import functools
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -44,26 +45,30 @@ class ElementType(Enum):
     @property
     def numpy(self) -> DTypeLike:
         """The numpy (or ml_dtypes) type; tf32 is a float32 whose last 13 bits do not count."""
-        import ml_dtypes
-        import numpy
+        return _numpy_types()[self]
 
-        table: dict[ElementType, DTypeLike] = {
-            ElementType.F16: numpy.float16,
-            ElementType.BF16: ml_dtypes.bfloat16,
-            ElementType.TF32: numpy.float32,
-            ElementType.F32: numpy.float32,
-            ElementType.S32: numpy.int32,
-            ElementType.S8: numpy.int8,
-            ElementType.U8: numpy.uint8,
-            ElementType.E4M3: ml_dtypes.float8_e4m3fn,
-            ElementType.E5M2: ml_dtypes.float8_e5m2,
-            ElementType.E2M3: ml_dtypes.float6_e2m3fn,
-            ElementType.E3M2: ml_dtypes.float6_e3m2fn,
-            ElementType.E2M1: ml_dtypes.float4_e2m1fn,
-            ElementType.UE8M0: ml_dtypes.float8_e8m0fnu,
-            ElementType.UE4M3: ml_dtypes.float8_e4m3fn,
-        }
-        return table[self]
+
+@functools.cache
+def _numpy_types() -> dict[ElementType, DTypeLike]:
+    import ml_dtypes
+    import numpy
+
+    return {
+        ElementType.F16: numpy.float16,
+        ElementType.BF16: ml_dtypes.bfloat16,
+        ElementType.TF32: numpy.float32,
+        ElementType.F32: numpy.float32,
+        ElementType.S32: numpy.int32,
+        ElementType.S8: numpy.int8,
+        ElementType.U8: numpy.uint8,
+        ElementType.E4M3: ml_dtypes.float8_e4m3fn,
+        ElementType.E5M2: ml_dtypes.float8_e5m2,
+        ElementType.E2M3: ml_dtypes.float6_e2m3fn,
+        ElementType.E3M2: ml_dtypes.float6_e3m2fn,
+        ElementType.E2M1: ml_dtypes.float4_e2m1fn,
+        ElementType.UE8M0: ml_dtypes.float8_e8m0fnu,
+        ElementType.UE4M3: ml_dtypes.float8_e4m3fn,
+    }
 
 
 _BITS = {

@@ -6,7 +6,7 @@ Layer: nvgen.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from nvgen.ptxas_log import Resources
     from nvgen.sass import Sass
     from nvgen.sim.binding import Argument
+    from nvgen.sim.threads.machine import Code
 
 GPU_SECONDS = 60.0
 """Seconds that a kernel on a GPU has, if nothing is said."""
@@ -89,6 +90,7 @@ class Compiled:
     lineinfo: bool = False
     _advice: list[Finding] | None = None
     _loaded: LoadedKernel | None = None
+    _codes: dict[str, Mapping[str, Code]] = field(default_factory=dict, init=False)  # by kernel
 
     @property
     def findings(self) -> list[Finding]:
@@ -253,6 +255,7 @@ class Compiled:
                 races=races,
                 timeout=timeout,
                 max_steps=max_steps,
+                codes=self._codes,
             )
 
     def __call__(

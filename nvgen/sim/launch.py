@@ -46,11 +46,13 @@ def simulate(
     races: bool = True,
     timeout: float | None = None,
     max_steps: int | None = None,
+    codes: dict[str, Mapping[str, Code]] | None = None,
 ) -> Statistics:
     """Run `kernel` on the CPU; output arrays are written in place.
 
     `races` says whether every access is compared with those that nothing orders before it.
-    `timeout` in seconds and `max_steps` limit the run; see `nvgen.sim.threads.limits`.
+    `timeout` in seconds and `max_steps` limit the run; see `nvgen.sim.threads.limits`.  `codes`
+    keeps what the module's functions become, by kernel, for the next launch.
 
     Raises: InputError for a launch that does not fit the kernel, SimulationError for what goes
     wrong.
@@ -70,7 +72,11 @@ def simulate(
     params, offsets = binding.bind(function, arguments)
     symbols.update(offsets)
     symbols.update(first_places(local_layout(module.variables)))
-    functions = _functions(module, function)
+    functions = codes.get(kernel) if codes is not None else None
+    if functions is None:
+        functions = _functions(module, function)
+    if codes is not None:
+        codes[kernel] = functions
     symbols.update(entries)
     machine = Machine(
         functions,

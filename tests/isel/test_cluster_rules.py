@@ -365,10 +365,12 @@ $sync
 """.replace("$sync\n", SYNC)
 
 
-def test_each_cta_of_eight_is_followed() -> None:
+@pytest.mark.parametrize("ctas", [8, 12, 16])
+def test_each_cta_of_many_is_followed(ctas: int) -> None:
     """CTA 0 arrives at the mbarrier of CTA 5, which may have left where nothing waits for that."""
-    assert verify_functions(read_ptx(EIGHT, "k.ptx").module) == []
-    head, _, tail = EIGHT.rpartition(SYNC)
+    text = EIGHT.replace("ter 8,", f"ter {ctas},")
+    assert verify_functions(read_ptx(text, "k.ptx").module) == []
+    head, _, tail = text.rpartition(SYNC)
     (found,) = verify_functions(read_ptx(head + tail, "k.ptx").module)
     assert (found.rule, found.severity) == ("mbarrier.arrive/peer-exit", Severity.ERROR)
     assert "CTA 5" in found.got

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 
 from intrinsics.findings import Severity
+from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
 from isel.verifier.function import registers
 from isel.verifier.function.clusters import cluster_size, pair_records
 from isel.verifier.function.events import Kind
@@ -35,7 +36,6 @@ _SIZE = 512
 _LEAST, _MOST = 8_000, 30_000
 _SMALL = 3_000
 """Records of all warps of a kernel that has more runs."""
-_MOST_CTAS = 8
 _NOT_OVER = (Missing.COMPLETION, Missing.ORDER)
 _RUNS = ((5, False), (4, True), (_SIZE, False), (0, False))
 """What integer arguments are in each run, a count of rounds or a size, and whether it is late."""
@@ -120,12 +120,17 @@ def _steps(report: Report, program: Program) -> int:
     return sum(sizes[n] for walker in report.analysis.walkers for n in walker.flow.reached())
 
 
+def _is_too_large(ctas: int, steps: int) -> bool:
+    """Whether a cluster is executed as a pair: no GPU has it, or the run of all would be cut."""
+    return ctas > MOST_CLUSTER or (ctas > PORTABLE_CLUSTER and ctas * steps > _MOST)
+
+
 def _run(report: Report, program: Program, number: int, *, late: bool) -> Log:
     function = report.analysis.function
     x, y, z = (*report.analysis.block, 1, 1)[:3]
     size = tuple(function.launch.cluster) or report.cluster or (1,)
     cluster = (*size, 1, 1)[:3]
-    if cluster[0] * cluster[1] * cluster[2] > _MOST_CTAS:
+    if _is_too_large(math.prod(cluster), _steps(report, program)):
         cluster = (2, 1, 1)
     elif cluster == (1, 1, 1) and cluster_size(function, report.cluster) is None:
         cluster = (2, 1, 1) if any(pair_records(function)) else cluster

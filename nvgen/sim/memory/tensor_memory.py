@@ -26,10 +26,6 @@ _MOST_COLUMNS = 576
 """Columns of sm_107, for exclusive allocations only."""
 
 
-def _blank_cells() -> Cells:
-    return np.full((LANES, COLUMNS), 0xCDCDCDCD, np.uint32)
-
-
 def _no_flags() -> NDArray[np.bool_]:
     return np.zeros((LANES, COLUMNS), np.bool_)
 
@@ -41,7 +37,6 @@ class TensorMemory:
     `places` remembers which record made each allocation.
     """
 
-    cells: Cells = field(default_factory=_blank_cells)
     written: NDArray[np.bool_] = field(default_factory=_no_flags)
     allocations: dict[int, int] = field(default_factory=dict)
     places: dict[int, Place] = field(default_factory=dict)
@@ -51,6 +46,14 @@ class TensorMemory:
     collectors: Collectors = field(default_factory=Collectors)
     shadow: Shadow | None = None  # where races are looked for
     freed: Clock | None = None  # what happens before deallocations
+    _cells: Cells | None = None
+
+    @property
+    def cells(self) -> Cells:
+        """The cells; most kernels use none."""
+        if self._cells is None:
+            self._cells = np.full((LANES, COLUMNS), 0xCDCDCDCD, np.uint32)
+        return self._cells
 
     def allocate(
         self, columns: int, *others: TensorMemory, from_top: bool, exclusive: bool = False

@@ -54,10 +54,14 @@ Change = tuple[Bytes, Bytes]
 
 @dataclass(slots=True, eq=False)
 class _Kept:
-    """The latest accesses of one sort: epochs, and sites in the program."""
+    """The latest accesses of one sort: epochs, and sites in the program.
+
+    None of the epochs is later than `top` by a tick.
+    """
 
     epochs: Epochs
     sites: Sites
+    top: int = 0
 
     @classmethod
     def of(cls, size: int) -> _Kept:
@@ -72,6 +76,7 @@ class _Kept:
 
     def put(self, index: Index, marks: Epochs, site: int, rows: int) -> None:
         """Note what is done to some bytes."""
+        self.top = max(self.top, int(marks[0, 0]))
         if isinstance(index, slice):
             self.epochs[index].reshape(rows, -1)[:] = marks
             self.sites[index] = site
@@ -210,11 +215,9 @@ class Shadow:
         self, kept: _Kept, verb: str, act: _Act, change: Change | None = None
     ) -> _Conflict | None:
         """Earlier accesses that race with this one."""
-        prior = kept.at(act.index)
-        latest = int(prior.max())
-        if not latest or latest < self._floor(act.accessor):
+        prior = self._after_floor(kept, act)
+        if prior is None:
             return None
-        prior = prior.reshape(act.rows, -1)
         found = self._unordered(prior, act, strong=act.strong)
         if not found.any():
             return None
@@ -222,6 +225,15 @@ class Shadow:
             before, after = change
             found &= before[_numbers(act.index)].reshape(after.shape) != after
         return _Conflict(kept, verb, prior, found) if found.any() else None
+
+    def _after_floor(self, kept: _Kept, act: _Act) -> Epochs | None:
+        """The epochs of an access's bytes, a row for each part; None where all are known of."""
+        floor = self._floor(act.accessor)
+        if not kept.top or kept.top < floor:
+            return None
+        prior = kept.at(act.index)
+        latest = int(prior.max())
+        return prior.reshape(act.rows, -1) if latest and latest >= floor else None
 
     def _unordered(self, prior: Epochs, act: _Act, *, strong: bool) -> NDArray[np.bool_]:
         """Which of the earlier accesses nothing orders before this one: most bytes are alike."""
@@ -265,14 +277,13 @@ class Shadow:
 
     def _keep_read(self, act: _Act) -> None:
         """Note a read; the last one is kept beside it, if nothing orders the two."""
-        old = self.reads.at(act.index)
-        latest = int(old.max())
-        if latest and not latest < self._floor(act.accessor):
-            there = old.reshape(act.rows, -1)
+        there = self._after_floor(self.reads, act)
+        if there is not None:
             left = self._unordered(there, act, strong=False)
             if left.any():
                 where = _numbers(act.index).reshape(there.shape)[left]
                 self.others.epochs[where] = there[left]
+                self.others.top = self.reads.top
                 self.others.sites[where] = self.reads.sites[where]
         self._keep(self.reads, act)
 

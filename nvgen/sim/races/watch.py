@@ -14,7 +14,7 @@ from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.shadow import CELLS, Shadow
 
 if TYPE_CHECKING:
-    from nvgen.sim.threads.machine import Machine
+    from nvgen.sim.threads.machine import Code, Machine
 
 MOST_BYTES = 1 << 26
 """Allocations of global memory that are larger are not looked at."""
@@ -33,14 +33,21 @@ def watch(machine: Machine) -> None:
             home = 0 if alone else -1
             region.shadow = Shadow.of(clocks, region.name, region.data.size, home=home)
     together = machine.cluster == (1, 1, 1)
+    has_tensors = any(_has_tensors(code) for code in machine.functions.values())
     for cta in machine.ctas:
         home = cta.number if together else -1
         name = "shared memory" if alone else f"shared memory of CTA {cta.number}"
         cta.shared.shadow = Shadow.of(
             clocks, name, cta.shared.data.size, home=home, owner=cta.number
         )
-        name = "tensor memory" if alone else f"tensor memory of CTA {cta.number}"
-        cta.tensor.shadow = Shadow.of(clocks, name, LANES * COLUMNS, home=home, unit=CELLS)
+        if has_tensors:
+            name = "tensor memory" if alone else f"tensor memory of CTA {cta.number}"
+            cta.tensor.shadow = Shadow.of(clocks, name, LANES * COLUMNS, home=home, unit=CELLS)
+
+
+def _has_tensors(code: Code) -> bool:
+    """Whether a function uses tensor memory."""
+    return any(i.mi.row.id.startswith("tcgen05.") for b in code.blocks for i in b.instructions)
 
 
 def explained(machine: Machine, error: SimulationError) -> SimulationError:

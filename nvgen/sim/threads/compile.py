@@ -8,7 +8,6 @@ the loads from tensor memory whose registers a record uses.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -147,18 +146,22 @@ class Compiler:
 
     def registers(self) -> Registers:
         """Fresh registers for one warp."""
-        classes = self.function.regs.classes
-        types = [held(cls.bits) for cls in classes]
-        ends = list(itertools.accumulate(WARP * type_.itemsize for type_ in types))
-        memory = np.zeros(ends[-1] if ends else 0, np.uint8)
-        starts = [0, *ends]
-        return Registers(
-            memory,
-            [
-                memory[start:end].view(type_)
-                for start, end, type_ in zip(starts, ends, types, strict=False)
-            ],
-        )
+        memory = np.zeros(sum(WARP * t.itemsize * len(own) for t, own in self._held), np.uint8)
+        values: dict[Reg, Values] = {}
+        at = 0
+        for type_, own in self._held:
+            end = at + WARP * type_.itemsize * len(own)
+            values.update(zip(own, memory[at:end].view(type_).reshape(-1, WARP), strict=True))
+            at = end
+        return Registers(memory, [values[reg] for reg in range(len(values))])
+
+    @functools.cached_property
+    def _held(self) -> list[tuple[np.dtype[np.generic], list[Reg]]]:
+        """The registers by the type that holds them."""
+        found: dict[np.dtype[np.generic], list[Reg]] = {}
+        for reg, class_ in enumerate(self.function.regs.classes):
+            found.setdefault(held(class_.bits), []).append(reg)
+        return list(found.items())
 
     def place(self, mi: MachineInstr) -> Place:
         """Where a record comes from."""
@@ -184,23 +187,22 @@ class Compiler:
         maker = self.makers.get(mi.row.id)
         if maker is None or not mi.row.simulated:
             raise not_simulated(_statement(mi))
-        facts = mi.facts()
         for name in mi.row.unsimulated:
-            if facts.get(name):
+            if mi.facts().get(name):
                 raise not_simulated(f"{mi.row.head} with {name}")
         run = maker(self, mi)
         if mi.row.effects.scope is IssueScope.WARPGROUP and mi.row.id not in _HINTS:
             run = _by_warpgroup(run, Aligned(mi, self.place(mi)))
         if Effect.ALIGNED in mi.row.effects.effect:
             run = whole_warp(run, mi)
-        if mi.row.effects.completion is not Completion.WGMMA_GROUP:
+        if self.multiplied and mi.row.effects.completion is not Completion.WGMMA_GROUP:
             owned = self.multiplied.intersection(r for op in mi.ops for r in registers_of(op))
             run = _beside_multiplies(run, owned) if owned else run
         if mi.guard is not None and not mi.form.is_terminator:  # these split their fragment
             run = self._guarded(run, mi)
-        touched = tuple(r for op in mi.ops for r in registers_of(op) if r in self.loaded)
-        if touched:
-            run = _after_loads(run, touched)
+        if self.loaded:
+            touched = tuple(r for op in mi.ops for r in registers_of(op) if r in self.loaded)
+            run = _after_loads(run, touched) if touched else run
         return Instruction(run, mi, self.place(mi))
 
     def _guarded(self, run: Step, mi: MachineInstr) -> Step:

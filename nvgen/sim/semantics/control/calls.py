@@ -21,6 +21,7 @@ from nvgen.sim.semantics.memory.accesses import extended
 from nvgen.sim.threads.compile import Compiler, Getter, Maker, flags, unsigned
 from nvgen.sim.threads.machine import (
     JUMPED,
+    WARP,
     Code,
     Fragment,
     Frame,
@@ -189,20 +190,19 @@ def load(c: Compiler, mi: MachineInstr, place: Mem) -> Step:
     type_ = mi.scalar_type()
     result = mi["d"]
     targets = result if isinstance(result, tuple) else (result,)
-    size = type_.bits // 8
-    span = _span(c, mi, place, size * len(targets))
+    element = unsigned(type_.bits)
+    span = _span(c, mi, place, type_.bits // 8 * len(targets))
     writers = [
         (c.set(r), c.function.regs.classes[r].bits) if type(r) is int else None for r in targets
     ]
     name = _name(place)
 
     def run(fragment: Fragment) -> Outcome:
-        data = fragment.frame.passed[name][:, span]
+        data = np.ascontiguousarray(fragment.frame.passed[name][:, span]).view(element)
         for i, writer in enumerate(writers):
             if writer is not None:
                 write, width = writer
-                part = np.ascontiguousarray(data[:, i * size : (i + 1) * size])
-                write(fragment, extended(part.view(unsigned(type_.bits))[:, 0], type_, width))
+                write(fragment, extended(data[:, i], type_, width))
         return None
 
     return run
@@ -213,13 +213,15 @@ def store(c: Compiler, mi: MachineInstr, place: Mem) -> Step:
     type_ = mi.scalar_type()
     value = mi["b"]
     sources = value if isinstance(value, tuple) else (value,)
-    getters = [c.get(source, type_) for source in sources]
+    getters, element = [c.get(source, type_) for source in sources], unsigned(type_.bits)
     span = _span(c, mi, place, type_.bits // 8 * len(getters))
     name = _name(place)
 
     def run(fragment: Fragment) -> Outcome:
-        parts = [get(fragment.warp).astype(unsigned(type_.bits)) for get in getters]
-        data: NDArray[np.uint8] = np.ascontiguousarray(np.stack(parts, axis=1)).view(np.uint8)
+        columns = np.empty((WARP, len(getters)), element)
+        for i, get in enumerate(getters):
+            columns[:, i] = get(fragment.warp)
+        data: NDArray[np.uint8] = columns.view(np.uint8)
         lanes = fragment.lanes
         fragment.frame.passed[name][lanes, span] = data[lanes]
         return None

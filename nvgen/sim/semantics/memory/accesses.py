@@ -32,7 +32,7 @@ from nvgen.sim.races.happens_before import lane_indices
 from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.threads.clusters import owner_of
 from nvgen.sim.threads.compile import Compiler, Maker, held, unsigned
-from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp
+from nvgen.sim.threads.machine import FULL, WARP, Cta, Fragment, Outcome, Step, Warp
 
 Addresses = NDArray[np.int64]
 
@@ -175,6 +175,7 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
     result = mi["d"]
     targets = result if isinstance(result, tuple) else (result,)
     size = type_.bits // 8
+    element = held(type_.bits)
     setter = c.set_whole if size > 8 else c.set
     writers = [(setter(r), _width(c, r)) if type(r) is int else None for r in targets]
     order = order_of(mi)
@@ -202,13 +203,15 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
             if order is not Order.WEAK and region.shadow is not None:
                 region.shadow.observe(offsets, lanes, order)
             data[part] = gather(region, offsets, total)
+        columns = data.view(element)
         for i, writer in enumerate(writers):
             if writer is None:
                 continue
             write, width = writer
-            raw = np.ascontiguousarray(data[:, i * size : (i + 1) * size]).view(held(type_.bits))
-            values = np.zeros(32, held(width))
-            values[fragment.lanes] = extended(raw[:, 0], type_, width)
+            values = extended(columns[:, i], type_, width)
+            if fragment.mask != FULL:
+                some, values = values, np.zeros(WARP, values.dtype)
+                values[fragment.lanes] = some
             write(fragment, values)
         return None
 
@@ -235,6 +238,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     value = mi["b"]
     sources = value if isinstance(value, tuple) else (value,)
     size = type_.bits // 8
+    element = held(type_.bits)
     getter = c.get_whole if size > 8 else c.get
     getters = [getter(source, type_) for source in sources]
     order = order_of(mi)
@@ -246,8 +250,10 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
         agent = _agent(warp, mi)
         chosen = address(warp)[fragment.lanes]
         total = size * len(getters)
-        parts = [get(warp)[fragment.lanes].astype(held(type_.bits)) for get in getters]
-        data = np.ascontiguousarray(np.stack(parts, axis=1)).view(np.uint8)
+        columns = np.empty((chosen.size, len(getters)), element)
+        for i, get in enumerate(getters):
+            columns[:, i] = get(warp)[fragment.lanes]
+        data = columns.view(np.uint8)
         owners = Owners.of(fragment, total)
         for region, where, part in find(warp.cta, chosen, space, agent, Access.WRITE, owners):
             if region is warp.cta.params:

@@ -75,9 +75,16 @@ def _product(a: Numbers, b: Numbers) -> Numbers:
 
 def _is_exact(a: Numbers, b: Numbers) -> bool:
     """Whether every partial sum fits into a significand, whatever the order of the additions."""
+    if _size(a) * _size(b) * a.shape[1] <= 2.0**_SIGNIFICAND:
+        return True
     (a_low, a_high), (b_low, b_high) = _bits(a), _bits(b)
     growth = max(a.shape[1] - 1, 0).bit_length()
     return bool(a_high + b_high - a_low - b_low + growth <= _SIGNIFICAND)
+
+
+def _size(x: Numbers) -> float:
+    """The largest of whole numbers; infinity where some are not whole."""
+    return float(np.abs(x).max(initial=0.0)) if (x == np.floor(x)).all() else math.inf
 
 
 def _bits(x: Numbers) -> tuple[int, int]:

@@ -56,10 +56,16 @@ def _cut(registers: Bits, bits: int) -> Bits:
     """(32, registers) to (32, elements)."""
     if registers.dtype.itemsize * 8 == bits:
         return registers
+    if bits in _WHOLE:
+        return np.ascontiguousarray(registers, np.uint32).view(_WHOLE[bits])
     each = 32 // bits
     shifts = np.arange(each, dtype=np.uint32) * np.uint32(bits)
     parts = registers[:, :, None].astype(np.uint32) >> shifts & np.uint32((1 << bits) - 1)
     return parts.reshape(len(registers), -1)
+
+
+_WHOLE = {8: np.uint8, 16: np.uint16}
+"""Types of numpy that registers consist of."""
 
 
 def out_of_bytes(codes: Bits, type_: Modifier) -> Bits:
