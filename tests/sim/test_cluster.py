@@ -230,3 +230,18 @@ def test_clusters_that_cannot_be(directive: str, grid: Dim3, cluster: Dim3, rule
     with pytest.raises(InputError) as caught:
         launched(directive, grid, cluster)
     assert [f.rule for f in caught.value.findings] == [rule]
+
+
+def test_clusters_have_up_to_sixteen_ctas() -> None:
+    """Each CTA leaves its rank with the next one, the last one with the first."""
+    body = f"""{NUMBER}
+    {SYNC}
+    add.u32 %r4, %r50, 1; and.b32 %r4, %r4, 15;
+    mov.u32 %r1, s; mapa.shared::cluster.u32 %r5, %r1, %r4;
+    st.shared::cluster.u32 [%r5], %r50;
+    {SYNC}
+    ld.shared.u32 %r6, [s];
+    mad.wide.u32 %rd1, %r50, 4, %a0; st.global.u32 [%rd1], %r6;"""
+    found, sixteen = np.zeros(16, np.uint32), (16, 1, 1)
+    run(body, found, variables=SHARED, threads=1, grid=sixteen, cluster=sixteen)
+    assert found.tolist() == [15, *range(15)]
