@@ -102,7 +102,7 @@ CASES = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @kernel_test(schedules=["late"], targets=TARGET, opt=[3])
 @pytest.mark.parametrize("case", CASES)
 def test_sizes_and_types(launch: Launch, case: str) -> None:
@@ -199,7 +199,7 @@ def careless(module: ModuleType) -> Compiled:
     return made
 
 
-@each("name", MISTAKES, turns=8)
+@each("name", MISTAKES, turns=13)
 def test_a_planted_mistake_is_found(name: str) -> None:
     module, by = planted(name), MISTAKES[name][2]
     config, made = module.Config(64, causal=False, block=64), careless(module)
