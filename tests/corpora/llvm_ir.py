@@ -63,6 +63,8 @@ def _of_llvm(given: str | bytes, target: str) -> dict[str, str]:
         (outcome,) = llvm.compile_all([given], target, "8.8")
     except llvm.LlvmRejectedError as error:
         return {"LLVM": str(error).splitlines()[0]}
+    except subprocess.TimeoutExpired as slow:
+        return {"LLVM": f"takes longer than {slow.timeout:.0f} s"}
     if outcome.refusal:
         return {"LLVM": outcome.refusal.splitlines()[-1]}
     return _refused("LLVM", outcome.ptx, target)
