@@ -557,7 +557,7 @@ def _function(
     function.variables = draw(_own_variables(name))
     scene = Scene(function, classes, [*variables, *function.variables], labels, target)
     for label in labels:
-        block = Block(label, nounroll=draw(st.integers(0, 7)) == 7)
+        block = Block(label)
         if phis and draw(st.booleans()):
             block.instrs.append(_phi(draw, scene))
         for _ in range(draw(st.integers(0, 3))):
