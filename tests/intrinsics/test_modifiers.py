@@ -59,12 +59,12 @@ def test_spellings(member: Modifier, ptx: str, opcode: str):
 def test_widths_of_types():
     """The number in a type's name, times how many of it are packed; a predicate is one bit.
 
-    Of the narrow formats one lies in 8 bits and two in 16, of those of four bits in 8.
+    Of the narrow formats each lies in 8 bits, but of those of four bits two.
     """
     for type_ in ScalarType:
-        if re.match(r"u?e\d", type_.value):
-            alone = not type_.value.endswith("x2")
-            assert type_.bits == (8 if alone or type_ is ScalarType.E2M1X2 else 16)
+        if narrow := re.fullmatch(r"u?e\d+m\d+(?:x(\d))?", type_.value):
+            count = int(narrow[1] or 1)
+            assert type_.bits == (8 if type_ is ScalarType.E2M1X2 else 8 * count)
             continue
         match = re.fullmatch(r"[a-z]+(\d+)(?:x(\d))?", type_.value)
         expected = int(match[1]) * int(match[2] or 1) if match else 1

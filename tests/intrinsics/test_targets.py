@@ -168,6 +168,7 @@ PROBES = {
         "[smem], [%rd1, {%r1}], [mbar], %r2;"
     ),
     Feature.HAS_EVICTING_PREFETCH: ("cp.async.bulk.prefetch.L2.global.L2::evict_last [%rd1], 16;"),
+    Feature.HAS_NARROW_MULTIMEM: "multimem.ld_reduce.relaxed.gpu.global.min.e4m3x4 %r1, [%rd1];",
     Feature.HAS_NARROW_FLOATS: "cvt.rn.satfinite.e2m3x2.f32 %h1, %f1, %f2;",
     Feature.HAS_NARROW_RZ: "cvt.rz.satfinite.e4m3x2.f32 %h1, %f1, %f2;",
     Feature.HAS_BYTE_MATRICES: "stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [smem], {%r1};",

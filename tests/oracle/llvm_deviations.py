@@ -348,15 +348,6 @@ SCALAR = (
         ),
         same_sass=True,
     ),
-    Deviation(
-        name="branch on the opposite condition",
-        cases=r"if( else with a phi)?",
-        example="if",
-        llvm=("bra, conditional: 1", "ret: 1", "setp.ge.s32: 1", "st.global.volatile.b32: 1"),
-        nvgen=("bra, conditional: 1", "ret: 1", "setp.lt.s32: 1", "st.global.volatile.b32: 1"),
-        why="LLVM turns the comparison round to fall through into the next block.",
-        same_sass=True,
-    ),
 )  # fmt: skip
 """Deviations in the selection of LLVM's ordinary instructions."""
 
