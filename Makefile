@@ -43,7 +43,7 @@ test-all: lint types ## as test, with all of what that draws by the day or reads
 	$(BIN)/python -m pytest $(SHARED) --live
 
 gpu-test: $(READY) ## the tests that also run on a GPU, on the GPU that is here
-	$(BIN)/python -m pytest -n auto --dist load -m "gpu or nvgen_kernel_test" --device cuda -rs
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "gpu or nvgen_kernel_test" --device cuda -rs
 
 mutation: $(READY) ## seed faults one at a time, and say which tests find them
 	$(BIN)/python -m tests.mutation.run --jobs 2
