@@ -6,6 +6,7 @@ other modules.
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.util
 import os
 import sys
@@ -20,18 +21,26 @@ if TYPE_CHECKING:
     from nvgen.builder.built import Kernel
 
 
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Keeps no bytecode: the user's folder gets nothing that was not asked for."""
+
+    def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
+        """Write nothing."""
+
+
 def python_module(file: str, rule: str) -> ModuleType:
     """The module that a file makes; errors that this finds have the rule id `rule`.
 
     Raises: InputError for what is no Python file; whatever the file raises.
     """
-    if not os.path.isfile(file):
+    if not os.path.isfile(file) or not file.endswith(".py"):
         raise input_error(rule, f"cannot read {file}", expected="a Python file, FILE.py")
-    spec = importlib.util.spec_from_file_location(f"given_{Path(file).stem}", file)
-    if spec is None or spec.loader is None:
-        raise input_error(rule, f"cannot read {file}", expected="a Python file, FILE.py")
+    name = f"given_{Path(file).stem}"
+    spec = importlib.util.spec_from_file_location(name, file, loader=_Loader(name, file))
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
+    sys.modules[name] = module  # dataclasses look their module up
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
