@@ -1,0 +1,2 @@
+; fuzz:
+define void@k(ptr addrspace(1),i32){%a=call i32asm"mov.u32 $0, %laneid;","=r"()%b=call{i32,i32}asm"{ .reg .pred p; setp.lt.u32 p, $2, $3; selp.b3 $0, 1, 2, p; add.u32 $1, $2, 0x10; }","=r,=&r,r,n,~{memory}"(i32%a,i32 16)ret void}
