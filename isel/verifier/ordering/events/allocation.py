@@ -103,7 +103,8 @@ def _free(e: Execution) -> bool:
         return True
     lane, first = first >> 16, first & _COLUMN
     ranks = (e.strand.rank & ~1, e.strand.rank | 1) if is_of_pair(e.mi) else (e.strand.rank,)
-    found = [Region(Memory.TENSOR, r, first, first + count, writes=True) for r in ranks]
+    end = first + min(max(count, 0), COLUMNS)  # who says more frees no more than there is
+    found = [Region(Memory.TENSOR, r, first, end, writes=True) for r in ranks]
     e.log(Kind.DEALLOC, found)
     _judge_free(e, mine, first, count, lane)
     e.machine.changed = True
