@@ -35,8 +35,8 @@ def python_module(file: str, rule: str) -> ModuleType:
     """
     if not os.path.isfile(file) or not file.endswith(".py"):
         raise input_error(rule, f"cannot read {file}", expected="a Python file, FILE.py")
-    name = f"given_{Path(file).stem}"
-    spec = importlib.util.spec_from_file_location(name, file, loader=_Loader(name, file))
+    name, path = f"given_{Path(file).stem}", os.path.abspath(file)
+    spec = importlib.util.spec_from_file_location(name, path, loader=_Loader(name, path))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
