@@ -78,29 +78,20 @@ def post_dominators(after: Sequence[Sequence[int]]) -> list[int]:
     return later
 
 
-def dominators(after: Sequence[Iterable[int]]) -> list[int]:
+def dominators(after: Sequence[Sequence[int]]) -> list[int]:
     """The dominators of each node, as bits: every path from node 0 passes them; itself is one.
 
     Where no path leads, these are all nodes.
     """
-    everything = (1 << len(after)) - 1
-    before: list[list[int]] = [[] for _ in after]
-    for i, following in enumerate(after):
-        for target in following:
-            before[target].append(i)
-    found = [everything] * len(after)
+    found = [(1 << len(after)) - 1] * len(after)
+    below, pending = dominator_tree(after), []
     if found:
-        found[0] = 1
-    changed = True
-    while changed:
-        changed = False
-        for i in range(1, len(after)):
-            common = everything
-            for earlier in before[i]:
-                common &= found[earlier]
-            if common | 1 << i != found[i]:
-                found[i] = common | 1 << i
-                changed = True
+        found[0], pending = 1, [0]
+    while pending:
+        node = pending.pop()
+        for dominated in below[node]:
+            found[dominated] = found[node] | 1 << dominated
+        pending += below[node]
     return found
 
 

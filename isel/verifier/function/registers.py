@@ -20,7 +20,7 @@ from isel.verifier.function.roles import Role
 from isel.verifier.function.values import LANES
 from isel.verifier.rule import VerifierRule
 
-_INC, _DEC = "setmaxnreg.inc", "setmaxnreg.dec"
+CHANGES = _INC, _DEC = "setmaxnreg.inc", "setmaxnreg.dec"
 _WARPGROUP = 4
 """Warps of a warpgroup; the number of its first is a multiple of it."""
 
@@ -175,7 +175,7 @@ def _needed(report: Report) -> int:
 
 def _count(event: Event) -> int | None:
     """The registers that a setmaxnreg leaves each thread with, None for anything else."""
-    if event.mi.row.id not in (_INC, _DEC):
+    if event.mi.row.id not in CHANGES:
         return None
     count = event.mi.get("count")
     return count.value if isinstance(count, Imm) else None

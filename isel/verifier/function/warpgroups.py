@@ -8,13 +8,13 @@ multiple of four.  Conditions that nobody knows here are a matter of
 from __future__ import annotations
 
 from intrinsics.findings import Severity
-from intrinsics.mir import MachineInstr
+from intrinsics.mir import Op
 from intrinsics.row import IssueScope
+from isel.verifier.function.registers import CHANGES
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule
 
 _WARPGROUP = 4
-_CHANGES = ("setmaxnreg.inc", "setmaxnreg.dec")
 
 WARPGROUP = VerifierRule(
     "{op}/warpgroup",
@@ -42,26 +42,25 @@ def check(report: Report) -> None:
         if found[0][1].mi.row.effects.scope is IssueScope.WARPGROUP
         and not any(e.threads.perhaps for _, e in found)
     }
-    alike: dict[object, set[int]] = {}  # the warps that execute the same, wherever it stands
-    for index, here in sites.items():
-        alike.setdefault(_registers(report.record(index)), set()).update(here)
-    for index, here in sites.items():
-        _check(report, index, here, alike[_registers(report.record(index))])
-
-
-def _registers(mi: MachineInstr) -> object:
-    """What a setmaxnreg does, None for others: a multiply takes a warpgroup at one place."""
-    return (mi.row.id, mi.ops) if mi.row.id in _CHANGES else None
-
-
-def _check(report: Report, index: int, here: set[int], alike: set[int]) -> None:
-    spread = _registers(report.record(index)) is not None
     there = {walker.flow.warp.number for walker in report.analysis.walkers}
+    changes: dict[tuple[str, Op], set[int]] = {}  # the warps that execute the same setmaxnreg
+    for index, here in sites.items():
+        mi = report.record(index)
+        if mi.row.id in CHANGES:
+            changes.setdefault((mi.row.id, mi["count"]), set()).update(here)
+    for index, here in sites.items():
+        mi = report.record(index)
+        alike = changes[mi.row.id, mi["count"]] if mi.row.id in CHANGES else set()
+        _check(report, index, here, there - alike)
+
+
+def _check(report: Report, index: int, here: set[int], missing: set[int]) -> None:
+    """`missing` are the warps that do not execute the same anywhere."""
     for group in sorted({warp // _WARPGROUP for warp in here}):
         members = range(group * _WARPGROUP, (group + 1) * _WARPGROUP)
         come = [warp for warp in members if warp in here]
         if len(come) < _WARPGROUP:
-            all_come = spread and alike.issuperset(there.intersection(members))
+            all_come = missing.isdisjoint(members)
             report.add(
                 WARPGROUP,
                 index,

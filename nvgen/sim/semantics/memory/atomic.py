@@ -75,7 +75,7 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
                     new = int(swaps[lane]) if old == int(operand[lane]) else old
                 scatter(region, there, _bytes(new, size))
                 changed |= new != old
-        if not changed:  # nobody who waits need look again: a loop that asks in vain, for one
+        if not changed:  # memory is as it was, so no polling thread is woken
             memory.version = before
         for n, write in enumerate(writers):
             if write is not None:
