@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import itertools
 import re
+import warnings
+from collections.abc import Callable
 
 import ml_dtypes
 import numpy as np
@@ -17,9 +19,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from intrinsics.findings import DriverError, SimulationError
+from intrinsics.findings import DriverError, Finding, Severity, SimulationError
 from intrinsics.tma.fields import Element, Wide
 from intrinsics.tma.rules import Im2col
+from nvgen.driver.errors import TIMEOUT
 from nvgen.tensor_map import Options, TensorMap, im2col_map, tensor_map
 from tests.sim import test_tma, test_tma_store
 from tests.sim.layouts import tma_tile
@@ -322,6 +325,37 @@ def test_four_rows_that_are_scattered(schedule: str):
     assert np.array_equal(target, expected)
 
 
+LOST = "neither ended nor failed"
+
+
+def refusal(launch: Callable[[], None]) -> str:
+    """The rule of what ends a launch that the machine refuses.
+
+    Twelve processes shared an H200 five times; one of these launches neither ended nor failed in a
+    minute, though its process still asked the driver.  A new process is asked once more: a fault
+    that gets lost is a warning, and a kernel that hangs fails.
+    """
+    for turn in range(2):
+        with pytest.raises((SimulationError, DriverError)) as caught:
+            launch()
+        (rule,) = {f.rule for f in caught.value.findings}
+        if rule != TIMEOUT:
+            return rule
+        warnings.warn(f"launch {turn + 1} {LOST}", stacklevel=2)
+    return TIMEOUT
+
+
+@pytest.mark.parametrize(("hangs", "rule"), [(1, "cuda/illegal-instruction"), (2, TIMEOUT)])
+def test_a_launch_that_hangs_is_asked_once_more(hangs: int, rule: str):
+    answers = [TIMEOUT] * hangs + ["cuda/illegal-instruction"]
+
+    def launch() -> None:
+        raise DriverError([Finding(answers.pop(0), Severity.ERROR, "")])
+
+    with pytest.warns(match=LOST):
+        assert refusal(launch) == rule
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_pixels_that_are_stored(schedule: str):
@@ -351,6 +385,7 @@ BEFORE = {
 
 
 @pytest.mark.gpu
+@pytest.mark.filterwarnings(f"default:.*{LOST}")
 @pytest.mark.parametrize("case", BEFORE)
 def test_pixels_that_are_not_stored(case: str):
     """The copy does not run: on a GPU an illegal instruction."""
@@ -360,10 +395,8 @@ def test_pixels_that_are_not_stored(case: str):
         "cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group"
         f" [%m0, {{{', '.join(map(str, start))}}}], [tile];"
     )
-    with pytest.raises((SimulationError, DriverError)) as caught:
-        stored(statement, map_, image((24, 16)), "early")
-    rules = {f.rule for f in caught.value.findings}
-    assert rules <= {"sim/tma-coordinate", "cuda/illegal-instruction"}
+    found = refusal(lambda: stored(statement, map_, image((24, 16)), "early"))
+    assert found in ("sim/tma-coordinate", "cuda/illegal-instruction")
 
 
 def increments(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -426,6 +459,7 @@ ILLEGAL = [
 
 
 @pytest.mark.gpu
+@pytest.mark.filterwarnings(f"default:.*{LOST}")
 @pytest.mark.parametrize(("op", "type_"), ILLEGAL)
 def test_a_reduction_that_the_machine_does_not_have(op: str, type_: type):
     old, new = np.ones((6, 16), type_), np.ones((8, 16), type_)
@@ -433,10 +467,8 @@ def test_a_reduction_that_the_machine_does_not_have(op: str, type_: type):
         f"cp.reduce.async.bulk.tensor.2d.global.shared::cta.{op}.tile.bulk_group"
         " [%m0, {0, 0}], [tile];"
     )
-    with pytest.raises((SimulationError, DriverError)) as caught:
-        stored(statement, tensor_map(old, (8, 16)), new, "early")
-    expected = {"sim/tensor-reduction", "cuda/illegal-instruction"}
-    assert {f.rule for f in caught.value.findings} <= expected
+    found = refusal(lambda: stored(statement, tensor_map(old, (8, 16)), new, "early"))
+    assert found in ("sim/tensor-reduction", "cuda/illegal-instruction")
 
 
 # ---- elements of 4 and 6 bits ----------------------------------------------------------------
