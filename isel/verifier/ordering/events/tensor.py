@@ -58,7 +58,7 @@ def _moved(e: Execution, address: int, *, writes: bool) -> list[Region]:
     lanes = ((1 << rows) - 1) << lane
     first, width = address & _COLUMN, moved_columns(e.mi.form) or 1
     split = e.mi.get("half_split")
-    starts = [first] + ([first + split.value] if isinstance(split, Imm) else [])
+    starts = [first] + ([first + split.value & _COLUMN] if isinstance(split, Imm) else [])
     return [Region(Memory.TENSOR, e.strand.rank, at, at + width, lanes, writes) for at in starts]
 
 
