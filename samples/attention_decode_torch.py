@@ -26,6 +26,7 @@ if (FOLDER := str(Path(__file__).parent)) not in sys.path:
 from attention_counters import counters
 from attention_decode import TARGET, build
 from attention_decode_plan import ROWS, Config, cut
+from torch_operator import operator, shape_of, without_derivatives
 
 ELEMENTS = {torch.bfloat16: ElementType.BF16, torch.float16: ElementType.F16}
 
@@ -38,7 +39,7 @@ def loaded(config: Config, device: int):
         return kernel, CodeCache().code(kernel, TARGET, None).load()
 
 
-@torch.library.custom_op("nvgen::attention_decode", mutates_args=(), device_types="cuda")
+@operator
 def attention_decode(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, table: torch.Tensor, lengths: torch.Tensor,
     most: int, window: int = 0, scale: float | None = None,
@@ -68,7 +69,10 @@ def attention_decode(
     return o.view(count, own, tokens, ratio, d).transpose(1, 2).reshape(q.shape)
 
 
-@attention_decode.register_fake
+without_derivatives(attention_decode)
+
+
+@shape_of(attention_decode)
 def shape_of_decode(q, k, v, table, lengths, most, window=0, scale=None):
     """What a graph needs to know of O."""
     torch._check(q.size(3) in (64, 128, 256), lambda: f"heads of {q.size(3)}")

@@ -30,6 +30,7 @@ import attention_fp8 as fp8
 import attention_varlen as packed
 from attention_counters import counters
 from attention_plan import choose, grid, numbers
+from torch_operator import differentiable, operator, shape_of, without_derivatives
 
 ELEMENTS = importlib.import_module("attention_torch").ELEMENTS
 
@@ -52,7 +53,7 @@ def launch(build, config, arrays, values, items: int, length: int) -> None:
     code.launch(*kernel.arguments(given, {}), grid=cut, stream=stream)
 
 
-@torch.library.custom_op("nvgen::attention_packed", mutates_args=(), device_types="cuda")
+@operator
 def attention_packed(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, begins: torch.Tensor,
     begins_keys: torch.Tensor, longest: int, most: int, causal: bool = False, window: int = 0,
@@ -71,7 +72,7 @@ def attention_packed(
     return o
 
 
-@attention_packed.register_fake
+@shape_of(attention_packed)
 def shape_of_packed(q, k, v, begins, begins_keys, longest, most, causal=False, window=0):
     """What a graph needs to know of O."""
     torch._check(q.size(2) in (64, 128, 256), lambda: f"heads of {q.size(2)}")
@@ -109,10 +110,10 @@ def derivatives(ctx, grad):
     return *torch.autograd.grad(o, inputs, grad), *[None] * 6
 
 
-attention_packed.register_autograd(derivatives, setup_context=keep)
+differentiable(attention_packed, derivatives, keep)
 
 
-@torch.library.custom_op("nvgen::attention_fp8", mutates_args=(), device_types="cuda")
+@operator
 def attention_fp8(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, q_scale: torch.Tensor,
     k_scale: torch.Tensor, v_scale: torch.Tensor, causal: bool = False,
@@ -127,7 +128,10 @@ def attention_fp8(
     return o
 
 
-@attention_fp8.register_fake
+without_derivatives(attention_fp8)
+
+
+@shape_of(attention_fp8)
 def shape_of_fp8(q, k, v, q_scale, k_scale, v_scale, causal=False):
     """What a graph needs to know of O."""
     torch._check(q.size(2) in (64, 128, 256), lambda: f"heads of {q.size(2)}")

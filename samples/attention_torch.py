@@ -3,11 +3,10 @@
     python samples/attention_torch.py  # on a Hopper GPU: forward, backward, compiled, captured
 
 `attention(q, k, v, causal)` takes what `scaled_dot_product_attention` takes: batch × heads ×
-length × d in bf16 or f16, d = 64, 128 or 256; K and V may have fewer heads.  It is a
-`torch.library` custom operator: torch.compile sees shapes through its fake, and a CUDA graph
-captures its launches.  The derivatives are torch's, which multiplies Q·Kᵀ again for them.  A kernel
-is compiled when a shape first asks for it, and is kept on disk for all processes
-(`nvgen.CodeCache`).
+length × d in bf16 or f16, d = 64, 128 or 256; K and V may have fewer heads.  It is an operator of
+`torch.library`: torch.compile sees shapes through its fake, and a CUDA graph captures its launches.
+The derivatives are torch's, which multiplies Q·Kᵀ again for them.  A kernel is compiled when a
+shape first asks for it, and is kept on disk for all processes (`nvgen.CodeCache`).
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 from attention_counters import counters
 from attention_plan import Config, choose, grid, section
+from torch_operator import differentiable, operator, shape_of
 
 ELEMENTS = {torch.bfloat16: ElementType.BF16, torch.float16: ElementType.F16}
 
@@ -47,7 +47,7 @@ def loaded(config: Config, device: int):
         return kernel, CodeCache().code(kernel, sample().TARGET, None).load()
 
 
-@torch.library.custom_op("nvgen::attention", mutates_args=(), device_types="cuda")
+@operator
 def attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False,
     scale: float | None = None,
@@ -77,7 +77,7 @@ def attention(
     return o
 
 
-@attention.register_fake
+@shape_of(attention)
 def shape_of_attention(q, k, v, causal=False, scale=None):
     """What a graph needs to know of O."""
     torch._check(q.size(3) in (64, 128, 256), lambda: f"heads of {q.size(3)}")
@@ -102,7 +102,7 @@ def derivatives(ctx, grad):
     return *torch.autograd.grad(o, inputs, grad), None, None
 
 
-attention.register_autograd(derivatives, setup_context=keep)
+differentiable(attention, derivatives, keep)
 
 
 def main() -> None:

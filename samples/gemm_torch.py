@@ -3,7 +3,7 @@
     python samples/gemm_torch.py  # on a Hopper GPU: forward, backward, torch.compile, a CUDA graph
 
 `gemm(a, b)` takes `a` of M × K and `b` of N × K in bf16, f16, e4m3 or e5m2, each contiguous or the
-transpose of what is; D is bf16, f16 or f32.  It is a `torch.library` custom operator: torch.compile
+transpose of what is; D is bf16, f16 or f32.  It is an operator of `torch.library`: torch.compile
 sees shapes through its fake, autograd its derivatives, which are products of the same kernel with
 operands transposed, and a CUDA graph captures its launches.  A kernel is compiled when a
 shape first asks for it, and is kept on disk for all processes (`nvgen.CodeCache`).
@@ -25,6 +25,7 @@ if (FOLDER := str(Path(__file__).parent)) not in sys.path:
 from gemm_model import choose, machine_of
 from gemm_plan import Config, Kind, grid, workspace
 from gemm_problem import check
+from torch_operator import differentiable, operator, shape_of
 
 ELEMENTS = {
     torch.bfloat16: ElementType.BF16,
@@ -65,7 +66,7 @@ def flat(x: torch.Tensor) -> tuple[torch.Tensor, Major]:
     return x.contiguous(), Major.K
 
 
-@torch.library.custom_op("nvgen::gemm", mutates_args=(), device_types="cuda")
+@operator
 def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> torch.Tensor:
     """A·Bᵀ, with sums in f32.
 
@@ -108,7 +109,7 @@ def flags(like: torch.Tensor, count: int) -> torch.Tensor:
     return found.view(torch.uint32)
 
 
-@gemm.register_fake
+@shape_of(gemm)
 def shape_of_gemm(a, b, out=None):
     """What a graph needs to know of D."""
     torch._check(a.size(1) == b.size(1), lambda: f"K differs: {a.shape} and {b.shape}")
@@ -129,7 +130,7 @@ def derivatives(ctx, grad):
     return of_a, of_b, None
 
 
-gemm.register_autograd(derivatives, setup_context=keep)
+differentiable(gemm, derivatives, keep)
 
 
 def main() -> None:

@@ -1,0 +1,53 @@
+"""Functions on tensors as operators of PyTorch, whose first call waits for nothing of torch's.
+
+`torch.library.custom_op` imports torch's compiler when an operator is called first, two to four
+seconds; what it registers is registered here with `torch.library.Library`.
+
+    @operator
+    def twice(x: torch.Tensor) -> torch.Tensor: ...
+
+    @shape_of(twice)
+    def shape_of_twice(x): return torch.empty_like(x)
+
+    differentiable(twice, derivatives, keep)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch.library import Library, infer_schema, register_autograd, register_fake
+
+_libraries: dict[str, Library] = {}
+
+
+def operator(function: Callable, key: str = "CUDA"):
+    """`nvgen::NAME` for tensors of a GPU, with the schema that the function's annotations say."""
+    name = function.__name__
+    _libraries.pop(f"nvgen::{name}", None)  # that of a module which is imported again
+    library = _libraries[f"nvgen::{name}"] = Library("nvgen", "FRAGMENT")
+    library.define(name + infer_schema(function, mutates_args=()), tags=torch.Tag.pt2_compliant_tag)
+    library.impl(name, function, key)
+    return getattr(torch.ops.nvgen, name).default
+
+
+def shape_of(operator):
+    """A decorator: what a graph needs to know of the result."""
+    name = operator._schema.name
+    return lambda function: register_fake(name, function, lib=_libraries[name])
+
+
+def differentiable(operator, derivatives: Callable, keep: Callable) -> None:
+    """Derivatives, of what `keep` has stored."""
+    name = operator._schema.name
+    register_autograd(name, derivatives, setup_context=keep, lib=_libraries[name])
+
+
+def without_derivatives(operator) -> None:
+    """Let autograd say that there are none; else it would leave the operator out."""
+
+    def derivatives(ctx, *grads):
+        raise RuntimeError(f"{operator._schema.name} has no derivatives")
+
+    differentiable(operator, derivatives, lambda ctx, inputs, output: None)
