@@ -74,6 +74,8 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out whose turn it is not; skip what cannot run on the GPU that is here, and say why."""
     turns.leave_out(config, items)
+    if os.environ[DEVICE_VARIABLE] != "sim":
+        _leave_out_schedules(config, items)
     items.sort(key=lambda item: not item.path.as_posix().endswith(LONG))
     why = obstacle(os.environ[DEVICE_VARIABLE], GPU_TARGET)
     if not why:
@@ -81,3 +83,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(pytest.mark.skip(reason=why))
+
+
+def _leave_out_schedules(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a `gpu` test under several schedules keep the first: a GPU has none, and runs it once."""
+    kept: dict[object, pytest.Item] = {}
+    for item in items:
+        kept.setdefault(_but_for_schedule(item), item)
+    left = set(items) - set(kept.values())
+    if left:
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = kept.values()
+
+
+def _but_for_schedule(item: pytest.Item) -> object:
+    """What tells a test from others on a GPU."""
+    call = getattr(item, "callspec", None)
+    if call is None or "schedule" not in call.params or not item.get_closest_marker("gpu"):
+        return item.nodeid
+    others = {name: value for name, value in call.params.items() if name != "schedule"}
+    return item.nodeid.partition("[")[0], repr(others)
