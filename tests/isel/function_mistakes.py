@@ -348,6 +348,12 @@ MISTAKES = {
     "quarters of the second warpgroup": Mistake(
         "tcgen05.ld/lane-quarter", k.WARPGROUPS, "    and.b32 %r5, %r2, 3;",
         "    mov.b32 %r5, %r2;", "$load"),
+    "the neighbour's lanes, at a column of the turn": Mistake(
+        "tcgen05.ld/lane-quarter", k.PERSISTENT, "    shl.b32 %r19, %r2, 21;",
+        "    xor.b32 %r19, %r2, 1; shl.b32 %r19, %r19, 21;", "$load"),
+    "a lane for each thread, at a column of the turn": Mistake(
+        "tcgen05.ld/uniform-address", k.PERSISTENT, "    shl.b32 %r19, %r2, 21;",
+        "    shl.b32 %r19, %r1, 16;", "$load"),
     "an address for each thread": Mistake(
         "tcgen05.ld/uniform-address", k.STORE_LOAD, "$load {%r5, %r6}, [%r3]",
         "shl.b32 %r9, %r1, 16; add.s32 %r9, %r3, %r9; $load {%r5, %r6}, [%r9]", "$load"),

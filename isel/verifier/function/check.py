@@ -30,6 +30,7 @@ from isel.verifier.function import (
     first_phase,
     handles,
     init_fence,
+    lanes,
     ledger,
     mbarriers,
     overlaps,
@@ -58,7 +59,7 @@ class _Chapter(Protocol):
 
 
 _CHAPTERS: tuple[_Chapter, ...] = (
-    *(convergence, warpgroups),
+    *(convergence, lanes, warpgroups),
     *(allocation, handles),
     *(collectors, columns, overlaps, scales),
     *(mbarriers, init_fence, phases, first_phase, ledger, registers, accumulators, stages),

@@ -1,18 +1,15 @@
-"""Rules about who executes an instruction: whole warps, single threads, the right lanes.
+"""Rules about who executes an instruction: whole warps, single threads.
 
-Layer: isel.verifier.function.  PTX ISA, tcgen05: Issue Granularity, Access restrictions.
+Layer: isel.verifier.function.  PTX ISA, tcgen05: Issue Granularity.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from intrinsics.findings import Severity
-from intrinsics.modifiers import LdStShape
 from intrinsics.row import Effect
-from isel.verifier.function.events import MOVES, Event, Kind
+from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.report import Report
-from isel.verifier.function.values import LANES, Loaded, Spread, Value
+from isel.verifier.function.values import Spread, Value
 from isel.verifier.rule import VerifierRule
 
 _SINGLE = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT, Kind.COMMIT)
@@ -33,27 +30,7 @@ THREADS = VerifierRule(
     hint="put it under elect.sync, or under a comparison of tid.x with one number",
     misses=False,
 )
-UNIFORM_ADDRESS = VerifierRule(
-    "{op}/uniform-address",
-    "the threads of a warp give different addresses of tensor memory",
-    expected="one address, that of the first lane of the warp",
-    hint="the lane of a thread is implied: add the warp's first lane << 16 only",
-    misses=False,
-)
-LANE_QUARTER = VerifierRule(
-    "{op}/lane-quarter",
-    "a warp can access only the quarter of the lanes that its number has in its warpgroup",
-    "tcgen05, Access restrictions",
-    hint="add (warp % 4) << 21 to the address",
-    misses=False,
-)
-_WITHOUT_QUARTER = (
-    "add (warp % 4) << 21 to the address: as it is, code compiled with -G is reported to stop "
-    "here, and other code to access the warp's own lanes"
-)
-"""deepseek-ai/DeepGEMM, pull request 341; FlashInfer has kernels that leave the quarter out."""
-
-RULES = (ALIGNED, THREADS, UNIFORM_ADDRESS, LANE_QUARTER)
+RULES = (ALIGNED, THREADS)
 
 
 def check(report: Report) -> None:
@@ -62,7 +39,6 @@ def check(report: Report) -> None:
     _single_thread(report)
     if report.analysis.block:
         _several_warps(report)
-        _lane_quarters(report)
 
 
 def _aligned(report: Report) -> None:
@@ -118,65 +94,3 @@ def _all_same(events: list[Event]) -> bool:
 def _shared(value: Value) -> bool:
     """Whether all threads of the CTA have the same."""
     return isinstance(value.offset, int) or value.spread is Spread.CTA
-
-
-def _lane_quarters(report: Report) -> None:
-    """A warp accesses the quarter of the lanes that its number has within its warpgroup."""
-    wrong: dict[int, list[_Strayed]] = {}
-    for walker in report.analysis.walkers:
-        warp = walker.flow.warp.number
-        for event in walker.each():
-            if event.kind not in MOVES:
-                continue
-            address = event.value("taddr")
-            assert address is not None
-            if isinstance(address.offset, tuple):
-                _not_uniform(report, event, address.offset)
-            elif address.offset is not None and isinstance(address.base, Loaded | None):
-                strayed = _Strayed(event, warp, address.offset >> 16 & 0xFFFF)
-                if strayed.lane not in strayed.starts:
-                    wrong.setdefault(event.index, []).append(strayed)
-    for found in wrong.values():
-        _strayed(report, min(found, key=lambda one: one.has_no_quarter))
-
-
-def _not_uniform(report: Report, event: Event, lanes: tuple[int, ...]) -> None:
-    report.add(UNIFORM_ADDRESS, event.index, got=f"offsets {lanes[0]:#x}, {lanes[1]:#x}, …")
-
-
-@dataclass(frozen=True, slots=True)
-class _Strayed:
-    """An access of a warp that begins at a lane."""
-
-    event: Event
-    warp: int
-    lane: int
-
-    @property
-    def own(self) -> int:
-        """The first lane of the warp's quarter."""
-        return self.warp % 4 * LANES
-
-    @property
-    def starts(self) -> tuple[int, ...]:
-        """The lanes that the access may begin at."""
-        whole = self.event.mi.form.facts.get("shape") is LdStShape.S32X32B
-        return (self.own,) if whole else (self.own, self.own + 16)
-
-    @property
-    def has_no_quarter(self) -> bool:
-        """Whether the warp's quarter is left out of a lane that were right with it."""
-        return self.lane + self.own in self.starts
-
-
-def _strayed(report: Report, access: _Strayed) -> None:
-    own, left_out = access.own, access.has_no_quarter
-    report.add(
-        LANE_QUARTER,
-        access.event.index,
-        severity=Severity.WARNING if left_out else Severity.ERROR,
-        hint=_WITHOUT_QUARTER if left_out else "",
-        got=f"lane {access.lane}, in warp {access.warp}",
-        expected=" or ".join(f"lane {start}" for start in access.starts)
-        + f", of lanes {own} to {own + LANES - 1}",
-    )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TypeAlias
 
+from isel.verifier.function import lanes
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering.clocks import Clock, Source
 from isel.verifier.ordering.meetings import Waiter
@@ -149,7 +150,8 @@ class Log:
     `threads` which threads of which warp executed a record, as masks; `together` what each warp
     executed, in order, of what is for a warpgroup;
     `tracked` which mbarriers track operations and copies of a source, and how many of them;
-    `late` which threads may see a phase of an mbarrier too late.
+    `late` which threads may see a phase of an mbarrier too late;
+    `lanes` which lanes of tensor memory warps load and store, for each record and warp once.
     """
 
     number: int = 0
@@ -174,6 +176,7 @@ class Log:
     ends: dict[int, list[Clock]] = field(default_factory=dict)
     certain: int | None = None
     late: list[tuple[str, Waiter]] = field(default_factory=list)
+    lanes: dict[tuple[int, int, int], lanes.Access] = field(default_factory=dict)
 
     def guess(self) -> None:
         """Note that the run goes a way that another might not."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from intrinsics.findings import Severity
 from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
-from isel.verifier.function import registers
+from isel.verifier.function import lanes, registers
 from isel.verifier.function.clusters import cluster_size, pair_records
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
@@ -56,6 +56,7 @@ def check(report: Report) -> None:
             logs.append(_run(report, program, number, late=late))
     _doubts_about_threads(report, logs)
     ends.breaches(report, logs)
+    lanes.strayed(report, (access for log in logs for access in log.lanes.values()))
     ends.left(report, logs)
     sums.check(report, logs)
     warpgroups.check(report, logs)

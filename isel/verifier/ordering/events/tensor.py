@@ -9,6 +9,7 @@ from __future__ import annotations
 from intrinsics.mir import Imm
 from intrinsics.modifiers import LdStShape, ThreadSync, WaitOp
 from intrinsics.row import Residency
+from isel.verifier.function import lanes
 from isel.verifier.function.clusters import is_of_pair
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
@@ -38,13 +39,30 @@ def _move(kind: Kind) -> Event:
         for reg in e.mi.defs():
             e.strand.registers.pop(reg, None)
         if address is None:
+            _note_addresses(e)
             return is_nowhere(e)
+        _note_lane(e, address >> 16 & 0xFFFF)
         found = _moved(e, address, writes=kind is Kind.TENSOR_STORE)
         touch(e, found)
         e.log(kind, found, done=done)
         return True
 
     return move
+
+
+def _note_addresses(e: Execution) -> None:
+    """The addresses of threads that do not give the same one."""
+    given = e.slot("taddr")
+    if isinstance(given, tuple) and None not in given:
+        got = f"addresses {given[0]:#x}, {given[1]:#x}, …"
+        e.run.log.breach(lanes.UNIFORM_ADDRESS, e.index, got)
+
+
+def _note_lane(e: Execution, lane: int) -> None:
+    warp, log = e.strand.warp, e.run.log
+    place = e.index, warp, lane
+    if place not in log.lanes:
+        log.lanes[place] = lanes.Access(e.index, e.mi, warp, lane, log.certain is not None)
 
 
 def _moved(e: Execution, address: int, *, writes: bool) -> list[Region]:
