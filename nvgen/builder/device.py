@@ -272,16 +272,19 @@ def _held(type_: ScalarType) -> ir.Type:
 
 # ---- functions ---------------------------------------------------------------------------------
 
-Body: TypeAlias = "Callable[..., Value | None]"
+Results: TypeAlias = Value | tuple[Value, ...] | None
+"""What a function gives: a value, several as a tuple, or nothing."""
+
+Body: TypeAlias = Callable[..., Results]
 """What builds a function: the builder, then the values that are passed; gives what comes back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A function of a module: LLVM's, and a value of the type that comes back."""
+    """A function of a module: LLVM's, and values of the types that come back."""
 
     function: ir.Function
-    result: Value | None
+    result: Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +294,8 @@ class DeviceFunction:
     name: str
     body: Body
 
-    def __call__(self, *values: Value) -> Value | None:
-        """Call it: numbers, registers and addresses are passed, and one comes back.
+    def __call__(self, *values: Value) -> Results:
+        """Call it: numbers, registers and addresses are passed, and come back; several as a tuple.
 
         In each kernel it is built once for the types of what is passed, in the scope of its first
         call.
@@ -313,7 +316,10 @@ class DeviceFunction:
         assert isinstance(b, DeviceCalls)
         defined = b.defined(self, values)
         found = b.at_caller().call(defined.function, [value.value for value in values])
-        return None if defined.result is None else defined.result.like(found)
+        if not isinstance(defined.result, tuple):
+            return None if defined.result is None else defined.result.like(found)
+        parts = enumerate(defined.result)
+        return tuple(one.like(b.at_caller().extract_value(found, i)) for i, one in parts)
 
 
 def device_function(body: Body) -> DeviceFunction:
@@ -353,13 +359,25 @@ def define(b: DeviceCalls, called: DeviceFunction, values: tuple[Value, ...]) ->
     return Definition(function, result)
 
 
-def _close(b: DeviceCalls, function: ir.Function, name: str, result: Value | None) -> None:
+def _close(b: DeviceCalls, function: ir.Function, name: str, result: Results) -> None:
+    """End the body with what comes back, and give the function its type.
+
+    Raises: InputError for what is no value of the kernel.
+    """
     if result is None:
         b.at_caller().ret_void()
         return
-    if not hasattr(result, "taken"):
-        raise refuse(f"{name} gives no value", got=described(result), expected="a value, or None")
-    raw = result.value
+    several = result if isinstance(result, tuple) else (result,)
+    strange = [described(one) for one in several if not hasattr(one, "taken")]
+    if strange or not several:
+        expected = "a value of the kernel, several in a tuple, or None"
+        raise refuse(f"{name} gives no value", got=", ".join(strange) or "()", expected=expected)
+    raw = several[0].value
+    if isinstance(result, tuple):
+        type_ = ir.LiteralStructType([one.value.type for one in result])
+        raw = ir.Constant(type_, ir.Undefined)
+        for number, one in enumerate(result):
+            raw = b.at_caller().insert_value(raw, one.value, number)
     function.ftype = ir.FunctionType(raw.type, function.ftype.args)
     function.type = function.ftype.as_pointer()
     function.return_value = ir.values.ReturnValue(function, raw.type)

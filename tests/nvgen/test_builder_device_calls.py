@@ -93,6 +93,36 @@ def put(b, place, value):
     place[b.tid_x] = value
 
 
+@device_function
+def divided(b, x, y, place):
+    """Several values come back, of several types."""
+    quotient = b.variable(x // y)
+    with b.if_(quotient.value > 3):
+        quotient.set(quotient.value + 100)
+    return quotient.value, (x % y).to(f32) * 0.5, place + 128, b.vector([y, x]), x > 20
+
+
+@device_function
+def alone(b, x):
+    return (x + 1,)
+
+
+@kernel_test(schedules=["early"], targets="sm_90a", opt=[0, 3])
+def test_a_function_gives_several_values(launch: Launch) -> None:
+    b, args = begun()
+    whole, half, place, both, large = divided(b.tid_x, b.const(5), args["out"])
+    (more,) = alone(whole)
+    args["out"][b.tid_x] = b.select(large, half, -half)
+    place[b.tid_x] = more.to(f32)
+    place[b.tid_x + 32] = (both[0] * 64 + both[1]).to(f32)
+    x, out = np.zeros(1, np.float32), np.zeros(96, np.float32)
+    launch(b.finish(), x, out)
+    n = np.arange(32)
+    halves = np.where(n > 20, 0.5, -0.5) * (n % 5)
+    wholes = np.where(n // 5 > 3, n // 5 + 100, n // 5) + 1
+    assert_exact(out, np.concatenate([halves, wholes, 5 * 64 + n]).astype(np.float32))
+
+
 @kernel_test(schedules=["early"], targets="sm_90a", opt=[0, 3])
 def test_functions_that_kernels_share(launch: Launch) -> None:
     """Two kernels; one of them with two types; one without a result; a call in a branch."""
@@ -135,6 +165,11 @@ REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
     "a number passed": (lambda b: polynomial(b.f32(1.0), 0.5), "no value of the kernel"),
     "nothing passed": (lambda b: polynomial(), "with nothing"),
     "what comes back": (lambda b: device_function(lambda b, x: 3)(b.tid_x), "gives no value"),
+    "one of what comes back": (
+        lambda b: device_function(lambda b, x: (x, 3.5))(b.tid_x),
+        "gives no value",
+    ),
+    "no values at all": (lambda b: device_function(lambda b, x: ())(b.tid_x), "gives no value"),
     "a value of the kernel that is not passed": (
         lambda b: device_function(lambda inner, x, y=b.tid_x + 1: x + y)(b.tid_x),
         "of another kernel",
