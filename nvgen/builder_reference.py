@@ -43,6 +43,9 @@ class Group:
     verbs: tuple[Verb, ...] = ()
 
 
+OBJECTS = {"wgmma": ("Accumulator",), "mma": ("WarpScales",)}
+"""What the verbs of a chapter take or give."""
+
 GROUPS = (
     Group("The kernel and its parameters", ("kernel",), ("Kernel",)),
     Group("Numbers", ("base",), ("Int", "Float", "F32", "Vector", "Elementwise")),
@@ -58,10 +61,9 @@ GROUPS = (
     Group("Matrices in registers", (), ("HeldFragment", "Fragment", "Rows", "Columns")),
     Group("mbarriers and clusters", ("protocols",), ("Barrier", "Barriers")),
     Group("Functions of the device, printing, PTX", ("device",), ("DeviceFunction",)),
-    Group("Instructions: multiplies of warps and warpgroups", ("multiplies",),
-          ("Accumulator", "WarpScales")),
     Group("Instructions: fences and atomic operations", ("atomics",)),
-    *(Group(f"Instructions: {title}", (), (), verbs) for title, verbs in CHAPTERS.items()),
+    *(Group(f"Instructions: {title}", (), OBJECTS.get(title, ()), verbs)
+      for title, verbs in CHAPTERS.items()),
     Group("Instructions: others", (), (), tuple(others().values())),
 )  # fmt: skip
 """What there is, in the order of the page; verbs of modules that are not named come last."""

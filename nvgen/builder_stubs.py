@@ -22,6 +22,7 @@ _HEAD = '''"""The verbs of instructions; `python -m nvgen.builder_stubs` writes 
 '''
 _VALUES = {
     "nvgen.builder.calls": ("IntrinsicCalls",),
+    "nvgen.builder.multiplies": ("Accumulator", "WarpScales"),
     "nvgen.builder.numbers": ("F32", "FloatLike", "Int", "IntLike", "WordLike"),
     "nvgen.builder.pointers": ("Barrier", "Barriers", "Pointer"),
     "nvgen.builder.vectors": ("Vector",),

@@ -11,7 +11,7 @@ from intrinsics.multiplies.wgmma import MatrixType
 
 _E, _T = ElementType, ScalarType
 
-MODIFIERS: dict[ElementType, Modifier] = {
+MODIFIERS: dict[ElementType, ScalarType | MatrixType] = {
     _E.F16: _T.F16,
     _E.BF16: _T.BF16,
     _E.TF32: _T.TF32,

@@ -7,6 +7,7 @@ it gives, is looked up in the row's spellings, so nothing here repeats it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from llvmlite import ir
@@ -14,7 +15,7 @@ from llvmlite import ir
 from intrinsics.catalog import Spelling
 from intrinsics.findings import InputError
 from intrinsics.legality import describe
-from intrinsics.modifiers import LoadMode, StoreMode
+from intrinsics.modifiers import LoadMode, ScalarType, StoreMode
 from intrinsics.patterns import (
     PAIRS,
     PREFIX,
@@ -26,13 +27,15 @@ from intrinsics.patterns import (
 )
 from intrinsics.row import Code, Fact
 from nvgen.builder.base import BuilderBase
+from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.numbers import F32, Float, Int, WordLike
 from nvgen.builder.parameters import check_copy
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import refuse
+from nvgen.builder.refusals import described, refuse
+from nvgen.builder.regions import Changing
 from nvgen.builder.vectors import Vector
 from nvgen.builder.verb import Draft, Operand, Verb
-from nvgen.builder.verb_table import alike
+from nvgen.builder.verb_rules import alike
 from nvgen.callers import place_of_caller
 
 Result: TypeAlias = "Int | F32 | Pointer | Vector"
@@ -111,7 +114,9 @@ class IntrinsicCalls(BuilderBase):
             type_ = llvm_type(argument.type[:-1])
             return [(type_, self.raw(part, type_)) for part in operand]
         if argument.type.startswith("n*"):
-            assert isinstance(operand, (Vector, Sequence))
+            if not isinstance(operand, (Vector, Sequence)):
+                got = described(operand)
+                raise refuse(f"{argument.name} is several registers", got=got, expected="a list")
             type_ = llvm_type(element_type(argument.type))
             _check_length(spelling, argument.name, operand)
             return [(type_, self._of_bits(part, type_)) for part in operand]
@@ -145,7 +150,13 @@ class IntrinsicCalls(BuilderBase):
         row = verb.row_for(draft)
         facts = {**row.constants, **draft.facts}
         spelling = self._spelling(row.row.id, facts, draft.operands)
-        found = self._results(spelling, facts, self._spelled(spelling, facts, draft.operands), verb)
+        raw = self._spelled(spelling, facts, draft.operands)
+        if verb.keeps:
+            _keep(given[verb.keeps], raw)
+            return None
+        found = self._results(spelling, facts, raw, verb)
+        if verb.typed:
+            found = _typed(found, facts["dtype"])
         return alike(found, given[verb.like]) if verb.like else found
 
     def _results(
@@ -165,10 +176,7 @@ class IntrinsicCalls(BuilderBase):
     def _result(self, part: Argument, raw: ir.Value, *, alone: bool) -> Result:
         """What an instruction gives as a value; one of several floats as its bits."""
         if isinstance(raw.type, ir.LiteralStructType):
-            count = len(raw.type.elements)
-            builder = self.at_caller()
-            words = [self._word(builder.extract_value(raw, i)) for i in range(count)]
-            return self.words(words)
+            return self._registers(raw)
         if isinstance(raw.type, ir.PointerType):
             return Pointer(self, raw)
         if isinstance(raw.type, ir.FloatType) and alone:
@@ -176,6 +184,15 @@ class IntrinsicCalls(BuilderBase):
         word = self._word(raw).value
         count = raw.type.count if isinstance(raw.type, ir.VectorType) else 1
         return Vector(self, word, count) if "*" in part.type else Int(self, word)
+
+    def _registers(self, structure: ir.Value) -> Vector:
+        """The elements of a structure, side by side."""
+        builder, elements = self.at_caller(), structure.type.elements
+        word = ir.IntType(64 if isinstance(elements[0], ir.DoubleType) else 32)
+        parts = (builder.extract_value(structure, i) for i in range(len(elements)))
+        words = [builder.bitcast(part, word) for part in parts]
+        found = vector_value(builder, word, len(elements), words)
+        return Vector(self, found, len(elements))
 
     def _word(self, raw: ir.Value) -> Int:
         """A register, or a vector of them, as integers with its bits."""
@@ -188,6 +205,19 @@ class IntrinsicCalls(BuilderBase):
         elif not isinstance(raw.type, ir.IntType):
             wanted = ir.IntType(64 if isinstance(raw.type, ir.DoubleType) else 32)
         return Int(self, raw if wanted == raw.type else self.at_caller().bitcast(raw, wanted))
+
+
+def _keep(kept: object, raw: ir.Value) -> None:
+    """What an instruction gives is what a parameter holds behind it."""
+    assert isinstance(kept, Changing)
+    kept.raw = raw
+
+
+def _typed(found: object, held: Fact) -> Vector:
+    """Registers as numbers; two of f16 are in one."""
+    assert isinstance(found, Vector)
+    assert isinstance(held, ScalarType)
+    return replace(found, type=ScalarType.F16X2 if held is ScalarType.F16 else held)
 
 
 def function_of(verb: Verb) -> Callable[..., object]:
@@ -233,10 +263,11 @@ def _check_length(spelling: Spelling, name: str, operand: Vector | Sequence[Word
     count = spelling.row.operand[name].count
     assert count is not None
     wanted = max(count.of(spelling.facts), 1)  # 0 is a value without braces
-    if isinstance(operand, Sequence) and len(operand) != wanted:
+    found = operand.count if isinstance(operand, Vector) else len(operand)
+    if found != wanted:
         raise refuse(
             f"{name} of {spelling.name} has another length",
-            got=str(len(operand)),
+            got=str(found),
             expected=str(wanted),
         )
 

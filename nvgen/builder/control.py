@@ -14,7 +14,7 @@ from typing import Generic, NoReturn, Protocol, Self, SupportsIndex, TypeVar, ca
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.multiplies import Multiplies
+from nvgen.builder.atomics import Atomics
 from nvgen.builder.numbers import F32, Int, IntLike, float_constant
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, Frame, Host
@@ -105,7 +105,7 @@ class Variable(Changing, Generic[Held]):
         return id(self)
 
 
-class ControlFlow(Multiplies):
+class ControlFlow(Atomics):
     """Branches and loops."""
 
     def __init__(self, name: str) -> None:

@@ -14,7 +14,7 @@ from typing import overload
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
-from nvgen.builder import tensor_gemm, warp_tiles, warpgroup_tiles
+from nvgen.builder import multiplies, tensor_gemm, warp_tiles, warpgroup_tiles
 from nvgen.builder.accumulators import AccumulatorTile, Multiply, check_tiles
 from nvgen.builder.byte_operands import transpose
 from nvgen.builder.fragment_layouts import RegisterTile
@@ -247,6 +247,8 @@ class TileOperations(TileCopies):
         Raises: InputError where there are not as many of each.
         """
         return TileRing(self, name, tiles, consumers, warps, notes=notes, writers=writers)
+
+    wgmma_accumulator, wgmma_descriptor = multiplies.wgmma_accumulator, multiplies.wgmma_descriptor
 
     # ---- tensor memory -----------------------------------------------------------------------
 

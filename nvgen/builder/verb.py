@@ -11,7 +11,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import TypeAlias
@@ -59,6 +59,11 @@ class Follow:
 
     act: Callable[[Draft], None]
     sets: tuple[str, ...] = ()
+
+
+def following(*sets: str) -> Callable[[Callable[[Draft], None]], Follow]:
+    """Make a function of a draft something that follows, and decides these axes."""
+    return lambda act: Follow(act, sets)
 
 
 @dataclass(frozen=True)
@@ -113,9 +118,11 @@ class Verb:
     """A verb of the builder.
 
     `call` is its name, or a signature: `name(operand, parameter: operand = default, *, axis)`; an
-    annotation names the operand or axis, or the type of what only `follows` read.  Of `rows` the
-    first is taken that has all that is given.  `states` are the facts that the name says, `gives`
-    is the one result that counts, `like` the parameter whose type the result has.
+    annotation names the operand or axis, or the type of what only `follows` read.  Of `rows`, where
+    `mma*` are all with the head mma, the first is taken that has all that is given.  `states` are
+    the facts that the name says, `gives` is the one result that counts, `like` the parameter whose
+    type the result has, `keeps` the one whose registers the result becomes; `typed` results are
+    numbers of the type that `dtype` says.
     """
 
     call: str
@@ -126,6 +133,8 @@ class Verb:
     gives: str = ""
     like: str = ""
     result: str = ""
+    keeps: str = ""
+    typed: bool = False
 
     @property
     def name(self) -> str:
@@ -133,11 +142,20 @@ class Verb:
         return self.call.partition("(")[0]
 
     @cached_property
+    def row_ids(self) -> tuple[str, ...]:
+        """The names of the rows that it may become."""
+        found: list[str] = []
+        for name in self.rows.split():
+            head = name.removesuffix("*")
+            rows = (row for row in catalog.rows() if row.head == head and row.llvm)
+            found += [name] if head == name else [row.id for row in rows]
+        return tuple(found)
+
+    @cached_property
     def choices(self) -> tuple[Choice, ...]:
         """The rows that it may become, with their intrinsics."""
         found = []
-        for name in self.rows.split():
-            row = catalog.row(name)
+        for row in map(catalog.row, self.row_ids):
             states = {n: f for n, f in self.states.items() if n in row.axis}
             fitting = (s for s in catalog.spellings_of(row) if _agrees(s, states))
             found.append(Choice(row, tuple(fitting)))
@@ -162,7 +180,8 @@ class Verb:
                     pointer_of(value) if parameter.source == _BARRIER else value  # type: ignore[assignment]  # raw() checks it
                 )
             elif parameter.axis is not None:
-                fact = parameter.axis.values[0] if value is True else value or None
+                is_flag = isinstance(parameter.default, bool)
+                fact = parameter.axis.values[0] if is_flag and value else value or None
                 draft.facts[parameter.source] = fact  # type: ignore[assignment]  # the search does
         for follow in self.follows:
             follow.act(draft)
@@ -187,8 +206,8 @@ class Verb:
     @cached_property
     def returns(self) -> str:
         """The type of what it gives."""
-        if self.result:
-            return self.result
+        if self.result or self.keeps:
+            return self.result or "None"
         texts = [*dict.fromkeys(s.pattern.result for c in self.choices for s in c.spellings)]
         several = texts[: 1 if self.like else None]
         return " | ".join(dict.fromkeys(map(self._returned, several))) or "None"
@@ -228,9 +247,8 @@ class Verb:
         if isinstance(note, ast.Constant):
             return Parameter(made.arg, "", str(note.value), _default(None, default), keyword)
         source = note.id if isinstance(note, ast.Name) else made.arg
-        found = next((c.row for c in self.choices if source in c.row.axis), None)
-        if found is not None:
-            axis = found.axis[source]
+        axis = self._axis(source)
+        if axis is not None:
             value = _default(axis, default)
             if value is _EMPTY and keyword:
                 value = _USUAL.get(source, _EMPTY)
@@ -238,6 +256,12 @@ class Verb:
         value = _default(None, default)
         type_ = self._operand_type(source) + (" | None" if value is None else "")
         return Parameter(made.arg, source, type_, value, keyword, operand=True)
+
+    def _axis(self, name: str) -> Axis | None:
+        """The axis of a name, with the values that any of the rows has."""
+        axes = [c.row.axis[name] for c in self.choices if name in c.row.axis]
+        values = dict.fromkeys(value for axis in axes for value in axis.values)
+        return replace(axes[0], values=tuple(values)) if axes else None
 
     def _derived(self) -> Iterator[Parameter]:
         """Operands in the order of LLVM's patterns, then what may be left out, then the axes."""

@@ -44,6 +44,7 @@ from intrinsics.multiplies.matrix import (
 )
 from intrinsics.multiplies.mma_sync import (
     MmaLayout,
+    MmaShape,
 )
 from intrinsics.multiplies.wgmma import (
     BitOperation,
@@ -54,6 +55,10 @@ from intrinsics.multiplies.wmma import (
 )
 from nvgen.builder.calls import (
     IntrinsicCalls,
+)
+from nvgen.builder.multiplies import (
+    Accumulator,
+    WarpScales,
 )
 from nvgen.builder.numbers import (
     F32,
@@ -302,6 +307,33 @@ class Verbs(IntrinsicCalls):
         PTX ISA, tcgen05.fence.  sm_100a/f, sm_101a/f, sm_103a/f, sm_107a/f or sm_110a/f, PTX 8.6.
         """
 
+    def wgmma_mma_async(
+        self,
+        d: Accumulator,
+        a: WordLike | Vector | Sequence[WordLike],
+        b: WordLike,
+        scale_d: WordLike = 1,
+        *,
+        atype: ScalarType | MatrixType,
+        btype: ScalarType | MatrixType | None = None,
+        scale_a: int = 1,
+        scale_b: int = 1,
+        trans_a: int = 0,
+        trans_b: int = 0,
+        satfinite: bool = False,
+        sp_meta: WordLike | None = None,
+        sp_sel: int = 0,
+    ) -> None:
+        """Add A·B to D, or with `scale_d` 0 put it there.
+
+        A is a descriptor or four registers, B a descriptor; `btype` is A's type unless it is given.
+        With metadata A is sparse, and K twice as much.
+
+        Raises: InputError for types, signs or transpositions that the instruction does not have.
+
+        PTX ISA, wgmma.mma_async.  sm_90a, PTX 8.0.
+        """
+
     def wgmma_fence(self) -> None:
         """Order accesses of registers and shared memory before the multiplies that follow.
 
@@ -320,6 +352,64 @@ class Verbs(IntrinsicCalls):
         """Wait until all but the `n` latest groups are complete.
 
         PTX ISA, wgmma.wait_group.  sm_90a, PTX 8.0.
+        """
+
+    def mma_sync(
+        self,
+        a: Vector | Sequence[WordLike],
+        b: Vector | Sequence[WordLike],
+        c: Vector | Sequence[WordLike],
+        *,
+        shape: MmaShape,
+        atype: ScalarType | MatrixType,
+        btype: ScalarType | MatrixType | None = None,
+        dtype: ScalarType | None = None,
+        ctype: ScalarType | None = None,
+        alayout: MmaLayout = MmaLayout.ROW,
+        blayout: MmaLayout = MmaLayout.COL,
+        op: BitOperation | None = None,
+        satfinite: bool = False,
+        kind: MmaKind | None = None,
+        scales: WarpScales | None = None,
+    ) -> Vector:
+        """A·B + C: the registers of D.
+
+        All registers are integers of 32 bits that hold the bits of their elements, the first ones
+        lowest; of f64 they have 64 bits.  `btype` is A's type unless it is given, `dtype` f32, of
+        integers s32 and of f64 that, `ctype` D's type; `op` is how single bits are multiplied.
+        Types of 4 and 6 bits need a `kind`, and block-scaled kinds `scales`.
+
+        Raises: InputError for what the instruction does not have.
+
+        PTX ISA, mma.
+        """
+
+    def mma_sp(
+        self,
+        a: Vector | Sequence[WordLike],
+        b: Vector | Sequence[WordLike],
+        c: Vector | Sequence[WordLike],
+        metadata: WordLike,
+        *,
+        shape: MmaShape,
+        atype: ScalarType | MatrixType,
+        btype: ScalarType | MatrixType | None = None,
+        dtype: ScalarType | None = None,
+        selector: int = 0,
+        ordered: bool = True,
+        satfinite: bool = False,
+        kind: MmaKind | None = None,
+        scales: WarpScales | None = None,
+    ) -> Vector:
+        """A·B + C, where half of each row of A is zeros and is not stored: the registers of D.
+
+        K is that of B; `metadata` are the indices of what is stored, in the threads that `selector`
+        names: see `intrinsics.layouts.fragments_mma_sparse`.  With `ordered` they ascend, as all
+        kinds want it.  C has D's type; the rest is as in `mma_sync`.
+
+        Raises: InputError for what the instruction does not have.
+
+        PTX ISA, mma.sp.  sm_80 and later, PTX 7.1.
         """
 
     def ldmatrix(

@@ -33,7 +33,7 @@ from nvgen.builder.accumulators import (
 )
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragments import Fragment, HeldFragment, assign, held
-from nvgen.builder.multiplies import Accumulator
+from nvgen.builder.multiplies import Accumulator, wgmma_accumulator, wgmma_descriptor
 from nvgen.builder.numbers import Int
 from nvgen.builder.refusals import Requirement, check, refuse
 from nvgen.builder.roles import WARPGROUP, ExecutionScope
@@ -172,9 +172,8 @@ class WarpgroupTile(HeldFragment, AccumulatorTile):
 def _descriptor(builder: SharedMemory, tile: SharedTile) -> Int:
     """The descriptor of a tile, whose address the kernel knows."""
     layout = tile.descriptor()
-    return builder.wgmma_descriptor(
-        tile.pointer, WgmmaDescriptor(0, layout.lbo, layout.sbo, layout.swizzle)
-    )
+    at_zero = WgmmaDescriptor(0, layout.lbo, layout.sbo, layout.swizzle)
+    return wgmma_descriptor(builder, tile.pointer, at_zero)
 
 
 def warpgroup_tile(
@@ -190,7 +189,7 @@ def warpgroup_tile(
             got=f"{m}x{n} of {dtype.value}",
             expected=f"a multiple of {WARPGROUP_ROWS} rows of f32, f16 or s32",
         )
-    parts = tuple(b.wgmma_accumulator(n, _SUMS[dtype]) for _ in range(m // WARPGROUP_ROWS))
+    parts = tuple(wgmma_accumulator(b, n, _SUMS[dtype]) for _ in range(m // WARPGROUP_ROWS))
     return WarpgroupTile(parts, m, n, dtype)
 
 

@@ -182,7 +182,7 @@ WRONG = [
      "no intrinsic"),
     (Form(S.M16N8K64, M.E2M1, (4, 2, 4), "", {"kind": K.MXF4}, scales={"a_place": (0,)}), False,
      "another length"),
-    (Form(S.M16N8K32, T.F16, (4, 2, 4), ""), True, "another number of registers"),
+    (Form(S.M16N8K32, T.F16, (4, 2, 4), ""), True, "another length"),
     (Form(S.M16N8K16, T.F64, (4, 2, 4), ""), True, "no such multiply"),
     (Form(S.M16N8K64, M.E2M1, (4, 4, 4), "", {"kind": K.F8F6F4, "ordered": False}), True,
      "no such multiply"),

@@ -107,8 +107,8 @@ def test_a_chain_of_multiplies(opt: int) -> None:
     ("counts", "more", "message"),
     [
         ((4, 2, 4), {"atype": T.S32}, "no such type"),
-        ((4, 2, 3), {"atype": T.F16}, "another number of registers"),
-        ((4, 1, 4), {"atype": T.F16}, "another number of registers"),
+        ((4, 2, 3), {"atype": T.F16}, "another length"),
+        ((4, 1, 4), {"atype": T.F16}, "another length"),
         ((4, 2, 4), {"atype": T.F16, "op": BitOperation.AND}, "how bits are multiplied"),
         ((4, 2, 4), {"atype": M.B1}, "how bits are multiplied"),
         ((4, 2, 4), {"atype": T.F16, "blayout": MmaLayout.ROW}, "B column-major"),

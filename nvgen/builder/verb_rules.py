@@ -1,0 +1,301 @@
+"""What follows from the arguments of a verb's call: modifiers, operands, and what is refused.
+
+Layer: nvgen.builder.  Input: a draft of the call.  Output: the draft with what LLVM's intrinsic
+wants besides.  `verb_table` says which verb follows which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from llvmlite import ir
+
+from intrinsics import catalog
+from intrinsics.modifiers import (
+    AtomicOp,
+    BlockScale,
+    CopyFormat,
+    Decompress,
+    Dim,
+    LdStNum,
+    LdStShape,
+    MapField,
+    NoFtz,
+    ReduceOp,
+    ScalarType,
+    Scope,
+    Sem,
+    Shuffle,
+    Vec,
+    Vote,
+    WarpReduce,
+)
+from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
+from intrinsics.row import Residency
+from nvgen.builder.numbers import F32, Float, Int, as_float, float_of
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import described, refuse
+from nvgen.builder.vectors import Vector
+from nvgen.builder.verb import Draft, Follow, following
+from nvgen.tensor_map import SIZE
+
+T = ScalarType
+
+
+def _ordered(strong: Sem) -> Follow:
+    """Scope and ordering: LLVM's names leave out the strong one at CTA scope."""
+
+    def act(draft: Draft) -> None:
+        scope, relaxed = draft.given["scope"], draft.given["relaxed"]
+        assert isinstance(scope, Scope)
+        said = {"sem": Sem.RELAXED if relaxed else strong, "scope": scope}
+        draft.facts |= said if relaxed or scope is not Scope.CTA else dict.fromkeys(said)
+
+    return Follow(act, ("sem", "scope"))
+
+
+RELEASES, ACQUIRES = _ordered(Sem.RELEASE), _ordered(Sem.ACQUIRE)
+
+
+@following("sem")
+def relaxed(draft: Draft) -> None:
+    """An arrival in the cluster releases, or with `relaxed` hands nothing on."""
+    draft.facts["sem"] = Sem.RELAXED if draft.given["relaxed"] else Sem.RELEASE
+
+
+@following("sem")
+def only_relaxed(draft: Draft) -> None:
+    """An arrival without an ordering of its own, unless it is relaxed."""
+    draft.facts["sem"] = Sem.RELAXED if draft.given["relaxed"] else None
+
+
+@following("dim")
+def rank(draft: Draft) -> None:
+    """As many dimensions as there are coordinates."""
+    draft.facts["dim"] = rank_of(draft.given["coords"])
+
+
+def rank_of(coords: object) -> Dim:
+    """The rank of a tensor copy with these coordinates.
+
+    Raises: InputError.
+    """
+    if not isinstance(coords, Sequence):
+        raise refuse("no coordinates", got=repr(coords), expected="(x, y), innermost first")
+    if not 1 <= len(coords) <= 5:
+        raise refuse("TMA rank must be in the range 1..5", got=str(len(coords)), expected="1..5")
+    return Dim(f"{len(coords)}d")
+
+
+@following("dim")
+def four_rows(draft: Draft) -> None:
+    """The column and the four rows are the coordinates of a copy of two dimensions."""
+    rows = draft.given["rows"]
+    if not isinstance(rows, Sequence):
+        raise refuse("no rows", got=described(rows), expected="four of them")
+    draft.operands["coords"] = (draft.given["column"], *rows)  # type: ignore[arg-type]  # raw()
+    draft.facts["dim"] = Dim.D2
+
+
+@following()
+def in_window(draft: Draft) -> None:
+    """The mbarrier's address as one of shared memory, which is what LLVM's intrinsics take.
+
+    The number is the same: the window of the cluster holds that of the CTA.
+    """
+    b, pointer = draft.builder, draft.operands["mbar"]
+    if isinstance(pointer, Pointer) and pointer.space != 3:
+        number = b.at_caller().ptrtoint(pointer.value, ir.IntType(64))
+        moved = b.at_caller().inttoptr(number, ir.PointerType(addrspace=3))
+        draft.operands["mbar"] = Pointer(b, moved)
+
+
+@following()
+def both_ends(draft: Draft) -> None:
+    """Of the bytes that are ignored at both ends the one that is not given is 0."""
+    if {"ignore_left", "ignore_right"} & draft.operands.keys():
+        del draft.facts["dst_space"]
+        for name in ("ignore_left", "ignore_right"):
+            draft.operands.setdefault(name, 0)
+
+
+@following("noftz")
+def halves_keep_small_numbers(draft: Draft) -> None:
+    """Sums of f16 and bf16 have .noftz in their name."""
+    if draft.facts["op"] is AtomicOp.ADD and draft.facts["type"] in (T.F16, T.BF16):
+        draft.facts["noftz"] = NoFtz.NOFTZ
+
+
+@following("vec")
+def vector(draft: Draft) -> None:
+    """The values are one, or a vector."""
+    values, sizes = draft.given["values"], {1: None, 2: Vec.V2, 4: Vec.V4}
+    count = len(values) if isinstance(values, Sequence) else 0
+    if count not in sizes:
+        raise refuse("st.async stores 1, 2 or 4 values", got=str(count))
+    draft.facts["vec"] = sizes[count]
+
+
+_ELEMENTS = {MatrixShape.M8N8: T.B16, MatrixShape.M16N16: T.B8, MatrixShape.M16N8: T.B8}
+
+
+@following("type", "dst_fmt")
+def elements(draft: Draft) -> None:
+    """The type of a matrix's elements, by its shape and how they lie in memory."""
+    shape = draft.facts["shape"]
+    assert isinstance(shape, MatrixShape)
+    draft.facts["type"] = _ELEMENTS.get(shape)
+    if draft.facts.get("src_fmt") is not None:
+        draft.facts |= {"type": None, "dst_fmt": CopyFormat.B8X16}
+
+
+@following("num")
+def matrices(draft: Draft) -> None:
+    """As many matrices as there are registers."""
+    values = draft.operands["r"]
+    registers = list(values) if isinstance(values, (Sequence, Vector)) else []
+    num = next((n for n in MatrixNum if n.count == len(registers)), None)
+    if num is None:
+        raise refuse("so many matrices", got=str(len(registers)), expected="1, 2 or 4")
+    draft.facts["num"], draft.operands["r"] = num, registers
+
+
+@following("dst_fmt")
+def unpacked(draft: Draft) -> None:
+    """Elements of a format become bytes."""
+    draft.facts["dst_fmt"] = CopyFormat.B8X16 if draft.facts["src_fmt"] is not None else None
+
+
+@following("a", "block_scale", "decompress")
+def multiply(draft: Draft) -> None:
+    """Where A lies, and what scale factors and a table of numbers are called."""
+    is_address = isinstance(draft.operands["a"], Pointer)
+    draft.facts["a"] = Residency.TENSOR if is_address else Residency.SHARED
+    draft.facts["block_scale"] = BlockScale.BLOCK_SCALE if "sfa" in draft.operands else None
+    draft.facts["decompress"] = Decompress.LUT_B if "lut" in draft.operands else None
+
+
+@following()
+def to_several(draft: Draft) -> None:
+    """Only of several CTAs the width of the mask is said."""
+    if "cta_mask" not in draft.operands:
+        draft.facts["multicast"] = None
+
+
+@following()
+def few_registers(draft: Draft) -> None:
+    """One instruction moves 128 registers at most."""
+    from intrinsics.rows.tcgen05 import REGISTERS
+
+    shape, num = draft.facts["shape"], draft.facts["num"]
+    count = REGISTERS.of({"shape": shape, "num": num})
+    if isinstance(shape, LdStShape) and isinstance(num, LdStNum) and count > 128:
+        raise refuse(
+            f".{shape.value} repeated {num.times} times takes more than 128 registers",
+            got=f"{count} registers",
+            expected="at most 128",
+        )
+
+
+@following("type")
+def shuffle(draft: Draft) -> None:
+    """Without bounds the whole warp; a float's bits."""
+    value = draft.given["value"]
+    if not isinstance(value, (Int, Float)) or value.bits != 32:
+        got = f"i{value.bits}" if isinstance(value, Int) else described(value)
+        raise refuse("a register is shuffled", got=got, expected="i32, or an F32")
+    if draft.given["bounds"] is None:
+        draft.operands["c"] = 0 if draft.facts["mode"] is Shuffle.UP else 31
+    draft.operands["a"] = value if isinstance(value, Int) else value.word
+
+
+@following("type")
+def match(draft: Draft) -> None:
+    """The type is the width of the value."""
+    value = draft.given["value"]
+    if not isinstance(value, Int) or value.bits not in (32, 64):
+        got = f"i{value.bits}" if isinstance(value, Int) else described(value)
+        raise refuse("a register is matched", got=got, expected="i32 or i64")
+    draft.facts["type"] = T.B32 if value.bits == 32 else T.B64
+
+
+@following("type")
+def ballot(draft: Draft) -> None:
+    """A ballot gives a word, the other votes a condition."""
+    draft.facts["type"] = T.B32 if draft.facts["mode"] is Vote.BALLOT else None
+
+
+@following()
+def reduced(draft: Draft) -> None:
+    """Sums of .u32 are those of .s32; an f32 may come as its bits."""
+    type_, value = draft.facts["type"], draft.given["value"]
+    if (draft.facts["op"], type_) == (WarpReduce.ADD, T.U32):
+        draft.facts["type"] = T.S32
+    if type_ is T.F32:
+        draft.operands["a"] = F32(draft.builder, as_float(draft.builder, value, T.F32))
+    elif not isinstance(value, Int):
+        words = type_.value if isinstance(type_, ScalarType) else ""
+        raise refuse("an f32 is reduced as one", got=f".{words}", expected=".f32")
+
+
+@following("type")
+def answer(draft: Draft) -> None:
+    """How many said yes is a number, the rest a condition; and who comes decides the row."""
+    draft.facts["type"] = T.U32 if draft.facts["op"] is ReduceOp.POPC else T.PRED
+    draft.row = "bar.red" if draft.given["aligned"] else "barrier.red"
+
+
+@following()
+def part_of_all(draft: Draft) -> None:
+    """A part of what is accessed."""
+    fraction = draft.given["fraction"]
+    if not isinstance(fraction, (int, float)) or not 0 < fraction <= 1:
+        raise refuse("no fraction", got=str(fraction), expected="above 0, and 1 at most")
+
+
+@following("type")
+def field(draft: Draft) -> None:
+    """The operand of a field's new value, and its type."""
+    from intrinsics.rows.tensormap import type_of
+
+    field, new = draft.facts["field"], draft.given["new"]
+    assert isinstance(field, MapField)
+    draft.facts["type"] = type_of(field)
+    if isinstance(new, Pointer):
+        b = draft.builder
+        new = Int(b, b.at_caller().ptrtoint(new.value, ir.IntType(64)))
+    rows = map(catalog.row, REPLACES.split())
+    row = next(row for row in rows if field in row.axis["field"].values)
+    draft.operands[row.operands[-1].name] = new  # type: ignore[assignment]  # raw() checks it
+    draft.row = row.id
+
+
+@following()
+def whole_map(draft: Draft) -> None:
+    """All bytes of a tensor map."""
+    draft.operands["size"] = SIZE
+
+
+@following()
+def sixteen_bytes(draft: Draft) -> None:
+    """The only size past L1."""
+    draft.operands["size"] = 16
+
+
+REPLACES = "tensormap.replace tensormap.replace.dimension tensormap.replace.code"
+
+
+def alike(found: object, given: object) -> object:
+    """What an instruction gives, of the type of one of its arguments."""
+    if isinstance(found, tuple):
+        return (alike(found[0], given), *found[1:])
+    if isinstance(given, Pointer) and isinstance(found, Pointer):
+        return replace(found, dtype=given.dtype)
+    if isinstance(given, Int) and isinstance(found, Float):
+        return found.word
+    if isinstance(given, Int) and isinstance(found, Int):
+        return given.like(found.value)
+    if isinstance(given, Float) and isinstance(found, Int):
+        return float_of(given.builder, as_float(given.builder, found, given.type), given.type)
+    return found
