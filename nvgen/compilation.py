@@ -63,8 +63,11 @@ def compile_text(
     keep_stages: bool = True,
     shape: LaunchShape = UNKNOWN_SHAPE,
     extension: Extension = PLAIN,
+    judged: bool = True,
 ) -> Compiled:
     """`compile`, with the name of the file that the text came from, and how it is launched.
+
+    What is not `judged` is compiled without what rules beyond its level say.
 
     Raises: see `compile`.
     """
@@ -79,16 +82,18 @@ def compile_text(
         shape=shape,
         extension=extension,
     )
-    return vetted(result)
+    return vetted(result, judged=judged)
 
 
-def vetted(result: Compiled) -> Compiled:
+def vetted(result: Compiled, *, judged: bool = True) -> Compiled:
     """The same, if nothing is wrong with it; what rules beyond its level say is a warning.
 
     Raises: VerificationError.
     """
     if wrong := errors(result.judged):
         raise VerificationError(wrong)
+    if not judged:
+        return result
     unasked = beyond(result.module, result.level, result.shape)
     check_certain(unasked)
     warn(unasked)

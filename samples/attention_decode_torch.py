@@ -19,24 +19,15 @@ from pathlib import Path
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from nvgen import CodeCache, ElementType
+from nvgen import ElementType
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 from attention_counters import counters
-from attention_decode import TARGET, build
 from attention_decode_plan import ROWS, Config, cut
-from torch_operator import operator, shape_of, without_derivatives
+from torch_operator import loaded, operator, shape_of, without_derivatives
 
 ELEMENTS = {torch.bfloat16: ElementType.BF16, torch.float16: ElementType.F16}
-
-
-@functools.cache
-def loaded(config: Config, device: int):
-    """A kernel, and the same on a GPU."""
-    kernel = build(config)
-    with torch.cuda.device(device):
-        return kernel, CodeCache().code(kernel, TARGET, None).load()
 
 
 @operator
@@ -54,7 +45,7 @@ def attention_decode(
     config = Config(d, ELEMENTS[q.dtype], page, window=window > 0)
     if page >= config.block:  # all these are one kernel
         config = Config(d, config.dtype, config.block, window=config.window)
-    kernel, code = loaded(config, device)
+    code = loaded(device, "attention_decode", config)
     processors = torch.cuda.get_device_properties(device).multi_processor_count
     parts, each = cut(
         config, items, min(most, window + tokens + config.block) if window else most, processors
@@ -65,7 +56,7 @@ def attention_decode(
     counted = counters(device, items, stream)
     numbers = rows, ratio, table.shape[1], page, each, window, d**-0.5 if scale is None else scale
     arrays = packed, k.transpose(1, 2), v.transpose(1, 2), o, table, lengths, room, logs, counted
-    code.launch(*kernel.arguments((*arrays, *numbers), {}), grid=(parts, own, count), stream=stream)
+    code.launch(*code.arguments(*arrays, *numbers), grid=(parts, own, count), stream=stream)
     return o.view(count, own, tokens, ratio, d).transpose(1, 2).reshape(q.shape)
 
 

@@ -22,35 +22,24 @@ from pathlib import Path
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from nvgen import CodeCache
+from nvgen import e4m3
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-import attention_fp8 as fp8
-import attention_varlen as packed
 from attention_counters import counters
-from attention_plan import choose, grid, numbers
-from torch_operator import differentiable, operator, shape_of, without_derivatives
+from attention_plan import choose, grid, numbers, packed_numbers
+from torch_operator import differentiable, loaded, operator, shape_of, without_derivatives
 
 ELEMENTS = importlib.import_module("attention_torch").ELEMENTS
 
 
-@functools.cache
-def loaded(build, config, device: int):
-    """A kernel, and the same on a GPU."""
-    kernel = build(config)
-    with torch.cuda.device(device):
-        return kernel, CodeCache().code(kernel, fp8.TARGET, None).load()
-
-
-def launch(build, config, arrays, values, items: int, length: int) -> None:
+def launch(sample: str, config, arrays, values, items: int, length: int) -> None:
     """Start a kernel on the tensors' stream: `arrays`, a counter, and the other `values`."""
     device, stream = arrays[0].get_device(), torch.cuda.current_stream()
-    kernel, code = loaded(build, config, device)
-    given = *arrays, counters(device, 1, stream), *values
+    code = loaded(device, sample, config)
+    given = code.arguments(*arrays, counters(device, 1, stream), *values)
     processors = torch.cuda.get_device_properties(device).multi_processor_count
-    cut = grid(config, items, length, processors)
-    code.launch(*kernel.arguments(given, {}), grid=cut, stream=stream)
+    code.launch(*given, grid=grid(config, items, length, processors), stream=stream)
 
 
 @operator
@@ -65,10 +54,10 @@ def attention_packed(
     config = replace(config, window=window > 0)
     o, count = torch.empty_like(q), len(begins) - 1
     arrays = [x.view(len(x), -1) for x in (q, k, v, o)]
-    said = packed.numbers(config, heads, heads // k.shape[1], [longest] * count, [most])
+    said = packed_numbers(config, heads, heads // k.shape[1], [longest] * count, [most])
     starts = (x.view(torch.uint32) for x in (begins, begins_keys))
     values = *said, *starts, arrays[3], window
-    launch(packed.build, config, arrays, values, count * heads, longest)
+    launch("attention_varlen", config, arrays, values, count * heads, longest)
     return o
 
 
@@ -121,10 +110,10 @@ def attention_fp8(
     """Forward attention; scales are those of the heads of Q, of K and of V."""
     heads, length, d = q.shape
     ratio, keys = heads // len(k), k.shape[1]
-    config = fp8.choose(d, length, causal=causal)
+    config = choose(d, length, causal=causal, dtype=e4m3)
     o = torch.empty(q.shape, dtype=torch.bfloat16, device=q.device)
     values = q_scale, k_scale, v_scale, *numbers(config, heads, ratio, length, keys)
-    launch(fp8.build, config, (q, k, v, o), values, heads, length)
+    launch("attention_fp8", config, (q, k, v, o), values, heads, length)
     return o
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +25,7 @@ from nvgen import Kernel, bf16, e4m3, f32, u32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from attention_plan import ROWS, Config, attention, grid, numbers
+from attention_plan import ROWS, Config, attention, choose, grid, numbers
 
 plain = importlib.import_module("14_attention_sm90")
 TURNERS, TARGET = 2, plain.TARGET  # warps that transpose V
@@ -104,13 +103,6 @@ class Fp8Attention(plain.Attention):
         return super().factor() * self.v_scale
 
 
-def choose(d: int, length: int, *, causal: bool) -> Config:
-    """What a head of this size takes; `length` is for others."""
-    if d == 256:
-        return Config(d, causal, e4m3, block=64, stages=3, queries=1)
-    return Config(d, causal, e4m3, stages=192 // d + 2, exact=False)
-
-
 def build(config: Config) -> Kernel:
     """The kernel, as LLVM IR."""
     return Fp8Attention(config).finish()
@@ -124,7 +116,7 @@ def quantised(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     """Run two heads of 200 rows on the simulator and compare with numpy."""
-    config, n, rng = replace(choose(128, 200, causal=True)), 200, np.random.default_rng(0)
+    config, n, rng = choose(128, 200, causal=True, dtype=e4m3), 200, np.random.default_rng(0)
     (q, of_q), (k, of_k), (v, of_v) = map(quantised, rng.standard_normal((3, 2, n, 128)))
     o, counter = np.zeros(q.shape, bf16.numpy), np.zeros(1, np.uint32)
     arguments = q, k, v, o, counter, of_q, of_k, of_v, *numbers(config, 2, 1, n, n)

@@ -50,7 +50,10 @@ PLAIN = Config()
 
 
 def choose(d: int, length: int, *, causal: bool, dtype: ElementType = bf16) -> Config:
-    """What is fast for a head of this size on an H100."""
+    """What is fast for a head of this size on an H100, or with e4m3 on an H200."""
+    if dtype is e4m3:
+        stages, block, queries = (3, 64, 1) if d == 256 else (192 // d + 2, 128, 2)
+        return Config(d, causal, dtype, stages=stages, block=block, queries=queries)
     if d == 256:
         return Config(d, causal, dtype, block=64, queries=1)
     if d == 128:
@@ -99,3 +102,10 @@ def numbers(config: Config, heads: int, ratio: int, length: int, keys: int) -> t
     """What a launch takes behind the counter."""
     each = section(config, heads, keys)
     return heads, ratio, length, keys, each, config.d**-0.5
+
+
+def packed_numbers(config: Config, heads: int, ratio: int, lengths, keys) -> tuple:
+    """The same for packed sequences, up to where these begin."""
+    count, longest, most = len(lengths), max(lengths), max(keys)
+    each = section(config, count * heads, most)
+    return count * heads, ratio, longest, most, each, heads, config.d**-0.5

@@ -12,39 +12,21 @@ shape first asks for it, and is kept on disk for all processes (`nvgen.CodeCache
 from __future__ import annotations
 
 import functools
-import importlib.util
 import sys
 from pathlib import Path
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from nvgen import CodeCache, ElementType
+from nvgen import ElementType
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 from attention_counters import counters
-from attention_plan import Config, choose, grid, section
-from torch_operator import differentiable, operator, shape_of
+from attention_plan import choose, grid, section
+from torch_operator import differentiable, loaded, operator, shape_of
 
 ELEMENTS = {torch.bfloat16: ElementType.BF16, torch.float16: ElementType.F16}
-
-
-@functools.cache
-def sample():
-    """The sample with the kernel, whose file name is no module name."""
-    spec = importlib.util.spec_from_file_location("attention", Path(FOLDER, "14_attention_sm90.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@functools.cache
-def loaded(config: Config, device: int):
-    """A kernel, and the same on a GPU."""
-    kernel = sample().build(config)
-    with torch.cuda.device(device):
-        return kernel, CodeCache().code(kernel, sample().TARGET, None).load()
 
 
 @operator
@@ -60,7 +42,7 @@ def attention(
     if length == 1 and not causal:  # a step of decoding: heads that share K are rows of one
         heads, length, ratio = heads // ratio, ratio, 1
     config = choose(d, length, causal=causal, dtype=ELEMENTS[q.dtype])
-    kernel, code = loaded(config, q.get_device())
+    code = loaded(q.get_device(), "14_attention_sm90", config)
     stream = torch.cuda.current_stream()
     items = counters(q.get_device(), 1, stream)
     rows = (length, keys, keys, length)
@@ -70,7 +52,7 @@ def attention(
     numbers = batch * heads, ratio, length, keys, each, scale
     processors = torch.cuda.get_device_properties(q.device).multi_processor_count
     code.launch(
-        *kernel.arguments((*arrays, items, *numbers), {}),
+        *code.arguments(*arrays, items, *numbers),
         grid=grid(config, batch * heads, length, processors),
         stream=stream,
     )

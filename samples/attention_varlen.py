@@ -26,7 +26,7 @@ from nvgen import Kernel, i32, u32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from attention_plan import ROWS, Config, attention, grid, section
+from attention_plan import ROWS, Config, attention, grid, packed_numbers
 
 plain = importlib.import_module("14_attention_sm90")
 TARGET = plain.TARGET
@@ -141,13 +141,6 @@ def expected(q, k, v, begins, begins_keys, config: Config, window: int = 0) -> n
     return o
 
 
-def numbers(config: Config, heads: int, ratio: int, lengths, keys) -> tuple:
-    """What a launch takes behind the counter, up to where sequences begin."""
-    count, longest, most = len(lengths), max(lengths), max(keys)
-    each = section(config, count * heads, most)
-    return count * heads, ratio, longest, most, each, heads, config.d**-0.5
-
-
 def main() -> None:
     """Run three sequences on the simulator and compare with numpy."""
     config, lengths, keys = (
@@ -158,9 +151,10 @@ def main() -> None:
     *given, begins, begins_keys = operands(lengths, keys, 2, 2, config)
     o, counter, window = np.zeros_like(given[0]), np.zeros(1, np.uint32), 100
     q_, k_, v_, o_ = (x.reshape(len(x), -1) for x in (*given, o))
+    numbers = packed_numbers(config, 2, 2, lengths, keys)
     build(config).compile().run(
-        q_, k_, v_, o_, counter, *numbers(config, 2, 2, lengths, keys), begins, begins_keys, o_,
-        window, grid=grid(config, 6, max(lengths), 3), device="sim",
+        q_, k_, v_, o_, counter, *numbers, begins, begins_keys, o_, window,
+        grid=grid(config, 6, max(lengths), 3), device="sim",
     )  # fmt: skip
     apart = np.abs(
         o.astype(np.float64) - expected(*given, begins, begins_keys, config, window)

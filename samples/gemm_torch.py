@@ -12,20 +12,19 @@ shape first asks for it, and is kept on disk for all processes (`nvgen.CodeCache
 from __future__ import annotations
 
 import functools
-import importlib
 import sys
 from pathlib import Path
 
 import torch
 
-from nvgen import CodeCache, ElementType, Major
+from nvgen import ElementType, Major
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 from gemm_model import choose, machine_of
-from gemm_plan import Config, Kind, grid, workspace
+from gemm_plan import Kind, grid, workspace
 from gemm_problem import check
-from torch_operator import differentiable, operator, shape_of
+from torch_operator import differentiable, loaded, operator, shape_of
 
 ELEMENTS = {
     torch.bfloat16: ElementType.BF16,
@@ -36,20 +35,6 @@ ELEMENTS = {
 }
 
 MOST_FLAGS = 1 << 16  # kept for each stream
-
-
-@functools.cache
-def sample():
-    """The sample with the kernel, whose file name is no name for `import`."""
-    return importlib.import_module("10_gemm_sm90")
-
-
-@functools.cache
-def loaded(config: Config, kind: Kind, device: int):
-    """A kernel, and the same on a GPU."""
-    kernel = sample().build(config, kind)
-    with torch.cuda.device(device):
-        return kernel, CodeCache().code(kernel, sample().TARGET, 3).load()
 
 
 def default_type(dtype: torch.dtype) -> torch.dtype:
@@ -80,7 +65,7 @@ def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> to
     kind = Kind(ELEMENTS[a.dtype], ELEMENTS[d.dtype], a_major, b_major)
     check(m, n, k, kind)
     config = choose(m, n, k, kind, machine_of(torch.cuda.get_device_name(a.device)))
-    kernel, code = loaded(config, kind, a.get_device())
+    code = loaded(a.get_device(), "10_gemm_sm90", config, kind, opt=3)
     a, b = (x.view(torch.uint8) if x.element_size() == 1 else x for x in (a, b))
     processors = torch.cuda.get_device_properties(a.device).multi_processor_count
     ctas, more = grid(config, m, n, processors), ()
@@ -88,7 +73,7 @@ def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> to
         sums, words = workspace(config, m, n, ctas)
         more = d.new_empty(max(sums, 1), dtype=torch.float32), flags(d, words)
     code.launch(
-        *kernel.arguments((a, b, d, m, n, k, *more), {}), grid=ctas,
+        *code.arguments(a, b, d, m, n, k, *more), grid=ctas,
         cluster=config.ctas, stream=torch.cuda.current_stream(), dependent=True,
     )  # fmt: skip
     return d

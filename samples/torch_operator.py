@@ -10,15 +10,25 @@ seconds; what it registers is registered here with `torch.library.Library`.
     def shape_of_twice(x): return torch.empty_like(x)
 
     differentiable(twice, derivatives, keep)
+
+`loaded` is a sample's kernel on a GPU: compiled when it is first asked for, kept on disk for all
+processes (`nvgen.CodeCache`), and then neither built nor are its file and the builder imported.
+Rules about whole functions do not look at it again: tests have them look at each sample.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch.library import Library, infer_schema, register_autograd, register_fake
 
+from nvgen import CodeCache
+
+FOLDER, TARGET = Path(__file__).parent, "sm_90a"
 _libraries: dict[str, Library] = {}
 
 
@@ -51,3 +61,15 @@ def without_derivatives(operator) -> None:
         raise RuntimeError(f"{operator._schema.name} has no derivatives")
 
     differentiable(operator, derivatives, lambda ctx, inputs, output: None)
+
+
+@functools.cache
+def loaded(device: int, sample: str, *given, opt: int | None = None):
+    """What a sample's `build` makes of `given`, on a GPU."""
+    cache, sources = CodeCache(judged=False), FOLDER.glob("*.py")
+    made = cache.built(
+        lambda: importlib.import_module(sample).build(*given), (sample, given), sources,
+        target=TARGET, opt=opt,
+    )  # fmt: skip
+    with torch.cuda.device(device):
+        return made.load()

@@ -13,6 +13,7 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
+from nvgen.builder.arguments import Parameter
 from nvgen.builder.llvm_ext import BFloatType, vector_value
 from nvgen.builder.number_types import element_of, is_float
 from nvgen.builder.numbers import (
@@ -28,7 +29,6 @@ from nvgen.builder.numbers import (
     float_of,
     pair_of,
 )
-from nvgen.builder.parameters import Parameter
 from nvgen.builder.pointers import Pointer, check_pointer
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, PlacedBuilder, Regions

@@ -1,7 +1,7 @@
-"""A kernel that is built: its LLVM IR, its parameters, and what a launch gives for them.
+"""A kernel that is built: its LLVM IR, and what is known of its launch.
 
-Layer: nvgen.builder.  Input: what `KernelBuilder.finish` gives, arrays and numbers.  Output:
-compiled code, and launch arguments, with tensor maps made of the arrays.
+Layer: nvgen.builder.  Input: what `KernelBuilder.finish` gives.  Output: compiled code, and launch
+arguments.
 """
 
 from __future__ import annotations
@@ -10,16 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from intrinsics.findings import by_names, input_error
+from intrinsics.findings import by_names
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
-from nvgen.builder.parameters import MapKind, Parameter
+from nvgen.builder.arguments import Parameter, arguments
 from nvgen.builder.refusals import refuse
-from nvgen.driver.views import is_device_array
 from nvgen.extension import PLAIN, Extension
-from nvgen.tensor_map import TensorMap, tensor_map
 
 if TYPE_CHECKING:
     from nvgen.compiled import Compiled
@@ -84,8 +80,9 @@ class Kernel:
         level: str,
         extension: Extension = PLAIN,
         keep_stages: bool = True,
+        judged: bool = True,
     ) -> Compiled:
-        """`compile` for a launch of which `shape` is known.
+        """`compile` for a launch of which `shape` is known; see `nvgen.compilation.compile_text`.
 
         Raises: see `compile`.
         """
@@ -107,6 +104,7 @@ class Kernel:
                 keep_stages=keep_stages,
                 shape=replace(shape, smem=dynamic, boxes=self.boxes()),
                 extension=extension,
+                judged=judged,
             )
         compiled.kernel = self
         return compiled
@@ -127,80 +125,4 @@ class Kernel:
 
         Raises: InputError when one is missing, left over or does not fit.
         """
-        waiting = list(arrays)
-        found: list[object] = []
-        for parameter in self.parameters:
-            if parameter.name in named:
-                value = named.pop(parameter.name)
-            elif waiting:
-                value = waiting.pop(0)
-            else:
-                raise input_error(
-                    "run/arguments",
-                    f"argument '{parameter.name}' is missing",
-                    expected=", ".join(p.name for p in self.parameters),
-                )
-            found.append(_on_host(parameter, value))
-        if waiting or named:
-            raise input_error(
-                "run/arguments",
-                "too many arguments",
-                got=", ".join([*map(str, named), *["…"] * len(waiting)]),
-                expected=", ".join(p.name for p in self.parameters),
-            )
-        return found
-
-
-def _on_host(parameter: Parameter, value: object) -> object:
-    found = _tensor_map(parameter, value) if parameter.box else value
-    if not parameter.is_output:
-        return found
-    from nvgen.parameters import Output
-
-    is_array = isinstance(found, (np.ndarray, TensorMap)) or is_device_array(found)
-    return Output(found) if is_array else found
-
-
-def _check_images(parameter: Parameter, given: TensorMap | None) -> None:
-    """Whether what is given for a map of images is one, whose copies make the kernel's tiles.
-
-    Raises: InputError.
-    """
-    pixels, channels = parameter.box[-2:] if len(parameter.box) > 1 else (0, 0)
-    wanted = ((channels, pixels), parameter.swizzle)
-    if parameter.kind is MapKind.IMAGES and (
-        given is None or given.im2col is None or (given.box, given.swizzle) != wanted
-    ):
-        got = f"{given.box[::-1]}, {given.swizzle.words}" if given else "no map of images"
-        raise input_error(
-            "run/argument",
-            f"'{parameter.name}' is a tensor map of images, which copies bring pixel by pixel",
-            got=got,
-            expected=f"{pixels} pixels, {channels} channels, {parameter.swizzle.words}",
-            hint="im2col_map(array, Im2col(lower, upper, channels, pixels), swizzle)",
-        )
-
-
-def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
-    if isinstance(value, TensorMap):
-        _check_images(parameter, value)
-        return value
-    _check_images(parameter, None)
-    if is_device_array(value):
-        return tensor_map(value, parameter.box, parameter.swizzle)
-    if not isinstance(value, np.ndarray):
-        raise input_error(
-            "run/argument",
-            f"'{parameter.name}' is a tensor map of an array",
-            got=type(value).__name__,
-            expected="a numpy array, or one that lives on a GPU",
-        )
-    wanted = np.dtype(parameter.dtype.numpy) if parameter.dtype else value.dtype
-    if value.dtype != wanted:
-        raise input_error(
-            "run/argument",
-            f"'{parameter.name}' has another element type",
-            got=str(value.dtype),
-            expected=str(wanted),
-        )
-    return tensor_map(value, parameter.box, parameter.swizzle)
+        return arguments(self.parameters, arrays, named)

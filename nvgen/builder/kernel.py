@@ -16,6 +16,7 @@ from intrinsics.limits import MOST_CLUSTER, MOST_THREADS
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import parse_target
 from intrinsics.tma.rules import MOST_PIXELS
+from nvgen.builder.arguments import MapKind, Parameter
 from nvgen.builder.built import Kernel
 from nvgen.builder.device import DeviceCalls
 from nvgen.builder.gemm import TileOperations
@@ -27,7 +28,7 @@ from nvgen.builder.llvm_ext import (
 )
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Number, number_of
-from nvgen.builder.parameters import MapKind, Parameter, check_box
+from nvgen.builder.parameters import check_box
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.regions import PlacedBuilder

@@ -1,4 +1,4 @@
-"""A kernel's parameters on the host, and whether copies fit the tensor maps among them.
+"""Whether copies fit the tensor maps among a kernel's parameters.
 
 Layer: nvgen.builder.  A tensor map's rank and swizzling are those that its parameter was declared
 with; a tile's is kept by the addresses within it.  PTX ISA, Tensors; Swizzling Modes.
@@ -6,10 +6,7 @@ with; a tile's is kept by the addresses within it.  PTX ISA, Tensors; Swizzling 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
@@ -18,44 +15,10 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.tma.fields import element_of
 from intrinsics.tma.rules import box_findings
+from nvgen.builder.arguments import Parameter
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import refuse
 from nvgen.callers import place_of_caller
-
-
-class MapKind(Enum):
-    """What one copy through a tensor map brings."""
-
-    TILES = "boxes"
-    IMAGES = "pixels of images"
-    ROWS = "four rows from anywhere"
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """What a kernel's parameter stands for on the host.
-
-    The `box` of a tensor map is outermost first; of images it is the pixels and channels of a copy.
-    """
-
-    name: str
-    dtype: ElementType | None = None
-    box: tuple[int, ...] = ()
-    swizzle: Swizzle = Swizzle.NONE
-    is_output: bool = False
-    kind: MapKind = MapKind.TILES
-
-    @property
-    def rank(self) -> int:
-        """The dimensions of its tensor map."""
-        return len(self.box)
-
-    @property
-    def box_bytes(self) -> int:
-        """Bytes of a box of its tensor map; 0 where it has none, or elements of part of a byte."""
-        if not self.box or self.dtype is None or self.dtype.bits % 8:
-            return 0
-        return math.prod(self.box) * np.dtype(self.dtype.numpy).itemsize
 
 
 def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: Swizzle) -> None:

@@ -15,8 +15,8 @@ from typing import TypeAlias, overload
 from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import Space
 from intrinsics.targets import Feature, Target
+from nvgen.builder.arguments import MapKind, Parameter
 from nvgen.builder.numbers import Int, IntLike
-from nvgen.builder.parameters import MapKind, Parameter
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.refusals import described, refuse

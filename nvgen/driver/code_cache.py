@@ -1,10 +1,10 @@
 """Machine code that is kept on disk: compiled once, by whichever process comes first.
 
 Layer: nvgen.driver.  An entry is a file, named by the digest of all that the code depends on: the
-kernel's LLVM IR, the target, the level of optimisation, nvgen's own source and the assembler's
-version.  Files are written whole or not at all (a temporary one is renamed), and processes need
-no lock: several that miss at once compile alike, and the last rename wins.  What cannot be read or
-written is compiled, as if there were no cache.
+kernel's LLVM IR, or what it is built of, the target, the level of optimisation, nvgen's own source
+and the assembler's version.  Files are written whole or not at all (a temporary one is renamed),
+and processes need no lock: several that miss at once compile alike, and the last rename wins.  What
+cannot be read or written is compiled, as if there were no cache.
 """
 
 from __future__ import annotations
@@ -15,24 +15,23 @@ import hashlib
 import json
 import os
 import subprocess
-import tempfile
-import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING
 
-from intrinsics.findings import Finding, Place, Severity
-from intrinsics.mir import Param
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.findings import input_error
 from nvgen.assembler import find_ptxas
+from nvgen.driver.code_files import read, write
 from nvgen.driver.kernel_code import MachineCode, machine_code
-from nvgen.ptxas_log import Resources
 
 if TYPE_CHECKING:
     from nvgen.builder.built import Kernel
 
-_FORMAT = 1
+_FORMAT = 2
 _PACKAGES = ("intrinsics", "asmprinter", "isel", "nvgen")
 _ENDING = ".cubin"
 
@@ -48,11 +47,13 @@ def _folder() -> Path:
 class CodeCache:
     """Machine code in a folder, which holds `limit` bytes: what was not used for longest goes.
 
-    `cache.code(kernel).load()` is a kernel on the GPU.
+    `cache.code(kernel).load()` is a kernel on the GPU.  What is not `judged` is compiled without
+    rules about whole functions, which take most of the time: of kernels that tests judge.
     """
 
     folder: Path = field(default_factory=_folder)
     limit: int = 1 << 30
+    judged: bool = True
 
     def code(
         self, kernel: Kernel, target: str | None = None, opt: int | None = None
@@ -61,13 +62,61 @@ class CodeCache:
 
         Raises: what `Kernel.compile` does; AssemblerError.
         """
-        path = self.folder / f"{_key(kernel, target, opt)}{_ENDING}"
-        kept = _read(path)
+        facts = {
+            "name": kernel.name,
+            "block": kernel.block,
+            "shared": kernel.dynamic_shared,
+            "parameters": repr(kernel.parameters),
+            "target": target or str(kernel.target),
+        }
+        return self._kept(facts, kernel.llvm, lambda: kernel, target, opt)
+
+    def built(
+        self,
+        build: Callable[[], Kernel],
+        given: object,
+        sources: Iterable[Path],
+        *,
+        target: str,
+        opt: int | None = None,
+    ) -> MachineCode:
+        """The same of what `build` builds, which is called only where nothing is kept.
+
+        The kernel must follow from `given` and from the text of the files `sources`: those that
+        `build` is written in, with what they import beside nvgen.  `given` is None, a number, a
+        string, an enumeration's member, a function or class of a module, or a tuple, list or
+        dataclass of these.
+
+        Raises: InputError for another `given`; OSError for a source that cannot be read; what
+        `build` and `code` do.
+        """
+        import llvmlite
+
+        facts = {
+            "given": _written(given),
+            "sources": _digest(sources),
+            "target": target,
+            "python": sys.version,
+            "llvmlite": llvmlite.__version__,
+        }
+        return self._kept(facts, "", build, target, opt)
+
+    def _kept(
+        self,
+        facts: dict[str, object],
+        text: str,
+        build: Callable[[], Kernel],
+        target: str | None,
+        opt: int | None,
+    ) -> MachineCode:
+        """The entry of that name, made if there is none."""
+        path = self.folder / f"{_key({**facts, 'opt': opt, 'judged': self.judged}, text)}{_ENDING}"
+        kept = read(path)
         if kept is not None:
             return kept
-        made = machine_code(kernel, target, opt)
+        made = machine_code(build(), target, opt, judged=self.judged)
         with contextlib.suppress(OSError):
-            _write(path, made)
+            write(path, made)
             self._shrink()
         return made
 
@@ -86,30 +135,57 @@ class CodeCache:
             total -= size
 
 
-def _key(kernel: Kernel, target: str | None, opt: int | None) -> str:
+def _key(facts: dict[str, object], text: str) -> str:
     """The digest of what the machine code depends on."""
-    facts = {
+    known = {
         "format": _FORMAT,
-        "name": kernel.name,
-        "block": kernel.block,
-        "shared": kernel.dynamic_shared,
-        "target": target or str(kernel.target),
-        "opt": opt,
         "nvgen": _own_digest(),
         "ptxas": _assembler_version(str(find_ptxas())),
+        **facts,
     }
-    text = json.dumps(facts, sort_keys=True) + "\n" + kernel.llvm
-    return hashlib.sha256(text.encode()).hexdigest()[:40]
+    told = json.dumps(known, sort_keys=True) + "\n" + text
+    return hashlib.sha256(told.encode()).hexdigest()[:40]
+
+
+def _written(value: object) -> object:
+    """What a kernel is built for, as JSON has it: the same in every process.
+
+    Raises: InputError for what cannot be told so.
+    """
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case tuple() | list():
+            return ["", *map(_written, value)]
+        case Enum():
+            return [_written(type(value)), value.name]
+        case FunctionType() | type() if "<" not in value.__qualname__:
+            return f"{value.__module__}.{value.__qualname__}"
+    if is_dataclass(value) and not isinstance(value, type):
+        told = [_written(getattr(value, one.name)) for one in fields(value)]
+        return [_written(type(value)), *told]
+    raise input_error(
+        "cache/given",
+        "what a kernel is built for has no name that every process gives it",
+        got=type(value).__name__,
+        expected="a number, string, enumeration's member, function of a module, or dataclass",
+    )
+
+
+def _digest(files: Iterable[Path], root: Path | None = None) -> str:
+    """The digest of files and of their names."""
+    found = hashlib.sha256()
+    for path in sorted(files):
+        name = str(path.relative_to(root) if root else path.name)
+        found.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    return found.hexdigest()
 
 
 @functools.cache
 def _own_digest() -> str:
     """The digest of nvgen's source."""
-    root, found = Path(__file__).resolve().parents[2], hashlib.sha256()
-    for package in _PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
-    return found.hexdigest()
+    root = Path(__file__).resolve().parents[2]
+    return _digest((path for name in _PACKAGES for path in (root / name).rglob("*.py")), root)
 
 
 @functools.cache
@@ -120,93 +196,3 @@ def _assembler_version(path: str) -> str:
     except OSError:
         return ""
     return done.stdout
-
-
-# ---- files -------------------------------------------------------------------------------------
-
-
-def _write(path: Path, code: MachineCode) -> None:
-    """Put an entry there as a whole.
-
-    Raises: OSError.
-    """
-    facts = {
-        "digest": hashlib.sha256(code.cubin).hexdigest(),
-        "name": code.name,
-        "block": code.block,
-        "dynamic_shared": code.dynamic_shared,
-        "params": [[*_names(param)] for param in code.params],
-        "resources": asdict(code.resources),
-        "warnings": [[f.rule, f.message, f.got, f.expected, f.hint] for f in code.warnings],
-    }
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=path.stem, suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(json.dumps(facts).encode() + b"\n" + code.cubin)
-        _mark(Path(temporary))
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _read(path: Path) -> MachineCode | None:
-    """An entry, or None where there is none that is whole."""
-    try:
-        head, _, cubin = path.read_bytes().partition(b"\n")
-        facts = json.loads(head)
-        if facts["digest"] != hashlib.sha256(cubin).hexdigest():
-            return None
-        found = MachineCode(
-            facts["name"],
-            cubin,
-            tuple(_param(*names) for names in facts["params"]),
-            (facts["block"][0], facts["block"][1], facts["block"][2]),
-            facts["dynamic_shared"],
-            Resources(**facts["resources"]),
-            tuple(
-                Finding(
-                    rule,
-                    Severity.WARNING,
-                    message,
-                    Place(""),
-                    got=got,
-                    expected=expected,
-                    hint=hint,
-                )
-                for rule, message, got, expected, hint in facts["warnings"]
-            ),
-        )
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
-        return None
-    with contextlib.suppress(OSError):
-        _mark(path)
-    return found
-
-
-def _mark(path: Path) -> None:
-    """Let an entry be the last one used: the file system's own clock ticks in milliseconds.
-
-    Raises: OSError.
-    """
-    now = time.time_ns()
-    os.utime(path, ns=(now, now))
-
-
-def _names(param: Param) -> Iterator[str | int | bool | None]:
-    """A parameter's fields, in their order, enumerations by their names."""
-    yield from (param.name, param.type.name, param.size, param.align)
-    yield param.pointee.name if param.pointee is not None else None
-    yield from (param.is_pointer, param.pointee_align, param.constant)
-    yield param.half.name if param.half is not None else None
-
-
-def _param(
-    name: str, type_: str, size: int, align: int, pointee: str | None,
-    is_pointer: bool, pointee_align: int, constant: bool, half: str | None,
-) -> Param:  # fmt: skip
-    return Param(
-        name, ScalarType[type_], size, align, Space[pointee] if pointee else None,
-        is_pointer, pointee_align, constant, ScalarType[half] if half else None,
-    )  # fmt: skip

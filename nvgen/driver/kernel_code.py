@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding
 from intrinsics.mir import Param
+from nvgen.builder.arguments import Parameter
 from nvgen.ptxas_log import Resources
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class MachineCode:
     dynamic_shared: int
     resources: Resources
     warnings: tuple[Finding, ...] = ()
+    parameters: tuple[Parameter, ...] = ()  # as the builder has them, for `LoadedKernel.arguments`
 
     def load(self) -> LoadedKernel:
         """The kernel on the GPU of this process.
@@ -40,15 +42,23 @@ class MachineCode:
         from nvgen.driver.loaded import LoadedKernel
 
         code = load(open_device(), [Image("cubin", self.cubin)], self.name)
-        return LoadedKernel(self.name, self.params, self.block, self.dynamic_shared, code)
+        known = self.block, self.dynamic_shared, code
+        return LoadedKernel(self.name, self.params, *known, parameters=self.parameters)
 
 
-def machine_code(kernel: Kernel, target: str | None = None, opt: int | None = None) -> MachineCode:
-    """Compile and assemble a kernel.
+def machine_code(
+    kernel: Kernel, target: str | None = None, opt: int | None = None, *, judged: bool = True
+) -> MachineCode:
+    """Compile and assemble a kernel; without rules about whole functions, if it is not `judged`.
 
     Raises: what `Kernel.compile` does; AssemblerError.
     """
-    compiled = kernel.compile(target=target, opt=opt)
+    from isel.verifier.launch import UNKNOWN_SHAPE
+
+    compiled = kernel.compile_for(
+        UNKNOWN_SHAPE, target=target, ptx=None, opt=opt, level="record", keep_stages=False,
+        judged=judged,
+    )  # fmt: skip
     assembled = compiled.assembled()
     function = compiled.module.function(kernel.name)
     assert function is not None
@@ -60,4 +70,5 @@ def machine_code(kernel: Kernel, target: str | None = None, opt: int | None = No
         kernel.dynamic_shared,
         assembled.resources[kernel.name],
         assembled.findings,
+        kernel.parameters,
     )

@@ -14,6 +14,7 @@ import numpy as np
 
 from intrinsics.findings import input_error
 from intrinsics.mir import Param
+from nvgen.builder.arguments import Parameter, arguments
 from nvgen.driver.device import Code, parameter, wait
 from nvgen.driver.errors import timed_out
 from nvgen.driver.jobs import LaunchConfig, Value, map_value, pointer_value
@@ -47,6 +48,14 @@ class LoadedKernel:
     dynamic_shared: int
     _code: Code
     _table: WaitTable | None = None
+    parameters: Sequence[Parameter] = ()
+
+    def arguments(self, *arrays: object, **named: object) -> list[object]:
+        """What `launch` takes for the kernel of a builder: `Kernel.arguments` of it.
+
+        Raises: InputError when one is missing, left over or does not fit.
+        """
+        return arguments(self.parameters, arrays, named)
 
     @property
     def code(self) -> str:

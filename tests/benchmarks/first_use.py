@@ -1,10 +1,11 @@
 """How long the first call of an operator takes, on a Hopper GPU: with an empty cache, and then.
 
-    python tests/benchmarks/first_use.py
+    python tests/benchmarks/first_use.py ["attention d128" …]
 
-Each line is three processes: imports, the first call with an empty cache (the kernel is built,
-compiled, assembled and loaded), and the first call of another process, which finds the machine code
-on disk.  A call of torch's own goes before, so that what CUDA takes to begin is not counted.
+Each line is of two processes: imports, the first call with an empty cache (the kernel is built,
+compiled, assembled and loaded), and those of another process, which finds the machine code on disk.
+A call of torch's own goes before, so that what CUDA takes to begin is not counted.  Modules are
+there as bytecode, as those that pip installs are.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+PACKAGES = "intrinsics", "asmprinter", "isel", "nvgen", "samples"
 OPERATORS = {
     "attention d128": ("attention_torch", "attention(*x, True)", "1, 16, 1024, 128"),
     "attention d64": ("attention_torch", "attention(*x, False)", "1, 16, 4096, 64"),
@@ -26,6 +28,7 @@ OPERATORS = {
     "decode d128": (
         "attention_decode_torch", "attention_decode(*example(4, 32, 8, 128, 64, [999] * 4), 999)",
         "1"),
+    "gemm": ("gemm_torch", "gemm(x[0], x[1])", "4096, 1024"),
 }  # fmt: skip
 PROGRAM = """
 import sys, time
@@ -47,12 +50,13 @@ print(imported - begin, first - imported, time.perf_counter() - first)
 """
 
 
-def seconds(module: str, call: str, shape: str, cache: str) -> list[float]:
+def seconds(module: str, call: str, shape: str, cache: str, bytecode: str) -> list[float]:
     """Imports, the first call, the second, of a new process."""
     text = PROGRAM.format(
         samples=str(SAMPLES), root=str(SAMPLES.parent), module=module, call=call, shape=shape
     )
-    environment = {**os.environ, "NVGEN_CACHE": cache}
+    environment = {**os.environ, "NVGEN_CACHE": cache, "PYTHONPYCACHEPREFIX": bytecode}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", text], env=environment, capture_output=True,
         text=True, check=False,
@@ -63,13 +67,21 @@ def seconds(module: str, call: str, shape: str, cache: str) -> list[float]:
 
 
 def main() -> None:
-    """The table."""
-    print("seconds          imports  first, compiled  first, from disk  later", flush=True)
-    for name, given in OPERATORS.items():
-        with tempfile.TemporaryDirectory() as cache:
-            imports, first, _ = seconds(*given, cache)
-            _, kept, later = seconds(*given, cache)
-        print(f"{name:16} {imports:7.2f} {first:16.2f} {kept:17.2f} {later:6.4f}", flush=True)
+    """The table, of the operators that are named, or of all."""
+    names = sys.argv[1:] or list(OPERATORS)
+    print("seconds          imports  first, compiled  imports  first, from disk    later")
+    with tempfile.TemporaryDirectory() as folder:
+        bytecode = f"{folder}/bytecode"
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
+        everything = (str(SAMPLES.parent / name) for name in PACKAGES)
+        command = [sys.executable, "-m", "compileall", "-q", "-j", "0", *everything]
+        subprocess.run(command, env=environment, check=False)
+        for name in names:
+            given = *OPERATORS[name], f"{folder}/{name}", bytecode
+            imports, first, _ = seconds(*given)
+            again, kept, later = seconds(*given)
+            told = f"{imports:7.3f} {first:16.3f} {again:8.3f} {kept:17.3f} {later:8.5f}"
+            print(f"{name:16} {told}", flush=True)
 
 
 if __name__ == "__main__":

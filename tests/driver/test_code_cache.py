@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import nvgen
-from intrinsics.findings import AssemblerError
-from nvgen import CodeCache, Kernel, KernelBuilder
+from intrinsics.findings import AssemblerError, Finding
+from intrinsics.mir import Module
+from isel.verifier.launch import LaunchShape
+from isel.verifier.levels import beyond
+from nvgen import CodeCache, ElementType, InputError, Kernel, KernelBuilder, TensorMap, compilation
+from nvgen.builder.arguments import arguments
 from nvgen.driver import code_cache
 from nvgen.driver.kernel_code import MachineCode, machine_code
+from nvgen.parameters import Output
 
 TARGET = "sm_90a"
+
+
+@dataclass(frozen=True)
+class Fill:
+    """What a kernel is built for."""
+
+    rows: int
+    dtype: ElementType
+    build: Callable[[int], Kernel]
 
 
 def kernel(addend: int = 1) -> Kernel:
@@ -30,9 +47,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the kernels that are compiled."""
     found: list[str] = []
 
-    def noted(given: Kernel, target: str | None, opt: int | None) -> MachineCode:
+    def noted(given: Kernel, target: str | None, opt: int | None, *, judged: bool) -> MachineCode:
         found.append(given.name)
-        return machine_code(given, target, opt)
+        return machine_code(given, target, opt, judged=judged)
 
     monkeypatch.setattr(code_cache, "machine_code", noted)
     return found
@@ -85,7 +102,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, compiled: l
 def test_what_cannot_be_assembled_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(given: Kernel, target: str | None, opt: int | None) -> MachineCode:
+    def refused(given: Kernel, target: str | None, opt: int | None, *, judged: bool) -> MachineCode:
         raise AssemblerError([])
 
     monkeypatch.setattr(code_cache, "machine_code", refused)
@@ -104,6 +121,77 @@ def test_what_was_not_used_for_longest_goes(tmp_path: Path, compiled: list[str])
     assert len([*tmp_path.iterdir()]) == 2
     assert cache.code(kernel(1), TARGET, 0) == one
     assert len(compiled) == 3
+
+
+def copies(rows: int) -> Kernel:
+    """A kernel whose launches make a tensor map."""
+    b = KernelBuilder("copies", block=32, target=TARGET)
+    b.tile_map("x", nvgen.bf16, (rows, 64))
+    b.pointer("y", nvgen.bf16, output=True)
+    b.begin()
+    return b.finish()
+
+
+def test_what_is_kept_is_not_built_again(tmp_path: Path, compiled: list[str]) -> None:
+    """A launch makes the same of arrays, whether its kernel was built or found."""
+    source, given = tmp_path / "kernel.py", ("copies", Fill(8, nvgen.bf16, copies), None)
+    source.write_text("8 rows")
+    found = [
+        CodeCache(tmp_path / "kept").built(lambda: copies(8), given, [source], target=TARGET)
+        for _ in range(2)
+    ]
+    assert found[0] == found[1]
+    assert compiled == ["copies"]
+    x, y = np.zeros((16, 64), nvgen.bf16.numpy), np.zeros(64, nvgen.bf16.numpy)
+    made, output = arguments(found[1].parameters, (x,), {"y": y})
+    wanted, _ = copies(8).arguments((x, y), {})
+    assert isinstance(made, TensorMap)
+    assert isinstance(wanted, TensorMap)
+    assert (made.request, made.source is x) == (wanted.request, True)
+    assert isinstance(output, Output)
+    assert output.array is y
+
+
+def test_what_a_kernel_is_built_of_names_its_entry(tmp_path: Path, compiled: list[str]) -> None:
+    source, other = tmp_path / "one.py", tmp_path / "two.py"
+    source.write_text("one"), other.write_text("two")
+
+    def make(given: object, *files: Path, target: str = TARGET, opt: int | None = None) -> None:
+        for _ in range(2):
+            cache = CodeCache(tmp_path / "kept")
+            cache.built(lambda: copies(8), given, files, target=target, opt=opt)
+
+    make(8, source)
+    make(8.5, source)
+    make(["8"], source)
+    make(8, source, other)
+    make(8, source, target="sm_100a")
+    make(8, source, opt=3)
+    source.write_text("another")
+    make(8, source)
+    assert len(compiled) == len([*(tmp_path / "kept").iterdir()]) == 7
+
+
+@pytest.mark.parametrize("given", [object(), (1, {2}), lambda: 1, Path(".")])
+def test_what_has_no_name_in_every_process_names_no_entry(tmp_path: Path, given: object) -> None:
+    with pytest.raises(InputError, match="cache/given"):
+        CodeCache(tmp_path).built(lambda: copies(8), given, [], target=TARGET)
+
+
+def test_rules_judge_what_is_compiled_unless_they_are_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[str] = []
+
+    def noted(module: Module, level: str, shape: LaunchShape) -> list[Finding]:
+        found.append(level)
+        return beyond(module, level, shape)
+
+    monkeypatch.setattr(compilation, "beyond", noted)
+    plain = CodeCache(tmp_path, judged=False).code(kernel(), TARGET, 0)
+    assert found == []
+    assert CodeCache(tmp_path).code(kernel(), TARGET, 0) == plain
+    assert found == ["record"]
 
 
 def from_a_process(folder: str) -> bytes:

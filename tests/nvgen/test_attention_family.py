@@ -5,6 +5,11 @@ numpy computes in f64 what is expected; behind a sequence's end there is no numb
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,7 +17,7 @@ from intrinsics.findings import Verdict, verdict
 from nvgen import bf16, e4m3, f16
 from nvgen.testing import Launch, kernel_test
 from tests.each import each
-from tests.nvgen.samples import named
+from tests.nvgen.samples import FOLDER, named
 from tests.oracle.gpu import on_gpu
 
 pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
@@ -77,7 +82,7 @@ def test_sequences_side_by_side(launch: Launch, case: str) -> None:
     *given, begins, begins_keys = sample.operands(lengths, keys, 2, ratio, config)
     o, counter = np.full_like(given[0], np.nan), np.zeros(1, np.uint32)
     arrays = [x.reshape(len(x), -1) for x in (*given, o)]
-    numbers = sample.numbers(config, 2, ratio, lengths, keys)
+    numbers = sample.packed_numbers(config, 2, ratio, lengths, keys)
     behind = begins, begins_keys, arrays[3], window
     grid = sample.grid(config, 2 * len(lengths), max(lengths), 2)
     made = sample.build(config).compile(opt=launch.opt)
@@ -103,7 +108,7 @@ def test_fp8(launch: Launch, number: int) -> None:
             ((ratio, length), (1, keys), (1, keys))]  # fmt: skip
     wide[1][:, keys // 5] *= huge
     (q, of_q), (k, of_k), (v, of_v) = map(sample.quantised, wide)
-    config = sample.choose(d, length, causal=causal)
+    config = sample.choose(d, length, causal=causal, dtype=e4m3)
     o, counter = np.full(q.shape, np.nan, bf16.numpy), np.zeros(1, np.uint32)
     numbers = sample.numbers(config, ratio, ratio, length, keys)
     made = sample.build(config).compile(opt=launch.opt)
@@ -137,3 +142,31 @@ def test_the_operators_of_torch(name: str) -> None:
     """Forward, backward, torch.compile and a CUDA graph, beside torch's own attention."""
     pytest.importorskip("torch", reason="PyTorch is not installed")
     named(name).main()
+
+
+FIRST_CALL = """
+import sys
+sys.path[:0] = [{root!r}, {samples!r}]
+import torch
+from attention_torch import attention
+x = torch.randn(3, 1, 2, 300, 64, device="cuda", dtype=torch.bfloat16)
+theirs = torch.nn.functional.scaled_dot_product_attention(*x)
+torch.testing.assert_close(attention(*x), theirs, rtol=2e-2, atol=2e-2)
+print(*sys.modules)
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not on_gpu(), reason="needs a GPU: --device cuda")
+def test_a_first_call_imports_what_it_needs(tmp_path: Path) -> None:
+    """Never torch's compiler, and nvgen's only where nobody has compiled the kernel before."""
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    text = FIRST_CALL.format(root=str(FOLDER.parent), samples=str(FOLDER))
+    environment = {**os.environ, "NVGEN_CACHE": str(tmp_path)}
+    command = [sys.executable, "-W", "ignore", "-c", text]
+    for is_kept in (False, True):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        imported = done.stdout.split()
+        assert "torch._dynamo" not in imported
+        assert ("isel.pipeline" not in imported) == is_kept

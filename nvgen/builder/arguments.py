@@ -1,0 +1,141 @@
+"""A kernel's parameters on the host, and what a launch gives for them.
+
+Layer: nvgen.builder.  Input: the parameters of a kernel that is built, arrays and numbers.  Output:
+launch arguments, with tensor maps made of the arrays.  Launches of machine code that is kept on
+disk need this much of the builder, and no more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from intrinsics.descriptors.smem_desc import Swizzle
+from intrinsics.element import ElementType
+from intrinsics.findings import input_error
+from nvgen.driver.views import is_device_array
+from nvgen.parameters import Output
+from nvgen.tensor_map import TensorMap, tensor_map
+
+
+class MapKind(Enum):
+    """What one copy through a tensor map brings."""
+
+    TILES = "boxes"
+    IMAGES = "pixels of images"
+    ROWS = "four rows from anywhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a kernel's parameter stands for on the host.
+
+    The `box` of a tensor map is outermost first; of images it is the pixels and channels of a copy.
+    """
+
+    name: str
+    dtype: ElementType | None = None
+    box: tuple[int, ...] = ()
+    swizzle: Swizzle = Swizzle.NONE
+    is_output: bool = False
+    kind: MapKind = MapKind.TILES
+
+    @property
+    def rank(self) -> int:
+        """The dimensions of its tensor map."""
+        return len(self.box)
+
+    @property
+    def box_bytes(self) -> int:
+        """Bytes of a box of its tensor map; 0 where it has none, or elements of part of a byte."""
+        if not self.box or self.dtype is None or self.dtype.bits % 8:
+            return 0
+        return math.prod(self.box) * np.dtype(self.dtype.numpy).itemsize
+
+
+def arguments(
+    parameters: Sequence[Parameter], arrays: Sequence[object], named: dict[str, object]
+) -> list[object]:
+    """Launch arguments from positional arrays and named ones, tensor maps made on the way.
+
+    Raises: InputError when one is missing, left over or does not fit.
+    """
+    waiting = list(arrays)
+    found: list[object] = []
+    for parameter in parameters:
+        if parameter.name in named:
+            value = named.pop(parameter.name)
+        elif waiting:
+            value = waiting.pop(0)
+        else:
+            raise input_error(
+                "run/arguments",
+                f"argument '{parameter.name}' is missing",
+                expected=", ".join(p.name for p in parameters),
+            )
+        found.append(_on_host(parameter, value))
+    if waiting or named:
+        raise input_error(
+            "run/arguments",
+            "too many arguments",
+            got=", ".join([*map(str, named), *["…"] * len(waiting)]),
+            expected=", ".join(p.name for p in parameters),
+        )
+    return found
+
+
+def _on_host(parameter: Parameter, value: object) -> object:
+    found = _tensor_map(parameter, value) if parameter.box else value
+    if not parameter.is_output:
+        return found
+    is_array = isinstance(found, (np.ndarray, TensorMap)) or is_device_array(found)
+    return Output(found) if is_array else found
+
+
+def _check_images(parameter: Parameter, given: TensorMap | None) -> None:
+    """Whether what is given for a map of images is one, whose copies make the kernel's tiles.
+
+    Raises: InputError.
+    """
+    pixels, channels = parameter.box[-2:] if len(parameter.box) > 1 else (0, 0)
+    wanted = ((channels, pixels), parameter.swizzle)
+    if parameter.kind is MapKind.IMAGES and (
+        given is None or given.im2col is None or (given.box, given.swizzle) != wanted
+    ):
+        got = f"{given.box[::-1]}, {given.swizzle.words}" if given else "no map of images"
+        raise input_error(
+            "run/argument",
+            f"'{parameter.name}' is a tensor map of images, which copies bring pixel by pixel",
+            got=got,
+            expected=f"{pixels} pixels, {channels} channels, {parameter.swizzle.words}",
+            hint="im2col_map(array, Im2col(lower, upper, channels, pixels), swizzle)",
+        )
+
+
+def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
+    if isinstance(value, TensorMap):
+        _check_images(parameter, value)
+        return value
+    _check_images(parameter, None)
+    if is_device_array(value):
+        return tensor_map(value, parameter.box, parameter.swizzle)
+    if not isinstance(value, np.ndarray):
+        raise input_error(
+            "run/argument",
+            f"'{parameter.name}' is a tensor map of an array",
+            got=type(value).__name__,
+            expected="a numpy array, or one that lives on a GPU",
+        )
+    wanted = np.dtype(parameter.dtype.numpy) if parameter.dtype else value.dtype
+    if value.dtype != wanted:
+        raise input_error(
+            "run/argument",
+            f"'{parameter.name}' has another element type",
+            got=str(value.dtype),
+            expected=str(wanted),
+        )
+    return tensor_map(value, parameter.box, parameter.swizzle)
