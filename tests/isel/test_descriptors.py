@@ -121,7 +121,7 @@ CASES = [
     idesc("transpose-narrow", plain(a=5, b=5, n=128, transpose_b=1), plain(a=5, b=5, n=128),
           "B e2m1, MN-major", modifiers=F8, severity=Severity.REVIEW),
     idesc("transpose-tensor", plain(transpose_a=1), plain(), "A MN-major in tensor memory",
-          severity=Severity.REVIEW, **TENSOR),
+          **TENSOR),
     idesc("negate", plain(d=2, negate=1), plain(d=2), "negate A", modifiers=I8),
     idesc("negate", plain(d=2, negate=2), plain(d=2), "negate B", modifiers=I8),
     idesc("saturate", plain(saturate=1), plain(), "saturate with kind::f16"),

@@ -82,7 +82,8 @@ def shape_of(word: int, form: MmaModifiers) -> DecodedMma:
     for problem in (*found.problems(group, ws=form.ws), *_contradictions(found, form)):
         raise _idesc(problem.text, problem.got, word, problem.expected)
     if form.a_in_tensor and found.a_major is Major.MN:
-        raise not_simulated("A in tensor memory that is marked transposed: it lies in rows")
+        text = "A in tensor memory lies in rows, and is marked transposed"
+        raise _idesc(text, "A MN-major", word, "K-major")
     if form.ashift and found.m != 128 * form.group:
         if found.m not in (128, 256):
             raise _idesc("ashift is for M = 128 and M = 256", f"M {found.m}", word, "128 or 256")

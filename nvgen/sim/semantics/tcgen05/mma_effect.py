@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.element import ElementType
-from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.faults import fault
 from nvgen.sim.memory.collectors import Held
 from nvgen.sim.semantics.tcgen05.mma_check import DecodedMma
 from nvgen.sim.semantics.tcgen05.mma_numbers import (
@@ -102,7 +102,9 @@ class MmaOperation:
             total = np.concatenate([integer_sums(left, right) for left, right in parts], axis=1)
             cells = accumulate_integers(total, old, saturate=i.saturate)
         else:
-            rounded = np.concatenate([sums(left, right) for left, right in parts], axis=1)
+            kept = self._kept(len(a)) if not np.isfinite(b).all() else [None] * len(a)
+            found = [sums(*part, stored) for part, stored in zip(parts, kept, strict=True)]
+            rounded = np.concatenate(found, axis=1)
             cells = accumulate(rounded, old, i.d or ElementType.F32, self.shift)
         for share in self._shares():
             self._write(share, cells[share.rows])
@@ -118,10 +120,7 @@ class MmaOperation:
             self._meet(np.concatenate(codes, axis=1), np.ones(i.m, np.bool_), i.a)
         if shape.form.ashift:
             codes = [self._shifted(part) for part in codes]
-        if self.extras.metadata is not None:
-            where = Sparse(shape.kind, shape.path, i.m, i.k, i.selector)
-            agent = f"{self.name} (metadata)"
-            codes = expand(codes, where, self.ctas, self.extras.metadata, agent)
+        codes = self._expanded(codes)
         found = [_signed(numbers(part, i.a), negate=i.negate_a) for part in codes]
         if self.extras.scales is None:
             return found
@@ -130,6 +129,23 @@ class MmaOperation:
             [self._factors(cta, address, per_cta, i.sfa_id, "SFA") for cta in self.ctas]
         )
         return [part * factors for part in found]
+
+    def _expanded(self, codes: list[Codes]) -> list[Codes]:
+        """A with the zeros that are not stored of a sparse one."""
+        i, shape = self.shape.idesc, self.shape
+        if self.extras.metadata is None:
+            return codes
+        where = Sparse(shape.kind, shape.path, i.m, i.k, i.selector)
+        return expand(codes, where, self.ctas, self.extras.metadata, f"{self.name} (metadata)")
+
+    def _kept(self, parts: int) -> list[Flags] | list[None]:
+        """Which elements of a sparse A are stored, for each part of N."""
+        i = self.shape.idesc
+        if self.extras.metadata is None:
+            return [None] * parts
+        ones = np.ones((i.m, self.shape.k_stored), np.uint8)
+        found = [part != 0 for part in self._expanded([ones])]
+        return found * (parts // len(found))
 
     def _shifted(self, codes: Codes) -> Codes:
         """A by one row, in each CTA but its last one."""
@@ -167,8 +183,6 @@ class MmaOperation:
             self._meet(codes, wanted, i.b)
         found = _signed(numbers(codes[skipped:], i.b), negate=i.negate_b)
         found[~used] = 0.0
-        if self.extras.metadata is not None and not np.isfinite(found).all():
-            raise not_simulated(f"{self.name}: infinity or NaN in the B of a sparse multiply")
         if self.extras.scales is None:
             return found
         address = self.extras.scales[1]

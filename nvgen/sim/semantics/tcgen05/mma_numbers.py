@@ -28,6 +28,7 @@ from intrinsics.element import ElementType
 
 Numbers = NDArray[np.float64]
 Cells = NDArray[np.uint32]
+Kept = NDArray[np.bool_]
 
 _SIGNIFICAND = 53
 _BLOCK = 1 << 18
@@ -35,13 +36,19 @@ _BLOCK = 1 << 18
 _NAN32, _NAN16 = 0x7FFFFFFF, 0x7FFF
 
 
-def sums(a: Numbers, b: Numbers) -> NDArray[np.float32]:
+def sums(a: Numbers, b: Numbers, kept: Kept | None = None) -> NDArray[np.float32]:
     """The sums over k of a[i, k]·b[j, k], exact and rounded once: shape (m, n).
+
+    `kept` is what is stored of a sparse A: the rest meets nothing of B, not even an infinity or a
+    NaN.  So it is on an H100 (mma.sp, wgmma.sp), and so it is taken to be of tcgen05.mma.sp.
 
     A product of matrices in binary64 is a first guess.  It is exact where all numbers are multiples
     of a power of two and few enough bits long; elsewhere its error is bounded by (k + 2)·2⁻⁵³ times
     the sum of the products' magnitudes, and sums that this leaves in doubt are summed again.
     """
+    if kept is not None and not np.isfinite(b).all():
+        rows = zip(a, kept, strict=True)
+        return np.concatenate([sums(row[None], np.where(those, b, 0.0)) for row, those in rows])
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         found = _product(a, b) + 0.0
         if _is_exact(a, b):
@@ -53,16 +60,6 @@ def sums(a: Numbers, b: Numbers) -> NDArray[np.float32]:
     for i, j in np.argwhere(doubtful):
         rounded[i, j] = _exact_sum(a[i] * b[j])
     return rounded
-
-
-def kept_sums(a: Numbers, b: Numbers, kept: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """`sums` of a sparse A, of which `kept` is what is stored: the rest meets nothing of B, not
-    even an infinity or a NaN (so it is on an H100).
-    """
-    if np.isfinite(b).all():
-        return sums(a, b)
-    rows = zip(a, kept, strict=True)
-    return np.concatenate([sums(row[None], np.where(those, b, 0.0)) for row, those in rows])
 
 
 def _product(a: Numbers, b: Numbers) -> Numbers:

@@ -31,7 +31,6 @@ from nvgen.sim.semantics.tcgen05.mma_numbers import (
     accumulate,
     accumulate_integers,
     integer_sums,
-    kept_sums,
     sums,
 )
 from nvgen.sim.semantics.warp.mma_sync_registers import FOURS, Bits
@@ -98,7 +97,7 @@ def _rounded(
     left, right = numbers(a, atype).astype(np.float64), numbers(b, btype).astype(np.float64)
     if factors is not None:
         left, right = left * factors[0], right * factors[1]
-    total = sums(left, right) if kept is None else kept_sums(left, right, kept)
+    total = sums(left, right, kept)
     wide = c.astype(np.uint32)
     if ctype is T.F16:
         wide = c.astype(np.uint16).view(np.float16).astype(np.float32).view(np.uint32)

@@ -29,7 +29,6 @@ from nvgen.sim.semantics.tcgen05.mma_numbers import (
     accumulate,
     accumulate_integers,
     integer_sums,
-    kept_sums,
     sums,
 )
 from nvgen.sim.semantics.tcgen05.mma_operands import (
@@ -147,7 +146,7 @@ class WgmmaOperation:
             total = integer_sums(a, b)
             cells = accumulate_integers(total, old, saturate=form.saturate)
         else:
-            found = sums(a, b) if kept is None else kept_sums(a, b, kept)
+            found = sums(a, b, kept)
             cells = accumulate(found, old, form.d, 0)
         self._write(cells)
         self.cta.machine.changed()
