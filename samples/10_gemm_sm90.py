@@ -49,7 +49,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +58,7 @@ from nvgen import Kernel, KernelBuilder, Major, Scope, i32, u16
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
+from gemm_early import Early
 from gemm_output import STORED, Output
 from gemm_plan import BF16, LARGE, ROW, WARPGROUP, Config, Kind
 from gemm_problem import operands
@@ -75,6 +76,7 @@ class Gemm:
     `x` is the operand whose rows are wgmma's M, `y` the one whose rows are its N.
     """
 
+    name = "gemm_sm90"
     ranks = {"a": 2, "b": 2, "d": 2}  # noqa: RUF012
     more_bytes = 0  # of a step, that come beside x and y
     copies = 1  # of its sums, that a thread holds
@@ -87,7 +89,7 @@ class Gemm:
         self.config, self.kind = config, kind
         self.k = ROW * config.depth * 8 // kind.dtype.bits
         self.b = KernelBuilder(
-            "gemm_sm90", block=config.threads, cluster=config.ctas, dynamic_shared=True,
+            self.name, block=config.threads, cluster=config.ctas, dynamic_shared=True,
             minctasm=config.resident,
         )  # fmt: skip
         self.left, self.right = ("b", "a") if config.swap else ("a", "b")
@@ -149,6 +151,7 @@ class Gemm:
                 b.barrier_cluster_wait()
             with b.if_warp(producer), b.elect():
                 self.produce()
+            self.help()
             if config.ctas > config.cluster == 1:
                 b.bar_warp_sync()
                 b.barrier_cluster_wait()
@@ -163,7 +166,14 @@ class Gemm:
         if config.cluster > 1:  # no arrival of the others' is still on its way to this CTA
             b.bar_warp_sync()
             b.barrier_cluster_sync()
+        self.leave()
         return b.finish()
+
+    def help(self) -> None:
+        """What other warps of the producer's warpgroup do."""
+
+    def leave(self) -> None:
+        """What all threads do in the end."""
 
     def prepare(self, producer: int) -> None:
         """Make the mbarriers; alone, the producer does not wait until all know of them."""
@@ -214,34 +224,54 @@ class Gemm:
 
     # ---- the producer ----------------------------------------------------------------------------
 
-    def produce(self) -> None:
-        """Bring the tiles of A and B, a step of K at a time; every CTA brings a part of y."""
-        b, config, ring = self.b, self.config, self.b.ring(self.config.stages)
-        share = self.rank * self.shared_rows
-        others = b.const((1 << config.cluster) - 1, 16) if config.cluster > 1 else None
-        if config.split > 1 and others is not None:
-            others = others << (self.part * config.cluster).to(u16)
-        b.griddepcontrol_wait()  # where the launch did not wait for the one before it
-        b.griddepcontrol_launch_dependents()
-        with self.tiles() as work, b.range(work.end, start=work.first) as step:
-            b.wait(self.empty[ring.stage], ring.parity ^ 1, scope=self.scope)
-            full, x, y = self.full[ring.stage], self.x_ring[ring.stage], self.y_ring[ring.stage]
-            b.mbarrier_arrive_expect_tx(
-                full, self.more_bytes + self.x_ring.nbytes + self.y_ring.nbytes
-            )
-            b.load_tile(x, self.args[self.left], self.at(self.left, work.row, step), full)
-            place = self.at(self.right, work.column + share, step)
-            b.load_tile(self.brought(y), self.args[self.right], place, full, cta_mask=others)
-            self.bring_more(ring.stage, work, step)
-            ring.advance()
+    def produce(self):
+        """Bring the tiles of A and B, a step of K at a time; the place in the ring behind them."""
+        b, ring = self.b, self.b.ring(self.config.stages)
+        early = Early(self) if self.kind.weights else None
+        if early is None:
+            self.follow()
+        with self.tiles() as work:
+            if early:
+                early.begin(work)
+            with b.range(work.end, start=work.first) as step:
+                b.wait(self.empty[ring.stage], ring.parity ^ 1, scope=self.scope)
+                with early.others() if early else nullcontext():
+                    self.expect(ring.stage)
+                    self.bring("b", ring.stage, work, step)
+                self.bring("a", ring.stage, work, step)
+                self.bring_more(ring.stage, work, step)
+                ring.advance()
+        return ring
+
+    def follow(self) -> None:
+        """Wait for the launch before this one, where it may not have ended; the next may begin."""
+        self.b.griddepcontrol_wait()
+        self.b.griddepcontrol_launch_dependents()
+
+    def expect(self, stage) -> None:
+        """Say how many bytes a step has."""
+        nbytes = self.more_bytes + self.x_ring.nbytes + self.y_ring.nbytes
+        self.b.mbarrier_arrive_expect_tx(self.full[stage], nbytes)
+
+    def bring(self, name: str, stage, work: Work, step) -> None:
+        """Bring an operand's tile; of y the part that this CTA brings for all that share it."""
+        b, config = self.b, self.config
+        full = self.full[stage]
+        if name == self.left:
+            place = self.at(name, work.row, step)
+            b.load_tile(self.x_ring[stage], self.args[name], place, full)
+            return
+        y, others = self.y_ring[stage], None
+        if config.cluster > 1:
+            others = b.const((1 << config.cluster) - 1, 16)
+            if config.split > 1:
+                others = others << (self.part * config.cluster).to(u16)
+            y = y.part(self.rank * self.shared_rows, self.shared_rows)
+        place = self.at(name, work.column + self.rank * self.shared_rows, step)
+        b.load_tile(y, self.args[name], place, full, cta_mask=others)
 
     def bring_more(self, stage, work: Work, step) -> None:
         """Bring what else a step needs."""
-
-    def brought(self, y):
-        """The part of y that this CTA brings for all that share it."""
-        rows = self.shared_rows
-        return y.part(self.rank * rows, rows) if self.config.cluster > 1 else y
 
     def at(self, name: str, row, step) -> tuple:
         """Coordinates of a tile of an operand, innermost first."""

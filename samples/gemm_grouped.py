@@ -16,6 +16,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -90,7 +91,10 @@ class MaskedGemm(gemm.Gemm):
 
 def build(config: Config, kind: Kind = BF16, *, masked: bool = False) -> Kernel:
     """The kernel; its arguments are A, B, D, M, N, K and the numbers: of M rows in all with the
-    expert of each 128, or with `masked` of M rows an expert with their counts and the experts."""
+    expert of each 128, or with `masked` of M rows an expert with their counts and the experts.
+
+    Which weights a tile needs the numbers say, so that none come early."""
+    kind = replace(kind, weights=False)
     return (MaskedGemm if masked else ContiguousGemm)(config, kind).finish()
 
 

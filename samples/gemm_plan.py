@@ -31,6 +31,8 @@ class Kind:
     K-major, an array of A is M × K, MN-major it is K × M; the same of B with N.  `epilogue` makes
     of the kernel's parameters, a sum, its row and its column in D what is stored there; `reads` are
     further parameters, pointers by their names and types, which come behind D.
+    `weights` promises that the launch before, if this one is to overlap with it, does not write B:
+    copies of B begin before it has ended.
     """
 
     dtype: ElementType = ElementType.BF16
@@ -39,6 +41,7 @@ class Kind:
     b_major: Major = Major.K
     epilogue: Callable[[dict[str, Pointer | Number], F32, Int, Int], Float] | None = None
     reads: tuple[tuple[str, NumberType], ...] = ()
+    weights: bool = False
 
 
 BF16 = Kind()
