@@ -495,8 +495,10 @@ class _Place:
                 text += f", and {deciding} takes {count}"
             yield Problem("vector-size", text, str(len(op)), str(count))
         registers = [part for part in op if type(part) is int]
+        # ptxas takes a vector with a register of untyped bits for such bits as a whole
+        bits = self.type.kind == "i" and "" in map(self._element_kind, registers)
         for part in op:
-            if not self._is_part(part):
+            if not self._is_part(part) and not (bits and self._has_the_width(part)):
                 yield self._mismatch(part)
         for part, numbers in zip(op, operand.each_under(self.facts), strict=False):
             if isinstance(part, Imm):
@@ -551,6 +553,9 @@ class _Place:
         return self.operand.vector_numbers is not VectorNumbers.NONE and number_fits(
             self.type, part
         )
+
+    def _has_the_width(self, part: Scalar) -> bool:
+        return type(part) is int and self.classes[part].bits == self.type.bits
 
     # ---- words -------------------------------------------------------------------------------
 

@@ -79,8 +79,16 @@ _HELD: dict[Fact, ScalarType] = {
 }  # fmt: skip
 
 
-def _kind(axis: str, values: tuple[Modifier, ...]) -> By[ScalarType]:
-    return By(axis, {value: _HELD[value] for value in values if value in _HELD}, T.B32)
+_NUMBERS: dict[Fact, ScalarType] = {
+    **dict.fromkeys((*_EIGHTS, *_FOURS, M.B1), T.S32), T.TF32: T.TF32,
+}  # fmt: skip
+"""What the registers of A and B hold for ptxas, who lets loads of fewer than eight bits be."""
+
+
+def _kind(name: str, axis: str, values: tuple[Modifier, ...]) -> By[ScalarType]:
+    held = _HELD | _NUMBERS if name in "ab" else _HELD
+    loose = (*_FOURS, M.B1) if axis == "type" else ()
+    return By(axis, {v: held[v] for v in values if v in held and v not in loose}, T.B32)
 
 
 def _factor_count(name: str, axis: str, values: tuple[Modifier, ...], shapes: _Shapes) -> Count:
@@ -112,7 +120,7 @@ def _matrix(
     counted = _factor_count(name, axis, values, shapes) if name in "ab" else (
         _sum_count(axis, values, shapes)
     )  # fmt: skip
-    return vector(text or name, _kind(axis, values), counted, access)
+    return vector(text or name, _kind(name, axis, values), counted, access)
 
 
 # ---- LLVM's names ----------------------------------------------------------------------------

@@ -120,6 +120,39 @@ def test_elements_side_by_side_are_of_one_type(pair: tuple[str, str]):
     assert bool(errors) is (len(kinds) > 1)
 
 
+WMMA = "wmma.mma{op}.sync.aligned.row.col.{shape}.{total}.{type}.{type}.{total} {d}, {a}, {b}, {d};"
+FACTORS = [  # shape, type, type of the sums, registers of A and of B
+    ("m8n8k32", "s4", "s32", 1, 1), ("m8n8k128", "b1", "s32", 1, 1), ("m8n32k16", "u8", "s32", 1, 4),
+    ("m16n16k16", "s8", "s32", 2, 2), ("m16n16k8", "tf32", "f32", 4, 4),
+]  # fmt: skip
+
+
+@each("case", FACTORS, ids=lambda case: case[1])
+@pytest.mark.parametrize("kept", ["%r", "%s", "%f", "%hx", "%r and %f"])
+def test_factors_of_wmma_are_in_registers_of_their_kind(
+    case: tuple[str, str, str, int, int], kept: str
+):
+    """A vector without a register of untyped bits has ptxas ask what its registers hold."""
+    shape, type_, total, count, other = case
+    first, _, rest = kept.partition(" and ")
+    vector = [f"{first}1"] + [f"{rest or first}{n}" for n in range(2, count + 1)]
+    sums = [f"%{'f' if total == 'f32' else 'r'}{n}" for n in range(2 if "m8n8" in shape else 8)]
+    statement = WMMA.format(
+        op=".xor.popc" if type_ == "b1" else "", shape=shape, total=total, type=type_,
+        d=f"{{{', '.join(sums)}}}", a=f"{{{', '.join(vector)}}}",
+        b=f"{{{', '.join(f'%r{n}' for n in range(other))}}}",
+    )  # fmt: skip
+    text = in_kernel(statement, "sm_90a", "8.0").replace(
+        ".reg .pred", ".reg .s32 %s<9>; .reg .f16x2 %hx<9>; .reg .pred"
+    )
+    module = read_ptx(text, "k.ptx").module
+    found = verify_records(module, module.target, parse_ptx("8.0"))
+    assert {f.rule for f in found} <= {"wmma.mma/operands"}
+    _need_ptxas()
+    _, errors, _ = _assemble(text, "sm_90a")
+    assert bool(found) is bool(errors), (statement, errors)
+
+
 # ---- the ladder ------------------------------------------------------------------------------
 
 
