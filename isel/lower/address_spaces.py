@@ -14,8 +14,9 @@ from typing import TypeAlias
 
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import I64, IntType, PointerType
+from isel.llvm.types import I1, I64, IntType, PointerType
 from isel.llvm.vocabulary import Opcode
+from isel.lower.folding import Known, folded, number
 from isel.select.constants import known
 from isel.select.types import TypeLayout
 
@@ -23,8 +24,22 @@ Spaces: TypeAlias = dict[str, int]
 """The address spaces that generic pointers point to, by name."""
 
 GLOBAL = 1
-_OWN = (3, 4, 5, 7)
+_SHARED = 3
+_CONST = 4
+_OWN = (_SHARED, _CONST, 5, 7)
 """The address spaces whose addresses are other numbers than the generic ones."""
+
+QUESTIONS = {
+    "llvm.nvvm.isspacep.global": GLOBAL,
+    "llvm.nvvm.isspacep.shared": _SHARED,
+    "llvm.nvvm.isspacep.shared.cluster": _SHARED,
+    "llvm.nvvm.isspacep.const": _CONST,
+    "llvm.nvvm.isspacep.local": 5,
+}
+"""What asks whether an address is one of a space, and which."""
+
+_ANSWERED = frozenset(QUESTIONS.values())
+"""The address spaces of which it is known to which questions they are the answer."""
 
 _ANY = -1
 """The space of what is not known yet, or never written."""
@@ -49,9 +64,7 @@ def inferred(function: ir.Function, layout: TypeLayout, *, is_kernel: bool) -> S
     if not made:
         return {}
     if is_kernel:
-        for param in function.params:
-            if param.type is _GENERIC and param.attributes.type_of("byval") is None:
-                found[param.name] = GLOBAL
+        found |= dict.fromkeys(_taken(function), GLOBAL)
     sources = {name: _origins(i, layout) for name, i in made.items()}
     changed = True
     while changed:
@@ -65,6 +78,38 @@ def inferred(function: ir.Function, layout: TypeLayout, *, is_kernel: bool) -> S
             if space != found[name]:
                 found[name], changed = space, True
     return {name: space for name, space in found.items() if space > 0}
+
+
+def _taken(function: ir.Function) -> list[str]:
+    """The generic pointers that a kernel takes."""
+    return [
+        param.name
+        for param in function.params
+        if param.type is _GENERIC and param.attributes.type_of("byval") is None
+    ]
+
+
+def with_known_spaces(
+    function: ir.Function, layout: TypeLayout, spaces: Spaces, *, is_kernel: bool
+) -> ir.Function:
+    """The function without the questions, is this an address of that space, whose answer is known.
+
+    PTX ISA, isspacep; the shared memory of a CTA is its cluster's, too.  Whether constant memory
+    lies in the window of global memory is left to the machine.
+    """
+    pointers = spaces | dict.fromkeys(_taken(function) if is_kernel else (), GLOBAL)
+    answers: Known = {}
+    for i in function.instructions():
+        if not isinstance(i, ir.Call) or i.callee_name not in QUESTIONS or i.result is None:
+            continue
+        asked, pointer = QUESTIONS[i.callee_name], i.arguments[0]
+        if isinstance(pointer, llvm.Local) and pointer.type is _GENERIC:
+            space = pointers.get(pointer.name, 0)
+        else:
+            space = _space_of(pointer, layout)
+        if space in _ANSWERED and (space, asked) != (_CONST, GLOBAL):
+            answers[i.result] = number(I1, int(space == asked))
+    return folded(function, answers)
 
 
 def _sources(i: _Address) -> tuple[llvm.Value, ...]:

@@ -30,7 +30,7 @@ from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.vocabulary import Linkage
-from isel.lower.address_spaces import GLOBAL, inferred, with_spaces
+from isel.lower.address_spaces import GLOBAL, QUESTIONS, inferred, with_known_spaces, with_spaces
 from isel.lower.function import lower
 from isel.lower.module import prepared
 from isel.select.assembly import Assembly
@@ -179,6 +179,9 @@ class _Selector:
         function = lower(function, context.layout, bfloats=state.can(BFLOAT_ATOMICS))
         is_kernel = function.name in context.kernels
         spaces = inferred(function, context.layout, is_kernel=is_kernel)
+        if context.module.functions.keys() & QUESTIONS.keys():
+            function = with_known_spaces(function, context.layout, spaces, is_kernel=is_kernel)
+            spaces = inferred(function, context.layout, is_kernel=is_kernel)
         function = with_spaces(function, context.layout, spaces)
         state.in_global = {name for name, space in spaces.items() if space == GLOBAL}
         state.flushes = flushes_subnormals(function)

@@ -12,13 +12,17 @@ from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import Type, VectorType
+from isel.llvm.types import FloatType, Type, VectorType
+from isel.select.floats import Floats
 from isel.select.repack import to_predicate
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS
 from isel.select.widths import elements, extended, register_bits, zeros_from
 
 T = ScalarType
+
+_FLOATS = {"float": T.F32, "double": T.F64}
+"""Types of floating-point numbers that selp knows: ptxas joins such a choice with arithmetic."""
 
 # ---- choices ---------------------------------------------------------------------------------
 
@@ -29,8 +33,13 @@ def select(state: FunctionState, i: ir.Select) -> None:
     yes, no = state.value(i.if_true), state.value(i.if_false)
     conditions = [state.reg(op, T.PRED) for op in state.value(i.condition)]
     each = len(results) // len(conditions)
+    kind = _FLOATS.get(i.type.scalar.keyword) if isinstance(i.type.scalar, FloatType) else None
     for at, result in enumerate(results):
-        choose(state, result, conditions[at // each], yes[at], no[at])
+        if kind is None:
+            choose(state, result, conditions[at // each], yes[at], no[at])
+        else:
+            chosen = [Floats(state).literal(op, kind) for op in (yes[at], no[at])]
+            state.emit(form("selp", type=kind), result, *chosen, conditions[at // each])
 
 
 def choose(state: FunctionState, result: Reg, condition: Reg, yes: Scalar, no: Scalar) -> None:

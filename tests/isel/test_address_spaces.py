@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nvgen
+from tests.oracle.side_by_side import compare
 
 HEAD = """
 @tile = internal addrspace(3) global [64 x i32] undef, align 16
@@ -114,3 +115,54 @@ def test_a_device_function_knows_nothing_of_its_pointers(level: int) -> None:
     text = "define void @f(ptr %p) {\n  store i32 1, ptr %p\n  ret void\n}\n"
     ptx = nvgen.compile(HEAD + text, target="sm_90a", opt=level).ptx
     assert re.search(r"\bst\.b32 \[", ptx)
+
+
+WINDOWS = ("global", "shared", "shared.cluster", "local")
+ADDRESSES = {
+    "%x": 3,
+    "addrspacecast (ptr addrspace(3) @tile to ptr)": 5,
+    "addrspacecast (ptr addrspace(4) @table to ptr)": 7,
+    "%stack": 9,
+    "%either": 11,
+}
+"""Addresses, and an odd number for each."""
+
+KNOWN = """
+define ptx_kernel void @k(ptr %out) {{
+  %stack = alloca i32
+  %n = load volatile i32, ptr %out
+  %c = icmp eq i32 %n, 0
+  %x = getelementptr i64, ptr %out, i32 %n
+  %either = select i1 %c, ptr %x, ptr addrspacecast (ptr addrspace(3) @tile to ptr)
+{asked}
+  ret void
+}}
+"""
+
+
+def asked(window: str, address: str, at: int) -> str:
+    """Lines that store a number where an address is in a window, and another where it is not."""
+    return f"""  %q{at} = call i1 @llvm.nvvm.isspacep.{window}(ptr {address})
+  br i1 %q{at}, label %yes{at}, label %no{at}
+yes{at}:
+  br label %on{at}
+no{at}:
+  br label %on{at}
+on{at}:
+  %v{at} = phi i64 [ {ADDRESSES[address]}, %yes{at} ], [ 1, %no{at} ]
+  %p{at} = getelementptr i64, ptr %out, i64 {at}
+  store i64 %v{at}, ptr %p{at}"""
+
+
+def test_what_is_known_of_an_address_answers_questions_for_its_space() -> None:
+    """LLVM's code asks the machine, which is simulated; ours only where two are possible."""
+    lines = [
+        asked(window, address, 1 + w * len(ADDRESSES) + a)
+        for w, window in enumerate(WINDOWS)
+        for a, address in enumerate(ADDRESSES)
+    ]
+    declared = "".join(f"declare i1 @llvm.nvvm.isspacep.{window}(ptr)\n" for window in WINDOWS)
+    text = HEAD + declared + KNOWN.format(asked="\n".join(lines))
+    compare({"k": text})
+    questions = re.findall(r"isspacep\S* ", nvgen.compile(text, target="sm_90a").ptx)
+    assert len(questions) == len(WINDOWS) + 1  # for %either; and whether @table is global memory
