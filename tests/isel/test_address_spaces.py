@@ -155,7 +155,7 @@ on{at}:
 
 
 def test_what_is_known_of_an_address_answers_questions_for_its_space() -> None:
-    """LLVM's code asks the machine, which is simulated; ours only where two are possible."""
+    """LLVM's code asks the machine, which is simulated; ours only where it must."""
     lines = [
         asked(window, address, 1 + w * len(ADDRESSES) + a)
         for w, window in enumerate(WINDOWS)
@@ -165,4 +165,4 @@ def test_what_is_known_of_an_address_answers_questions_for_its_space() -> None:
     text = HEAD + declared + KNOWN.format(asked="\n".join(lines))
     compare({"k": text})
     questions = re.findall(r"isspacep\S* ", nvgen.compile(text, target="sm_90a").ptx)
-    assert len(questions) == len(WINDOWS) + 1  # for %either; and whether @table is global memory
+    assert len(questions) == 2 * len(WINDOWS) + 1  # of %stack, %either; is @table global memory?

@@ -122,8 +122,9 @@ def test_elements_side_by_side_are_of_one_type(pair: tuple[str, str]):
 
 WMMA = "wmma.mma{op}.sync.aligned.row.col.{shape}.{total}.{type}.{type}.{total} {d}, {a}, {b}, {d};"
 FACTORS = [  # shape, type, type of the sums, registers of A and of B
-    ("m8n8k32", "s4", "s32", 1, 1), ("m8n8k128", "b1", "s32", 1, 1), ("m8n32k16", "u8", "s32", 1, 4),
-    ("m16n16k16", "s8", "s32", 2, 2), ("m16n16k8", "tf32", "f32", 4, 4),
+    ("m8n8k32", "s4", "s32", 1, 1), ("m8n8k128", "b1", "s32", 1, 1),
+    ("m8n32k16", "u8", "s32", 1, 4), ("m16n16k16", "s8", "s32", 2, 2),
+    ("m16n16k8", "tf32", "f32", 4, 4),
 ]  # fmt: skip
 
 
