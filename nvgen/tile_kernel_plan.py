@@ -17,6 +17,10 @@ from intrinsics.multiplies.tile_dot import TileDot
 
 THREADS = 128
 
+_TO_ALL, _TO_HALVES, _WHOLE = "i32 4, i32 3, i32 0", "i32 3, i32 2, i32 0", "i32 0, i32 0, i32 0"
+"""Copies: 32 lanes of 16 bytes to all four parts of the lanes, 64 to two parts each, and 128 lanes
+of 32 bytes."""
+
 SPANS = {128: 1, 64: 2, 32: 3}
 """Bytes of a span, and the walkthrough's code of the swizzle that has it."""
 
@@ -55,7 +59,8 @@ class Matrix:
 class Images:
     """Images of tensor memory, `count` of `size` bytes, and how they are copied there.
 
-    `each` says that the CTAs of a pair have their own.
+    `each` says that the CTAs of a pair have their own, `spread` that two blocks of 32 lanes come
+    from global memory, which lie side by side in all four parts of the lanes.
     """
 
     name: str
@@ -64,6 +69,7 @@ class Images:
     copy: str
     base: int
     each: bool = True
+    spread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +121,23 @@ class Plan:
         if self.atom.sparse:
             found.append(Images("e", along_m, 16 * 128, "i32 2, i32 0, i32 0", base))
         if self.atom.scale is not None:
-            size, copy = 16 * 32, "i32 4, i32 3, i32 0"
-            found.append(Images("sfa", along_m, size, copy, base))
+            size = 16 * 32
+            found.append(Images("sfa", along_m, size, _TO_ALL, base))
             base += along_m * size
-            found.append(Images("sfb", along_n, size, copy, base, each=False))
+            found.append(self._factors_of_b(along_n, base))
         return found
+
+    def _factors_of_b(self, count: int, base: int) -> Images:
+        if self.halves:
+            return Images("sfb", count, 16 * 64, _TO_HALVES, base, each=False)
+        if self.atom.n > 128:
+            return Images("sfb", count, 32 * 128, _WHOLE, base, each=False, spread=True)
+        return Images("sfb", count, 16 * 32, _TO_ALL, base, each=False)
+
+    @property
+    def halves(self) -> bool:
+        """Whether each half of the columns of D has half of the lanes: layout B."""
+        return self.atom.pair and self.rows == 64
 
     @property
     def shared(self) -> int:
@@ -137,7 +155,7 @@ class Plan:
         """How many threads have a row of D: see PTX ISA, Data Path Layout Organization."""
         if self.atom.stationary:
             return THREADS // self.rows
-        return 2 if self.atom.pair and self.rows == 64 else 1
+        return 2 if self.halves else 1
 
     @property
     def values(self) -> int:
@@ -152,12 +170,6 @@ class Plan:
 
     def problems(self) -> Iterator[tuple[str, str, str]]:
         """What does not fit, what there is, and what would fit."""
-        atom = self.atom
-        if atom.scale is not None and (self.rows != 128 or atom.n > 128):
-            text = (
-                "a kernel is made for block-scaled atoms of 128 rows a CTA, and 128 columns at most"
-            )
-            yield text, f"m{atom.m}n{atom.n}", f"m{128 * self.ctas}, n128 or less"
         taken = sum(max(32, 1 << (4 * columns - 1).bit_length()) for _, columns in self.handles)
         if taken > COLUMNS:
             text = f"allocated tmem out of resource: {taken} columns of {COLUMNS}"

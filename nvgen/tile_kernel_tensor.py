@@ -10,10 +10,12 @@ for each CTA, one or a pair:
 In global memory A lies as [m][k] (of a sparse one [m][k / 2]), B as [n][k] and D as [m][n].
 Elements of fewer than 8 bits have a byte each, but for mxf4 and mxf4nvf4.  Metadata and factors are
 images of tensor memory, one for each step of K of each atom's rows, as [rows][steps][CTAs]: of
-metadata 128 lanes of 16 bytes, of factors 32 lanes of 16 bytes, which stand for 128 rows; those of
-B are the same in both CTAs of a pair.  Shared memory is dynamic: A, then B, each in pieces of K as
-wide as the swizzle (128 bytes, or the whole row where that is less), then the images.  Of a pair
-each CTA has half of the rows of every atom, of A and of B.
+metadata 128 lanes of 16 bytes, of factors 32 lanes of 16 bytes, which stand for 128 rows.  Those of
+B are the same in both CTAs of a pair, and are two blocks of 32 lanes where an atom has more than
+128 columns, or where a CTA of a pair has 64 rows: then each half of the columns has one.  Shared
+memory is dynamic: A, then B, each in pieces of K as wide as the swizzle (128 bytes, or the whole
+row where that is less), then the images.  Of a pair each CTA has half of the rows of every atom, of
+A and of B.
 """
 
 from __future__ import annotations
@@ -34,8 +36,7 @@ _ELEMENTS = {ElementType.F32: "float", ElementType.F16: "half", ElementType.S32:
 def tensor_kernel(name: str, dot: TileDot, atom: MmaAtom) -> tuple[str, int]:
     """The kernel of `dot`, and the bytes of dynamic shared memory that it needs.
 
-    Raises: SelectionError for a block-scaled atom of few rows or many columns, and for a tile that
-    does not fit into the memories of a CTA.
+    Raises: SelectionError for a tile that does not fit into the memories of a CTA.
     """
     plan = Plan(name, dot, atom)
     for text, got, expected in plan.problems():
@@ -147,13 +148,31 @@ def _brought(plan: Plan, images: Images, before: str, after: str) -> Iterator[st
     name, pieces = images.name, images.size // 16
     yield from _head(name, images.count * pieces, before, after)
     yield f"  %{name}.image = udiv i32 %{name}.i, {pieces}"
-    yield f"  %{name}.others = add i32 %{name}.image, %rank"
-    own = plan.ctas == 2 and images.each
-    yield f"  %{name}.more.pieces = mul i32 %{name}.others, {pieces if own else 0}"
-    yield f"  %{name}.source = add i32 %{name}.i, %{name}.more.pieces"
+    if images.spread:
+        yield from _spread(name)
+    else:
+        yield f"  %{name}.others = add i32 %{name}.image, %rank"
+        own = plan.ctas == 2 and images.each
+        yield f"  %{name}.more.pieces = mul i32 %{name}.others, {pieces if own else 0}"
+        yield f"  %{name}.source = add i32 %{name}.i, %{name}.more.pieces"
     yield f"  %{name}.bytes = mul i32 %{name}.i, 16"
     yield f"  %{name}.at = add i32 %{name}.bytes, {images.base}"
     yield from _tail(name)
+
+
+def _spread(name: str) -> Iterator[str]:
+    """Which of two blocks of 32 lanes a piece comes from, and which lane of it: the pieces of 128
+    lanes of 32 bytes go by eight lanes, of which the first pieces come first."""
+    yield f"  %{name}.eight = lshr i32 %{name}.i, 4"
+    yield f"  %{name}.first = shl i32 %{name}.eight, 3"
+    yield f"  %{name}.within = and i32 %{name}.i, 7"
+    yield f"  %{name}.lane = or i32 %{name}.first, %{name}.within"
+    yield f"  %{name}.l = and i32 %{name}.lane, 31"
+    yield f"  %{name}.half = shl i32 %{name}.i, 2"
+    yield f"  %{name}.block = and i32 %{name}.half, 32"
+    yield f"  %{name}.images = shl i32 %{name}.image, 6"
+    yield f"  %{name}.blocks = or i32 %{name}.images, %{name}.block"
+    yield f"  %{name}.source = or i32 %{name}.blocks, %{name}.l"
 
 
 def _head(name: str, count: int, before: str, after: str) -> Iterator[str]:
@@ -178,8 +197,9 @@ def _copied(images: Images) -> Iterator[str]:
     for number in range(images.count):
         at, desc = f"%{images.name}.at{number}", f"%{images.name}.d{number}"
         offset = images.base + number * images.size
+        stride = 256 if images.spread else 128
         yield f"  {at} = getelementptr i8, ptr addrspace(3) @tiles, i32 {offset}"
-        yield f"  {desc} = {_ENCODE} {at}, i32 128, i32 128, i32 0, i32 0)"
+        yield f"  {desc} = {_ENCODE} {at}, i32 {stride}, i32 128, i32 0, i32 0)"
         handle = f"%{images.name}.h{number}"
         yield (
             f"  call void @llvm.nvvm.tcgen05.cp.smem.tmem(i32 {handle}, i64 {desc}, {images.copy})"
