@@ -69,17 +69,22 @@ def calls(begun: Stack) -> tuple[Call, ...]:
     They end with the function that builds the kernel: the innermost one that was being called, too,
     when its body was `begun`.
     """
-    frames = list(_frames())[::-1]
-    shared = 0
-    for frame, code in zip(frames, begun, strict=False):
+    frames: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:  # every instruction asks: what `_frames` gives, in a third of the time
+        frames.append(frame)
+        frame = frame.f_back
+    own = len(frames)
+    for frame, code in zip(reversed(frames), begun, strict=False):
         if frame.f_code is not code:
             break
-        shared += 1
+        own -= 1
     found: list[Call] = []
-    for frame in reversed(frames[max(shared - 1, 0) :]):
-        if not _is_ours(frame):
-            call = Call(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-            if call not in found[-1:]:
+    for frame in frames[: own + 1]:
+        code = frame.f_code
+        if not _is_file_of_ours(code.co_filename):
+            call = Call(code.co_filename, frame.f_lineno, code.co_name)
+            if not found or call != found[-1]:
                 found.append(call)
     return tuple(found) or calls_of_anybody()
 

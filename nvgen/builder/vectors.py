@@ -12,7 +12,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Concatenate, ParamSpec, Self, SupportsIndex, TypeAlias, TypeVar, overload
+from typing import Concatenate, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from llvmlite import ir
 
@@ -337,7 +337,7 @@ class Vector(Elementwise):
         return [start // each for start in starts] if even and whole == list(wanted) else []
 
     def _one(self, number: int) -> Number:
-        if not isinstance(number, SupportsIndex) or not 0 <= number < self.count:
+        if not hasattr(number, "__index__") or not 0 <= number < self.count:
             raise refuse("no such register", got=described(number), expected=f"0..{self.count - 1}")
         value = self.value
         if isinstance(value.type, ir.VectorType) and value.type.count != self.count:

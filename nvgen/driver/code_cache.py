@@ -23,10 +23,12 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING
 
+from intrinsics.collector import paused_collector
 from intrinsics.findings import input_error
 from nvgen.assembler import find_ptxas
 from nvgen.driver.code_files import read, write
 from nvgen.driver.kernel_code import MachineCode, machine_code
+from nvgen.llvm_process import LLVM
 
 if TYPE_CHECKING:
     from nvgen.builder.built import Kernel
@@ -114,7 +116,9 @@ class CodeCache:
         kept = read(path)
         if kept is not None:
             return kept
-        made = machine_code(build(), target, opt, judged=self.judged)
+        LLVM.start()  # which takes as long as a kernel is built
+        with paused_collector():
+            made = machine_code(build(), target, opt, judged=self.judged)
         with contextlib.suppress(OSError):
             write(path, made)
             self._shrink()
@@ -172,20 +176,24 @@ def _written(value: object) -> object:
     )
 
 
-def _digest(files: Iterable[Path], root: Path | None = None) -> str:
-    """The digest of files and of their names."""
+def _digest(files: Iterable[str | Path], root: str = "") -> str:
+    """The digest of files and of their names behind `root`."""
     found = hashlib.sha256()
-    for path in sorted(files):
-        name = str(path.relative_to(root) if root else path.name)
-        found.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    for path in sorted(map(str, files)):
+        name = path.removeprefix(root) if root else os.path.basename(path)
+        with open(path, "rb") as file:
+            text = file.read()
+        found.update(f"{name}\0{len(text)}\0".encode() + text)
     return found.hexdigest()
 
 
 @functools.cache
 def _own_digest() -> str:
     """The digest of nvgen's source."""
-    root = Path(__file__).resolve().parents[2]
-    return _digest((path for name in _PACKAGES for path in (root / name).rglob("*.py")), root)
+    root = str(Path(__file__).resolve().parents[2])
+    folders = (found for name in _PACKAGES for found in os.walk(os.path.join(root, name)))
+    files = (os.path.join(at, name) for at, _, names in folders for name in names)
+    return _digest((path for path in files if path.endswith(".py")), root)
 
 
 @functools.cache

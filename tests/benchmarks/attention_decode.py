@@ -1,6 +1,6 @@
 """Decoding over paged keys beside torch's attention on a Hopper GPU: microseconds, TB/s, the ratio.
 
-    python tests/benchmarks/attention_decode.py [--page 64]
+    python -m tests.benchmarks.attention_decode [--page 64]
 
 One process, bf16, 32 heads of Q over 8 of K, d = 128.  Torch has no pages: its backends get the
 same keys side by side, all sequences of one length, and the fastest of cuDNN's, FlashAttention's
@@ -13,25 +13,17 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import random
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from statistics import geometric_mean, median
+from statistics import geometric_mean
 
-ROOT = Path(__file__).resolve().parents[2]
-for folder in (ROOT, ROOT / "samples"):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
 
-import torch  # noqa: E402
-from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
-from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
-
-from tests.benchmarks.attention_hopper import graph_of, milliseconds  # noqa: E402
+from tests.benchmarks.attention_beside import graph_of, medians
 
 decode = importlib.import_module("attention_decode_torch")
-HEADS, OWN, D, ROUNDS = 32, 8, 128, 9
+HEADS, OWN, D = 32, 8, 128
 SHAPES = [
     (1, 1024),
     (1, 8192),
@@ -67,15 +59,6 @@ def graph_by(backend: SDPBackend, given) -> torch.cuda.CUDAGraph | None:
 def rms(found: torch.Tensor, truth: torch.Tensor) -> float:
     """How far apart."""
     return (found.double() - truth).square().mean().sqrt().item()
-
-
-def medians(graphs: dict[str, torch.cuda.CUDAGraph]) -> dict[str, float]:
-    """Milliseconds of each, by turns."""
-    times: dict[str, list[float]] = {name: [] for name in graphs}
-    for _ in range(ROUNDS):
-        for name in random.sample(list(graphs), len(graphs)):
-            times[name].append(milliseconds(graphs[name]))
-    return {name: median(found) for name, found in times.items()}
 
 
 def compare(count: int, length: int, page: int) -> float:

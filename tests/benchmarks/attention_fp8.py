@@ -1,6 +1,6 @@
 """Attention in fp8 beside cuDNN's in bf16 on a Hopper GPU: TFLOP/s, the ratio, what it is off by.
 
-    python tests/benchmarks/attention_fp8.py [--dims 64,128,256] [--lengths 1024,4096,16384]
+    python -m tests.benchmarks.attention_fp8 [--dims 64,128,256] [--lengths 1024,4096,16384]
 
 One process, random normal Q, K and V of 16,384 rows altogether, quantised with a scale for each
 head; torch has no attention in fp8.  Each time is the median of nine CUDA graphs of ten launches,
@@ -13,23 +13,22 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib
-import sys
 from itertools import product
-from pathlib import Path
 from statistics import geometric_mean
 
-ROOT = Path(__file__).resolve().parents[2]
-for folder in (ROOT, ROOT / "samples"):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+import torch
 
-import torch  # noqa: E402
-
-from tests.benchmarks.attention_decode import medians  # noqa: E402
-from tests.benchmarks.attention_hopper import cudnn, graph_of, theirs, truth  # noqa: E402
+from tests.benchmarks.attention_beside import (
+    ROWS,
+    WIDTH,
+    cudnn,
+    graph_of,
+    medians,
+    theirs,
+    truth,
+)  # fmt: skip
 
 family = importlib.import_module("attention_family_torch")
-ROWS, WIDTH = 16384, 2048
 
 
 def off_by(d: int, *, causal: bool) -> float:

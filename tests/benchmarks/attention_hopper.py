@@ -1,6 +1,6 @@
 """Sample 14 beside cuDNN's attention on a Hopper GPU: TFLOP/s, their ratio, what both are off by.
 
-    python tests/benchmarks/attention_hopper.py [--lengths 1024,4096] [--dims 64,128] [--opt 3]
+    python -m tests.benchmarks.attention_hopper [--lengths 1024,4096] [--dims 64,128] [--opt 3]
 
 One process, torch's scaled_dot_product_attention with its cuDNN backend, bf16, random normal Q, K
 and V of 16384 rows altogether.  Each time is the median of nine CUDA graphs of ten launches, the
@@ -12,78 +12,48 @@ from __future__ import annotations
 
 import argparse
 import functools
-import importlib.util
+import importlib
 import math
 import random
-import sys
 from collections.abc import Callable, Iterator
 from itertools import product
-from pathlib import Path
 from statistics import geometric_mean, median
-from types import ModuleType
 
-ROOT = Path(__file__).resolve().parents[2]
-if str(ROOT) not in sys.path:  # run as a script: the folder of this file comes first
-    sys.path.insert(0, str(ROOT))
+import torch
 
-import torch  # noqa: E402
-from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
-from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
+from nvgen import CodeCache
+from tests.benchmarks.attention_beside import (
+    LAUNCHES,
+    ROUNDS,
+    ROWS,
+    WIDTH,
+    cudnn,
+    graph_of,
+    milliseconds,
+    theirs,
+    truth,
+)  # fmt: skip
 
-SAMPLE = ROOT / "samples" / "14_attention_sm90.py"
-ROWS, WIDTH, ROUNDS, LAUNCHES = 16384, 2048, 9, 10
-
-
-@functools.cache
-def sample() -> ModuleType:
-    """The sample as a module; its file name is no module name."""
-    spec = importlib.util.spec_from_file_location("attention_sm90", SAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def graph_of(call: Callable[[], object]) -> torch.cuda.CUDAGraph:
-    """Some launches as one graph."""
-    call()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(LAUNCHES):
-            call()
-    return graph
-
-
-def milliseconds(graph: torch.cuda.CUDAGraph) -> float:
-    """Of one launch in a graph."""
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    begin.record()
-    graph.replay()
-    end.record()
-    end.synchronize()
-    return float(begin.elapsed_time(end)) / LAUNCHES
+sample = importlib.import_module("14_attention_sm90")
 
 
 @functools.cache
-def loaded(config: object, opt: int | None) -> tuple:
-    """A kernel, and the same on the GPU."""
-    kernel = sample().build(config)
-    return kernel, kernel.compile(opt=opt).load()
+def loaded(config: object, opt: int | None):
+    """A kernel on the GPU."""
+    kernel = sample.build(config)
+    return CodeCache(judged=False).code(kernel, opt=opt).load()
 
 
 def prepared(q, k, v, o, causal: bool, opt: int | None) -> Callable[..., None]:
     """The launch of the kernel for these tensors; with `launches` it gives milliseconds."""
     heads, length, d = q.shape
-    config = sample().choose(d, length, causal=causal)
-    kernel, code = loaded(config, opt)
+    config = sample.choose(d, length, causal=causal)
+    code = loaded(config, opt)
     counter = torch.zeros(1, dtype=torch.int32, device="cuda").view(torch.uint32)
-    numbers = sample().numbers(config, heads, heads // len(k), length, k.shape[1])
-    arguments = kernel.arguments((q, k, v, o, counter, *numbers), {})
+    numbers = sample.numbers(config, heads, heads // len(k), length, k.shape[1])
+    arguments = code.arguments(q, k, v, o, counter, *numbers)
     processors = torch.cuda.get_device_properties(q.device).multi_processor_count
-    grid = sample().grid(config, heads, length, processors)
+    grid = sample.grid(config, heads, length, processors)
 
     def launch(launches: int = 0):
         if launches:
@@ -91,26 +61,6 @@ def prepared(q, k, v, o, causal: bool, opt: int | None) -> Callable[..., None]:
         return code.launch(*arguments, grid=grid)
 
     return launch
-
-
-def theirs(q, k, v, causal: bool) -> Callable[[], torch.Tensor]:
-    """cuDNN's way for these tensors, to be called within `cudnn()`."""
-    batch = [x.unsqueeze(0) for x in (q, k, v)]
-    return functools.partial(scaled_dot_product_attention, *batch, is_causal=causal)
-
-
-def cudnn():
-    """Where scaled_dot_product_attention is cuDNN's."""
-    return sdpa_kernel(SDPBackend.CUDNN_ATTENTION)
-
-
-def truth(q, k, v, causal: bool) -> torch.Tensor:
-    """In f64."""
-    s = q.double() @ k.double().transpose(1, 2) * q.shape[2] ** -0.5
-    if causal:
-        future = torch.ones(s.shape[1:], device="cuda", dtype=torch.bool).triu(1)
-        s.masked_fill_(future, -math.inf)
-    return torch.softmax(s, 2) @ v.double()
 
 
 def compare(d: int, length: int, opt: int | None, *, causal: bool) -> tuple[str, float]:

@@ -1,6 +1,6 @@
 """Packed sequences beside torch's own ways on a Hopper GPU: TFLOP/s, ratios, what both are off by.
 
-    python tests/benchmarks/attention_packed.py
+    python -m tests.benchmarks.attention_packed
 
 One process, bf16, 16,384 rows of sequences whose lengths are drawn with a seed, of one length, or
 one long among short ones.  Torch has FlashAttention-2 for such (`aten._flash_attention_forward`
@@ -13,25 +13,16 @@ from __future__ import annotations
 
 import functools
 import importlib
-import sys
 from itertools import pairwise, product
-from pathlib import Path
 from statistics import geometric_mean
 
-ROOT = Path(__file__).resolve().parents[2]
-for folder in (ROOT, ROOT / "samples"):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+import numpy as np
+import torch
+from torch.nn.functional import scaled_dot_product_attention
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
-
-from tests.benchmarks.attention_decode import medians  # noqa: E402
-from tests.benchmarks.attention_hopper import cudnn, graph_of, truth  # noqa: E402
+from tests.benchmarks.attention_beside import ROWS, WIDTH, cudnn, graph_of, medians, truth
 
 family = importlib.import_module("attention_family_torch")
-ROWS, WIDTH = 16384, 2048
 
 
 def lengths(kind: str) -> list[int]:
