@@ -112,8 +112,8 @@ SINK = Sink.SINK
 Scalar: TypeAlias = Reg | Imm | FloatImm | Sym | Special | Label | Text | Mem | Not | Sink
 Op: TypeAlias = Scalar | tuple[Scalar, ...]
 
-_WITHOUT_REGISTERS = frozenset((Imm, FloatImm, Sym, Special, Label, Text, Sink))
-"""The operands that no register stands in."""
+HOLDERS = frozenset((tuple, Mem, Not))
+"""The operands that registers stand in, beside registers themselves."""
 
 
 # ---- forms and records -----------------------------------------------------------------------
@@ -296,9 +296,9 @@ class MachineInstr:
             [
                 table.get(op, op)
                 if type(op) is int
-                else op
-                if type(op) in _WITHOUT_REGISTERS
                 else _mapped(op, table)
+                if type(op) in HOLDERS
+                else op
                 for op in self.ops
             ]
         )
@@ -345,7 +345,7 @@ def _registers_in(ops: tuple[Op, ...], places: tuple[int, ...]) -> list[Reg]:
         op = ops[i]
         if type(op) is int:
             found.append(op)
-        elif type(op) not in _WITHOUT_REGISTERS:
+        elif type(op) in HOLDERS:
             found += registers_of(op)
     return found
 
@@ -354,11 +354,17 @@ def registers_of(op: Op) -> tuple[Reg, ...]:
     """The registers in an operand, in order."""
     if type(op) is int:
         return (op,)
-    if isinstance(op, Mem):
+    if type(op) is Mem:
         return (op.base,) if type(op.base) is int else ()
-    if isinstance(op, tuple):
-        return tuple([r for part in op for r in registers_of(part)])
-    return (op.reg,) if isinstance(op, Not) else ()
+    if type(op) is tuple:
+        found: list[Reg] = []
+        for part in op:
+            if type(part) is int:
+                found.append(part)
+            elif type(part) in HOLDERS:
+                found += registers_of(part)
+        return tuple(found)
+    return (op.reg,) if type(op) is Not else ()
 
 
 def _mapped(op: Op, table: dict[Reg, Reg]) -> Op:
@@ -575,7 +581,7 @@ class MachineFunction:
 
     def forms(self) -> set[Form]:
         """The forms of its records: what asks for rows need not look at every record."""
-        return {mi.form for mi in self.instructions()}
+        return {mi.form for block in self.blocks for mi in block.instrs}
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -681,9 +687,11 @@ def successors(function: MachineFunction) -> list[list[int]]:
     for i, block in enumerate(function.blocks):
         targets: list[int] = []
         falls = i + 1 < len(function.blocks)
-        for mi in block.terminators():
-            labels = [op.name for op in mi.ops if type(op) is Label]
-            targets += [position[name] for name in labels if name in position]
+        for mi in block.instrs:
+            if not mi.form.is_terminator:
+                continue
+            names = [op.name for op in mi.ops if type(op) is Label]
+            targets += [position[name] for name in names if name in position]
             falls = falls and mi.guard is not None
         if falls:
             targets.append(i + 1)
@@ -711,22 +719,19 @@ def renumber(function: MachineFunction) -> None:
     Texts of a function and the function read back from them then agree on every number.
     """
     table = _Numbers()
-    for mi in function.instructions():
-        if mi.form.in_order and mi.guard is None:
+    for block in function.blocks:
+        for mi in block.instrs:
+            if not mi.form.in_order or mi.guard is not None:
+                for reg in appearances(mi):
+                    table[reg]
+                mi.map_registers(table)
+                continue
             mi.ops = tuple(
                 [
-                    table[op]
-                    if type(op) is int
-                    else op
-                    if type(op) in _WITHOUT_REGISTERS
-                    else table.of(op)
+                    table[op] if type(op) is int else table.of(op) if type(op) in HOLDERS else op
                     for op in mi.ops
                 ]
             )
-            continue
-        for reg in appearances(mi):
-            table[reg]
-        mi.map_registers(table)
     old = function.regs
     function.regs = RegisterTable(
         [old.classes[reg] for reg in table], [old.names[reg] for reg in table]

@@ -12,14 +12,13 @@ import functools
 import re
 from dataclasses import dataclass, field
 from enum import Flag, auto
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from intrinsics.findings import input_error
 from intrinsics.limits import MOST_SHARED
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Ptx:
+class Ptx(NamedTuple):
     """A PTX ISA version."""
 
     major: int

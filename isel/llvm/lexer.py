@@ -50,6 +50,8 @@ class Cursor:
 
     def peek(self, ahead: int = 0) -> str:
         """The token `ahead` places further on, without taking it."""
+        if not ahead:  # nobody takes the "" behind the last token
+            return self._tokens[self._position]
         index = self._position + ahead
         return self._tokens[index] if index < len(self._tokens) else ""
 

@@ -73,14 +73,14 @@ class _ModuleReader:
 
     def _read_top_level(self, line: str) -> None:
         match line[:1]:
+            case "" | ";" | "%" | "^":  # types are read before everything else
+                return
             case "!":
                 self._read_metadata(line)
             case "@":
                 self._read_global(line)
             case "$":
                 self._read_comdat(line)
-            case "" | ";" | "%" | "^":  # types are read before everything else
-                return
             case _:
                 self._read_statement(line)
 
@@ -211,29 +211,34 @@ class _ModuleReader:
         self._read_body(function)
 
     def _read_body(self, function: Function) -> None:
-        lines, read_line = self._lines, self._line_reader.read
+        lines, blocks, read_line = self._lines, function.blocks, self._line_reader.read
+        is_fast = self._fast
         instructions: list[Instruction] = []
-        ordinal = 0
+        ordinal, number = 0, self._next
         while True:
-            line = lines[self._next]
-            self._next += 1
+            line = lines[number]
+            number += 1
             if line[:2] == "  ":
                 if line[2] == " ":  # "    #dbg_value(…)"
                     continue
-                if not function.blocks:  # a first block without a label
-                    function.blocks.append(Block(_entry_number(function), instructions))
-                record = read_line(line, self._next, ordinal) if self._fast else None
+                if not blocks:  # a first block without a label
+                    blocks.append(Block(_entry_number(function), instructions))
+                record = read_line(line, number, ordinal) if is_fast else None
                 if record is None:
+                    self._next = number
                     if line.startswith("  uselistorder "):
                         continue
                     record = self._read_slowly(line, ordinal)
+                    number = self._next
                 instructions.append(record)
                 ordinal += 1
             elif line == "}":
+                self._next = number
                 return
             elif line and line[0] != ";":
+                self._next = number
                 instructions = []
-                function.blocks.append(Block(_block_name(line), instructions))
+                blocks.append(Block(_block_name(line), instructions))
 
     def _read_slowly(self, line: str, ordinal: int) -> Instruction:
         number = self._next

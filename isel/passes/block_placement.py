@@ -6,9 +6,9 @@ Layer: isel.passes.  Input and output: a function after SSA form was left.
 from __future__ import annotations
 
 import functools
-from collections import Counter
 
 from intrinsics.mir import (
+    HOLDERS,
     Block,
     Form,
     Label,
@@ -16,9 +16,9 @@ from intrinsics.mir import (
     MachineInstr,
     Not,
     Reg,
-    appearances,
     form_of,
     inverted,
+    registers_of,
     successors,
 )
 from intrinsics.modifiers import Compare
@@ -38,7 +38,7 @@ def _only_branch(block: Block) -> str | None:
     if len(block.instrs) != 1:
         return None
     mi = block.instrs[0]
-    target = mi.ops[0] if mi.form.row.id == "bra" and mi.guard is None else None
+    target = mi.ops[0] if mi.guard is None and mi.form.row.id == "bra" else None
     return target.name if type(target) is Label else None
 
 
@@ -101,26 +101,28 @@ def _root(home: list[int], i: int) -> int:
 
 
 def _goes_only_to(last: MachineInstr, name: str) -> bool:
-    return last.row.id == "bra" and last.guard is None and last.ops[0] == Label(name)
+    return last.guard is None and _goes_to(last, name)
+
+
+def _goes_to(mi: MachineInstr, name: str) -> bool:
+    """Whether a record is a branch to a block."""
+    if mi.form.row.id != "bra":
+        return False
+    target = mi.ops[0]
+    return type(target) is Label and target.name == name
 
 
 def _fall_through(function: MachineFunction) -> None:
     """Drop branches to the next block, turning a conditional one round where that helps."""
     for block, following in zip(function.blocks, function.blocks[1:], strict=False):
-        here = Label(following.name)
         last = block.instrs[-1] if block.instrs else None
-        if last is None or last.row.id != "bra" or last.guard is not None:
+        if last is None or last.form.row.id != "bra" or last.guard is not None:
             continue
-        if last.ops[0] == here:
+        if _goes_to(last, following.name):
             block.instrs.pop()
             continue
-        before = block.instrs[-2] if len(block.instrs) > 1 else None
-        if (
-            before is not None
-            and before.row.id == "bra"
-            and before.guard is not None
-            and before.ops[0] == here
-        ):
+        before = block.instrs[-2] if len(block.instrs) > 1 else last
+        if before.guard is not None and _goes_to(before, following.name):
             before.ops = last.ops
             before.guard = _negated(before.guard)
             block.instrs.pop()
@@ -139,20 +141,25 @@ def _plain_guards(function: MachineFunction) -> None:
         mi.guard.reg: mi
         for block in function.blocks
         for mi in block.instrs[-2:]
-        if type(mi.guard) is Not and mi.row.id == "bra"
+        if type(mi.guard) is Not and mi.form.row.id == "bra"
     }
     if not wanted:
         return
     tests: dict[Reg, MachineInstr] = {}
-    mentions = Counter(
-        reg for mi in function.instructions() for reg in appearances(mi) if reg in wanted
-    )
+    mentions = dict.fromkeys(wanted, 0)
     for mi in function.instructions():
-        result = mi.ops[0] if mi.row.id in _TESTS and mi.guard is None else None
-        if type(result) is int and mentions[result] == 2:
-            tests[result] = mi
+        for op in mi.ops if mi.guard is None else (*mi.ops, mi.guard):
+            if type(op) is int:
+                if op in wanted:
+                    mentions[op] += 1
+                    if mi.form.row.id in _TESTS and mi.guard is None and op == mi.ops[0]:
+                        tests[op] = mi
+            elif type(op) in HOLDERS:
+                for reg in registers_of(op):
+                    if reg in wanted:
+                        mentions[reg] += 1
     for reg, test in tests.items():
-        turned = _turned(test.form)
+        turned = _turned(test.form) if mentions[reg] == 2 else None
         if turned is not None:
             test.form, wanted[reg].guard = turned, reg
 

@@ -35,10 +35,14 @@ _Key = tuple[Form, tuple[Op, ...]]
 
 def share_values(function: MachineFunction) -> None:
     """Leave out the records whose values are already there."""
-    forms = Counter([mi.form for mi in function.instructions()])
-    if any(form.row.pseudo and form.row.id != _PHI for form in forms):
+    seen: set[Form] = set()
+    often: set[Form] = set()
+    for block in function.blocks:
+        for mi in block.instrs:
+            (often if mi.form in seen else seen).add(mi.form)
+    if not _has_twins(function, {form for form in often if _is_compared(form)}):
         return
-    if _has_twins(function, {form for form, n in forms.items() if n > 1 and _is_compared(form)}):
+    if not any(form.row.pseudo and form.row.id != _PHI for form in seen):
         _Sharing(function).run()
 
 

@@ -11,21 +11,19 @@ one (coalescing); those that a multiply of a warpgroup reads are needed up to th
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from intrinsics import catalog
 from intrinsics.mir import (
+    HOLDERS,
     Block,
     Form,
     Imm,
     Label,
     MachineFunction,
     MachineInstr,
-    Mem,
-    Not,
     Op,
     Reg,
     Scalar,
@@ -35,7 +33,7 @@ from intrinsics.mir import (
     successors,
 )
 from intrinsics.modifiers import ScalarType
-from isel.passes.fill_wgmma import multiplies_in, read_by
+from isel.passes.fill_wgmma import multiplies_among, read_by
 from isel.passes.wgmma_reads import read_until
 
 _PHI = "phi"
@@ -54,7 +52,7 @@ def destruct_ssa(function: MachineFunction) -> None:
     before = inverted(after)
     moves = _isolate(function, phis, before, [len(successors) > 1 for successors in after])
     moves += _place_moves(function, phis)
-    multiplies = frozenset(filter(multiplies_in, forms))
+    multiplies = multiplies_among(forms)
     _coalesce(function, moves + ties, before, multiplies)
 
 
@@ -165,6 +163,8 @@ def _sequence(
 ) -> list[MachineInstr]:
     """Moves that happen at the same time, one after the other."""
     pending = {result: (source, loc) for result, source, loc in moves if result != source}
+    if pending.keys().isdisjoint([source for _, source, _ in moves if type(source) is int]):
+        return [move(function, result, *given) for result, given in pending.items()]
     ordered: list[MachineInstr] = []
     while pending:
         read = {source for source, _ in pending.values() if type(source) is int}
@@ -188,17 +188,10 @@ def _sequence(
 # ---- coalescing ------------------------------------------------------------------------------
 
 
-class _Touch(NamedTuple):
-    """A record, with the ends of moves that it writes and reads.
-
-    `same` are those that moves next to this one give the same value.
-    """
-
-    mi: MachineInstr
-    is_move: bool
-    written: set[Reg]
-    used: set[Reg]
-    same: set[Reg]
+_Touch = tuple[MachineInstr, bool, Sequence[Reg], Sequence[Reg], Set[Reg]]
+"""A record, whether it is a move, the ends of moves that it writes and those that it reads, and
+those that moves next to this one give the same value.
+"""
 
 
 class _Part(NamedTuple):
@@ -231,7 +224,7 @@ def _coalesce(
     for result, source in moves:
         if classes[result] is classes[source]:
             union.join(result, source)
-    table = {reg: chosen for reg in sorted(ends) if (chosen := union.find(reg)) != reg}
+    table = {reg: union.find(reg) for reg in sorted(ends) if union.parent[reg] != reg}
     for reg, chosen in table.items():
         names[chosen] = names[chosen] or names[reg]
     for block, part in zip(function.blocks, parts, strict=True):
@@ -265,57 +258,58 @@ def _part(
     touches: list[_Touch] = []
     written: set[Reg] = set()
     awaited: set[Reg] = set()
-    run = _Run()
+    run: _Run | None = None
     for mi in block.instrs:
-        if not _concerns(mi, ends) and id(mi) not in waits:
+        writes, reads = _ends_in(mi, ends)
+        if waits and id(mi) in waits:
+            reads += ends.keys() & waits[id(mi)]
+        elif not writes and not reads:
             continue
-        form, ops, guard = mi.form, mi.ops, mi.guard
-        writes, reads = _ends_in(ops, form.defs, ends), _ends_in(ops, form.uses, ends)
-        if form.updates:
-            writes |= _ends_in(ops, form.updates, ends)
-        if guard is not None:
-            reads.update(ends.keys() & registers_of(guard))
-        if id(mi) in waits:
-            reads.update(ends.keys() & waits[id(mi)])
-        if form in multiplies:
-            reads = ends.keys() & read_by(mi)
-        is_move = form.row.id == _MOV
-        same = run.add(ops) if is_move and guard is None else set()
-        if not same and run.written:
-            run = _Run()
-        touches.append(_Touch(mi, is_move, writes, reads, same))
-        awaited |= reads - written
+        if multiplies and mi.form in multiplies:
+            reads = [*ends.keys() & read_by(mi)]
+        same: Set[Reg] = _NONE
+        is_move, guard = mi.form.row.id == _MOV, mi.guard
+        if is_move and guard is None:
+            run = run or _Run()
+            same = run.add(mi.ops)
+        if not same:
+            run = None
+        touches.append((mi, is_move, writes, reads, same))
+        for reg in reads:
+            if reg not in written:
+                awaited.add(reg)
         if guard is None:
-            written |= writes
+            written.update(writes)
     return _Part(touches, written, awaited)
 
 
-def _concerns(mi: MachineInstr, ends: _Ends) -> bool:
-    """Whether one of `ends` stands in a record: in few."""
-    for op in mi.ops:
-        if type(op) is int:
-            if op in ends:
-                return True
-        elif type(op) in _HOLDERS and not ends.keys().isdisjoint(registers_of(op)):
-            return True
-    return mi.guard is not None and not ends.keys().isdisjoint(registers_of(mi.guard))
+_NONE: frozenset[Reg] = frozenset()
 
 
-_HOLDERS = frozenset((tuple, Mem, Not))
-"""The operands that registers stand in, beside registers themselves."""
-
-
-def _ends_in(ops: tuple[Op, ...], places: tuple[int, ...], ends: _Ends) -> set[Reg]:
-    """Those of `ends` that stand in some of a record's operands: few, and often none."""
-    found: set[Reg] = set()
-    for i in places:
+def _ends_in(mi: MachineInstr, ends: _Ends) -> tuple[list[Reg], list[Reg]]:
+    """Those of `ends` that a record writes, and those that it reads: few, and often none."""
+    writes: list[Reg] = []
+    reads: list[Reg] = []
+    form, ops, guard = mi.form, mi.ops, mi.guard
+    for i in form.defs:
         op = ops[i]
         if type(op) is int:
             if op in ends:
-                found.add(op)
-        elif type(op) in _HOLDERS:
-            found.update(ends.keys() & registers_of(op))
-    return found
+                writes.append(op)
+        elif type(op) in HOLDERS:
+            writes += [reg for reg in registers_of(op) if reg in ends]
+    for i in form.uses:
+        op = ops[i]
+        if type(op) is int:
+            if op in ends:
+                reads.append(op)
+        elif type(op) in HOLDERS:
+            reads += [reg for reg in registers_of(op) if reg in ends]
+    for i in form.updates:
+        writes += [reg for reg in registers_of(ops[i]) if reg in ends]
+    if guard is not None:
+        reads += [reg for reg in registers_of(guard) if reg in ends]
+    return writes, reads
 
 
 @dataclass(slots=True)
@@ -351,9 +345,8 @@ class _Classes:
 
     def find(self, reg: Reg) -> Reg:
         parent = self.parent
-        while parent[reg] != reg:
-            parent[reg] = parent[parent[reg]]
-            reg = parent[reg]
+        while (up := parent[reg]) != reg:
+            parent[reg] = reg = parent[up]
         return reg
 
     def join(self, a: Reg, b: Reg) -> None:
@@ -380,16 +373,17 @@ def _united(a: set[Reg], b: set[Reg]) -> set[Reg]:
 
 def _kin(moves: Iterable[tuple[Reg, Reg]]) -> dict[Reg, Reg]:
     """For each end of a move one that stands for all that moves connect it with: its kin."""
-    chosen: dict[Reg, Reg] = {}
-
-    def find(reg: Reg) -> Reg:
-        while (up := chosen.setdefault(reg, reg)) != reg:
-            chosen[reg] = reg = chosen[up]
-        return reg
-
+    families: dict[Reg, list[Reg]] = {}
     for result, source in moves:
-        chosen[find(source)] = find(result)
-    return {reg: find(reg) for reg in list(chosen)}
+        large = families.setdefault(result, [result])
+        small = families.setdefault(source, [source])
+        if small is large:
+            continue
+        if len(small) > len(large):
+            large, small = small, large
+        large += small
+        families.update(dict.fromkeys(small, large))
+    return {reg: family[0] for reg, family in families.items()}
 
 
 def _interference(
@@ -400,26 +394,28 @@ def _interference(
     Others cannot become one register with it, and most that are live together are no kin: each
     accumulator of a loop has its own.
     """
-    conflicts: dict[Reg, set[Reg]] = defaultdict(set)
+    conflicts: dict[Reg, set[Reg]] = {}
     for part, at_end in zip(parts, _live_sets(parts, before), strict=True):
-        if not part.touches:
-            continue
-        live: dict[Reg, set[Reg]] = defaultdict(set)
-        for reg in at_end:
-            live[kin[reg]].add(reg)
+        live: dict[Reg, set[Reg]] = {}
+        for reg in at_end if part.touches else ():
+            live.setdefault(kin[reg], set()).add(reg)
         for mi, is_move, written, used, same in reversed(part.touches):
-            copied = used if is_move else ()
             for reg in written:
-                others = live[kin[reg]].difference((reg,), copied, same)
+                others = set()
+                if near := live.get(kin[reg]):
+                    others = near.difference((reg,), used if is_move else (), same)
+                    if mi.guard is None:
+                        near.discard(reg)
                 if len(written) > 1:
                     others |= {r for r in written if r != reg and kin[r] == kin[reg]}
                 if others:
-                    conflicts[reg] |= others
-            if mi.guard is None:
-                for reg in written:
-                    live[kin[reg]].discard(reg)
+                    conflicts[reg] = _united(conflicts.get(reg) or set(), others)
             for reg in used:
-                live[kin[reg]].add(reg)
+                near = live.get(kin[reg])
+                if near is None:
+                    live[kin[reg]] = {reg}
+                else:
+                    near.add(reg)
     return conflicts
 
 

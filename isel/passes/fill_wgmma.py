@@ -9,7 +9,7 @@ fence that every path to them passes.  PTX ISA, wgmma.fence; wgmma.mma_async (sc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -39,6 +39,12 @@ def is_multiply(mi: MachineInstr) -> bool:
 def multiplies_in(form: Form) -> bool:
     """Whether records of a form are multiplies of a warpgroup."""
     return form.row.effects.completion is Completion.WGMMA_GROUP
+
+
+def multiplies_among(forms: Iterable[Form]) -> frozenset[Form]:
+    """The forms whose records are multiplies of a warpgroup: of most functions none."""
+    group = Completion.WGMMA_GROUP
+    return frozenset([form for form in forms if form.row.effects.completion is group])
 
 
 def fill_before_fences(function: MachineFunction, filled: set[Reg]) -> None:

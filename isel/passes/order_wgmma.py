@@ -29,12 +29,12 @@ from intrinsics.mir import (
     registers_of,
     successors,
 )
-from isel.passes.fill_wgmma import FENCE, fill_before_fences, is_multiply, multiplies_in
+from isel.passes.fill_wgmma import FENCE, fill_before_fences, is_multiply, multiplies_among
 
 
 def order_wgmma(function: MachineFunction) -> None:
     """Move what multiplies need before their fences, and numbers before branches."""
-    multiplies = {form for form in function.forms() if multiplies_in(form)}
+    multiplies = multiplies_among(function.forms())
     if not multiplies:
         return
     filled = {

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from intrinsics.mir import Imm, Mem, Op, Param, Reg, Scalar, Sym
+from intrinsics.mir import Form, Imm, Mem, Op, Param, Reg, Scalar, Sym
 from intrinsics.modifiers import ScalarType, Space, Vec
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
@@ -239,10 +239,15 @@ def load_value(state: FunctionState, param: Param, type_: Type, results: tuple[R
             state.emit(form("ld", space=Space.PARAM, type=T.B8), byte, where)
             to_predicate(state, regs[0], byte, 16)
         elif access.count == 1:
-            state.emit(form("ld", space=Space.PARAM, type=unit), regs[0], where)
+            state.emit(_load_of_param(unit), regs[0], where)
         else:
             vec = _VECTORS[access.count]
             state.emit(form("ld", space=Space.PARAM, vec=vec, type=unit), regs, where)
+
+
+@functools.cache
+def _load_of_param(unit: ScalarType) -> Form:
+    return form("ld", space=Space.PARAM, type=unit)
 
 
 def store_value(

@@ -6,6 +6,7 @@ PTX ISA, ld; st; ld.global.nc.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -41,7 +42,15 @@ class _Access:
 
     def form(self, unit: ScalarType, count: int) -> Form:
         """The form that moves `count` units."""
+        if not self.facts:
+            return _plain_form(self.op, self.space, unit, count)
         return form(self.op, space=self.space, vec=_VECTORS[count], type=unit, **self.facts)
+
+
+@functools.cache
+def _plain_form(op: str, space: Space | None, unit: ScalarType, count: int) -> Form:
+    """The form of an access without modifiers."""
+    return form(op, space=space, vec=_VECTORS[count], type=unit)
 
 
 def load(state: FunctionState, i: ir.Load) -> None:

@@ -282,8 +282,7 @@ def access_order(
 ) -> dict[str, Sem | Scope | None]:
     """The ordering, the scope and .mmio of a load or a store, behind the fence that it needs."""
     if i.ordering is None or i.scope == SINGLE_THREAD:
-        volatile = i.volatile and space in _ORDERED
-        return {"sem": Sem.VOLATILE if volatile else None}
+        return {"sem": Sem.VOLATILE} if i.volatile and space in _ORDERED else {}
     if space not in _ORDERED:
         return {}  # nobody else sees local memory, and nobody writes constants and parameters
     if i.volatile and semantics_of(i.ordering) is Sem.RELAXED:

@@ -15,7 +15,7 @@ from isel.select.calls import call_function
 from isel.select.context import ModuleContext
 from isel.select.diagnostics import Unselectable
 from isel.select.inline_asm import inline_assembly
-from isel.select.instructions import fill_phi, select_instruction
+from isel.select.instructions import SELECTORS, fill_phi, select_instruction
 from isel.select.intrinsics import select_call
 from isel.select.names import block_names
 from isel.select.specials import REFLECT, reflect
@@ -52,8 +52,7 @@ class Body:
             state.block_name = block.name
             if block is self.order[0]:
                 out.instrs.extend(prologue)
-            for i in block.instructions:
-                self._instruction(i)
+            self._instructions(block)
             if len(state.run) > 1:
                 state.last_blocks[block.name] = state.block.name
             if block is self.order[0]:
@@ -68,16 +67,19 @@ class Body:
         in_order = [self.runs.get(block.name, []) for block in self.function.blocks]
         state.out.blocks = [block for run in in_order for block in run]
 
-    def _instruction(self, i: ir.Instruction) -> None:
+    def _instructions(self, block: ir.Block) -> None:
         state = self.state
-        state.loc = self.first + i.ordinal
-        try:
-            if isinstance(i, ir.Call):
-                self._call(i)
-            else:
-                select_instruction(state, i)
-        except Unselectable as reason:
-            self._report(reason, i)
+        for i in block.instructions:
+            state.loc = self.first + i.ordinal
+            try:
+                if (selector := SELECTORS.get(i.opcode)) is not None:
+                    selector(state, i)
+                elif isinstance(i, ir.Call):
+                    self._call(i)
+                else:
+                    select_instruction(state, i)  # refuses it
+            except Unselectable as reason:
+                self._report(reason, i)
 
     def _call(self, call: ir.Call) -> None:
         name = call.callee_name

@@ -15,7 +15,7 @@ from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType, Type, VectorType
-from isel.select.state import FunctionState, form
+from isel.select.state import FunctionState, form, typed
 from isel.select.types import BITS, SIGNED, UNSIGNED, container, walk_indices
 from isel.select.widths import LIMB, elements, extend
 
@@ -97,7 +97,7 @@ def _compute(
     if offset and i.result is not None:
         state.addresses[i.result] = Mem(base, offset)
         (result,) = state.define(i.result, i.type)
-        state.emit(form("add.int", type=SIGNED[bits]), result, base, Imm(offset))
+        state.emit(typed("add.int", SIGNED[bits]), result, base, Imm(offset))
         return
     state.forward(i.result, (base,))
 
@@ -130,7 +130,7 @@ def _vector_of_addresses(state: FunctionState, i: ir.GetElementPtr, type_: Vecto
         found.append(base)
         if constant:
             found[-1] = state.new(BITS[bits])
-            state.emit(form("add.int", type=SIGNED[bits]), found[-1], base, Imm(constant))
+            state.emit(typed("add.int", SIGNED[bits]), found[-1], base, Imm(constant))
     state.forward(i.result, tuple(found))
 
 
@@ -185,7 +185,7 @@ def _constant_step(state: FunctionState, i: ir.GetElementPtr, offset: int, bits:
         state.forward(i.result, (Sym(before.base.name, address.offset),))
         return
     (result,) = state.define(i.result, i.type)
-    state.emit(form("add.int", type=SIGNED[bits]), result, before.base, Imm(address.offset))
+    state.emit(typed("add.int", SIGNED[bits]), result, before.base, Imm(address.offset))
 
 
 def _moved_on(state: FunctionState, base: Reg, steps: list[Step], bits: int) -> Reg:
@@ -211,7 +211,7 @@ def _step(state: FunctionState, base: Reg, step: Step, bits: int) -> Reg:
     if scaled is None:
         scaled = state.scaled[product] = _scaled(state, step_of, bits)
     result = state.scaled[place] = state.new(BITS[bits])
-    state.emit(form("add.int", type=SIGNED[bits]), result, base, scaled)
+    state.emit(typed("add.int", SIGNED[bits]), result, base, scaled)
     return result
 
 
@@ -222,7 +222,7 @@ def _scaled(state: FunctionState, step: Step, bits: int) -> Reg:
     half, signed = (reg, step.signed) if step.width != 64 else state.halves.get(reg, (reg, True))
     if bits == 64 and 1 < size < 1 << 31 and state.out.regs.classes[half].bits == 32:
         scaled = state.new(BITS[bits])
-        state.emit(form("mul.wide", type=T.S32 if signed else T.U32), scaled, half, Imm(size))
+        state.emit(typed("mul.wide", T.S32 if signed else T.U32), scaled, half, Imm(size))
         return scaled
     if step.width != bits:
         wide = state.new(BITS[bits])
@@ -238,7 +238,7 @@ def _scale(state: FunctionState, reg: Reg, size: int, bits: int) -> Reg:
         return reg
     scaled = state.new(BITS[bits])
     if size & (size - 1) == 0:
-        state.emit(form("shl", type=BITS[bits]), scaled, reg, Imm(size.bit_length() - 1))
+        state.emit(typed("shl", BITS[bits]), scaled, reg, Imm(size.bit_length() - 1))
     else:
-        state.emit(form("mul.lo", type=SIGNED[bits]), scaled, reg, Imm(size))
+        state.emit(typed("mul.lo", SIGNED[bits]), scaled, reg, Imm(size))
     return scaled

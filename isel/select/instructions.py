@@ -25,7 +25,7 @@ from isel.select.floats import FLOAT_OPERATIONS, float_binary, float_compare, fl
 from isel.select.functions import return_value
 from isel.select.integers import binary, compare, compare_element
 from isel.select.stack import alloca
-from isel.select.state import FunctionState, Values, form
+from isel.select.state import FunctionState, Values, form, typed
 from isel.select.types import BITS
 from isel.select.vectors import extract_element, insert_element, select, shuffle
 from isel.select.widths import LIMB, elements, extend, extended, register_bits
@@ -165,7 +165,7 @@ def fill_phi(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> li
         cls = state.out.regs.classes[result]
         values = tuple([ops[at] for ops, _ in incoming])
         labels = tuple([label for _, label in incoming])
-        found.append(MachineInstr(form("phi", type=cls), (result, values, labels), None, state.loc))
+        found.append(MachineInstr(typed("phi", cls), (result, values, labels), None, state.loc))
     return found
 
 
@@ -195,7 +195,7 @@ def compare_and_swap(state: FunctionState, i: ir.CompareExchange) -> None:
     compare_exchange(state, i)
 
 
-_SELECTORS: dict[Opcode, Callable[..., None]] = {
+SELECTORS: dict[Opcode, Callable[..., None]] = {
     **dict.fromkeys(BINARY_OPCODES, binary),
     **dict.fromkeys(FLOAT_OPERATIONS, float_binary),
     Opcode.FNEG: float_negate,
@@ -231,7 +231,7 @@ def select_instruction(state: FunctionState, i: ir.Instruction) -> None:
 
     Raises: Unselectable when the table has no entry for it.
     """
-    selector = _SELECTORS.get(i.opcode)
+    selector = SELECTORS.get(i.opcode)
     if selector is None:
         raise not_yet(i.opcode.value, _INSTEAD.get(i.opcode, ""))
     selector(state, i)

@@ -6,9 +6,10 @@ other widths lie in registers.  An i1 is a predicate, and arithmetic with it is 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
-from intrinsics.mir import Imm, Reg, Scalar
+from intrinsics.mir import Form, Imm, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
@@ -18,7 +19,7 @@ from isel.select import wide
 from isel.select.diagnostics import not_yet
 from isel.select.division import divide_by_number
 from isel.select.packed import logic_by_words
-from isel.select.state import FunctionState, Sum, Values, form
+from isel.select.state import FunctionState, Sum, Values, form, typed
 from isel.select.types import BITS, SIGNED, UNSIGNED, container
 from isel.select.widths import LIMB, elements, extend, in_elements, shift_amount, zeros_from
 
@@ -191,7 +192,7 @@ def _arithmetic(
         return
     if opcode is Opcode.MUL and _multiply_wide(state, bits, result, lhs, rhs):
         return
-    state.emit(form(row, type=types[bits]), result, lhs, rhs)
+    state.emit(typed(row, types[bits]), result, lhs, rhs)
     if opcode in _RIGHT and rhs == Imm(bits // 2):
         state.uppers[result] = lhs
     if opcode is Opcode.LSHR and isinstance(rhs, Imm):
@@ -284,7 +285,12 @@ def compare_element(
         b = extend(state, b, width, signed=signed)
     if isinstance(a, Imm):
         a = state.reg(a, BITS[bits])
-    state.emit(form("setp.int", p=True, cmp=cmp, type=types[bits]), result, a, b)
+    state.emit(_comparison(cmp, types[bits]), result, a, b)
+
+
+@functools.cache
+def _comparison(cmp: Cmp, type: ScalarType) -> Form:
+    return form("setp.int", p=True, cmp=cmp, type=type)
 
 
 def _compare_predicates(

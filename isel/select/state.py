@@ -59,6 +59,12 @@ def form(row: str, **facts: Fact) -> Form:
     return form_of(catalog.row(row), **facts)
 
 
+@functools.cache
+def typed(row: str, type: ScalarType) -> Form:
+    """The form of a row with nothing but a type: asked for most, and found sooner than by names."""
+    return form(row, type=type)
+
+
 class Sum(NamedTuple):
     """`base` + `number`; whether it is still so of both extended by sign, or with zeros."""
 
@@ -317,7 +323,7 @@ class FunctionState:
         moved = self._moved.get(wanted) or self._symbols.get(wanted)
         if moved is None:
             moved = self.new(cls)
-            self.emit(form("mov", type=cls), moved, op)
+            self.emit(typed("mov", cls), moved, op)
             self._moved[wanted] = moved
         return moved
 

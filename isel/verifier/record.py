@@ -339,10 +339,13 @@ def verify_records(
         spaces = symbol_spaces(module, function)
         classes = function.regs.classes
         space_of = spaces.get
-        for mi in function.instructions():
-            fit = plain_fits[mi.form]
-            if fit is not None and fit.holds(mi.ops, classes, space_of):
-                continue  # plainly right, as most are
+        odd = [
+            mi
+            for block in function.blocks
+            for mi in block.instrs
+            if (fit := plain_fits[mi.form]) is None or not fit.holds(mi.ops, classes, space_of)
+        ]
+        for mi in odd:  # few: most are plainly right
             if mi.row.id == "opaque":
                 continue
             for finding in verifier.findings(mi, classes, space_of):
@@ -389,22 +392,21 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
     """
     verifier = RecordVerifier(target, PTX_VERSIONS[-1])
     known = _needs_of_forms(target)
-    needed: set[Ptx | None] = {target.first_ptx, PTX_VERSIONS[0]}
-    needed.update(_MASKS_SINCE for variable in module.variables if variable.has_parts_of_addresses)
+    needed: list[Ptx | None] = [target.first_ptx, PTX_VERSIONS[0]]
+    needed += [_MASKS_SINCE for variable in module.variables if variable.has_parts_of_addresses]
     for function in module.functions:
-        needed.add(_of_launch(function.launch))
+        needed.append(_of_launch(function.launch))
         open_forms = set()
         for form in function.forms():
             need, is_open = known[form]
-            needed.add(need)
+            needed.append(need)
             if is_open:
                 open_forms.add(form)
         if not open_forms:
             continue
-        for mi in function.instructions():
-            if mi.form in open_forms:
-                needed.update(_needs_of_record(mi, verifier))
-    return max(ptx for ptx in needed if ptx is not None)
+        records = [mi for block in function.blocks for mi in block.instrs if mi.form in open_forms]
+        needed += [need for mi in records for need in _needs_of_record(mi, verifier)]
+    return max([ptx for ptx in needed if ptx is not None])
 
 
 def _needs_of_record(mi: MachineInstr, verifier: RecordVerifier) -> Iterator[Ptx | None]:
