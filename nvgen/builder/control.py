@@ -305,6 +305,15 @@ class ControlFlow(Atomics):
         if like is None:
             like = Int(self, self.const(0).value, negative)
         like.taken(abs(step) if isinstance(step, int) else step)
+        downwards = isinstance(step, int) and step < 0
+        if isinstance(start, Int) and not (
+            isinstance(stop, Int) or stop or downwards or like.signed
+        ):
+            raise refuse(
+                "a loop that no index reaches: the stop comes first",
+                got="a stop of 0",
+                expected="b.range(stop, start=…, step=…)",
+            )
         below = any(isinstance(n, int) and n < 0 for n in (stop, start))
         if isinstance(step, int) and step == 0:
             raise refuse("a loop goes upwards or downwards", got="a step of 0", expected="1, or -1")

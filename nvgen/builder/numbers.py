@@ -52,6 +52,8 @@ _APPROXIMATE: dict[str, dict[ScalarType, str]] = {
              T.F16X2: "tanh.approx.f16x2", T.BF16X2: "tanh.approx.bf16x2"},
     "rcp": {T.F32: "rcp.approx.ftz.f"},
     "sqrt": {T.F32: "sqrt.approx.f"},
+    "sin": {T.F32: "sin.approx.f"},
+    "cos": {T.F32: "cos.approx.f"},
 }  # fmt: skip
 """LLVM's names of approximations; the types that are missing are computed in f32."""
 
@@ -224,6 +226,31 @@ class Int:
     def max(self, other: IntLike) -> Int:
         """The greater of two numbers of one type."""
         return self._extreme("max", other)
+
+    def abs(self) -> Int:
+        """The number without its sign; the least one stays as it is."""
+        return self.max(-self) if self.signed else self
+
+    def popc(self) -> Int:
+        """How many bits are set."""
+        return self._of_bits("ctpop")
+
+    def clz(self) -> Int:
+        """How many zeros the bits begin with, from the highest on; all of them where it is 0."""
+        return self._of_bits("ctlz", ir.Constant(ir.IntType(1), 0))
+
+    def brev(self) -> Int:
+        """The bits in the opposite order."""
+        return self._of_bits("bitreverse")
+
+    def _of_bits(self, name: str, *said: ir.Constant) -> Int:
+        """An intrinsic of LLVM's that takes the bits, and is told something."""
+        type_ = self.value.type
+        made = ir.FunctionType(type_, [type_, *(one.type for one in said)])
+        function = self.builder.declare(f"llvm.{name}.i{self.bits}", made)
+        return self.like(self.builder.at_caller().call(function, [self.value, *said]))
+
+    __abs__ = abs
 
     def _extreme(self, name: str, other: IntLike) -> Int:
         full = f"llvm.{'s' if self.signed else 'u'}{name}.i{self.bits}"
@@ -517,6 +544,59 @@ class Float:
         """
         return self._approximated("tanh")
 
+    def exp(self, *, ftz: bool = False) -> Float:
+        """e to the power of the number: `ex2` of it times the logarithm of e, as f32.
+
+        Raises: InputError for f64.
+        """
+        return self._by_base_2(lambda x: (x * math.log2(math.e)).ex2(ftz=ftz))
+
+    def log(self, *, ftz: bool = False) -> Float:
+        """The natural logarithm: `lg2` times the logarithm of 2, as f32.
+
+        Raises: InputError for f64.
+        """
+        return self._by_base_2(lambda x: x.lg2(ftz=ftz) * math.log(2))
+
+    def _by_base_2(self, operation: Callable[[Float], Float]) -> Float:
+        return operation(self) if self.type in (T.F32, T.F64) else self._in_f32(operation)
+
+    def sin(self, *, ftz: bool = False) -> Float:
+        """The sine of an angle in radians, approximated: to 2^-20.5 from -π to π.  PTX ISA, sin.
+
+        Raises: InputError for f64.
+        """
+        return self._approximated("sin", ftz=ftz)
+
+    def cos(self, *, ftz: bool = False) -> Float:
+        """The cosine of an angle in radians, approximated as `sin` is.  PTX ISA, cos.
+
+        Raises: InputError for f64.
+        """
+        return self._approximated("cos", ftz=ftz)
+
+    def floor(self) -> Float:
+        """The largest whole number that is not greater."""
+        return self._rounded("floor")
+
+    def ceil(self) -> Float:
+        """The smallest whole number that is not less."""
+        return self._rounded("ceil")
+
+    def trunc(self) -> Float:
+        """The whole part."""
+        return self._rounded("trunc")
+
+    def round(self) -> Float:
+        """The nearest whole number, of two the even one."""
+        return self._rounded("roundeven")
+
+    def _rounded(self, name: str) -> Float:
+        """A whole number as a float; of a narrow one f32 has it, too."""
+        if self.type in (T.F32, T.F64):
+            return self._called(name)
+        return self._in_f32(lambda x: x._called(name))
+
     def rcp(self, *, approx: bool = False) -> Float:
         """1 over the number, rounded to nearest even, or of f32 approximated with `approx`, which
         takes numbers below the normal ones for zeros.  PTX ISA, rcp.
@@ -550,6 +630,8 @@ class Float:
         found = operation(self.to(T.F32)).to(self.type)
         assert isinstance(found, Float)
         return found
+
+    __abs__, __floor__, __ceil__, __trunc__, __round__ = abs, floor, ceil, trunc, round
 
     def _called(self, name: str, *others: FloatLike) -> Float:
         given = [self._computed().value, *(self.taken(other) for other in others)]

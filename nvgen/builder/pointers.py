@@ -135,8 +135,10 @@ class Pointer:
     def at(self, index: IntLike) -> Pointer:
         """The address of the number of that index.
 
-        Raises: InputError for a pointer without a type of numbers.
+        Raises: InputError for a pointer without a type of numbers, and for what is no whole number.
         """
+        if not isinstance(index, (Int, SupportsIndex)):
+            raise refuse("no index", got=described(index), expected="x[i]: one whole number")
         size = self._typed().bits // 8
         offset = self._wide(index) if isinstance(index, Int) else index
         return self + offset * size

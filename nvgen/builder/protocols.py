@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, overload
 
 from intrinsics.limits import MOST_TX
 from intrinsics.modifiers import Scope, Shuffle, Space
@@ -171,9 +171,19 @@ class Protocols(SharedMemory):
         even = self.at_caller().inttoptr(address.value, pointer.type)
         return Barrier(barrier.name, Pointer(self, even))
 
-    def of_cta(self, barrier: Barrier, rank: IntLike) -> Barrier:
-        """The mbarrier of CTA `rank` of the cluster, at the same place as `barrier`."""
-        return Barrier(barrier.name, self.mapa_shared_cluster(pointer_of(barrier), rank))
+    @overload
+    def of_cta(self, there: Barrier, rank: IntLike) -> Barrier: ...
+
+    @overload
+    def of_cta(self, there: Pointer, rank: IntLike) -> Pointer: ...
+
+    def of_cta(self, there: Barrier | Pointer, rank: IntLike) -> Barrier | Pointer:
+        """An mbarrier, or an address in shared memory, at the same place of CTA `rank` of the
+        cluster."""
+        if isinstance(there, Pointer):
+            return self.mapa_shared_cluster(there, rank)
+        found = self.mapa_shared_cluster(pointer_of(there), rank)
+        return Barrier(there.name, found)
 
     def peer_rank(self) -> Int:
         """The rank of the other CTA of this CTA's pair: ranks of a pair differ in the last bit.
@@ -188,12 +198,19 @@ class Protocols(SharedMemory):
             )
         return self.sreg("cluster.ctarank") ^ 1
 
-    def of_peer(self, barrier: Barrier) -> Barrier:
-        """The mbarrier of the other CTA of the pair, at the same place as `barrier`.
+    @overload
+    def of_peer(self, there: Barrier) -> Barrier: ...
+
+    @overload
+    def of_peer(self, there: Pointer) -> Pointer: ...
+
+    def of_peer(self, there: Barrier | Pointer) -> Barrier | Pointer:
+        """An mbarrier, or an address in shared memory, at the same place of the other CTA of the
+        pair.
 
         Raises: InputError where the CTAs of a cluster make no pairs.
         """
-        return self.of_cta(barrier, self.peer_rank())
+        return self.of_cta(there, self.peer_rank())
 
     def arrive_at_peer(self, barrier: Barrier, count: int = 1, *, relaxed: bool = False) -> None:
         """Arrive at the mbarrier of the other CTA of the pair; see `of_peer`."""

@@ -196,6 +196,9 @@ class Elementwise(ABC):
 
     ex2, lg2, rsqrt = _each(Float.ex2), _each(Float.lg2), _each(Float.rsqrt)
     rcp, sqrt, tanh = _each(Float.rcp), _each(Float.sqrt), _each(Float.tanh)
+    exp, log, sin, cos = _each(Float.exp), _each(Float.log), _each(Float.sin), _each(Float.cos)
+    floor, ceil = _each(Float.floor), _each(Float.ceil)
+    trunc, round = _each(Float.trunc), _each(Float.round)
 
 
 Operand: TypeAlias = Elementwise | Number | float

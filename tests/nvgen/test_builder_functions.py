@@ -1,0 +1,139 @@
+"""Functions of numbers: rounding, sines and logarithms beside numpy's, bits beside Python's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from nvgen import InputError, KernelBuilder, bf16, f16, f32, f64, i32, i64, u32, u64
+from nvgen.testing import Launch, assert_exact, kernel_test
+
+COUNT = 64
+ROUNDED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint,
+}  # fmt: skip
+EDGES = (0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.4999, 100.5, -7.0, np.inf, -np.inf, 65504, 1e-4)
+
+
+@kernel_test(schedules=["early"], targets="sm_90a", opt=[0, 3])
+@pytest.mark.parametrize("dtype", [f16, bf16, f32, f64])
+def test_numbers_are_rounded_as_numpy_does(launch: Launch, dtype: object) -> None:
+    """Each in the type itself; of f16 a pair beside it."""
+    b = KernelBuilder("rounded", block=COUNT, target="sm_90a")
+    b.pointer("x", dtype)
+    for name in ROUNDED:
+        b.pointer(name, dtype, output=True)
+    args = b.begin()
+    x = args["x"][b.tid_x]
+    for name in ROUNDED:
+        one = getattr(x, name)()
+        if dtype is f16:
+            pair = getattr(b.pair(x, x), name)()
+            one = b.select(b.tid_x & 1 == 0, pair[0], pair[1])
+        args[name][b.tid_x] = one
+    type_ = {f16: np.float16, bf16: ml_dtypes.bfloat16, f32: np.float32, f64: np.float64}[dtype]
+    x = np.resize(np.array(EDGES), COUNT).astype(type_)
+    found = [np.zeros(COUNT, type_) for _ in ROUNDED]
+    launch(b.finish(), x, *found)
+    for got, expected in zip(found, ROUNDED.values(), strict=True):
+        assert_exact(got, expected(x).astype(type_))
+
+
+@kernel_test(schedules=["early"], targets="sm_90a", opt=[0, 3])
+def test_sines_and_logarithms_are_near_numpys(launch: Launch) -> None:
+    """As near as the manual says that sin.approx and cos.approx are; others a few units."""
+    b = KernelBuilder("functions", block=COUNT, target="sm_90a")
+    b.pointer("x", f32)
+    names = ("sin", "cos", "exp", "log")
+    for name in names:
+        b.pointer(name, f32, output=True)
+    args = b.begin()
+    x = args["x"][b.tid_x]
+    for name in names:
+        args[name][b.tid_x] = getattr(x, name)()
+    x = np.linspace(0.05, 3.1, COUNT).astype(np.float32)
+    found = [np.zeros(COUNT, np.float32) for _ in names]
+    launch(b.finish(), x, *found)
+    for got, name in zip(found, names, strict=True):
+        expected = getattr(np, name)(x.astype(np.float64))
+        most = 2.0**-20.5 if name in ("sin", "cos") else 1e-6 * np.maximum(np.abs(expected), 0.2)
+        assert (np.abs(got - expected) <= most).all(), name
+
+
+@kernel_test(schedules=["early"], targets="sm_90a", opt=[0, 3])
+@pytest.mark.parametrize("dtype", [u32, i32, u64, i64])
+def test_bits_are_counted_as_python_does(launch: Launch, dtype: object) -> None:
+    width = 64 if dtype in (u64, i64) else 32
+    b = KernelBuilder("bits", block=COUNT, target="sm_90a")
+    type_ = np.dtype(f"{'u' if dtype in (u32, u64) else 'i'}{width // 8}")
+    names = ("popc", "clz", "brev", "abs")
+    for name in ("x", *names):
+        b.pointer(name, dtype, output=name != "x")
+    args = b.begin()
+    for name in names:
+        args[name][b.tid_x] = getattr(args["x"][b.tid_x], name)()
+    edges = [0, 1, 2, 5, -1, -5, 1 << width - 1, (1 << width - 1) - 1, 0x00FF_1200]
+    x = np.array([n % (1 << width) for n in edges], f"u{width // 8}").view(type_)
+    x = np.resize(x, COUNT)
+    found = [np.zeros(COUNT, type_) for _ in names]
+    launch(b.finish(), x, *found)
+    words = [int(n) % (1 << width) for n in x]
+    expected = (
+        [n.bit_count() for n in words],
+        [width - n.bit_length() for n in words],
+        [int(f"{n:0{width}b}"[::-1], 2) for n in words],
+        [int(n) if n >= 0 else -int(n) % (1 << width) for n in x],
+    )
+    for got, wanted in zip(found, expected, strict=True):
+        assert [int(n) % (1 << width) for n in got] == wanted
+
+
+REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
+    "no sine of f64": (lambda b: b.f64(1.0).sin(), "no sin of f64"),
+    "no exponential of f64": (lambda b: b.f64(1.0).exp(), "no ex2 of f64"),
+    "a loop as Python has it": (lambda b: b.range(0, b.tid_x).__enter__(), "stop comes first"),
+    "a slice": (lambda b: b.shared_array("s", f32, 4)[1:3], "no index"),
+    "two indices": (lambda b: b.shared_array("s", f32, 4)[b.tid_x, 0], "no index"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_wrong_is_refused(name: str) -> None:
+    wrong, text = REFUSED[name]
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.begin()
+    with pytest.raises(InputError, match=text) as caught:
+        wrong(b)
+    assert caught.value.findings[0].place.file == __file__
+
+
+def test_a_loop_down_to_zero_may_stop_there() -> None:
+    b = KernelBuilder("down", block=1, target="sm_90a")
+    b.pointer("out", u32)
+    args = b.begin()
+    with b.range(0, start=b.tid_x + 3, step=-1) as i:  # 3, 2, 1
+        args["out"][0] = args["out"][0] * 10 + i
+    out = np.zeros(1, np.uint32)
+    b.finish().compile().run(out, device="sim")
+    assert out[0] == 321
+
+
+@kernel_test(schedules="all", targets="sm_90a")
+def test_an_address_of_the_peer_is_its_shared_memory(launch: Launch) -> None:
+    b = KernelBuilder("peer", block=32, cluster=2, target="sm_90a")
+    b.pointer("x", f32)
+    b.pointer("y", f32, output=True)
+    args = b.begin()
+    mine = b.shared_array("mine", f32, 32)
+    place = b.ctaid_x * 32 + b.tid_x
+    mine[b.tid_x] = args["x"][place]
+    b.cluster_sync()
+    args["y"][place] = b.of_peer(mine)[31 - b.tid_x] + b.of_cta(mine, 0)[b.tid_x]
+    b.cluster_sync()
+    x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    launch(b.finish(), x, y, grid=2)
+    halves = x.reshape(2, 32)
+    assert_exact(y, (halves[::-1, ::-1] + halves[0]).reshape(-1))
