@@ -17,9 +17,13 @@ import numpy as np
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
+from intrinsics.modifiers import ScalarType
 from nvgen.driver.views import is_device_array
 from nvgen.parameters import Output
 from nvgen.tensor_map import TensorMap, tensor_map
+
+
+T = ScalarType
 
 
 class MapKind(Enum):
@@ -35,6 +39,7 @@ class Parameter:
     """What a kernel's parameter stands for on the host.
 
     The `box` of a tensor map is outermost first; of images it is the pixels and channels of a copy.
+    `number` is what a pointer is to, where that is said.
     """
 
     name: str
@@ -43,6 +48,7 @@ class Parameter:
     swizzle: Swizzle = Swizzle.NONE
     is_output: bool = False
     kind: MapKind = MapKind.TILES
+    number: ScalarType | None = None
 
     @property
     def rank(self) -> int:
@@ -89,11 +95,46 @@ def arguments(
 
 
 def _on_host(parameter: Parameter, value: object) -> object:
+    _check_numbers(parameter, value)
     found = _tensor_map(parameter, value) if parameter.box else value
     if not parameter.is_output:
         return found
     is_array = isinstance(found, (np.ndarray, TensorMap)) or is_device_array(found)
     return Output(found) if is_array else found
+
+
+_NAMES = {
+    T.F16: "float16", T.BF16: "bfloat16", T.F32: "float32", T.F64: "float64",
+    T.E4M3: "float8_e4m3fn", T.E5M2: "float8_e5m2",
+    T.S8: "int8", T.S16: "int16", T.S32: "int32", T.S64: "int64",
+    T.U8: "uint8", T.U16: "uint16", T.U32: "uint32", T.U64: "uint64",
+}  # fmt: skip
+"""What libraries of arrays call the types of numbers."""
+
+
+def _check_numbers(parameter: Parameter, array: object) -> None:
+    """Whether an array has the numbers that a pointer is to.
+
+    Unsigned integers of the same size may be the bits of any; so may be signed ones of 8 and 16
+    bits, as not all libraries have the unsigned.  Integers of both signs serve each other.
+
+    Raises: InputError for others, whose bits the kernel would take for its numbers.
+    """
+    wanted = _NAMES.get(parameter.number) if parameter.number is not None else None
+    name = str(getattr(array, "dtype", "")).removeprefix("torch.")
+    if wanted is None or name == wanted or name not in _NAMES.values():
+        return
+    given = next(type_ for type_, known in _NAMES.items() if known == name)
+    is_bits = name.startswith("uint") or (name.startswith("int") and given.bits <= 16)
+    both = "int" in name and "int" in wanted
+    assert parameter.number is not None
+    if given.bits != parameter.number.bits or not (is_bits or both):
+        raise input_error(
+            "run/argument",
+            f"'{parameter.name}' is a pointer to numbers of another type",
+            got=f"an array of {name}",
+            expected=f"{wanted}, or its bits as unsigned integers",
+        )
 
 
 def _check_images(parameter: Parameter, given: TensorMap | None) -> None:

@@ -85,13 +85,16 @@ class KernelBuilder(TileOperations, DeviceCalls):
     def pointer(self, name: str, dtype: NumberType | None = None, *, output: bool = False) -> None:
         """A pointer to global memory; an output's contents do not count before the launch.
 
-        With `dtype` it is one to such numbers: `x[i]` loads one, `x[i] = y` stores one.
+        With `dtype` it is one to such numbers: `x[i]` loads one, `x[i] = y` stores one, and a
+        launch gives an array of such, or of their bits.
 
         Raises: InputError for what is no type of numbers.
         """
-        if dtype is not None:
-            self._types[name] = scalar_type(dtype)
-        self._parameter(Parameter(name, is_output=output), ir.PointerType(addrspace=1))
+        number = None if dtype is None else scalar_type(dtype)
+        if number is not None:
+            self._types[name] = number
+        made = Parameter(name, is_output=output, number=number)
+        self._parameter(made, ir.PointerType(addrspace=1))
 
     def integer(self, name: str, bits: int = 32) -> None:
         """An unsigned integer; `i32`, `f32` and their like declare numbers of other types."""

@@ -120,10 +120,14 @@ def _told(parameter: Parameter) -> Iterator[str | bool | tuple[int, ...] | None]
     yield parameter.name
     yield parameter.dtype.name if parameter.dtype is not None else None
     yield from (parameter.box, parameter.swizzle.name, parameter.is_output, parameter.kind.name)
+    yield parameter.number.name if parameter.number is not None else None
 
 
 def _parameter(
-    name: str, dtype: str | None, box: list[int], swizzle: str, is_output: bool, kind: str
-) -> Parameter:
-    found = ElementType[dtype] if dtype else None
-    return Parameter(name, found, tuple(box), Swizzle[swizzle], is_output, MapKind[kind])
+    name: str, dtype: str | None, box: list[int], swizzle: str, is_output: bool, kind: str,
+    number: str | None,
+) -> Parameter:  # fmt: skip
+    return Parameter(
+        name, ElementType[dtype] if dtype else None, tuple(box), Swizzle[swizzle], is_output,
+        MapKind[kind], ScalarType[number] if number else None,
+    )  # fmt: skip

@@ -110,6 +110,35 @@ def test_what_is_wrong_is_refused(name: str) -> None:
     assert caught.value.findings[0].place.file == __file__
 
 
+ARRAYS: dict[str, tuple[object, np.dtype, bool]] = {
+    "numpy's usual floats": (f32, np.dtype("f8"), False),
+    "integers": (f32, np.dtype("i4"), False),
+    "bits": (f32, np.dtype("u4"), True),
+    "the other half": (f16, np.dtype(ml_dtypes.bfloat16), False),
+    "bits of a half": (bf16, np.dtype("i2"), True),
+    "the other sign": (u32, np.dtype("i4"), True),
+    "wider integers": (u32, np.dtype("i8"), False),
+    "floats": (i64, np.dtype("f8"), False),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_an_array_has_the_numbers_of_its_pointer(name: str) -> None:
+    dtype, given, fits = ARRAYS[name]
+    b = KernelBuilder("k", block=1, target="sm_90a")
+    b.pointer("x", dtype)
+    args = b.begin()
+    args["x"][0] = args["x"][1]
+    compiled = b.finish().compile()
+    x = np.arange(2).astype(given)
+    if not fits:
+        with pytest.raises(InputError, match="'x' is a pointer to numbers of another type"):
+            compiled.run(x, device="sim")
+        return
+    compiled.run(x, device="sim")
+    assert x[0] == x[1]
+
+
 def test_a_loop_down_to_zero_may_stop_there() -> None:
     b = KernelBuilder("down", block=1, target="sm_90a")
     b.pointer("out", u32)
