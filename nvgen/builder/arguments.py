@@ -22,7 +22,6 @@ from nvgen.driver.views import is_device_array
 from nvgen.parameters import Output
 from nvgen.tensor_map import TensorMap, tensor_map
 
-
 T = ScalarType
 
 
