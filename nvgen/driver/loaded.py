@@ -18,7 +18,7 @@ from nvgen.builder.arguments import Parameter, arguments
 from nvgen.driver.device import Code, parameter, wait
 from nvgen.driver.errors import timed_out
 from nvgen.driver.jobs import LaunchConfig, Value, map_value, pointer_value
-from nvgen.driver.views import is_device_array, view_of
+from nvgen.driver.views import LEGACY, is_device_array, view_of
 from nvgen.driver.wait_table import WaitTable, told
 from nvgen.launches import Dim3, dim3
 from nvgen.parameters import Output, bytes_by_value, check_count, is_by_value, number_value
@@ -31,8 +31,6 @@ _OCCUPIED = (
     "it still occupies the GPU, until this process ends; arrays of the host are launched in a "
     "process that is ended instead"
 )
-
-_LEGACY = 1  # CU_STREAM_LEGACY: DLPack wants the default stream named so
 
 
 @dataclass(slots=True)
@@ -220,7 +218,7 @@ def _address(param: Param, array: object, device: Device, stream: Stream) -> int
             expected="an array of torch, CuPy, JAX or numba that is there",
             hint='Compiled.run(device="cuda") copies arrays of the host',
         )
-    view = view_of(array, int(stream.handle) or _LEGACY)
+    view = view_of(array, int(stream.handle) or LEGACY)
     if view.device != device.device_id:
         raise input_error(
             "run/argument",

@@ -6,8 +6,9 @@ Layer: nvgen.driver.  DLPack and `__cuda_array_interface__`, read by cuda.core.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
@@ -18,6 +19,33 @@ if TYPE_CHECKING:
 
 UNORDERED = -1
 """The stream that says: order nothing."""
+
+LEGACY = 1
+"""CU_STREAM_LEGACY: DLPack wants the default stream named so."""
+
+
+class _Tensor(Protocol):
+    """What is asked of a tensor of torch."""
+
+    is_cuda: bool
+    requires_grad: bool
+    layout: object
+    device: object
+    shape: Sequence[int]
+
+    def is_conj(self) -> bool: ...
+
+    def is_neg(self) -> bool: ...
+
+    def is_contiguous(self) -> bool: ...
+
+    def stride(self) -> tuple[int, ...]: ...
+
+    def element_size(self) -> int: ...
+
+    def data_ptr(self) -> int: ...
+
+    def get_device(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +72,8 @@ def view_of(array: object, stream: int = UNORDERED) -> View:
 
     Raises: InputError when it is no array.
     """
+    if (known := _of_torch(array, stream)) is not None:
+        return known
     if not is_device_array(array):
         raise _unusable(array, "no array")
     try:
@@ -56,6 +86,27 @@ def view_of(array: object, stream: int = UNORDERED) -> View:
     steps = view.strides or _packed(shape)
     device = int(view.device_id) if view.is_device_accessible else -1
     return View(int(view.ptr), device, shape, tuple(n * item_size for n in steps), item_size)
+
+
+def _of_torch(array: object, stream: int) -> View | None:
+    """What torch itself says of a tensor, in a tenth of the time that DLPack takes.
+
+    None for what DLPack refuses or orders: tensors with derivatives, views that negate or
+    conjugate, and a stream that is not torch's current one.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or type(array) is not torch.Tensor:
+        return None
+    tensor = cast("_Tensor", array)
+    is_plain = tensor.layout is torch.strided and not (tensor.is_conj() or tensor.is_neg())
+    if not tensor.is_cuda or tensor.requires_grad or not is_plain:
+        return None
+    if stream not in (UNORDERED, torch.cuda.current_stream(tensor.device).cuda_stream or LEGACY):
+        return None
+    shape, size = tuple(tensor.shape), tensor.element_size()
+    steps = _packed(shape) if tensor.is_contiguous() else tensor.stride()
+    strides = tuple(n * size for n in steps)
+    return View(tensor.data_ptr(), tensor.get_device(), shape, strides, size)
 
 
 def _plain(array: object) -> object:
