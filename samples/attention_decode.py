@@ -4,7 +4,7 @@ The `heads` of Q that share a head of K, for all tokens of a step, are the rows 
 most.  A page has `page` rows of K and of V, of all heads; a table says which pages a sequence has,
 and `lengths` how many keys.  Several CTAs share a sequence's keys: each writes its O and the
 logarithm of its sum, and whoever comes last joins them all, in the order of the keys, and leaves
-the counter at zero.
+the counter at zero.  A launch may begin before the one before it has ended.
 
     grid  (CTAs of a sequence, heads of K, sequences)
     warp 4         the table, TMA: pages of K and V, as many as a block has
@@ -75,6 +75,8 @@ class Decode:
     def finish(self) -> Kernel:
         """Which blocks of keys are this CTA's; the two roles."""
         b, args, block = self.b, self.args, self.config.block
+        b.griddepcontrol_wait()  # where the launch did not wait for the one before it
+        b.griddepcontrol_launch_dependents()
         self.part, self.head, self.sequence = (b.sreg(f"ctaid.{axis}") for axis in "xyz")
         self.item = self.sequence * b.sreg("nctaid.y") + self.head
         self.length = args["lengths"][self.sequence].to(u32)

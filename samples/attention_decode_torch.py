@@ -56,7 +56,9 @@ def attention_decode(
     counted = counters(device, items, stream)
     numbers = rows, ratio, table.shape[1], page, each, window, d**-0.5 if scale is None else scale
     arrays = packed, k.transpose(1, 2), v.transpose(1, 2), o, table, lengths, room, logs, counted
-    code.launch(*code.arguments(*arrays, *numbers), grid=(parts, own, count), stream=stream)
+    code.launch(
+        *code.arguments(*arrays, *numbers), grid=(parts, own, count), stream=stream, dependent=True
+    )
     return o.view(count, own, tokens, ratio, d).transpose(1, 2).reshape(q.shape)
 
 
