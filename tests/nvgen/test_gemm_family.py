@@ -137,7 +137,8 @@ def test_rows_in_fp8_have_scales(launch: Launch) -> None:
 @pytest.mark.gpu
 @pytest.mark.skipif(not on_gpu(), reason="needs a GPU: --device cuda")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.compile's own
-def test_the_operator_of_torch() -> None:
+@pytest.mark.parametrize("name", ["gemm_torch", "gemm_family_torch"])
+def test_the_operators_of_torch(name: str) -> None:
     """Forward, backward, torch.compile and a CUDA graph, beside torch's own products."""
     pytest.importorskip("torch", reason="PyTorch is not installed")
-    named("gemm_torch").main()
+    named(name).main()

@@ -1,0 +1,222 @@
+"""Gated products, products in fp8, and block-scaled ones, as operators of PyTorch.
+
+    python samples/gemm_family_torch.py  # on a Hopper GPU: compared, compiled, captured
+
+`gemm_gated(x, both)`: silu(X·Gᵀ) · (X·Uᵀ) of rows `both` of G and U, as `interleaved(gate, up)`
+makes them once; the derivatives are torch's.
+
+`gemm_quantised(a, b)`: A·Bᵀ in e4m3, N a multiple of 128, with a scale in f32 for each 128 columns
+of a row, and the largest absolute value.  What is quantised has no derivatives.
+
+`gemm_block_scaled(a, b, scale_a, scale_b)`: A and B in e4m3, a scale for each 1×128 of A,
+M × K/128, and for each 128×128 of B, N/128 × K/128; D is bf16.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from pathlib import Path
+
+import torch
+
+from nvgen import CodeCache
+
+if (FOLDER := str(Path(__file__).parent)) not in sys.path:
+    sys.path.append(FOLDER)
+import gemm_block_scaled as scaled
+import gemm_gate_up as gated
+import gemm_quantised as quantised
+from gemm_model import machine_of
+from gemm_plan import Kind, grid
+from gemm_problem import check
+from gemm_torch import ELEMENTS
+
+
+@functools.cache
+def loaded(build, config, kind: Kind, device: int):
+    """A kernel, and the same on a GPU."""
+    kernel = build(config, kind)
+    with torch.cuda.device(device):
+        return kernel, CodeCache().code(kernel, gated.gemm.TARGET, 3).load()
+
+
+def launch(sample, kind: Kind, size: tuple[int, int, int], arrays, behind=()) -> None:
+    """Start a kernel on the tensors' stream: `arrays`, the sizes, and what stands `behind` them.
+
+    Raises: InputError for rows in memory that are no multiple of 16 bytes.
+    """
+    check(*size, kind)
+    device = arrays[0].get_device()
+    config = sample.choose(*size, kind, machine_of(torch.cuda.get_device_name(device)))
+    kernel, code = loaded(sample.build, config, kind, device)
+    processors = torch.cuda.get_device_properties(device).multi_processor_count
+    code.launch(
+        *kernel.arguments((*arrays, *size, *behind), {}),
+        grid=grid(config, *size[:2], processors), cluster=config.ctas,
+        stream=torch.cuda.current_stream(),
+    )  # fmt: skip
+
+
+# ---- gated ---------------------------------------------------------------------------------------
+
+
+def interleaved(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
+    """Rows of both in turns of eight; as many of each, a multiple of 8."""
+    both = torch.stack([x.view(-1, gated.TURN, x.shape[1]) for x in (gate, up)], 1)
+    return both.reshape(-1, gate.shape[1])
+
+
+def parts(both: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """What `interleaved` has joined."""
+    gate, up = both.view(-1, 2, gated.TURN, both.shape[1]).unbind(1)
+    return gate.reshape(-1, both.shape[1]), up.reshape(-1, both.shape[1])
+
+
+def by_torch(x: torch.Tensor, both: torch.Tensor) -> torch.Tensor:
+    """The same by torch."""
+    gate, up = parts(both)
+    return torch.nn.functional.silu(x @ gate.T) * (x @ up.T)
+
+
+@torch.library.custom_op("nvgen::gemm_gated", mutates_args=(), device_types="cuda")
+def gemm_gated(x: torch.Tensor, both: torch.Tensor) -> torch.Tensor:
+    """The two products of a gated layer, in bf16 or f16."""
+    x, both = x.contiguous(), both.contiguous()
+    size = len(x), len(both), x.shape[1]
+    d = x.new_empty(size[0], size[1] // 2)
+    if d.numel():
+        launch(gated, Kind(ELEMENTS[x.dtype], ELEMENTS[x.dtype]), size, (x, both, d))
+    return d
+
+
+@gemm_gated.register_fake
+def shape_of_gated(x, both):
+    """What a graph needs to know of D."""
+    torch._check(both.size(0) % (2 * gated.TURN) == 0, lambda: f"rows of both: {both.size(0)}")
+    torch._check(x.size(1) == both.size(1), lambda: f"K differs: {x.shape} and {both.shape}")
+    return x.new_empty(x.size(0), both.size(0) // 2)
+
+
+def keep(ctx, inputs, output):
+    """What the derivatives need."""
+    ctx.save_for_backward(*inputs)
+
+
+def derivatives(ctx, grad):
+    """Those of torch's products, made anew."""
+    inputs = [x.detach().requires_grad_() for x in ctx.saved_tensors]
+    with torch.enable_grad():
+        d = by_torch(*inputs)
+    return torch.autograd.grad(d, inputs, grad)
+
+
+gemm_gated.register_autograd(derivatives, setup_context=keep)
+
+
+# ---- fp8 -----------------------------------------------------------------------------------------
+
+
+@torch.library.custom_op("nvgen::gemm_quantised", mutates_args=(), device_types="cuda")
+def gemm_quantised(
+    a: torch.Tensor, b: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """D in e4m3, its scales, and the largest element of what was scaled."""
+    a, b = a.contiguous(), b.contiguous()
+    (m, k), n = a.shape, len(b)
+    d = a.new_empty(m, n, dtype=torch.float8_e4m3fn)
+    scales = a.new_empty(m, n // quantised.BLOCK, dtype=torch.float32)
+    amax = a.new_zeros(1, dtype=torch.float32)
+    if d.numel():
+        kind = Kind(ELEMENTS[a.dtype], quantised.FP8.out, reads=quantised.FP8.reads)
+        arrays = a, b, d.view(torch.uint8), scales, amax.view(torch.uint32)
+        launch(quantised, kind, (m, n, k), arrays)
+    return d, scales, amax
+
+
+@gemm_quantised.register_fake
+def shape_of_quantised(a, b):
+    """What a graph needs to know of D, the scales and the largest element."""
+    (m, k), n = a.shape, b.size(0)
+    torch._check(k == b.size(1), lambda: f"K differs: {a.shape} and {b.shape}")
+    torch._check(n % quantised.BLOCK == 0, lambda: f"N is no multiple of 128: {n}")
+    scales = a.new_empty(m, n // quantised.BLOCK, dtype=torch.float32)
+    largest = a.new_empty(1, dtype=torch.float32)
+    return a.new_empty(m, n, dtype=torch.float8_e4m3fn), scales, largest
+
+
+@torch.library.custom_op("nvgen::gemm_block_scaled", mutates_args=(), device_types="cuda")
+def gemm_block_scaled(
+    a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor
+) -> torch.Tensor:
+    """A·Bᵀ of scaled blocks."""
+    a, b = (x.contiguous().view(torch.uint8) for x in (a, b))
+    size = len(a), len(b), a.shape[1]
+    d = a.new_empty(size[:2], dtype=torch.bfloat16)
+    if d.numel():
+        arrays = a, b, d, scale_b.contiguous()
+        of_a = torch.nn.functional.pad(scale_a.t(), (0, -len(a) % 4)).contiguous()
+        launch(scaled, scaled.FP8, size, arrays, (of_a,))
+    return d
+
+
+@gemm_block_scaled.register_fake
+def shape_of_block_scaled(a, b, scale_a, scale_b):
+    """What a graph needs to know of D."""
+    torch._check(a.size(1) == b.size(1), lambda: f"K differs: {a.shape} and {b.shape}")
+    return a.new_empty(a.size(0), b.size(0), dtype=torch.bfloat16)
+
+
+# ---- compared with torch -------------------------------------------------------------------------
+
+
+def compare_gated() -> None:
+    """Forward, backward, compiled, captured."""
+    x, gate, up = (torch.randn(n, 512, device="cuda").bfloat16() * 0.3 for n in (77, 768, 768))
+    both = interleaved(gate, up)
+    mine, theirs = ([y.clone().requires_grad_() for y in (x, both)] for _ in range(2))
+    outputs = gemm_gated(*mine), by_torch(*theirs)
+    close = functools.partial(torch.testing.assert_close, rtol=3e-2, atol=3e-2)
+    close(*outputs)
+    for d in outputs:
+        d.float().square().sum().backward()
+    for y, z in zip(mine, theirs, strict=True):
+        close(y.grad, z.grad, atol=3e-2 * z.grad.abs().max().item())
+    close(torch.compile(lambda x: gemm_gated(x, both) * 2, fullgraph=True)(x), outputs[1] * 2)
+    d, graph = gemm_gated(x, both), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        d = gemm_gated(x, both)
+    x.neg_()
+    graph.replay()
+    close(d, by_torch(x, both))
+
+
+def compare_fp8() -> None:
+    """What was quantised is the product within a rounding; blocks are what they mean."""
+    a, b = (torch.randn(n, 512, device="cuda").bfloat16() for n in (300, 256))
+    exact = a.float() @ b.float().T
+    d, scales, amax = torch.compile(gemm_quantised, fullgraph=True)(a, b)
+    torch.testing.assert_close(amax, exact.abs().max()[None], rtol=1e-4, atol=0.0)
+    back = d.float().view(300, 2, 128) * scales[:, :, None]
+    torch.testing.assert_close(back.view(300, 256), exact, rtol=2.0**-3, atol=scales.max().item())
+    a8, b8 = (x.to(torch.float8_e4m3fn) for x in (a[:299], b))
+    of_a = torch.rand(4, 299, device="cuda") + 0.5
+    of_b = torch.rand(2, 4, device="cuda") + 0.5
+    x = a8.float().view(299, 4, 128) * of_a.T[:, :, None]
+    y = b8.float().view(2, 128, 4, 128) * of_b[:, None, :, None]
+    exact = x.view(299, 512) @ y.reshape(256, 512).T
+    found = torch.compile(gemm_block_scaled, fullgraph=True)(a8, b8, of_a.T, of_b)
+    largest = exact.abs().max().item()
+    torch.testing.assert_close(found.float(), exact, rtol=2e-2, atol=5e-3 * largest)
+
+
+def main() -> None:
+    """Compare with torch."""
+    torch.manual_seed(0)
+    compare_gated()
+    compare_fp8()
+    print("gated, quantised and block-scaled products agree with torch, compiled and captured too")
+
+
+if __name__ == "__main__":
+    main()
