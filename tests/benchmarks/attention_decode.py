@@ -1,12 +1,13 @@
 """Decoding over paged keys beside torch's attention on a Hopper GPU: microseconds, TB/s, the ratio.
 
-    python -m tests.benchmarks.attention_decode [--page 64]
+    python -m tests.benchmarks.attention_decode [--page 64] [--heads-first]
 
 One process, bf16, 32 heads of Q over 8 of K, d = 128.  Torch has no pages: its backends get the
 same keys side by side, all sequences of one length, and the fastest of cuDNN's, FlashAttention's
 and its own counts.  Each time is the median of nine CUDA graphs of ten launches, the contestants by
 turns in random order; K and V of a launch exceed L2 where a line says so, else they may stay there.
-The result is compared with f64 first, by the root of the mean square, as torch's is.
+The result is compared with f64 first, by the root of the mean square, as torch's is.  Pages are rows
+× heads × d, or with `--heads-first` heads × rows × d, where a head's keys lie as torch's do.
 """
 
 from __future__ import annotations
@@ -61,9 +62,12 @@ def rms(found: torch.Tensor, truth: torch.Tensor) -> float:
     return (found.double() - truth).square().mean().sqrt().item()
 
 
-def compare(count: int, length: int, page: int) -> float:
+def compare(count: int, length: int, page: int, *, heads_first: bool) -> float:
     """A line of the table; its ratio."""
-    given = decode.example(count, HEADS, OWN, D, page, [length] * count)
+    q, *pages, table, lengths = decode.example(count, HEADS, OWN, D, page, [length] * count)
+    if heads_first:
+        pages = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in pages]
+    given = q, *pages, table, lengths
     call: Callable[[], torch.Tensor] = lambda: decode.attention_decode(*given, length)  # noqa: E731
     truth = decode.plain(*given)
     mine = rms(call(), truth)
@@ -89,10 +93,12 @@ def main() -> None:
     """All shapes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--page", type=int, default=64)
-    page = parser.parse_args().page
-    print(torch.cuda.get_device_name(), f"torch {torch.__version__}, pages of {page}")
+    parser.add_argument("--heads-first", action="store_true")
+    asked = parser.parse_args()
+    order = "heads first" if asked.heads_first else "rows first"
+    print(torch.cuda.get_device_name(), f"torch {torch.__version__}, {asked.page} rows, {order}")
     print("count length      nvgen    torch          ratio   TB/s  exceeds L2  off by", flush=True)
-    found = [compare(count, length, page) for count, length in SHAPES]
+    found = [compare(*shape, asked.page, heads_first=asked.heads_first) for shape in SHAPES]
     print(f"geometric mean {geometric_mean(found):.3f}, least {min(found):.3f}", flush=True)
 
 
