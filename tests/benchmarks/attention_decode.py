@@ -6,8 +6,8 @@ One process, bf16, 32 heads of Q over 8 of K, d = 128.  Torch has no pages: its 
 same keys side by side, all sequences of one length, and the fastest of cuDNN's, FlashAttention's
 and its own counts.  Each time is the median of nine CUDA graphs of ten launches, the contestants by
 turns in random order; K and V of a launch exceed L2 where a line says so, else they may stay there.
-The result is compared with f64 first, by the root of the mean square, as torch's is.  Pages are rows
-× heads × d, or with `--heads-first` heads × rows × d, where a head's keys lie as torch's do.
+The result is compared with f64 first, by the root of the mean square, as torch's is.  Pages are
+rows × heads × d, or with `--heads-first` heads × rows × d, where a head's keys lie as torch's do.
 """
 
 from __future__ import annotations
