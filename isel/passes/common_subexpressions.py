@@ -2,6 +2,8 @@
 
 Layer: isel.passes.  Input and output: a function before it leaves SSA form.  A record that computes
 what another one has computed on every way to it goes, and who read its result reads the other's.
+Parts of addresses that several blocks compute are computed where their ways part: the second of two
+conditional accesses to neighbours has the address of the first.
 Compared is what depends on operands alone: no loads, nothing that the carry flag or the threads
 beside this one have a part in, and of special registers those that never change.  Inline assembly
 may write a register more than once: what reads or writes such a register stays.  Functions with
@@ -30,6 +32,9 @@ from isel.control_flow import dominator_tree
 
 _PHI = "phi"
 
+_ADDRESSES = frozenset(("add.int", "mul.wide", "shl", "cvt.int"))
+"""Rows that addresses are made of: cheap enough to be computed where they may not be needed."""
+
 _Key = tuple[Form, tuple[Op, ...]]
 
 
@@ -42,8 +47,12 @@ def share_values(function: MachineFunction) -> None:
             (often if mi.form in seen else seen).add(mi.form)
     if not _has_twins(function, {form for form in often if _is_compared(form)}):
         return
-    if not any(form.row.pseudo and form.row.id != _PHI for form in seen):
-        _Sharing(function).run()
+    if any(form.row.pseudo and form.row.id != _PHI for form in seen):
+        return
+    sharing = _Sharing(function)
+    sharing.run()
+    if len(function.blocks) > 1 and sharing.move_up():
+        sharing.run()
 
 
 def _has_twins(function: MachineFunction, forms: set[Form]) -> bool:
@@ -66,10 +75,13 @@ class _Sharing:
         self.known: dict[_Key, MachineInstr] = {}
         self.same: dict[Reg, Reg] = {}  # the result of a record that went -> the one it equals
         self.unsteady = _written_often(function)
+        self.below = dominator_tree(successors(function))
+        self.order, self.above, self.depth = _from_above(self.below)
 
     def run(self) -> None:
-        """Change the function."""
-        below = dominator_tree(successors(self.function))
+        """Leave out what is there already."""
+        self.same = {}
+        below = self.below
         added: list[list[_Key]] = []
         pending = [0]
         while pending:
@@ -103,6 +115,56 @@ class _Sharing:
             block.instrs = kept
         return added
 
+    def move_up(self) -> bool:
+        """Compute what several blocks compute at the end of the nearest that dominates them all.
+
+        Is there any?  They have it from there once `run` has left theirs out.
+        """
+        twins = self._twins()
+        best: dict[Op, Op] = {}  # the first of equal values -> the one that all may read
+        moved = False
+        for (_, read), found in twins.items():
+            at = functools.reduce(self._meet, [n for n, _ in found])
+            there = next((mi for n, mi in found if n == at), None)
+            first = found[0][1]
+            if there is None:
+                read = tuple([best.get(op, op) for op in read])
+                there = self._append(self.function.blocks[at], first, read)
+                moved = True
+            best[first.ops[0]] = there.ops[0]
+        return moved
+
+    def _twins(self) -> dict[_Key, list[tuple[int, MachineInstr]]]:
+        """The records of addresses, and their blocks, by what they compute."""
+        found: dict[_Key, list[tuple[int, MachineInstr]]] = {}
+        equal: dict[Op, Op] = {}  # a result -> the first one of the same value
+        for n in self.order:
+            for mi in self.function.blocks[n].instrs:
+                if not _is_address(mi.form) or (key := self._key(mi)) is None:
+                    continue
+                if equal:
+                    key = key[0], tuple([equal.get(op, op) for op in key[1]])
+                same = found.setdefault(key, [])
+                if same:
+                    equal[mi.ops[0]] = same[0][1].ops[0]
+                same.append((n, mi))
+        return {key: same for key, same in found.items() if len(same) > 1}
+
+    def _meet(self, one: int, other: int) -> int:
+        """The nearest block that dominates both."""
+        while one != other:
+            if self.depth[one] < self.depth[other]:
+                one, other = other, one
+            one = self.above[one]
+        return one
+
+    def _append(self, block: Block, mi: MachineInstr, read: tuple[Op, ...]) -> MachineInstr:
+        """The same record, with a result of its own, before a block's branches."""
+        regs, (result,) = self.function.regs, mi.defs()
+        made = MachineInstr(mi.form, (regs.new(regs.classes[result]), *read), None, mi.loc)
+        block.instrs.insert(len(block.instrs) - len(block.terminators()), made)
+        return made
+
     def _key(self, mi: MachineInstr) -> _Key | None:
         """What the record computes; None where it is not compared."""
         form = mi.form
@@ -119,6 +181,22 @@ class _Sharing:
         if places != (0,) and any(not registers_of(mi.ops[i]) for i in places):
             return None  # one of the results is dropped
         return form, read
+
+
+def _from_above(below: list[list[int]]) -> tuple[list[int], list[int], list[int]]:
+    """The blocks behind their dominators; of each the nearest dominator, and how many it has."""
+    order, above, depth = [0], [0] * len(below), [0] * len(below)
+    for at in order:
+        for lower in below[at]:
+            above[lower], depth[lower] = at, depth[at] + 1
+        order += below[at]
+    return order, above, depth
+
+
+@functools.cache
+def _is_address(form: Form) -> bool:
+    """Whether addresses are made of what a form computes."""
+    return form.row.id in _ADDRESSES and form.defs == (0,)
 
 
 @functools.cache
