@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 import nvgen
 from asmprinter.mir_reader import read_mir
 from intrinsics.mir import MachineFunction, successors
-from isel.control_flow import dominator_tree, dominators
+from isel.control_flow import dominator_tree, dominators, reach
 from isel.passes.common_subexpressions import share_values
 from tests.isel.test_passes import Drawn, means, ssa_functions
 from tests.turns import examples
@@ -23,19 +25,14 @@ def test_the_meaning_stays_and_nothing_is_computed_twice(drawn: Drawn) -> None:
     expected = means(drawn.function)
     share_values(drawn.function)
     assert means(drawn.function) == expected
-    above = dominators(successors(drawn.function))
+    after = successors(drawn.function)
     sums = [
-        (n, mi.ops[1:])
-        for n, block in enumerate(drawn.function.blocks)
-        for mi in block.instrs
+        mi.ops[1:]
+        for n in reach(after, [0])
+        for mi in drawn.function.blocks[n].instrs
         if mi.row.id == "add.int"
     ]
-    twice = [
-        (one, other)
-        for i, (one, what) in enumerate(sums)
-        for other, same in sums[i + 1 :]
-        if what == same and (above[other] >> one & 1 or above[one] >> other & 1)
-    ]
+    twice = [what for what, count in Counter(sums).items() if count > 1]
     assert not twice
 
 
@@ -142,3 +139,46 @@ def test_neighbours_share_what_the_way_to_both_has() -> None:
     ptx = nvgen.compile(text, target="sm_90a").ptx
     assert len(re.findall(r"mul\.lo\.s32 .*, 7;", ptx)) == 1
     assert len(re.findall(r"mul\.lo\.s32 .*, 9;", ptx)) == 2
+
+
+NEIGHBOURS = """
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y, i32 %n) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %i = shl nuw nsw i32 %t, 1
+  %in = icmp ult i32 %i, %n
+  br i1 %in, label %one, label %next
+one:
+  %a = zext i32 %i to i64
+  %p = getelementptr i32, ptr addrspace(1) %x, i64 %a
+  %v = load i32, ptr addrspace(1) %p
+  br label %next
+next:
+  %u = phi i32 [ %v, %one ], [ 0, %0 ]
+  %j = or disjoint i32 %i, 1
+  %too = icmp ult i32 %j, %n
+  br i1 %too, label %two, label %last
+two:
+  %b = zext i32 %j to i64
+  %q = getelementptr i32, ptr addrspace(1) %x, i64 %b
+  %w = load i32, ptr addrspace(1) %q
+  br label %last
+last:
+  %z = phi i32 [ %w, %two ], [ 0, %next ]
+  %s = add i32 %u, %z
+  %d = zext i32 %t to i64
+  %r = getelementptr i32, ptr addrspace(1) %y, i64 %d
+  store i32 %s, ptr addrspace(1) %r
+  ret void
+}
+"""
+
+
+def test_neighbours_that_are_read_on_conditions_share_an_address() -> None:
+    compiled = nvgen.compile(NEIGHBOURS, target="sm_90a")
+    first, second = re.findall(r"ld\.global\.b32 %r\d+, \[(%rd\d+)(?:\+4)?\]", compiled.ptx)
+    assert first == second
+    x, y = np.arange(64, dtype=np.int32), np.zeros(32, np.int32)
+    compiled.run(x, y, 41, block=32, device="sim")
+    within = np.where(np.arange(64) < 41, np.arange(64), 0)
+    assert (y == within.reshape(32, 2).sum(1)).all()
