@@ -37,19 +37,19 @@ PLAIN = Config()
 def cut(config: Config, items: int, keys: int, multiprocessors: int = 132) -> tuple[int, int]:
     """How many CTAs share a sequence of as many keys, and how many blocks each has at least.
 
-    Time is counted in blocks by one multiprocessor that has its share of the memory's bandwidth.
-    What the numbers are was measured on an H200: CTAs that are left over take half of that time
-    for each block, those of a launch that fills no wave 0.87; joining parts takes its time, too.
+    Time is counted in microseconds of an H200, where the numbers were measured: a multiprocessor
+    takes 1 for a block, alone or for two CTAs by turns; one that has no other beside it waits 2
+    more, another wave begins in 3.5, and 16 parts are joined in 1.5.
     """
     blocks = max(1, -(-keys // config.block))
+    together = multiprocessors * (2 if config.d < 256 else 1)
 
     def time(each: int) -> float:
         parts = -(-blocks // each)
-        waves, rest = divmod(items * parts, multiprocessors)
-        share = rest / multiprocessors
-        last = max(share, 0.5 if waves else 0.87) if rest else 0.0
+        turns, waves = (-(-items * parts // n) for n in (multiprocessors, together))
+        busy = each * turns * 1.05 if turns > 1 else each * 0.99 + 2
         joined = 1.5 * -(-parts // TOGETHER) if parts > 1 else 0.0
-        return each * (waves + last) + joined + 0.05 * parts
+        return busy + 3.5 * (waves - 1) + joined
 
     each = min({-(-blocks // parts) for parts in range(1, min(blocks, 128) + 1)}, key=time)
     return -(-blocks // each), each
