@@ -445,15 +445,10 @@ def by_cta(form: Form) -> npt.NDArray[np.int64]:
 
 def result(form: Form, a: Data, b: Data) -> Matrix:
     """What D should be, but for masked lanes."""
-    left = a.meant
-    if form.chosen("ashift"):  # row i + 1 of each CTA's rows for row i, the last one stays
-        rows = np.arange(form.m)
-        last = rows % form.rows[0] == form.rows[0] - 1
-        left = left[rows + 1 - last]
     signs = (-1) ** (bool(form.chosen("negate_a")) + bool(form.chosen("negate_b")))
     power = form.chosen("scale_d", 0)
     assert isinstance(power, int)
-    return signs * (left @ b.meant.T) + (form.before or 0) / 2**power
+    return signs * (a.meant @ b.meant.T) + (form.before or 0) / 2**power
 
 
 def run(form: Form, *, target: str, schedule: str = "early", opt: int = 0, seed: int = 0) -> None:

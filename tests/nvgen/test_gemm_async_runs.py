@@ -145,8 +145,6 @@ FORMS = {
     "A reused, mxfp8 in a loop": Form(
         types=(E.E4M3, E.E4M3), k=128, n=320, size=32, loop=True, options=(("reuse_a", True),)
     ),
-    "ashift": Form(in_tensor_memory=True, options=(("ashift", True),)),
-    "ashift, a pair": Form(m=256, in_tensor_memory=True, pair=True, options=(("ashift", True),)),
 }
 
 

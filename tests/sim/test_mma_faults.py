@@ -80,6 +80,11 @@ IDESC = {
         MmaModifiers(MXF4),
         "transpose",
     ),
+    "A in tensor memory, transposed": (
+        TRANSPOSED,
+        MmaModifiers(F16, a_in_tensor=True),
+        "marked transposed",
+    ),
 }
 
 
@@ -94,8 +99,6 @@ def test_an_instruction_descriptor_that_means_nothing(name: str):
 def test_what_is_not_documented_is_not_simulated():
     with pytest.raises(NotSimulatedError, match="ti16"):
         shape_of(PLAIN, MmaModifiers(MmaKind.TI16))
-    with pytest.raises(NotSimulatedError, match="transposed"):
-        shape_of(TRANSPOSED, MmaModifiers(F16, a_in_tensor=True))
 
 
 SMEM = {

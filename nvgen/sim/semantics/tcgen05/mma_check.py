@@ -84,10 +84,13 @@ def shape_of(word: int, form: MmaModifiers) -> DecodedMma:
     if form.a_in_tensor and found.a_major is Major.MN:
         text = "A in tensor memory lies in rows, and is marked transposed"
         raise _idesc(text, "A MN-major", word, "K-major")
-    if form.ashift and found.m != 128 * form.group:
+    if form.ashift:
         if found.m not in (128, 256):
             raise _idesc("ashift is for M = 128 and M = 256", f"M {found.m}", word, "128 or 256")
-        raise not_simulated("ashift with M = 128 on a CTA pair, whose last row may be another")
+        raise not_simulated(
+            "ashift: whether D is a product of the shifted rows",
+            hint="or A moves by a row in tensor memory, behind the multiply",
+        )
     try:
         path = data_path(found.m, group=form.group, ws=form.ws, sparse=form.sparse)
     except ValueError as error:

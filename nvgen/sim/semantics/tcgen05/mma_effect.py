@@ -5,9 +5,7 @@ tensor memory of the one or two CTAs.  Sparse A is expanded to K elements by its
 is scaled and multiplied.  A negated matrix is multiplied by -1.  Zero columns of B are neither read
 nor looked at: zeros stand for them, and infinity times zero is NaN.  Lanes of D that the mask
 disables are neither read nor written; of a pair's eight words of mask the first four are taken to
-be the even CTA's.  With ashift row i of D is a product of row i + 1 of A, the last row of each CTA
-one of its own: the manual leaves the direction open, and this is the one that tcgen05.shift has
-here.  PTX ISA, tcgen05.mma, .sp, .ws; Zero-Column Mask Descriptor.
+be the even CTA's.  PTX ISA, tcgen05.mma, .sp, .ws; Zero-Column Mask Descriptor.
 """
 
 from __future__ import annotations
@@ -118,8 +116,6 @@ class MmaOperation:
         codes = self._a_codes(f"{self.name} (A)")
         if not shape.form.ws:
             self._meet(np.concatenate(codes, axis=1), np.ones(i.m, np.bool_), i.a)
-        if shape.form.ashift:
-            codes = [self._shifted(part) for part in codes]
         codes = self._expanded(codes)
         found = [_signed(numbers(part, i.a), negate=i.negate_a) for part in codes]
         if self.extras.scales is None:
@@ -146,14 +142,6 @@ class MmaOperation:
         ones = np.ones((i.m, self.shape.k_stored), np.uint8)
         found = [part != 0 for part in self._expanded([ones])]
         return found * (parts // len(found))
-
-    def _shifted(self, codes: Codes) -> Codes:
-        """A by one row, in each CTA but its last one."""
-        found = codes.copy()
-        height = len(codes) // len(self.ctas)
-        for first in range(0, len(codes), height):
-            found[first : first + height - 1] = codes[first + 1 : first + height]
-        return found
 
     def _a_codes(self, agent: str) -> list[Codes]:
         i, shape = self.shape.idesc, self.shape
