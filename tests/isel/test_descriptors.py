@@ -161,6 +161,8 @@ CASES = [
          "b: 128-byte swizzling with kind::tf32, MN-major", modifiers=TF32,
          idesc=plain(transpose_b=1, **TF32_WORD)),
     desc("layout", smem(sbo=512), smem(sbo=2048), "b: lbo 16, sbo 512", severity=Severity.REVIEW),
+    desc("layout", ATOM32, smem(), "b: 128-byte swizzling, 32-byte atoms, K-major",
+         severity=Severity.REVIEW),
     desc("layout", smem(lbo=0), smem(lbo=2048), "b: lbo 0, sbo 1024", severity=Severity.REVIEW,
          idesc=plain(transpose_b=1)),
     Case("smem-desc-alignment", f"mov.b32 %r7, tile+72; {ENCODE}" + mma(plain(), b="%rd9"),

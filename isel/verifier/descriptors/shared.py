@@ -197,7 +197,11 @@ def judge_matrix(descriptor: Descriptor, word: Word) -> Iterator[Breach]:
         got = f"{swizzle.words} with {word.use.kind.value}, MN-major"
         yield Breach(TRANSPOSED_SWIZZLE, descriptor.shown(got), wanted)
         return
-    if not descriptor.is_absolute and swizzle is not Swizzle.B128_ATOM32:
+    if not transposed and swizzle is Swizzle.B128_ATOM32:
+        hint = "Table 53 draws none with 32-byte atoms, and CUTLASS refuses it (make_umma_desc)"
+        got = descriptor.shown(f"{swizzle.words}, K-major")
+        yield Breach(LAYOUT, got, "16-byte atoms", hint=hint)
+    elif not descriptor.is_absolute and swizzle is not Swizzle.B128_ATOM32:
         yield from _layout(descriptor, word, Major.MN if transposed else Major.K, swizzle)
 
 
