@@ -241,7 +241,7 @@ _POINTEES = (Space.CONST, Space.GLOBAL, Space.LOCAL, Space.SHARED)
 def _param(param: Param) -> str:
     if param.type is ScalarType.B8:
         return f".param .align {param.align} .b8 {param.name}[{param.size}]"
-    text = f".param .{param.type.value}"
+    text = f".param {param.type.ptx}"
     if param.is_pointer:
         space = f" .{param.pointee.value}" if param.pointee in _POINTEES else ""
         text += f" .ptr{space} .align {param.pointee_align}"
@@ -249,7 +249,7 @@ def _param(param: Param) -> str:
 
 
 def _linkage(function: MachineFunction) -> str:
-    return f".{function.linkage.value} " if function.linkage.value else ""
+    return f".{said} " if (said := function.linkage.value) else ""
 
 
 def _results(results: Sequence[Param]) -> str:
@@ -364,18 +364,18 @@ def _print_body(
     """Append the statements of a function to `lines`, and tell the record that each shows."""
     targets = _branch_targets(function)
     has_directives = module.has_directives
-    is_plain = not has_directives and not sources.places
+    is_plain = not has_directives and not sources.places  # a line for each record
     for i, block in enumerate(function.blocks):
         if block.nounroll or block.name in targets or not _stays_unsaid(function, i):
             lines.append(f"{names.labels[block.name]}:")
         if block.nounroll:
             lines.append(NOUNROLL)
+        if is_plain:
+            records.update(enumerate(block.instrs, len(lines) + 1))
+            lines += ["\t" + _statement(mi, names) for mi in block.instrs]
+            continue
         said: tuple[str, ...] = ()
         for mi in block.instrs:
-            if is_plain:
-                lines.append("\t" + _statement(mi, names))
-                records[len(lines)] = mi
-                continue
             if mi.loc in sources.places and sources.places[mi.loc] != said:
                 said = sources.places[mi.loc]
                 lines += said
@@ -395,9 +395,10 @@ def _branch_targets(function: MachineFunction) -> set[str]:
     return {
         op.name
         for block in function.blocks
-        for mi in block.terminators()
+        for mi in block.instrs
+        if mi.form.is_terminator
         for op in mi.ops
-        if isinstance(op, Label)
+        if type(op) is Label
     }
 
 
@@ -433,6 +434,8 @@ def block_labels(function: MachineFunction) -> dict[str, str]:
     """The label of every block: its own name where the function keeps names, else after `$L_`."""
     names = [block.name for block in function.blocks]
     if not function.keep_names:
+        if _is_plain("".join(names)):
+            return {name: "$L_" + name for name in names}
         taken: set[str] = set()
         return {name: _identifier("$L_" + name, taken) for name in names}
     taken = set(function.regs.names)
@@ -441,6 +444,11 @@ def block_labels(function: MachineFunction) -> dict[str, str]:
         if name.startswith(UNNAMED):
             labels[name] = _identifier("$L_" + name[1:], taken)
     return labels
+
+
+def _is_plain(text: str) -> bool:
+    """Whether PTX allows all characters of a name, as it does of most."""
+    return text.isascii() and text.replace("_", "").isalnum()
 
 
 def _identifier(name: str, taken: set[str]) -> str:
@@ -457,10 +465,10 @@ def _identifier(name: str, taken: set[str]) -> str:
 def _declarations(
     function: MachineFunction, names: Sequence[str], others: set[str]
 ) -> Iterator[str]:
-    if not function.keep_names and not any(name.startswith("%") for name in others):
+    if not function.keep_names and not any(name[0] == "%" for name in others):
         counts = Counter(function.regs.classes)
         for cls in sorted(counts, key=_RANK.__getitem__):
-            yield f".reg .{cls.value} {PREFIX[cls]}<{counts[cls] + 1}>;"
+            yield f".reg {cls.ptx} {PREFIX[cls]}<{counts[cls] + 1}>;"
         return
     by_class: dict[ScalarType, list[str]] = {}
     for cls, name in zip(function.regs.classes, names, strict=True):
@@ -469,7 +477,7 @@ def _declarations(
     for cls in sorted(by_class, key=_RANK.__getitem__):
         ranges, single = _ranges(by_class[cls], mixed)
         shown = [f"{prefix}<{count}>" for prefix, count in ranges.items()] + single
-        yield f".reg .{cls.value} {', '.join(shown)};"
+        yield f".reg {cls.ptx} {', '.join(shown)};"
 
 
 def _declaration_order(cls: ScalarType) -> tuple[bool, int, str]:
@@ -527,7 +535,7 @@ def _statement(mi: MachineInstr, names: _Names) -> str:
     if pattern.slots is not None:
         ops = tuple([ops[i] for i in pattern.slots])
     shown = [registers[op] if type(op) is int else _operand(op, names) for op in ops]
-    text = pattern.text % tuple(shown)
+    text = pattern.text % (*shown,)
     if pattern.packed:
         text = mi.row.spell(mi.facts()) + text
     return text if mi.guard is None else _guarded(text, mi, names)

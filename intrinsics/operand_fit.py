@@ -120,8 +120,7 @@ class PlainFit:
         for place, op in zip(self._places, ops, strict=True):
             shape: _Shape
             if type(op) is int:
-                shape = classes[op]
-                if place.known.get(shape):
+                if place.known.get(shape := classes[op]):
                     continue  # as most are
             elif type(op) is Imm:
                 if not place.takes(op):

@@ -46,18 +46,18 @@ def without_block_addresses(module: ir.Module) -> ir.Module:
         )
         for name, variable in module.globals.items()
     }
-    branching = [f for f in module.definitions() if any(map(_branches, f.blocks))]
+    branching = {
+        name
+        for name, function in module.functions.items()
+        for block in function.blocks
+        if block.instructions[-1].opcode is Opcode.INDIRECTBR  # only such have addresses
+    }
     if not numbers and not branching:
         return module
     functions = {name: _numbered(function, numbers) for name, function in module.functions.items()}
-    for function in branching:
-        functions[function.name] = _switched(functions[function.name], numbers)
+    for name in branching:
+        functions[name] = _switched(functions[name], numbers)
     return dataclasses.replace(module, globals=variables, functions=functions)
-
-
-def _branches(block: ir.Block) -> bool:
-    """Whether a block ends in a branch to an address; only such functions' blocks have one."""
-    return block.instructions[-1].opcode is Opcode.INDIRECTBR
 
 
 def _numbered(function: ir.Function, numbers: _Numbers) -> ir.Function:

@@ -81,7 +81,8 @@ def _without_exceptions(module: ir.Module) -> ir.Module:
     throwing = {
         name: function
         for name, function in module.functions.items()
-        if any(isinstance(b.instructions[-1], ir.Invoke) for b in function.blocks)
+        for block in function.blocks
+        if block.instructions[-1].opcode is Opcode.INVOKE
     }
     if not throwing:
         return module

@@ -13,7 +13,6 @@ operations of whole CTAs stay as they are: what these read is judged by the bloc
 from __future__ import annotations
 
 import functools
-from collections import Counter
 
 from intrinsics.mir import (
     Block,
@@ -100,13 +99,14 @@ class _Sharing:
         """Leave out what is known, and return what is known from now on."""
         kept: list[MachineInstr] = []
         added: list[_Key] = []
+        same = self.same
         for mi in block.instrs:
-            if self.same and mi.form.row.id != _PHI:
-                mi.map_registers(self.same)
+            if same and mi.form.row.id != _PHI and not same.keys().isdisjoint(mi.uses()):
+                mi.map_registers(same)
             key = self._key(mi)
             first = self.known.setdefault(key, mi) if key is not None else mi
             if first is not mi:
-                self.same.update(zip(mi.defs(), first.defs(), strict=True))
+                same.update(zip(mi.defs(), first.defs(), strict=True))
                 continue
             kept.append(mi)
             if key is not None:
@@ -172,8 +172,9 @@ class _Sharing:
             return None
         places = form.defs
         read = mi.ops[1:] if places == (0,) else tuple([mi.ops[i] for i in form.uses])
-        if any(type(op) is Special and not is_constant(op.name) for op in read):
-            return None
+        for op in read:
+            if type(op) is Special and not is_constant(op.name):
+                return None
         if self.unsteady and not self.unsteady.isdisjoint(
             [reg for op in mi.ops for reg in registers_of(op)]
         ):
@@ -207,5 +208,9 @@ def _is_compared(form: Form) -> bool:
 
 def _written_often(function: MachineFunction) -> set[Reg]:
     """The registers that several records write."""
-    counts = Counter(reg for mi in function.instructions() for reg in mi.defs())
-    return {reg for reg, count in counts.items() if count > 1}
+    seen: set[Reg] = set()
+    often: set[Reg] = set()
+    for mi in function.instructions():
+        for reg in mi.defs():
+            (often if reg in seen else seen).add(reg)
+    return often
