@@ -113,19 +113,36 @@ def _goes_to(mi: MachineInstr, name: str) -> bool:
 
 
 def _fall_through(function: MachineFunction) -> None:
-    """Drop branches to the next block, turning a conditional one round where that helps."""
-    for block, following in zip(function.blocks, function.blocks[1:], strict=False):
+    """Drop branches to the next block, turning a conditional one round where that helps.
+
+    Of two branches one of which goes back, that one has the condition: it is what ptxas takes for
+    the end of a loop that it may unroll, and the other one is executed once.
+    """
+    place = {block.name: i for i, block in enumerate(function.blocks)}
+    for i, block in enumerate(function.blocks):
         last = block.instrs[-1] if block.instrs else None
-        if last is None or last.form.row.id != "bra" or last.guard is not None:
+        if last is None or last.row.id != "bra" or last.guard is not None:
             continue
-        if _goes_to(last, following.name):
+        target = _place_of(last, place)
+        if target == i + 1:
             block.instrs.pop()
             continue
-        before = block.instrs[-2] if len(block.instrs) > 1 else last
-        if before.guard is not None and _goes_to(before, following.name):
-            before.ops = last.ops
+        before = block.instrs[-2] if len(block.instrs) > 1 else None
+        if before is None or before.row.id != "bra" or before.guard is None:
+            continue
+        other = _place_of(before, place)
+        if other == i + 1 or target <= i < other:
+            before.ops, last.ops = last.ops, before.ops
             before.guard = _negated(before.guard)
-            block.instrs.pop()
+            if other == i + 1:
+                block.instrs.pop()
+
+
+def _place_of(branch: MachineInstr, place: dict[str, int]) -> int:
+    """The number of the block that a branch goes to."""
+    target = branch.ops[0]
+    assert isinstance(target, Label)
+    return place[target.name]
 
 
 def _negated(guard: Reg | Not) -> Reg | Not:

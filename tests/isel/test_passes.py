@@ -619,6 +619,10 @@ def test_layout_leaves_no_needless_branch(drawn: Drawn):
     for block, following in zip(function.blocks, [*names[1:], ""], strict=True):
         last = block.instrs[-1:]
         assert not (last and last[0].ops == (Label(following),) and last[0].guard is None)
+    for at, block in enumerate(function.blocks):
+        targets = [mi.ops[0] for mi in block.instrs[-2:] if mi.row.id == "bra"]
+        ways = [names.index(to.name) for to in targets if isinstance(to, Label)]
+        assert not (len(ways) == 2 and ways[1] <= at < ways[0]), "a loop ends with two branches"
     reached = {0} | {s for after in successors(function) for s in after}
     assert reached == set(range(len(function.blocks)))
 
