@@ -15,7 +15,7 @@ from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType, Type, VectorType
-from isel.select.state import FunctionState, form, typed
+from isel.select.state import Added, FunctionState, Sum, form, typed
 from isel.select.types import BITS, SIGNED, UNSIGNED, container, walk_indices
 from isel.select.widths import LIMB, elements, extend
 
@@ -48,24 +48,48 @@ def get_element_ptr(state: FunctionState, i: ir.GetElementPtr) -> None:
         elif isinstance(index, llvm.ConstInt):
             offset += size * index.signed
         else:
-            step, constant = _split(state, size, index, bits)
+            parts, constant = _split(state, size, index, bits)
             offset += constant
-            steps.append(step)
+            steps += parts
     _compute(state, i, steps, offset, bits)
     _follow(state, i, steps, offset, bits)
 
 
-def _split(state: FunctionState, size: int, value: llvm.Value, bits: int) -> tuple[Step, int]:
-    """What an index steps over, without the constant that is added in it, and the bytes of that."""
+def _split(state: FunctionState, size: int, value: llvm.Value, bits: int) -> tuple[list[Step], int]:
+    """What an index steps over, without the constants that are added in it, and their bytes."""
     op, width = elements(state, value)[0][0], _index_width(value.type)
     whole = Step(size, op, width)
     half, signed = state.halves.get(op, (op, True)) if type(op) is int else (op, True)
     if half == op or not width == bits == 64:
-        return _without_number(state, whole, bits)
-    step, constant = _without_number(state, Step(size, half, 32, signed), bits)
+        return _without_numbers(state, whole, bits)
+    steps, constant = _without_numbers(state, Step(size, half, 32, signed), bits)
     # A product of the half is one instruction, the half itself needs to be converted again.
     is_product = 1 < size < 1 << 31
-    return (step, constant) if constant or is_product else (whole, 0)
+    return (steps, constant) if constant or is_product else ([whole], 0)
+
+
+def _without_numbers(state: FunctionState, step: Step, bits: int) -> tuple[list[Step], int]:
+    """A step, or those over both parts of a sum one of which has a number; and the numbers' bytes.
+
+    `(x + 1) + row` becomes steps over x and over row: its neighbours have them too.
+    """
+    step, constant = _without_number(state, step, bits)
+    found = state.added.get(step.operand) if type(step.operand) is int else None
+    if found is None or not _holds_extended(step, found, bits):
+        return [step], constant
+    parts = [
+        _without_number(state, step._replace(operand=operand), bits)
+        for operand in sorted((found.left, found.right))
+    ]
+    more = sum(number for _, number in parts)
+    if not more or abs(constant + more) >= _FARTHEST:
+        return [step], constant
+    return [part for part, _ in parts], constant + more
+
+
+def _holds_extended(step: Step, found: Sum | Added, bits: int) -> bool:
+    """Whether a sum of an index's width is one of what its parts are extended to."""
+    return step.width == bits or (found.signed if step.signed else found.unsigned)
 
 
 def _without_number(state: FunctionState, step: Step, bits: int) -> tuple[Step, int]:
@@ -74,8 +98,7 @@ def _without_number(state: FunctionState, step: Step, bits: int) -> tuple[Step, 
     if found is None:
         return step, 0
     number = found.number if step.signed else found.number % (1 << step.width)
-    holds = step.width == bits or (found.signed if step.signed else found.unsigned)
-    if not holds or abs(step.size * number) >= _FARTHEST:
+    if not _holds_extended(step, found, bits) or abs(step.size * number) >= _FARTHEST:
         return step, 0
     return Step(step.size, found.base, step.width, step.signed), step.size * number
 

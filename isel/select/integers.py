@@ -19,7 +19,7 @@ from isel.select import wide
 from isel.select.diagnostics import not_yet
 from isel.select.division import divide_by_number
 from isel.select.packed import logic_by_words
-from isel.select.state import FunctionState, Sum, Values, form, typed
+from isel.select.state import Added, FunctionState, Sum, Values, form, typed
 from isel.select.types import BITS, SIGNED, UNSIGNED, container
 from isel.select.widths import LIMB, elements, extend, in_elements, shift_amount, zeros_from
 
@@ -112,8 +112,11 @@ def binary(state: FunctionState, i: ir.BinaryOp) -> None:
     if i.type is element and 1 < element.bits <= LIMB:
         left, right = state.scalar(i.lhs), state.scalar(i.rhs)
         _arithmetic(state, i.opcode, element.bits, results[0], left, right)
-        if type(left) is int and type(right) is Imm and element.bits in (32, 64):
-            _remember_sum(state, i, results[0], left, right.value)
+        if type(left) is int and element.bits in (32, 64):
+            if type(right) is Imm:
+                _remember_sum(state, i, results[0], left, right.value)
+            elif i.opcode is Opcode.ADD and type(right) is int:
+                _remember_added(state, i, results[0], left, right)
         return
     _each_element(state, i, element.bits, results)
 
@@ -133,6 +136,14 @@ def _remember_sum(
         signed, unsigned = found.signed and inner.signed, found.unsigned and inner.unsigned
         found = Sum(inner.base, inner.number + number, signed, unsigned)
     state.sums[result] = found
+
+
+def _remember_added(
+    state: FunctionState, i: ir.BinaryOp, result: Reg, left: Reg, right: Reg
+) -> None:
+    """A sum in one of whose parts addresses may find a constant."""
+    if left in state.sums or right in state.sums:
+        state.added[result] = Added(left, right, Flag.NSW in i.flags, Flag.NUW in i.flags)
 
 
 def _each_element(

@@ -74,6 +74,15 @@ class Sum(NamedTuple):
     unsigned: bool
 
 
+class Added(NamedTuple):
+    """`left` + `right`; whether it is still so of both extended by sign, or with zeros."""
+
+    left: Reg
+    right: Reg
+    signed: bool
+    unsigned: bool
+
+
 class FunctionState:
     """Registers, values and records of one function."""
 
@@ -122,6 +131,8 @@ class FunctionState:
         self.uppers: dict[Reg, Reg] = {}
         # register -> the sum that it holds
         self.sums: dict[Reg, Sum] = {}
+        # register -> the two registers that it is the sum of, one of which is such a sum
+        self.added: dict[Reg, Added] = {}
         # register -> from which bit on it is known to hold zeros
         self.zero_above: dict[Reg, int] = {}
         # registers -> the word that they are the parts of
