@@ -54,7 +54,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nvgen import Kernel, KernelBuilder, Major, Scope, i32, u16
+from nvgen import CachePriority, Kernel, KernelBuilder, Major, Scope, i32, u16
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
@@ -147,6 +147,7 @@ class Gemm:
         with b.if_warpgroup(config.consumers):
             if registers:
                 b.setmaxnreg_dec(registers[0])
+            self.policy = b.createpolicy_fractional(CachePriority.FIRST) if config.once else None
             if config.cluster > 1:  # its copies go to the others
                 b.barrier_cluster_wait()
             with b.if_warp(producer), b.elect():
@@ -227,7 +228,7 @@ class Gemm:
     def produce(self):
         """Bring the tiles of A and B, a step of K at a time; the place in the ring behind them."""
         b, ring = self.b, self.b.ring(self.config.stages)
-        early = Early(self) if self.kind.weights else None
+        early = Early(self) if self.config.early else None
         if early is None:
             self.follow()
         with self.tiles() as work:
@@ -256,10 +257,10 @@ class Gemm:
     def bring(self, name: str, stage, work: Work, step) -> None:
         """Bring an operand's tile; of y the part that this CTA brings for all that share it."""
         b, config = self.b, self.config
-        full = self.full[stage]
+        full, policy = self.full[stage], self.policy if name == "b" else None
         if name == self.left:
             place = self.at(name, work.row, step)
-            b.load_tile(self.x_ring[stage], self.args[name], place, full)
+            b.load_tile(self.x_ring[stage], self.args[name], place, full, cache_policy=policy)
             return
         y, others = self.y_ring[stage], None
         if config.cluster > 1:
@@ -268,7 +269,7 @@ class Gemm:
                 others = others << (self.part * config.cluster).to(u16)
             y = y.part(self.rank * self.shared_rows, self.shared_rows)
         place = self.at(name, work.column + self.rank * self.shared_rows, step)
-        b.load_tile(y, self.args[name], place, full, cta_mask=others)
+        b.load_tile(y, self.args[name], place, full, cta_mask=others, cache_policy=policy)
 
     def bring_more(self, stage, work: Work, step) -> None:
         """Bring what else a step needs."""

@@ -94,7 +94,7 @@ def build(config: Config, kind: Kind = BF16, *, masked: bool = False) -> Kernel:
     expert of each 128, or with `masked` of M rows an expert with their counts and the experts.
 
     Which weights a tile needs the numbers say, so that none come early."""
-    kind = replace(kind, weights=False)
+    config = replace(config, early=False)
     return (MaskedGemm if masked else ContiguousGemm)(config, kind).finish()
 
 

@@ -21,37 +21,44 @@ from gemm_plan import BF16, ROW, ROWS, Config, Kind
 class Machine:
     """What the model knows of a GPU: rates in bytes or cycles per microsecond, times in µs.
 
-    Fitted to 3,989 timings of 228 products on an H200 (24 November 2026).  Of an H100 no more is
-    known than its memory's rate.  Fitted without half of 113 products, it chose of these the one
-    that took 2.6 % longer than the fastest of the sixteen timed, in the mean, and 24 % at most.
+    Fitted to 5,219 timings of 1,130 products, many of them drawn several times, on an H200 (24
+    November 2026).  Of an H100 no more is known than its memory's rate.  Fitted without half of 98
+    products, it chose of these the one that took 2.0 % longer than the fastest of about twelve
+    timed, in the mean, and 24 % at most.
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
     memory: float = 3.0e6  # from HBM
     held: float = 30e6  # bytes of A and B that are found in L2 by the next wave
-    drift: float = 0.175  # the part of B that each further column or row of tiles reads anew
+    drift: float = 0.204  # the part of B that each further column or row of tiles reads anew
     far: float = 32768.0  # bytes of a row of B from which on this is so
-    cache: float = 18.0e6  # from L2 to all shared memories
-    beyond: float = 6.5  # times a row of a matrix, what a row beyond its edge costs L2
-    port: float = 246e3  # into one shared memory
-    ragged: float = 2.55  # times the bytes where rows are no multiple of 128
-    latency: float = 1.59  # of a copy, for which the ring has buffers
-    clock: float = 1658.0  # cycles of a multiprocessor
-    write: float = 0.51  # cycles of shared memory for 128 bytes that a copy writes
-    begin: float = 1.90  # of a launch
-    turn: float = 0.022  # of a step, whatever is in it
-    shown: float = 0.25  # the part of a step's shortest time that the others do not hide
-    tile: float = 0.24  # of a tile, from its last multiply on
-    store: float = 108e3  # sums, to D
-    turned: float = 2.3  # times that, for a D that is stored transposed
-    piece: float = 0.035  # of each piece that a warp stores
-    meet: float = 0.61  # of a tile that is split
-    send: float = 43.7e3  # sums, from a CTA to others
-    leave: float = 1.84  # of a tile whose parts meet in L2
-    back: float = 26.7e3  # sums, through L2 to who adds them up
-    multicast: float = 1.09  # times a step, where CTAs share an operand
-    beside: float = 0.21  # the part of a wave's shorter time, of multiplying or of HBM, that shows
-    odd: float = 1.02  # times a multiply whose columns are no multiple of 16
+    cache: float = 13.3e6  # from L2 to all shared memories
+    neighbour: float = 0.43  # the part of the columns' operand that L2 reads once for two CTAs
+    beyond: float = 3.8  # times a row of a matrix, what a row beyond its edge costs L2
+    port: float = 226e3  # into one shared memory
+    ragged: float = 2.34  # times the bytes where rows are no multiple of 128
+    latency: float = 1.4  # of a copy, for which the ring has buffers
+    clock: float = 1633.0  # cycles of a multiprocessor
+    write: float = 0.28  # cycles of shared memory for 128 bytes that a copy writes
+    gap: float = 2.1  # cycles behind a multiply
+    pause: float = 6.3  # cycles behind a step
+    begin: float = 1.63  # of a launch
+    together: float = 0.47  # of a launch of clusters, more
+    turn: float = 0.032  # of a step, whatever is in it
+    shown: float = 0.69  # the part of a step's shortest time that the others do not hide
+    tile: float = 0.546  # of a tile, from its last multiply on
+    store: float = 273e3  # sums, to D
+    turned: float = 6.2  # times that, for a D that is stored transposed
+    piece: float = 0.055  # of each piece that a warp stores
+    meet: float = 0.105  # of a tile that is split
+    send: float = 30.0e3  # sums, from a CTA to others
+    leave: float = 2.96  # of a tile whose parts meet in L2
+    back: float = 32.8e3  # sums, through L2 to who adds them up
+    multicast: float = 1.081  # times a step, where CTAs share an operand
+    beside: float = 0.277  # the part of a wave's shorter time, of multiplying or of HBM, that shows
+    odd: float = 1.003  # times a multiply whose columns are no multiple of 16
+    heat: float = 0.1  # by how much a launch slows down, for each factor of e beyond 300 µs
+    follow: float = 0.85  # that a launch begins earlier, where it overlaps with the one before
 
     def longer(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """The time of two things that happen beside each other."""
@@ -59,7 +66,7 @@ class Machine:
 
 
 H100 = Machine()
-H200 = Machine(memory=4.59e6)  # the same chip with faster memory
+H200 = Machine(memory=4.76e6)  # the same chip with faster memory
 
 
 def machine_of(name: str) -> Machine:
@@ -67,10 +74,12 @@ def machine_of(name: str) -> Machine:
     return H200 if "H200" in name else H100
 
 
-OVERLAP = {64: 1.10, 128: 1.0, 192: 1.03, 256: 1.06}
+FEW = 128  # rows of A up to which no part of B is read twice, so that L2 need not keep it
+
+OVERLAP = {64: 0.92, 128: 0.87, 192: 0.88, 256: 0.91}
 """Times the multiplies of tiles of so many rows, of which other warpgroups hide the gaps."""
 
-AFTER = {1: 1.0, 2: 1.0, 3: 0.89}  # of what comes behind the last multiply of warpgroups
+AFTER = {1: 1.0, 2: 1.0, 3: 1.01}  # of what comes behind the last multiply of warpgroups
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +121,7 @@ class Table:
         tail = tail + machine.piece * c["pieces"]
         split = machine.meet + c["m"] * c["n"] * 4 / machine.send
         tail = tail + np.where(c["split"] > 1, split, 0)
+        begin = machine.begin + np.where(c["ctas"] > 1, machine.together, 0)
         moved = self._moved(m, n, p, machine) / count
         step, after = self._step(p.at_once * c["ctas"], p, machine), tail * c["after"]
         whole = np.ceil(p.steps / c["split"]) * step + after
@@ -122,10 +132,31 @@ class Table:
         ) + after)  # fmt: skip
         meet = machine.leave + c["m"] * c["n"] * 4 * parts / machine.back
         left = machine.longer(left + np.where(parts > 1, meet, 0), moved * rest)
-        found = machine.begin + tail + full * machine.longer(whole, moved * p.at_once)
+        found = begin + tail + full * machine.longer(whole, moved * p.at_once)
         found += np.where(rest > 0, left, 0)
+        found *= 1 + machine.heat * np.clip(np.log(found / 300), 0, 2.5)
         narrow = (c["n"] < 64) & (p.across > 1)  # they would read x again and again
         return np.where((p.steps < c["split"]) | narrow, math.inf, found)
+
+    def overlapping(
+        self, times: np.ndarray, m: int, n: int, k: int, machine: Machine = H100
+    ) -> np.ndarray:
+        """The same of launches that overlap with those before them, by `times` of those that wait.
+
+        They begin earlier; but CTAs of a single wave go where there is room, and no more in the
+        order in which neighbours read the same, and where the wave is not whole some of the GPU's
+        clusters of multiprocessors have too many.  Weights that come early make up for much.
+        """
+        c, p = self.columns, self._cut(m, n, k, machine)
+        units = p.down * p.across * np.where(c["tail"] > 1, c["tail"], 1)
+        alone = c["ctas"] * c["tail"] == 1
+        single, part = p.down * p.across <= p.at_once, units * c["ctas"] / c["resident"]
+        uneven = single & (part > machine.at_once[1] / 2) & (part < machine.at_once[1] * 0.95)
+        slower = 0.01 + np.where(uneven, 0.025 + 0.05 * alone, 0)
+        slower = slower + np.where(single & ~uneven & (m > FEW), 0.065, 0)
+        if self.kind.weights and m <= FEW:
+            slower = slower - np.where(uneven, 0.09, 0.06)
+        return times * (1 + slower) - machine.follow
 
     def _cut(self, m: int, n: int, k: int, machine: Machine) -> Product:
         c, swap, row = self.columns, self.columns["swap"] > 0, k * self.kind.dtype.bits / 8
@@ -160,18 +191,22 @@ class Table:
         sharing = np.clip(ctas / machine.at_once[1], 1, c["resident"])
         instructions = c["m"] / ROWS * 4 * c["depth"] * sharing
         longer = c["overlap"] * np.where(c["n"] % 16 > 0, machine.odd, 1)
-        multiply = instructions * longer * c["n"] / 2 / machine.clock
+        cycles = instructions * longer * (c["n"] / 2 + machine.gap) + machine.pause * sharing
+        multiply = cycles / machine.clock
         written = machine.write * (c["m"] + c["n"]) * c["depth"] * sharing
         shared = (instructions * (16 + c["n"] / 4) + written) / machine.clock
         ragged = machine.ragged if p.row % ROW else 1.0
-        nbytes = (c["m"] + c["n"] / c["cluster"]) * ROW * c["depth"] * ragged
-        brought = np.maximum(nbytes / machine.port * sharing, shared)
+        span = ROW * c["depth"] * ragged
+        brought = (c["m"] + c["n"] / np.sqrt(c["cluster"])) * span / machine.port * sharing
+        brought = np.maximum(brought, shared)
         step = np.maximum(np.maximum(multiply, brought), machine.turn)
         step += machine.shown * np.minimum(np.minimum(multiply, brought), machine.turn)
         step = np.maximum(step, machine.latency / c["stages"])
         step = step * np.where(c["cluster"] > 1, machine.multicast, 1)
+        near = np.where((c["ctas"] == 1) & (p.down > 1), machine.neighbour, 0)
+        rows = c["m"] + c["n"] * (1 / c["cluster"] - near)
         more = (machine.beyond - 1) * p.beyond * ROW * c["depth"]
-        return np.maximum(step, ctas * (nbytes + more) / machine.cache)
+        return np.maximum(step, ctas * (rows * span + more) / machine.cache)
 
 
 def shapes() -> Iterator[tuple[int, int, int, bool]]:
@@ -190,17 +225,19 @@ def shapes() -> Iterator[tuple[int, int, int, bool]]:
 
 def cuts(m: int, n: int) -> Iterator[dict[str, int]]:
     """How tiles of a shape may be shared, and how a CTA may bring them."""
-    for cluster in (1, 2):
-        if n % (8 * cluster):
+    for cluster in (1, 2, 4):
+        if n % (8 * cluster) or (cluster == 4 and n < 64):
             continue
         for split in range(1, 8 // cluster + 1 if m <= 128 else 2):
             yield {"cluster": cluster, "split": split}
-            if n <= 64 and m <= 128:
+            if n <= 64 and m <= 128 and cluster < 4:
                 yield {"cluster": cluster, "split": split, "depth": 2}
             if cluster == 1 and n <= 112 and m == 64:
                 yield from ({"split": split, "resident": many} for many in (2, 3))
-        if n >= 64:
+        if n >= 64 and cluster < 4:
             yield from ({"cluster": cluster, "tail": parts} for parts in (2, 3, 4))
+        elif cluster == 1 and m == 64:
+            yield from ({"tail": parts, "depth": 2} for parts in (2, 3, 4))
 
 
 @functools.cache
@@ -217,7 +254,17 @@ def candidates(kind: Kind = BF16) -> Table:
 
 
 @functools.lru_cache(4096)
+def plan(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> tuple[Config, bool]:
+    """The configuration that the model thinks the fastest, and whether its launches overlap."""
+    table = candidates(kind)
+    times = table.times(m, n, k, machine)
+    best, other = int(np.argmin(times)), table.overlapping(times, m, n, k, machine)
+    overlaps = bool(other.min() < times[best])
+    config = table.configs[int(np.argmin(other)) if overlaps else best]
+    few = m <= FEW
+    return replace(config, once=few, early=few and overlaps and kind.weights), overlaps
+
+
 def choose(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
     """The configuration that the model thinks the fastest."""
-    table = candidates(kind)
-    return table.configs[int(np.argmin(table.times(m, n, k, machine)))]
+    return plan(m, n, k, kind, machine)[0]

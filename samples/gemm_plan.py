@@ -31,8 +31,7 @@ class Kind:
     K-major, an array of A is M × K, MN-major it is K × M; the same of B with N.  `epilogue` makes
     of the kernel's parameters, a sum, its row and its column in D what is stored there; `reads` are
     further parameters, pointers by their names and types, which come behind D.
-    `weights` promises that the launch before, if this one is to overlap with it, does not write B:
-    copies of B begin before it has ended.
+    `weights` promises that no launch before, with which one may overlap, writes B.
     """
 
     dtype: ElementType = ElementType.BF16
@@ -57,7 +56,8 @@ class Config:
     of what all send it.  Tiles follow one another down `group` clusters before the next column
     begins.  A warp has `staged` buffers for what it stores.
     `resident` CTAs share a multiprocessor.  The tiles that do not fill the GPU are cut into `tail`
-    parts along K.
+    parts along K.  `once` says that B is not read again: L2 gives up its lines first.  `early`
+    begins copies of B before the launch before has ended, which must not write it.
     """
 
     m: int = 128
@@ -72,6 +72,8 @@ class Config:
     swap: bool = False
     resident: int = 1
     tail: int = 1
+    once: bool = False
+    early: bool = False
 
     @property
     def threads(self) -> int:

@@ -21,7 +21,7 @@ from nvgen import ElementType, Major
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_model import choose, machine_of
+from gemm_model import machine_of, plan
 from gemm_plan import Kind, grid, workspace
 from gemm_problem import check
 from torch_operator import differentiable, loaded, operator, shape_of
@@ -52,8 +52,10 @@ def flat(x: torch.Tensor) -> tuple[torch.Tensor, Major]:
 
 
 @operator
-def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> torch.Tensor:
-    """A·Bᵀ, with sums in f32.
+def gemm(
+    a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None, weights: bool = False
+) -> torch.Tensor:
+    """A·Bᵀ, with sums in f32; `weights` promises that no kernel still running writes B.
 
     Raises: InputError for rows in memory that are no multiple of 16 bytes.
     """
@@ -61,10 +63,13 @@ def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> to
     d = a.new_empty(m, n, dtype=out or default_type(a.dtype))
     if not d.numel():
         return d
+    given = b.data_ptr()
     (a, a_major), (b, b_major) = flat(a), flat(b)
-    kind = Kind(ELEMENTS[a.dtype], ELEMENTS[d.dtype], a_major, b_major)
+    weights = weights and b.data_ptr() == given  # and no copy of them
+    kind = Kind(ELEMENTS[a.dtype], ELEMENTS[d.dtype], a_major, b_major, weights=weights)
     check(m, n, k, kind)
-    config = choose(m, n, k, kind, machine_of(torch.cuda.get_device_name(a.device)))
+    machine = machine_of(torch.cuda.get_device_name(a.device))
+    config, overlaps = plan(m, n, k, kind, machine)
     code = loaded(a.get_device(), "10_gemm_sm90", config, kind, opt=3)
     a, b = (x.view(torch.uint8) if x.element_size() == 1 else x for x in (a, b))
     processors = torch.cuda.get_device_properties(a.device).multi_processor_count
@@ -74,7 +79,7 @@ def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> to
         more = d.new_empty(max(sums, 1), dtype=torch.float32), flags(d, words)
     code.launch(
         *code.arguments(a, b, d, m, n, k, *more), grid=ctas,
-        cluster=config.ctas, stream=torch.cuda.current_stream(), dependent=True,
+        cluster=config.ctas, stream=torch.cuda.current_stream(), dependent=overlaps,
     )  # fmt: skip
     return d
 
@@ -95,7 +100,7 @@ def flags(like: torch.Tensor, count: int) -> torch.Tensor:
 
 
 @shape_of(gemm)
-def shape_of_gemm(a, b, out=None):
+def shape_of_gemm(a, b, out=None, weights=False):
     """What a graph needs to know of D."""
     torch._check(a.size(1) == b.size(1), lambda: f"K differs: {a.shape} and {b.shape}")
     return a.new_empty(a.size(0), b.size(0), dtype=out or default_type(a.dtype))
@@ -112,7 +117,7 @@ def derivatives(ctx, grad):
     grad = grad.to(a.dtype)
     of_a = gemm(grad, b.t(), a.dtype) if ctx.needs_input_grad[0] else None
     of_b = gemm(grad.t(), a.t(), b.dtype) if ctx.needs_input_grad[1] else None
-    return of_a, of_b, None
+    return of_a, of_b, None, None
 
 
 differentiable(gemm, derivatives, keep)

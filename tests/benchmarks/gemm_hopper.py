@@ -14,9 +14,10 @@ sums as we do: in the tensor core.
 Each round times all contestants once, in random order: a CUDA graph of several launches between
 two events.  The launches take turns over as many operands as L2 does not hold, so that weights
 come from memory, as they do in a model; D is written anew.  Ratios are medians of the ratios of
-each round, which drifting clocks do not touch.  "overlapping" is the same kernel launched so that
-it may begin before the launch before it has ended (programmatic dependent launch); cuBLAS is
-launched as torch does it, without.
+each round, which drifting clocks do not touch.  "waiting" launches begin when the launch before has
+ended, as cuBLAS' do, which torch launches so; "nvgen" is what the model chooses, launches that
+overlap (programmatic dependent launch) where it thinks that faster; "weights" is what it chooses
+when B is promised to be written by no launch before.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "samples"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as a script: before its own folder
 
-from gemm_model import choose, machine_of
+from gemm_model import Machine, candidates, machine_of, plan
 from gemm_plan import Config, Kind, grid, workspace
 
 from intrinsics.element import ElementType
@@ -72,6 +74,19 @@ def sample():
 def kind_of(shape: Shape) -> Kind:
     dtype = ElementType(shape.dtype)
     return Kind(dtype, ElementType.F16 if dtype is ElementType.F16 else ElementType.BF16)
+
+
+Way = tuple[Config, bool]  # a configuration, and whether launches overlap
+
+
+def ways(shape: Shape, machine: Machine) -> dict[str, Way]:
+    """What is timed of ours."""
+    size, kind = (shape.m, shape.n, shape.k), kind_of(shape)
+    found = {"nvgen": plan(*size, kind, machine)}
+    found["weights"] = plan(*size, replace(kind, weights=True), machine)
+    best = candidates(kind).times(*size, machine).argmin()
+    found["waiting"] = replace(candidates(kind).configs[best], once=found["nvgen"][0].once), False
+    return found
 
 
 def gpu() -> str:
@@ -141,26 +156,47 @@ def started(code, arguments, place: dict[str, int], dependent: bool, stream) -> 
     code.launch(*arguments, **place, stream=stream, dependent=dependent)
 
 
-def contestants(shape: Shape, config: Config, made) -> tuple[dict[str, object], int, float]:
-    """Graphs by name, the launches of each, and how far our products are from cuBLAS'."""
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Graphs by name, the launches of each, how far our products are from cuBLAS'.
+
+    `kept` are the tensors that the graphs point to.
+    """
+
+    graphs: dict[str, object]
+    launches: int
+    off: float
+    kept: list[object]
+
+
+def places(shape: Shape, config: Config) -> tuple[dict[str, int], list]:
+    """How a configuration is launched, and what its arguments have behind the sizes."""
+    import torch
+
+    processors = torch.cuda.get_device_properties(0).multi_processor_count
+    place = {"grid": grid(config, shape.m, shape.n, processors), "cluster": config.ctas}
+    if config.tail == 1:
+        return place, []
+    sums, words = workspace(config, shape.m, shape.n, place["grid"])
+    room = torch.empty(max(sums, 1), device="cuda", dtype=torch.float32)
+    flags = torch.zeros(max(words, 1), device="cuda", dtype=torch.int32)
+    return place, [room, flags.view(torch.uint32)]
+
+
+def contestants(shape: Shape, chosen: dict[str, Way], made) -> Contest:
+    """Everything that is timed of a shape, run once and compared."""
     import torch
 
     torch.manual_seed(0)
     m, n, k = shape.m, shape.n, shape.k
-    kind, (kernel, code) = kind_of(shape), made
     stored = {"bf16": torch.bfloat16, "f16": torch.float16}.get(shape.dtype, torch.float8_e4m3fn)
     out = torch.float16 if shape.dtype == "f16" else torch.bfloat16
     sets = max(1, min(16, math.ceil(UNCACHED / shape.moved)))
     expected = max(shape.work / RATE, shape.moved / MEMORY) + 5e-6
     count = sets * max(1, min(40 // sets, round(SOME / expected / sets)))
+    given = {label: places(shape, config) for label, (config, _) in chosen.items()}
     found: dict[str, list[Launch]] = {}
-    prefers, pairs = {}, []
-    processors = torch.cuda.get_device_properties(0).multi_processor_count
-    place = {"grid": grid(config, m, n, processors), "cluster": config.ctas}
-    sums, words = workspace(config, m, n, place["grid"])
-    room = torch.empty(max(sums, 1), device="cuda", dtype=torch.float32)
-    flags = torch.zeros(max(words, 1), device="cuda", dtype=torch.int32).view(torch.uint32)
-    more = (room, flags) if config.tail > 1 else ()
+    prefers, pairs, kept = {}, [], [given]
     for _ in range(sets):
         a, b = (torch.randn(rows, k, device="cuda").to(stored) for rows in (m, n))
         ours, theirs = (torch.full((m, n), math.nan, device="cuda", dtype=out) for _ in range(2))
@@ -168,47 +204,59 @@ def contestants(shape: Shape, config: Config, made) -> tuple[dict[str, object], 
             found.setdefault(label, []).append(launch)
             prefers[label] = library
         seen = [x.view(torch.uint8) if x.element_size() == 1 else x for x in (a, b)]
-        arguments = kernel.arguments((*seen, ours, m, n, k, *more), {})
-        for label, dependent in (("nvgen", False), ("nvgen, overlapping", True)):
+        for label, (config, dependent) in chosen.items():
+            kernel, code = made[config, kind_of(shape)]
+            place, more = given[label]
+            arguments = kernel.arguments((*seen, ours, m, n, k, *more), {})
             found.setdefault(label, []).append(
                 functools.partial(started, code, arguments, place, dependent)
             )
         pairs.append((ours, theirs))
-    assert kind.out.bits == 16
+        kept += [a, b]
     graphs = {}
     for label, launches in found.items():
         torch.backends.cuda.preferred_blas_library(prefers.get(label, "cublas"))
         graphs[label] = graph_of([*launches] * (count // sets))
     graphs[next(iter(graphs))].replay()  # cuBLAS as it sums as fast as we do
-    graphs["nvgen, overlapping"].replay()
+    off = max(farthest(graphs[label], pairs) for label in chosen)
+    return Contest(graphs, count, off, [*kept, pairs, found])
+
+
+def farthest(graph, pairs: list[tuple]) -> float:
+    """How far our products are from cuBLAS', as parts of the largest element; far if none came."""
+    import torch
+
+    for ours, _ in pairs:
+        ours.fill_(math.nan)
+    graph.replay()
     torch.cuda.synchronize()
-    off = max(
-        ((x.float() - y.float()).abs().max() / y.float().abs().max()).item() for x, y in pairs
-    )
-    return graphs, count, off
+    apart = [((x.float() - y.float()).abs().max() / y.float().abs().max()).item() for x, y in pairs]
+    return math.inf if any(map(math.isnan, apart)) else max(apart)
 
 
-def compared(shape: Shape, config: Config, made, rounds: int) -> dict:
-    """One row of the table."""
-    graphs, count, off = contestants(shape, config, made)
-    times: dict[str, list[float]] = {label: [] for label in graphs}
+def compared(shape: Shape, chosen: dict[str, Way], made, rounds: int) -> dict:
+    """One row of the table; equal ways are timed once."""
+    distinct = {way: label for label, way in reversed(chosen.items())}
+    contest = contestants(shape, {label: way for way, label in distinct.items()}, made)
+    times: dict[str, list[float]] = {label: [] for label in contest.graphs}
     for number in range(rounds + 2):
-        order = list(graphs)
+        order = list(contest.graphs)
         random.shuffle(order)
         for label in order:
-            took = timed(graphs[label], count)
+            took = timed(contest.graphs[label], contest.launches)
             if number >= 2:
                 times[label].append(took)
     best = [min(step) for step in zip(*(t for x, t in times.items() if "BLAS" in x), strict=True)]
+    of = {label: times[distinct[way]] for label, way in chosen.items()}
     ratio = {
         label: statistics.median(b / t for b, t in zip(best, took, strict=True))
-        for label, took in times.items()
-        if "BLAS" not in label
+        for label, took in of.items()
     }
+    took = {label: statistics.median(x) for label, x in (times | of).items()}
     return {
-        "shape": (shape.m, shape.n, shape.k), "type": shape.dtype, "config": str(config),
-        "off": off if not math.isnan(off) else 9.0, "launches": count, "ratio": ratio,
-        "microseconds": {label: statistics.median(took) for label, took in times.items()},
+        "shape": (shape.m, shape.n, shape.k), "type": shape.dtype,
+        "config": {label: str(way) for label, way in chosen.items()},
+        "off": contest.off, "launches": contest.launches, "ratio": ratio, "microseconds": took,
     }  # fmt: skip
 
 
@@ -220,13 +268,15 @@ def short(config: Config) -> str:
     return f"{swap}{config.m}x{config.n}{rest}p{config.stages}"
 
 
-def line(shape: Shape, config: Config, row: dict) -> str:
+def line(shape: Shape, chosen: dict[str, Way], row: dict) -> str:
     """One row in words."""
-    took = row["microseconds"]["nvgen"]
+    config, overlaps = chosen["weights"]
+    took = row["microseconds"]["weights"]
     ratios = " ".join(f"{ratio:5.3f}" for ratio in row["ratio"].values())
     wrong = "" if row["off"] < 0.02 else f"  WRONG by {row['off']:.2g}"
+    name = short(config) + "o" * overlaps
     return (
-        f"{shape.dtype:<4} {shape.m}x{shape.n}x{shape.k:<6} {short(config):<16} {took:8.1f} us "
+        f"{shape.dtype:<4} {shape.m}x{shape.n}x{shape.k:<6} {name:<17} {took:8.1f} us "
         f"{shape.work / took / 1e6:5.0f} TF {shape.moved / took / 1e6:4.2f} TB/s  {ratios}{wrong}"
     )
 
@@ -244,17 +294,18 @@ def summary(name: str, rows: list[dict], label: str, memory: float) -> str:
     return (
         f"{name}, {label}: {len(ratios)} shapes, geometric mean {mean:.3f}, "
         f">= 0.97 {sum(r >= 0.97 for r in ratios) / len(ratios):.0%}, least {min(ratios):.3f}, "
-        f"of the memory's bandwidth {statistics.mean(shares):.0%}"
+        f"of what memory could move {statistics.mean(shares):.0%}"
     )
 
 
 def bandwidth() -> float:
-    """Bytes in a microsecond that a copy of 2 GiB moves through memory, read and written."""
-    import torch
+    """Bytes in a microsecond that memory could move: two at each cycle for 8 wires of its bus."""
+    from cuda.bindings import driver
 
-    source, target = (torch.empty(1 << 30, device="cuda", dtype=torch.uint8) for _ in range(2))
-    graph = graph_of([lambda stream: target.copy_(source)] * 4)
-    return 2 * source.numel() / min(timed(graph, 4) for _ in range(5))
+    wanted = driver.CUdevice_attribute
+    _, clock = driver.cuDeviceGetAttribute(wanted.CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 0)  # kHz
+    _, wires = driver.cuDeviceGetAttribute(wanted.CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 0)
+    return 2 * clock * 1e3 * wires / 8 / 1e6
 
 
 def main() -> None:
@@ -272,29 +323,28 @@ def main() -> None:
         shapes = [s for s in drawn(given.seed, given.draw) if s.dtype == (given.only or s.dtype)]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         machine = machine_of(pool.submit(gpu).result())
-        configs = {s: choose(s.m, s.n, s.k, kind_of(s), machine) for s in shapes}
-        asked = [*dict.fromkeys((configs[s], kind_of(s)) for s in shapes)]
+        chosen = {s: ways(s, machine) for s in shapes}
+        asked = [*dict.fromkeys((c, kind_of(s)) for s in shapes for c, _ in chosen[s].values())]
         made = {what: (kernel, code) for what, kernel, code in pool.map(compiled, asked)}
     print(f"seed {given.seed}: {len(asked)} kernels in {time.time() - began:.1f} s", flush=True)
     import torch
 
     loaded = {what: (kernel, code.load()) for what, (kernel, code) in made.items()}
     memory, rows = bandwidth(), []
-    print(f"{torch.cuda.get_device_name(0)}, {memory / 1e6:.2f} TB/s", flush=True)
+    print(f"{torch.cuda.get_device_name(0)}, memory {memory / 1e6:.2f} TB/s", flush=True)
     for shape in shapes:
         if time.time() - began > given.limit:
             print("no more time")
             break
-        config = configs[shape]
-        row = compared(shape, config, loaded[config, kind_of(shape)], given.rounds)
+        row = compared(shape, chosen[shape], loaded, given.rounds)
         rows.append(row)
-        print(line(shape, config, row), flush=True)
+        print(line(shape, chosen[shape], row), flush=True)
         torch.cuda.empty_cache()
     groups = {name: [r for r in rows if r["type"] == name] for name in ("bf16", "f16", "e4m3")}
     groups |= {"M <= 128": [r for r in rows if r["shape"][0] <= DECODING]}
     groups |= {"M > 128": [r for r in rows if r["shape"][0] > DECODING], "all": rows}
     for name, of in groups.items():
-        for label in ("nvgen", "nvgen, overlapping"):
+        for label in ("waiting", "nvgen", "weights"):
             print(summary(name, of, label, memory))
     if given.json:
         Path(given.json).write_text(json.dumps(rows, indent=1))

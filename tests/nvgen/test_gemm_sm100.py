@@ -25,7 +25,7 @@ CASES = {
     "two consumers": ({"m": 256, "n": 64, "consumers": 2}, {}, (300, 72, 152)),
     "rows along M and N": (
         {"m": 128, "n": 64}, {"a_major": Major.MN, "b_major": Major.MN}, (200, 72, 152)),
-    "weights early": ({"m": 128, "n": 64}, {"weights": True}, (200, 136, 344)),
+    "weights early": ({"m": 128, "n": 64, "early": True, "once": True}, {}, (200, 136, 344)),
 }  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def test_every_type(launch: Launch, dtype: ElementType) -> None:
 
 
 MN, K = Major.MN, Major.K
-EARLY = E.BF16, E.BF16, K, K, None, (), True  # weights come before the launch before has ended
+EARLY = {"early": True}  # weights come before the launch before has ended
 CUT: list[tuple[dict[str, int], tuple[int, int, int], tuple[object, ...], int]] = [
     ({"m": 64, "n": 16, "split": 2, "swap": True}, (16, 264, 200), (), 2),
     ({"m": 64, "n": 24, "split": 3, "swap": True}, (20, 72, 200), (E.BF16, E.F32), 3),
@@ -98,8 +98,8 @@ CUT: list[tuple[dict[str, int], tuple[int, int, int], tuple[object, ...], int]] 
     ({"m": 64, "n": 64, "cluster": 2}, (130, 64, 72), (E.F16, E.F16, K, MN), 2),
     ({"m": 64, "n": 32, "swap": True, "depth": 2}, (30, 72, 400), (E.E5M2, E.F16), 2),
     ({"m": 64, "n": 32, "split": 2, "cluster": 2, "swap": True}, (40, 200, 136), (), 4),
-    ({"m": 64, "n": 16, "swap": True, "stages": 3}, (9, 200, 344), EARLY, 2),
-    ({"m": 64, "n": 32, "split": 2, "cluster": 2}, (80, 40, 344), EARLY, 4),
+    ({"m": 64, "n": 16, "swap": True, "stages": 3, "once": True} | EARLY, (9, 200, 344), (), 2),
+    ({"m": 64, "n": 32, "split": 2, "cluster": 2} | EARLY, (80, 40, 344), (), 4),
 ]
 """Configurations of one consumer, sizes, what is multiplied, and how many CTAs multiply it.
 
