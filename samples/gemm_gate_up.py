@@ -21,7 +21,8 @@ from nvgen import F32, ElementType, Kernel
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_model import H100, Machine, candidates
+from gemm_model import H100, Machine
+from gemm_model import choose as best
 from gemm_output import Output
 from gemm_plan import BF16, Config, Kind
 
@@ -82,9 +83,7 @@ def is_possible(config: Config) -> bool:
 
 def choose(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
     """The configuration that the model of the plain product thinks the fastest, of the possible."""
-    table = candidates(kind)
-    order = table.times(m, n, k, machine).argsort()
-    return next(c for i in order if is_possible(c := table.configs[i]))
+    return best(m, n, k, kind, machine, is_possible)
 
 
 def interleaved(gate: np.ndarray, up: np.ndarray) -> np.ndarray:

@@ -25,7 +25,8 @@ from nvgen import ElementType, Kernel, i32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_model import H100, Machine, candidates
+from gemm_model import H100, Machine
+from gemm_model import choose as best
 from gemm_plan import BF16, Config, Kind, grid
 from gemm_sharing import Work
 
@@ -106,9 +107,7 @@ def is_possible(config: Config) -> bool:
 
 def choose(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
     """The configuration for as many rows in all, of those that are possible."""
-    table = candidates(kind)
-    order = table.times(m, n, k, machine).argsort()
-    return next(c for i in order if is_possible(c := table.configs[i]))
+    return best(m, n, k, kind, machine, is_possible)
 
 
 def operands(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
 
@@ -265,6 +265,16 @@ def plan(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> 
     return replace(config, once=few, early=few and overlaps and kind.weights), overlaps
 
 
-def choose(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
-    """The configuration that the model thinks the fastest."""
-    return plan(m, n, k, kind, machine)[0]
+def choose(
+    m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100,
+    is_possible: Callable[[Config], bool] = lambda config: True,
+    slower: Callable[[Config], float] = lambda config: 1.0,
+) -> Config:  # fmt: skip
+    """Of the possible configurations the one that the model thinks the fastest, if none overlaps.
+
+    `slower` says by how much something else than the plain product is so.
+    """
+    table = candidates(kind)
+    factors = np.array([slower(c) if is_possible(c) else math.inf for c in table.configs])
+    times = table.times(m, n, k, machine) * factors
+    return replace(table.configs[int(np.argmin(times))], once=m <= FEW)

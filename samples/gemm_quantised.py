@@ -22,7 +22,8 @@ from nvgen import AtomicOp, ElementType, Kernel, ScalarType, Shuffle, e4m3, f32,
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_model import H100, Machine, candidates
+from gemm_model import H100, Machine
+from gemm_model import choose as best
 from gemm_output import Output
 from gemm_plan import Config, Kind
 
@@ -91,9 +92,7 @@ def is_possible(c: Config) -> bool:
 
 def choose(m: int, n: int, k: int, kind: Kind = FP8, machine: Machine = H100) -> Config:
     """The configuration that the model thinks the fastest, of those that are possible."""
-    table = candidates(kind)
-    order = table.times(m, n, k, machine).argsort()
-    return next(c for i in order if is_possible(c := table.configs[i]))
+    return best(m, n, k, kind, machine, is_possible)
 
 
 def quantised(d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
