@@ -16,7 +16,7 @@ one sees all keys, those before it fewer; with a window each sees so many.
 
 Q and O are sequences × heads of K × rows × d, row r being of token r / `heads`; K and V are pages ×
 heads of K × page × d, whose two middle strides may be any.  It is bound by memory: two CTAs a
-multiprocessor keep six blocks on their way.
+multiprocessor keep four blocks on their way: with six it took 1.01 times as long.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Config:
     d: int = 128
     dtype: ElementType = bf16
     page: int = 64  # rows of a page, if they are fewer than a block's; else a multiple of it
-    stages: int = 3
+    stages: int = 2
     window: bool = False
 
     @property
