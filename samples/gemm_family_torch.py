@@ -20,8 +20,6 @@ from pathlib import Path
 
 import torch
 
-from nvgen import CodeCache
-
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 import gemm_block_scaled as scaled
@@ -31,28 +29,21 @@ from gemm_model import machine_of
 from gemm_plan import Kind, grid
 from gemm_problem import check
 from gemm_torch import ELEMENTS
-
-
-@functools.cache
-def loaded(build, config, kind: Kind, device: int):
-    """A kernel, and the same on a GPU."""
-    kernel = build(config, kind)
-    with torch.cuda.device(device):
-        return kernel, CodeCache().code(kernel, gated.gemm.TARGET, 3).load()
+from torch_operator import differentiable, loaded, operator, shape_of, without_derivatives
 
 
 def launch(sample, kind: Kind, size: tuple[int, int, int], arrays, behind=()) -> None:
-    """Start a kernel on the tensors' stream: `arrays`, the sizes, and what stands `behind` them.
+    """Start a sample's kernel on the tensors' stream: `arrays`, the sizes, and what is `behind`.
 
     Raises: InputError for rows in memory that are no multiple of 16 bytes.
     """
     check(*size, kind)
     device = arrays[0].get_device()
     config = sample.choose(*size, kind, machine_of(torch.cuda.get_device_name(device)))
-    kernel, code = loaded(sample.build, config, kind, device)
+    code = loaded(device, sample.__name__, config, kind, opt=3)
     processors = torch.cuda.get_device_properties(device).multi_processor_count
     code.launch(
-        *kernel.arguments((*arrays, *size, *behind), {}),
+        *code.arguments(*arrays, *size, *behind),
         grid=grid(config, *size[:2], processors), cluster=config.ctas,
         stream=torch.cuda.current_stream(),
     )  # fmt: skip
@@ -79,7 +70,7 @@ def by_torch(x: torch.Tensor, both: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.silu(x @ gate.T) * (x @ up.T)
 
 
-@torch.library.custom_op("nvgen::gemm_gated", mutates_args=(), device_types="cuda")
+@operator
 def gemm_gated(x: torch.Tensor, both: torch.Tensor) -> torch.Tensor:
     """The two products of a gated layer, in bf16 or f16."""
     x, both = x.contiguous(), both.contiguous()
@@ -90,7 +81,7 @@ def gemm_gated(x: torch.Tensor, both: torch.Tensor) -> torch.Tensor:
     return d
 
 
-@gemm_gated.register_fake
+@shape_of(gemm_gated)
 def shape_of_gated(x, both):
     """What a graph needs to know of D."""
     torch._check(both.size(0) % (2 * gated.TURN) == 0, lambda: f"rows of both: {both.size(0)}")
@@ -111,13 +102,13 @@ def derivatives(ctx, grad):
     return torch.autograd.grad(d, inputs, grad)
 
 
-gemm_gated.register_autograd(derivatives, setup_context=keep)
+differentiable(gemm_gated, derivatives, keep)
 
 
 # ---- fp8 -----------------------------------------------------------------------------------------
 
 
-@torch.library.custom_op("nvgen::gemm_quantised", mutates_args=(), device_types="cuda")
+@operator
 def gemm_quantised(
     a: torch.Tensor, b: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -134,7 +125,7 @@ def gemm_quantised(
     return d, scales, amax
 
 
-@gemm_quantised.register_fake
+@shape_of(gemm_quantised)
 def shape_of_quantised(a, b):
     """What a graph needs to know of D, the scales and the largest element."""
     (m, k), n = a.shape, b.size(0)
@@ -145,7 +136,7 @@ def shape_of_quantised(a, b):
     return a.new_empty(m, n, dtype=torch.float8_e4m3fn), scales, largest
 
 
-@torch.library.custom_op("nvgen::gemm_block_scaled", mutates_args=(), device_types="cuda")
+@operator
 def gemm_block_scaled(
     a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor
 ) -> torch.Tensor:
@@ -160,11 +151,15 @@ def gemm_block_scaled(
     return d
 
 
-@gemm_block_scaled.register_fake
+@shape_of(gemm_block_scaled)
 def shape_of_block_scaled(a, b, scale_a, scale_b):
     """What a graph needs to know of D."""
     torch._check(a.size(1) == b.size(1), lambda: f"K differs: {a.shape} and {b.shape}")
     return a.new_empty(a.size(0), b.size(0), dtype=torch.bfloat16)
+
+
+without_derivatives(gemm_quantised)
+without_derivatives(gemm_block_scaled)
 
 
 # ---- compared with torch -------------------------------------------------------------------------
@@ -195,7 +190,7 @@ def compare_fp8() -> None:
     """What was quantised is the product within a rounding; blocks are what they mean."""
     a, b = (torch.randn(n, 512, device="cuda").bfloat16() for n in (300, 256))
     exact = a.float() @ b.float().T
-    d, scales, amax = torch.compile(gemm_quantised, fullgraph=True)(a, b)
+    d, scales, amax = torch.compile(lambda *x: gemm_quantised(*x), fullgraph=True)(a, b)
     torch.testing.assert_close(amax, exact.abs().max()[None], rtol=1e-4, atol=0.0)
     back = d.float().view(300, 2, 128) * scales[:, :, None]
     torch.testing.assert_close(back.view(300, 256), exact, rtol=2.0**-3, atol=scales.max().item())
@@ -205,7 +200,8 @@ def compare_fp8() -> None:
     x = a8.float().view(299, 4, 128) * of_a.T[:, :, None]
     y = b8.float().view(2, 128, 4, 128) * of_b[:, None, :, None]
     exact = x.view(299, 512) @ y.reshape(256, 512).T
-    found = torch.compile(gemm_block_scaled, fullgraph=True)(a8, b8, of_a.T, of_b)
+    product = torch.compile(lambda *x: gemm_block_scaled(*x), fullgraph=True)
+    found = product(a8, b8, of_a.T, of_b)
     largest = exact.abs().max().item()
     torch.testing.assert_close(found.float(), exact, rtol=2e-2, atol=5e-3 * largest)
 

@@ -76,6 +76,7 @@ def gemm(
     ctas, more = grid(config, m, n, processors), ()
     if config.tail > 1:
         sums, words = workspace(config, m, n, ctas)
+        overlaps = overlaps and not torch.cuda.is_current_stream_capturing()  # zeros go before
         more = d.new_empty(max(sums, 1), dtype=torch.float32), flags(d, words)
     code.launch(
         *code.arguments(a, b, d, m, n, k, *more), grid=ctas,
