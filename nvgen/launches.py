@@ -40,7 +40,7 @@ def dim3(size: object, what: str = "grid") -> Dim3:
     Raises: InputError for anything else.
     """
     sizes = size if isinstance(size, (tuple, list)) else [size]
-    whole = [operator.index(n) for n in sizes if isinstance(n, SupportsIndex)]
+    whole = [operator.index(n) for n in sizes if isinstance(n, (int, SupportsIndex))]
     if len(whole) == len(sizes) and 1 <= len(whole) <= 3:
         return three(whole)
     raise input_error(
