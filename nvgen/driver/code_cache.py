@@ -28,7 +28,6 @@ from intrinsics.findings import input_error
 from nvgen.assembler import find_ptxas
 from nvgen.driver.code_files import read, write
 from nvgen.driver.kernel_code import MachineCode, machine_code
-from nvgen.llvm_process import LLVM
 
 if TYPE_CHECKING:
     from nvgen.builder.built import Kernel
@@ -116,6 +115,8 @@ class CodeCache:
         kept = read(path)
         if kept is not None:
             return kept
+        from nvgen.llvm_process import LLVM
+
         LLVM.start()  # which takes as long as a kernel is built
         with paused_collector():
             made = machine_code(build(), target, opt, judged=self.judged)
