@@ -22,8 +22,8 @@ from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator, accumulator
-from nvgen.builder.protocols import TileRing
 from nvgen.builder.refusals import described, refuse
+from nvgen.builder.rings import TileRing
 from nvgen.builder.tensor_gemm import TensorTile, checked
 from nvgen.builder.tensor_memory import allocate, pointer_at
 from nvgen.builder.tensor_requests import LaneMask, LeftTile, OperandTile, TensorOptions

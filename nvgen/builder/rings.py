@@ -1,0 +1,265 @@
+"""Rings: buffers that a producer fills and consumers use, one after the other, round and round.
+
+Layer: nvgen.builder.  Each buffer has two mbarriers: `full`, on which the copies that fill it are
+counted, and `empty`, at which each user arrives when it is through.  PTX ISA, mbarrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from intrinsics.modifiers import Space
+from nvgen.builder.number_types import u32
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Barrier, Barriers, Pointer
+from nvgen.builder.protocols import Counted, Protocols
+from nvgen.builder.refusals import described, refuse, whole
+from nvgen.builder.roles import WARPGROUP, ExecutionScope, Ring
+from nvgen.builder.tiles import SharedTile, Tiles
+
+_WARPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One buffer of a ring at work: its number, its tiles, and the mbarrier of its copies.
+
+    `notes` are the numbers that travel with the ring's buffers.
+    """
+
+    stage: Int
+    tiles: tuple[SharedTile, ...]
+    full: Barrier
+    notes: Pointer | None = None
+    known: Int | None = None
+    """The number that came with the tiles, where it has been read."""
+
+    def __repr__(self) -> str:
+        return f"<buffer of a ring, {self.full}: {', '.join(map(repr, self.tiles))}>"
+
+    @property
+    def tile(self) -> SharedTile:
+        """The only tile.
+
+        Raises: InputError where there are several.
+        """
+        if len(self.tiles) != 1:
+            raise refuse("a buffer of several tiles", got=str(len(self.tiles)), expected="tiles[i]")
+        return self.tiles[0]
+
+    @property
+    def note(self) -> Int:
+        """The number that came with the tiles.
+
+        Raises: InputError where the ring has no notes.
+        """
+        if self.known is not None:
+            return self.known
+        if self.notes is None:
+            raise refuse("a ring without notes", expected="b.tile_ring(…, notes=True)")
+        found = self.notes[self.stage]
+        assert isinstance(found, Int)
+        return found
+
+
+class TileRing:
+    """As many buffers as `tiles` are, each with its tiles, for one producer and `consumers`.
+
+    Of a consumer `warps` warps arrive when they are through with a buffer: one, or, of a
+    warpgroup, all four, which need not come by together then.  With `notes` a number of 32 bits
+    travels with each buffer.  With `writers` so many warps fill a buffer, in place of copies.
+    """
+
+    def __init__(
+        self,
+        builder: Protocols,
+        name: str,
+        tiles: Sequence[Tiles[SharedTile]],
+        consumers: int,
+        warps: int = 1,
+        *,
+        notes: bool = False,
+        writers: int = 0,
+    ) -> None:
+        for tile in tiles:
+            if not isinstance(tile, Tiles):
+                raise refuse(
+                    "a ring has several buffers",
+                    got=described(tile),
+                    expected="b.shared_tiles(name, dtype, shape, count)",
+                )
+        counts = {tile.count for tile in tiles}
+        if len(counts) != 1:
+            raise refuse(
+                "the buffers of a ring have tiles of each kind",
+                got=", ".join(f"{t.count} of {t.first.name}" for t in tiles) or "no tiles",
+                expected="as many of each: b.shared_tiles(name, dtype, shape, count)",
+            )
+        (self.stages,) = counts
+        self.builder, self.tiles = builder, tuple(tiles)
+        self.consumers = whole(consumers, "number of consumers")
+        self.warps = whole(warps, "number of warps")
+        if warps not in (1, _WARPS):
+            raise refuse("so many warps of a consumer", got=str(warps), expected=f"1 or {_WARPS}")
+        self.writers = writers
+        self.notes = builder.shared_array(f"{name}_notes", u32, self.stages) if notes else None
+        self.full: Barriers = builder.mbarriers(f"{name}_full", self.stages)
+        self.empty: Barriers = builder.mbarriers(f"{name}_empty", self.stages)
+
+    def __repr__(self) -> str:
+        tiles = ", ".join(repr(tile.first) for tile in self.tiles)
+        return f"<ring of {self.stages} buffers for {self.consumers} consumers, each {tiles}>"
+
+    @property
+    def mbarriers(self) -> tuple[Counted, ...]:
+        """What `make_mbarriers` takes: `b.make_mbarriers(*ring.mbarriers)`."""
+        return (self.full, self.writers or 1), (self.empty, self.consumers * self.warps)
+
+    def producer(self) -> Producer:
+        """The end that fills, at the first buffer."""
+        return Producer(self)
+
+    def consumer(self) -> Consumer:
+        """An end that uses, at the first buffer."""
+        return Consumer(self)
+
+    def slot(self, stage: IntLike) -> Slot:
+        """A buffer by its number, which the kernel may compute."""
+        number = stage if isinstance(stage, Int) else self.builder.const(stage)
+        tiles = tuple(tile[number] for tile in self.tiles)
+        return Slot(number, tiles, self.full[number], self.notes)
+
+
+class _End:
+    """One end of a ring, at the first buffer."""
+
+    def __init__(self, ring: TileRing) -> None:
+        self.ring = ring
+        self._place: Ring = ring.builder.ring(ring.stages)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.lower()} of {self.ring}>"
+
+
+class Producer(_End):
+    """Fills one buffer after the other; one thread does."""
+
+    @contextmanager
+    def fill(self, note: IntLike | None = None) -> Iterator[Slot]:
+        """The next buffer, when all consumers are through with it; copies that fill it follow.
+
+        The bytes of all its tiles are expected on `slot.full`.  `note` comes with them.
+
+        Raises: InputError for a note in a ring without, and without one in a ring of notes.
+        """
+        slot = self._next(note)
+        self.ring.builder.arrive_expecting(slot.full, *self.ring.tiles)
+        yield slot
+        self._place.advance()
+
+    @contextmanager
+    def write(self) -> Iterator[Slot]:
+        """The next buffer, when it is free, of a ring with `writers`: warps, each of which stores
+        its part in what follows.  Behind it consumers see it, and their multiplies do.
+
+        Raises: InputError where no warp comes here, or copies fill the ring.
+        """
+        b, ring, place = self.ring.builder, self.ring, self._place
+        if not ring.writers or b.scope is not ExecutionScope.WARP:
+            expected = "one warp, and b.tile_ring(…, writers=…)"
+            raise refuse("nothing to write", got=b.scope.value, expected=expected)
+        b.wait(ring.empty[place.stage], place.parity ^ 1)
+        yield ring.slot(place.stage)
+        b.fence_proxy_async(Space.SHARED_CTA)
+        b.bar_warp_sync()
+        with b.elect():
+            b.mbarrier_arrive(ring.full[place.stage])
+        place.advance()
+
+    def send(self, note: IntLike) -> None:
+        """Hand on a number in the next buffer, without tiles: that nothing more comes, say.
+
+        Raises: InputError where the ring has no notes.
+        """
+        self.ring.builder.mbarrier_arrive(self._next(note).full)
+        self._place.advance()
+
+    def drain(self) -> None:
+        """Wait until all buffers have been given back, so that no commit is on its way to them when
+        the CTA ends."""
+        b, ring, place = self.ring.builder, self.ring, self._place
+        with b.range(ring.stages):
+            b.wait(ring.empty[place.stage], place.parity ^ 1)
+            place.advance()
+
+    def _next(self, note: IntLike | None) -> Slot:
+        """The next buffer, when it is free, with its note."""
+        b, ring, place = self.ring.builder, self.ring, self._place
+        if (note is None) != (ring.notes is None):
+            got = "a note" if ring.notes is None else "none"
+            raise refuse("notes come with all buffers of a ring or with none", got=got)
+        b.wait(ring.empty[place.stage], place.parity ^ 1)
+        slot = ring.slot(place.stage)
+        if ring.notes is not None and note is not None:
+            ring.notes[place.stage] = note
+        return slot
+
+
+class Consumer(_End):
+    """Uses one buffer after the other; all threads of a consumer do."""
+
+    def take(self) -> Slot:
+        """The next buffer, when it is full."""
+        b, ring, place = self.ring.builder, self.ring, self._place
+        b.wait(ring.full[place.stage], place.parity)
+        slot = ring.slot(place.stage)
+        place.advance()
+        return slot
+
+    def release(self, slot: Slot | IntLike) -> None:
+        """Give a buffer back: one thread of the consumer arrives, or of each of its warps.
+
+        What read it is complete: multiplies behind a wait for them, and what other threads have
+        read for whom this one arrives, behind a barrier.
+        """
+        b = self.ring.builder
+        empty = self.ring.empty[slot.stage if isinstance(slot, Slot) else slot]
+        match b.scope:
+            case ExecutionScope.THREAD:
+                b.mbarrier_arrive(empty)
+            case ExecutionScope.WARP | ExecutionScope.WARPGROUP if (
+                b.scope is ExecutionScope.WARP or self.ring.warps > 1
+            ):
+                with b.elect():
+                    b.mbarrier_arrive(empty)
+            case ExecutionScope.WARPGROUP:
+                with b.if_(b.tid_x % WARPGROUP == 0):
+                    b.mbarrier_arrive(empty)
+            case ExecutionScope.CTA:
+                with b.if_thread(0):
+                    b.mbarrier_arrive(empty)
+
+    @contextmanager
+    def use(self) -> Iterator[Slot]:
+        """The next buffer, when it is full; behind the block it is given back."""
+        slot = self.take()
+        yield slot
+        self.release(slot)
+
+    @contextmanager
+    def until(self, end: IntLike) -> Iterator[Slot]:
+        """A loop over buffers as long as their notes are below `end`, which a producer `send`s.
+
+        What stands in the loop gives its buffer back.
+
+        Raises: InputError where the ring has no notes.
+        """
+        b, slot = self.ring.builder, self.take()
+        stage, note = b.variable(slot.stage), b.variable(slot.note)
+        with b.while_(lambda: note.value < end):
+            yield replace(self.ring.slot(stage.value), known=note.value)
+            slot = self.take()
+            stage.set(slot.stage)
+            note.set(slot.note)
