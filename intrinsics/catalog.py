@@ -128,7 +128,7 @@ def other_instructions() -> frozenset[str]:
 
 
 # Longer names that begin with a row's head and are instructions of their own.
-OTHER_HEADS = ("multimem.cp",)
+OTHER_HEADS: tuple[str, ...] = ()
 
 
 # ---- opcodes ---------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ SIZE = value("size", ScalarType.U32, Numbers(0, (1 << 20) - 16, multiple=16))
 """Bytes of a bulk operation, all of them in pieces of 16."""
 
 POLICY = value("cache_policy", ScalarType.U64)
+BYTE_MASK = value("byte_mask", ScalarType.U16, symbols=False)
 CACHE_HINT = {"cache_hint": "cache_policy"}
 
 _TOUCHES = Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.ASYNC_PROXY
@@ -52,11 +53,13 @@ _STRONG = "a relaxed copy has a scope, and the type .b128 of what it copies at o
 _NEAR = (Scope.CTA, Scope.CLUSTER)
 
 
-def _ordered(scopes: Iterable[Scope] = Scope) -> dict[str, Iterable[Modifier]]:
+def ordered(scopes: Iterable[Scope] = Scope) -> dict[str, Iterable[Modifier]]:
+    """The modifiers of a copy that may be strong."""
     return {"sem": (Sem.WEAK, Sem.RELAXED), "scope": scopes, "type": (ScalarType.B128,)}
 
 
-def _order(scopes: Iterable[Scope] = Scope) -> tuple[Rule, ...]:
+def strong_order(scopes: Iterable[Scope] = Scope) -> tuple[Rule, ...]:
+    """What a strong copy says, and who has it."""
     return (
         when(sem=(Sem.WEAK, Sem.RELAXED)).needs("sem-version", _SEM),
         when(sem=Sem.RELAXED).must("relaxed", _STRONG, scope=scopes),
@@ -72,7 +75,7 @@ LOAD = Row(
     "{.sem}{.scope}.dst_space.global.mbarrier::complete_tx::bytes{.multicast}{.cache_hint}{.type}",
     "[dst], [src], size, [mbar] {, cta_mask} {, cache_policy}",
     name="cp.async.bulk.load", opcode="CP_ASYNC_BULK_LOAD",
-    axes={**_ordered(), "dst_space": (Space.SHARED_CLUSTER, Space.SHARED_CTA),
+    axes={**ordered(), "dst_space": (Space.SHARED_CLUSTER, Space.SHARED_CTA),
           "multicast": Multicast, "cache_hint": CacheHint},
     operands=(
         address("dst", "dst_space"),
@@ -94,7 +97,7 @@ LOAD = Row(
             dst_space=Space.SHARED_CLUSTER),
         when(sem=Sem.RELAXED, dst_space=Space.SHARED_CLUSTER).needs(
             "relaxed-target", since("9.3", Feature.HAS_RELAXED_BULK_COPY)),
-        *_order(),
+        *strong_order(),
     ),
     effects=BY_TRANSACTION,
     llvm=(
@@ -116,7 +119,7 @@ LOAD_PART = Row(
     "{.sem}{.scope}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob{.cache_hint}{.type}",
     "[dst], [src], size, ignore_left, ignore_right, [mbar] {, cache_policy}",
     name="cp.async.bulk.load.ignore_oob", opcode="CP_ASYNC_BULK_LOAD_IGNORE_OOB",
-    axes={**_ordered(), "cache_hint": CacheHint},
+    axes={**ordered(), "cache_hint": CacheHint},
     operands=(
         address("dst", Space.SHARED_CTA),
         address("src", Space.GLOBAL),
@@ -126,7 +129,8 @@ LOAD_PART = Row(
         address("mbar", Space.SHARED, wide=True),
         POLICY,
     ),
-    section="cp.async.bulk", needs=since("9.2", at_least(90)), tied=CACHE_HINT, rules=_order(),
+    section="cp.async.bulk", needs=since("9.2", at_least(90)), tied=CACHE_HINT,
+    rules=strong_order(),
     effects=BY_TRANSACTION,
     llvm=(
         Llvm("cp.async.bulk.global.to.shared.cta.ignore_oob",
@@ -141,14 +145,14 @@ TO_CLUSTER = Row(
     "{.sem}{.scope}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{.type}",
     "[dst], [src], size, [mbar]",
     name="cp.async.bulk.to_cluster", opcode="CP_ASYNC_BULK_TO_CLUSTER",
-    axes=_ordered(_NEAR),
+    axes=ordered(_NEAR),
     operands=(
         address("dst", Space.SHARED_CLUSTER),
         address("src", Space.SHARED_CTA),
         SIZE,
         address("mbar", Space.SHARED, wide=True),
     ),
-    section="cp.async.bulk", needs=SM90, rules=_order(_NEAR), effects=BY_TRANSACTION,
+    section="cp.async.bulk", needs=SM90, rules=strong_order(_NEAR), effects=BY_TRANSACTION,
     llvm=(Llvm("cp.async.bulk.shared.cta.to.cluster", "p7:dst, p3:mbar, p3:src, i32:size"),),
     elsewhere=("mbarrier::report::disabled",),
 )
@@ -160,18 +164,18 @@ STORE = Row(
     "{.sem}{.scope}.global.shared::cta.bulk_group{.cache_hint}{.cp_mask}{.type}",
     "[dst], [src], size {, cache_policy} {, byte_mask}",
     name="cp.async.bulk.store", opcode="CP_ASYNC_BULK_STORE",
-    axes={**_ordered(), "cache_hint": CacheHint, "cp_mask": ByteMask},
+    axes={**ordered(), "cache_hint": CacheHint, "cp_mask": ByteMask},
     operands=(
         address("dst", Space.GLOBAL),
         address("src", Space.SHARED_CTA),
         SIZE,
         POLICY,
-        value("byte_mask", ScalarType.U16, symbols=False),
+        BYTE_MASK,
     ),
     section="cp.async.bulk", needs=SM90, tied={**CACHE_HINT, "cp_mask": "byte_mask"},
     rules=(
         when(cp_mask=ByteMask.CP_MASK).needs("cp-mask-target", since("8.6", at_least(100))),
-        *_order(),
+        *strong_order(),
     ),
     effects=BY_GROUP,
     llvm=(

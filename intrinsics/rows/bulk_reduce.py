@@ -15,7 +15,7 @@ from intrinsics.targets import at_least, since
 T = ScalarType
 _Table = dict[AtomicOp, tuple[T, ...]]
 
-_OPS = tuple(op for op in AtomicOp if op is not AtomicOp.EXCH)
+OPERATIONS = tuple(op for op in AtomicOp if op is not AtomicOp.EXCH)
 _NEAR = (Scope.CTA, Scope.CLUSTER)
 _HALVES = (T.F16, T.BF16)
 _INTEGERS = (T.U32, T.S32, T.U64)
@@ -26,7 +26,7 @@ _IN_CLUSTER: _Table = {
     **dict.fromkeys((AtomicOp.INC, AtomicOp.DEC), (T.U32,)),
     **dict.fromkeys((AtomicOp.MIN, AtomicOp.MAX), (T.U32, T.S32)),
 }
-_IN_GLOBAL: _Table = {
+IN_GLOBAL: _Table = {
     **dict.fromkeys((AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR), (T.B32, T.B64)),
     AtomicOp.ADD: (*_INTEGERS, T.F32, T.F64, *_HALVES),
     **dict.fromkeys((AtomicOp.INC, AtomicOp.DEC), (T.U32,)),
@@ -49,15 +49,25 @@ def _rules(table: _Table, scopes: tuple[Scope, ...]) -> tuple[Rule, ...]:
     )
 
 
-def _spellings(name: str, args: str, table: _Table) -> Iterator[Llvm]:
+def reduced_in_global() -> tuple[Rule, ...]:
+    """Which operations of which types global memory is combined by."""
+    return (
+        *_rules(IN_GLOBAL, tuple(Scope)),
+        when(op=AtomicOp.ADD, type=_HALVES).must("noftz", noftz=NoFtz.NOFTZ),
+        when(noftz=NoFtz.NOFTZ).must("noftz", op=AtomicOp.ADD),
+        when(noftz=NoFtz.NOFTZ).must("noftz", type=(*_HALVES, T.F32)),
+        when(noftz=NoFtz.NOFTZ, type=T.F32).needs("noftz-version", since("9.4", at_least(90))),
+    )
+
+
+def spellings(name: str, args: str, table: _Table) -> Iterator[Llvm]:
     """nvgen's names, in LLVM's scheme: LLVM reduces tensors only."""
     for op, types in table.items():
         for type_ in types:
             given: dict[str, Fact] = {"op": op, "type": type_}
             if op is AtomicOp.ADD and type_ in _HALVES:
                 given["noftz"] = NoFtz.NOFTZ
-            full = f"cp.async.bulk.reduce.{name}.{op.value}.{type_.value}"
-            yield Llvm(full, args, given=given, own=True)
+            yield Llvm(f"{name}.{op.value}.{type_.value}", args, given=given, own=True)
 
 
 # fmt: off
@@ -66,7 +76,7 @@ TO_CLUSTER = Row(
     "{.sem}{.scope}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.op.type",
     "[dst], [src], size, [mbar]",
     name="cp.reduce.async.bulk.to_cluster", opcode="CP_REDUCE_ASYNC_BULK_TO_CLUSTER",
-    axes={"sem": (Sem.RELAXED,), "scope": _NEAR, "op": _OPS, "type": types_of(_IN_CLUSTER)},
+    axes={"sem": (Sem.RELAXED,), "scope": _NEAR, "op": OPERATIONS, "type": types_of(_IN_CLUSTER)},
     operands=(
         address("dst", Space.SHARED_CLUSTER),
         address("src", Space.SHARED_CTA),
@@ -75,8 +85,8 @@ TO_CLUSTER = Row(
     ),
     section="cp.reduce.async.bulk", needs=SM90, rules=_rules(_IN_CLUSTER, _NEAR),
     effects=BY_TRANSACTION,
-    llvm=tuple(_spellings("shared.cta.to.cluster", "p7:dst, p3:mbar, p3:src, i32:size",
-                          _IN_CLUSTER)),
+    llvm=tuple(spellings("cp.async.bulk.reduce.shared.cta.to.cluster",
+                         "p7:dst, p3:mbar, p3:src, i32:size", _IN_CLUSTER)),
 )
 
 STORE = Row(
@@ -84,8 +94,8 @@ STORE = Row(
     "{.sem}{.scope}.global.shared::cta.bulk_group{.cache_hint}.op{.noftz}.type",
     "[dst], [src], size {, cache_policy}",
     name="cp.reduce.async.bulk.store", opcode="CP_REDUCE_ASYNC_BULK_STORE",
-    axes={"sem": (Sem.RELAXED,), "scope": Scope, "cache_hint": CacheHint, "op": _OPS,
-          "noftz": NoFtz, "type": types_of(_IN_GLOBAL)},
+    axes={"sem": (Sem.RELAXED,), "scope": Scope, "cache_hint": CacheHint, "op": OPERATIONS,
+          "noftz": NoFtz, "type": types_of(IN_GLOBAL)},
     operands=(
         address("dst", Space.GLOBAL),
         address("src", Space.SHARED_CTA),
@@ -93,17 +103,11 @@ STORE = Row(
         POLICY,
     ),
     section="cp.reduce.async.bulk", needs=SM90, tied=CACHE_HINT,
-    rules=(
-        *_rules(_IN_GLOBAL, tuple(Scope)),
-        when(op=AtomicOp.ADD, type=_HALVES).must("noftz", noftz=NoFtz.NOFTZ),
-        when(noftz=NoFtz.NOFTZ).must("noftz", op=AtomicOp.ADD),
-        when(noftz=NoFtz.NOFTZ).must("noftz", type=(*_HALVES, T.F32)),
-        when(noftz=NoFtz.NOFTZ, type=T.F32).needs("noftz-version", since("9.4", at_least(90))),
-    ),
+    rules=reduced_in_global(),
     effects=BY_GROUP,
-    llvm=tuple(_spellings("shared.cta.to.global",
-                          "p1:dst, p3:src, i32:size, i64:cache_policy, i1?cache_policy",
-                          _IN_GLOBAL)),
+    llvm=tuple(spellings("cp.async.bulk.reduce.shared.cta.to.global",
+                         "p1:dst, p3:src, i32:size, i64:cache_policy, i1?cache_policy",
+                         IN_GLOBAL)),
 )
 # fmt: on
 

@@ -1,6 +1,7 @@
-"""Memory of several GPUs at one address: reductions of what they hold, stores to all of them.
+"""Memory of several GPUs at one address: reductions of what they hold, stores and copies to all.
 
-PTX ISA, Data Movement and Conversion Instructions: multimem.ld_reduce, multimem.st, multimem.red.
+PTX ISA, Data Movement and Conversion Instructions: multimem.ld_reduce, multimem.st, multimem.red;
+multimem.cp.async.bulk; multimem.cp.reduce.async.bulk.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from intrinsics.modifiers import (
     AccPrecision,
     AtomicOp,
+    ByteMask,
+    NoFtz,
     ScalarType,
     Scope,
     Sem,
@@ -30,6 +33,14 @@ from intrinsics.row import (
     per,
     vector,
     when,
+)
+from intrinsics.rows.bulk import BY_GROUP, BYTE_MASK, SIZE, ordered, strong_order
+from intrinsics.rows.bulk_reduce import (
+    IN_GLOBAL,
+    OPERATIONS,
+    reduced_in_global,
+    spellings,
+    types_of,
 )
 from intrinsics.targets import Feature, at_least, since, with_feature
 
@@ -201,6 +212,39 @@ RED = Row(
     effects=Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY),
     llvm=tuple(_reductions("red", _STORES, "p1:a, {}:b", "")),
 )
+
+_BULK = since("9.1", at_least(90))
+_TO, _FROM = address("dst", Space.GLOBAL), address("src", Space.SHARED_CTA)
+_COPY_ARGS = "p1:dst, p3:src, i32:size"
+
+CP = Row(
+    "multimem.cp.async.bulk", "{.sem}{.scope}.global.shared::cta.bulk_group{.cp_mask}{.type}",
+    "[dst], [src], size {, byte_mask}",
+    axes={**ordered(), "cp_mask": ByteMask},
+    operands=(_TO, _FROM, SIZE, BYTE_MASK),
+    section="multimem.cp.async.bulk", needs=_BULK, tied={"cp_mask": "byte_mask"},
+    rules=(
+        when(cp_mask=ByteMask.CP_MASK).needs("cp-mask-target", since("9.1", at_least(100))),
+        *strong_order(),
+    ),
+    effects=BY_GROUP,
+    llvm=(
+        Llvm("multimem.cp.async.bulk", _COPY_ARGS, own=True),
+        Llvm("multimem.cp.async.bulk.bytemask", f"{_COPY_ARGS}, i16:byte_mask",
+             given={"cp_mask": ByteMask.CP_MASK}, own=True),
+    ),
+)
+
+CP_REDUCE = Row(
+    "multimem.cp.reduce.async.bulk",
+    "{.sem}{.scope}.global.shared::cta.bulk_group.op{.noftz}.type", "[dst], [src], size",
+    axes={"sem": (Sem.RELAXED,), "scope": Scope, "op": OPERATIONS, "noftz": NoFtz,
+          "type": types_of(IN_GLOBAL)},
+    operands=(_TO, _FROM, SIZE),
+    section="multimem.cp.reduce.async.bulk", needs=_BULK,
+    rules=reduced_in_global(), effects=BY_GROUP,
+    llvm=tuple(spellings("multimem.cp.reduce.async.bulk", _COPY_ARGS, IN_GLOBAL)),
+)
 # fmt: on
 
-ROWS = (LD_REDUCE, ST, RED)
+ROWS = (LD_REDUCE, ST, RED, CP, CP_REDUCE)

@@ -362,6 +362,13 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "cache_policy=None)", "cp.reduce.async.bulk.store",
              "Combine global memory with bytes of shared memory, as a part of a bulk group.",
              follows=(rules.halves_keep_small_numbers,)),
+        Verb("multimem_cp_async_bulk", "multimem.cp.async.bulk",
+             "Store bytes of shared memory in the memory of all GPUs that `dst` names.\n\n"
+             "As `cp_async_bulk_shared_cta_to_global`; never run on several GPUs."),
+        Verb("multimem_cp_reduce_async_bulk(op, type, dst, src, size)",
+             "multimem.cp.reduce.async.bulk",
+             "Combine the memory of all GPUs that `dst` names with bytes of shared memory, as a "
+             "part of\na bulk group.", follows=(rules.halves_keep_small_numbers,)),
         Verb("cp_async_bulk_commit_group", "cp.async.bulk.commit_group",
              "Make a group of this thread's bulk stores since the last one."),
         Verb("cp_async_bulk_wait_group(n)", "cp.async.bulk.wait_group",

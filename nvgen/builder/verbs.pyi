@@ -1013,6 +1013,35 @@ class Verbs(IntrinsicCalls):
         PTX ISA, cp.reduce.async.bulk.  sm_90 and later, PTX 8.0.
         """
 
+    def multimem_cp_async_bulk(
+        self,
+        dst: Pointer,
+        src: Pointer,
+        size: WordLike,
+        *,
+        byte_mask: WordLike | None = None,
+    ) -> None:
+        """Store bytes of shared memory in the memory of all GPUs that `dst` names.
+
+        As `cp_async_bulk_shared_cta_to_global`; never run on several GPUs.
+
+        PTX ISA, multimem.cp.async.bulk.  sm_90 and later, PTX 9.1.
+        """
+
+    def multimem_cp_reduce_async_bulk(
+        self,
+        op: AtomicOp,
+        type: ScalarType,
+        dst: Pointer,
+        src: Pointer,
+        size: WordLike,
+    ) -> None:
+        """Combine the memory of all GPUs that `dst` names with bytes of shared memory, as a part of
+        a bulk group.
+
+        PTX ISA, multimem.cp.reduce.async.bulk.  sm_90 and later, PTX 9.1.
+        """
+
     def cp_async_bulk_commit_group(self) -> None:
         """Make a group of this thread's bulk stores since the last one.
 

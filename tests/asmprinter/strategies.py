@@ -431,7 +431,7 @@ def targets() -> st.SearchStrategy[Target]:
     return st.sampled_from([TARGETS[name] for name in REPRESENTATIVES])
 
 
-UNKNOWN_TO_NVGEN = ("multimem.cp.async.bulk.bulk_group.global.shared::cta [16], [32], 16",)
+UNKNOWN_TO_NVGEN = ("sust.b.1d.b32.trap [16, {1}], {2}",)
 """Instructions of PTX that no row describes; they are kept as text."""
 
 _PARAM_TYPES = tuple(

@@ -200,7 +200,7 @@ def test_what_holds_for_every_thread_is_checked_without_the_block():
 def test_where_something_was_not_understood_what_is_missing_is_for_review():
     """What arrives may be what was not understood."""
     mistake = MISTAKES["no commit"]
-    unknown = "multimem.cp.async.bulk.bulk_group.global.shared::cta [%rd1], [%r1], 16;\n"
+    unknown = "sust.b.1d.b32.trap [%rd1, {%r1}], {%r1};\n"
     text = mistake.broken().replace("ISSUED:", unknown + "ISSUED:")
     found = verify_functions(read_ptx(text).module)
     (missing,) = (f for f in found if f.rule == mistake.rule)

@@ -83,6 +83,14 @@ VERBS: dict[str, tuple[Verb, str]] = {
     "multimem.red.add.relaxed.sys.u32": (
         lambda b: b.multimem_red(_everywhere(b), b.tid_x, op=A.ADD, type=T.U32, sem=Sem.RELAXED),
         "multimem.red.relaxed.sys.global.add.u32 ["),
+    "multimem.cp.async.bulk.bytemask": (
+        lambda b: b.multimem_cp_async_bulk(
+            _everywhere(b), b.shared_word("bytes"), 64, byte_mask=0xFF),
+        "multimem.cp.async.bulk.global.shared::cta.bulk_group.cp_mask ["),
+    "multimem.cp.reduce.async.bulk.add.bf16": (
+        lambda b: b.multimem_cp_reduce_async_bulk(
+            A.ADD, T.BF16, _everywhere(b), b.shared_word("bytes"), 64),
+        "multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.bf16 ["),
     "activemask": (lambda b: b.activemask(), "activemask.b32"),
     "nanosleep": (lambda b: b.nanosleep(20), "nanosleep.u32 20;"),
     "mbarrier.arrive.noComplete.shared": (

@@ -128,9 +128,41 @@ def several_gpus() -> list[str]:
     return unique(out)
 
 
+def bulk_copies_to_several() -> list[str]:
+    """multimem.cp: operation x type, orders, spaces and masks in full products; perturbations."""
+    copy, reduce = "multimem.cp.async.bulk", "multimem.cp.reduce.async.bulk"
+    path, near = ".global.shared::cta.bulk_group", ("[%rd1]", "[smem]")
+    ops = (".and", ".or", ".xor", ".add", ".inc", ".dec", ".min", ".max", ".exch")
+    types = ("b32", "b64", "u32", "u64", "s32", "s64", "f16", "bf16", "f32", "f64", "f16x2")
+    out = [
+        statement(f"{reduce}{path}{op}{noftz}.{type_}", *near, "64")
+        for op, noftz, type_ in itertools.product(ops, ("", ".noftz"), types)
+    ]
+    for order, scope, end in itertools.product(
+        ("", ".weak", ".relaxed", ".acquire"), ("", ".cta", ".cluster", ".gpu", ".sys"),
+        ("", ".b128", ".b64", ".cp_mask"),
+    ):  # fmt: skip
+        mask = ["%h1"] * (end == ".cp_mask")
+        out.append(statement(f"{copy}{order}{scope}{path}{end}", *near, "64", *mask))
+        out.append(statement(f"{reduce}{order}{scope}{path}.add.u32", *near, "64"))
+    for place, size, mask in itertools.product(
+        (path, ".global.shared::cta", ".global.shared::cluster.bulk_group",
+         ".shared::cluster.shared::cta.bulk_group", f"{path}.L2::cache_hint"),
+        ("64", "0", "8", "1048560", "1048576", "%r1", "%rd1"), ("", "%h1", "3"),
+    ):  # fmt: skip
+        given = [mask] * bool(mask)
+        out.append(statement(f"{copy}{place}{'.cp_mask' * bool(mask)}", *near, size, *given))
+        out.append(statement(f"{reduce}{place}.min.s32", *near, size, *given))
+    out += spoil(f"{copy}{path}", (*near, "64"))
+    out += spoil(f"{reduce}{path}.or.b64", (*near, "64"), SOME)
+    out += shuffle(copy, [".global", ".shared::cta", ".bulk_group"], *near, "64")
+    return unique(out)
+
+
 FAMILIES: dict[str, Callable[[], list[str]]] = {
     "cache lines": cache_lines,
     "bulk zeros": bulk_zeros,
     "launch control": launch_control,
     "several GPUs": several_gpus,
+    "bulk copies to several": bulk_copies_to_several,
 }

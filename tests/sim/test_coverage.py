@@ -153,8 +153,11 @@ IGNORED = {
     "op of multimem.ld_reduce": "of the memory of one GPU there is nothing to reduce",
     "acc": "of the memory of one GPU there is nothing to add",
     **{
-        f"type of cp.async.bulk.{way}": "what is copied at once: all of it is"
-        for way in ("load", "load.ignore_oob", "to_cluster", "store")
+        f"type of {way}": "what is copied at once: all of it is"
+        for way in (
+            *(f"cp.async.bulk.{to}" for to in ("load", "load.ignore_oob", "to_cluster", "store")),
+            "multimem.cp.async.bulk",
+        )
     },
 }
 """What semantics need not ask for, with the reason: a name, or `NAME of ROW`."""

@@ -67,6 +67,30 @@ def test_the_memory_of_all_gpus_is_that_of_the_one_there_is() -> None:
     assert (out == np.stack([2 * lane + 1, lane + 1], axis=1).ravel()).all()
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_bulk_copies_to_several_gpus_are_copies_to_the_only_one(schedule: str) -> None:
+    """Half of the bytes of each 16 are copied; then words are added to what is there."""
+    words = np.arange(1, 17, dtype=np.uint32)
+    copied, added = np.full(16, 7, np.uint32), np.full(16, 7, np.uint32)
+    body = """
+    mov.u32 %r2, tile;
+    setp.ne.u32 %p1, %tx, 0;
+    @%p1 bra done;
+    BODY
+    fence.proxy.async.shared::cta;
+    mov.b16 %rs1, 0x00FF;
+    multimem.cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%a0], [%r2], 64, %rs1;
+    multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%a1], [%r2], 64;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+done:
+    """.replace("BODY", "".join(f"st.shared.u32 [%r2+{4 * i}], {n};" for i, n in enumerate(words)))
+    tile = ".shared .align 128 .b8 tile[64];"
+    run(body, copied, added, variables=tile, version="9.1", schedule=schedule)
+    assert copied.tolist() == np.where(np.arange(16) % 4 < 2, words, 7).tolist()
+    assert added.tolist() == (words + 7).tolist()
+
+
 TILE = 256
 SHOWN = """
     mov.u32 %r2, tile; mad.lo.u32 %r3, %tx, 8, %r2;

@@ -172,6 +172,8 @@ EVENTS: dict[str, Event] = {
             "cp.reduce.async.bulk.tensor",
             "cp.async.bulk.store",
             "cp.reduce.async.bulk.store",
+            "multimem.cp.async.bulk",
+            "multimem.cp.reduce.async.bulk",
         ),
         _bulk_store,
     ),

@@ -284,5 +284,6 @@ SEMANTICS: dict[str, Maker] = {
     "cp.async.bulk.load.ignore_oob": load_part,
     "cp.async.bulk.to_cluster": to_cluster,
     "cp.async.bulk.store": store,
+    "multimem.cp.async.bulk": store,
     "cp.async.bulk.prefetch": prefetch,
 }

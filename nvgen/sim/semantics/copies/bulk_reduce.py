@@ -110,4 +110,5 @@ class _Sum(Store):
 SEMANTICS: dict[str, Maker] = {
     "cp.reduce.async.bulk.to_cluster": to_cluster,
     "cp.reduce.async.bulk.store": store,
+    "multimem.cp.reduce.async.bulk": store,
 }
