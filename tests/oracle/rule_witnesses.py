@@ -77,6 +77,8 @@ class Question(NamedTuple):
 def _questions() -> Iterator[Question]:
     for family, listed in FAMILIES.items():
         yield Question(listed(), legality_list(family), CASES)
+    copied = "bulk copies to several"  # of PTX 9.1, and what came later
+    yield Question(FAMILIES[copied](), legality_list(copied), pairs_of(("sm_90a", "9.1")))
     wanted = re.compile(r"k(16|32|64)\.(f(16|32)(\.b?f16){2}|s32(\.[su]8){2}) ")
     multiplies = [text for text in wgmma_product.types() if wanted.search(text)]
     yield Question(multiplies, "wgmma", pairs_of(("sm_90a", "8.2"), ("sm_90a", "8.6")))
