@@ -14,6 +14,7 @@ from isel.lower import (
     elementwise,
     intrinsics,
     masked,
+    neighbours,
     remainders,
     switches,
     varargs,
@@ -61,4 +62,4 @@ def lower(function: ir.Function, layout: TypeLayout, *, bfloats: bool) -> ir.Fun
 
     while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
-    return switches.with_searches(function)
+    return neighbours.with_vectors(switches.with_searches(function), layout)

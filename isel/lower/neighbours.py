@@ -1,0 +1,229 @@
+"""Loads and stores of neighbours that are aligned as a whole, as one.
+
+Layer: isel.lower.  Input: a function.  Output: the same function, or one in which scalars beside
+each other in memory, read or written in one block with nothing between that might touch them, are
+the elements of one struct, which is one access with a vector.  What is volatile or atomic stays as
+it is, and nothing is moved across it, or across a call.  PTX ISA, ld; st: vectors are aligned to
+their whole size.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import I64, FloatType, IntType, PointerType, StructType, Type
+from isel.llvm.vocabulary import Opcode
+from isel.lower.rewriter import NONE, FreshNames, number
+from isel.select.types import TypeLayout, walk_indices
+
+_MOST = 16
+"""Bytes of a vector."""
+
+_SIZES = (4, 8)
+"""Bytes of what becomes an element; smaller things would have to be taken apart again."""
+
+_Access = ir.Load | ir.Store
+_Base = llvm.Value
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """An access by its place in the block, and where it goes: bytes behind a base."""
+
+    place: int
+    access: _Access
+    base: _Base
+    offset: int
+
+    @property
+    def type(self) -> Type:
+        """The type of what moves."""
+        return self.access.value.type if isinstance(self.access, ir.Store) else self.access.type
+
+
+def with_vectors(function: ir.Function, layout: TypeLayout) -> ir.Function:
+    """The function with neighbours moved as one."""
+    if not any(_begins(i, layout) for i in function.instructions()):
+        return function
+    return _Neighbours(function, layout).run()
+
+
+def _begins(i: ir.Instruction, layout: TypeLayout) -> bool:
+    """Whether an access is aligned so that a neighbour could move with it."""
+    if type(i) is not ir.Load and type(i) is not ir.Store:
+        return False
+    moved = i.value.type if type(i) is ir.Store else i.type
+    return _is_element(moved, layout) and (i.alignment or 0) >= 2 * layout.size(moved)
+
+
+def _is_element(type_: Type, layout: TypeLayout) -> bool:
+    is_scalar = isinstance(type_, (IntType, FloatType, PointerType))
+    return is_scalar and layout.size(type_) in _SIZES and layout.count(type_) == 1
+
+
+class _Neighbours:
+    def __init__(self, function: ir.Function, layout: TypeLayout) -> None:
+        self.function = function
+        self.layout = layout
+        self.names = FreshNames(function)
+        self.steps = {i.result: i for i in function.instructions() if type(i) is ir.GetElementPtr}
+
+    def run(self) -> ir.Function:
+        """The function with neighbours moved as one."""
+        blocks = [self._block(block) for block in self.function.blocks]
+        return dataclasses.replace(self.function, blocks=blocks)
+
+    def _block(self, block: ir.Block) -> ir.Block:
+        instead: dict[int, list[ir.Instruction]] = {}
+        for kind in (ir.Load, ir.Store):
+            for members in self._together(block, kind):
+                for run in self._runs(members):
+                    instead |= self._merged(run)
+        if not instead:
+            return block
+        found = [one for at, i in enumerate(block.instructions) for one in instead.get(at, (i,))]
+        return ir.Block(block.name, found)
+
+    # ---- which accesses ----------------------------------------------------------------------
+
+    def _together(self, block: ir.Block, kind: type[_Access]) -> Iterator[list[_Member]]:
+        """Accesses behind one base that may move to the first load, or to the last store."""
+        groups: dict[_Base, list[_Member]] = {}
+        for at, i in enumerate(block.instructions):
+            member = self._member(at, i) if type(i) is kind else None
+            if member is not None and (kind is ir.Load or not groups or member.base in groups):
+                groups.setdefault(member.base, []).append(member)
+            elif _stops(i, kind):
+                yield from groups.values()
+                groups = {} if member is None else {member.base: [member]}
+        yield from groups.values()
+
+    def _member(self, at: int, i: ir.Instruction) -> _Member | None:
+        if not isinstance(i, (ir.Load, ir.Store)) or i.volatile or i.ordering is not None:
+            return None
+        moved = i.value.type if isinstance(i, ir.Store) else i.type
+        if not _is_element(moved, self.layout) or i.attachment("nontemporal") is not None:
+            return None
+        base, offset = i.pointer, 0
+        while isinstance(base, llvm.Local) and base.name in self.steps:
+            step = self.steps[base.name]
+            more = self._constant(step)
+            if more is None:
+                break
+            base, offset = step.base, offset + more
+        return _Member(at, i, base, offset)
+
+    def _constant(self, step: ir.GetElementPtr) -> int | None:
+        """The bytes that a step moves on, if they are a number; a pointer alone, no vector."""
+        if not isinstance(step.type, PointerType):
+            return None
+        if not all(isinstance(index, llvm.ConstInt) for index in step.indices):
+            return None
+        return sum(
+            offset + size * index.signed
+            for size, index, offset in walk_indices(self.layout, step.element_type, step.indices)
+            if isinstance(index, llvm.ConstInt)
+        )
+
+    def _runs(self, members: Sequence[_Member]) -> Iterator[list[_Member]]:
+        """Two or four neighbours of one size each, the first of which is aligned for all."""
+        if isinstance(members[0].access, ir.Store) and self._overlap(members):
+            return
+        by_offset = {member.offset: member for member in reversed(members)}
+        taken: set[int] = set()
+        for first in sorted(by_offset.values(), key=lambda member: member.offset):
+            size = self.layout.size(first.type)
+            for count in (4, 2):
+                run = [by_offset.get(first.offset + n * size) for n in range(count)]
+                found = [member for member in run if member is not None]
+                if (
+                    count * size <= min(_MOST, first.access.alignment or 0)
+                    and len(found) == count
+                    and all(self._goes_with(first, member) for member in found)
+                    and taken.isdisjoint(member.offset for member in found)
+                ):
+                    taken |= {member.offset for member in found}
+                    yield found
+                    break
+
+    def _overlap(self, members: Sequence[_Member]) -> bool:
+        """Whether a byte is written twice: then the order of the stores counts."""
+        ranges = sorted((m.offset, m.offset + self.layout.size(m.type)) for m in members)
+        return any(one[1] > other[0] for one, other in itertools.pairwise(ranges))
+
+    def _goes_with(self, first: _Member, other: _Member) -> bool:
+        one, two = first.access, other.access
+        return self.layout.size(first.type) == self.layout.size(other.type) and (
+            (one.attachment("invariant.load") is None) == (two.attachment("invariant.load") is None)
+        )
+
+    # ---- one access --------------------------------------------------------------------------
+
+    def _merged(self, run: Sequence[_Member]) -> dict[int, list[ir.Instruction]]:
+        """What stands in the place of each: all that is new at the first load or the last store."""
+        places = [member.place for member in run]
+        first = run[0].access
+        made: list[ir.Instruction] = []
+        pointer = self._pointer(run[0], made)
+        whole = StructType(tuple(member.type for member in run), False)
+        if isinstance(first, ir.Load):
+            name = self.names.new("neighbours")
+            made.append(dataclasses.replace(first, result=name, type=whole, pointer=pointer))
+            for n, member in enumerate(run):
+                made.append(
+                    ir.ExtractValue(
+                        Opcode.EXTRACTVALUE, member.access.result, *_place(member.access),
+                        member.type, llvm.Local(name, whole), (n,),
+                    )
+                )  # fmt: skip
+        else:
+            value: llvm.Value = llvm.Undef(whole)
+            for n, member in enumerate(run):
+                assert isinstance(member.access, ir.Store)
+                name = self.names.new("neighbours")
+                made.append(
+                    ir.InsertValue(
+                        Opcode.INSERTVALUE, name, *_place(member.access), whole, value,
+                        member.access.value, (n,),
+                    )
+                )  # fmt: skip
+                value = llvm.Local(name, whole)
+            made.append(dataclasses.replace(first, value=value, pointer=pointer))
+        at = min(places) if isinstance(first, ir.Load) else max(places)
+        return {place: made if place == at else [] for place in places}
+
+    def _pointer(self, member: _Member, made: list[ir.Instruction]) -> llvm.Value:
+        """The address of the first neighbour, from what is there wherever one of them is."""
+        if not member.offset:
+            return member.base
+        name = self.names.new("neighbour")
+        made.append(
+            ir.GetElementPtr(
+                Opcode.GETELEMENTPTR, name, *_place(member.access), member.base.type, IntType(8),
+                member.base, (number(I64, member.offset),), NONE,
+            )
+        )  # fmt: skip
+        return llvm.Local(name, member.base.type)
+
+
+def _place(i: ir.Instruction) -> tuple[int, int, int | None, ir.Attachments]:
+    return i.line, i.ordinal, i.dbg, ()
+
+
+def _stops(i: ir.Instruction, kind: type[_Access]) -> bool:
+    """Whether nothing may be moved across an instruction: it may write, or for stores read."""
+    match i:
+        case ir.Load():
+            return kind is ir.Store or i.volatile or i.ordering is not None
+        case ir.BinaryOp() | ir.UnaryOp() | ir.Cast() | ir.Compare() | ir.Select() | ir.Phi():
+            return False
+        case ir.GetElementPtr() | ir.Freeze() | ir.ExtractValue() | ir.InsertValue():
+            return False
+        case ir.ExtractElement() | ir.InsertElement() | ir.ShuffleVector():
+            return False
+    return True
