@@ -131,7 +131,7 @@ def _fall_through(function: MachineFunction) -> None:
         if before is None or before.row.id != "bra" or before.guard is None:
             continue
         other = _place_of(before, place)
-        if other == i + 1 or target <= i < other:
+        if other == i + 1 or (target <= i and not target <= other <= i):
             before.ops, last.ops = last.ops, before.ops
             before.guard = _negated(before.guard)
             if other == i + 1:

@@ -622,7 +622,8 @@ def test_layout_leaves_no_needless_branch(drawn: Drawn):
     for at, block in enumerate(function.blocks):
         targets = [mi.ops[0] for mi in block.instrs[-2:] if mi.row.id == "bra"]
         ways = [names.index(to.name) for to in targets if isinstance(to, Label)]
-        assert not (len(ways) == 2 and ways[1] <= at < ways[0]), "a loop ends with two branches"
+        goes_on = len(ways) == 2 and ways[1] <= at and not ways[1] <= ways[0] <= at
+        assert not goes_on, "a loop ends with two branches"
     reached = {0} | {s for after in successors(function) for s in after}
     assert reached == set(range(len(function.blocks)))
 
