@@ -14,6 +14,7 @@ from llvmlite import ir
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
 from nvgen.builder.arguments import Parameter
+from nvgen.builder.constants import constant
 from nvgen.builder.llvm_ext import BFloatType, vector_value
 from nvgen.builder.number_types import element_of, is_float
 from nvgen.builder.numbers import (
@@ -25,7 +26,6 @@ from nvgen.builder.numbers import (
     Number,
     WordLike,
     as_float,
-    constant,
     float_of,
     pair_of,
 )

@@ -15,7 +15,8 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.atomics import Atomics
-from nvgen.builder.numbers import F32, Int, IntLike, float_constant
+from nvgen.builder.constants import float_constant
+from nvgen.builder.numbers import F32, Int, IntLike
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, Frame, Host
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from intrinsics.element import ElementType
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import FragmentLayout
-from nvgen.builder.numbers import Int, IntLike, constant
+from nvgen.builder.constants import constant
+from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.regions import Host
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.vectors import Vector

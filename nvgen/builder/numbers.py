@@ -9,16 +9,14 @@ Half Precision Floating Point Instructions; cvt.
 from __future__ import annotations
 
 import math
-import operator
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn, SupportsFloat, SupportsIndex, TypeAlias, overload
 
 from llvmlite import ir
 
-from intrinsics.element import ElementType
 from intrinsics.modifiers import ScalarType
+from nvgen.builder.constants import constant, float_constant, instead
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import (
     PAIR_OF,
@@ -35,13 +33,6 @@ from nvgen.builder.regions import Host
 
 T = ScalarType
 _PAIRS = tuple(PAIR_OF.values())
-_LARGEST = {
-    T.E4M3: 448.0,
-    T.E5M2: 57344.0,
-    T.F16: 65504.0,
-    T.BF16: 3.3895313892515355e38,
-    T.F32: 3.4028234663852886e38,
-}
 
 _APPROXIMATE: dict[str, dict[ScalarType, str]] = {
     "ex2": {T.F32: "ex2.approx.f", T.F16: "ex2.approx.f16", T.F16X2: "ex2.approx.f16x2",
@@ -97,7 +88,7 @@ def _int_order(predicate: str) -> Callable[[Int, object], Int]:
                 "an integer is compared with something else",
                 got=type(other).__name__,
                 expected="an integer",
-                hint=_instead(other),
+                hint=instead(other),
             )
         builder = self.builder.at_caller()
         operation = builder.icmp_signed if self.signed else builder.icmp_unsigned
@@ -164,7 +155,7 @@ class Int:
                 "no operand of an integer",
                 got=described(other),
                 expected="an integer",
-                hint=_instead(other),
+                hint=instead(other),
             )
         return constant(other, self.bits, signed=self.signed)
 
@@ -297,35 +288,6 @@ class Int:
 
 IntLike: TypeAlias = Int | int
 """An integer: the kernel's, or one that is known."""
-
-
-def _instead(given: object) -> str:
-    """What to write in place of what is no integer."""
-    if hasattr(given, "word"):
-        return "x.to(u32) is the number as an integer, x.word the register's bits as one"
-    if hasattr(given, "set"):
-        return "v.value is what the variable holds at this place"
-    if isinstance(given, float):
-        return "b.f32(1.5) is a number in f32, b.f32(word) the one whose bits a word holds"
-    return ""
-
-
-def constant(given: object, bits: int, *, signed: bool = False) -> ir.Constant:
-    """A constant of a width; of an unsigned type a negative one counts from the top.
-
-    Raises: InputError when it is no whole number, or does not fit.
-    """
-    if not isinstance(given, SupportsIndex):
-        raise refuse(
-            "no integer",
-            got=described(given),
-            expected=f"i{bits}, or a whole number",
-            hint=_instead(given),
-        )
-    value = int(operator.index(given))
-    if not -(1 << max(bits - 1, 1)) <= value < 1 << bits - (signed and bits > 1):
-        raise refuse(f"{value} does not fit into {bits} bits", got=str(value), expected=f"i{bits}")
-    return ir.Constant(ir.IntType(bits), value)
 
 
 # ---- floats ------------------------------------------------------------------------------------
@@ -718,34 +680,6 @@ def _no_conversion(got: str, type_: ScalarType) -> Exception:
     )
 
 
-def float_constant(given: SupportsFloat, type_: ScalarType) -> ir.Constant:
-    """The number of a type next to a Python number, in a pair twice.
-
-    Raises: InputError where none is finite, and the number is.
-    """
-    number = float(given)
-    element = element_of(type_)
-    if math.isfinite(number) and abs(number) > _LARGEST.get(element, math.inf):
-        most = f"±{_LARGEST[element]:.5g}"
-        if element is not T.F32 or _overflows(number):
-            raise refuse(f"the number is beyond {element.value}'s", got=str(given), expected=most)
-    if element in STORED:
-        return ir.Constant(ir.IntType(8), _bits_of(number, element))
-    code = {T.F32: "<f", T.F16: "<e"}.get(element)
-    if code:
-        (number,) = struct.unpack(code, struct.pack(code, number))
-    one = ir.Constant(llvm_type_of(element), number)
-    return one if element is type_ else ir.Constant(llvm_type_of(type_), [one, one])
-
-
-def _bits_of(number: float, type_: ScalarType) -> int:
-    """The bits of the nearest number of 8 bits."""
-    import numpy as np
-
-    given = np.array([number]).astype(ElementType(type_.value).numpy)
-    return int(given.view(np.uint8)[0])
-
-
 def narrow_word(low: Number, high: ir.Value, type_: ScalarType) -> ir.Value:
     """Two f32, rounded to a type of 8 bits, in 16 bits."""
     f32 = low.value.type
@@ -759,14 +693,6 @@ def wide_pair(host: Host, word: ir.Value, type_: ScalarType) -> Float:
     made = ir.FunctionType(llvm_type_of(T.F16X2), [word.type])
     function = host.declare(f"llvm.nvvm.{type_.value}x2.to.f16x2.rn", made)
     return Float(host, host.at_caller().call(function, [word]), T.F16X2)
-
-
-def _overflows(number: float) -> bool:
-    try:
-        struct.pack("<f", number)
-    except OverflowError:
-        return True
-    return False
 
 
 def as_float(builder: Host, value: object, type_: ScalarType) -> ir.Value:

@@ -16,8 +16,9 @@ from llvmlite import ir
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.modifiers import ScalarType
+from nvgen.builder.constants import constant
 from nvgen.builder.number_types import element_of, is_float, llvm_type_of, scalar_type
-from nvgen.builder.numbers import Float, Int, IntLike, Number, constant, number_of
+from nvgen.builder.numbers import Float, Int, IntLike, Number, number_of
 from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.regions import Host
 from nvgen.builder.vectors import Vector
