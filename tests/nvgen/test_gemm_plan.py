@@ -76,3 +76,27 @@ def test_the_time_grows_with_the_work() -> None:
     table = candidates(sample.Kind())
     least = [table.times(m, 4096, 4096).min() for m in (1, 128, 1024, 4096, 16384)]
     assert least == sorted(least)
+
+
+def test_copies_come_early_only_of_what_is_promised() -> None:
+    """And only where launches overlap; lines are given up first where nothing is read twice."""
+    sample = named("10_gemm_sm90")
+    from gemm_model import H200, plan
+
+    seen = set()
+    for shape in drawn(5, 30):
+        for weights in (False, True):
+            kind = sample.Kind(weights=weights)
+            config, overlaps = plan(shape.m, shape.n, shape.k, kind, H200)
+            assert config.once == (shape.m <= 128)
+            assert not config.early or (weights and overlaps and config.once)
+            seen.add((overlaps, config.early))
+    assert seen == {(False, False), (True, False), (True, True)}
+
+
+def test_only_possible_configurations_are_chosen() -> None:
+    """For what is built on the GEMM, of which some tiles are no choice."""
+    for name in ("gemm_block_scaled", "gemm_gate_up", "gemm_quantised", "gemm_grouped"):
+        sample = named(name)
+        for m in (1, 100, 512, 5000):
+            assert sample.is_possible(sample.choose(m, 4096, 7168)), (name, m)
