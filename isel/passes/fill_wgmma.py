@@ -150,22 +150,28 @@ def _dead_numbers(function: MachineFunction, filled: set[Reg]) -> Iterator[set[i
 
 
 def _before(mi: MachineInstr, live: set[Reg], filled: set[Reg]) -> set[Reg]:
-    """What is needed before a record where `live` is behind it."""
-    kept = live if mi.guard is not None else live - set(mi.defs())
-    return kept | (read_by(mi) & filled)
+    """What is needed before a record where `live`, of those in `filled`, is behind it."""
+    written = filled.intersection(mi.defs()) if mi.guard is None else ()
+    read = filled.intersection(read_by(mi) if is_multiply(mi) else mi.uses())
+    kept = live.difference(written) if written else live
+    return kept | read if read else kept
 
 
 def _live_at_entry(
     blocks: Sequence[Block], after: Sequence[Sequence[int]], filled: set[Reg]
 ) -> list[set[Reg]]:
     """The registers of `filled` whose contents count where each block begins."""
+    touching = [
+        [mi for mi in reversed(block.instrs) if not filled.isdisjoint(mi.defs() + mi.uses())]
+        for block in blocks
+    ]
     found: list[set[Reg]] = [set() for _ in blocks]
     changed = True
     while changed:
         changed = False
         for i in reversed(range(len(blocks))):
             live = set().union(*(found[target] for target in after[i]))
-            for mi in reversed(blocks[i].instrs):
+            for mi in touching[i]:
                 live = _before(mi, live, filled)
             if live != found[i]:
                 found[i], changed = live, True
