@@ -16,6 +16,12 @@ _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
+def collect_young() -> None:
+    """Free cycles among what was made since the last collection, where none is made by itself."""
+    if not gc.isenabled():
+        gc.collect(1)
+
+
 class paused_collector:  # noqa: N801 - used as the functions of contextlib are
     """No collection of cycles inside, `with` it or as a decorator; afterwards as it was before."""
 

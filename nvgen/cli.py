@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import importlib
 import io
 import os
@@ -71,6 +72,10 @@ _NEVER_LLVM = (".mir", ".ptx", ".py")
 """Names of files that need no LLVM; of others that is not known before they are read."""
 
 
+_READS_ONE = ("check", "compile")
+"""Commands that read one program, tell of it, and end."""
+
+
 def _run_command(argv: Sequence[str] | None) -> int:
     given = sys.argv[1:] if argv is None else argv
     if len(given) > 1 and given[0] == "explain" and given[1].startswith("llvm."):
@@ -79,6 +84,8 @@ def _run_command(argv: Sequence[str] | None) -> int:
     files = getattr(arguments, "files", None) or [getattr(arguments, "file", ".mir")]
     if any(os.path.splitext(file)[1] not in _NEVER_LLVM for file in files):
         LLVM.start()  # it is there when the rest of nvgen is imported
+    if argv is None and arguments.command in _READS_ONE:
+        gc.disable()  # what is made stays until the process ends, which is soon
     command = importlib.import_module(f"nvgen.commands.{arguments.command}")
     status: int = command.run(arguments)
     return status

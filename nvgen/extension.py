@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, Place, input_error
 from intrinsics.mir import MachineFunction, MachineInstr, Module
-from isel.pipeline import Pass
 from isel.verifier.record import place_of as place_of_location
+
+if TYPE_CHECKING:
+    from isel.pipeline import Pass
 
 Rule = Callable[[Module], Iterable[Finding]]
 """What judges the machine records of a whole module."""

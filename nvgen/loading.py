@@ -17,9 +17,6 @@ from asmprinter.tile_words import has_tiles
 from intrinsics.findings import Finding, InputError, Place, VerificationError, errors, input_error
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
-from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
-from isel.pipeline import Observer
-from isel.resume import resume
 from isel.verifier.declared import judge_alignments, judge_as_ptx
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import verify
@@ -30,6 +27,8 @@ from nvgen.nesting import nesting_limit
 from nvgen.stages import Stages, taken
 
 if TYPE_CHECKING:
+    from isel.passes.bound_waits import Bounded
+    from isel.pipeline import Observer
     from nvgen.compiled import Compiled
 
 LANGUAGES = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx"}
@@ -146,6 +145,8 @@ def load(
     program = _judged(path, text, target, ptx, opt, level, keep_stages, shape, extension)
     program.lineinfo = extension.lineinfo
     if bounds is not None:
+        from isel.passes.bound_waits import BOUND_WAITS, bound_waits
+
         program.bounded = bound_waits(program.module, bounds)
         program.stages = program.stages.followed_by(BOUND_WAITS, lambda: program.mir)
     return program
@@ -225,8 +226,11 @@ def _from_records(
         module = read_mir(text, path, own_lines=True)
     module.target = wanted or module.target
     kept: dict[str, str] = {}
-    if language == "mir" and resume(module, path, _keeper(kept) if keep_stages else None):
-        found += module.notes
+    if language == "mir":
+        from isel.resume import resume
+
+        if resume(module, path, _keeper(kept) if keep_stages else None):
+            found += module.notes
     version = parse_ptx(ptx) if ptx is not None else module.ptx or lowest_ptx(module, module.target)
     module.ptx = version
     found += judge_alignments(module, path)

@@ -7,13 +7,15 @@ looks; whoever does waits for the passes to run again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from asmprinter.mir_printer import print_mir
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
-from isel.llvm.reader import read_module
-from isel.pipeline import Pass, lower
-from isel.select.locations import Source
+
+if TYPE_CHECKING:
+    from isel.pipeline import Pass
+    from isel.select.locations import Source
 
 
 class Stages(Mapping[str, str]):
@@ -58,6 +60,9 @@ def stages_of(
     """The stages that the passes make of LLVM IR, which they took before."""
 
     def make() -> dict[str, str]:
+        from isel.llvm.reader import read_module
+        from isel.pipeline import lower
+
         texts: dict[str, str] = {}
 
         def keep(name: str, after: Module) -> None:

@@ -15,12 +15,15 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, NvgenError, Place, input_error
 from intrinsics.mir import Module
-from isel.pipeline import Pass
 from nvgen.commands.python_file import python_module
 from nvgen.extension import Extension, Rule
+
+if TYPE_CHECKING:
+    from isel.pipeline import Pass
 
 
 def extension_from(arguments: argparse.Namespace) -> Extension:

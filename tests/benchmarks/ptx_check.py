@@ -1,10 +1,16 @@
 """How fast `nvgen check` judges PTX, next to ptxas on the same file in the same run.
 
     python tests/benchmarks/ptx_check.py [--json OUT] [--repeat N] [--lines N ...]
+    python tests/benchmarks/ptx_check.py --corpus FOLDER [--every N] [--json OUT] [--repeat N]
 
-Two files are made of each size.  The first holds kernels of the corpus (`tests/ptx_corpus`) as nvcc
-and Triton compiled them for sm_90a and older targets, again and again under new names; the second
-the same, with a register that is not declared in every hundredth line, so that findings are told.
+With --corpus it judges every Nth module with a known block of a folder that `real_ptx` made, each
+for its own target, and says how many times what ptxas takes that is: in the median, in the sum of
+all, and where it is most.  Bytecode is written first, as pip does.
+
+Else two files are made of each size.  The first holds kernels of the corpus (`tests/ptx_corpus`) as
+nvcc and Triton compiled them for sm_90a and older targets, again and again under new names; the
+second the same, with a register that is not declared in every hundredth line, so that findings are
+told.
 
 Every program is measured as a whole, from its start to its end, by the processor's time that it
 and its children took; the table shows the least of the repetitions, since whatever else runs here
@@ -15,11 +21,14 @@ only checks, and at a mistake it does no more.  Nothing is asserted: other progr
 from __future__ import annotations
 
 import argparse
+import compileall
+import csv
 import itertools
 import json
 import os
 import re
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -43,6 +52,8 @@ SOURCES = (
 )
 HEADER = ".version 9.5\n.target sm_90a\n.address_size 64\n"
 SIZES = (1_000, 10_000)
+_BOUND = 3.0
+"""How many times what ptxas takes is meant to be the most."""
 
 
 @dataclass(frozen=True)
@@ -112,20 +123,27 @@ def seconds(command: Sequence[str], repeat: int) -> float:
     return min(found)
 
 
-def measure(name: str, text: str, folder: Path, repeat: int) -> Row:
-    path = folder / f"{name}.ptx"
-    path.write_text(text)
-    check = [sys.executable, "-m", "nvgen", "check", str(path)]
+def measure(
+    name: str, path: Path, repeat: int, target: str = "sm_90a", block: str = ""
+) -> Row:  # fmt: skip
+    check = [
+        sys.executable,
+        "-m",
+        "nvgen",
+        "check",
+        str(path),
+        *(["--block", block] if block else []),
+    ]
     of_ptxas: list[float | None] = [None, None]
     try:
-        for i, arch in enumerate(("sm_90a", "compute_90a")):
+        for i, arch in enumerate((target, target.replace("sm_", "compute_"))):
             command = [find_ptxas(), f"-arch={arch}", "-o", os.devnull, str(path)]
             of_ptxas[i] = seconds(command, repeat)
     except PtxasMissingError as error:
         print(error, file=sys.stderr)
     return Row(
         name,
-        text.count("\n"),
+        path.read_text().count("\n"),
         seconds(check, repeat),
         seconds([*check, "--level", "record"], repeat),
         *of_ptxas,
@@ -137,23 +155,49 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--lines", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--every", type=int, default=1)
     given = parser.parse_args()
-    rows = []
-    with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
-        for size in given.lines:
-            text = module(size)
-            rows.append(measure(f"right_{size}", text, Path(folder), given.repeat))
-            wrong = with_mistakes(text)
-            rows.append(measure(f"wrong_{size}", wrong, Path(folder), given.repeat))
+    if given.corpus is not None:
+        rows = of_corpus(given.corpus, given.every, given.repeat)
+    else:
+        rows = synthetic(given.lines, given.repeat)
     show(rows)
     if given.json is not None:
         given.json.write_text(json.dumps([asdict(row) for row in rows], indent=2))
 
 
+def synthetic(sizes: Sequence[int], repeat: int) -> list[Row]:
+    """Files of these sizes, right and with mistakes."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
+        for size in sizes:
+            text = module(size)
+            for name, made in ((f"right_{size}", text), (f"wrong_{size}", with_mistakes(text))):
+                path = Path(folder) / f"{name}.ptx"
+                path.write_text(made)
+                rows.append(measure(name, path, repeat))
+    return rows
+
+
+def of_corpus(folder: Path, every: int, repeat: int) -> list[Row]:
+    """Modules of other compilers, for their targets and with their blocks."""
+    for package in ("nvgen", "isel", "intrinsics", "asmprinter"):
+        compileall.compile_dir(ROOT / package, quiet=2)
+    with (folder / "index.tsv").open() as lines:
+        known = [row for row in csv.DictReader(lines, delimiter="\t") if row["block"]]
+    rows = []
+    for row in known[::every]:
+        name = Path(row["path"]).stem
+        rows.append(measure(name, folder / row["path"], repeat, row["target"], row["block"]))
+    return rows
+
+
 def show(rows: Sequence[Row]) -> None:
     """The table, in seconds."""
+    width = max(14, *(len(row.file) + 1 for row in rows))
     print(
-        f"{'file':14}{'lines':>8}{'check':>9}{'record':>9}{'lines/s':>10}"
+        f"{'file':{width}}{'lines':>8}{'check':>9}{'record':>9}{'lines/s':>10}"
         f"{'ptxas':>9}{'check/ptxas':>13}{'ptxas, checks only':>20}"
     )
     for row in rows:
@@ -161,8 +205,18 @@ def show(rows: Sequence[Row]) -> None:
         ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
         checks = "-" if row.ptxas_checks is None else f"{row.ptxas_checks:.2f}"
         print(
-            f"{row.file:14}{row.lines:8}{row.nvgen:9.2f}{row.nvgen_records:9.2f}"
+            f"{row.file:{width}}{row.lines:8}{row.nvgen:9.2f}{row.nvgen_records:9.2f}"
             f"{row.lines_per_second:10.0f}{ptxas:>9}{ratio:>13}{checks:>20}"
+        )
+    timed = [(row.ratio, row) for row in rows if row.ratio is not None]
+    if timed:
+        ratios = [ratio for ratio, _ in timed]
+        most, slowest = max(timed, key=lambda one: one[0])
+        whole = sum(row.nvgen for _, row in timed) / sum(row.ptxas or 0.0 for _, row in timed)
+        print(
+            f"check/ptxas: median {statistics.median(ratios):.2f}, of the sums {whole:.2f}, "
+            f"{sum(ratio > _BOUND for ratio in ratios)} of {len(ratios)} above {_BOUND:g}, "
+            f"most {most:.2f} ({slowest.file})"
         )
 
 

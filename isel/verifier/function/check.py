@@ -15,7 +15,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Protocol
 
-from intrinsics.collector import paused_collector
+from intrinsics.collector import collect_young, paused_collector
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.limits import MOST_THREADS
 from intrinsics.mir import Linkage, MachineFunction, Module, Text
@@ -93,14 +93,19 @@ def verify_functions(
     callees = Callees.of(module)
     whole = [inlined(module, f, callees) for f in module.functions]
     inside = frozenset().union(*(names for _, names in whole))
-    for function, _ in whole:
-        if function.name in inside and function.linkage is Linkage.INTERNAL:
-            continue  # judged in the kernels that call it
-        if function.name in callees.concerned:
-            with paused_collector():  # what is made stays until the function is judged
-                size = _block_of(function, block)
-                report = Report(module, Analysis(function, size, callees), cluster, boxes)
-                found += _verify(report, callees)
+    judged = [
+        function
+        for function, _ in whole
+        if function.name in callees.concerned
+        and not (function.name in inside and function.linkage is Linkage.INTERNAL)
+    ]  # others are judged in the kernels that call them
+    for number, function in enumerate(judged):
+        if number:
+            collect_young()  # the analysis before has cycles
+        with paused_collector():  # what is made stays until the function is judged
+            size = _block_of(function, block)
+            report = Report(module, Analysis(function, size, callees), cluster, boxes)
+            found += _verify(report, callees)
     return found
 
 
