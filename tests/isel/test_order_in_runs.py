@@ -215,6 +215,33 @@ TO_PEER = f"""\
         [%r15], [%r2], 2048, [%r13];
 SENT:
 """
+WARP_SYNC = "    bar.warp.sync 0xffffffff;\n"
+HANDED_ON = f"""\
+    setp.eq.u32 %p5, %w, 1;
+    setp.eq.u32 %p6, %w, 2;
+    shl.b32 %r5, %t, 4;
+    add.u32 %r6, %r2, %r5;
+    @!%p5 bra GIVEN;
+    st.shared.b32 [%r6], %t;
+{WARP_SYNC}    elect.sync _|%p10, 0xffffffff;
+    @%p10 mbarrier.arrive.shared.b64 _, [bars+8];
+GIVEN:
+    @!%p6 bra TAKEN;
+TAKE:
+    mbarrier.try_wait.parity.shared.b64 %p9, [bars+8], 0;
+    @!%p9 bra TAKE;
+    ld.shared.b32 %r9, [%r6+-512];
+TAKEN:
+"""
+EACH_ARRIVES = f"""\
+{STORES}    mbarrier.arrive.shared.b64 _, [bars+16];
+ALL:
+    mbarrier.try_wait.parity.shared.b64 %p9, [bars+16], 0;
+    @!%p9 bra ALL;
+    xor.b32 %r7, %r5, 512;
+    add.u32 %r8, %r2, %r7;
+    ld.shared.b32 %r9, [%r8];
+"""
 PEERS_MEET = "    barrier.cluster.arrive.aligned;\n    barrier.cluster.wait.aligned;\n"
 
 
@@ -250,6 +277,8 @@ RIGHT = {
         PRODUCT + FENCED + "    @%p3" + ADD[ADD.index(" tcgen05.mma"):].replace(
             "    tcgen05", "    @%p3 tcgen05").replace("ADDED:\n", "") + WAIT + LOAD),
     "two copies of a phase, and another wait between them": PARTS + WAIT + READ,
+    "a warp that synchronises before one of its threads arrives": HANDED_ON,
+    "threads that arrive one by one": EACH_ARRIVES,
     "a barrier for a part of the threads that was one for all before": (
         "    setp.ge.u32 %p9, %w, 2;\n    @%p9 bra MEET;\n    bar.sync 0, 64;\n"
         "    bar.sync 0, 64;\nMEET:\n    bar.sync 1;\n"),
@@ -293,6 +322,8 @@ WRONG: dict[str, tuple[str, tuple[str, Severity]]] = {
         PRODUCT + FENCED + MULTIPLY[MULTIPLY.index("    tcgen05.commit"):].replace(
             "    tcgen05", "    @%p3 tcgen05").replace("ISSUED:\n", "") + WAIT + LOAD,
         ("tcgen05.mma/no-commit", _E)),
+    "a thread that arrives for its warp, which has not synchronised": (
+        HANDED_ON.replace(WARP_SYNC, ""), ("mbarrier.arrive/other-threads", _R)),
     "a named barrier for more threads than come": ("    bar.sync 1, 160;\n", ("sync/deadlock", _E)),
 }  # fmt: skip
 

@@ -57,7 +57,7 @@ def _issued_by_even(first: Operation, second: Operation) -> Iterator[Row]:
 def _moved_by_odd(first: Operation, second: Operation) -> Iterator[Row]:
     """The odd CTA's warp moves, and tells the even CTA's thread, which issues."""
     done, x, y = first.told, first.line, second.line
-    tell, hear = "if t0\narrive.remote full\nend", "wait.cluster full 0"
+    tell, hear = "warp\nif t0\narrive.remote full\nend", "wait.cluster full 0"
     told = f"{x}\n{done}\nbefore\n{tell}"
     yield "told", told, f"{hear}\nafter\n{y}", RIGHT
     late = f"{x}\nbefore\n{done}\n{tell}"

@@ -216,10 +216,13 @@ def _alone(first: Operation, second: Operation, way: Way) -> Kernel:
 
 
 def _handed_on(first: Operation, second: Operation, way: Way) -> Kernel:
-    """The first is warp 0's, the second warp 4's."""
+    """The first is warp 0's, the second warp 4's.
+
+    One thread tells of a warp's operation: bar.warp.sync orders what the others did before that.
+    """
     issued = _guarded(first, (first.line, *way.behind), 0)
     if first.by_warp:
-        issued = issued.replace("arrive", "@%t0 arrive").replace("set", "@%t0 set")
+        issued = issued.replace("arrive", "warp\n@%t0 arrive").replace("set", "warp\n@%t0 set")
     hears = (
         "\n".join((*way.before, second.line))
         if second.by_warp

@@ -89,6 +89,9 @@ MISTAKES: dict[str, tuple[int, str, str, str]] = {
     "a multiply of P is not ordered behind it": (
         64, "half.p_full, half.turn.parity)\n" + _AFTER, "half.p_full, half.turn.parity)\n",
         "rule"),
+    "a thread hands on the P of a warp that has not synchronised": (
+        64, "        b.bar_warp_sync()\n        with b.elect():\n", "        with b.elect():\n",
+        "rule"),
     "nobody gives K back": (
         64, "                b.tcgen05_commit(self.k.empty[k.stage])\n", "", "rule"),
     "O of the item before is added to": (

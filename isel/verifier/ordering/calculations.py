@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from intrinsics.mir import MachineInstr, Op
@@ -23,17 +23,22 @@ from isel.verifier.ordering.numbers import (
     selected,
 )
 
+Results: TypeAlias = dict[tuple[Number, ...], tuple[Number, ...]]
+"""What records of a form calculate of values."""
+
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
     """A record whose results depend on the values of its `sources` and on nothing else.
 
-    `run` gives the value of each of its `targets`; the same for all records of a form.
+    `run` gives the value of each of its `targets`, and `results` has those that it gave: warps and
+    runs come to the same again and again.  Both are the same for all records of a form.
     """
 
     sources: tuple[Op | None, ...]
     targets: tuple[Op | None, ...]
     run: Callable[..., tuple[Number, ...]]
+    results: Results = field(default_factory=dict)
 
 
 COMPUTED = (
@@ -48,13 +53,13 @@ def calculates(mi: MachineInstr) -> bool:
     return mi.row.id in _CALCULATIONS
 
 
-def calculation_of(mi: MachineInstr) -> Calculation | None:
-    """What a record calculates, if that is all it does."""
+def calculation_of(mi: MachineInstr, results: Results) -> Calculation | None:
+    """What a record calculates, if that is all it does; `results` are those of its form."""
     found = _CALCULATIONS.get(mi.row.id)
     if found is None:
         return None
     sources, targets, make = found
-    return Calculation(tuple(map(mi.get, sources)), tuple(map(mi.get, targets)), make(mi))
+    return Calculation(tuple(map(mi.get, sources)), tuple(map(mi.get, targets)), make(mi), results)
 
 
 def _arithmetic(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from intrinsics.mir import MachineInstr, Not, Reg
 from intrinsics.row import IssueScope
-from isel.verifier.function.flow import EXIT
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import life
 from isel.verifier.ordering.calculations import Calculation
@@ -102,7 +101,11 @@ class Run(Scene):
         Where all wait, those that somebody waits for come first: of others, whose bytes nobody
         knows, more may follow in the same phase.
         """
-        found = {at: m for at, m in self.machine.mbarriers.items() if m.outstanding}
+        there = self.machine.mbarriers
+        found = {
+            at: m for at, m in self.machine.owed.items() if m.outstanding and there.get(at) is m
+        }
+        self.machine.owed = dict(found)
         awaited = {s.mbarrier for s in self.strands if s.waiting is not None}
         first = [m for at, m in found.items() if known or at in awaited]
         delivered = [m.deliver(known=known) for m in first]
@@ -129,7 +132,7 @@ class Run(Scene):
     def _advance(self, strand: Strand) -> None:
         """Execute a strand until it waits or ends."""
         while self.budget > 0:
-            if strand.node >= self.end or strand.node == EXIT:
+            if strand.node >= self.end:
                 self._finish(strand)
                 return
             joins = strand.joins and strand.node == strand.joins[-1] and strand.step == 0
@@ -139,7 +142,9 @@ class Run(Scene):
             while strand.step < len(steps):
                 step = steps[strand.step]
                 self.budget -= 1
-                if not self._execute(strand, step):
+                if step.calculation is not None and step.mi.guard is None:
+                    self._calculate(strand, step.calculation, strand.mask)
+                elif not self._execute(strand, step):
                     return
                 strand.step += 1
                 if step.is_event:
@@ -184,35 +189,26 @@ class Run(Scene):
     def _leave(self, strand: Strand) -> bool:
         """Go on to the next node; whether the strand itself goes on."""
         self.budget -= 1  # a loop may have no step at all
-        node = self.program.graph.nodes[strand.node]
-        branch = node.branch
-        if branch is None:
-            if node.taken is not None and node.records and node.records[-1].form.is_terminator:
-                self._go(strand, node.taken)
-            else:
-                self._go(strand, node.next if node.next is not None else EXIT)
+        way = self.program.ways[strand.node]
+        strand.step = 0
+        if way.branch is None:
+            strand.node = way.next
             return True
-        assert node.taken is not None
-        assert node.next is not None
-        taken = self._taken(strand, branch, node.first + len(node.records) - 1)
+        taken = self._taken(strand, way.branch, way.index)
         if taken == strand.mask:
-            self._go(strand, node.taken)
+            strand.node = way.taken
         elif not taken:
-            self._go(strand, node.next)
+            strand.node = way.next
         else:
-            self._split(strand, taken, node.taken, node.next)
+            self._split(strand, taken, way.taken, way.next)
             return False
         return True
-
-    def _go(self, strand: Strand, node: int) -> None:
-        strand.node, strand.step = (self.end if node == EXIT else node), 0
 
     def _split(self, strand: Strand, taken: int, target: int, following: int) -> None:
         strand.joins.append(self.program.joins[strand.node])
         other = strand.part(strand.mask & ~taken)
         strand.mask = taken
-        self._go(strand, target)
-        self._go(other, following)
+        strand.node, other.node = target, following
         self.strands.append(other)
         self.ready.extend((strand, other))
 
@@ -251,7 +247,7 @@ class Run(Scene):
             if not mask:
                 return True
         if step.calculation is not None:
-            self._calculate(strand, mi, step.calculation, mask)
+            self._calculate(strand, step.calculation, mask)
             return True
         if not step.is_event:
             compute(Plain(self, strand, mi, mask))
@@ -266,20 +262,20 @@ class Run(Scene):
             self.log.cannot_follow(mi.row.id)
         return nothing(execution)
 
-    def _calculate(self, strand: Strand, mi: MachineInstr, what: Calculation, mask: int) -> None:
+    def _calculate(self, strand: Strand, what: Calculation, mask: int) -> None:
         """Write what a record calculates; what is known of its form and operands is not again."""
-        get = strand.registers.get
+        registers = strand.registers
+        get = registers.get
         numbers = tuple([
             get(op) if type(op) is int else self.value(strand, op) for op in what.sources
         ])  # fmt: skip
-        key, results = (mi.form, numbers), self.program.results
-        found = results.get(key)
+        found = what.results.get(numbers)
         if found is None:
-            found = results[key] = what.run(*numbers)
+            found = what.results[numbers] = what.run(*numbers)
         for op, number in zip(what.targets, found, strict=True):
             if type(op) is int and mask == strand.mask:
-                strand.registers[op] = number
-            else:
+                registers[op] = number
+            elif op is not None:
                 self.write(strand, op, number, mask)
 
     def _guarded(self, strand: Strand, guard: Reg | Not) -> int:

@@ -67,6 +67,8 @@ class Access:
     far for one that has `issue`.  The clocks are those of its thread when it was issued.
     `by_proxy` says that it goes through the async proxy, `warp` counts the warps of all CTAs;
     `accumulates` that it certainly adds to what it writes.
+    `alone` are its threads that have not arrived anywhere since, nor synchronised with those that
+    did, by the record `by` first; from the count `met` of their warp on they have.
     """
 
     index: int
@@ -84,6 +86,9 @@ class Access:
     issue: tuple[Source, int]
     by_proxy: bool = False
     accumulates: bool = False
+    alone: int = 0
+    by: int = -1
+    met: int = 0
 
     @property
     def warpgroup(self) -> int:

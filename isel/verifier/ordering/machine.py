@@ -13,7 +13,7 @@ from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering.clocks import Clock, Counters, Source
-from isel.verifier.ordering.log import Log, Point
+from isel.verifier.ordering.log import Access, Log, Point
 from isel.verifier.ordering.meetings import Barrier, Flag, Mbarrier
 from isel.verifier.ordering.numbers import Number, packed
 from isel.verifier.ordering.windows import in_window
@@ -69,14 +69,18 @@ class Allocation:
 class Machine:
     """What all threads of a cluster share.
 
-    `issued` counts the operations of each thread that a commit tracks; `ahead` are those of others
-    that fences put in front of them.
+    `owed` are mbarriers to which asynchronous operations bring something, `apart` what threads of
+    each warp accessed since they last synchronised.  `issued` counts the
+    operations of each thread that a commit tracks; `ahead` are those of others that fences put in
+    front of them.
     """
 
     launch: Launch
     addresses: dict[str, int]
     log: Log
     mbarriers: dict[int, Mbarrier] = field(default_factory=dict)
+    owed: dict[int, Mbarrier] = field(default_factory=dict)
+    apart: dict[int, list[Access]] = field(default_factory=dict)
     barriers: dict[tuple[int, int], Barrier] = field(default_factory=dict)
     memory: dict[int, int | None] = field(default_factory=dict)
     flags: dict[int, Flag] = field(default_factory=dict)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
+from isel.verifier.ordering.history import TENSOR_OPS
 from isel.verifier.ordering.life import PEER_FREED, SLOT_PUBLISHED
 from isel.verifier.ordering.log import Log, Memory, Region
-from isel.verifier.ordering.races import TENSOR_OPS, Missing, Race
+from isel.verifier.ordering.races import Missing, Race
 from isel.verifier.ordering.rows import (
     AFTER_SYNC,
     BARRIER,

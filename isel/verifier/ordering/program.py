@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg
 from intrinsics.modifiers import Compare, ScalarType, Sem, Space
 from isel.control_flow import components, post_dominators
 from isel.verifier.function.decisive import SHARED, synchronises
 from isel.verifier.function.evaluate import WAITS
-from isel.verifier.function.flow import EXIT, Graph
+from isel.verifier.function.flow import EXIT, Graph, Node
 from isel.verifier.ordering.calculations import (
     COMPUTED,
     Calculation,
+    Results,
     calculates,
     calculation_of,
 )
-from isel.verifier.ordering.numbers import Number
+from isel.verifier.ordering.log import Region
 
 MEMORY = ("ld", "st", "atom", "atom.cas", "red", "ldmatrix", "stmatrix", "cp.async")
 
@@ -40,8 +40,15 @@ class Step:
     calculation: Calculation | None = None
 
 
-Results: TypeAlias = dict[tuple[Form, tuple[Number, ...]], tuple[Number, ...]]
-"""What records of a form compute of numbers: warps and runs come to the same again and again."""
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a node ends: at `branch`, the record `index`, if it has one; where it is taken to, and
+    where it goes on else."""
+
+    branch: MachineInstr | None
+    index: int
+    taken: int
+    next: int
 
 
 @dataclass(slots=True)
@@ -53,8 +60,8 @@ class Program:
     the last node); `back` whether a way leads back to it if its branch is taken, and if not;
     `reads_bytes` says that single bytes of shared memory are read, `allocates` that tensor memory
     is allocated;
-    `numbers` are those that decide branches on arguments; `results` is what its records have
-    computed in all runs.
+    `numbers` are those that decide branches on arguments; `ways` has how each node ends; `touched`
+    what multiplies touch, by record, CTA and operands, which runs come to again and again.
     """
 
     graph: Graph
@@ -66,19 +73,23 @@ class Program:
     allocates: bool = False
     reads_bytes: bool = False
     numbers: list[int] = field(default_factory=list)
-    results: Results = field(default_factory=dict)
+    ways: list[Way] = field(default_factory=list)
+    touched: dict[tuple[object, ...], list[Region]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph) -> Program:
         """The program of a graph."""
         wanted = _wanted(graph.records)
         found = cls(graph, wanted - _never_known(graph))
+        results: dict[Form, Results] = {}
         for node in graph.nodes:
             steps = []
             for index, mi in enumerate(node.records, node.first):
                 event = is_event(mi)
                 if event or not found.wanted.isdisjoint(mi.defs()):
-                    steps.append(Step(index, mi, event, None if event else calculation_of(mi)))
+                    known = results.setdefault(mi.form, {})
+                    what = None if event else calculation_of(mi, known)
+                    steps.append(Step(index, mi, event, what))
             found.steps.append(steps)
         found.allocates = any(mi.row.id == "tcgen05.alloc" for mi in graph.records)
         found.calls = graph.has_unknown_calls
@@ -87,12 +98,27 @@ class Program:
             for n in graph.nodes
         ]
         ways.append([])
+        found.ways = [_way(node, len(graph.nodes)) for node in graph.nodes]
         found.joins = _joins(ways)
         found.numbers = _deciding(graph)
         found.reads_bytes = any(map(_reads_byte, graph.records))
         loops = components(ways)
         found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
+
+
+def _way(node: Node, end: int) -> Way:
+    """How a node ends; `end` is the end of the function."""
+
+    def place(target: int | None) -> int:
+        return end if target is None or target == EXIT else target
+
+    taken, following = place(node.taken), place(node.next)
+    last = node.records[-1] if node.records else None
+    goes = last is not None and last.form.is_terminator and node.taken is not None
+    if goes and node.branch is None:
+        following = taken
+    return Way(node.branch, node.first + len(node.records) - 1, taken, following)
 
 
 def _deciding(graph: Graph) -> list[int]:

@@ -7,17 +7,16 @@ Proxies; tcgen05: Pipelined tcgen05 Instructions, Specialized Synchronization Op
 
 from __future__ import annotations
 
-import bisect
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyShape
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering.clocks import Clock, Source
+from isel.verifier.ordering.history import TENSOR_OPS, History, Kept
 from isel.verifier.ordering.log import Access, Log, Memory, Region
 
 
@@ -56,178 +55,26 @@ class Race:
         return self.one.exact and self.other.exact
 
 
-TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
 _ASYNC_TENSOR = (*TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
-_KEPT = 16_384
-"""Regions of one memory that a new access is compared with: a race with older ones is not found."""
-
-_ENOUGH = 64
+_ENOUGH = 32
 """Races of a pair of records behind which its accesses are not compared any more."""
 
 _MOST_RACES = 65_536
 """Pairs of pieces of a run that race, behind which it is not looked for more."""
 
-_GRAIN = 16
-"""Bytes or columns that a bit of `_Kept.places` stands for."""
-
-_PAGE, _PAGES = 64, 256
-"""Grains of a page, and pages that are told apart: accesses are looked up by them."""
-
-
-@dataclass(slots=True, eq=False)
-class _Kept:
-    """An access and its regions of one memory that later ones are compared with, by their places.
-
-    `first` and `last` are the hull of all that it had at first, in grains; `places` has a bit for
-    each grain that it touches, counted from the first.  `longest` is the length of its longest,
-    and `firsts` are where its regions began.
-    """
-
-    access: Access
-    regions: list[Region]
-    first: int
-    last: int
-    places: int
-    writes: bool
-    longest: int
-    firsts: list[int]
-
-    @classmethod
-    def of(cls, access: Access, regions: list[Region]) -> _Kept:
-        """The regions of a new access."""
-        regions.sort(key=_first)
-        longest = max(region.last - region.first for region in regions)
-        first = regions[0].first // _GRAIN
-        last = max(region.last for region in regions) // _GRAIN
-        places = 0
-        for region in regions:
-            begin, end = region.first // _GRAIN - first, region.last // _GRAIN - first
-            places |= (2 << end) - (1 << begin)
-        firsts = [region.first for region in regions]
-        writes = any(region.writes for region in regions)
-        return cls(access, regions, first, last, places, writes, longest, firsts)
-
-    def pages(self) -> Iterator[int]:
-        """The pages of its hull."""
-        first, last = self.first // _PAGE, self.last // _PAGE
-        return (page % _PAGES for page in range(first, min(last, first + _PAGES - 1) + 1))
-
-    def meeting(self, region: Region) -> list[Region]:
-        """Its regions that conflict with one of another access."""
-        begin = bisect.bisect_right(self.regions, region.first - self.longest, key=_first)
-        end = bisect.bisect_left(self.regions, region.last, begin, key=_first)
-        return [there for there in self.regions[begin:end] if there.meets(region)]
-
-    def repeats(self, old: _Kept) -> bool:
-        """Whether whatever is behind this is behind an older one, which touches the same.
-
-        Both are of one record, and what completes them counts on.
-        """
-        mine, other = self.access, old.access
-        return (
-            mine.warp == other.warp
-            and mine.done[0] == other.done[0]
-            and mine.done[1] >= other.done[1]
-            and self.regions == old.regions
-        )
-
-    def touches(self, other: _Kept) -> bool:
-        """Whether both, whose hulls meet, may have a place in common."""
-        if self.first < other.first:
-            return self.places >> other.first - self.first & other.places != 0
-        return other.places >> self.first - other.first & self.places != 0
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether its regions are one behind the other, and alike but for their places.
-
-        So are the bytes that a warp accesses; what is missing before an access is then the same for
-        all of them, unless both are operations of tensor memory.
-        """
-        if self.access.kind in TENSOR_OPS:
-            return False
-        writes, end = self.writes, -1
-        for region in self.regions:
-            if region.first < end or region.lanes != -1 or region.writes is not writes:
-                return False
-            end = region.last
-        return True
-
-
-@dataclass(slots=True)
-class _History:
-    """The last accesses of one memory, in order, which have `count` regions together.
-
-    `pages` has for each page the numbers of those that touch it; `latest` is the last of each
-    record, warp and place.
-    """
-
-    kept: dict[int, _Kept] = field(default_factory=dict)
-    pages: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
-    latest: dict[tuple[int, int, int, int], int] = field(default_factory=dict)
-    count: int = 0
-    numbers: Iterator[int] = field(default_factory=itertools.count)
-
-    def near(self, new: _Kept) -> list[tuple[int, _Kept]]:
-        """The accesses that a new one may conflict with, and their numbers, in order."""
-        first, last, writes, access = new.first, new.last, new.writes, new.access
-        pages, kept = self.pages, self.kept
-        numbers = set[int]().union(*(pages[page] for page in new.pages() if page in pages))
-        return [
-            (number, old)
-            for number in sorted(numbers)
-            if (old := kept[number]).first <= last
-            and first <= old.last
-            and (writes or old.writes)
-            and old.access is not access
-            and old.touches(new)
-        ]
-
-    def drop(self, number: int, gone: list[Region]) -> None:
-        """Forget regions of an access."""
-        old = self.kept[number]
-        left = {id(one) for one in gone}
-        old.regions = [there for there in old.regions if id(there) not in left]
-        self.count -= len(gone)
-        if not old.regions:
-            self._forget(number)
-
-    def add(self, new: _Kept) -> None:
-        """Keep a new access, in the place of one that it repeats, and no more than `_KEPT`."""
-        key = new.access.index, new.access.warp, new.first, new.last
-        earlier = self.latest.get(key, -1)
-        old = self.kept.get(earlier)
-        if old is not None and new.repeats(old):
-            self.count -= len(old.regions)
-            self._forget(earlier)
-        number = self.latest[key] = next(self.numbers)
-        self.kept[number] = new
-        for page in new.pages():
-            self.pages[page].add(number)
-        self.count += len(new.regions)
-        while self.count > _KEPT:
-            number, oldest = next(iter(self.kept.items()))
-            gone = min(len(oldest.regions), self.count - _KEPT)
-            del oldest.regions[:gone]
-            self.count -= gone
-            if not oldest.regions:
-                self._forget(number)
-
-    def _forget(self, number: int) -> None:
-        for page in self.kept.pop(number).pages():
-            self.pages[page].discard(number)
-
 
 class Finder:
     """The races of a log; `records` are those of the function.
 
-    `stopped` is the record behind whose races no more were looked for, None where all were.
+    `stopped` is the record behind whose races no more were looked for, None where all were; `alone`
+    are accesses that arrivals of other threads of their warp hand on, by these records.
     """
 
     def __init__(self, log: Log, records: list[MachineInstr]) -> None:
         self.log = log
         self.records = records
         self.found: dict[tuple[int, int, Missing], Race] = {}
+        self.alone: dict[tuple[int, Kind], tuple[Access, Access]] = {}
         self.stopped: int | None = None
         self._consumed: set[int] = set()
         self._raced: Counter[tuple[int, int]] = Counter()
@@ -235,12 +82,12 @@ class Finder:
 
     def races(self) -> list[Race]:
         """Every race, once for a pair of records."""
-        live: dict[tuple[Memory, int], _History] = {}
+        live: dict[tuple[Memory, int], History] = defaultdict(History)
         ends = _sizes(self.log)
         for access in self.log.accesses:
             sized = [_sized(region, ends) for region in access.regions]
-            for key, regions in itertools.groupby(sized, lambda r: (r.memory, r.rank)):
-                history, new = live.setdefault(key, _History()), _Kept.of(access, list(regions))
+            for key, regions in itertools.groupby(sized, _memory_of):
+                history, new = live[key], Kept.of(access, list(regions))
                 self._compare(history, new)
                 if not self._left:
                     self.stopped = access.index
@@ -248,37 +95,41 @@ class Finder:
                 history.add(new)
         return list(self.found.values())
 
-    def _compare(self, history: _History, new: _Kept) -> None:
+    def _compare(self, history: History, new: Kept) -> None:
         """Find the races of an access with those before it, and drop what it overwrites of them."""
         raced, index = self._raced, new.access.index
-        near = [one for one in history.near(new) if raced[one[1].access.index, index] < _ENOUGH]
-        if near and new.is_plain:
-            near = [(at, old) for at, old in near if not self._passes(history, at, old, new)]
-        for region, (at, old) in itertools.product(new.regions, near):
+        racing: list[tuple[int, Kept, Missing | None]] = []
+        for at, old in history.near(new):
+            if raced[old.access.index, index] >= _ENOUGH:
+                continue
+            missing = None
+            if new.is_alike(old):
+                missing = self._missing(old.access, new.access, old.regions[0], new.regions[0])
+                if missing is None:
+                    if old.access.by >= 0:
+                        self._note_alone(old, new)
+                    if new.writes and (gone := old.overwritten(new)):
+                        history.drop(at, gone)
+                    continue
+            racing.append((at, old, missing))
+        for region, (at, old, missing) in itertools.product(new.regions, racing):
             if raced[old.access.index, index] >= _ENOUGH:
                 continue
             for there in old.meeting(region):
-                if self._settles(old.access, new.access, there, region):
+                if missing is not None:
+                    self._add(old.access, new.access, there, region, missing)
+                elif self._settles(old.access, new.access, there, region):
                     history.drop(at, [there])
 
-    def _passes(self, history: _History, number: int, old: _Kept, new: _Kept) -> bool:
-        """Whether nothing is missing between two accesses; drops what the new one overwrites.
-
-        This is what `_settles` does for each two regions, at once: `new` is plain.
-        """
-        here = new.regions
-        if self._missing(old.access, new.access, old.regions[0], here[0]) is not None:
-            return False
-        if new.writes:
-            firsts = new.firsts
-            gone = []
-            for there in old.regions:
-                at = bisect.bisect_right(firsts, there.first) - 1
-                if at >= 0 and here[at].exact and there.last <= here[at].last:
-                    gone.append(there)
-            if gone:
-                history.drop(number, gone)
-        return True
+    def _note_alone(self, old: Kept, new: Kept) -> None:
+        """Note an access that only an arrival of other threads of its warp hands on to another."""
+        one, other = old.access, new.access
+        key = one.by, one.kind
+        if key in self.alone or one.warp == other.warp:
+            return
+        whole = one.met and _has(other.known, (("warp", one.warp), one.met))
+        if not whole and any(map(old.meeting, new.regions)):
+            self.alone[key] = one, other
 
     def _settles(self, old: Access, new: Access, there: Region, region: Region) -> bool:
         """Whether what comes later need not be compared with `there`; notes a race between both."""
@@ -371,8 +222,8 @@ class Finder:
         return None if _has(new.proxied, old.done) else Missing.PROXY_FENCE
 
 
-def _first(region: Region) -> int:
-    return region.first
+def _memory_of(region: Region) -> tuple[Memory, int]:
+    return region.memory, region.rank
 
 
 def _sized(region: Region, ends: dict[int, int]) -> Region:

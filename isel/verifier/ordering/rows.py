@@ -119,6 +119,15 @@ SOURCE_MODIFIED = VerifierRule(
     "copies, and a barrier before the write",
     hint="cp.async.bulk.wait_group.read 0 in the thread that copies; bar.sync; the store",
 )
+OTHER_THREADS = VerifierRule(
+    "{op}/other-threads",
+    "an arrival hands on what other threads of its warp accessed, and nothing orders them before",
+    "bar.warp.sync",
+    severity=Severity.REVIEW,
+    expected="bar.warp.sync between the accesses and the arrival, or an arrival of each thread",
+    hint="elect.sync and what is .aligned make the threads of a warp execute together, and order "
+    "no accesses",
+)
 IN_USE = VerifierRule(
     "tcgen05.dealloc/in-use",
     "tensor memory is freed while another warp may still use it",
@@ -168,5 +177,5 @@ ORDER_RULES = (
         MODIFIED,
         SOURCE_MODIFIED,
     ),
-    *(IN_USE, NOT_WRITTEN, SHARED_RACE, DEADLOCK, MISSED),
+    *(IN_USE, NOT_WRITTEN, SHARED_RACE, DEADLOCK, MISSED, OTHER_THREADS),
 )

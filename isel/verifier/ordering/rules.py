@@ -19,12 +19,19 @@ from isel.verifier.function.report import Report
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import ends, life, sums, warpgroups
 from isel.verifier.ordering.execute import Run
+from isel.verifier.ordering.history import TENSOR_OPS
 from isel.verifier.ordering.log import Access, Log
 from isel.verifier.ordering.machine import Launch
 from isel.verifier.ordering.names import Name, name_of, words_of
 from isel.verifier.ordering.program import Program
-from isel.verifier.ordering.races import TENSOR_OPS, Finder, Missing, Race
-from isel.verifier.ordering.rows import BEFORE_COMPLETION, BEFORE_COPY, NO_COMMIT, ORDER_RULES
+from isel.verifier.ordering.races import Finder, Missing, Race
+from isel.verifier.ordering.rows import (
+    BEFORE_COMPLETION,
+    BEFORE_COPY,
+    NO_COMMIT,
+    ORDER_RULES,
+    OTHER_THREADS,
+)
 from isel.verifier.ordering.strand import place_of
 
 RULES = (*ORDER_RULES, *life.RULES)
@@ -81,6 +88,8 @@ def _races(report: Report, logs: list[Log]) -> list[tuple[Log, Race]]:
     records = report.analysis.graph.records
     finders = [Finder(log, records) for log in logs]
     found = [(finder.log, race) for finder in finders for race in finder.races()]
+    for finder in finders:
+        _other_threads(report, finder)
     ends.stopped(report, {f.stopped for f in finders if f.stopped is not None})
     victims = {r.second.index for _, r in found if r.first.index <= r.second.index}
     return [
@@ -88,6 +97,17 @@ def _races(report: Report, logs: list[Log]) -> list[tuple[Log, Race]]:
         for log, race in found
         if race.first.index <= race.second.index or race.first.index not in victims
     ]
+
+
+def _other_threads(report: Report, finder: Finder) -> None:
+    """Report arrivals that hand on what other threads of their warp have accessed."""
+    for first, second in finder.alone.values():
+        verb = "writes" if first.kind in (Kind.SHARED_STORE, Kind.TENSOR_STORE) else "reads"
+        got = (
+            f"not all threads of {first} arrive; {report.line(first.index)} {verb} in all of them, "
+            f"and {report.line(second.index)} relies on it"
+        )
+        report.add(OTHER_THREADS, first.by, got=got)
 
 
 def _name_and_report(report: Report, races: list[tuple[Log, Race]]) -> None:

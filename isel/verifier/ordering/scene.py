@@ -130,6 +130,7 @@ class Scene:
     def deliver(self, mbarrier: Mbarrier, what: Delivery) -> None:
         """Let an asynchronous operation bring something to an mbarrier when it completes."""
         mbarrier.outstanding.append(what)
+        self.machine.owed[mbarrier.at] = mbarrier
         self.machine.changed = True
 
     def track(self, source: Source, count: int, address: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from intrinsics.modifiers import Sem
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.values import LANES
-from isel.verifier.ordering import regions
+from isel.verifier.ordering import regions, together
 from isel.verifier.ordering.clocks import HANDED
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
 from isel.verifier.ordering.life import PUBLISHED
@@ -35,6 +35,7 @@ def _barrier(e: Execution) -> bool:
     if waits and not e.run.gather(e.strand, e.index):
         return False
     e.mask = e.strand.mask
+    together.met(e.machine, e.strand.actor)
     generation = barrier.generation
     barrier.arrive(LANES, e.release(arrives=True))
     e.forget()
@@ -54,6 +55,7 @@ def _wait(e: Execution, barrier: Barrier, generation: int, what: str) -> bool:
 def _cluster_arrive(e: Execution) -> bool:
     barrier = _cluster_barrier(e)
     e.strand.generation = barrier.generation
+    together.met(e.machine, e.strand.actor)
     barrier.arrive(e.mask.bit_count(), e.release(arrives=True))
     return True
 
@@ -73,6 +75,7 @@ def _warp_sync(e: Execution) -> bool:
     if not whole and not e.run.gather(e.strand, e.index):
         return False
     e.run.log.met[e.strand.actor] = len(e.run.log.accesses)
+    together.met(e.machine, e.strand.actor)
     return True
 
 
@@ -106,6 +109,7 @@ def _arrive(e: Execution) -> bool:
     count = (e.number("count") or 1) if e.mi.get("count") is not None else 1
     relaxed = e.mi.form.facts.get("sem") is Sem.RELAXED
     _far(e)
+    together.arrived(e.machine, e.strand.actor, e.mask, e.index)
     release = e.release(arrives=True)
     release = e.relaxed_release() if relaxed else release
     for mbarrier, threads in e.mbarriers():
@@ -175,6 +179,7 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
             e.write("done", 0)
             return True
         strand.failed = False
+        together.met(e.machine, strand.actor)  # perhaps with others by way of the mbarrier
         strand.clocks.acquire(mbarrier.over, relaxed=e.mi.form.facts.get("sem") is Sem.RELAXED)
         if has_parity:
             mbarrier.waiters.append(_waiter(e, mbarrier))

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from intrinsics.mir import MachineInstr
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
-from isel.verifier.ordering import windows
+from isel.verifier.ordering import together, windows
 from isel.verifier.ordering.clocks import HANDED, Clock, Counters, Release, Source, joined
 from isel.verifier.ordering.life import PUBLISHED
 from isel.verifier.ordering.log import Access, Point, Region
@@ -131,15 +131,15 @@ class Execution:
         counters, mine = self.counters, self.strand.clocks
         here = counters.next("warp")
         number = count if count is not None else here if done == "warp" else counters.next(done)
-        self.run.log.accesses.append(
-            Access(
-                self.index, kind, self.strand.rank, self.strand.actor, len(self.run.log.accesses),
-                [piece for piece in found if 0 <= piece.first <= piece.last],
-                (source or self.source(done), number), mine.known, mine.fenced,
-                mine.proxied, mine.acquired, joined(mine.relaxed, mine.known),
-                (self.source("warp"), here), by_proxy, accumulates,
-            )
+        access = Access(
+            self.index, kind, self.strand.rank, self.strand.actor, len(self.run.log.accesses),
+            [piece for piece in found if 0 <= piece.first <= piece.last],
+            (source or self.source(done), number), mine.known, mine.fenced,
+            mine.proxied, mine.acquired, joined(mine.relaxed, mine.known),
+            (self.source("warp"), here), by_proxy, accumulates,
         )  # fmt: skip
+        self.run.log.accesses.append(access)
+        together.accessed(self.machine, access, self.mask)
 
     def deliver(self, mbarrier: Mbarrier, what: Delivery) -> None:
         """Let an asynchronous operation bring something to an mbarrier when it completes."""
@@ -156,8 +156,10 @@ class Execution:
     def named(self) -> dict[int, int]:
         """The addresses of the mbarriers that these threads name, with the threads for each."""
         found: dict[int, int] = {}
-        peers = self.number("cta_mask")
-        for lane, at in enumerate(lanes_of(self.slot("mbar"))):
+        peers, mbar = self.number("cta_mask"), self.slot("mbar")
+        if isinstance(mbar, int):
+            return dict.fromkeys(windows.in_ctas(mbar, peers), self.mask.bit_count())
+        for lane, at in enumerate(lanes_of(mbar)):
             if not self.mask >> lane & 1:
                 continue
             if at is None:

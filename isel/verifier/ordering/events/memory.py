@@ -5,7 +5,8 @@ Layer: isel.verifier.ordering.events.  PTX ISA, Memory Consistency Model; fence.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import ScalarType, Sem
@@ -91,20 +92,24 @@ def _store(e: Execution) -> bool:
     if may_be_shared(address) and not strong:
         e.log(Kind.SHARED_STORE, regions.generic(e.mi, address, e.mask, writes=True))
     width = _width(e.mi)
-    places = [
-        (i, at) for i, at in enumerate(lanes_of(address)) if e.mask >> i & 1 and at is not None
-    ]
     for element, op in enumerate(_elements(e.mi, "b")):
         number = e.run.value(e.strand, op)
+        places = _places(moved(address, element * width), e.mask)
         if number is None and not e.run.program.reads_bytes:
-            e.machine.memory.update(dict.fromkeys([at + element * width for _, at in places]))
+            e.machine.memory.update(dict.fromkeys(places.values()))
             continue
         data = lanes_of(number)
-        for lane, at in places:
-            _put(e, at + element * width, data[lane], width)
+        for lane, at in places.items():
+            _put(e, at, data[lane], width)
     if strong:
         _release_flag(e, address)
     return True
+
+
+@functools.lru_cache(1024)  # warps come to the same places again and again
+def _places(address: Number, mask: int) -> Mapping[int, int]:
+    """The addresses of the lanes of a mask, as far as they are known."""
+    return {i: at for i, at in enumerate(lanes_of(address)) if mask >> i & 1 and at is not None}
 
 
 def _put(e: Execution, at: int, number: int | None, width: int) -> None:

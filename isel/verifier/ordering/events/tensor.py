@@ -6,6 +6,8 @@ Allocation and Management Instructions.
 
 from __future__ import annotations
 
+import functools
+
 from intrinsics.mir import Imm
 from intrinsics.modifiers import LdStShape, ThreadSync, WaitOp
 from intrinsics.row import Residency
@@ -77,7 +79,12 @@ def _moved(e: Execution, address: int, *, writes: bool) -> list[Region]:
     first, width = address & _COLUMN, moved_columns(e.mi.form) or 1
     split = e.mi.get("half_split")
     starts = [first] + ([first + split.value & _COLUMN] if isinstance(split, Imm) else [])
-    return [Region(Memory.TENSOR, e.strand.rank, at, at + width, lanes, writes) for at in starts]
+    return [_piece(e.strand.rank, at, width, lanes, writes) for at in starts]
+
+
+@functools.lru_cache(1024)  # warps come to the same columns again and again
+def _piece(rank: int, first: int, width: int, lanes: int, writes: bool) -> Region:
+    return Region(Memory.TENSOR, rank, first, first + width, lanes, writes)
 
 
 # ---- what tcgen05.commit tracks ----------------------------------------------------------------
@@ -101,6 +108,16 @@ def _multiply(e: Execution) -> bool:
     }  # fmt: skip
     if "d" not in numbers:
         return is_nowhere(e)
+    key = e.index, e.strand.rank, *numbers.items()
+    found = e.run.program.touched.get(key)
+    if found is None:
+        found = e.run.program.touched[key] = _multiplied(e, numbers)
+    _issue(e, Kind.MULTIPLY, found, accumulates=e.number("enable_d") == 1)
+    return True
+
+
+def _multiplied(e: Execution, numbers: dict[str, int]) -> list[Region]:
+    """What a multiply touches whose operands are these."""
     in_tensor = e.mi.form.facts.get("a") is Residency.TENSOR
     described = ("b",) if in_tensor else ("a", "b")
     ranks = _ranks(e)
@@ -110,9 +127,7 @@ def _multiply(e: Execution) -> bool:
         n: v for n, v in numbers.items()
         if n == "idesc" or (n in described and e.machine.has_variable_at(regions.start_of(v)))
     }  # fmt: skip
-    found += regions.matrices(e.mi, e.index, matrices, e.strand.rank, len(ranks))
-    _issue(e, Kind.MULTIPLY, found, accumulates=e.number("enable_d") == 1)
-    return True
+    return [*found, *regions.matrices(e.mi, e.index, matrices, e.strand.rank, len(ranks))]
 
 
 def _copy(e: Execution) -> bool:

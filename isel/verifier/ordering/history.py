@@ -1,0 +1,227 @@
+"""The last accesses of a memory, which a new one is compared with.
+
+Layer: isel.verifier.ordering.  They are found by the pages that they touch, and forgotten piece by
+piece where a later one writes all of a piece and nothing is missing between the two.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from isel.verifier.function.events import Kind
+from isel.verifier.function.values import LANES
+from isel.verifier.ordering.log import Access, Memory, Region
+
+TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
+"""What tcgen05.commit tracks."""
+
+_KEPT = 16_384
+"""Regions of one memory that a new access is compared with: a race with older ones is not found."""
+
+_GRAIN = 16
+"""Bytes or columns that a bit of `_Kept.places` stands for."""
+
+_PAGE, _PAGES = 64, 256
+"""Grains of a page, and pages that are told apart: accesses are looked up by them."""
+
+_COLUMNS, _QUARTERS = 4, 4
+"""Grains of a page of tensor memory, and quarters of its lanes: each has pages of its own."""
+
+
+@dataclass(slots=True, eq=False)
+class Kept:
+    """An access and its regions of one memory that later ones are compared with, by their places.
+
+    `first` and `last` are the hull of all that it had at first, in grains; `places` has a bit for
+    each grain that it touches, counted from the first, `pages` are those of the hull.  `longest` is
+    the length of its longest, and `firsts` are where its regions begin.
+    """
+
+    access: Access
+    regions: list[Region]
+    first: int
+    last: int
+    places: int
+    writes: bool
+    longest: int
+    firsts: list[int]
+    pages: list[int]
+
+    @classmethod
+    def of(cls, access: Access, regions: list[Region]) -> Kept:
+        """The regions of a new access."""
+        if len(regions) > 1:
+            regions.sort(key=_first)
+        first = regions[0].first // _GRAIN
+        last = places = longest = lanes = 0
+        writes = False
+        for region in regions:
+            begin, end = region.first // _GRAIN - first, region.last // _GRAIN
+            places |= (2 << end - first) - (1 << begin)
+            last, longest = max(last, end), max(longest, region.last - region.first)
+            lanes |= region.lanes
+            writes |= region.writes
+        firsts = [region.first for region in regions]
+        of_tensor = regions[0].memory is Memory.TENSOR
+        pages = _pages_of_lanes(first, last, lanes) if of_tensor else _pages(first, last, _PAGE)
+        return cls(access, regions, first, last, places, writes, longest, firsts, pages)
+
+    def meeting(self, region: Region) -> list[Region]:
+        """Its regions that conflict with one of another access."""
+        begin = bisect.bisect_right(self.firsts, region.first - self.longest)
+        end = bisect.bisect_left(self.firsts, region.last, begin)
+        return [there for there in self.regions[begin:end] if there.meets(region)]
+
+    def overwritten(self, new: Kept) -> list[Region]:
+        """Its regions of which another access writes every place."""
+        here = new.regions
+        if new.is_plain:
+            found = []
+            for there in self.regions:
+                at = bisect.bisect_right(new.firsts, there.first) - 1
+                if at >= 0 and here[at].exact and there.last <= here[at].last:
+                    found.append(there)
+            return found
+        writing = [region for region in here if region.writes and region.exact]
+        return [there for there in self.regions if any(one.covers(there) for one in writing)]
+
+    def repeats(self, old: Kept) -> bool:
+        """Whether whatever is behind this is behind an older one, which touches the same.
+
+        Both are of one record, and what completes them counts on.
+        """
+        mine, other = self.access, old.access
+        return (
+            mine.warp == other.warp
+            and mine.done[0] == other.done[0]
+            and mine.done[1] >= other.done[1]
+            and self.regions == old.regions
+        )
+
+    def touches(self, other: Kept) -> bool:
+        """Whether both, whose hulls meet, may have a place in common."""
+        if self.first < other.first:
+            return self.places >> other.first - self.first & other.places != 0
+        return other.places >> self.first - other.first & self.places != 0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its regions are one behind the other, and alike but for their places.
+
+        So are the bytes that a warp accesses.
+        """
+        writes, end = self.writes, -1
+        for region in self.regions:
+            if region.first < end or region.lanes != -1 or region.writes is not writes:
+                return False
+            end = region.last
+        return True
+
+    def is_alike(self, old: Kept) -> bool:
+        """Whether what is missing between it and an older access is the same for all places.
+
+        Of two operations of tensor memory it may run in order at some places alone; elsewhere only
+        who writes shared memory is asked about a place.
+        """
+        if self.access.kind in TENSOR_OPS:
+            return old.access.kind not in TENSOR_OPS
+        if self.regions[0].memory is Memory.TENSOR or not self.writes:
+            return True
+        return all(region.writes for region in self.regions)
+
+
+@dataclass(slots=True)
+class History:
+    """The last accesses of one memory, in order, which have `count` regions together.
+
+    `pages` has for each page the numbers of those that touch it, `written` of those that write;
+    `latest` is the last of each record, warp and place.
+    """
+
+    kept: dict[int, Kept] = field(default_factory=dict)
+    pages: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    written: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    latest: dict[tuple[int, int, int, int], int] = field(default_factory=dict)
+    count: int = 0
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def near(self, new: Kept) -> list[tuple[int, Kept]]:
+        """The accesses that a new one may conflict with, and their numbers, in order."""
+        first, last, access, kept = new.first, new.last, new.access, self.kept
+        pages = self.pages if new.writes else self.written
+        numbers = set[int]().union(*[pages[page] for page in new.pages if page in pages])
+        return [
+            (number, old)
+            for number in sorted(numbers)
+            if (old := kept[number]).first <= last
+            and first <= old.last
+            and old.access is not access
+            and old.touches(new)
+        ]
+
+    def drop(self, number: int, gone: list[Region]) -> None:
+        """Forget regions of an access."""
+        old = self.kept[number]
+        self.count -= len(gone)
+        if len(gone) == len(old.regions):
+            self._forget(number)
+            old.regions, old.firsts = [], []
+            return
+        left = {id(one) for one in gone}
+        old.regions = [there for there in old.regions if id(there) not in left]
+        old.firsts = [there.first for there in old.regions]
+
+    def add(self, new: Kept) -> None:
+        """Keep a new access, in the place of one that it repeats, and no more than `_KEPT`."""
+        key = new.access.index, new.access.warp, new.first, new.last
+        earlier = self.latest.get(key, -1)
+        old = self.kept.get(earlier)
+        if old is not None and new.repeats(old):
+            self.count -= len(old.regions)
+            self._forget(earlier)
+        number = self.latest[key] = next(self.numbers)
+        self.kept[number] = new
+        for page in new.pages:
+            self.pages[page].add(number)
+            if new.writes:
+                self.written[page].add(number)
+        self.count += len(new.regions)
+        while self.count > _KEPT:
+            number, oldest = next(iter(self.kept.items()))
+            gone = min(len(oldest.regions), self.count - _KEPT)
+            del oldest.regions[:gone], oldest.firsts[:gone]
+            self.count -= gone
+            if not oldest.regions:
+                self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        old = self.kept.pop(number)
+        for page in old.pages:
+            self.pages[page].discard(number)
+            if old.writes:
+                self.written[page].discard(number)
+
+
+def _first(region: Region) -> int:
+    return region.first
+
+
+def _pages(first: int, last: int, grains: int) -> list[int]:
+    """The pages of a hull, each of so many grains."""
+    begin, end = first // grains, last // grains
+    return [page % _PAGES for page in range(begin, min(end, begin + _PAGES - 1) + 1)]
+
+
+def _pages_of_lanes(first: int, last: int, lanes: int) -> list[int]:
+    """The pages of columns in each quarter of tensor memory that has one of these lanes."""
+    columns = _pages(first, last, _COLUMNS)
+    return [
+        quarter * _PAGES + page
+        for quarter in range(_QUARTERS)
+        if lanes >> quarter * LANES & (1 << LANES) - 1
+        for page in columns
+    ]
