@@ -187,7 +187,7 @@ def test_a_modifier_that_stands_twice(drawn: Record, data: st.DataObject):
     placed = (*ScalarType, *Space, *CopyFormat, *MmaLayout)
     ordered = word in {"b2", *(t.value for t in placed)}
     in_order = {"ptx/types", "ptx/state-spaces", "ptx/formats", "ptx/layouts"}
-    if drawn.row.head.startswith("mma") and word in (op.value for op in BitOperation):
+    if drawn.row.head.startswith(("mma", "wmma")) and word in (op.value for op in BitOperation):
         ordered, in_order = True, {"ptx/operations"}
     expected = in_order if ordered else {"ptx/duplicate-modifier"}
     if word in (t.value for t in MatrixType):  # a type, whose second may be blamed as a modifier
