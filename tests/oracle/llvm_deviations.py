@@ -195,16 +195,6 @@ SCALAR = (
         rewrite=(r"shr\.u16\(p0:s8, 5\)", "shr.s16(cvt.s16.s8(p0:b8), 5)"),
     ),
     Deviation(
-        name="choice between floating-point numbers",
-        cases=r"select (float|double) r,r",
-        example="select float r,r",
-        llvm=("st.global.b32 [p3:b64], selp.f32(p1:b32, p2:b32, setp.gt.u32(p0:b32, 10))", "ret"),
-        nvgen=("st.global.b32 [p3:b64], selp.b32(p1:b32, p2:b32, setp.gt.u32(p0:b32, 10))", "ret"),
-        why="PTX ISA, selp: the type only has to have the width of the operands.",
-        rewrite=(r"selp\.f(32|64)\(", r"selp.b\1("),
-        same_sass=True,
-    ),
-    Deviation(
         name="conversion in a load or store",
         cases=(
             r"zext i\d+ to i\d+, loaded|[sz]ext i8 to i\d+, parameter|sext i32 to i64, loaded"
