@@ -149,11 +149,12 @@ class Table:
         """
         c, p = self.columns, self._cut(m, n, k, machine)
         units = p.down * p.across * np.where(c["tail"] > 1, c["tail"], 1)
-        alone = c["ctas"] * c["tail"] == 1
+        alone = c["split"] * c["tail"] == 1
         single, part = p.down * p.across <= p.at_once, units * c["ctas"] / c["resident"]
         uneven = single & (part > machine.at_once[1] / 2) & (part < machine.at_once[1] * 0.95)
         slower = 0.01 + np.where(uneven, 0.025 + 0.05 * alone, 0)
-        slower = slower + np.where(single & ~uneven & (m > FEW), 0.065, 0)
+        both = (m > FEW) | ((p.down > 1) & (p.across > 1))  # operands are what several CTAs read
+        slower = slower + np.where(single & ~uneven & both, 0.065, 0)
         if self.kind.weights and m <= FEW:
             slower = slower - np.where(uneven, 0.09, 0.06)
         return times * (1 + slower) - machine.follow
