@@ -15,6 +15,7 @@ import numpy as np  # noqa: F401
 import pytest
 
 import nvgen.api
+import nvgen.builder.kernel  # what nvgen keeps of it is that of all inner sessions
 import nvgen.sim.launch
 import nvgen.testing
 from nvgen.testing.schedules import seeds
