@@ -35,7 +35,10 @@ HEADROOM = 3.0  # log2 of P where the greatest score of the first block is
 class Fp8Attention(plain.Attention):
     """The kernel under construction."""
 
-    registers = {2: (40, 232)}  # noqa: RUF012
+    @property
+    def registers(self) -> dict[int, tuple[int, int]]:
+        """Of other roles, of multiplying ones: with 40, warps that transpose heads of 64 spill."""
+        return {2: (56, 224) if self.config.d == 64 else (40, 232)}
 
     def declare(self) -> None:
         """V lies as K does, O is bf16; the heads' scales stand before the numbers."""
