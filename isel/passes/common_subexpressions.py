@@ -75,7 +75,12 @@ class _Sharing:
         self.same: dict[Reg, Reg] = {}  # the result of a record that went -> the one it equals
         self.unsteady = _written_often(function)
         self.below = dominator_tree(successors(function))
-        self.order, self.above, self.depth = _from_above(self.below)
+        self.order, self.above = _from_above(self.below)
+        # of each block its place in that order, and how many blocks from there on it dominates
+        self.rank = dict(zip(self.order, range(len(self.order)), strict=True))
+        self.size = [1] * len(self.below)
+        for n in reversed(self.order[1:]):
+            self.size[self.above[n]] += self.size[n]
 
     def run(self) -> None:
         """Leave out what is there already."""
@@ -151,10 +156,8 @@ class _Sharing:
         return {key: same for key, same in found.items() if len(same) > 1}
 
     def _meet(self, one: int, other: int) -> int:
-        """The nearest block that dominates both."""
-        while one != other:
-            if self.depth[one] < self.depth[other]:
-                one, other = other, one
+        """The nearest block that dominates both: `one`, or one above it."""
+        while not self.rank[one] <= self.rank[other] < self.rank[one] + self.size[one]:
             one = self.above[one]
         return one
 
@@ -184,14 +187,18 @@ class _Sharing:
         return form, read
 
 
-def _from_above(below: list[list[int]]) -> tuple[list[int], list[int], list[int]]:
-    """The blocks behind their dominators; of each the nearest dominator, and how many it has."""
-    order, above, depth = [0], [0] * len(below), [0] * len(below)
-    for at in order:
+def _from_above(below: list[list[int]]) -> tuple[list[int], list[int]]:
+    """The blocks, each with all that it dominates right behind; the nearest dominator of each."""
+    order: list[int] = []
+    above = [0] * len(below)
+    pending = [0]
+    while pending:
+        at = pending.pop()
+        order.append(at)
         for lower in below[at]:
-            above[lower], depth[lower] = at, depth[at] + 1
-        order += below[at]
-    return order, above, depth
+            above[lower] = at
+        pending += below[at]
+    return order, above
 
 
 @functools.cache
