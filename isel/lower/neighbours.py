@@ -71,7 +71,10 @@ class _Neighbours:
         self.function = function
         self.layout = layout
         self.names = FreshNames(function)
-        self.steps = {i.result: i for i in function.instructions() if type(i) is ir.GetElementPtr}
+        self.places: dict[str, tuple[llvm.Value, int]] = {}  # steps: a base, and bytes behind it
+        for i in function.instructions():
+            if type(i) is ir.GetElementPtr and i.result is not None:
+                self._remember(i, i.result)
 
     def run(self) -> ir.Function:
         """The function with neighbours moved as one."""
@@ -109,14 +112,19 @@ class _Neighbours:
         moved = i.value.type if isinstance(i, ir.Store) else i.type
         if not _is_element(moved, self.layout) or i.attachment("nontemporal") is not None:
             return None
-        base, offset = i.pointer, 0
-        while isinstance(base, llvm.Local) and base.name in self.steps:
-            step = self.steps[base.name]
-            more = self._constant(step)
-            if more is None:
-                break
-            base, offset = step.base, offset + more
+        base, offset = self._of(i.pointer)
         return _Member(at, i, base, offset)
+
+    def _remember(self, step: ir.GetElementPtr, result: str) -> None:
+        more = self._constant(step)
+        if more is not None:
+            base, offset = self._of(step.base)
+            self.places[result] = base, offset + more
+
+    def _of(self, pointer: llvm.Value) -> tuple[llvm.Value, int]:
+        """The base that a pointer is a number of bytes behind, and the number."""
+        name = pointer.name if isinstance(pointer, llvm.Local) else ""
+        return self.places.get(name, (pointer, 0))
 
     def _constant(self, step: ir.GetElementPtr) -> int | None:
         """The bytes that a step moves on, if they are a number; a pointer alone, no vector."""
