@@ -29,9 +29,12 @@ _CONST = 4
 _OWN = (_SHARED, _CONST, 5, 7)
 """The address spaces whose addresses are other numbers than the generic ones."""
 
+_OWN_SHARED = "llvm.nvvm.isspacep.shared"
+"""Asks for the shared memory of the CTA alone; an address of a peer's is none of it."""
+
 QUESTIONS = {
     "llvm.nvvm.isspacep.global": GLOBAL,
-    "llvm.nvvm.isspacep.shared": _SHARED,
+    _OWN_SHARED: _SHARED,
     "llvm.nvvm.isspacep.shared.cluster": _SHARED,
     "llvm.nvvm.isspacep.const": _CONST,
     "llvm.nvvm.isspacep.local": 5,
@@ -99,6 +102,7 @@ def with_known_spaces(
     """
     pointers = spaces | dict.fromkeys(_taken(function) if is_kernel else (), GLOBAL)
     answers: Known = {}
+    own_or_peers: list[str] = []
     for i in function.instructions():
         if not isinstance(i, ir.Call) or i.callee_name not in QUESTIONS or i.result is None:
             continue
@@ -109,7 +113,21 @@ def with_known_spaces(
             space = _space_of(pointer, layout)
         if space in _ANSWERED and (space, asked) != (_CONST, GLOBAL):
             answers[i.result] = number(I1, int(space == asked))
+            own_or_peers += [i.result] if space == _SHARED and i.callee_name == _OWN_SHARED else []
+    if own_or_peers and any(_is_of_a_peer(i) for i in function.instructions()):
+        for result in own_or_peers:
+            del answers[result]
     return folded(function, answers)
+
+
+def _is_of_a_peer(i: ir.Instruction) -> bool:
+    """Whether a pointer to shared memory, as its type says, may be an address of another CTA."""
+    match i:
+        case ir.Call(type=PointerType(address_space=3)):
+            return (i.callee_name or "").startswith("llvm.nvvm.mapa")
+        case ir.Cast(type=PointerType(address_space=3)):
+            return i.opcode is Opcode.ADDRSPACECAST and i.operand.type == PointerType(7)
+    return False
 
 
 def _sources(i: _Address) -> tuple[llvm.Value, ...]:

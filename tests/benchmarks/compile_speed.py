@@ -43,8 +43,7 @@ and nothing else.
 lines, next to that of an interpreter that only imports llvmlite's binding; each runs once before,
 so that Python has the modules' bytecode.  Nothing is asserted.
 
-On 24 November 2026, two cores of a virtual machine that did much else (ten processes wanted them),
-Python 3.11, LLVM 22:
+On 24 November 2026, two busy cores of a virtual machine, Python 3.11, LLVM 22:
 
     small kernels                     1.8 to 2.0 times LLVM -O0: the medians of two runs of 150
                                       turns of five compiles each, in turn with five of LLVM's; by
@@ -58,15 +57,15 @@ That evening, with nothing else to do and the least of 12 turns: small kernels 1
 LLVM's, 1.90 times; `nvgen check` and `nvgen compile` of a small file start in 0.26 s.
 
 Valgrind, which other work does not disturb, counts 4.59 million instructions of the user's process
-for a compile of the small kernel (callgrind, the difference of 60 and 10 compiles; a commit of that
-afternoon: 5.02), a third of them in Python's evaluation loop and the rest in its memory, calls and
+for a compile of the small kernel (callgrind, the difference of 60 and 10 compiles; commit 76df882:
+5.02), a third of them in Python's evaluation loop and the rest in its memory, calls and
 dictionaries; no function has more than a thirtieth of the bytecodes.  LLVM's process takes 0.17 ms
 for it, the same work in a loop 0.10.
 
 How Python was built counts as much.  By the least of three runs of 200 turns of five compiles each,
 in turn with five of LLVM's, beside eight busy processes: 1.72 to 1.78 with the Python 3.11.7 of all
-figures here, which was built without profiles and with a shared library (that afternoon's commit:
-1.80 to 1.88), and 1.60 to 1.65 with Debian's 3.11.2 (1.65 to 1.76).
+figures here, which was built without profiles and with a shared library (commit 76df882: 1.80 to
+1.88), and 1.60 to 1.65 with Debian's 3.11.2 (1.65 to 1.76).
 
 Of 18 of the 74, compiled in turn by that commit and by these (the processor's time of the user's
 process alone, the least of nine): 0.89 times the earlier one's time.  The morning's whole table,

@@ -166,3 +166,22 @@ def test_what_is_known_of_an_address_answers_questions_for_its_space() -> None:
     compare({"k": text})
     questions = re.findall(r"isspacep\S* ", nvgen.compile(text, target="sm_90a").ptx)
     assert len(questions) == 2 * len(WINDOWS) + 1  # of %stack, %either; is @table global memory?
+
+
+@pytest.mark.parametrize("space", [3, 7])
+def test_shared_memory_of_a_peer_is_asked_of_the_machine(space: int):
+    """`mapa` gave pointers of the CTA's own shared memory before PTX had a space of clusters."""
+    window = f"ptr addrspace({space})"
+    text = f"""{HEAD}
+declare {window} @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3), i32)
+declare i1 @llvm.nvvm.isspacep.shared(ptr)
+define ptx_kernel void @k(ptr %x, i32 %rank) {{
+  %peer = call {window} @llvm.nvvm.mapa.shared.cluster(ptr addrspace(3) @tile, i32 %rank)
+  %p = addrspacecast {window} %peer to ptr
+  %q = call i1 @llvm.nvvm.isspacep.shared(ptr %p)
+  %n = zext i1 %q to i32
+  store i32 %n, ptr %x
+  ret void
+}}
+"""
+    assert "isspacep.shared " in nvgen.compile(text, target="sm_90a").ptx

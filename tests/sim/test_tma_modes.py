@@ -331,9 +331,9 @@ LOST = "neither ended nor failed"
 def refusal(launch: Callable[[], None]) -> str:
     """The rule of what ends a launch that the machine refuses.
 
-    Twelve processes shared an H200 five times; one of these launches neither ended nor failed in a
-    minute, though its process still asked the driver.  A new process is asked once more: a fault
-    that gets lost is a warning, and a kernel that hangs fails.
+    Once in five runs of twelve processes on an H200 (24 November 2026) a launch neither ended nor
+    failed in a minute, though its process still asked the driver.  A new process is asked once more:
+    a fault that gets lost is a warning, and a kernel that hangs fails.
     """
     for turn in range(2):
         with pytest.raises((SimulationError, DriverError)) as caught:
