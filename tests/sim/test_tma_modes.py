@@ -332,8 +332,8 @@ def refusal(launch: Callable[[], None]) -> str:
     """The rule of what ends a launch that the machine refuses.
 
     Once in five runs of twelve processes on an H200 (24 November 2026) a launch neither ended nor
-    failed in a minute, though its process still asked the driver.  A new process is asked once more:
-    a fault that gets lost is a warning, and a kernel that hangs fails.
+    failed in a minute, though its process still asked the driver.  A new process is asked once
+    more: a fault that gets lost is a warning, and a kernel that hangs fails.
     """
     for turn in range(2):
         with pytest.raises((SimulationError, DriverError)) as caught:
