@@ -19,6 +19,7 @@ from isel.llvm import values as llvm
 from isel.llvm.types import I64, FloatType, IntType, PointerType, StructType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import NONE, FreshNames, number
+from isel.select.diagnostics import Unselectable
 from isel.select.types import TypeLayout, walk_indices
 
 _MOST = 16
@@ -132,9 +133,13 @@ class _Neighbours:
             return None
         if not all(isinstance(index, llvm.ConstInt) for index in step.indices):
             return None
+        try:
+            walked = walk_indices(self.layout, step.element_type, step.indices)
+        except Unselectable:  # told where the step is selected
+            return None
         return sum(
             offset + size * index.signed
-            for size, index, offset in walk_indices(self.layout, step.element_type, step.indices)
+            for size, index, offset in walked
             if isinstance(index, llvm.ConstInt)
         )
 

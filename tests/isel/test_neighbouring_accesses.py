@@ -132,3 +132,10 @@ def programs(draw: st.DrawFn) -> str:
 @given(st.lists(programs(), min_size=4, max_size=4))
 def test_memory_is_what_llvm_leaves(texts: list[str]) -> None:
     compare({f"{n}": text for n, text in enumerate(texts)})
+
+
+def test_a_step_over_what_has_no_size_is_told_where_it_stands() -> None:
+    step = '%p = getelementptr target("spirv.Image"), ptr addrspace(1) %out, i64 1'
+    with pytest.raises(nvgen.NvgenError) as error:
+        nvgen.compile(kernel(step, "store i32 1, ptr addrspace(1) %p, align 8"), target=TARGET)
+    assert "has no size" in str(error.value)
