@@ -7,6 +7,7 @@ disk need this much of the builder, and no more.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -112,28 +113,46 @@ _NAMES = {
 
 
 def _check_numbers(parameter: Parameter, array: object) -> None:
-    """Whether an array has the numbers that a pointer is to.
+    """Whether an array has the numbers that a pointer, or a tensor map, is to.
 
     Unsigned integers of the same size may be the bits of any; so may be signed ones of 8 and 16
-    bits, as not all libraries have the unsigned.  Integers of both signs serve each other.
+    bits, as not all libraries have the unsigned.  Integers of both signs serve each other.  Numbers
+    that pointers have no type for are bits for a pointer to unsigned integers.
 
     Raises: InputError for others, whose bits the kernel would take for its numbers.
     """
-    wanted = _NAMES.get(parameter.number) if parameter.number is not None else None
-    name = str(getattr(array, "dtype", "")).removeprefix("torch.")
-    if wanted is None or name == wanted or name not in _NAMES.values():
+    wanted, bits = _wanted(parameter)
+    dtype = getattr(array, "dtype", None)
+    name = str(dtype).rpartition(".")[2]
+    if wanted is None or dtype is None or name.removesuffix("_x2") == wanted:  # torch's pairs
         return
-    given = next(type_ for type_, known in _NAMES.items() if known == name)
-    is_bits = name.startswith("uint") or (name.startswith("int") and given.bits <= 16)
+    is_bits = name.startswith("uint") or name in ("int8", "int16")
     both = "int" in name and "int" in wanted
-    assert parameter.number is not None
-    if given.bits != parameter.number.bits or not (is_bits or both):
+    has_name = name in _NAMES.values() or name == "object" or not name.isidentifier()
+    unnamed = not (has_name or parameter.box) and wanted.startswith("uint")
+    same_size = 8 * getattr(dtype, "itemsize", 0) == max(bits, 8)
+    if not (same_size and (is_bits or both or unnamed)):
+        what = "tensor map of" if parameter.box else "pointer to"
         raise input_error(
             "run/argument",
-            f"'{parameter.name}' is a pointer to numbers of another type",
+            f"'{parameter.name}' is a {what} numbers of another type",
             got=f"an array of {name}",
             expected=f"{wanted}, or its bits as unsigned integers",
         )
+
+
+def _wanted(parameter: Parameter) -> tuple[str | None, int]:
+    """What the numbers of a parameter's array are called, where that is said, and their bits."""
+    if parameter.dtype is not None:
+        return _element_name(parameter.dtype), parameter.dtype.bits
+    if parameter.number is not None:
+        return _NAMES.get(parameter.number), parameter.number.bits
+    return None, 0
+
+
+@functools.cache
+def _element_name(element: ElementType) -> str:
+    return str(np.dtype(element.numpy))
 
 
 def _check_images(parameter: Parameter, given: TensorMap | None) -> None:
@@ -161,21 +180,11 @@ def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
         _check_images(parameter, value)
         return value
     _check_images(parameter, None)
-    if is_device_array(value):
-        return tensor_map(value, parameter.box, parameter.swizzle)
-    if not isinstance(value, np.ndarray):
+    if not isinstance(value, np.ndarray) and not is_device_array(value):
         raise input_error(
             "run/argument",
             f"'{parameter.name}' is a tensor map of an array",
             got=type(value).__name__,
             expected="a numpy array, or one that lives on a GPU",
-        )
-    wanted = np.dtype(parameter.dtype.numpy) if parameter.dtype else value.dtype
-    if value.dtype != wanted:
-        raise input_error(
-            "run/argument",
-            f"'{parameter.name}' has another element type",
-            got=str(value.dtype),
-            expected=str(wanted),
         )
     return tensor_map(value, parameter.box, parameter.swizzle)

@@ -260,7 +260,8 @@ class ControlFlow(Atomics):
         the type of the integers of the kernel among these; of Python's alone it is unsigned, or
         signed if one of them is negative.
 
-        Raises: InputError for a step of 0, integers of two types, and an unsigned loop below 0.
+        Raises: InputError for a step of 0, integers of two types, an unsigned loop below 0, and one
+        upwards to 0, from what cannot be below it.
         """
         like = self._index(start, stop, step)
         downwards = isinstance(step, int) and step < 0
@@ -307,12 +308,11 @@ class ControlFlow(Atomics):
             like = Int(self, self.const(0).value, negative)
         like.taken(abs(step) if isinstance(step, int) else step)
         downwards = isinstance(step, int) and step < 0
-        if isinstance(start, Int) and not (
-            isinstance(stop, Int) or stop or downwards or like.signed
-        ):
+        above = start > 0 if isinstance(start, int) else not like.signed
+        if above and not (isinstance(stop, Int) or stop or downwards or step == 0):
             raise refuse(
                 "a loop that no index reaches: the stop comes first",
-                got="a stop of 0",
+                got="a stop of 0" + f", from {start} on" * isinstance(start, int),
                 expected="b.range(stop, start=…, step=…)",
             )
         below = any(isinstance(n, int) and n < 0 for n in (stop, start))

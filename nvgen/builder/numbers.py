@@ -593,7 +593,17 @@ class Float:
         assert isinstance(found, Float)
         return found
 
-    __abs__, __floor__, __ceil__, __trunc__, __round__ = abs, floor, ceil, trunc, round
+    def __round__(self, digits: object = None) -> Float:
+        if digits is not None:
+            raise refuse(
+                "a float is not rounded to digits",
+                got=f"round(x, {described(digits)})",
+                expected="round(x)",
+                hint="round(x * 100) / 100 is near the number with two digits",
+            )
+        return self.round()
+
+    __abs__, __floor__, __ceil__, __trunc__ = abs, floor, ceil, trunc
 
     def _called(self, name: str, *others: FloatLike) -> Float:
         given = [self._computed().value, *(self.taken(other) for other in others)]

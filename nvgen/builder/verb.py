@@ -14,7 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from types import NoneType
 from typing import TypeAlias
+
+import numpy as np
 
 from intrinsics import catalog
 from intrinsics.catalog import Spelling
@@ -25,6 +28,7 @@ from intrinsics.targets import EVERY_TARGET, spell
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.numbers import WordLike
 from nvgen.builder.pointers import Pointer, pointer_of
+from nvgen.builder.refusals import described, refuse
 from nvgen.builder.vectors import Vector
 
 Operand: TypeAlias = WordLike | Pointer | Vector | Sequence[WordLike] | float
@@ -170,7 +174,7 @@ class Verb:
     def fill(self, draft: Draft) -> None:
         """Facts and operands of a call.
 
-        Raises: InputError for what is no mbarrier where one is wanted.
+        Raises: InputError for what is no mbarrier where one is wanted, and no modifier likewise.
         """
         draft.facts.update(self.states)
         for parameter in self.parameters:
@@ -180,9 +184,7 @@ class Verb:
                     pointer_of(value) if parameter.source == _BARRIER else value  # type: ignore[assignment]  # raw() checks it
                 )
             elif parameter.axis is not None:
-                is_flag = isinstance(parameter.default, bool)
-                fact = parameter.axis.values[0] if is_flag and value else value or None
-                draft.facts[parameter.source] = fact  # type: ignore[assignment]  # the search does
+                draft.facts[parameter.source] = _fact(parameter, parameter.axis, value)
         for follow in self.follows:
             follow.act(draft)
 
@@ -315,6 +317,26 @@ class Verb:
             return "FloatLike"
         kinds = {c.row.operand[name].kind for c in self.choices if name in c.row.operand}
         return "int" if kinds == {Kind.NUMBER} else "WordLike"
+
+
+def _fact(parameter: Parameter, axis: Axis, value: object) -> Modifier | None:
+    """What a call says of an axis: a flag is its first value.
+
+    Raises: InputError for what is no modifier.
+    """
+    if isinstance(parameter.default, bool) and isinstance(value, (int, np.bool_, NoneType)):
+        return axis.values[0] if value else None
+    may_lack = axis.optional or parameter.default is None
+    if may_lack and (value is None or value is False):
+        return None
+    if isinstance(value, Modifier) and type(value) in map(type, axis.values):
+        return value
+    shown = [f"{type(one).__name__}.{one.name}" for one in axis.values]
+    raise refuse(
+        f"no {parameter.name} of an instruction",
+        got=described(value),
+        expected=", ".join(shown[:8]) + ", …" * (len(shown) > 8),
+    )
 
 
 def _agrees(spelling: Spelling, states: Facts) -> bool:

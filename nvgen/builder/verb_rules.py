@@ -48,7 +48,8 @@ def _ordered(strong: Sem) -> Follow:
 
     def act(draft: Draft) -> None:
         scope, relaxed = draft.given["scope"], draft.given["relaxed"]
-        assert isinstance(scope, Scope)
+        if not isinstance(scope, Scope):
+            raise refuse("no scope of an arrival or a wait", got=described(scope), expected="Scope")
         said = {"sem": Sem.RELAXED if relaxed else strong, "scope": scope}
         draft.facts |= said if relaxed or scope is not Scope.CTA else dict.fromkeys(said)
 
@@ -144,8 +145,7 @@ _ELEMENTS = {MatrixShape.M8N8: T.B16, MatrixShape.M16N16: T.B8, MatrixShape.M16N
 def elements(draft: Draft) -> None:
     """The type of a matrix's elements, by its shape and how they lie in memory."""
     shape = draft.facts["shape"]
-    assert isinstance(shape, MatrixShape)
-    draft.facts["type"] = _ELEMENTS.get(shape)
+    draft.facts["type"] = _ELEMENTS.get(shape) if isinstance(shape, MatrixShape) else None
     if draft.facts.get("src_fmt") is not None:
         draft.facts |= {"type": None, "dst_fmt": CopyFormat.B8X16}
 

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 import pytest
 
-from nvgen import InputError, KernelBuilder, bf16, f16, f32, f64, i32, i64, u32, u64
+from nvgen import (
+    ElementType,
+    InputError,
+    KernelBuilder,
+    ScalarType,
+    Sem,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i32,
+    i64,
+    u8,
+    u32,
+    u64,
+)
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 COUNT = 64
@@ -95,7 +111,26 @@ REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
     "no sine of f64": (lambda b: b.f64(1.0).sin(), "no sin of f64"),
     "no exponential of f64": (lambda b: b.f64(1.0).exp(), "no ex2 of f64"),
     "a loop as Python has it": (lambda b: b.range(0, b.tid_x).__enter__(), "stop comes first"),
+    "a known loop as Python has it": (lambda b: b.range(0, 8).__enter__(), "stop comes first"),
+    "steps to zero": (lambda b: b.range(0, 8, b.ntid_x).__enter__(), "stop comes first"),
     "a slice": (lambda b: b.shared_array("s", f32, 4)[1:3], "no index"),
+    "a scope in words": (lambda b: b.mbarrier_arrive(b.mbarrier("m"), scope="cta"), "no scope"),
+    "an ordering as a scope": (
+        lambda b: b.mbarrier_arrive(b.mbarrier("m"), scope=Sem.RELAXED),
+        "no scope",
+    ),
+    "no scope": (lambda b: b.mbarrier_arrive(b.mbarrier("m"), scope=None), "no scope"),
+    "a shape in words": (
+        lambda b: b.ldmatrix(b.shared_array("s", u32, 64), shape="x"),
+        "no shape of an instruction",
+    ),
+    "a type in words": (
+        lambda b: b.wgmma_mma_async(
+            b.wgmma_accumulator(64), 0, 0, atype=ScalarType.BF16, btype="bf16"
+        ),
+        "no btype of an instruction",
+    ),
+    "rounded to digits": (lambda b: round(b.f32(1.0), 2), "not rounded to digits"),
     "two indices": (lambda b: b.shared_array("s", f32, 4)[b.tid_x, 0], "no index"),
 }
 
@@ -119,6 +154,14 @@ ARRAYS: dict[str, tuple[object, np.dtype, bool]] = {
     "the other sign": (u32, np.dtype("i4"), True),
     "wider integers": (u32, np.dtype("i8"), False),
     "floats": (i64, np.dtype("f8"), False),
+    "complex numbers": (f32, np.dtype("c8"), False),
+    "longer complex numbers": (f64, np.dtype("c16"), False),
+    "truths": (f32, np.dtype("?"), False),
+    "truths as bytes": (u8, np.dtype("?"), True),
+    "a format without pointers as bytes": (u8, np.dtype(ml_dtypes.float8_e8m0fnu), True),
+    "another order of bytes": (f32, np.dtype(">f4"), False),
+    "the order of bytes": (u32, np.dtype(">u4"), False),
+    "objects": (u64, np.dtype("O"), False),
 }
 
 
@@ -139,6 +182,30 @@ def test_an_array_has_the_numbers_of_its_pointer(name: str) -> None:
     assert x[0] == x[1]
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """An array of another library, which is asked for its type alone."""
+
+    dtype: object
+
+    def __dlpack__(self) -> None:
+        raise BufferError("no memory")
+
+
+@pytest.mark.parametrize(
+    ("given", "fits"),
+    [("f2", False), ("f4", False), (ml_dtypes.bfloat16, True), ("u2", True), ("?", False)],
+)
+def test_an_array_of_another_library_has_the_numbers_of_its_map(given: object, fits: bool) -> None:
+    b = KernelBuilder("k", block=1, target="sm_90a")
+    b.tile_map("x", ElementType.BF16, (8, 64))
+    b.begin()
+    compiled = b.finish().compile()
+    text = "the array cannot be used" if fits else "'x' is a tensor map of numbers of another type"
+    with pytest.raises(InputError, match=text):
+        compiled.run(Elsewhere(np.dtype(given)), device="sim")
+
+
 def test_a_loop_down_to_zero_may_stop_there() -> None:
     b = KernelBuilder("down", block=1, target="sm_90a")
     b.pointer("out", u32)
@@ -148,6 +215,20 @@ def test_a_loop_down_to_zero_may_stop_there() -> None:
     out = np.zeros(1, np.uint32)
     b.finish().compile().run(out, device="sim")
     assert out[0] == 321
+
+
+def test_a_loop_up_to_zero_comes_from_below() -> None:
+    """Signed integers, and no turn where the stop is 0 as the start is."""
+    b = KernelBuilder("up", block=1, target="sm_90a")
+    b.pointer("out", i32)
+    args = b.begin()
+    with b.range(0, start=b.tid_x.to(i32) - 3) as i:  # -3, -2, -1
+        args["out"][0] = args["out"][0] * 10 + i
+    with b.range(0):
+        args["out"][0] = 7
+    out = np.zeros(1, np.int32)
+    b.finish().compile().run(out, device="sim")
+    assert out[0] == -321
 
 
 @kernel_test(schedules="all", targets="sm_90a")
