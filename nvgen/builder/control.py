@@ -308,16 +308,17 @@ class ControlFlow(Atomics):
             like = Int(self, self.const(0).value, negative)
         like.taken(abs(step) if isinstance(step, int) else step)
         downwards = isinstance(step, int) and step < 0
+        if isinstance(step, int) and step == 0:
+            raise refuse("a loop goes upwards or downwards", got="a step of 0", expected="1, or -1")
         above = start > 0 if isinstance(start, int) else not like.signed
-        if above and not (isinstance(stop, Int) or stop or downwards or step == 0):
+        if above and not (isinstance(stop, Int) or stop or downwards):
             raise refuse(
                 "a loop that no index reaches: the stop comes first",
                 got="a stop of 0" + f", from {start} on" * isinstance(start, int),
                 expected="b.range(stop, start=…, step=…)",
+                hint="where there may be nothing to do, ask in Python: `if stop > start:`",
             )
         below = any(isinstance(n, int) and n < 0 for n in (stop, start))
-        if isinstance(step, int) and step == 0:
-            raise refuse("a loop goes upwards or downwards", got="a step of 0", expected="1, or -1")
         if below and not like.signed:
             raise refuse(
                 "an unsigned loop that goes below 0",
