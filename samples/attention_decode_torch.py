@@ -25,9 +25,15 @@ if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 from attention_counters import counters
 from attention_decode_plan import ROWS, Config, cut
-from torch_operator import loaded, operator, shape_of, without_derivatives
+from tensor_rules import decode as rules
+from torch_operator import demand, loaded, operator, shape_of, without_derivatives
 
 ELEMENTS = {torch.bfloat16: ElementType.BF16, torch.float16: ElementType.F16}
+
+
+def fit(*tensors: torch.Tensor) -> None:
+    """See that Q, K, V, the table and lengths are such as the kernel takes."""
+    demand(attention_decode, rules(*tensors, lambda d: Config(d).block, ROWS))
 
 
 @operator
@@ -35,7 +41,13 @@ def attention_decode(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, table: torch.Tensor, lengths: torch.Tensor,
     most: int, window: int = 0, scale: float | None = None,
 ) -> torch.Tensor:  # fmt: skip
-    """A step of decoding; `scale` is 1/√d, `window` every key where nothing is said."""
+    """A step of decoding; `scale` is 1/√d, `window` every key where nothing is said.
+
+    Raises: RuntimeError for tensors that do not fit.
+    """
+    fit(q, k, v, table, lengths)
+    if not q.numel():
+        return torch.empty_like(q)
     count, tokens, heads, d = q.shape
     page, own = k.shape[1:3]
     ratio = heads // own
@@ -55,6 +67,7 @@ def attention_decode(
     stream = torch.cuda.current_stream()
     counted = counters(device, items, stream)
     numbers = rows, ratio, table.shape[1], page, each, window, d**-0.5 if scale is None else scale
+    table, lengths = table.contiguous(), lengths.contiguous()
     arrays = packed, k.transpose(1, 2), v.transpose(1, 2), o, table, lengths, room, logs, counted
     code.launch(
         *code.arguments(*arrays, *numbers), grid=(parts, own, count), stream=stream, dependent=True
@@ -68,9 +81,7 @@ without_derivatives(attention_decode)
 @shape_of(attention_decode)
 def shape_of_decode(q, k, v, table, lengths, most, window=0, scale=None):
     """What a graph needs to know of O."""
-    torch._check(q.size(3) in (64, 128, 256), lambda: f"heads of {q.size(3)}")
-    rows = q.size(1) * q.size(2) // k.size(2)
-    torch._check(rows <= ROWS, lambda: f"{rows} rows for a head of K")
+    fit(q, k, v, table, lengths)
     return torch.empty_like(q, memory_format=torch.contiguous_format)
 
 

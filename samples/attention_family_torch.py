@@ -2,13 +2,13 @@
 
     python samples/attention_family_torch.py  # on a Hopper GPU: compared, compiled, captured
 
-`attention_packed(q, k, v, begins, begins_keys, longest, most, causal, window)`: Q is rows × heads ×
+`attention_packed(q, k, v, begins, begins_keys, max_q, max_k, causal, window)`: Q is rows × heads ×
 d, K and V are rows × heads of K × d, in bf16 or f16, as FlashAttention's variable lengths are;
-`begins` are int32 on the GPU, one more than there are sequences; `longest` and `most` bound the
+`begins` are int32 on the GPU, one more than there are sequences; `max_q` and `max_k` bound the
 lengths of Q and of K.  The derivatives are torch's, a sequence at a time.
 
-`attention_fp8(q, k, v, q_scale, k_scale, v_scale, causal)`: heads × length × d in e4m3, d = 64 or
-128, with a scale for each head in f32; O is bf16.  What is quantised has no derivatives.
+`attention_fp8(q, k, v, q_scale, k_scale, v_scale, causal)`: heads × length × d in e4m3, d = 64,
+128 or 256, with a scale for each head in f32; O is bf16.  What is quantised has no derivatives.
 """
 
 from __future__ import annotations
@@ -26,9 +26,17 @@ from nvgen import e4m3
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
+import tensor_rules as rules
 from attention_counters import counters
 from attention_plan import choose, grid, numbers, packed_numbers
-from torch_operator import differentiable, loaded, operator, shape_of, without_derivatives
+from torch_operator import (
+    demand,
+    differentiable,
+    loaded,
+    operator,
+    shape_of,
+    without_derivatives,
+)
 
 ELEMENTS = importlib.import_module("attention_torch").ELEMENTS
 
@@ -45,26 +53,35 @@ def launch(sample: str, config, arrays, values, items: int, length: int) -> None
 @operator
 def attention_packed(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, begins: torch.Tensor,
-    begins_keys: torch.Tensor, longest: int, most: int, causal: bool = False, window: int = 0,
+    begins_keys: torch.Tensor, max_q: int, max_k: int, causal: bool = False, window: int = 0,
 ) -> torch.Tensor:  # fmt: skip
-    """Forward attention of each sequence; a `window` asks for `causal`."""
+    """Forward attention of each sequence; a `window` asks for `causal`.
+
+    Raises: RuntimeError for tensors that do not fit.
+    """
+    o = shape_of_packed(q, k, v, begins, begins_keys, max_q, max_k, causal, window)
+    if not o.numel():
+        return o
     q, k, v = (x.contiguous() for x in (q, k, v))
     heads, d = q.shape[1:]
-    config = choose(d, longest, causal=causal, dtype=ELEMENTS[q.dtype])
+    config = choose(d, max_q, causal=causal, dtype=ELEMENTS[q.dtype])
     config = replace(config, window=window > 0)
-    o, count = torch.empty_like(q), len(begins) - 1
+    count = len(begins) - 1
     arrays = [x.view(len(x), -1) for x in (q, k, v, o)]
-    said = packed_numbers(config, heads, heads // k.shape[1], [longest] * count, [most])
-    starts = (x.view(torch.uint32) for x in (begins, begins_keys))
+    said = packed_numbers(config, heads, heads // k.shape[1], [max_q] * count, [max_k])
+    starts = (x.contiguous().view(torch.uint32) for x in (begins, begins_keys))
     values = *said, *starts, arrays[3], window
-    launch("attention_varlen", config, arrays, values, count * heads, longest)
+    launch("attention_varlen", config, arrays, values, count * heads, max_q)
     return o
 
 
 @shape_of(attention_packed)
-def shape_of_packed(q, k, v, begins, begins_keys, longest, most, causal=False, window=0):
+def shape_of_packed(q, k, v, begins, begins_keys, max_q, max_k, causal=False, window=0):
     """What a graph needs to know of O."""
-    torch._check(q.size(2) in (64, 128, 256), lambda: f"heads of {q.size(2)}")
+    demand(
+        attention_packed,
+        rules.packed(q, k, v, begins, begins_keys, (max_q, max_k), causal, window),
+    )
     return torch.empty_like(q, memory_format=torch.contiguous_format)
 
 
@@ -107,12 +124,19 @@ def attention_fp8(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, q_scale: torch.Tensor,
     k_scale: torch.Tensor, v_scale: torch.Tensor, causal: bool = False,
 ) -> torch.Tensor:  # fmt: skip
-    """Forward attention; scales are those of the heads of Q, of K and of V."""
+    """Forward attention; scales are those of the heads of Q, of K and of V.
+
+    Raises: RuntimeError for tensors that do not fit.
+    """
+    o = shape_of_fp8(q, k, v, q_scale, k_scale, v_scale, causal)
+    if not o.numel():
+        return o
+    q, k, v = (x.contiguous() for x in (q, k, v))
     heads, length, d = q.shape
     ratio, keys = heads // len(k), k.shape[1]
     config = choose(d, length, causal=causal, dtype=e4m3)
-    o = torch.empty(q.shape, dtype=torch.bfloat16, device=q.device)
-    values = q_scale, k_scale, v_scale, *numbers(config, heads, ratio, length, keys)
+    scales = (x.contiguous() for x in (q_scale, k_scale, v_scale))
+    values = *scales, *numbers(config, heads, ratio, length, keys)
     launch("attention_fp8", config, (q, k, v, o), values, heads, length)
     return o
 
@@ -123,7 +147,7 @@ without_derivatives(attention_fp8)
 @shape_of(attention_fp8)
 def shape_of_fp8(q, k, v, q_scale, k_scale, v_scale, causal=False):
     """What a graph needs to know of O."""
-    torch._check(q.size(2) in (64, 128, 256), lambda: f"heads of {q.size(2)}")
+    demand(attention_fp8, rules.fp8(q, k, v, q_scale, k_scale, v_scale))
     return q.new_empty(q.shape, dtype=torch.bfloat16)
 
 

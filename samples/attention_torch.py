@@ -24,7 +24,8 @@ if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 from attention_counters import counters
 from attention_plan import choose, grid, section
-from torch_operator import differentiable, loaded, operator, shape_of
+from tensor_rules import attention as rules
+from torch_operator import demand, differentiable, loaded, operator, shape_of
 
 ELEMENTS = {torch.bfloat16: ElementType.BF16, torch.float16: ElementType.F16}
 
@@ -34,11 +35,16 @@ def attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False,
     scale: float | None = None,
 ) -> torch.Tensor:  # fmt: skip
-    """Forward attention; `scale` is 1/√d where nothing is said."""
+    """Forward attention; `scale` is 1/√d where nothing is said.
+
+    Raises: RuntimeError for tensors that do not fit.
+    """
+    o = shape_of_attention(q, k, v, causal, scale)
+    if not o.numel():
+        return o
     batch, heads, length, d = q.shape
     keys, ratio = k.size(2), heads // k.size(1)
     q, k, v = (x.contiguous() for x in (q, k, v))
-    o = torch.empty_like(q)
     if length == 1 and not causal:  # a step of decoding: heads that share K are rows of one
         heads, length, ratio = heads // ratio, ratio, 1
     config = choose(d, length, causal=causal, dtype=ELEMENTS[q.dtype])
@@ -62,8 +68,7 @@ def attention(
 @shape_of(attention)
 def shape_of_attention(q, k, v, causal=False, scale=None):
     """What a graph needs to know of O."""
-    torch._check(q.size(3) in (64, 128, 256), lambda: f"heads of {q.size(3)}")
-    torch._check(q.size(1) % k.size(1) == 0, lambda: f"{q.size(1)} heads and {k.size(1)}")
+    demand(attention, rules(q, k, v))
     return torch.empty_like(q, memory_format=torch.contiguous_format)
 
 

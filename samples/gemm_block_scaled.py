@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,15 +21,12 @@ from nvgen import ElementType, Kernel, f32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_model import H100, Machine
-from gemm_model import choose as best
-from gemm_plan import ROOM, ROWS, WARPGROUP, Config, Kind
+from gemm_family_plan import BLOCK
+from gemm_family_plan import BLOCK_SCALED as FP8
+from gemm_plan import ROWS, Config, Kind
 from gemm_sharing import Work
 
 gemm = importlib.import_module("10_gemm_sm90")
-
-BLOCK = 128  # elements along K, and rows of B, that share a scale
-FP8 = Kind(ElementType.E4M3, reads=(("scale_b", f32),))
 
 
 class BlockScaledGemm(gemm.Gemm):
@@ -99,45 +95,6 @@ class BlockScaledGemm(gemm.Gemm):
 def build(config: Config, kind: Kind = FP8) -> Kernel:
     """The kernel, as LLVM IR; its arguments are A, B, D, scale_b, M, N, K and scale_a."""
     return BlockScaledGemm(config, kind).finish()
-
-
-SLOWER = {1: 1.53, 2: 1.23, 3: 1.10}
-"""Times the plain product's time, what so many warpgroups take that promote what they multiply:
-the more there are, the more is hidden.  H200, 24 November 2026, eight products."""
-
-TURNED = 1.18  # times that, where each of a thread's columns has another scale
-
-
-def choose(m: int, n: int, k: int, kind: Kind = FP8, machine: Machine = H100) -> Config:
-    """Of the configurations whose sums fit twice into registers the one that is thought fastest.
-
-    A tile has rows of B of one scale only, and scales of A in whole lines of TMA.
-    """
-    found = best(m, n, k, kind, machine, is_possible, slower)
-    return with_scales(found, kind)
-
-
-def slower(c: Config) -> float:
-    """Times the plain product's time, what a configuration takes."""
-    return SLOWER[c.consumers] * (TURNED if c.swap else 1)
-
-
-def with_scales(c: Config, kind: Kind) -> Config:
-    """As many buffers as fit with their scales, and 2 KiB to spare."""
-    rows, room = c.n if c.swap else c.m, ROOM // c.resident - 2048
-    bound = next(n for n in range(c.stages, 0, -1) if c.shared_bytes(kind, n) + n * rows * 4 < room)
-    return replace(c, stages=bound)
-
-
-def is_possible(c: Config) -> bool:
-    """Whether such a tile has one scale of B for a step, and registers for its sums twice.
-
-    Arrivals at the buffers of a cluster would have to release what they loaded, which costs more
-    than sharing spares.
-    """
-    of_b, of_a = (c.m, c.n) if c.swap else (c.n, c.m)
-    fits = c.m * c.n // (c.consumers * WARPGROUP) <= 64 and c.depth == c.tail == c.cluster == 1
-    return fits and BLOCK % of_b == 0 and of_a % 32 == 0 and c.stages > 3
 
 
 def operands(m: int, n: int, k: int) -> tuple[np.ndarray, ...]:

@@ -16,31 +16,42 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-import gemm_block_scaled as scaled
-import gemm_gate_up as gated
-import gemm_quantised as quantised
+import gemm_family_plan as plans
+import tensor_rules as rules
 from gemm_model import machine_of
-from gemm_plan import Kind, grid
+from gemm_plan import Config, Kind, grid
 from gemm_problem import check
 from gemm_torch import ELEMENTS
-from torch_operator import differentiable, loaded, operator, shape_of, without_derivatives
+from torch_operator import (
+    demand,
+    differentiable,
+    loaded,
+    operator,
+    shape_of,
+    without_derivatives,
+)
 
 
-def launch(sample, kind: Kind, size: tuple[int, int, int], arrays, behind=()) -> None:
+def launch(
+    sample: str, choose: Callable[..., Config], kind: Kind, size: tuple[int, int, int], arrays,
+    behind=(),
+) -> None:  # fmt: skip
     """Start a sample's kernel on the tensors' stream: `arrays`, the sizes, and what is `behind`.
 
     Raises: InputError for rows in memory that are no multiple of 16 bytes.
     """
     check(*size, kind)
     device = arrays[0].get_device()
-    config = sample.choose(*size, kind, machine_of(torch.cuda.get_device_name(device)))
-    code = loaded(device, sample.__name__, config, kind, opt=3)
+    config = choose(*size, kind, machine_of(torch.cuda.get_device_name(device)))
+    code = loaded(device, sample, config, kind, opt=3)
     processors = torch.cuda.get_device_properties(device).multi_processor_count
     code.launch(
         *code.arguments(*arrays, *size, *behind),
@@ -54,13 +65,13 @@ def launch(sample, kind: Kind, size: tuple[int, int, int], arrays, behind=()) ->
 
 def interleaved(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
     """Rows of both in turns of eight; as many of each, a multiple of 8."""
-    both = torch.stack([x.view(-1, gated.TURN, x.shape[1]) for x in (gate, up)], 1)
+    both = torch.stack([x.view(-1, plans.TURN, x.shape[1]) for x in (gate, up)], 1)
     return both.reshape(-1, gate.shape[1])
 
 
 def parts(both: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """What `interleaved` has joined."""
-    gate, up = both.view(-1, 2, gated.TURN, both.shape[1]).unbind(1)
+    gate, up = both.view(-1, 2, plans.TURN, both.shape[1]).unbind(1)
     return gate.reshape(-1, both.shape[1]), up.reshape(-1, both.shape[1])
 
 
@@ -73,19 +84,18 @@ def by_torch(x: torch.Tensor, both: torch.Tensor) -> torch.Tensor:
 @operator
 def gemm_gated(x: torch.Tensor, both: torch.Tensor) -> torch.Tensor:
     """The two products of a gated layer, in bf16 or f16."""
+    d = shape_of_gated(x, both)
     x, both = x.contiguous(), both.contiguous()
-    size = len(x), len(both), x.shape[1]
-    d = x.new_empty(size[0], size[1] // 2)
     if d.numel():
-        launch(gated, Kind(ELEMENTS[x.dtype], ELEMENTS[x.dtype]), size, (x, both, d))
+        kind, size = Kind(ELEMENTS[x.dtype], ELEMENTS[x.dtype]), (len(x), len(both), x.shape[1])
+        launch("gemm_gate_up", plans.choose_gated, kind, size, (x, both, d))
     return d
 
 
 @shape_of(gemm_gated)
 def shape_of_gated(x, both):
     """What a graph needs to know of D."""
-    torch._check(both.size(0) % (2 * gated.TURN) == 0, lambda: f"rows of both: {both.size(0)}")
-    torch._check(x.size(1) == both.size(1), lambda: f"K differs: {x.shape} and {both.shape}")
+    demand(gemm_gated, rules.gated(x, both, plans.TURN))
     return x.new_empty(x.size(0), both.size(0) // 2)
 
 
@@ -113,25 +123,21 @@ def gemm_quantised(
     a: torch.Tensor, b: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """D in e4m3, its scales, and the largest element of what was scaled."""
-    a, b = a.contiguous(), b.contiguous()
-    (m, k), n = a.shape, len(b)
-    d = a.new_empty(m, n, dtype=torch.float8_e4m3fn)
-    scales = a.new_empty(m, n // quantised.BLOCK, dtype=torch.float32)
-    amax = a.new_zeros(1, dtype=torch.float32)
+    d, scales, amax = shape_of_quantised(a, b)
+    a, b, amax = a.contiguous(), b.contiguous(), amax.zero_()
     if d.numel():
-        kind = Kind(ELEMENTS[a.dtype], quantised.FP8.out, reads=quantised.FP8.reads)
+        kind = replace(plans.QUANTISED, dtype=ELEMENTS[a.dtype])
         arrays = a, b, d.view(torch.uint8), scales, amax.view(torch.uint32)
-        launch(quantised, kind, (m, n, k), arrays)
+        launch("gemm_quantised", plans.choose_quantised, kind, (*d.shape, a.shape[1]), arrays)
     return d, scales, amax
 
 
 @shape_of(gemm_quantised)
 def shape_of_quantised(a, b):
     """What a graph needs to know of D, the scales and the largest element."""
-    (m, k), n = a.shape, b.size(0)
-    torch._check(k == b.size(1), lambda: f"K differs: {a.shape} and {b.shape}")
-    torch._check(n % quantised.BLOCK == 0, lambda: f"N is no multiple of 128: {n}")
-    scales = a.new_empty(m, n // quantised.BLOCK, dtype=torch.float32)
+    demand(gemm_quantised, rules.quantised(a, b, plans.BLOCK))
+    m, n = a.size(0), b.size(0)
+    scales = a.new_empty(m, n // plans.BLOCK, dtype=torch.float32)
     largest = a.new_empty(1, dtype=torch.float32)
     return a.new_empty(m, n, dtype=torch.float8_e4m3fn), scales, largest
 
@@ -141,20 +147,20 @@ def gemm_block_scaled(
     a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor
 ) -> torch.Tensor:
     """A·Bᵀ of scaled blocks."""
+    d = shape_of_block_scaled(a, b, scale_a, scale_b)
     a, b = (x.contiguous().view(torch.uint8) for x in (a, b))
-    size = len(a), len(b), a.shape[1]
-    d = a.new_empty(size[:2], dtype=torch.bfloat16)
     if d.numel():
         arrays = a, b, d, scale_b.contiguous()
         of_a = torch.nn.functional.pad(scale_a.t(), (0, -len(a) % 4)).contiguous()
-        launch(scaled, scaled.FP8, size, arrays, (of_a,))
+        choose, size = plans.choose_scaled, (*d.shape, a.shape[1])
+        launch("gemm_block_scaled", choose, plans.BLOCK_SCALED, size, arrays, (of_a,))
     return d
 
 
 @shape_of(gemm_block_scaled)
 def shape_of_block_scaled(a, b, scale_a, scale_b):
     """What a graph needs to know of D."""
-    torch._check(a.size(1) == b.size(1), lambda: f"K differs: {a.shape} and {b.shape}")
+    demand(gemm_block_scaled, rules.block_scaled(a, b, scale_a, scale_b, plans.BLOCK))
     return a.new_empty(a.size(0), b.size(0), dtype=torch.bfloat16)
 
 

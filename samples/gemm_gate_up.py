@@ -21,14 +21,11 @@ from nvgen import F32, ElementType, Kernel
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_model import H100, Machine
-from gemm_model import choose as best
+from gemm_family_plan import TURN
 from gemm_output import Output
 from gemm_plan import BF16, Config, Kind
 
 gemm = importlib.import_module("10_gemm_sm90")
-
-TURN = 8  # rows of G, then of U
 
 
 def silu(x: F32) -> F32:
@@ -74,16 +71,6 @@ def build(config: Config, kind: Kind = BF16, activation: Callable[[F32], F32] = 
     """
     joined = type("Joined", (GatedOutput,), {"activation": staticmethod(activation)})
     return type("GatedGemm", (gemm.Gemm,), {"output_of": joined})(config, kind).finish()
-
-
-def is_possible(config: Config) -> bool:
-    """Whether a warp's piece has blocks of both, and no workspace is needed."""
-    return (config.swap or config.slice % (2 * TURN) == 0) and config.tail == 1
-
-
-def choose(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
-    """The configuration that the model of the plain product thinks the fastest, of the possible."""
-    return best(m, n, k, kind, machine, is_possible)
 
 
 def interleaved(gate: np.ndarray, up: np.ndarray) -> np.ndarray:

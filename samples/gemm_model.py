@@ -74,7 +74,7 @@ def machine_of(name: str) -> Machine:
     return H200 if "H200" in name else H100
 
 
-FEW = 128  # rows of A up to which no part of B is read twice, so that L2 need not keep it
+FEW = 128  # rows of A up to which B is most of what is read, and L2 may give its lines up first
 
 OVERLAP = {64: 0.92, 128: 0.87, 192: 0.88, 256: 0.91}
 """Times the multiplies of tiles of so many rows, of which other warpgroups hide the gaps."""
@@ -262,8 +262,13 @@ def plan(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> 
     best, other = int(np.argmin(times)), table.overlapping(times, m, n, k, machine)
     overlaps = bool(other.min() < times[best])
     config = table.configs[int(np.argmin(other)) if overlaps else best]
-    few = m <= FEW
-    return replace(config, once=few, early=few and overlaps and kind.weights), overlaps
+    early = m <= FEW and overlaps and kind.weights
+    return replace(config, once=reads_once(config, m), early=early), overlaps
+
+
+def reads_once(config: Config, m: int) -> bool:
+    """Whether A has few rows, all in one tile, or in those of a cluster: B is not read again."""
+    return m <= FEW and m <= (config.n if config.swap else config.m * config.cluster)
 
 
 def choose(
@@ -278,4 +283,5 @@ def choose(
     table = candidates(kind)
     factors = np.array([slower(c) if is_possible(c) else math.inf for c in table.configs])
     times = table.times(m, n, k, machine) * factors
-    return replace(table.configs[int(np.argmin(times))], once=m <= FEW)
+    config = table.configs[int(np.argmin(times))]
+    return replace(config, once=reads_once(config, m))

@@ -18,21 +18,18 @@ from pathlib import Path
 
 import numpy as np
 
-from nvgen import AtomicOp, ElementType, Kernel, ScalarType, Shuffle, e4m3, f32, u32
+from nvgen import AtomicOp, ElementType, Kernel, ScalarType, Shuffle, e4m3
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_model import H100, Machine
-from gemm_model import choose as best
+from gemm_family_plan import BLOCK
+from gemm_family_plan import QUANTISED as FP8
 from gemm_output import Output
 from gemm_plan import Config, Kind
 
 gemm = importlib.import_module("10_gemm_sm90")
 
-BLOCK = 128  # columns that share a scale
 LARGEST = 448.0  # of e4m3
-FP8 = Kind(ElementType.BF16, ElementType.E4M3, reads=(("scales", f32), ("amax", u32)))
-"""A and B in bf16; behind D the launch gives M × N/128 scales, and one word."""
 
 
 class QuantisedOutput(Output):
@@ -83,16 +80,6 @@ class QuantisedGemm(gemm.Gemm):
 def build(config: Config, kind: Kind = FP8) -> Kernel:
     """The kernel; its arguments are A, B, D, scales, amax, M, N, K, N a multiple of 128."""
     return QuantisedGemm(config, kind).finish()
-
-
-def is_possible(c: Config) -> bool:
-    """Whether a warp has whole blocks of rows of D, and no workspace is needed."""
-    return not c.swap and c.slice % BLOCK == 0 and c.tail == 1
-
-
-def choose(m: int, n: int, k: int, kind: Kind = FP8, machine: Machine = H100) -> Config:
-    """The configuration that the model thinks the fastest, of those that are possible."""
-    return best(m, n, k, kind, machine, is_possible)
 
 
 def quantised(d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

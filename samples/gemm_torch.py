@@ -24,7 +24,8 @@ if (FOLDER := str(Path(__file__).parent)) not in sys.path:
 from gemm_model import machine_of, plan
 from gemm_plan import Kind, grid, workspace
 from gemm_problem import check
-from torch_operator import differentiable, loaded, operator, shape_of
+from tensor_rules import EIGHTS, HALVES, product
+from torch_operator import demand, differentiable, loaded, operator, shape_of
 
 ELEMENTS = {
     torch.bfloat16: ElementType.BF16,
@@ -57,10 +58,11 @@ def gemm(
 ) -> torch.Tensor:
     """A·Bᵀ, with sums in f32; `weights` promises that no kernel still running writes B.
 
-    Raises: InputError for rows in memory that are no multiple of 16 bytes.
+    Raises: RuntimeError for tensors that do not fit, InputError for rows in memory that are no
+    multiple of 16 bytes.
     """
+    d = shape_of_gemm(a, b, out, weights)
     (m, k), n = a.shape, b.size(0)
-    d = a.new_empty(m, n, dtype=out or default_type(a.dtype))
     if not d.numel():
         return d
     given = b.data_ptr()
@@ -103,7 +105,7 @@ def flags(like: torch.Tensor, count: int) -> torch.Tensor:
 @shape_of(gemm)
 def shape_of_gemm(a, b, out=None, weights=False):
     """What a graph needs to know of D."""
-    torch._check(a.size(1) == b.size(1), lambda: f"K differs: {a.shape} and {b.shape}")
+    demand(gemm, product((*HALVES, *EIGHTS), a, b, out))
     return a.new_empty(a.size(0), b.size(0), dtype=out or default_type(a.dtype))
 
 

@@ -7,9 +7,14 @@ seconds; what it registers is registered here with `torch.library.Library`.
     def twice(x: torch.Tensor) -> torch.Tensor: ...
 
     @shape_of(twice)
-    def shape_of_twice(x): return torch.empty_like(x)
+    def shape_of_twice(x):
+        demand(twice, rules_of_its_tensors)
+        return torch.empty_like(x)
 
     differentiable(twice, derivatives, keep)
+
+A function is called with its first tensor's GPU as the current one, and begins with its shape's,
+which says what does not fit: torch asks that for graphs only.
 
 `loaded` is a sample's kernel on a GPU: compiled when it is first asked for, kept on disk for all
 processes (`nvgen.CodeCache`), and then neither built nor are its file and the builder imported.
@@ -20,10 +25,11 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import torch
+from tensor_rules import Rule, broken
 from torch.library import Library, infer_schema, register_autograd, register_fake
 
 from nvgen import CodeCache
@@ -38,14 +44,39 @@ def operator(function: Callable, key: str = "CUDA"):
     _libraries.pop(f"nvgen::{name}", None)  # that of a module which is imported again
     library = _libraries[f"nvgen::{name}"] = Library("nvgen", "FRAGMENT")
     library.define(name + infer_schema(function, mutates_args=()), tags=torch.Tag.pt2_compliant_tag)
-    library.impl(name, function, key)
+    library.impl(name, on_its_device(function), key)
     return getattr(torch.ops.nvgen, name).default
 
 
+def on_its_device(function: Callable) -> Callable:
+    """The same, with its first tensor's GPU as the one whose streams and kernels are current."""
+
+    @functools.wraps(function)
+    def called(first: torch.Tensor, *others, **named):
+        with torch.cuda.device(first.device):
+            return function(first, *others, **named)
+
+    return called
+
+
 def shape_of(operator):
-    """A decorator: what a graph needs to know of the result."""
+    """A decorator: what a graph needs to know of the result, and what tensors fit."""
     name = operator._schema.name
-    return lambda function: register_fake(name, function, lib=_libraries[name])
+
+    def known(function: Callable) -> Callable:
+        register_fake(name, function, lib=_libraries[name])
+        return function
+
+    return known
+
+
+def demand(operator, rules: Iterable[Rule]) -> None:
+    """See that an operator's tensors are such as its rules ask for.
+
+    Raises: RuntimeError.
+    """
+    for holds, said in broken(rules):
+        torch._check(holds, functools.partial("{}: {}".format, operator._schema.name, said))
 
 
 def differentiable(operator, derivatives: Callable, keep: Callable) -> None:

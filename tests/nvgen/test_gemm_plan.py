@@ -82,21 +82,29 @@ def test_copies_come_early_only_of_what_is_promised() -> None:
     """And only where launches overlap; lines are given up first where nothing is read twice."""
     sample = named("10_gemm_sm90")
     from gemm_model import H200, plan
+    from gemm_plan import tiles
 
     seen = set()
     for shape in drawn(5, 30):
         for weights in (False, True):
             kind = sample.Kind(weights=weights)
             config, overlaps = plan(shape.m, shape.n, shape.k, kind, H200)
-            assert config.once == (shape.m <= 128)
-            assert not config.early or (weights and overlaps and config.once)
+            rows = tiles(config, shape.m, shape.n) // tiles(config, 1, shape.n)  # that read B anew
+            assert config.once == (shape.m <= 128 and rows == 1)
+            assert not config.early or (weights and overlaps and shape.m <= 128)
             seen.add((overlaps, config.early))
     assert seen == {(False, False), (True, False), (True, True)}
 
 
 def test_only_possible_configurations_are_chosen() -> None:
     """For what is built on the GEMM, of which some tiles are no choice."""
-    for name in ("gemm_block_scaled", "gemm_gate_up", "gemm_quantised", "gemm_grouped"):
-        sample = named(name)
+    family, grouped = named("gemm_family_plan"), named("gemm_grouped")
+    ways = {
+        family.choose_scaled: family.can_scale,
+        family.choose_gated: family.can_gate,
+        family.choose_quantised: family.can_quantise,
+        grouped.choose: grouped.is_possible,
+    }
+    for choose, is_possible in ways.items():
         for m in (1, 100, 512, 5000):
-            assert sample.is_possible(sample.choose(m, 4096, 7168)), (name, m)
+            assert is_possible(choose(m, 4096, 7168)), (choose, m)

@@ -1,0 +1,97 @@
+"""What is built on the Hopper GEMM: kinds, and which configurations of these are possible.
+
+gemm_gate_up.py, gemm_quantised.py and gemm_block_scaled.py are the kernels, of which a launch whose
+kernel lies on disk needs nothing but this.  A choice takes a millisecond, and is kept.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+from gemm_model import H100, Machine
+from gemm_model import choose as best
+from gemm_plan import BF16, ROOM, WARPGROUP, Config, Kind
+
+from nvgen import ElementType, f32, u32
+
+TURN = 8  # rows of the gate in B, then of the other product
+BLOCK = 128  # elements along K, rows of B, or columns of D, that share a scale
+
+QUANTISED = Kind(ElementType.BF16, ElementType.E4M3, reads=(("scales", f32), ("amax", u32)))
+"""A and B in bf16; behind D the launch gives M × N/128 scales, and one word."""
+
+BLOCK_SCALED = Kind(ElementType.E4M3, reads=(("scale_b", f32),))
+
+# ---- gated ---------------------------------------------------------------------------------------
+
+
+def can_gate(c: Config) -> bool:
+    """Whether a warp's piece has blocks of both products, and no workspace is needed."""
+    return (c.swap or c.slice % (2 * TURN) == 0) and c.tail == 1
+
+
+@functools.lru_cache(4096)
+def choose_gated(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
+    """The configuration that the model of the plain product thinks the fastest, of the possible."""
+    return best(m, n, k, kind, machine, can_gate)
+
+
+# ---- D in fp8 ------------------------------------------------------------------------------------
+
+
+def can_quantise(c: Config) -> bool:
+    """Whether a warp has whole blocks of rows of D, and no workspace is needed."""
+    return not c.swap and c.slice % BLOCK == 0 and c.tail == 1
+
+
+@functools.lru_cache(4096)
+def choose_quantised(
+    m: int, n: int, k: int, kind: Kind = QUANTISED, machine: Machine = H100
+) -> Config:
+    """The configuration that the model thinks the fastest, of those that are possible."""
+    return best(m, n, k, kind, machine, can_quantise)
+
+
+# ---- block-scaled --------------------------------------------------------------------------------
+
+SLOWER = {1: 1.53, 2: 1.23, 3: 1.10}
+"""Times the plain product's time, what so many warpgroups take that promote what they multiply:
+the more there are, the more is hidden.  H200, 24 November 2026, eight products."""
+
+TURNED = 1.18  # times that, where each of a thread's columns has another scale
+
+
+@functools.lru_cache(4096)
+def choose_scaled(
+    m: int, n: int, k: int, kind: Kind = BLOCK_SCALED, machine: Machine = H100
+) -> Config:
+    """Of the configurations whose sums fit twice into registers the one that is thought fastest.
+
+    A tile has rows of B of one scale only, and scales of A in whole lines of TMA.
+    """
+    found = best(m, n, k, kind, machine, can_scale, slower)
+    return with_scales(found, kind)
+
+
+def slower(c: Config) -> float:
+    """Times the plain product's time, what a configuration takes."""
+    return SLOWER[c.consumers] * (TURNED if c.swap else 1)
+
+
+def with_scales(c: Config, kind: Kind) -> Config:
+    """As many buffers as fit with their scales, and 2 KiB to spare."""
+    rows, room = c.n if c.swap else c.m, ROOM // c.resident - 2048
+    bound = next(n for n in range(c.stages, 0, -1) if c.shared_bytes(kind, n) + n * rows * 4 < room)
+    return replace(c, stages=bound)
+
+
+def can_scale(c: Config) -> bool:
+    """Whether such a tile has one scale of B for a step, and registers for its sums twice.
+
+    Arrivals at the buffers of a cluster would have to release what they loaded, which costs more
+    than sharing spares.
+    """
+    of_b, of_a = (c.m, c.n) if c.swap else (c.n, c.m)
+    fits = c.m * c.n // (c.consumers * WARPGROUP) <= 64 and c.depth == c.tail == c.cluster == 1
+    return fits and BLOCK % of_b == 0 and of_a % 32 == 0 and c.stages > 3
