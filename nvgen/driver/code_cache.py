@@ -2,9 +2,10 @@
 
 Layer: nvgen.driver.  An entry is a file, named by the digest of all that the code depends on: the
 kernel's LLVM IR, or what it is built of, the target, the level of optimisation, nvgen's own source
-and the assembler's version.  Files are written whole or not at all (a temporary one is renamed),
-and processes need no lock: several that miss at once compile alike, and the last rename wins.  What
-cannot be read or written is compiled, as if there were no cache.
+and the versions of llvmlite and the assembler.  A folder that others write into is left
+alone.  Files are written whole or not at all (a temporary one is renamed), and processes need no
+lock: several that miss at once compile alike, and the last rename wins.  What cannot be read or
+written is compiled, as if there were no cache.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
@@ -26,15 +28,17 @@ from typing import TYPE_CHECKING
 from intrinsics.collector import paused_collector
 from intrinsics.findings import input_error
 from nvgen.assembler import find_ptxas
-from nvgen.driver.code_files import read, write
+from nvgen.driver.code_files import is_trusted, read, write
 from nvgen.driver.kernel_code import MachineCode, machine_code
 
 if TYPE_CHECKING:
     from nvgen.builder.built import Kernel
 
-_FORMAT = 2
+_FORMAT = 3
 _PACKAGES = ("intrinsics", "asmprinter", "isel", "nvgen")
 _ENDING = ".cubin"
+_TEMPORARY = "[0-9a-f]" * 40 + "*.tmp"
+_HOUR = 3600
 
 
 def _folder() -> Path:
@@ -91,14 +95,11 @@ class CodeCache:
         Raises: InputError for another `given`; OSError for a source that cannot be read; what
         `build` and `code` do.
         """
-        import llvmlite
-
         facts = {
             "given": _written(given),
             "sources": _digest(sources),
             "target": target,
             "python": sys.version,
-            "llvmlite": llvmlite.__version__,
         }
         return self._kept(facts, "", build, target, opt)
 
@@ -112,7 +113,8 @@ class CodeCache:
     ) -> MachineCode:
         """The entry of that name, made if there is none."""
         path = self.folder / f"{_key({**facts, 'opt': opt, 'judged': self.judged}, text)}{_ENDING}"
-        kept = read(path)
+        trusted = is_trusted(self.folder)
+        kept = read(path) if trusted else None
         if kept is not None:
             return kept
         from nvgen.llvm_process import LLVM
@@ -120,13 +122,21 @@ class CodeCache:
         LLVM.start()  # which takes as long as a kernel is built
         with paused_collector():
             made = machine_code(build(), target, opt, judged=self.judged)
-        with contextlib.suppress(OSError):
-            write(path, made)
-            self._shrink()
+        if trusted:
+            with contextlib.suppress(OSError):
+                write(path, made)
+                self._shrink()
         return made
 
     def _shrink(self) -> None:
-        """Remove the files that were used longest ago, until the others are within the limit."""
+        """Remove the files that were used longest ago, until the others are within the limit.
+
+        What a killed process was writing goes after an hour.
+        """
+        for path in self.folder.glob(_TEMPORARY):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < time.time() - _HOUR:
+                    path.unlink()
         used = []
         for path in self.folder.glob(f"*{_ENDING}"):
             with contextlib.suppress(OSError):  # another process removes files, too
@@ -142,7 +152,10 @@ class CodeCache:
 
 def _key(facts: dict[str, object], text: str) -> str:
     """The digest of what the machine code depends on."""
+    import llvmlite
+
     known = {
+        "llvmlite": llvmlite.__version__,
         "format": _FORMAT,
         "nvgen": _own_digest(),
         "ptxas": _assembler_version(str(find_ptxas())),
@@ -158,23 +171,29 @@ def _written(value: object) -> object:
     Raises: InputError for what cannot be told so.
     """
     match value:
+        case Enum():
+            return ["enum", _written(type(value)), value.name]
         case None | bool() | int() | float() | str():
             return value
         case tuple() | list():
             return ["", *map(_written, value)]
-        case Enum():
-            return [_written(type(value)), value.name]
-        case FunctionType() | type() if "<" not in value.__qualname__:
-            return f"{value.__module__}.{value.__qualname__}"
+        case FunctionType() | type() if _is_named(value):
+            return ["named", f"{value.__module__}.{value.__qualname__}"]
     if is_dataclass(value) and not isinstance(value, type):
         told = [_written(getattr(value, one.name)) for one in fields(value)]
-        return [_written(type(value)), *told]
+        return ["dataclass", _written(type(value)), *told]
     raise input_error(
         "cache/given",
         "what a kernel is built for has no name that every process gives it",
         got=type(value).__name__,
         expected="a number, string, enumeration's member, function of a module, or dataclass",
+        hint="what stands in __main__ is another thing in each script: put it into a module",
     )
+
+
+def _is_named(value: FunctionType | type) -> bool:
+    """Whether a function or class has a name of its own: `__main__` is each script's."""
+    return "<" not in value.__qualname__ and value.__module__ != "__main__"
 
 
 def _digest(files: Iterable[str | Path], root: str = "") -> str:

@@ -1,17 +1,19 @@
-"""Machine code in files: plain data, written whole or not at all.
+"""Machine code in files: plain data, written whole or not at all, read where nobody else writes.
 
-Layer: nvgen.driver.  A file is a line of JSON, what a launch needs to know, and the cubin.
-`nvgen.driver.code_cache` names the files.
+Layer: nvgen.driver.  A file is the digest of what follows it, a line of JSON, what a launch needs
+to know, and the cubin.  `nvgen.driver.code_cache` names the files.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -32,7 +34,6 @@ def write(path: Path, code: MachineCode) -> None:
     Raises: OSError.
     """
     facts = {
-        "digest": hashlib.sha256(code.cubin).hexdigest(),
         "name": code.name,
         "block": code.block,
         "dynamic_shared": code.dynamic_shared,
@@ -45,7 +46,8 @@ def write(path: Path, code: MachineCode) -> None:
     handle, temporary = tempfile.mkstemp(prefix=path.stem, suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(json.dumps(facts).encode() + b"\n" + code.cubin)
+            body = json.dumps(facts).encode() + b"\n" + code.cubin
+            file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
         _mark(Path(temporary))
         os.replace(temporary, path)
     except BaseException:
@@ -53,13 +55,46 @@ def write(path: Path, code: MachineCode) -> None:
         raise
 
 
-def read(path: Path) -> MachineCode | None:
-    """An entry, or None where there is none that is whole."""
+def is_trusted(folder: Path) -> bool:
+    """Whether nobody but this user writes into a folder, which need not be there yet.
+
+    Warns: once of each folder that others may write into.
+    """
     try:
-        head, _, cubin = path.read_bytes().partition(b"\n")
-        facts = json.loads(head)
-        if facts["digest"] != hashlib.sha256(cubin).hexdigest():
+        if _is_own(folder.stat()):
+            return True
+    except OSError:
+        return True  # what is not there is made, and what cannot be read is compiled
+    _warn(folder)
+    return False
+
+
+@functools.cache
+def _warn(folder: Path) -> None:
+    warnings.warn(
+        f"{folder} belongs to another user or may be written by others: no machine code is kept or "
+        "read there (chmod go-w, or another folder in NVGEN_CACHE)",
+        RuntimeWarning,
+        stacklevel=5,
+    )
+
+
+def _is_own(found: os.stat_result) -> bool:
+    return found.st_uid == os.geteuid() and not found.st_mode & 0o022
+
+
+def read(path: Path) -> MachineCode | None:
+    """An entry, or None where there is none that is whole and this user's."""
+    try:
+        with path.open("rb") as file:
+            if not _is_own(os.fstat(file.fileno())):
+                return None
+            digest, _, body = file.read().partition(b"\n")
+        if digest.decode() != hashlib.sha256(body).hexdigest():
             return None
+        head, _, cubin = body.partition(b"\n")
+        facts = json.loads(head)
+        _check_types(facts)
         found = MachineCode(
             facts["name"],
             cubin,
@@ -81,11 +116,23 @@ def read(path: Path) -> MachineCode | None:
             ),
             tuple(_parameter(*told) for told in facts["parameters"]),
         )
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
     with contextlib.suppress(OSError):
         _mark(path)
     return found
+
+
+def _check_types(facts: dict[str, object]) -> None:
+    """Raises: TypeError for names that are no strings, and numbers that are none."""
+    block, resources = facts["block"], facts["resources"]
+    if not isinstance(block, list) or not isinstance(resources, dict):
+        raise TypeError
+    names = (facts["name"], resources["kernel"])
+    numbers = (*block, *(n for name, n in resources.items() if name != "kernel"))
+    fits = all(isinstance(name, str) for name in names)
+    if not (fits and all(isinstance(n, int) for n in (*numbers, facts["dynamic_shared"]))):
+        raise TypeError
 
 
 def _mark(path: Path) -> None:

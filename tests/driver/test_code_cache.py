@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import multiprocessing
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 
+import llvmlite
 import numpy as np
 import pytest
 
@@ -17,7 +22,7 @@ from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import beyond
 from nvgen import CodeCache, ElementType, InputError, Kernel, KernelBuilder, TensorMap, compilation
 from nvgen.builder.arguments import arguments
-from nvgen.driver import code_cache
+from nvgen.driver import code_cache, code_files
 from nvgen.driver.kernel_code import MachineCode, machine_code
 from nvgen.parameters import Output
 
@@ -76,7 +81,9 @@ def test_another_source_target_or_version_is_another_entry(
     cache.code(kernel(), TARGET, 0)
     monkeypatch.setattr(code_cache, "_assembler_version", lambda path: "another ptxas")
     cache.code(kernel(), TARGET, 0)
-    assert len(compiled) == len([*tmp_path.iterdir()]) == 6
+    monkeypatch.setattr(llvmlite, "__version__", "another llvmlite")
+    cache.code(kernel(), TARGET, 0)
+    assert len(compiled) == len([*tmp_path.iterdir()]) == 7
 
 
 @pytest.mark.parametrize("left", [0, 10, -1])
@@ -90,6 +97,79 @@ def test_an_entry_that_is_not_whole_is_compiled_anew(
     assert cache.code(kernel(), TARGET, 0) == made
     assert cache.code(kernel(), TARGET, 0) == made
     assert len(compiled) == 2
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_folder_that_others_write_into_is_left_alone(
+    tmp_path: Path, compiled: list[str], mode: int
+) -> None:
+    CodeCache(tmp_path).code(kernel(), TARGET, 0)
+    tmp_path.chmod(mode)
+    with pytest.warns(RuntimeWarning, match="may be written by others"):
+        CodeCache(tmp_path).code(kernel(), TARGET, 0)
+    CodeCache(tmp_path).code(kernel(2), TARGET, 0)  # said once
+    assert len(compiled) == 3
+    assert len([*tmp_path.iterdir()]) == 1
+    tmp_path.chmod(0o700)
+
+
+def signed(body: bytes) -> bytes:
+    """A file whose digest fits."""
+    return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+
+
+def test_a_file_that_is_no_entry_of_the_users_is_compiled_anew(
+    tmp_path: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that others may write, one of another user, another head, and what is no entry."""
+    made = CodeCache(tmp_path).code(kernel(), TARGET, 0)
+    (path,) = tmp_path.iterdir()
+    body = path.read_bytes().partition(b"\n")[2]
+    assert code_files.read(path) == made
+    path.chmod(0o620)
+    assert code_files.read(path) is None
+    path.chmod(0o600)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+        assert code_files.read(path) is None
+    path.write_bytes(path.read_bytes().replace(b'"add"', b'"sub"', 1))
+    assert code_files.read(path) is None
+    for wrong in (b"[" * 200_000, b"[]", b"7", body.replace(b'"add"', b"7", 1)):
+        path.write_bytes(signed(wrong))
+        assert code_files.read(path) is None
+    path.write_bytes(signed(body))
+    assert CodeCache(tmp_path).code(kernel(), TARGET, 0) == made
+    assert len(compiled) == 1
+
+
+def test_what_killed_processes_left_goes_after_an_hour(tmp_path: Path, compiled: list[str]) -> None:
+    names = ["0" * 40 + "a.tmp", "1" * 40 + "b.tmp", "mine.tmp"]
+    for name in names:
+        (tmp_path / name).write_text("half")
+    for name in (names[0], names[2]):
+        os.utime(tmp_path / name, (1, 1))
+    CodeCache(tmp_path).code(kernel(), TARGET, 0)
+    assert {path.name for path in tmp_path.glob("*.tmp")} == {*names[1:]}
+
+
+class Red(IntEnum):
+    ONE = 1
+
+
+class Blue(IntEnum):
+    ONE = 1
+
+
+def test_what_differs_has_another_name() -> None:
+    given = (1, True, 1.0, "1", Red.ONE, Blue.ONE, Red, copies, f"{__name__}.copies", (1,), None)
+    told = [json.dumps(code_cache._written(one)) for one in given]
+    assert len({*told}) == len(given)
+
+
+def test_what_a_script_defines_names_no_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "__module__", "__main__")
+    with pytest.raises(InputError, match="__main__"):
+        code_cache._written((8, copies))
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, compiled: list[str]) -> None:
