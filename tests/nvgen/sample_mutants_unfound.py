@@ -127,6 +127,7 @@ UNFOUND = (
     Unfound(_each("later", _WAIT, "[1-4]"), (*_TILES, "tile"), _LAST_WAIT),
     Unfound(_each("later", _WAIT, "[1-8]"), ("pair",), _LAST_WAIT),
     Unfound(_each("later", _WAIT, "[12]"), ("stationary",), _LAST_WAIT),
+    Unfound(_each("later", _WAIT, "4"), ("warps",), _LAST_WAIT),
     # the end
     Unfound(_each("drop|later|earlier", _BEFORE, "2"), tuple({*_ALL} - {"warps"}), _DEALLOC),
     Unfound(_each("drop|later|earlier", _BEFORE, "3"), ("warps",), _DEALLOC),
