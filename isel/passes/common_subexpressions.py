@@ -101,20 +101,28 @@ class _Sharing:
                 mi.map_registers(self.same)
 
     def _block(self, block: Block) -> list[_Key]:
-        """Leave out what is known, and return what is known from now on."""
+        """Leave out what is known, and return what is known from now on.
+
+        What stands behind a branch, as a switch's later comparisons do, not all that follow have.
+        """
         kept: list[MachineInstr] = []
         added: list[_Key] = []
         same = self.same
+        leaves = False
         for mi in block.instrs:
+            leaves = leaves or mi.form.is_terminator
             if same and mi.form.row.id != _PHI and not same.keys().isdisjoint(mi.uses()):
                 mi.map_registers(same)
             key = self._key(mi)
-            first = self.known.setdefault(key, mi) if key is not None else mi
+            if key is None:
+                first = mi
+            else:
+                first = self.known.get(key, mi) if leaves else self.known.setdefault(key, mi)
             if first is not mi:
                 same.update(zip(mi.defs(), first.defs(), strict=True))
                 continue
             kept.append(mi)
-            if key is not None:
+            if key is not None and not leaves:
                 added.append(key)
         if len(kept) < len(block.instrs):
             block.instrs = kept
@@ -145,6 +153,8 @@ class _Sharing:
         equal: dict[Op, Op] = {}  # a result -> the first one of the same value
         for n in self.order:
             for mi in self.function.blocks[n].instrs:
+                if mi.form.is_terminator:
+                    break
                 if not _is_address(mi.form) or (key := self._key(mi)) is None:
                     continue
                 if equal:
@@ -162,10 +172,11 @@ class _Sharing:
         return one
 
     def _append(self, block: Block, mi: MachineInstr, read: tuple[Op, ...]) -> MachineInstr:
-        """The same record, with a result of its own, before a block's branches."""
+        """The same record, with a result of its own, before a block's first branch."""
         regs, (result,) = self.function.regs, mi.defs()
         made = MachineInstr(mi.form, (regs.new(regs.classes[result]), *read), None, mi.loc)
-        block.instrs.insert(len(block.instrs) - len(block.terminators()), made)
+        ends = [mi.form.is_terminator for mi in block.instrs]
+        block.instrs.insert(ends.index(True) if True in ends else len(ends), made)
         return made
 
     def _key(self, mi: MachineInstr) -> _Key | None:

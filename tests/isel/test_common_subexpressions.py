@@ -182,3 +182,28 @@ def test_neighbours_that_are_read_on_conditions_share_an_address() -> None:
     compiled.run(x, y, 41, block=32, device="sim")
     within = np.where(np.arange(64) < 41, np.arange(64), 0)
     assert (y == within.reshape(32, 2).sum(1)).all()
+
+
+SWITCH = """
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+entry:
+  br label %turn
+turn:
+  %x = phi i32 [ 9, %entry ], [ 5, %next ]
+  switch i32 %x, label %next [ i32 5, label %five  i32 9, label %next ]
+five:
+  %is_nine = icmp eq i32 %x, 9
+  %number = select i1 %is_nine, i32 9, i32 5
+  store i32 %number, ptr addrspace(1) %out
+  ret void
+next:
+  br label %turn
+}
+"""
+
+
+def test_a_comparison_behind_a_branch_is_not_known_where_the_branch_goes() -> None:
+    """A switch asks for 9 where it has not left for 5; the turn before has another answer."""
+    out = np.zeros(1, np.int32)
+    nvgen.compile(SWITCH, target="sm_90a", opt=0).run(out, block=1)
+    assert out[0] == 5
