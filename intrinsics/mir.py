@@ -401,6 +401,17 @@ class Block:
     instrs: list[MachineInstr] = field(default_factory=list)
     nounroll: bool = False
 
+    @property
+    def end(self) -> int:
+        """Where what every path through the block has executed ends: at its first terminator.
+
+        Others may stand behind it, with what only they read (a switch's next comparison).
+        """
+        for at, mi in enumerate(self.instrs):
+            if mi.form.is_terminator:
+                return at
+        return len(self.instrs)
+
     def terminators(self) -> list[MachineInstr]:
         """The records that may send control elsewhere, in order."""
         return [mi for mi in self.instrs if mi.form.is_terminator]

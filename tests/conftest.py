@@ -90,10 +90,7 @@ def _leave_out_schedules(config: pytest.Config, items: list[pytest.Item]) -> Non
     kept: dict[object, pytest.Item] = {}
     for item in items:
         kept.setdefault(_but_for_schedule(item), item)
-    left = set(items) - set(kept.values())
-    if left:
-        config.hook.pytest_deselected(items=list(left))
-        items[:] = kept.values()
+    turns.keep(config, items, list(kept.values()))
 
 
 def _but_for_schedule(item: pytest.Item) -> object:

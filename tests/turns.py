@@ -68,13 +68,17 @@ def has_turn(config: pytest.Config, name: str, of: int) -> bool:
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests whose turn it is not."""
-    kept: list[pytest.Item] = []
-    left: list[pytest.Item] = []
-    for item in items:
+
+    def stays(item: pytest.Item) -> bool:
         mark = item.get_closest_marker("turns")
         alone = mark is None or not hasattr(item, "callspec")
-        stays = alone or has_turn(config, item.name, mark.args[0])
-        (kept if stays else left).append(item)
-    if left:
-        config.hook.pytest_deselected(items=left)
+        return alone or has_turn(config, item.name, mark.args[0])
+
+    keep(config, items, [item for item in items if stays(item)])
+
+
+def keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
+    """Deselect all tests but some."""
+    if left := set(items).difference(kept):
+        config.hook.pytest_deselected(items=[item for item in items if item in left])
         items[:] = kept

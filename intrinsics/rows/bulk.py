@@ -59,7 +59,7 @@ def ordered(scopes: Iterable[Scope] = Scope) -> dict[str, Iterable[Modifier]]:
 
 
 def strong_order(scopes: Iterable[Scope] = Scope) -> tuple[Rule, ...]:
-    """What a strong copy says, and who has it."""
+    """The rules of .relaxed: the scope and the type that it needs, and that need it."""
     return (
         when(sem=(Sem.WEAK, Sem.RELAXED)).needs("sem-version", _SEM),
         when(sem=Sem.RELAXED).must("relaxed", _STRONG, scope=scopes),

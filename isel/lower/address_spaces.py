@@ -16,7 +16,8 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I1, I64, IntType, PointerType
 from isel.llvm.vocabulary import Opcode
-from isel.lower.folding import Known, folded, number
+from isel.lower.folding import Known, folded
+from isel.lower.rewriter import number
 from isel.select.constants import known
 from isel.select.types import TypeLayout
 
@@ -100,23 +101,26 @@ def with_known_spaces(
     PTX ISA, isspacep; the shared memory of a CTA is its cluster's, too.  Whether constant memory
     lies in the window of global memory is left to the machine.
     """
+    questions = {
+        i.result: (i.callee_name, i.arguments[0])
+        for i in function.instructions()
+        if isinstance(i, ir.Call) and i.callee_name in QUESTIONS and i.result is not None
+    }
+    if not questions:
+        return function
     pointers = spaces | dict.fromkeys(_taken(function) if is_kernel else (), GLOBAL)
+    has_peers = any(_is_of_a_peer(i) for i in function.instructions())
     answers: Known = {}
-    own_or_peers: list[str] = []
-    for i in function.instructions():
-        if not isinstance(i, ir.Call) or i.callee_name not in QUESTIONS or i.result is None:
-            continue
-        asked, pointer = QUESTIONS[i.callee_name], i.arguments[0]
+    for result, (question, pointer) in questions.items():
+        asked = QUESTIONS[question]
         if isinstance(pointer, llvm.Local) and pointer.type is _GENERIC:
             space = pointers.get(pointer.name, 0)
         else:
             space = _space_of(pointer, layout)
+        if has_peers and space == _SHARED and question == _OWN_SHARED:
+            continue
         if space in _ANSWERED and (space, asked) != (_CONST, GLOBAL):
-            answers[i.result] = number(I1, int(space == asked))
-            own_or_peers += [i.result] if space == _SHARED and i.callee_name == _OWN_SHARED else []
-    if own_or_peers and any(_is_of_a_peer(i) for i in function.instructions()):
-        for result in own_or_peers:
-            del answers[result]
+            answers[result] = number(I1, int(space == asked))
     return folded(function, answers)
 
 

@@ -13,6 +13,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import VOID, IntType
 from isel.llvm.vocabulary import IntPredicate, Opcode
+from isel.lower.rewriter import number
 from isel.lower.substitution import in_flow_order, with_values, without_dead
 
 Known = dict[str, llvm.Value]
@@ -110,11 +111,6 @@ def _only(phi: ir.Phi) -> llvm.Value | None:
     values = {value for value, _ in phi.incoming}
     first = next(iter(values), None)
     return first if len(values) == 1 and isinstance(first, llvm.ConstInt) else None
-
-
-def number(type_: IntType, value: int) -> llvm.ConstInt:
-    """A number of so many bits."""
-    return llvm.ConstInt(type_, value & ((1 << type_.bits) - 1))
 
 
 def _cast(opcode: Opcode, operand: llvm.ConstInt, type_: IntType) -> llvm.ConstInt | None:

@@ -44,7 +44,7 @@ class _Member:
     @property
     def type(self) -> Type:
         """The type of what moves."""
-        return self.access.value.type if isinstance(self.access, ir.Store) else self.access.type
+        return _moved(self.access)
 
 
 def with_vectors(function: ir.Function, layout: TypeLayout) -> ir.Function:
@@ -56,10 +56,15 @@ def with_vectors(function: ir.Function, layout: TypeLayout) -> ir.Function:
 
 def _begins(i: ir.Instruction, layout: TypeLayout) -> bool:
     """Whether an access is aligned so that a neighbour could move with it."""
-    if type(i) is not ir.Load and type(i) is not ir.Store:
+    if not isinstance(i, (ir.Load, ir.Store)):
         return False
-    moved = i.value.type if type(i) is ir.Store else i.type
+    moved = _moved(i)
     return _is_element(moved, layout) and (i.alignment or 0) >= 2 * layout.size(moved)
+
+
+def _moved(access: _Access) -> Type:
+    """The type of what a load or store moves."""
+    return access.value.type if isinstance(access, ir.Store) else access.type
 
 
 def _is_element(type_: Type, layout: TypeLayout) -> bool:
@@ -110,8 +115,7 @@ class _Neighbours:
     def _member(self, at: int, i: ir.Instruction) -> _Member | None:
         if not isinstance(i, (ir.Load, ir.Store)) or i.volatile or i.ordering is not None:
             return None
-        moved = i.value.type if isinstance(i, ir.Store) else i.type
-        if not _is_element(moved, self.layout) or i.attachment("nontemporal") is not None:
+        if not _is_element(_moved(i), self.layout) or i.attachment("nontemporal") is not None:
             return None
         base, offset = self._of(i.pointer)
         return _Member(at, i, base, offset)

@@ -103,7 +103,8 @@ class _Sharing:
     def _block(self, block: Block) -> list[_Key]:
         """Leave out what is known, and return what is known from now on.
 
-        What stands behind a branch, as a switch's later comparisons do, not all that follow have.
+        What stands behind a branch, as a switch's later comparisons do, is not known where the
+        branch goes.
         """
         kept: list[MachineInstr] = []
         added: list[_Key] = []
@@ -114,15 +115,13 @@ class _Sharing:
             if same and mi.form.row.id != _PHI and not same.keys().isdisjoint(mi.uses()):
                 mi.map_registers(same)
             key = self._key(mi)
-            if key is None:
-                first = mi
-            else:
-                first = self.known.get(key, mi) if leaves else self.known.setdefault(key, mi)
+            first = self.known.get(key, mi) if key is not None else mi
             if first is not mi:
                 same.update(zip(mi.defs(), first.defs(), strict=True))
                 continue
             kept.append(mi)
             if key is not None and not leaves:
+                self.known[key] = mi
                 added.append(key)
         if len(kept) < len(block.instrs):
             block.instrs = kept
@@ -152,9 +151,8 @@ class _Sharing:
         found: dict[_Key, list[tuple[int, MachineInstr]]] = {}
         equal: dict[Op, Op] = {}  # a result -> the first one of the same value
         for n in self.order:
-            for mi in self.function.blocks[n].instrs:
-                if mi.form.is_terminator:
-                    break
+            block = self.function.blocks[n]
+            for mi in block.instrs[: block.end]:
                 if not _is_address(mi.form) or (key := self._key(mi)) is None:
                     continue
                 if equal:
@@ -175,8 +173,7 @@ class _Sharing:
         """The same record, with a result of its own, before a block's first branch."""
         regs, (result,) = self.function.regs, mi.defs()
         made = MachineInstr(mi.form, (regs.new(regs.classes[result]), *read), None, mi.loc)
-        ends = [mi.form.is_terminator for mi in block.instrs]
-        block.instrs.insert(ends.index(True) if True in ends else len(ends), made)
+        block.instrs.insert(block.end, made)
         return made
 
     def _key(self, mi: MachineInstr) -> _Key | None:

@@ -148,10 +148,9 @@ def _place_moves(function: MachineFunction, phis: _Phis) -> list[tuple[Reg, Reg]
     found: list[tuple[Reg, Reg]] = []
     for name, moves in parallel.items():
         ordered = _sequence(function, moves)
-        instrs = by_name[name].instrs
-        ends = [mi.form.is_terminator for mi in instrs]
-        end = ends.index(True) if True in ends else len(instrs)
-        instrs[end:end] = ordered
+        block = by_name[name]
+        end = block.end
+        block.instrs[end:end] = ordered
         for result, source in [mi.ops for mi in ordered]:
             if type(result) is int and type(source) is int:
                 found.append((result, source))
@@ -291,20 +290,14 @@ def _ends_in(mi: MachineInstr, ends: _Ends) -> tuple[list[Reg], list[Reg]]:
     writes: list[Reg] = []
     reads: list[Reg] = []
     form, ops, guard = mi.form, mi.ops, mi.guard
-    for i in form.defs:
-        op = ops[i]
-        if type(op) is int:
-            if op in ends:
-                writes.append(op)
-        elif type(op) in HOLDERS:
-            writes += [reg for reg in registers_of(op) if reg in ends]
-    for i in form.uses:
-        op = ops[i]
-        if type(op) is int:
-            if op in ends:
-                reads.append(op)
-        elif type(op) in HOLDERS:
-            reads += [reg for reg in registers_of(op) if reg in ends]
+    for places, found in ((form.defs, writes), (form.uses, reads)):
+        for i in places:
+            op = ops[i]
+            if type(op) is int:
+                if op in ends:
+                    found.append(op)
+            elif type(op) in HOLDERS:
+                found += [reg for reg in registers_of(op) if reg in ends]
     for i in form.updates:
         writes += [reg for reg in registers_of(ops[i]) if reg in ends]
     if guard is not None:

@@ -90,15 +90,15 @@ class WaitCode:
         resets = self._resets(starts)
         for i, block in enumerate(self.function.blocks):
             self._begin(i, block, starts)
-            ends = next((n for n, mi in enumerate(block.instrs) if mi.form.is_terminator), None)
+            end = block.end
             for at, mi in enumerate(block.instrs):
-                if at == ends:
+                if at == end:
                     self._reset(resets.get(i, []))
                 self.blocks[-1].instrs.append(mi)
                 number = here.get((i, at))
                 if number is not None:
                     self._bound(mi, starts[number], number)
-            if ends is None:
+            if end == len(block.instrs):
                 self._reset(resets.get(i, []))
         self.function.blocks = self.blocks
         if not self.function.keep_names:

@@ -191,8 +191,7 @@ class FunctionState:
         aside = Block("")
         self.start(aside)
         yield
-        ends = (n for n, mi in enumerate(block.instrs) if mi.form.is_terminator)
-        at = next(ends, len(block.instrs))
+        at = block.end
         block.instrs[at:at] = aside.instrs
 
     def emit(self, form: Form, *ops: Op, guard: Reg | Not | None = None) -> None:

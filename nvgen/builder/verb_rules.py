@@ -241,7 +241,7 @@ def reduced(draft: Draft) -> None:
 
 @following("type")
 def answer(draft: Draft) -> None:
-    """How many said yes is a number, the rest a condition; and who comes decides the row."""
+    """`popc` gives a u32, `and` and `or` a predicate; `aligned` selects bar.red or barrier.red."""
     draft.facts["type"] = T.U32 if draft.facts["op"] is ReduceOp.POPC else T.PRED
     draft.row = "bar.red" if draft.given["aligned"] else "barrier.red"
 

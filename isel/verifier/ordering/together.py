@@ -15,7 +15,7 @@ _OF_THREADS = (Kind.SHARED_LOAD, Kind.SHARED_STORE, Kind.TENSOR_LOAD, Kind.TENSO
 """What each thread of a warp does by itself."""
 
 _MOST = 64
-"""Accesses of a warp, the last ones, of which it is known who has arrived behind them."""
+"""The last accesses of a warp for which the threads that have arrived since are tracked."""
 
 
 def accessed(machine: Machine, access: Access, mask: int) -> None:
