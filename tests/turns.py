@@ -79,6 +79,7 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 def keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
     """Deselect all tests but some."""
-    if left := set(items).difference(kept):
-        config.hook.pytest_deselected(items=[item for item in items if item in left])
+    stay = {id(item) for item in kept}
+    if left := [item for item in items if id(item) not in stay]:
+        config.hook.pytest_deselected(items=left)
         items[:] = kept
