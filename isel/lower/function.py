@@ -14,6 +14,7 @@ from isel.lower import (
     elementwise,
     intrinsics,
     masked,
+    narrow_division,
     neighbours,
     remainders,
     switches,
@@ -37,10 +38,13 @@ def _candidates(function: ir.Function) -> list[ir.Instruction]:
     return [i for i in function.instructions() if i.opcode in _CANDIDATES]
 
 
-def lower(function: ir.Function, layout: TypeLayout, *, bfloats: bool) -> ir.Function:
+def lower(
+    function: ir.Function, layout: TypeLayout, pure: frozenset[str], *, bfloats: bool
+) -> ir.Function:
     """Rewrite what PTX has no instruction for; `bfloats`: it has those that add bfloats.
 
-    What stands for an instruction may need the same again, on smaller parts.
+    Accesses may move across calls of `pure` functions.  What stands for an instruction may need the
+    same again, on smaller parts.
     """
 
     function = varargs.with_list(function)
@@ -62,4 +66,5 @@ def lower(function: ir.Function, layout: TypeLayout, *, bfloats: bool) -> ir.Fun
 
     while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
-    return neighbours.with_vectors(switches.with_searches(function), layout)
+    function = neighbours.with_vectors(switches.with_searches(function), layout, pure)
+    return narrow_division.with_narrow_divisions(function)

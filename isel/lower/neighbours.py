@@ -3,8 +3,8 @@
 Layer: isel.lower.  Input: a function.  Output: the same function, or one in which scalars beside
 each other in memory, read or written in one block with nothing between that might touch them, are
 the elements of one struct, which is one access with a vector.  What is volatile or atomic stays as
-it is, and nothing is moved across it, or across a call.  PTX ISA, ld; st: vectors are aligned to
-their whole size.
+it is, and nothing is moved across it, or across a call that may touch memory.  PTX ISA, ld; st:
+vectors are aligned to their whole size.
 """
 
 from __future__ import annotations
@@ -47,11 +47,32 @@ class _Member:
         return _moved(self.access)
 
 
-def with_vectors(function: ir.Function, layout: TypeLayout) -> ir.Function:
-    """The function with neighbours moved as one."""
+_UNTOUCHED = ("none", "inaccessiblemem: write")
+"""What `memory(…)` says of functions that leave memory alone; the latter of llvm.assume."""
+
+
+def pure_functions(module: ir.Module) -> frozenset[str]:
+    """The functions across whose calls an access may move, as their attributes say.
+
+    They touch no memory of the program, they return, and they let no thread wait for another.
+    LLVM Language Reference, Function Attributes.
+    """
+    return frozenset(
+        name
+        for name, function in module.functions.items()
+        if function.attributes.text("memory") in _UNTOUCHED
+        and "willreturn" in function.attributes
+        and "convergent" not in function.attributes
+    )
+
+
+def with_vectors(
+    function: ir.Function, layout: TypeLayout, pure: frozenset[str] = frozenset()
+) -> ir.Function:
+    """The function with neighbours moved as one, across calls of `pure` functions too."""
     if not any(_begins(i, layout) for i in function.instructions()):
         return function
-    return _Neighbours(function, layout).run()
+    return _Neighbours(function, layout, pure).run()
 
 
 def _begins(i: ir.Instruction, layout: TypeLayout) -> bool:
@@ -73,9 +94,10 @@ def _is_element(type_: Type, layout: TypeLayout) -> bool:
 
 
 class _Neighbours:
-    def __init__(self, function: ir.Function, layout: TypeLayout) -> None:
+    def __init__(self, function: ir.Function, layout: TypeLayout, pure: frozenset[str]) -> None:
         self.function = function
         self.layout = layout
+        self.pure = pure
         self.names = FreshNames(function)
         self.places: dict[str, tuple[llvm.Value, int]] = {}  # steps: a base, and bytes behind it
         for i in function.instructions():
@@ -107,10 +129,25 @@ class _Neighbours:
             member = self._member(at, i) if type(i) is kind else None
             if member is not None and (kind is ir.Load or not groups or member.base in groups):
                 groups.setdefault(member.base, []).append(member)
-            elif _stops(i, kind):
+            elif self._stops(i, kind):
                 yield from groups.values()
                 groups = {} if member is None else {member.base: [member]}
         yield from groups.values()
+
+    def _stops(self, i: ir.Instruction, kind: type[_Access]) -> bool:
+        """Whether nothing may be moved across an instruction: it may write, or for stores read."""
+        match i:
+            case ir.Load():
+                return kind is ir.Store or i.volatile or i.ordering is not None
+            case ir.BinaryOp() | ir.UnaryOp() | ir.Cast() | ir.Compare() | ir.Select() | ir.Phi():
+                return False
+            case ir.GetElementPtr() | ir.Freeze() | ir.ExtractValue() | ir.InsertValue():
+                return False
+            case ir.ExtractElement() | ir.InsertElement() | ir.ShuffleVector():
+                return False
+            case ir.Call():
+                return i.callee_name not in self.pure
+        return True
 
     def _member(self, at: int, i: ir.Instruction) -> _Member | None:
         if not isinstance(i, (ir.Load, ir.Store)) or i.volatile or i.ordering is not None:
@@ -230,17 +267,3 @@ class _Neighbours:
 
 def _place(i: ir.Instruction) -> tuple[int, int, int | None, ir.Attachments]:
     return i.line, i.ordinal, i.dbg, ()
-
-
-def _stops(i: ir.Instruction, kind: type[_Access]) -> bool:
-    """Whether nothing may be moved across an instruction: it may write, or for stores read."""
-    match i:
-        case ir.Load():
-            return kind is ir.Store or i.volatile or i.ordering is not None
-        case ir.BinaryOp() | ir.UnaryOp() | ir.Cast() | ir.Compare() | ir.Select() | ir.Phi():
-            return False
-        case ir.GetElementPtr() | ir.Freeze() | ir.ExtractValue() | ir.InsertValue():
-            return False
-        case ir.ExtractElement() | ir.InsertElement() | ir.ShuffleVector():
-            return False
-    return True

@@ -14,6 +14,7 @@ from intrinsics.findings import Place
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
+from isel.lower.neighbours import pure_functions
 from isel.places import places_of_globals
 from isel.select.diagnostics import Diagnostics, Unselectable
 from isel.select.locations import Locations, Source
@@ -44,6 +45,7 @@ class ModuleContext:
         self.names = ptx_names(module)
         self.symbols = {name: n for name, n in self.names.items() if name not in module.aliases}
         self.kernels = {function.name for function in kernels(module)}
+        self.pure = pure_functions(module)
         self.loops_kept = ids_of_loops_kept(module)
 
     def guarded(self, action: Callable[[], None], name: str = "") -> None:

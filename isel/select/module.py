@@ -176,7 +176,7 @@ class _Selector:
             self.assembly,
             select_instruction,
         )
-        function = lower(function, context.layout, bfloats=state.can(BFLOAT_ATOMICS))
+        function = lower(function, context.layout, context.pure, bfloats=state.can(BFLOAT_ATOMICS))
         is_kernel = function.name in context.kernels
         spaces = inferred(function, context.layout, is_kernel=is_kernel)
         if context.module.functions.keys() & QUESTIONS.keys():

@@ -104,6 +104,37 @@ def test_words_of_two_types_are_one_access() -> None:
     assert moved([BASE, *lines, *kept])["ld.global.v2.b32"] == 1
 
 
+PURE = {
+    "call float @llvm.fma.f32(float %x, float %x, float %x)": True,
+    "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()": True,
+    "call i32 @known(i32 1)": True,
+    "call i32 @endless(i32 1)": False,
+    "call i32 @together(i32 1)": False,
+    "call i32 @reads(i32 1)": False,
+    "call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 1, i32 0, i32 31)": False,
+    "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)": False,
+}
+DECLARED = """
+declare float @llvm.fma.f32(float, float, float)
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @known(i32) willreturn memory(none)
+declare i32 @endless(i32) memory(none)
+declare i32 @together(i32) convergent willreturn memory(none)
+declare i32 @reads(i32) willreturn memory(read)
+declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+"""
+
+
+@pytest.mark.parametrize("call", PURE)
+def test_accesses_move_across_calls_that_touch_no_memory_and_return(call: str) -> None:
+    """Stores: they may not pass what reads either."""
+    one, two = access(0, "i32", 0, 8, "1"), access(1, "i32", 4, 4, "2")
+    text = kernel(BASE, "%x = fadd float 1.0, 2.0", *one, call, *two) + DECLARED
+    ptx = nvgen.compile(text, target=TARGET).ptx
+    assert ("st.global.v2.b32" in ptx) is PURE[call]
+
+
 @st.composite
 def programs(draw: st.DrawFn) -> str:
     """Stores of numbers and copies of words, at offsets that may overlap; each may be aligned."""
