@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, overload
 
 from intrinsics.element import ElementType, Major
-from intrinsics.modifiers import Space
+from intrinsics.modifiers import CtaGroup, Space
 from intrinsics.targets import Feature, Target
 from nvgen.builder.arguments import MapKind, Parameter
 from nvgen.builder.numbers import Int, IntLike
@@ -88,13 +88,17 @@ class Copies:
     offsets: tuple[object, ...] = ()
 
     def load(
-        self, barrier: Barrier, cta_mask: IntLike | None, cache_policy: IntLike | None
+        self,
+        barrier: Barrier,
+        cta_mask: IntLike | None,
+        cache_policy: IntLike | None,
+        cta_group: CtaGroup | None,
     ) -> None:
         """Bring the tile; its bytes are counted on `barrier`."""
         for part, place in self.parts:
             self._verb(_LOAD)(
                 part, barrier, self.tmap, *place, *self.offsets, cta_mask=cta_mask,
-                cache_policy=cache_policy,
+                cache_policy=cache_policy, cta_group=cta_group,
             )  # fmt: skip
 
     def prefetch(self) -> None:
@@ -241,6 +245,7 @@ class TileCopies(Protocols):
         offsets: Sequence[IntLike] | None = None,
         cta_mask: IntLike | None = None,
         cache_policy: IntLike | None = None,
+        cta_group: CtaGroup | None = None,
     ) -> None: ...
 
     def load_tile(
@@ -253,6 +258,7 @@ class TileCopies(Protocols):
         offsets: Sequence[IntLike] | None = None,
         cta_mask: IntLike | None = None,
         cache_policy: IntLike | None = None,
+        cta_group: CtaGroup | None = None,
     ) -> None:
         """Copy a tile from global memory, swizzled, asynchronously: by TMA, or by all threads.
 
@@ -260,7 +266,8 @@ class TileCopies(Protocols):
         coordinates of the tile's first element, innermost first; one thread comes here.  What lies
         beyond the array is zeros.  The bytes are counted on `barrier`, which expects `tile.nbytes`
         (`arrive_expecting`).  With `cta_mask` the tile goes to these CTAs of the cluster, and is
-        counted on the mbarrier of each.
+        counted on the mbarrier of each.  With `cta_group` 2 that may be the mbarrier of each pair's
+        even CTA: `of_even_cta(barrier)` (from sm_100 on).
 
         Of an `image_map` the coordinates are those of the first pixel, and `offsets` say where in
         the filter (W first) it is looked at (im2col); of a `row_map` they are `(column, rows)`,
@@ -277,7 +284,8 @@ class TileCopies(Protocols):
         if isinstance(pitch, Sequence):
             if barrier is None:
                 raise refuse("a copy by TMA is counted on an mbarrier", expected="barrier=…")
-            copies(self, tile, source, pitch, offsets).load(barrier, cta_mask, cache_policy)
+            made = copies(self, tile, source, pitch, offsets)
+            made.load(barrier, cta_mask, cache_policy, cta_group)
             return
         if barrier is not None:
             raise refuse(
