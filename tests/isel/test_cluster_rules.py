@@ -14,6 +14,7 @@ import pytest
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from isel.verifier.function.check import verify_functions
+from isel.verifier.ordering.windows import in_window, rank_of, signals_of
 from tests.each import each
 from tests.isel.consequences import besides, others
 from tests.isel.function_kernels import PAIR, kernel
@@ -374,3 +375,17 @@ def test_each_cta_of_many_is_followed(ctas: int) -> None:
     (found,) = verify_functions(read_ptx(head + tail, "k.ptx").module)
     assert (found.rule, found.severity) == ("mbarrier.arrive/peer-exit", Severity.ERROR)
     assert "CTA 5" in found.got
+
+
+def test_a_pairs_copies_arrive_at_ctas_of_one_parity() -> None:
+    """PTX ISA, cp.async.bulk.tensor: of each destination's pair, the one with the parity of the
+    CTA that the mbarrier's address names; without .cta_group::2 the destination itself."""
+    own, even = in_window(64, 3), in_window(64, 2)
+
+    def ranks(mbarrier: int, mask: int | None, pair: bool) -> list[int]:
+        return [rank_of(at) for at in signals_of(mbarrier, mask, pair=pair)]
+
+    assert ranks(even, 0b1010, pair=True) == [0, 2]
+    assert ranks(own, 0b0101, pair=True) == [1, 3]
+    assert ranks(own, 0b1010, pair=False) == [1, 3]
+    assert signals_of(even, None, pair=True) == [even]

@@ -38,6 +38,19 @@ def in_ctas(address: int, mask: int | None) -> list[int]:
     return [in_window(address, rank) for rank in range(MOST_CTAS) if mask >> rank & 1]
 
 
+def signals_of(mbarrier: int, mask: int | None, *, pair: bool) -> list[int]:
+    """Where a copy by TMA arrives: in each CTA of its mask at the place of `mbarrier`.
+
+    With .cta_group::2 (`pair`) that is in the CTA of each pair whose rank has the parity of the
+    mbarrier's own CTA.  PTX ISA, cp.async.bulk.tensor.
+    """
+    found = in_ctas(mbarrier, mask)
+    if mask is None or not pair:
+        return found
+    odd = rank_of(mbarrier) & 1
+    return [in_window(at, rank_of(at) & ~1 | odd) for at in found]
+
+
 def is_in_shared(address: int) -> bool:
     """Whether an address is one of shared memory."""
     return address < _LIMIT

@@ -7,6 +7,7 @@ clusterlaunchcontrol.try_cancel.
 from __future__ import annotations
 
 from intrinsics.mir import Imm
+from intrinsics.modifiers import CtaGroup
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import regions, windows
 from isel.verifier.ordering.clocks import NO_RELEASE, Clock, Release, Source, joined
@@ -30,8 +31,9 @@ def _bulk_load(e: Execution) -> bool:
         read = regions.shared(source, size or _LEAST, writes=False)
         e.log(Kind.COPY_OUT, [read], done=_SENT, by_proxy=True)
         sent = e.issued(_SENT)  # what has been written has been read
-    places = zip(windows.in_ctas(destination, peers), windows.in_ctas(mbar, peers), strict=True)
-    for to, at in places:
+    pair = e.mi.form.facts.get("cta_group") is CtaGroup.TWO
+    signals = windows.signals_of(mbar, peers, pair=pair)
+    for to, at in zip(windows.in_ctas(destination, peers), signals, strict=True):
         mbarrier = e.mbarrier_at(at)
         if mbarrier is None:
             continue
