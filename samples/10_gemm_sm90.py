@@ -80,6 +80,7 @@ class Gemm:
     ranks = {"a": 2, "b": 2, "d": 2}  # noqa: RUF012
     more_bytes = 0  # of a step, that come beside x and y
     copies = 1  # of its sums, that a thread holds
+    multiplying = 1  # CTAs that multiply as one
     overlaps = True  # whether tiles begin earlier where they would end beyond an edge
     output_of = Output  # what becomes of sums
     loads = False  # whether warps load from a buffer, beside the multiplies of all four
@@ -95,10 +96,11 @@ class Gemm:
         self.left, self.right = ("b", "a") if config.swap else ("a", "b")
         self.majors = {"a": kind.a_major, "b": kind.b_major}
         self.shared_rows = config.n // config.cluster  # of y, that a CTA brings for all
+        self.held_rows = config.n // self.multiplying  # of y, that lie in a CTA
         self.rows = {self.left: config.m, self.right: self.shared_rows}  # of a copy
         self.output = self.output_of(self)
         self.sharing = (Split if config.split > 1 else Tail if config.tail > 1 else Alone)(self)
-        self.readers = config.consumers * (4 if self.loads else 1)  # that release a buffer
+        self.readers = config.consumers * config.cluster * (4 if self.loads else 1)  # of a buffer
         self.declare()
         self.args = self.b.begin()
         self.allocate()
@@ -126,7 +128,7 @@ class Gemm:
         b, config, kind, stages = self.b, self.config, self.kind, self.config.stages
         self.x_ring, self.y_ring = (
             b.shared_tiles(f"{name}_ring", kind.dtype, (rows, self.k), stages, **self.lies(name))
-            for name, rows in ((self.left, config.m), (self.right, config.n))
+            for name, rows in ((self.left, config.m), (self.right, self.held_rows))
         )
         self.output.allocate()
         self.full, self.empty = b.mbarriers("full", stages), b.mbarriers("empty", stages)
@@ -183,7 +185,7 @@ class Gemm:
             with b.elect():
                 for stage in range(config.stages):
                     b.mbarrier_init(self.full[stage], 1)
-                    b.mbarrier_init(self.empty[stage], self.readers * config.cluster)
+                    b.mbarrier_init(self.empty[stage], self.readers)
                 self.sharing.prepare()
                 b.fence_mbarrier_init_release_cluster()
             b.bar_warp_sync()

@@ -10,8 +10,21 @@ wgmma leaves it, so that every output of the family is stored by the code that i
      │ A and B        │ ◄──── │ more accumulators      │ ◄───── │ stmatrix → TMA store      │
      └────────────────┘ empty └────────────────────────┘ free   └───────────────────────────┘
 
-A CTA has whole tiles of 128 rows, or 256 with two consumers.  Runs on the CPU simulator; never run
-on a real Blackwell GPU yet.
+A CTA has tiles of 128 rows, or 256 with two consumers.  With `cluster` 2 two CTAs are a pair that
+multiplies as one (cta_group::2): each brings its rows of x and half of y, and has its rows of the
+sums; the thread of the even CTA multiplies for both, on what both have told its mbarriers:
+
+     even CTA                                           odd CTA
+    x: 128 rows, y: n/2 rows ──► full of the even CTA ◄── x: 128 rows, y: n/2 rows
+                                        │
+             one thread: tcgen05.mma.cta_group::2, M = 256, N = n
+                                        │
+        empty, sums ◄── commit to both CTAs ──► empty, sums       free of the even CTA ◄── both
+
+With `cluster` 4 two pairs share y: each CTA brings a quarter, by multicast to the CTA of the other
+pair that has the same half.  `split` and `tail` share tiles as on Hopper (gemm_sharing.py), from
+what a warpgroup loads of its sums.
+Runs on the CPU simulator; never run on a real Blackwell GPU yet.
 """
 
 from __future__ import annotations
@@ -22,7 +35,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nvgen import Kernel, LdStNum, LdStShape
+from nvgen import CtaGroup, Kernel, LdStNum, LdStShape, u16
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
@@ -34,25 +47,40 @@ gemm = importlib.import_module("10_gemm_sm90")
 TARGETS = ("sm_100a", "sm_103a", "sm_110a")
 LANES, COLUMNS = 128, 512  # of tensor memory
 LANE = 1 << 16  # what an address grows by from a lane to the next
+SHARED = 128  # columns of a tile whose sums fit into the registers of a warpgroup
 
 
 class TensorOutput(Output):
     """Pieces of sums that lie in tensor memory; 32 rows of them belong to a warp."""
 
     def store(self, sums, work: Work, row, column) -> None:
-        """Load, round and store the sums of an accumulator piece by piece."""
-        b, config, wide = self.b, self.config, self.wide
-        num, lanes = LdStNum(f"x{wide // 8}"), b.warp % 4 * (2 * STORED)
-        place = sums.pointer + (lanes * LANE + b.warpgroup * config.n)
-        for below in (0, STORED):
-            top = work.row + row + lanes + below
-            for first in range(0, config.n, wide):
+        """Round and store the sums of an accumulator, or what `loaded` and others made of them."""
+        b = self.b
+        for part, below in enumerate((0, STORED)):
+            top = work.row + row + b.warp % 4 * (2 * STORED) + below
+            for first in range(0, self.config.slice, self.wide):
                 left = work.column + column + first
-                at = place + (below * LANE + first)
-                values = b.tcgen05_ld(at, shape=LdStShape.S16X256B, num=num).f32
-                b.tcgen05_wait_ld()
+                values = self.values(sums, part, first, self.wide)
                 with b.if_((top >= work.top) & (left >= work.left)):
-                    self.store_piece(list(values), top, left)
+                    self.store_piece(values, top, left)
+
+    def values(self, sums, part: int, first: int, columns: int) -> list:
+        """A thread's sums of 16 rows and some columns."""
+        if isinstance(sums, list):
+            return sums[part][first // 2 : (first + columns) // 2]
+        b, num = self.b, LdStNum(f"x{columns // 8}")
+        lanes = (b.warp % 4 * 2 + part) * STORED
+        place = sums.pointer + (lanes * LANE + b.warpgroup * self.config.n) + first
+        found = list(b.tcgen05_ld(place, shape=LdStShape.S16X256B, num=num).f32)
+        b.tcgen05_wait_ld()
+        return found
+
+    def loaded(self, sums) -> list[list]:
+        """A thread's sums of a whole tile: for its upper and its lower rows."""
+        n = self.config.n
+        wide = max(w for w in (8, 16, 32, 64) if n % w == 0)
+        every = [[self.values(sums, i, first, wide) for first in range(0, n, wide)] for i in (0, 1)]
+        return [[value for piece in pieces for value in piece] for pieces in every]
 
 
 class BlackwellGemm(gemm.Gemm):
@@ -62,9 +90,13 @@ class BlackwellGemm(gemm.Gemm):
     output_of = TensorOutput
 
     def __init__(self, config: Config, kind: Kind) -> None:
-        """A buffer is released once, by the commit of its multiplies."""
+        """Two CTAs of a cluster are a pair; a buffer is released by the commit of each pair."""
+        self.multiplying = min(config.cluster, 2)
+        self.pair = CtaGroup.TWO if config.cluster > 1 else CtaGroup.ONE
         super().__init__(config, kind)
-        self.readers = 1
+        self.readers = config.cluster // self.multiplying
+        self.is_even = self.rank % self.multiplying == 0
+        self.shares = config.split > 1 or config.tail > 1
 
     def allocate(self) -> None:
         """Tensor memory comes later, with what all threads wait for."""
@@ -75,16 +107,52 @@ class BlackwellGemm(gemm.Gemm):
 
     def prepare(self, producer: int) -> None:
         """Mbarriers of the accumulators too, and these."""
-        b = self.b
-        b.make_mbarriers((self.sums, 1), (self.free, self.config.consumers * 4))
+        b, warps = self.b, self.config.consumers * 4 * self.multiplying
+        b.make_mbarriers((self.sums, 1), (self.free, warps))
         super().prepare(producer)
         columns = max(32, 1 << (self.columns * self.count - 1).bit_length())
-        self.tensor = b.tensor_memory("tensor", columns, warp=producer + 1)
+        self.tensor = b.tensor_memory("tensor", columns, warp=producer + 1, cta_group=self.pair)
 
     def accumulator(self, number):
-        """One of the accumulators."""
+        """One of the accumulators; of a pair each CTA has its rows."""
         address = self.tensor.address + number * self.columns
-        return self.b.tensor_tile(address, self.config.m, self.config.n)
+        return self.b.tensor_tile(address, self.config.m * self.multiplying, self.config.n)
+
+    # ---- copies ----------------------------------------------------------------------------------
+
+    def expect(self, stage) -> None:
+        """The even CTA of a pair expects what both bring."""
+        if self.multiplying == 1:
+            super().expect(stage)
+            return
+        b, nbytes = self.b, self.more_bytes + self.x_ring.nbytes + self.y_ring.nbytes
+        with b.if_(self.is_even):
+            b.mbarrier_arrive_expect_tx(self.full[stage], 2 * nbytes)
+
+    def bring(self, name: str, stage, work: Work, step) -> None:
+        """Of a pair each CTA brings its rows of x and its half of y; pairs bring parts of halves
+        for each other."""
+        if self.multiplying == 1:
+            super().bring(name, stage, work, step)
+            return
+        b, config, others = self.b, self.config, None
+        tile, row = self.x_ring[stage], work.row
+        if name == self.right:
+            tile, half, part = self.y_ring[stage], self.rank % 2, self.rank // 2
+            row = work.column + half * self.held_rows
+            if config.cluster > 2:
+                row = row + part * self.shared_rows
+                tile, others = tile.part(part * self.shared_rows, self.shared_rows), self.same(half)
+        policy, full = self.policy if name == "b" else None, b.of_even_cta(self.full[stage])
+        b.load_tile(
+            tile, self.args[name], self.at(name, row, step), full, cta_mask=others,
+            cache_policy=policy, cta_group=self.pair,
+        )  # fmt: skip
+
+    def same(self, half):
+        """The CTAs with this half of y: every other one of the cluster."""
+        every = sum(1 << rank for rank in range(0, self.config.cluster, 2))
+        return (self.b.const(every) << (half + self.part * self.config.cluster)).to(u16)
 
     def produce(self) -> None:
         """As on Hopper; the last commits arrive before the CTA ends."""
@@ -93,44 +161,87 @@ class BlackwellGemm(gemm.Gemm):
             b.wait(self.empty[ring.stage], ring.parity ^ 1, scope=self.scope)
             ring.advance()
 
+    # ---- multiplies ------------------------------------------------------------------------------
+
     def help(self) -> None:
-        """The thread that multiplies."""
-        with self.b.if_warp(self.config.consumers * 4 + 1), self.b.elect():
-            self.multiply_all()
+        """The thread that multiplies: of a pair one for both."""
+        b = self.b
+        with b.if_warp(self.config.consumers * 4 + 1):
+            if self.multiplying == 1:
+                with b.elect():
+                    self.multiply_all()
+            else:
+                with b.if_(self.is_even), b.elect():
+                    self.multiply_all()
 
     def multiply_all(self) -> None:
         """Tiles by turns into the accumulators."""
         b = self.b
         ring, turn = b.ring(self.config.stages), b.ring(self.count)
+        b.griddepcontrol_wait()
         with self.tiles() as work:
-            b.wait(self.free[turn.stage], turn.parity ^ 1)
+            b.wait(self.free[turn.stage], turn.parity ^ 1, scope=self.scope)
             b.tcgen05_fence_after_thread_sync()
             d = self.accumulator(turn.stage)
             with b.range(work.end, start=work.first) as step:
-                b.wait(self.full[ring.stage], ring.parity)
+                b.wait(self.full[ring.stage], ring.parity, scope=self.scope)
                 b.tcgen05_fence_after_thread_sync()
-                x, y = self.x_ring[ring.stage], self.y_ring[ring.stage]
-                b.gemm_async(d, x, y, accumulate=step != work.first)
-                b.tcgen05_commit(self.empty[ring.stage])
+                self.multiply_step(d, ring.stage, step != work.first)
+                self.commit(self.empty[ring.stage], self.config.cluster)
                 ring.advance()
-            b.tcgen05_commit(self.sums[turn.stage])
+            self.commit(self.sums[turn.stage], self.multiplying)
             turn.advance()
+
+    def multiply_step(self, d, stage, accumulate) -> None:
+        """Start the multiplies of one step of K."""
+        x, y = self.x_ring[stage], self.y_ring[stage]
+        self.b.gemm_async(d, x, y, accumulate=accumulate, cta_group=self.pair)
+
+    def commit(self, mbarrier, ctas: int) -> None:
+        """Arrive at this mbarrier of so many CTAs, from this one's pair or cluster on."""
+        b = self.b
+        if self.multiplying == 1:
+            b.tcgen05_commit(mbarrier)
+            return
+        first = b.cluster_ctarank if ctas == 2 else self.part * self.config.cluster
+        others = (b.const((1 << ctas) - 1) << first).to(u16)
+        b.tcgen05_commit(mbarrier, cta_group=self.pair, cta_mask=others)
+
+    # ---- the consumers ---------------------------------------------------------------------------
 
     def consume(self) -> None:
         """Store what has been multiplied."""
         b, turn = self.b, self.b.ring(self.count)
-        self.output.begin()
+        self.sharing.begin(), self.output.begin()
         b.griddepcontrol_wait()
         with self.tiles() as work:
-            b.wait(self.sums[turn.stage], turn.parity)
+            b.wait(self.sums[turn.stage], turn.parity, scope=self.scope)
             b.tcgen05_fence_after_thread_sync()
-            self.output.store(self.accumulator(turn.stage), work, b.warpgroup * LANES, 0)
-            b.tcgen05_fence_before_thread_sync()
-            b.bar_warp_sync()
-            with b.elect():
-                b.mbarrier_arrive(self.free[turn.stage])
+            sums = self.accumulator(turn.stage)
+            if self.shares:
+                self.share(self.output.loaded(sums), work, turn)
+            else:
+                self.output.store(sums, work, b.warpgroup * LANES, 0)
+                self.give_back(turn)
             turn.advance()
         self.output.end()
+
+    def share(self, sums: list[list], work: Work, turn) -> None:
+        """Store what CTAs that share the tile have of it together."""
+        self.give_back(turn)
+        with self.sharing.whole(sums, work) as (mine, first):
+            self.output.store(mine, work, self.b.warpgroup * LANES, first)
+
+    def give_back(self, turn) -> None:
+        """Tell the thread that multiplies that an accumulator has been read."""
+        b, free = self.b, self.free[turn.stage]
+        b.tcgen05_fence_before_thread_sync()
+        b.bar_warp_sync()
+        with b.elect():
+            if self.multiplying == 1:
+                b.mbarrier_arrive(free)
+            else:
+                b.mbarrier_arrive_space_cluster(b.of_cta(free, b.cluster_ctarank & ~1))
 
     def leave(self) -> None:
         """Give tensor memory back."""
@@ -139,9 +250,16 @@ class BlackwellGemm(gemm.Gemm):
 
 
 def is_possible(config: Config) -> bool:
-    """Whether CTAs have whole tiles, two accumulators fit, and what multiplies has such columns."""
-    fits = 2 * (config.m // LANES) * config.n <= COLUMNS and config.m == LANES * config.consumers
-    return fits and config.n % 16 == 0 and config.ctas == config.tail == config.depth == 1
+    """Whether CTAs have whole tiles, two accumulators fit, and what multiplies has such columns.
+
+    CTAs of a cluster that share columns are pairs; what CTAs add up of a tile lies in registers.
+    """
+    whole = config.m == LANES * config.consumers and config.depth == 1
+    fits = 2 * (config.m // LANES) * config.n <= COLUMNS
+    alone = config.cluster == 1 and config.n % 16 == 0
+    pairs = config.cluster in (2, 4) and config.n % (8 * config.cluster) == 0 and config.n >= 32
+    shared = config.split == config.tail == 1 or config.n <= SHARED
+    return whole and fits and (alone or pairs) and shared
 
 
 def build(config: Config, kind: Kind = BF16, output: type[Output] = Output) -> Kernel:
@@ -156,14 +274,15 @@ def build(config: Config, kind: Kind = BF16, output: type[Output] = Output) -> K
 
 
 def main() -> None:
-    """Run 200×136×152 by two CTAs on the simulator and compare with numpy."""
+    """Run 200×136×152 by two CTAs, and by a pair of them, on the simulator; compare with numpy."""
     m, n, k = 200, 136, 152
     a, b, expected = gemm.operands(m, n, k)
-    d = np.zeros((m, n), expected.dtype)
-    made = build(Config(m=128, n=64, consumers=1, stages=2)).compile(target=TARGETS[0])
-    made.run(a, b, d, m, n, k, grid=2, device="sim")
-    assert np.array_equal(d, expected), "the product differs from numpy"
-    print(f"D = A·Bᵀ, {m}x{n}x{k}: equal to numpy in all {d.size} elements")
+    for cluster in (1, 2):
+        d, config = np.zeros((m, n), expected.dtype), Config(128, 64, 1, stages=2, cluster=cluster)
+        made = build(config).compile(target=TARGETS[0])
+        made.run(a, b, d, m, n, k, grid=2, cluster=cluster, device="sim")
+        assert np.array_equal(d, expected), "the product differs from numpy"
+        print(f"D = A·Bᵀ, {m}x{n}x{k}, {cluster=}: equal to numpy in all {d.size} elements")
 
 
 if __name__ == "__main__":

@@ -57,6 +57,18 @@ def named(stem: str) -> ModuleType:
     return sample(FOLDER / f"{stem}.py")
 
 
+def edited(stem: str, old: str, new: str) -> ModuleType:
+    """A copy of the sample of that file name in which `old`, which it has once, is `new`."""
+    path = FOLDER / f"{stem}.py"
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    module = ModuleType(f"{stem}_edited")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses look their module up
+    exec(compile(text.replace(old, new), module.__file__, "exec"), module.__dict__)
+    return module
+
+
 @functools.cache
 def compiled(stem: str, target: str, opt: int = 0) -> Compiled:
     """A sample's kernel, or one that is LLVM IR (with its ending), compiled once for all tests."""

@@ -18,7 +18,7 @@ from nvgen.api import Compiled
 from nvgen.assembler import assemble
 from nvgen.testing import Launch, kernel_test
 from tests.each import each
-from tests.nvgen.samples import FOLDER, named
+from tests.nvgen.samples import edited, named
 
 pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 NAME = "attention_sm100"
@@ -101,17 +101,6 @@ MISTAKES: dict[str, tuple[int, str, str, str]] = {
 }  # fmt: skip
 
 
-def planted(name: str) -> ModuleType:
-    """The sample with a mistake in it."""
-    _, old, new, _ = MISTAKES[name]
-    text = (FOLDER / f"{NAME}.py").read_text()
-    assert text.count(old) == 1
-    module = ModuleType(__name__)  # which dataclasses look up
-    module.__file__ = str(FOLDER / f"{NAME}.py")
-    exec(compile(text.replace(old, new), module.__file__, "exec"), module.__dict__)
-    return module
-
-
 def careless(module: ModuleType, d: int) -> tuple[object, Compiled]:
     """The kernel with a mistake, compiled without a word."""
     config = replace(module.choose(d, causal=False), stages=2)
@@ -122,8 +111,8 @@ def careless(module: ModuleType, d: int) -> tuple[object, Compiled]:
 
 @each("name", MISTAKES, turns=7)
 def test_a_planted_mistake_is_found(name: str) -> None:
-    d, _, _, by = MISTAKES[name]
-    module = planted(name)
+    d, old, new, by = MISTAKES[name]
+    module = edited(NAME, old, new)
     config, made = careless(module, d)
     if by == "rule":
         assert [f for f in made.findings if f.severity is not Severity.NOTE]
