@@ -14,6 +14,7 @@ from isel.lower import (
     elementwise,
     intrinsics,
     masked,
+    memory_elements,
     narrow_division,
     neighbours,
     remainders,
@@ -47,7 +48,7 @@ def lower(
     same again, on smaller parts.
     """
 
-    function = varargs.with_list(function)
+    function = memory_elements.with_elements(varargs.with_list(function), layout, pure)
 
     def choose(i: ir.Instruction) -> Replacement | None:
         if i.opcode not in _CANDIDATES:

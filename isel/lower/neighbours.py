@@ -25,8 +25,11 @@ from isel.select.types import TypeLayout, walk_indices
 _MOST = 16
 """Bytes of a vector."""
 
-_SIZES = (4, 8)
-"""Bytes of what becomes an element; smaller things would have to be taken apart again."""
+_SIZES = (1, 2, 4, 8)
+"""Bytes of what becomes an element."""
+
+_COUNTS = {size: [n for n in (16, 8, 4, 2) if n * size <= _MOST] for size in _SIZES}
+"""How many of a size become one access, the most first."""
 
 _Access = ir.Load | ir.Store
 _Base = llvm.Value
@@ -89,8 +92,11 @@ def _moved(access: _Access) -> Type:
 
 
 def _is_element(type_: Type, layout: TypeLayout) -> bool:
-    is_scalar = isinstance(type_, (IntType, FloatType, PointerType))
-    return is_scalar and layout.size(type_) in _SIZES and layout.count(type_) == 1
+    size = layout.size(type_)
+    is_whole = isinstance(type_, (FloatType, PointerType)) or (
+        isinstance(type_, IntType) and type_.bits == 8 * size
+    )
+    return is_whole and size in _SIZES and layout.count(type_) == 1
 
 
 class _Neighbours:
@@ -129,25 +135,10 @@ class _Neighbours:
             member = self._member(at, i) if type(i) is kind else None
             if member is not None and (kind is ir.Load or not groups or member.base in groups):
                 groups.setdefault(member.base, []).append(member)
-            elif self._stops(i, kind):
+            elif _stops(i, kind, self.pure):
                 yield from groups.values()
                 groups = {} if member is None else {member.base: [member]}
         yield from groups.values()
-
-    def _stops(self, i: ir.Instruction, kind: type[_Access]) -> bool:
-        """Whether nothing may be moved across an instruction: it may write, or for stores read."""
-        match i:
-            case ir.Load():
-                return kind is ir.Store or i.volatile or i.ordering is not None
-            case ir.BinaryOp() | ir.UnaryOp() | ir.Cast() | ir.Compare() | ir.Select() | ir.Phi():
-                return False
-            case ir.GetElementPtr() | ir.Freeze() | ir.ExtractValue() | ir.InsertValue():
-                return False
-            case ir.ExtractElement() | ir.InsertElement() | ir.ShuffleVector():
-                return False
-            case ir.Call():
-                return i.callee_name not in self.pure
-        return True
 
     def _member(self, at: int, i: ir.Instruction) -> _Member | None:
         if not isinstance(i, (ir.Load, ir.Store)) or i.volatile or i.ordering is not None:
@@ -185,18 +176,18 @@ class _Neighbours:
         )
 
     def _runs(self, members: Sequence[_Member]) -> Iterator[list[_Member]]:
-        """Two or four neighbours of one size each, the first of which is aligned for all."""
+        """A power of two of neighbours of one size, the first of which is aligned for all."""
         if isinstance(members[0].access, ir.Store) and self._overlap(members):
             return
         by_offset = {member.offset: member for member in reversed(members)}
         taken: set[int] = set()
         for first in sorted(by_offset.values(), key=lambda member: member.offset):
             size = self.layout.size(first.type)
-            for count in (4, 2):
+            for count in _COUNTS[size]:
                 run = [by_offset.get(first.offset + n * size) for n in range(count)]
                 found = [member for member in run if member is not None]
                 if (
-                    count * size <= min(_MOST, first.access.alignment or 0)
+                    count * size <= (first.access.alignment or 0)
                     and len(found) == count
                     and all(self._goes_with(first, member) for member in found)
                     and taken.isdisjoint(member.offset for member in found)
@@ -267,3 +258,24 @@ class _Neighbours:
 
 def _place(i: ir.Instruction) -> tuple[int, int, int | None, ir.Attachments]:
     return i.line, i.ordinal, i.dbg, ()
+
+
+def may_pass_loads(i: ir.Instruction, pure: frozenset[str]) -> bool:
+    """Whether a load may move across an instruction: it writes no memory, and control goes on."""
+    match i:
+        case ir.Load():
+            return not i.volatile and i.ordering is None
+        case ir.BinaryOp() | ir.UnaryOp() | ir.Cast() | ir.Compare() | ir.Select() | ir.Phi():
+            return True
+        case ir.GetElementPtr() | ir.Freeze() | ir.ExtractValue() | ir.InsertValue():
+            return True
+        case ir.ExtractElement() | ir.InsertElement() | ir.ShuffleVector():
+            return True
+        case ir.Call():
+            return i.callee_name in pure
+    return False
+
+
+def _stops(i: ir.Instruction, kind: type[_Access], pure: frozenset[str]) -> bool:
+    """Whether nothing may be moved across an instruction: it may write, or for stores read."""
+    return (kind is ir.Store and isinstance(i, ir.Load)) or not may_pass_loads(i, pure)

@@ -26,14 +26,17 @@ from isel.llvm.types import (
     VectorType,
 )
 from isel.select.diagnostics import Unselectable
-from isel.select.repack import from_predicate, to_predicate
+from isel.select.repack import from_predicate, join, split, to_predicate
 from isel.select.state import FunctionState, form
 from isel.select.types import BITS, TypeLayout
 from isel.select.widths import extended
 
 T = ScalarType
 _UNITS = {1: T.B8, 2: T.B16, 4: T.B32, 8: T.B64}
-_VECTORS = {2: Vec.V2, 4: Vec.V4}
+_VECTORS = {1: None, 2: Vec.V2, 4: Vec.V4}
+_COUNTS = (16, 8, 4, 2, 1)
+"""How many neighbouring registers may move at once: more than four share units."""
+
 _WIDEST = 16
 """Bytes that one load or store of a parameter moves at most."""
 
@@ -187,12 +190,16 @@ def pieces(layout: TypeLayout, type_: Type, at: int = 0) -> Iterator[RegisterSlo
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """Neighbouring registers of a value that move at once, `at` the byte of the first."""
+    """Neighbouring registers of a value that move at once, `at` the byte of the first.
+
+    `packed` registers of bytes or halves share one unit.
+    """
 
     first: int
     count: int
     at: int
     unit: ScalarType
+    packed: int = 1
 
 
 @functools.lru_cache(maxsize=1024)
@@ -205,10 +212,18 @@ def _accesses(layout: TypeLayout, type_: Type, align: int) -> tuple[_Access, ...
     accesses = []
     at = 0
     while at < len(found):
-        count = next(n for n in (4, 2, 1) if n == 1 or _together(found[at : at + n], n, align))
-        accesses.append(_Access(at, count, found[at].at, found[at].unit))
+        count = next(n for n in _COUNTS if n == 1 or _together(found[at : at + n], n, align))
+        accesses.append(_access(at, count, found[at]))
         at += count
     return tuple(accesses)
+
+
+def _access(first: int, count: int, slot: RegisterSlot) -> _Access:
+    """The access to registers from `first` on, which lie at `slot` and behind it."""
+    size = slot.unit.bits // 8
+    packed = 4 // size if size < 4 and size * count >= 4 else 1
+    unit = slot.unit if packed == 1 else T.B32
+    return _Access(first, count, slot.at, unit, packed)
 
 
 def _together(run: list[RegisterSlot], count: int, align: int) -> bool:
@@ -218,6 +233,7 @@ def _together(run: list[RegisterSlot], count: int, align: int) -> bool:
     return (
         len(run) == count
         and first.unit is not T.PRED
+        and (count in _VECTORS or size < 4)
         and total <= _WIDEST
         and align % total == 0
         and first.at % total == 0
@@ -240,9 +256,22 @@ def load_value(state: FunctionState, param: Param, type_: Type, results: tuple[R
             to_predicate(state, regs[0], byte, 16)
         elif access.count == 1:
             state.emit(_load_of_param(unit), regs[0], where)
-        else:
+        elif access.packed == 1:
             vec = _VECTORS[access.count]
             state.emit(form("ld", space=Space.PARAM, vec=vec, type=unit), regs, where)
+        else:
+            _load_packed(state, where, access, regs)
+
+
+def _load_packed(state: FunctionState, where: Mem, access: _Access, regs: tuple[Reg, ...]) -> None:
+    """Load words, and take bytes or halves out of them."""
+    words = [state.new(T.B32) for _ in range(access.count // access.packed)]
+    vec = _VECTORS[len(words)]
+    to: Op = tuple(words) if len(words) > 1 else words[0]
+    state.emit(form("ld", space=Space.PARAM, vec=vec, type=T.B32), to, where)
+    for at, word in enumerate(words):
+        parts = regs[at * access.packed : (at + 1) * access.packed]
+        split(state, list(parts), word, 32 // access.packed)
 
 
 @functools.cache
@@ -269,7 +298,19 @@ def store_value(
             byte = state.new(T.B16)
             from_predicate(state, byte, state.reg(values[access.first], T.PRED), 1)
             unit, parts = T.B8, [byte]
+        if access.packed > 1:
+            parts = _words(state, access, [state.reg(part, T.B16) for part in parts])
         _store(state, where, unit, parts)
+
+
+def _words(state: FunctionState, access: _Access, parts: list[Reg]) -> list[Scalar]:
+    """Words of bytes or halves."""
+    words: list[Scalar] = []
+    for at in range(0, len(parts), access.packed):
+        word = state.new(T.B32)
+        join(state, word, parts[at : at + access.packed], 32 // access.packed)
+        words.append(word)
+    return words
 
 
 def _store(state: FunctionState, where: Mem, unit: ScalarType, parts: list[Scalar]) -> None:

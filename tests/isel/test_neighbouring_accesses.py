@@ -15,7 +15,7 @@ from tests.oracle.side_by_side import TARGET, compare
 from tests.turns import examples
 
 HEAD = "define ptx_kernel void @k(ptr addrspace(1) %out) {\n"
-TYPES = {"i32": 4, "float": 4, "i64": 8, "double": 8, "i16": 2, "ptr addrspace(1)": 8}
+TYPES = {"i32": 4, "float": 4, "i64": 8, "double": 8, "i16": 2, "i8": 1, "ptr addrspace(1)": 8}
 
 
 def kernel(*lines: str) -> str:
@@ -58,7 +58,10 @@ WRITTEN = {
     "one over another": ([(0, "i64", 16, -1), (4, "i32", 4, 7), (8, "i64", 8, 2)],
                          {"st.global.b64": 2, "st.global.b32": 1}),
     "twice": ([(0, "i32", 8, 1), (4, "i32", 4, 2), (0, "i32", 8, 3)], {"st.global.b32": 3}),
-    "halves": ([(0, "i16", 4, 1), (2, "i16", 2, 2)], {"st.global.b16": 2}),
+    "halves": ([(0, "i16", 4, 1), (2, "i16", 2, 2)], {"st.global.b32": 1}),
+    "bytes": ([(n, "i8", 8 >> n % 2, n) for n in range(8)], {"st.global.v2.b32": 1}),
+    "no whole bytes": ([(0, "i24", 8, 1), (4, "i24", 4, 2)],
+                       {"st.global.b16": 2, "st.global.b8": 2}),
 }  # fmt: skip
 
 
@@ -141,10 +144,10 @@ def programs(draw: st.DrawFn) -> str:
     lines = [BASE]
     loaded: list[tuple[str, str]] = []
     for n in range(draw(st.integers(2, 10))):
-        type_ = draw(st.sampled_from(["i32", "float", "i64", "i16"]))
+        type_ = draw(st.sampled_from(["i32", "float", "i64", "i16", "i8"]))
         size = TYPES[type_]
         offset = draw(st.integers(0, 32 // size - 1)) * size
-        largest = next(a for a in (16, 8, 4, 2) if offset % a == 0)
+        largest = next(a for a in (16, 8, 4, 2, 1) if offset % a == 0)
         same = [name for name, of in loaded if of == type_]
         number = "0x4009220000000000" if type_ == "float" else str(n + 3)
         if draw(st.booleans()):
