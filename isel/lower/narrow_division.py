@@ -83,9 +83,13 @@ def _may_divide(i: ir.BinaryOp) -> bool:
 
 
 def _pays(division: _Division, *, narrows: bool) -> bool:
-    """Whether there may be a shorter way than the division itself."""
-    both = bool(division.quotients and division.remainders)
-    return both or (narrows and division.first.type == I64)
+    """Whether there may be a shorter way than the division itself.
+
+    ptxas 13.5 finds a quotient and a remainder of unsigned numbers of 32 bits by itself.
+    """
+    if division.first.type == I64:
+        return narrows or bool(division.quotients and division.remainders)
+    return division.signed and bool(division.quotients and division.remainders)
 
 
 class _Maker:
