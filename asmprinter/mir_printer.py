@@ -321,7 +321,7 @@ def _decoded(mi: MachineInstr, slot: str) -> str:
         case "collector":
             return str(CollectorWord.decode(op.value))
         case "idesc" if isinstance(mi.get("ctrl"), Imm):
-            kind = mi.facts().get("kind")
+            kind = mi.attributes().get("kind")
             assert isinstance(kind, MmaKind)
             try:
                 return str(InstructionDescriptor.decode(op.value, kind))

@@ -16,7 +16,7 @@ from asmprinter.mir_tokens import BadTextError, Token, Tokens
 from intrinsics import catalog
 from intrinsics.legality import text_of
 from intrinsics.mir import SINK, Form, Imm, MachineInstr, Mem, Not, Op, Reg, form_of
-from intrinsics.row import Access, Fact, Kind, Residency, Row
+from intrinsics.row import Access, Attribute, Kind, Residency, Row
 
 
 def is_operand_line(line: Sequence[Token]) -> bool:
@@ -37,7 +37,7 @@ class RecordReader:
         self.guard = self._guard(tokens)
         results = self._results(tokens)
         self.opcode = tokens.next
-        self.row, self.axes = _form(self.opcode, tokens.take("word"))
+        self.row, self.qualifiers = _form(self.opcode, tokens.take("word"))
         self._name_results(results)
         self._operands(tokens)
         self.loc = tokens.location() if tokens.next.kind == "loc" else 0
@@ -120,7 +120,7 @@ class RecordReader:
         """
         row = self.row
         placed = {n: op for n, op in self.given.items() if not _is_discarded(row, n, op)}
-        form = form_of(row, **{**self.axes, **_facts(row, placed)})
+        form = form_of(row, **{**self.qualifiers, **_attributes(row, placed)})
         missing = ", ".join(slot for slot in form.slots if slot not in placed)
         if "coords" in form.index and _is_missing(placed.get("coords")):
             rank = next(rule for rule in row.rules if rule.id == "rank")
@@ -137,13 +137,13 @@ class RecordReader:
 
     def _check_words(self, form: Form, placed: Mapping[str, Op]) -> None:
         """Packed words are numbers: what they hold is not known before the kernel runs, else."""
-        for slot in form.row.packed_fields.slots(form.facts) if form.row.packed_fields else ():
+        for slot in form.row.packed_fields.slots(form.attributes) if form.row.packed_fields else ():
             if not isinstance(placed[slot], Imm):
                 message = f"{slot} is a packed word of {form.opcode}, and no number"
                 raise BadTextError(message, self.opcode, f"{slot}: imm:…")
 
 
-def _form(token: Token, opcode: str) -> tuple[Row, Mapping[str, Fact]]:
+def _form(token: Token, opcode: str) -> tuple[Row, Mapping[str, Attribute]]:
     found = _form_of_opcode(opcode)
     if found is None:
         near = _near(opcode)
@@ -155,7 +155,7 @@ def _form(token: Token, opcode: str) -> tuple[Row, Mapping[str, Fact]]:
 
 
 @functools.lru_cache(4096)
-def _form_of_opcode(opcode: str) -> tuple[Row, Mapping[str, Fact]] | None:
+def _form_of_opcode(opcode: str) -> tuple[Row, Mapping[str, Attribute]] | None:
     return catalog.form_of_opcode(opcode)
 
 
@@ -175,14 +175,14 @@ def _result_names(row: Row) -> tuple[str, ...]:
     return tuple(o.name for o in row.operands if o.access is Access.WRITE)
 
 
-def _facts(row: Row, placed: Mapping[str, Op]) -> dict[str, Fact]:
+def _attributes(row: Row, placed: Mapping[str, Op]) -> dict[str, Attribute]:
     """What the operands that are there say of the form."""
-    facts: dict[str, Fact] = {name: name in placed for name in row.optional}
+    attributes: dict[str, Attribute] = {name: name in placed for name in row.optional}
     for place in row.operands:
         if place.kind is Kind.MATRIX:
             there = isinstance(placed.get(place.name), Mem)
-            facts[place.name] = Residency.TENSOR if there else Residency.SHARED
-    return facts
+            attributes[place.name] = Residency.TENSOR if there else Residency.SHARED
+    return attributes
 
 
 def _is_discarded(row: Row, name: str, op: Op) -> bool:

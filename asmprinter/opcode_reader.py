@@ -1,9 +1,9 @@
-"""An instruction's dotted name to a row and axis values.
+"""An instruction's dotted name to a row and qualifier values.
 
 Layer: asmprinter.  Input: `tcgen05.ld.sync.aligned.32x32b.x8.b32`.  Output: the rows that the name
-may belong to, with their axes filled and everything that does not fit.  The longest head wins;
-after it modifiers may stand in any order, but for types, state spaces and formats, whose order
-tells them apart. PTX ISA, Instruction Statements.
+may belong to, with their qualifiers filled and everything that does not fit.  The longest head
+wins; after it modifiers may stand in any order, but for types, state spaces and formats, whose
+order tells them apart. PTX ISA, Instruction Statements.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from intrinsics.catalog import OTHER_HEADS, Head, find_head, other_instructions,
 from intrinsics.modifiers import CachePriority, CopyFormat, Modifier, ScalarType, Space
 from intrinsics.multiplies.mma_sync import MmaLayout
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType
-from intrinsics.row import Axis, Fact, Literal, Problem, Row
+from intrinsics.row import Attribute, Literal, Problem, Qualifier, Row
 
 TWICE = ("sync", "sat", "relu", "uni", "approx", "satfinite", "NaN")
 """Modifiers that ptxas lets stand twice, in the head and after it."""
@@ -44,13 +44,13 @@ _LITERAL = (ScalarType, Space, CopyFormat)
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One reading of a name: a row, its axes, and what is wrong with it.
+    """One reading of a name: a row, its qualifiers, and what is wrong with it.
 
     `foreign` names a modifier that PTX has with this head in a form that nvgen does not know.
     """
 
     row: Row
-    facts: dict[str, Fact]
+    attributes: dict[str, Attribute]
     problems: tuple[Problem, ...]
     foreign: str = ""
 
@@ -94,8 +94,8 @@ def _late_head(head: Head, modifiers: list[str]) -> tuple[Head, list[str]]:
 
 
 def _read(row: Row, head: Head, modifiers: list[str]) -> Candidate:
-    facts: dict[str, Fact] = dict.fromkeys(row.axis)
-    facts.update(head.preset)
+    attributes: dict[str, Attribute] = dict.fromkeys(row.qualifier)
+    attributes.update(head.preset)
     problems: list[Problem] = []
     foreign = ""
     literals = {item.text for item in row.items if isinstance(item, Literal)}
@@ -110,24 +110,24 @@ def _read(row: Row, head: Head, modifiers: list[str]) -> Candidate:
             if token in filled and token not in TWICE:
                 problems.append(_duplicate(token, token))
             filled.add(token)
-        elif (axis := _axis_of(row, token)) is None:
+        elif (qualifier := _qualifier_of(row, token)) is None:
             foreign = foreign or (token if token in row.elsewhere else "")
             problems.append(_unknown(row, token))
-        elif axis.name in filled:
-            known = facts[axis.name]
+        elif qualifier.name in filled:
+            known = attributes[qualifier.name]
             if token not in TWICE or not isinstance(known, Modifier) or known.value != token:
-                problems.append(_duplicate(axis.name, token))
+                problems.append(_duplicate(qualifier.name, token))
         else:
-            filled.add(axis.name)
-            facts[axis.name] = next(v for v in axis.values if v.value == token)
+            filled.add(qualifier.name)
+            attributes[qualifier.name] = next(v for v in qualifier.values if v.value == token)
     for cls in _ORDERED:
         items = _ordered_items(row, cls)
         tokens = ordered.get(cls, [])
-        if items and not _align(items, tokens, facts, filled):
+        if items and not _align(items, tokens, attributes, filled):
             problems.append(_disordered(cls, items, tokens))
             foreign = foreign or next((t for t in tokens if t in row.elsewhere), "")
     problems += _missing(row, filled)
-    return Candidate(row, facts, tuple(problems), foreign)
+    return Candidate(row, attributes, tuple(problems), foreign)
 
 
 def _spells(cls: type[Modifier], token: str) -> bool:
@@ -135,7 +135,7 @@ def _spells(cls: type[Modifier], token: str) -> bool:
     return token in cls._value2member_map_ or (cls is ScalarType and token in _OTHER_TYPES)
 
 
-def _ordered_class(item: Axis | Literal) -> type[Modifier] | None:
+def _ordered_class(item: Qualifier | Literal) -> type[Modifier] | None:
     """The class of an item whose order counts."""
     if isinstance(item, Literal):
         return next((cls for cls in _LITERAL if _spells(cls, item.text)), None)
@@ -146,13 +146,16 @@ def _ordered_class(item: Axis | Literal) -> type[Modifier] | None:
 
 
 @functools.cache
-def _ordered_items(row: Row, cls: type[Modifier]) -> tuple[Axis | Literal, ...]:
+def _ordered_items(row: Row, cls: type[Modifier]) -> tuple[Qualifier | Literal, ...]:
     """The modifiers of a class whose order counts, in order."""
     return tuple(item for item in row.items if _ordered_class(item) is cls)
 
 
 def _align(
-    items: Sequence[Axis | Literal], tokens: Sequence[str], facts: dict[str, Fact], filled: set[str]
+    items: Sequence[Qualifier | Literal],
+    tokens: Sequence[str],
+    attributes: dict[str, Attribute],
+    filled: set[str],
 ) -> bool:
     """Give `tokens` to `items` in order, leaving optional ones out where that makes it fit."""
     if not items:
@@ -160,29 +163,31 @@ def _align(
     item, rest = items[0], items[1:]
     if tokens:
         if isinstance(item, Literal):
-            if item.text == tokens[0] and _align(rest, tokens[1:], facts, filled):
+            if item.text == tokens[0] and _align(rest, tokens[1:], attributes, filled):
                 filled.add(item.text)
                 return True
         else:
             value = next((v for v in item.values if v.value == tokens[0]), None)
-            if value is not None and _align(rest, tokens[1:], facts, filled):
-                facts[item.name] = value
+            if value is not None and _align(rest, tokens[1:], attributes, filled):
+                attributes[item.name] = value
                 filled.add(item.name)
                 return True
-    return isinstance(item, Axis) and item.optional and _align(rest, tokens, facts, filled)
+    return (
+        isinstance(item, Qualifier) and item.optional and _align(rest, tokens, attributes, filled)
+    )
 
 
-def _axis_of(row: Row, token: str) -> Axis | None:
-    return _axes_by_word(row).get(token)
+def _qualifier_of(row: Row, token: str) -> Qualifier | None:
+    return _qualifiers_by_word(row).get(token)
 
 
 @functools.cache
-def _axes_by_word(row: Row) -> dict[str, Axis]:
-    """The first axis that each modifier of a row may belong to."""
-    found: dict[str, Axis] = {}
-    for axis in row.axis.values():
-        for value in axis.values:
-            found.setdefault(value.value, axis)
+def _qualifiers_by_word(row: Row) -> dict[str, Qualifier]:
+    """The first qualifier that each modifier of a row may belong to."""
+    found: dict[str, Qualifier] = {}
+    for qualifier in row.qualifier.values():
+        for value in qualifier.values:
+            found.setdefault(value.value, qualifier)
     return found
 
 
@@ -190,8 +195,8 @@ def _duplicate(name: str, token: str) -> Problem:
     return Problem("duplicate-modifier", f"a second .{name}", "." + token, f"one .{name}")
 
 
-def _choices(axis: Axis) -> str:
-    return _choices_among(axis.values)
+def _choices(qualifier: Qualifier) -> str:
+    return _choices_among(qualifier.values)
 
 
 @functools.cache
@@ -213,7 +218,7 @@ def _unknown(row: Row, token: str) -> Problem:
 @functools.cache
 def _modifiers(row: Row) -> str:
     """The modifiers of a row, in words."""
-    legal = [v.ptx for axis in row.axis.values() for v in axis.values]
+    legal = [v.ptx for qualifier in row.qualifier.values() for v in qualifier.values]
     legal += [item.ptx for item in row.items if isinstance(item, Literal)]
     return ", ".join(legal[:12]) + (" …" if len(legal) > 12 else "") or "no modifier"
 
@@ -224,12 +229,12 @@ def _relatives_with(row: Row, token: str) -> tuple[str, ...]:
     family = row.head.split(".")[:2]
     if len(family) < 2:
         return ()
-    having = [r.head for r in rows() if r.head.split(".")[:2] == family and _axis_of(r, token)]
+    having = [r.head for r in rows() if r.head.split(".")[:2] == family and _qualifier_of(r, token)]
     return () if row.head in having else tuple(dict.fromkeys(having))
 
 
 def _disordered(
-    cls: type[Modifier], items: Sequence[Axis | Literal], tokens: Sequence[str]
+    cls: type[Modifier], items: Sequence[Qualifier | Literal], tokens: Sequence[str]
 ) -> Problem:
     what = _ORDERED[cls]
     wanted = [item.ptx if isinstance(item, Literal) else _choices(item) for item in items]
@@ -242,7 +247,7 @@ def _disordered(
 def _missing(row: Row, filled: set[str]) -> list[Problem]:
     problems = []
     for item in row.items:
-        if isinstance(item, Axis):
+        if isinstance(item, Qualifier):
             if item.optional or item.name in filled or _ordered_class(item) is not None:
                 continue
             problems.append(

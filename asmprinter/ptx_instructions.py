@@ -18,7 +18,7 @@ from asmprinter.ptx_kept import check_statement
 from asmprinter.ptx_operands import (
     Syntax,
     lacks_coordinates,
-    operand_facts,
+    operand_attributes,
     parse_operands,
     place,
     unbrace,
@@ -32,7 +32,7 @@ from intrinsics.legality import expected, got, judge, text_of
 from intrinsics.mir import Imm, Label, MachineInstr, Not, Op, Reg, Text, form_of
 from intrinsics.modifiers import Dim, ScalarType, Space
 from intrinsics.operand_fit import operand_problems
-from intrinsics.row import Fact, Row
+from intrinsics.row import Attribute, Row
 
 _INSTRUCTION = re.compile(
     rf"(?:@\s*+(!?)\s*+({NAME})\s++)?([A-Za-z][\w.:]*+(?:\s++\.[\w.:]++)*)\s*+(.*)", re.DOTALL
@@ -140,11 +140,11 @@ class InstructionReader(Reporter):
             shown = " ".join(rest.split())
             raise BadStatementError(error.rule, str(error), op="call", got=shown) from None
         if given is None:
-            name = candidate.row.spell(candidate.facts)
+            name = candidate.row.spell(candidate.attributes)
             self._keep(name, rest, written, "this kind of call", start)
             return
         there = {name: name in given for name in candidate.row.optional}
-        form = form_of(candidate.row, **candidate.facts, **there)
+        form = form_of(candidate.row, **candidate.attributes, **there)
         ops = tuple(given[slot] for slot in form.slots)
         self._append(MachineInstr(form, ops, guard, self.location_at(start)))
 
@@ -186,7 +186,7 @@ class InstructionReader(Reporter):
             self._report_problems(best, start)
             return
         _check_coordinates(best, operands)
-        placed = place(best.row, best.facts, operands)
+        placed = place(best.row, best.attributes, operands)
         if placed is None:
             raise BadStatementError(
                 "ptx/operands",
@@ -196,18 +196,20 @@ class InstructionReader(Reporter):
                 expected=best.row.syntax or "no operand",
                 section=best.row.section,
             )
-        facts = {**best.facts, **operand_facts(best.row, placed)}
+        attributes = {**best.attributes, **operand_attributes(best.row, placed)}
         row = best.row
-        unbrace(row, facts, placed)
-        words = row.packed_fields.pack(facts) if row.packed_fields else {}
-        form = form_of(row, **facts)
-        packed, _ = row.packed_fields.unpack(words, form.facts) if row.packed_fields else ({}, ())
+        unbrace(row, attributes, placed)
+        words = row.packed_fields.pack(attributes) if row.packed_fields else {}
+        form = form_of(row, **attributes)
+        packed, _ = (
+            row.packed_fields.unpack(words, form.attributes) if row.packed_fields else ({}, ())
+        )
         if row.packed_fields and any(
-            fact is not None and packed.get(axis) is not fact
-            for axis, fact in best.facts.items()
-            if axis in row.packed_fields.axes
+            attribute is not None and packed.get(qualifier) is not attribute
+            for qualifier, attribute in best.attributes.items()
+            if qualifier in row.packed_fields.qualifiers
         ):
-            self._report_broken(row, facts, start)
+            self._report_broken(row, attributes, start)
             return
         ops = tuple(placed[s] if s in placed else Imm(words[s]) for s in form.slots)
         self._append(MachineInstr(form, ops, guard, self.location_at(start)))
@@ -223,14 +225,16 @@ class InstructionReader(Reporter):
         """How much is wrong with the operands in the places of a row; infinite without places."""
         assert self.function is not None
         row = candidate.row
-        placed = place(row, candidate.facts, operands)
+        placed = place(row, candidate.attributes, operands)
         if placed is None or row.packed_fields is not None:
             return math.inf
-        facts = {**candidate.facts, **operand_facts(row, placed)}
-        unbrace(row, facts, placed)
-        form = form_of(row, **facts)
+        attributes = {**candidate.attributes, **operand_attributes(row, placed)}
+        unbrace(row, attributes, placed)
+        form = form_of(row, **attributes)
         ops = tuple(placed[s] for s in form.slots)
-        problems = operand_problems(form, facts, ops, self.function.regs.classes, self._space_of)
+        problems = operand_problems(
+            form, attributes, ops, self.function.regs.classes, self._space_of
+        )
         return sum(1 for _ in problems)
 
     def _append(self, mi: MachineInstr) -> None:
@@ -268,15 +272,15 @@ class InstructionReader(Reporter):
                 start,
             )
 
-    def _report_broken(self, row: Row, facts: dict[str, Fact], start: int) -> None:
+    def _report_broken(self, row: Row, attributes: dict[str, Attribute], start: int) -> None:
         """What is wrong with a form that no record can hold."""
-        for rule in judge(row, facts).broken:
+        for rule in judge(row, attributes).broken:
             self.report(
                 finding_of(
                     f"{row.head}/{rule.id}",
                     text_of(rule),
-                    op=row.spell(facts),
-                    got=got(rule, facts),
+                    op=row.spell(attributes),
+                    got=got(rule, attributes),
                     expected=expected(rule),
                     section=row.section,
                 ),
@@ -303,13 +307,13 @@ def _check_coordinates(best: Candidate, operands: list[Syntax]) -> None:
     """
     if not lacks_coordinates(best.row, operands):
         return
-    dim = best.facts.get("dim")
+    dim = best.attributes.get("dim")
     wanted = dim.rank if isinstance(dim, Dim) and 1 <= dim.rank <= 5 else "1 to 5"
     rank = next(rule for rule in best.row.rules if rule.id == "rank")
     raise BadStatementError(
         f"{best.row.head}/{rank.id}",
         text_of(rank),
-        op=best.row.spell(best.facts),
+        op=best.row.spell(best.attributes),
         got="a tensor map without coordinates",
         expected=f"{wanted} coordinates",
         section=best.row.section,

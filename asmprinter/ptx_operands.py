@@ -24,7 +24,7 @@ from intrinsics.mir import (
     Special,
     Sym,
 )
-from intrinsics.row import Bracket, Element, Fact, Kind, Residency, Row
+from intrinsics.row import Attribute, Bracket, Element, Kind, Residency, Row
 from intrinsics.special import special_registers
 
 
@@ -211,14 +211,16 @@ def _shape(op: Syntax) -> str:
             return "_" if op is SINK else "x"
 
 
-def place(row: Row, facts: dict[str, Fact], operands: Sequence[Syntax]) -> dict[str, Op] | None:
+def place(
+    row: Row, attributes: dict[str, Attribute], operands: Sequence[Syntax]
+) -> dict[str, Op] | None:
     """The operands by name, or None when they cannot be laid on the row's syntax.
 
-    An optional operand that an axis implies is looked for when the axis is there.  A result that is
-    discarded with `_` is left out.
+    An optional operand that a qualifier implies is looked for when the qualifier is there.  A
+    result that is discarded with `_` is left out.
     """
     shapes = "".join(_shape(op) for op in operands)
-    wanted = tuple(facts.get(axis) is not None for axis in row.tied)
+    wanted = tuple(attributes.get(qualifier) is not None for qualifier in row.tied)
     elements = _layout(row, wanted, shapes)
     if elements is None:
         return None
@@ -293,17 +295,17 @@ def _impossible(row: Row, element: Element, shape: str) -> bool:
     return shape in "|["
 
 
-def operand_facts(row: Row, placed: dict[str, Op]) -> dict[str, Fact]:
+def operand_attributes(row: Row, placed: dict[str, Op]) -> dict[str, Attribute]:
     """Which optional operands are there, and where matrix operands live."""
-    facts: dict[str, Fact] = {name: name in placed for name in row.optional}
+    attributes: dict[str, Attribute] = {name: name in placed for name in row.optional}
     for operand in row.operands:
         if operand.kind is Kind.MATRIX:
             in_tensor_memory = isinstance(placed.get(operand.name), Mem)
-            facts[operand.name] = Residency.TENSOR if in_tensor_memory else Residency.SHARED
-    return facts
+            attributes[operand.name] = Residency.TENSOR if in_tensor_memory else Residency.SHARED
+    return attributes
 
 
-def unbrace(row: Row, facts: dict[str, Fact], placed: dict[str, Op]) -> None:
+def unbrace(row: Row, attributes: dict[str, Attribute], placed: dict[str, Op]) -> None:
     """Take the braces from a vector of one where there is one value.
 
     ptxas takes `ld.b32 {%r1}, [%rd1]` for `ld.b32 %r1, [%rd1]`, but not so with atom and red; and
@@ -315,7 +317,7 @@ def unbrace(row: Row, facts: dict[str, Fact], placed: dict[str, Op]) -> None:
         if not isinstance(op, tuple) or len(op) != 1:
             continue
         operand = row.operand[name]
-        count = operand.count.of(facts) if operand.count is not None else 1
+        count = operand.count.of(attributes) if operand.count is not None else 1
         of_memory = row.head in ("ld", "st") and operand.kind is Kind.VECTOR and not count
         if of_memory or name in ("sfa", "sfb"):
             placed[name] = op[0]

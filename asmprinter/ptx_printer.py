@@ -537,7 +537,7 @@ def _statement(mi: MachineInstr, names: _Names) -> str:
     shown = [registers[op] if type(op) is int else _operand(op, names) for op in ops]
     text = pattern.text % (*shown,)
     if pattern.packed:
-        text = mi.row.spell(mi.facts()) + text
+        text = mi.row.spell(mi.attributes()) + text
     return text if mi.guard is None else _guarded(text, mi, names)
 
 
@@ -586,7 +586,7 @@ def _call(mi: MachineInstr, names: _Names) -> str:
         places.append(listed(mi.get("params")))
     if table is not None:
         places.append(_operand(table, names))
-    return _guarded(f"{mi.row.spell(mi.form.facts)} {', '.join(places)};", mi, names)
+    return _guarded(f"{mi.row.spell(mi.form.attributes)} {', '.join(places)};", mi, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -607,7 +607,7 @@ def _pattern(form: Form) -> _Pattern | None:
     """The pattern of a form; None for what is no instruction of its own."""
     if form.row.pseudo or form.row.id in ("opaque", "call"):
         return None
-    name = form.row.spell(form.facts) if form.row.packed_fields is None else ""
+    name = form.row.spell(form.attributes) if form.row.packed_fields is None else ""
     places = _template(form)
     operands = ", ".join(_wrapped(place) for place in places)
     slots = tuple(i for place in places for i in place.slots if i >= 0)
@@ -650,14 +650,14 @@ def _template(form: Form) -> tuple[_Place, ...]:
         if bracket is Bracket.PAIR and element.pair_optional and slots[1] < 0:
             slots, bracket = slots[:1], Bracket.PLAIN
         elif row.operand[element.names[0]].kind is Kind.MATRIX:
-            in_tensor_memory = form.facts[element.names[0]] is Residency.TENSOR
+            in_tensor_memory = form.attributes[element.names[0]] is Residency.TENSOR
             bracket = Bracket.ADDRESS if in_tensor_memory else Bracket.PLAIN
         places.append(_Place(slots, bracket))
     return tuple(places)
 
 
 def _there(form: Form, element: Element) -> bool:
-    return all(form.facts.get(name) for name in element.names)
+    return all(form.attributes.get(name) for name in element.names)
 
 
 def _operand(op: Op, names: _Names) -> str:

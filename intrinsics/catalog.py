@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from intrinsics.mir import Form, form_fact_names, form_of, opcode_name
+from intrinsics.mir import Form, form_attribute_names, form_of, opcode_name
 from intrinsics.modifiers import Modifier
-from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
+from intrinsics.row import Attribute, Attributes, Literal, Llvm, Qualifier, Residency, Row
 
 _CHAPTERS = (
     *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma", "mma_sync", "wmma"),
@@ -64,24 +64,24 @@ def row(name: str) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What an instruction's name begins with: rows, and facts that the head itself states."""
+    """What an instruction's name begins with: rows, and attributes that the head itself states."""
 
     text: str
     rows: tuple[Row, ...]
-    preset: Facts
+    preset: Attributes
 
 
 @functools.cache
 def _heads() -> dict[str, Head]:
     found: dict[str, Head] = {}
 
-    def add(text: str, row: Row, preset: Facts) -> None:
+    def add(text: str, row: Row, preset: Attributes) -> None:
         old = found.get(text)
         found[text] = Head(text, (*old.rows, row) if old else (row,), preset)
 
     for row in rows():
         glued = row.items[0] if row.items else None
-        if isinstance(glued, Axis) and glued.values[0].ptx.startswith("::"):
+        if isinstance(glued, Qualifier) and glued.values[0].ptx.startswith("::"):
             for value in glued.values:
                 add(row.head + value.ptx, row, {glued.name: value})
         add(row.head, row, {})
@@ -135,34 +135,36 @@ OTHER_HEADS: tuple[str, ...] = ()
 
 
 @functools.cache
-def form_of_opcode(opcode: str) -> tuple[Row, Mapping[str, Fact]] | None:
-    """The row and the opcode axes that `opcode` names, or None if there is no such opcode."""
+def form_of_opcode(opcode: str) -> tuple[Row, Mapping[str, Attribute]] | None:
+    """The row and the opcode qualifiers that `opcode` names, or None if there is no such opcode."""
     for row in (*rows(), *pseudo_rows()):
         before, after = row.opcode_ends
         before, after = before.strip("_"), after.strip("_")
         if not opcode.startswith(before) or not opcode.endswith(after):
             continue
         middle = opcode[len(before) : len(opcode) - len(after) if after else None].strip("_")
-        facts = _read_axes(row, list(row.opcode_axes), middle)
-        if facts is not None and opcode_name(row, facts) == opcode:
-            return row, facts
+        attributes = _read_qualifiers(row, list(row.opcode_qualifiers), middle)
+        if attributes is not None and opcode_name(row, attributes) == opcode:
+            return row, attributes
     return None
 
 
-def _read_axes(row: Row, names: list[str], text: str) -> dict[str, Fact] | None:
+def _read_qualifiers(row: Row, names: list[str], text: str) -> dict[str, Attribute] | None:
     if not names:
         return None if text else {}
-    axis = row.axis[names[0]]
-    for fact in sorted(axis.facts, key=lambda f: -len(f.opcode) if isinstance(f, Modifier) else 0):
-        if isinstance(fact, Modifier):
-            if text != fact.opcode and not text.startswith(fact.opcode + "_"):
+    qualifier = row.qualifier[names[0]]
+    for attribute in sorted(
+        qualifier.attributes, key=lambda f: -len(f.opcode) if isinstance(f, Modifier) else 0
+    ):
+        if isinstance(attribute, Modifier):
+            if text != attribute.opcode and not text.startswith(attribute.opcode + "_"):
                 continue
-            rest = text[len(fact.opcode) :].lstrip("_")
+            rest = text[len(attribute.opcode) :].lstrip("_")
         else:
             rest = text
-        found = _read_axes(row, names[1:], rest)
+        found = _read_qualifiers(row, names[1:], rest)
         if found is not None:
-            return {axis.name: fact, **found}
+            return {qualifier.name: attribute, **found}
     return None
 
 
@@ -171,12 +173,12 @@ def _read_axes(row: Row, names: list[str], text: str) -> dict[str, Fact] | None:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """One LLVM intrinsic: its row, pattern, and the facts that its name states."""
+    """One LLVM intrinsic: its row, pattern, and the attributes that its name states."""
 
     name: str  # without `llvm.nvvm.`
     row: Row
     pattern: Llvm
-    facts: Facts
+    attributes: Attributes
 
 
 @functools.cache
@@ -204,17 +206,17 @@ def _expand(row: Row, pattern: Llvm) -> Iterator[Spelling]:
     holes = re.findall(r"\{(\w+)\}", pattern.name)
     choices = [_hole_texts(row, pattern, hole) for hole in holes]
     for combination in itertools.product(*choices):
-        name, facts = pattern.name, dict(pattern.given)
+        name, attributes = pattern.name, dict(pattern.given)
         for hole, (text, stated) in zip(holes, combination, strict=True):
             name = name.replace("{" + hole + "}", text)
-            facts.update(stated)
-        yield Spelling(name, row, pattern, facts)
+            attributes.update(stated)
+        yield Spelling(name, row, pattern, attributes)
 
 
-def _hole_texts(row: Row, pattern: Llvm, hole: str) -> list[tuple[str, Facts]]:
+def _hole_texts(row: Row, pattern: Llvm, hole: str) -> list[tuple[str, Attributes]]:
     table = pattern.holes.get(hole)
     if table is None:
-        return [(value.value, {hole: value}) for value in row.axis[hole].values]
+        return [(value.value, {hole: value}) for value in row.qualifier[hole].values]
     return [
         (text, stated if isinstance(stated, Mapping) else {hole: stated})
         for text, stated in table.items()
@@ -232,15 +234,15 @@ def spellings_of(row: Row) -> tuple[Spelling, ...]:
 
 def forms(row: Row) -> Iterator[Form]:
     """Every form of `row`, legal or not: the product of what tells its forms apart."""
-    names = form_fact_names(row)
+    names = form_attribute_names(row)
     choices = [_choices(row, name) for name in names]
     for values in itertools.product(*choices):
         yield form_of(row, **dict(zip(names, values, strict=True)))
 
 
-def _choices(row: Row, name: str) -> tuple[Fact, ...]:
-    if name in row.axis:
-        return row.axis[name].facts
+def _choices(row: Row, name: str) -> tuple[Attribute, ...]:
+    if name in row.qualifier:
+        return row.qualifier[name].attributes
     return (False, True) if name in row.optional else tuple(Residency)
 
 

@@ -1,9 +1,9 @@
 """Is this form legal?  The rows' rules, evaluated.
 
-Layer: intrinsics.  Input: a row with the facts of one record (axis values, which operands are
-there).  Output: which rules are broken, what the target must have, and what would be legal instead.
-What does not depend on the target is computed once per distinct set of facts and kept, so judging
-the same form for another target costs a table look-up.
+Layer: intrinsics.  Input: a row with the attributes of one record (qualifier values, which operands
+are there).  Output: which rules are broken, what the target must have, and what would be legal
+instead. What does not depend on the target is computed once per distinct set of attributes and
+kept, so judging the same form for another target costs a table look-up.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from intrinsics.modifiers import (
     WarpReduce,
 )
 from intrinsics.multiplies.wgmma import MatrixType
-from intrinsics.row import Fact, Facts, Guard, Row, Rule
+from intrinsics.row import Attribute, Attributes, Guard, Row, Rule
 from intrinsics.targets import (
     EVERY_TARGET,
     EVERYWHERE,
@@ -58,7 +58,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the rules say of one set of facts, whatever the target."""
+    """What the rules say of one set of attributes, whatever the target."""
 
     row: Row
     broken: tuple[Rule, ...]
@@ -94,22 +94,22 @@ def _missing(demands: tuple[Demand, ...], target: Target, ptx: Ptx) -> tuple[Dem
     return tuple(d for d in demands if not d.capability.holds(target, ptx))
 
 
-def judge(row: Row, facts: Facts) -> Judgement:
-    """Evaluate every rule of `row` on `facts`."""
-    return _judge(row, tuple(facts.get(name) for name in row.fact_names))
+def judge(row: Row, attributes: Attributes) -> Judgement:
+    """Evaluate every rule of `row` on `attributes`."""
+    return _judge(row, tuple(attributes.get(name) for name in row.attribute_names))
 
 
 @functools.cache
-def _judge(row: Row, values: tuple[Fact, ...]) -> Judgement:
-    facts = dict(zip(row.fact_names, values, strict=True))
+def _judge(row: Row, values: tuple[Attribute, ...]) -> Judgement:
+    attributes = dict(zip(row.attribute_names, values, strict=True))
     broken: list[Rule] = []
     demands = [Demand(row.needs, None)] if row.needs is not EVERYWHERE else []
     for rule in (*row.rules, *_implied_rules(row)):
-        if not rule.guard.holds(facts):
+        if not rule.guard.holds(attributes):
             continue
         if isinstance(rule.demand, Capability):
             demands.append(Demand(rule.demand, rule))
-        elif not (isinstance(rule.demand, Guard) and rule.demand.holds(facts)):
+        elif not (isinstance(rule.demand, Guard) and rule.demand.holds(attributes)):
             broken.append(rule)
     return Judgement(row, tuple(broken), tuple(demands))
 
@@ -118,19 +118,19 @@ def _judge(row: Row, values: tuple[Fact, ...]) -> Judgement:
 def _implied_rules(row: Row) -> tuple[Rule, ...]:
     """The rules that the row's syntax states: tied modifiers and operands, operands in groups."""
     rules = []
-    given = frozenset[Fact]([True])
+    given = frozenset[Attribute]([True])
     for first, *others in row.groups:
         for name in others:
             for one, two in ((first, name), (name, first)):
                 text = f"the operands {first} and {name} come together"
                 rules.append(Rule("operands", Guard(((one, given),)), Guard(((two, given),)), text))
-    for axis, operand in row.tied.items():
-        present = frozenset(row.axis[axis].values)
-        word = row.axis[axis].values[0].ptx
+    for qualifier, operand in row.tied.items():
+        present = frozenset(row.qualifier[qualifier].values)
+        word = row.qualifier[qualifier].values[0].ptx
         rules.append(
             Rule(
                 "operands",
-                Guard(((axis, present),)),
+                Guard(((qualifier, present),)),
                 Guard(((operand, given),)),
                 f"{word} takes the operand {operand}",
             )
@@ -139,7 +139,7 @@ def _implied_rules(row: Row) -> tuple[Rule, ...]:
             Rule(
                 "operands",
                 Guard(((operand, given),)),
-                Guard(((axis, present),)),
+                Guard(((qualifier, present),)),
                 f"the operand {operand} needs {word}",
             )
         )
@@ -149,20 +149,23 @@ def _implied_rules(row: Row) -> tuple[Rule, ...]:
 # ---- in words --------------------------------------------------------------------------------
 
 
-def describe(fact: Fact) -> str:
-    """A fact as the user wrote it."""
-    if isinstance(fact, Modifier):
-        return fact.ptx
-    return {True: "given", False: "absent", None: "absent"}[fact]
+def describe(attribute: Attribute) -> str:
+    """An attribute as the user wrote it."""
+    if isinstance(attribute, Modifier):
+        return attribute.ptx
+    return {True: "given", False: "absent", None: "absent"}[attribute]
 
 
-def in_order(facts: Iterable[Fact]) -> list[Fact]:
-    """Facts in the order of their enums, what is absent first."""
+def in_order(attributes: Iterable[Attribute]) -> list[Attribute]:
+    """Attributes in the order of their enums, what is absent first."""
 
-    def place(fact: Fact) -> tuple[int, str]:
-        return (_positions(type(fact))[fact] if isinstance(fact, Modifier) else -1, str(fact))
+    def place(attribute: Attribute) -> tuple[int, str]:
+        return (
+            _positions(type(attribute))[attribute] if isinstance(attribute, Modifier) else -1,
+            str(attribute),
+        )
 
-    return sorted(facts, key=place)
+    return sorted(attributes, key=place)
 
 
 @functools.cache
@@ -185,15 +188,17 @@ def expected(rule: Rule) -> str:
     )
 
 
-def got(rule: Rule, facts: Facts) -> str:
+def got(rule: Rule, attributes: Attributes) -> str:
     """What stood there where `rule` was broken."""
     names = [name for name, _ in rule.guard.terms]
     if isinstance(rule.demand, Guard):
         names += [name for name, _ in rule.demand.terms if name not in names]
     shown = []
     for name in names:
-        fact = facts.get(name)
-        shown.append(fact.ptx if isinstance(fact, Modifier) else f"{name} {describe(fact)}")
+        attribute = attributes.get(name)
+        shown.append(
+            attribute.ptx if isinstance(attribute, Modifier) else f"{name} {describe(attribute)}"
+        )
     return ", ".join(shown)
 
 
@@ -228,37 +233,47 @@ _WORK = (
 
 @functools.cache
 def _neighbours(
-    row: Row, values: tuple[Fact, ...]
-) -> tuple[tuple[tuple[Demand, ...], tuple[Fact, ...]], ...]:
-    """Forms without a broken rule that differ in one or two axes, nearest first.
+    row: Row, values: tuple[Attribute, ...]
+) -> tuple[tuple[tuple[Demand, ...], tuple[Attribute, ...]], ...]:
+    """Forms without a broken rule that differ in one or two qualifiers, nearest first.
 
     Data and operation stay what they are: another one computes something else.  Of those that
     demand the same of the target, only the first.
     """
-    facts = dict(zip(row.fact_names, values, strict=True))
-    found: dict[tuple[Demand, ...], tuple[Fact, ...]] = {}
+    attributes = dict(zip(row.attribute_names, values, strict=True))
+    found: dict[tuple[Demand, ...], tuple[Attribute, ...]] = {}
     free = [
-        name for name, axis in row.axis.items() if not isinstance(axis.values[0], _DATA + _WORK)
+        name
+        for name, qualifier in row.qualifier.items()
+        if not isinstance(qualifier.values[0], _DATA + _WORK)
     ]
     for count in (1, 2):
         for names in itertools.combinations(free, count):
-            for change in itertools.product(*(_others(row, n, facts) for n in names)):
-                candidate = {**facts, **dict(zip(names, change, strict=True))}
+            for change in itertools.product(*(_others(row, n, attributes) for n in names)):
+                candidate = {**attributes, **dict(zip(names, change, strict=True))}
                 verdict = judge(row, candidate)
                 if not verdict.broken:
-                    found.setdefault(verdict.demands, tuple(candidate[n] for n in row.fact_names))
+                    found.setdefault(
+                        verdict.demands, tuple(candidate[n] for n in row.attribute_names)
+                    )
     return tuple(found.items())
 
 
-def _others(row: Row, axis: str, facts: Facts) -> Iterator[Fact]:
-    return (fact for fact in row.axis[axis].facts if fact is not facts.get(axis))
+def _others(row: Row, qualifier: str, attributes: Attributes) -> Iterator[Attribute]:
+    return (
+        attribute
+        for attribute in row.qualifier[qualifier].attributes
+        if attribute is not attributes.get(qualifier)
+    )
 
 
-def nearest_legal(row: Row, facts: Facts, target: Target, ptx: Ptx) -> str:
-    """The spelling of the legal form that differs least from `facts`, or "" if none is near."""
+def nearest_legal(row: Row, attributes: Attributes, target: Target, ptx: Ptx) -> str:
+    """The spelling of the legal form nearest to `attributes`, or "" if none is near."""
     if not row.needs.holds(target, ptx):
         return ""
-    for demands, values in _neighbours(row, tuple(facts.get(name) for name in row.fact_names)):
+    for demands, values in _neighbours(
+        row, tuple(attributes.get(name) for name in row.attribute_names)
+    ):
         if not _missing(demands, target, ptx):
-            return row.spell(dict(zip(row.fact_names, values, strict=True)))
+            return row.spell(dict(zip(row.attribute_names, values, strict=True)))
     return ""

@@ -1,6 +1,6 @@
 """Machine records: what selection makes, passes change, the verifier checks and the printers write.
 
-Layer: intrinsics.  A `MachineInstr` is an interned `Form` (a row with its opcode axes and the
+Layer: intrinsics.  A `MachineInstr` is an interned `Form` (a row with its opcode qualifiers and the
 operands that are there) and a positional tuple of operands.  Virtual registers are dense integers,
 each with a class in its function's register table.  Records are mutable and light; everything
 about an instruction that does not change from record to record is in the form.
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from intrinsics.findings import Finding, Severity, VerificationError
 from intrinsics.modifiers import Modifier, ScalarType, Sem, Space
-from intrinsics.row import Access, Effect, Fact, Operand, Residency, Row
+from intrinsics.row import Access, Attribute, Effect, Operand, Residency, Row
 from intrinsics.targets import Ptx, Target
 
 # ---- operands --------------------------------------------------------------------------------
@@ -121,11 +121,11 @@ HOLDERS = frozenset((tuple, Mem, Not))
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Form:
-    """A row with its opcode axes and operand places settled; interned by `form_of`."""
+    """A row with its opcode qualifiers and operand places settled; interned by `form_of`."""
 
     row: Row
-    values: tuple[Fact, ...]  # one per form_fact_names(row)
-    facts: dict[str, Fact]
+    values: tuple[Attribute, ...]  # one per form_attribute_names(row)
+    attributes: dict[str, Attribute]
     opcode: str
     slots: tuple[str, ...]
     index: dict[str, int]
@@ -141,25 +141,25 @@ class Form:
         return f"<{self.opcode}>"
 
 
-def form_fact_names(row: Row) -> tuple[str, ...]:
-    """The facts that tell the forms of `row` apart: opcode axes, optional operands, residencies."""
-    return _form_fact_names(row)
+def form_attribute_names(row: Row) -> tuple[str, ...]:
+    """What tells the forms of `row` apart: opcode qualifiers, optional operands, residencies."""
+    return _form_attribute_names(row)
 
 
 @functools.cache
-def _form_fact_names(row: Row) -> tuple[str, ...]:
-    in_words = row.packed_fields.axes if row.packed_fields else frozenset()
-    return tuple(name for name in row.fact_names if name not in in_words)
+def _form_attribute_names(row: Row) -> tuple[str, ...]:
+    in_words = row.packed_fields.qualifiers if row.packed_fields else frozenset()
+    return tuple(name for name in row.attribute_names if name not in in_words)
 
 
 @functools.cache
-def _intern(row: Row, values: tuple[Fact, ...]) -> Form:
-    facts = dict(zip(form_fact_names(row), values, strict=True))
-    words = row.packed_fields.slots(facts) if row.packed_fields else ()
+def _intern(row: Row, values: tuple[Attribute, ...]) -> Form:
+    attributes = dict(zip(form_attribute_names(row), values, strict=True))
+    words = row.packed_fields.slots(attributes) if row.packed_fields else ()
     slots = tuple(
         s
         for s in row.slot_names
-        if (facts[s] if s in row.optional else s in row.operand or s in words)
+        if (attributes[s] if s in row.optional else s in row.operand or s in words)
     )
     operands = tuple(row.operand.get(s) for s in slots)
     effect = row.effects.effect
@@ -168,8 +168,8 @@ def _intern(row: Row, values: tuple[Fact, ...]) -> Form:
     return Form(
         row,
         values,
-        facts,
-        opcode_name(row, facts),
+        attributes,
+        opcode_name(row, attributes),
         slots,
         {name: i for i, name in enumerate(slots)},
         operands,
@@ -178,46 +178,48 @@ def _intern(row: Row, values: tuple[Fact, ...]) -> Form:
         tuple(i for i, o in enumerate(operands) if o is not None and o.access is Access.UPDATE),
         (*written, *others) == tuple(range(len(slots))),
         Effect.TERMINATOR in effect,
-        row.effects.is_pure and facts.get("sem") in (None, Sem.WEAK),
+        row.effects.is_pure and attributes.get("sem") in (None, Sem.WEAK),
     )
 
 
-def form_of(row: Row, **facts: Fact) -> Form:
-    """The form of `row` under `facts`; what is not named is absent.
+def form_of(row: Row, **attributes: Attribute) -> Form:
+    """The form of `row` under `attributes`; what is not named is absent.
 
-    An axis value that implies an operand (a row's `tied`) is filled in from the operand.
+    A qualifier value that implies an operand (a row's `tied`) is filled in from the operand.
     """
-    return _form_of(row, tuple(facts.items()))
+    return _form_of(row, tuple(attributes.items()))
 
 
 @functools.cache
-def _form_of(row: Row, given: tuple[tuple[str, Fact], ...]) -> Form:
-    facts = dict(given)
-    for axis, operand in row.tied.items():
-        if axis not in facts and facts.get(operand) and axis in row.axis:
-            facts[axis] = row.axis[axis].values[0]
-    return _intern(row, tuple(_default(row, name, facts) for name in form_fact_names(row)))
+def _form_of(row: Row, given: tuple[tuple[str, Attribute], ...]) -> Form:
+    attributes = dict(given)
+    for qualifier, operand in row.tied.items():
+        if qualifier not in attributes and attributes.get(operand) and qualifier in row.qualifier:
+            attributes[qualifier] = row.qualifier[qualifier].values[0]
+    return _intern(
+        row, tuple(_default(row, name, attributes) for name in form_attribute_names(row))
+    )
 
 
-def _default(row: Row, name: str, facts: dict[str, Fact]) -> Fact:
-    if name in facts:
-        return facts[name]
+def _default(row: Row, name: str, attributes: dict[str, Attribute]) -> Attribute:
+    if name in attributes:
+        return attributes[name]
     if name in row.optional:
         return False
-    axis = row.axis.get(name)
-    if axis is None:
+    qualifier = row.qualifier.get(name)
+    if qualifier is None:
         return Residency.SHARED
-    if axis.optional:
+    if qualifier.optional:
         return None
-    assert len(axis.values) == 1, f"{row.id}: {name} must be given"
-    return axis.values[0]
+    assert len(qualifier.values) == 1, f"{row.id}: {name} must be given"
+    return qualifier.values[0]
 
 
-def opcode_name(row: Row, facts: dict[str, Fact]) -> str:
-    """The opcode of a form: the head and the axes that the opcode spells."""
+def opcode_name(row: Row, attributes: dict[str, Attribute]) -> str:
+    """The opcode of a form: the head and the qualifiers that the opcode spells."""
     before, after = row.opcode_ends
-    found = [facts[name] for name in row.opcode_axes]
-    spelled = [fact.opcode for fact in found if isinstance(fact, Modifier)]
+    found = [attributes[name] for name in row.opcode_qualifiers]
+    spelled = [attribute.opcode for attribute in found if isinstance(attribute, Modifier)]
     return "_".join(part for part in (before.strip("_"), *spelled, after.strip("_")) if part)
 
 
@@ -251,17 +253,17 @@ class MachineInstr:
         """The row it is an instance of."""
         return self.form.row
 
-    def facts(self) -> dict[str, Fact]:
+    def attributes(self) -> dict[str, Attribute]:
         """Everything that the row's rules may ask of this record, packed words included."""
         words = self.form.row.packed_fields
         if words is None:
-            return self.form.facts
-        found, _ = words.unpack(self.packed_fields(), self.form.facts)
-        return {**self.form.facts, **found}
+            return self.form.attributes
+        found, _ = words.unpack(self.packed_fields(), self.form.attributes)
+        return {**self.form.attributes, **found}
 
-    def scalar_type(self, axis: str = "type") -> ScalarType:
-        """The type that the opcode has on an axis where every form of the row has one."""
-        found = self.form.facts[axis]
+    def scalar_type(self, qualifier: str = "type") -> ScalarType:
+        """The type that the opcode has on a qualifier where every form of the row has one."""
+        found = self.form.attributes[qualifier]
         assert isinstance(found, ScalarType)
         return found
 
@@ -271,7 +273,7 @@ class MachineInstr:
         Raises: VerificationError where a word is no number: then nobody knows what the record is.
         """
         words = self.form.row.packed_fields
-        slots = words.slots(self.form.facts) if words else ()
+        slots = words.slots(self.form.attributes) if words else ()
         found = {slot: self.get(slot) for slot in slots}
         unknown = [slot for slot, op in found.items() if not isinstance(op, Imm)]
         if unknown:

@@ -30,7 +30,7 @@ from intrinsics.mir import (
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.row import (
     Access,
-    Facts,
+    Attributes,
     Kind,
     Numbers,
     NumbersFrom,
@@ -53,12 +53,16 @@ _UNTYPED = (
 
 
 def operand_problems(
-    form: Form, facts: Facts, ops: Sequence[Op], classes: Sequence[ScalarType], space_of: SpaceOf
+    form: Form,
+    attributes: Attributes,
+    ops: Sequence[Op],
+    classes: Sequence[ScalarType],
+    space_of: SpaceOf,
 ) -> Iterator[Problem]:
     """What is wrong with the operands of a record."""
     for operand, op in zip(form.operands, ops, strict=True):
         if operand is not None:
-            for problem in _Place(facts, operand, classes, space_of).problems(op):
+            for problem in _Place(attributes, operand, classes, space_of).problems(op):
                 yield replace(problem, subject=operand.name)
     yield from _shared_registers(form, ops)
     yield from _beyond_limits(form, ops)
@@ -109,7 +113,7 @@ class PlainFit:
     """
 
     def __init__(self, form: Form) -> None:
-        places = [_PlainPlace(operand, form.facts) for operand in form.operands if operand]
+        places = [_PlainPlace(operand, form.attributes) for operand in form.operands if operand]
         self._places = tuple(places)
         self._distinct = [i for i, place in enumerate(places) if place.distinct]
 
@@ -166,15 +170,23 @@ _Shape: TypeAlias = ScalarType | tuple[object, ...] | type[Label]
 class _PlainPlace:
     """What one place of a form is known to take."""
 
-    __slots__ = ("_any_number", "_facts", "_numbers", "_operand", "distinct", "in_range", "known")
+    __slots__ = (
+        "_any_number",
+        "_attributes",
+        "_numbers",
+        "_operand",
+        "distinct",
+        "in_range",
+        "known",
+    )
 
-    def __init__(self, operand: Operand, facts: Facts) -> None:
+    def __init__(self, operand: Operand, attributes: Attributes) -> None:
         self._operand = operand
-        self._facts = facts
+        self._attributes = attributes
         self.distinct = operand.distinct
         self.in_range = operand.fraction  # whether only some floating-point numbers may stand here
         self.known: dict[_Shape, bool] = {}
-        self._numbers = _literals(operand, facts)
+        self._numbers = _literals(operand, attributes)
         self._any_number = self._numbers == Numbers()
 
     def takes(self, op: Imm) -> bool:
@@ -184,7 +196,7 @@ class _PlainPlace:
         self, shape: _Shape, op: Op, classes: Sequence[ScalarType], space_of: SpaceOf
     ) -> bool:
         """Ask the judge of all operands about an operand of this shape, and keep the answer."""
-        place = _Place(self._facts, self._operand, classes, space_of)
+        place = _Place(self._attributes, self._operand, classes, space_of)
         found = self.known[shape] = not any(True for _ in place.problems(op))
         return found
 
@@ -194,7 +206,7 @@ def later_numbers(form: Form, ops: Sequence[Op]) -> Iterator[tuple[Operand, Numb
     for operand, op in zip(form.operands, ops, strict=True):
         if operand is None or not isinstance(op, Imm):
             continue
-        numbers = operand.numbers_under(form.facts)
+        numbers = operand.numbers_under(form.attributes)
         if not numbers.accepts(op.value):
             continue
         for later in numbers.later:
@@ -202,23 +214,23 @@ def later_numbers(form: Form, ops: Sequence[Op]) -> Iterator[tuple[Operand, Numb
                 yield operand, later
 
 
-def _literals(operand: Operand, facts: Facts) -> Numbers | None:
+def _literals(operand: Operand, attributes: Attributes) -> Numbers | None:
     """The integers that a place takes, where only their range counts; None for no integer."""
     if operand.limit:
         return None
     match operand.kind:
         case Kind.NUMBER:
-            numbers = operand.numbers_under(facts)
+            numbers = operand.numbers_under(attributes)
             return None if numbers.later else numbers
-        case Kind.VALUE if number_fits(operand.type_under(facts), Imm(0)):
-            return operand.numbers_under(facts)
-        case Kind.SOURCE if number_fits(operand.type_under(facts), Imm(0)):
+        case Kind.VALUE if number_fits(operand.type_under(attributes), Imm(0)):
+            return operand.numbers_under(attributes)
+        case Kind.SOURCE if number_fits(operand.type_under(attributes), Imm(0)):
             return Numbers()
         case Kind.PREDICATE if operand.number_too:
-            return operand.numbers_under(facts)
-        case Kind.VECTOR if operand.count is not None and not operand.count.of(facts):
+            return operand.numbers_under(attributes)
+        case Kind.VECTOR if operand.count is not None and not operand.count.of(attributes):
             takes = operand.vector_numbers is not VectorNumbers.NONE
-            fitting = takes and number_fits(operand.type_under(facts), Imm(0))
+            fitting = takes and number_fits(operand.type_under(attributes), Imm(0))
             return Numbers() if fitting else None
     return None
 
@@ -271,9 +283,13 @@ class _Place:
     """One operand's place in one record."""
 
     def __init__(
-        self, facts: Facts, operand: Operand, classes: Sequence[ScalarType], space_of: SpaceOf
+        self,
+        attributes: Attributes,
+        operand: Operand,
+        classes: Sequence[ScalarType],
+        space_of: SpaceOf,
     ) -> None:
-        self.facts = facts
+        self.attributes = attributes
         self.operand = operand
         self.classes = classes
         self.space_of = space_of
@@ -311,7 +327,7 @@ class _Place:
     @functools.cached_property
     def type(self) -> ScalarType:
         """The type that the place wants."""
-        return self.operand.type_under(self.facts)
+        return self.operand.type_under(self.attributes)
 
     # ---- scalars -----------------------------------------------------------------------------
 
@@ -366,7 +382,7 @@ class _Place:
             yield from self._range(op)
 
     def _range(self, op: Imm) -> Iterator[Problem]:
-        yield from self._within(op, self.operand.numbers_under(self.facts))
+        yield from self._within(op, self.operand.numbers_under(self.attributes))
 
     def _within(self, op: Imm, numbers: Numbers) -> Iterator[Problem]:
         if not numbers.accepts(op.value):
@@ -427,7 +443,7 @@ class _Place:
 
     def _wanted_space(self) -> Space | None:
         space = self.operand.space
-        found = self.facts.get(space) if isinstance(space, str) else space
+        found = self.attributes.get(space) if isinstance(space, str) else space
         return found if isinstance(found, Space) else None
 
     def _space(self, name: str) -> Iterator[Problem]:
@@ -477,7 +493,7 @@ class _Place:
     def _vector(self, op: Op) -> Iterator[Problem]:
         operand = self.operand
         assert operand.count is not None
-        count = operand.count.of(self.facts)
+        count = operand.count.of(self.attributes)
         if op is Sink.SINK and operand.unused:
             return
         if not count:
@@ -490,7 +506,7 @@ class _Place:
         if len(op) != count:
             parts = "element" if len(op) == 1 else "elements"
             text = f"{operand.name} has {len(op)} {parts}"
-            if deciding := operand.count.modifiers(self.facts):
+            if deciding := operand.count.modifiers(self.attributes):
                 text += f", and {deciding} takes {count}"
             yield Problem("vector-size", text, str(len(op)), str(count))
         registers = [part for part in op if type(part) is int]
@@ -499,7 +515,7 @@ class _Place:
         for part in op:
             if not self._is_part(part) and not (bits and self._has_the_width(part)):
                 yield self._mismatch(part)
-        for part, numbers in zip(op, operand.each_under(self.facts), strict=False):
+        for part, numbers in zip(op, operand.each_under(self.attributes), strict=False):
             if isinstance(part, Imm):
                 yield from self._within(part, numbers)
         if len({self.classes[reg].bits for reg in registers}) > 1:

@@ -1,7 +1,7 @@
 """The notation in which rows spell LLVM's intrinsics, and the intrinsic that says a form.
 
-Layer: intrinsics.  `type:operand`, `type#axis`, `type?operand` and `type=number` are arguments.
-Intrinsics of a row differ in modifiers, operands, and the address spaces of pointers.
+Layer: intrinsics.  `type:operand`, `type#qualifier`, `type?operand` and `type=number` are
+arguments. Intrinsics of a row differ in modifiers, operands, and the address spaces of pointers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from intrinsics.catalog import Spelling
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.legality import expected, got, judge, section_of
 from intrinsics.modifiers import Space
-from intrinsics.row import Fact, Row
+from intrinsics.row import Attribute, Row
 
 PREFIX = "llvm.nvvm."
 
@@ -26,12 +26,12 @@ PAIRS = {"v2f16": "<2 x half>"}
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a pattern: `type:operand`, `type#axis`, `type?operand` or `type=number`."""
+    """An argument of a pattern: `type:operand`, `type#qualifier`, `type?operand`, `type=number`."""
 
     type: str
     sign: str
     name: str
-    scale: tuple[str, int] = ("", 1)  # "/" or "%" by a number: a part of an axis's code
+    scale: tuple[str, int] = ("", 1)  # "/" or "%" by a number: a part of a qualifier's code
 
 
 @functools.cache
@@ -62,11 +62,11 @@ def element_type(text: str) -> str:
 
 def find_spelling(
     row_id: str,
-    wanted: Mapping[str, Fact],
+    wanted: Mapping[str, Attribute],
     operands: Mapping[str, object],
     spaces: Mapping[str, int],
 ) -> Spelling:
-    """LLVM's intrinsic for a row with facts and operands; `spaces` are those of pointers.
+    """LLVM's intrinsic for a row with attributes and operands; `spaces` are those of pointers.
 
     A state space that `wanted` does not have is that of the pointers.
 
@@ -102,15 +102,15 @@ def _casts(spelling: Spelling, spaces: Mapping[str, int]) -> int:
     return sum(a.type != f"p{spaces[a.name] or ''}" for a in formal)
 
 
-def _check_rules(row: Row, wanted: Mapping[str, Fact], operands: Mapping[str, object]) -> None:
+def _check_rules(row: Row, wanted: Mapping[str, Attribute], operands: Mapping[str, object]) -> None:
     """Whether a form that LLVM has no intrinsic for is one at all.
 
     Raises: InputError with the rules that it breaks.
     """
-    facts: dict[str, Fact] = dict.fromkeys(row.fact_names)
-    facts |= {name: name in operands for name in row.optional}
-    facts |= wanted
-    broken = [rule for rule in judge(row, facts).broken if rule.text]
+    attributes: dict[str, Attribute] = dict.fromkeys(row.attribute_names)
+    attributes |= {name: name in operands for name in row.optional}
+    attributes |= wanted
+    broken = [rule for rule in judge(row, attributes).broken if rule.text]
     if broken:
         raise InputError(
             [
@@ -118,8 +118,8 @@ def _check_rules(row: Row, wanted: Mapping[str, Fact], operands: Mapping[str, ob
                     f"{row.head}/{rule.id}",
                     Severity.ERROR,
                     rule.text,
-                    op=row.spell(facts),
-                    got=got(rule, facts),
+                    op=row.spell(attributes),
+                    got=got(rule, attributes),
                     expected=expected(rule),
                     hint=rule.hint,
                     section=f"PTX ISA, {section_of(row, rule)}",
@@ -131,7 +131,7 @@ def _check_rules(row: Row, wanted: Mapping[str, Fact], operands: Mapping[str, ob
 
 def _fits(
     spelling: Spelling,
-    wanted: Mapping[str, Fact],
+    wanted: Mapping[str, Attribute],
     operands: Mapping[str, object],
     *,
     by_pointer: bool,
@@ -145,20 +145,20 @@ def _fits(
         return False
     if not required <= given <= required | flagged:
         return False
-    stated = {n: f for n, f in spelling.facts.items() if f is not None and n not in given}
-    for name, fact in stated.items():
+    stated = {n: f for n, f in spelling.attributes.items() if f is not None and n not in given}
+    for name, attribute in stated.items():
         said = wanted.get(name)
         is_tied = spelling.row.tied.get(name) in given
-        is_open = said is None and (is_tied or (by_pointer and isinstance(fact, Space)))
-        if name != "state" and said is not fact and not is_open:
+        is_open = said is None and (is_tied or (by_pointer and isinstance(attribute, Space)))
+        if name != "state" and said is not attribute and not is_open:
             return False
     return all(
-        name in stated or name in immediates or _implied(spelling, name, fact)
-        for name, fact in wanted.items()
+        name in stated or name in immediates or _implied(spelling, name, attribute)
+        for name, attribute in wanted.items()
     )
 
 
-def _has_codes(spelling: Spelling, wanted: Mapping[str, Fact]) -> bool:
+def _has_codes(spelling: Spelling, wanted: Mapping[str, Attribute]) -> bool:
     """Whether the numbers that the intrinsic takes can say all that is wanted."""
     return all(
         any(known is wanted.get(a.name) for known in spelling.pattern.codes[a.name].values())
@@ -167,7 +167,9 @@ def _has_codes(spelling: Spelling, wanted: Mapping[str, Fact]) -> bool:
     )
 
 
-def _implied(spelling: Spelling, name: str, fact: Fact) -> bool:
-    if spelling.facts.get(name) is fact or name in spelling.row.tied:
+def _implied(spelling: Spelling, name: str, attribute: Attribute) -> bool:
+    if spelling.attributes.get(name) is attribute or name in spelling.row.tied:
         return True
-    return fact is True and name in {result.name for result in results(spelling.pattern.result)}
+    return attribute is True and name in {
+        result.name for result in results(spelling.pattern.result)
+    }

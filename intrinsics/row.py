@@ -7,13 +7,14 @@ from it; nothing else spells the instruction.
 
     Row(
         "tcgen05.alloc", ".cta_group.sync.aligned{.space}.b32", "[dst], ncols",
-        axes={"cta_group": CtaGroup, "space": (Space.SHARED_CTA,)},
+        qualifiers={"cta_group": CtaGroup, "space": (Space.SHARED_CTA,)},
         operands=(address("dst", "space"), value("ncols", U32)),
         …)
 
-In the modifiers, a name that `axes` declares is an axis, any other stands for itself; braces make
-an axis optional; a leading `::` glues it to the head.  In the operands, `[x]` is an address, `[x,
-y]` a tensor map with its coordinates, `x|y` a pair of results, and `{, x}` may be left out.
+In the modifiers, a name that `qualifiers` declares is a qualifier, any other stands for itself;
+braces make a qualifier optional; a leading `::` glues it to the head.  In the operands, `[x]` is an
+address, `[x, y]` a tensor map with its coordinates, `x|y` a pair of results, and `{, x}` may be
+left out.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 from intrinsics.modifiers import Modifier, ScalarType, Space
 from intrinsics.targets import EVERYWHERE, Capability
 
-Fact: TypeAlias = Modifier | bool | None
-"""The value of an axis (None: absent), or whether an optional operand is there."""
+Attribute: TypeAlias = Modifier | bool | None
+"""The value of a qualifier (None: absent), or whether an optional operand is there."""
 
-Facts: TypeAlias = Mapping[str, Fact]
+Attributes: TypeAlias = Mapping[str, Attribute]
 
 T = TypeVar("T")
 
@@ -82,30 +83,39 @@ class Residency(Modifier):
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many registers a vector operand has: a product of one factor per axis.
+    """How many registers a vector operand has: a product of one factor per qualifier.
 
-    An axis value that is missing from its table counts 1; a count that comes out 0 says that the
-    operand is a scalar without braces.  Where an axis has a value of `fixed`, that is the count.
+    A qualifier value that is missing from its table counts 1; a count that comes out 0 says that
+    the operand is a scalar without braces.  Where a qualifier has a value of `fixed`, that is the
+    count.
     """
 
-    factors: tuple[tuple[str, Mapping[Fact, int]], ...]
-    fixed: tuple[tuple[str, Mapping[Fact, int]], ...] = ()
+    factors: tuple[tuple[str, Mapping[Attribute, int]], ...]
+    fixed: tuple[tuple[str, Mapping[Attribute, int]], ...] = ()
 
-    def of(self, facts: Facts) -> int:
-        """The number of registers under `facts`; 0 for a scalar."""
-        for axis, table in self.fixed:
-            if (known := facts.get(axis)) in table:
+    def of(self, attributes: Attributes) -> int:
+        """The number of registers under `attributes`; 0 for a scalar."""
+        for qualifier, table in self.fixed:
+            if (known := attributes.get(qualifier)) in table:
                 return table[known]
         product = 1
-        for axis, table in self.factors:
-            product *= table.get(facts.get(axis), 1)
+        for qualifier, table in self.factors:
+            product *= table.get(attributes.get(qualifier), 1)
         return product
 
-    def modifiers(self, facts: Facts) -> str:
-        """The modifiers that decide it under `facts`, as PTX spells them: ".16x64b.x4"."""
-        fixed = tuple((axis, table) for axis, table in self.fixed if facts.get(axis) in table)
-        known = (facts[axis] for axis, table in fixed or self.factors if facts.get(axis) in table)
-        return "".join(fact.ptx for fact in known if isinstance(fact, Modifier))
+    def modifiers(self, attributes: Attributes) -> str:
+        """The modifiers that decide it under `attributes`, as PTX spells them: ".16x64b.x4"."""
+        fixed = tuple(
+            (qualifier, table)
+            for qualifier, table in self.fixed
+            if attributes.get(qualifier) in table
+        )
+        known = (
+            attributes[qualifier]
+            for qualifier, table in fixed or self.factors
+            if attributes.get(qualifier) in table
+        )
+        return "".join(attribute.ptx for attribute in known if isinstance(attribute, Modifier))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,19 +191,19 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class By(Generic[T]):
-    """A property of an operand that an axis decides."""
+    """A property of an operand that a qualifier decides."""
 
-    axis: str
-    table: Mapping[Fact, T]
+    qualifier: str
+    table: Mapping[Attribute, T]
     otherwise: T
 
-    def of(self, facts: Facts) -> T:
-        """The property under `facts`."""
-        return self.table.get(facts.get(self.axis), self.otherwise)
+    def of(self, attributes: Attributes) -> T:
+        """The property under `attributes`."""
+        return self.table.get(attributes.get(self.qualifier), self.otherwise)
 
 
 OperandType: TypeAlias = ScalarType | str | By[ScalarType]
-"""A type, the axis that names it, or a table over an axis."""
+"""A type, the qualifier that names it, or a table over a qualifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,27 +236,27 @@ class Operand:
     limit: str = ""  # the operand that holds the largest number that may stand here
     fraction: bool = False  # a floating-point literal is above 0, and 1 at most
 
-    def type_under(self, facts: Facts) -> ScalarType:
-        """The operand's type, looked up where an axis names it."""
+    def type_under(self, attributes: Attributes) -> ScalarType:
+        """The operand's type, looked up where a qualifier names it."""
         if isinstance(self.type, ScalarType):
             return self.type
         if isinstance(self.type, By):
-            return self.type.of(facts)
-        found = facts.get(self.type)
+            return self.type.of(attributes)
+        found = attributes.get(self.type)
         assert isinstance(found, ScalarType), (self.name, self.type)
         return found
 
-    def numbers_under(self, facts: Facts) -> Numbers:
+    def numbers_under(self, attributes: Attributes) -> Numbers:
         """The literals that the operand takes."""
-        return _under(self.numbers, facts)
+        return _under(self.numbers, attributes)
 
-    def each_under(self, facts: Facts) -> tuple[Numbers, ...]:
+    def each_under(self, attributes: Attributes) -> tuple[Numbers, ...]:
         """The literals that the elements of a vector take, in turn; () where any will do."""
-        return tuple(_under(numbers, facts) for numbers in self.each)
+        return tuple(_under(numbers, attributes) for numbers in self.each)
 
 
-def _under(numbers: Numbers | By[Numbers], facts: Facts) -> Numbers:
-    return numbers.of(facts) if isinstance(numbers, By) else numbers
+def _under(numbers: Numbers | By[Numbers], attributes: Attributes) -> Numbers:
+    return numbers.of(attributes) if isinstance(numbers, By) else numbers
 
 
 def result(
@@ -388,9 +398,9 @@ def vector(
 
 
 def per(
-    fixed: Mapping[str, Mapping[Fact, int]] | None = None, /, **tables: Mapping[Fact, int]
+    fixed: Mapping[str, Mapping[Attribute, int]] | None = None, /, **tables: Mapping[Attribute, int]
 ) -> Count:
-    """A vector's length as a product of tables over axes, or what `fixed` says of a value."""
+    """A vector's length as a product of tables over qualifiers, or what `fixed` says of a value."""
     return Count(tuple(tables.items()), tuple((fixed or {}).items()))
 
 
@@ -398,7 +408,7 @@ def per(
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class Qualifier:
     """A modifier with several values."""
 
     name: str
@@ -406,7 +416,7 @@ class Axis:
     optional: bool
 
     @property
-    def facts(self) -> tuple[Fact, ...]:
+    def attributes(self) -> tuple[Attribute, ...]:
         """Its values, and None when it may be absent."""
         return (None, *self.values) if self.optional else self.values
 
@@ -447,15 +457,15 @@ class Element:
 
 
 def _parse_modifiers(
-    text: str, axes: Mapping[str, Iterable[Modifier]]
-) -> tuple[Axis | Literal, ...]:
-    items: list[Axis | Literal] = []
+    text: str, qualifiers: Mapping[str, Iterable[Modifier]]
+) -> tuple[Qualifier | Literal, ...]:
+    items: list[Qualifier | Literal] = []
     for match in re.finditer(r"(\{)?(?:\.|(?<![\w:])::)([\w:]+)\}?", text):
         name, optional = match[2], match[1] is not None
-        if name in axes:
-            items.append(Axis(name, tuple(axes[name]), optional))
+        if name in qualifiers:
+            items.append(Qualifier(name, tuple(qualifiers[name]), optional))
         else:
-            assert not optional, f"{name}: an optional modifier must be a declared axis"
+            assert not optional, f"{name}: an optional modifier must be a declared qualifier"
             items.append(Literal(name))
     return tuple(items)
 
@@ -485,13 +495,13 @@ def _parse_operands(text: str) -> tuple[Element, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Holds when every fact it names is one of the given ones."""
+    """Holds when every attribute it names is one of the given ones."""
 
-    terms: tuple[tuple[str, frozenset[Fact]], ...] = ()
+    terms: tuple[tuple[str, frozenset[Attribute]], ...] = ()
 
-    def holds(self, facts: Facts) -> bool:
-        """Whether `facts` satisfy every term."""
-        return all(facts.get(name) in allowed for name, allowed in self.terms)
+    def holds(self, attributes: Attributes) -> bool:
+        """Whether `attributes` satisfy every term."""
+        return all(attributes.get(name) in allowed for name, allowed in self.terms)
 
     def must(
         self,
@@ -500,10 +510,10 @@ class Guard:
         hint: str = "",
         *,
         section: str = "",
-        **facts: Fact | Iterable[Fact],
+        **attributes: Attribute | Iterable[Attribute],
     ) -> Rule:
-        """A rule: under this guard, `facts` must hold."""
-        return Rule(rule_id, self, when(**facts), text, hint, section)
+        """A rule: under this guard, `attributes` must hold."""
+        return Rule(rule_id, self, when(**attributes), text, hint, section)
 
     def needs(
         self,
@@ -538,7 +548,7 @@ class Never(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Under `guard`, `demand` must hold: other facts, or a capability of the target.
+    """Under `guard`, `demand` must hold: other attributes, or a capability of the target.
 
     `section` names the manual's section where it is not the row's; `ptxas_accepts` marks what nvgen
     rejects on purpose although ptxas lets it pass.
@@ -553,12 +563,12 @@ class Rule:
     ptxas_accepts: bool = False
 
 
-def when(**facts: Fact | Iterable[Fact]) -> Guard:
+def when(**attributes: Attribute | Iterable[Attribute]) -> Guard:
     """A guard: `when(kind=MmaKind.I8, mask=True)`; a collection means "one of these"."""
-    return Guard(tuple((name, _fact_set(allowed)) for name, allowed in facts.items()))
+    return Guard(tuple((name, _attribute_set(allowed)) for name, allowed in attributes.items()))
 
 
-def _fact_set(allowed: Fact | Iterable[Fact]) -> frozenset[Fact]:
+def _attribute_set(allowed: Attribute | Iterable[Attribute]) -> frozenset[Attribute]:
     if allowed is None or isinstance(allowed, (Modifier, bool)):
         return frozenset([allowed])
     return frozenset(allowed)
@@ -567,8 +577,8 @@ def _fact_set(allowed: Fact | Iterable[Fact]) -> frozenset[Fact]:
 ALWAYS = Guard()
 
 
-def absent_or(*values: Fact) -> tuple[Fact, ...]:
-    """The values, or the axis absent."""
+def absent_or(*values: Attribute) -> tuple[Attribute, ...]:
+    """The values, or the qualifier absent."""
     return (None, *values)
 
 
@@ -632,7 +642,7 @@ PURE = Effects()
 # ---- LLVM's spelling -------------------------------------------------------------------------
 
 
-Code: TypeAlias = Mapping[int, Fact]
+Code: TypeAlias = Mapping[int, Attribute]
 """What the numbers of an immediate stand for."""
 
 
@@ -640,44 +650,44 @@ Code: TypeAlias = Mapping[int, Fact]
 class Llvm:
     """One of LLVM's intrinsics for a row.
 
-    `name` follows `llvm.nvvm.`; `{hole}` in it spells an axis, as its value or as `holes` says
-    (where one text may stand for several facts).  `args` lists, in order, `type:operand`,
-    `type#axis` (an immediate that encodes an axis), `type?operand` (an i1 that says whether the
-    operand counts) and `type=number` (ignored).  What an instruction updates is among the arguments
-    and the results.  Types are i1…i64, float, double, `p` and `pN` for pointers to address space N,
-    `vNi32` and `v*i32` for vectors as long as the operand, and `n*T` for as many values of type T
-    (`v2f16` is a pair in one register) as it has registers: arguments, or a structure's elements in
-    a result, where one alone stands for itself.  `numbers` are operands that the name states.
-    `own` names are nvgen's, for forms that LLVM 22 does not have.
+    `name` follows `llvm.nvvm.`; `{hole}` in it spells a qualifier, as its value or as `holes` says
+    (where one text may stand for several attributes).  `args` lists, in order, `type:operand`,
+    `type#qualifier` (an immediate that encodes a qualifier), `type?operand` (an i1 that says
+    whether the operand counts) and `type=number` (ignored).  What an instruction updates is among
+    the arguments and the results.  Types are i1…i64, float, double, `p` and `pN` for pointers to
+    address space N, `vNi32` and `v*i32` for vectors as long as the operand, and `n*T` for as many
+    values of type T (`v2f16` is a pair in one register) as it has registers: arguments, or a
+    structure's elements in a result, where one alone stands for itself.  `numbers` are operands
+    that the name states. `own` names are nvgen's, for forms that LLVM 22 does not have.
     """
 
     name: str
     args: str = ""
     result: str = ""
-    given: Facts = field(default_factory=dict)
-    holes: Mapping[str, Mapping[str, Fact | Facts]] = field(default_factory=dict)
+    given: Attributes = field(default_factory=dict)
+    holes: Mapping[str, Mapping[str, Attribute | Attributes]] = field(default_factory=dict)
     codes: Mapping[str, Code] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
     own: bool = False
 
 
 class PackedFields(Protocol):
-    """Axes that a record keeps in packed words beside its operands."""
+    """Qualifiers that a record keeps in packed words beside its operands."""
 
-    def slots(self, facts: Facts) -> tuple[str, ...]:
-        """The slots that hold the words of a form with `facts`."""
+    def slots(self, attributes: Attributes) -> tuple[str, ...]:
+        """The slots that hold the words of a form with `attributes`."""
 
     @property
-    def axes(self) -> frozenset[str]:
-        """The axes whose values stand in the words only."""
+    def qualifiers(self) -> frozenset[str]:
+        """The qualifiers whose values stand in the words only."""
 
-    def pack(self, facts: Facts) -> dict[str, int]:
-        """The words for `facts`, by slot."""
+    def pack(self, attributes: Attributes) -> dict[str, int]:
+        """The words for `attributes`, by slot."""
 
     def unpack(
-        self, words: Mapping[str, int], facts: Facts
-    ) -> tuple[dict[str, Fact], tuple[Problem, ...]]:
-        """The facts in `words`, and what is wrong with them; `facts` are those of the opcode."""
+        self, words: Mapping[str, int], attributes: Attributes
+    ) -> tuple[dict[str, Attribute], tuple[Problem, ...]]:
+        """The attributes in `words`, and what is wrong with them; `attributes` are the opcode's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -700,18 +710,19 @@ class Row:
     """One PTX instruction family; see the module's docstring for the notation.
 
     `section` names the manual's section, `name` tells rows of one head apart (`add.int`), `opcode`
-    replaces the head in opcode names (`*` where the axes go), `tied` says which optional operand an
-    axis value implies, `numbers` publishes opcode numbers, `elsewhere` lists modifiers that PTX has
-    with this head in forms that nvgen does not know yet, `aliases` other names of the head;
-    `late` maps a modifier that belongs into the head to the longer head; the simulator knows no row
-    without `simulated`, and no form with one of the axes or operands that `unsimulated` names.  A
-    `pseudo` row is no instruction: it has no PTX, and a pass turns its records into others.
+    replaces the head in opcode names (`*` where the qualifiers go), `tied` says which optional
+    operand an qualifier value implies, `numbers` publishes opcode numbers, `elsewhere` lists
+    modifiers that PTX has with this head in forms that nvgen does not know yet, `aliases` other
+    names of the head; `late` maps a modifier that belongs into the head to the longer head; the
+    simulator knows no row without `simulated`, and no form with one of the qualifiers or operands
+    that `unsimulated` names.  A `pseudo` row is no instruction: it has no PTX, and a pass turns its
+    records into others.
     """
 
     head: str
     modifiers: str = ""
     syntax: str = ""
-    axes: Mapping[str, Iterable[Modifier]] = field(default_factory=dict)
+    qualifiers: Mapping[str, Iterable[Modifier]] = field(default_factory=dict)
     operands: tuple[Operand, ...] = ()
     section: str = ""
     name: str = ""
@@ -738,14 +749,14 @@ class Row:
         return self.name or self.head
 
     @cached_property
-    def items(self) -> tuple[Axis | Literal, ...]:
+    def items(self) -> tuple[Qualifier | Literal, ...]:
         """Modifiers in print order."""
-        return _parse_modifiers(self.modifiers, self.axes)
+        return _parse_modifiers(self.modifiers, self.qualifiers)
 
     @cached_property
-    def axis(self) -> dict[str, Axis]:
-        """Axes by name, in print order."""
-        return {item.name: item for item in self.items if isinstance(item, Axis)}
+    def qualifier(self) -> dict[str, Qualifier]:
+        """Qualifiers by name, in print order."""
+        return {item.name: item for item in self.items if isinstance(item, Qualifier)}
 
     @cached_property
     def elements(self) -> tuple[Element, ...]:
@@ -781,34 +792,34 @@ class Row:
         return tuple(n.lstrip("?") for element in self.elements for n in element.names)
 
     @cached_property
-    def opcode_axes(self) -> tuple[str, ...]:
-        """Axes that the opcode spells."""
-        in_words = self.packed_fields.axes if self.packed_fields else frozenset()
-        return tuple(name for name in self.axis if name not in in_words)
+    def opcode_qualifiers(self) -> tuple[str, ...]:
+        """Qualifiers that the opcode spells."""
+        in_words = self.packed_fields.qualifiers if self.packed_fields else frozenset()
+        return tuple(name for name in self.qualifier if name not in in_words)
 
     @cached_property
-    def fact_names(self) -> tuple[str, ...]:
+    def attribute_names(self) -> tuple[str, ...]:
         """Everything a rule of this row may speak of, in a fixed order."""
         matrices = tuple(o.name for o in self.operands if o.kind is Kind.MATRIX)
-        return (*self.axis, *sorted(self.optional), *matrices)
+        return (*self.qualifier, *sorted(self.optional), *matrices)
 
     @cached_property
     def opcode_ends(self) -> tuple[str, str]:
-        """What stands before and after the axes in an opcode name."""
+        """What stands before and after the qualifiers in an opcode name."""
         text = self.opcode or re.sub(r"\W+", "_", self.head).upper()
         before, _, after = text.partition("*")
         return before, after
 
-    def spell(self, facts: Facts) -> str:
+    def spell(self, attributes: Attributes) -> str:
         """The instruction's name with its modifiers, in canonical order."""
         parts = [self.head]
         for item in self.items:
             if isinstance(item, Literal):
                 parts.append(item.ptx)
                 continue
-            fact = facts.get(item.name)
-            if isinstance(fact, Modifier):
-                parts.append(fact.ptx)
+            attribute = attributes.get(item.name)
+            if isinstance(attribute, Modifier):
+                parts.append(attribute.ptx)
         return "".join(parts)
 
     def __repr__(self) -> str:

@@ -59,7 +59,7 @@ def _imports(verbs: list[Verb]) -> Iterator[str]:
     parameters = [one for verb in verbs for one in verb.parameters]
     words = {word for one in parameters for word in re.findall(r"\w+", one.type)}
     homes = {module: set(names) for module, names in _VALUES.items()}
-    for value in (value for one in parameters if one.axis for value in one.axis.values):
+    for value in (value for one in parameters if one.qualifier for value in one.qualifier.values):
         if type(value).__name__ in words:
             homes.setdefault(type(value).__module__, set()).add(type(value).__name__)
     yield "from collections.abc import Sequence\nfrom typing import TypeVar\n\n"

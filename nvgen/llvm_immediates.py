@@ -15,7 +15,7 @@ from intrinsics.findings import Finding, Place, Severity
 from intrinsics.legality import describe, expected, got, judge, section_of, subject_of, text_of
 from intrinsics.modifiers import Modifier
 from intrinsics.patterns import PREFIX, Argument, arguments
-from intrinsics.row import Fact
+from intrinsics.row import Attribute
 from intrinsics.rows.tcgen05_mma_names import EVERY_CODE
 
 _MESSAGE = re.compile(r"immarg value (-?\d+) out of range \[(-?\d+), (-?\d+)\)")
@@ -29,8 +29,8 @@ def immediate_wrong(message: str, printed: str, place: Place) -> list[Finding]:
     if found is None or call is None or spelling is None:
         return []
     numbers = dict(_numbers(arguments(spelling.pattern.args), call[2]))
-    facts = _facts(spelling, numbers)
-    broken = judge(spelling.row, facts).broken
+    attributes = _attributes(spelling, numbers)
+    broken = judge(spelling.row, attributes).broken
     if broken:
         return [
             Finding(
@@ -38,8 +38,8 @@ def immediate_wrong(message: str, printed: str, place: Place) -> list[Finding]:
                 Severity.ERROR,
                 text_of(rule),
                 place,
-                op=spelling.row.spell(facts),
-                got=got(rule, facts),
+                op=spelling.row.spell(attributes),
+                got=got(rule, attributes),
                 expected=expected(rule),
                 hint=rule.hint,
                 section=f"PTX ISA, {section_of(spelling.row, rule)}",
@@ -87,22 +87,22 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def _facts(spelling: Spelling, numbers: Mapping[str, list[int]]) -> dict[str, Fact]:
+def _attributes(spelling: Spelling, numbers: Mapping[str, list[int]]) -> dict[str, Attribute]:
     """What the name and the numbers of a call state."""
     formal = arguments(spelling.pattern.args)
-    facts: dict[str, Fact] = dict.fromkeys(spelling.row.fact_names)
-    facts |= dict.fromkeys(spelling.row.optional, False)
-    facts |= {a.name: True for a in formal if a.name in spelling.row.optional}
-    facts |= dict(spelling.facts)
+    attributes: dict[str, Attribute] = dict.fromkeys(spelling.row.attribute_names)
+    attributes |= dict.fromkeys(spelling.row.optional, False)
+    attributes |= {a.name: True for a in formal if a.name in spelling.row.optional}
+    attributes |= dict(spelling.attributes)
     for name, given in numbers.items():
-        fact = _codes(spelling, name).get(given[0]) if len(given) == 1 else None
-        if fact is not None:
-            facts[name] = fact
-    return facts
+        attribute = _codes(spelling, name).get(given[0]) if len(given) == 1 else None
+        if attribute is not None:
+            attributes[name] = attribute
+    return attributes
 
 
-def _codes(spelling: Spelling, name: str) -> Mapping[int, Fact]:
-    """The numbers that LLVM has for an axis, in this intrinsic or in another one of its family."""
+def _codes(spelling: Spelling, name: str) -> Mapping[int, Attribute]:
+    """The numbers that LLVM has for a qualifier, in this intrinsic or another of its family."""
     own = spelling.pattern.codes.get(name, {})
     return {**EVERY_CODE.get(name, {}), **own} if spelling.row.packed_fields is not None else own
 

@@ -93,7 +93,7 @@ def _types(spelling: Spelling, argument: Argument) -> list[str]:
     if not text.startswith(("v*", "n*")):
         return [_plain(text)]
     operand = spelling.row.operand.get(argument.name)
-    number = operand.count.of(spelling.facts) if operand is not None and operand.count else 0
+    number = operand.count.of(spelling.attributes) if operand is not None and operand.count else 0
     one = _plain(text[2:].replace("f32", "float"))
     if text.startswith("n*"):
         return [one] * max(number, 1)

@@ -61,7 +61,7 @@ def _reductions(
         for reg in mi.defs():
             writers.setdefault(reg, []).append(mi)
     for mi in reductions:
-        name, op = _parameter(mi["tmap"], writers), mi.form.facts["op"]
+        name, op = _parameter(mi["tmap"], writers), mi.form.attributes["op"]
         given = maps.get(name)
         assert isinstance(op, AtomicOp)
         if given is None or given.element in REDUCTIONS[op]:

@@ -177,13 +177,13 @@ class _Tracer:
         shape = self._shape()
         if shape is None:
             return None
-        group = self.mi.facts().get("cta_group")
+        group = self.mi.attributes().get("cta_group")
         pair = CtaGroup.TWO if group is CtaGroup.TWO else CtaGroup.ONE
         return atom_of(shape, pair, stationary=self.mi.row.id.startswith("tcgen05.mma.ws"))
 
     def _shape(self) -> InstructionDescriptor | None:
         """What the instruction descriptor says, where it is a number that says something."""
-        idesc, kind = self.mi.get("idesc"), self.mi.facts().get("kind")
+        idesc, kind = self.mi.get("idesc"), self.mi.attributes().get("kind")
         if not isinstance(idesc, Imm) or not isinstance(kind, MmaKind):
             return None
         try:
@@ -192,10 +192,10 @@ class _Tracer:
             return None
 
     def _attributes(self, shape: InstructionDescriptor | None) -> Iterator[str]:
-        facts = self.mi.facts()
-        for name in self.mi.row.axis:
-            fact = facts.get(name)
-            yield f"{name:<12} {fact.value if isinstance(fact, Modifier) else '-'}"
+        attributes = self.mi.attributes()
+        for name in self.mi.row.qualifier:
+            attribute = attributes.get(name)
+            yield f"{name:<12} {attribute.value if isinstance(attribute, Modifier) else '-'}"
         if shape is not None:
             yield f"{'a':<12} {shape.a.value}, {shape.a_major.value}-major"
             yield f"{'b':<12} {shape.b.value}, {shape.b_major.value}-major"
@@ -221,17 +221,17 @@ class _Tracer:
             yield Decoded(f"collector {collector}", str(CollectorWord.decode(collector)))
             yield from self._strides()
             return
-        facts = self.mi.facts()
+        attributes = self.mi.attributes()
         line = self._location(self.mi).line
         said = self.source[line - 1] if 0 < line <= len(self.source) else ""
         spelling = next(
             (s for s in catalog.spellings_of(self.mi.row) if f"llvm.nvvm.{s.name}(" in said), None
         )
-        for axis, codes in (spelling.pattern.codes if spelling else {}).items():
-            fact = facts.get(axis)
-            code = next((number for number, member in codes.items() if member is fact), None)
-            if code is not None and isinstance(fact, Modifier):
-                yield Decoded(f"{axis} {code}", fact.value)
+        for qualifier, codes in (spelling.pattern.codes if spelling else {}).items():
+            attribute = attributes.get(qualifier)
+            code = next((number for number, member in codes.items() if member is attribute), None)
+            if code is not None and isinstance(attribute, Modifier):
+                yield Decoded(f"{qualifier} {code}", attribute.value)
 
     def _strides(self) -> Iterator[Decoded]:
         """What the walkthrough's descriptors are made from."""

@@ -36,7 +36,7 @@ from intrinsics.modifiers import (
     Modifier,
     ScaleVec,
 )
-from intrinsics.row import Fact, Facts, Problem
+from intrinsics.row import Attribute, Attributes, Problem
 
 KIND_CODES: dict[int, MmaKind] = {
     0: MmaKind.MXF4NVF4,
@@ -169,7 +169,7 @@ class CollectorWord:
         return " ".join(parts) or "no collector"
 
 
-def _code(table: Mapping[int, Modifier], member: Fact) -> int:
+def _code(table: Mapping[int, Modifier], member: Attribute) -> int:
     return next((code for code, m in table.items() if m is member), 0)
 
 
@@ -184,60 +184,64 @@ _B_BY_OP = {op: CollectorB(f"collector::b::{name}") for op, name in enumerate(OP
 
 @dataclass(frozen=True, slots=True)
 class MmaFields:
-    """How the axes of the tcgen05.mma rows live in the packed words."""
+    """How the qualifiers of the tcgen05.mma rows live in the packed words."""
 
     weight_stationary: bool = False
 
-    def slots(self, facts: Facts) -> tuple[str, ...]:
+    def slots(self, attributes: Attributes) -> tuple[str, ...]:
         """The slots that hold the words; only block-scaled opcodes have a scale spelling."""
-        if facts.get("block_scale") is BlockScale.BLOCK_SCALE:
+        if attributes.get("block_scale") is BlockScale.BLOCK_SCALE:
             return ("ctrl", "collector", "scale_spelling")
         return ("ctrl", "collector")
 
     @property
-    def axes(self) -> frozenset[str]:
-        """The axes that the opcode does not spell."""
+    def qualifiers(self) -> frozenset[str]:
+        """The qualifiers that the opcode does not spell."""
         if self.weight_stationary:
             return frozenset(("cta_group", "kind", "collector_ws"))
         return frozenset(("kind", "scale_vec", "ashift", "collector_a", "collector_b"))
 
-    def pack(self, facts: Facts) -> dict[str, int]:
-        """The words for `facts`, by slot."""
-        scale = facts.get("scale_vec")
+    def pack(self, attributes: Attributes) -> dict[str, int]:
+        """The words for `attributes`, by slot."""
+        scale = attributes.get("scale_vec")
         control = ControlWord(
-            cta_group=2 if facts.get("cta_group") is CtaGroup.TWO else 1,
+            cta_group=2 if attributes.get("cta_group") is CtaGroup.TWO else 1,
             scale_vec_size=_code(SCALE_VEC_CODES, scale),
-            scale_input_acc=int(bool(facts.get("scale_d"))),
-            block_scale=int(facts.get("block_scale") is BlockScale.BLOCK_SCALE),
-            mma_kind=_code(KIND_CODES, facts.get("kind")),
+            scale_input_acc=int(bool(attributes.get("scale_d"))),
+            block_scale=int(attributes.get("block_scale") is BlockScale.BLOCK_SCALE),
+            mma_kind=_code(KIND_CODES, attributes.get("kind")),
         )
-        words = {"ctrl": control.encode(), "collector": self._pack_collector(facts)}
+        words = {"ctrl": control.encode(), "collector": self._pack_collector(attributes)}
         if control.block_scale:
             words["scale_spelling"] = _code(SPELLING_CODES, scale)
         return words
 
-    def _pack_collector(self, facts: Facts) -> int:
-        ws, a, b = facts.get("collector_ws"), facts.get("collector_a"), facts.get("collector_b")
+    def _pack_collector(self, attributes: Attributes) -> int:
+        ws, a, b = (
+            attributes.get("collector_ws"),
+            attributes.get("collector_a"),
+            attributes.get("collector_b"),
+        )
         if isinstance(ws, CollectorWs):
             buffer, op = next(word for word, member in _WS_BY_WORD.items() if member is ws)
             return CollectorWord(valid=1, op=op, buffer=buffer).encode()
         return CollectorWord(
             valid=int(a is not None),
             op=_code(_A_BY_OP, a),
-            ashift=int(facts.get("ashift") is AShift.ASHIFT),
+            ashift=int(attributes.get("ashift") is AShift.ASHIFT),
             b_valid=int(b is not None),
             b_op=_code(_B_BY_OP, b),
         ).encode()
 
     def unpack(
-        self, words: Mapping[str, int], facts: Facts
-    ) -> tuple[dict[str, Fact], tuple[Problem, ...]]:
-        """The facts in `words`, and where they contradict themselves or the opcode's `facts`."""
+        self, words: Mapping[str, int], attributes: Attributes
+    ) -> tuple[dict[str, Attribute], tuple[Problem, ...]]:
+        """The attributes in `words`; where they contradict themselves or those of the opcode."""
         control = ControlWord.decode(words.get("ctrl", 0))
-        found: dict[str, Fact] = {"kind": KIND_CODES[control.mma_kind]}
+        found: dict[str, Attribute] = {"kind": KIND_CODES[control.mma_kind]}
         if self.weight_stationary:
             found["cta_group"] = CtaGroup.TWO if control.cta_group == 2 else CtaGroup.ONE
-        problems = _control_problems(control, {**found, **facts})
+        problems = _control_problems(control, {**found, **attributes})
         collector = CollectorWord.decode(words.get("collector", 0))
         if self.weight_stationary:
             found["collector_ws"] = (
@@ -271,7 +275,7 @@ class MmaFields:
         return found, tuple(problems)
 
 
-def _control_problems(control: ControlWord, facts: Facts) -> list[Problem]:
+def _control_problems(control: ControlWord, attributes: Attributes) -> list[Problem]:
     problems = []
     if control.reserved:
         problems.append(
@@ -283,9 +287,9 @@ def _control_problems(control: ControlWord, facts: Facts) -> list[Problem]:
             )
         )
     expected = {
-        "cta_group": 2 if facts.get("cta_group") is CtaGroup.TWO else 1,
-        "block_scale": int(facts.get("block_scale") is BlockScale.BLOCK_SCALE),
-        "scale_input_acc": int(bool(facts.get("scale_d"))),
+        "cta_group": 2 if attributes.get("cta_group") is CtaGroup.TWO else 1,
+        "block_scale": int(attributes.get("block_scale") is BlockScale.BLOCK_SCALE),
+        "scale_input_acc": int(bool(attributes.get("scale_d"))),
     }
     got = {
         "cta_group": control.cta_group,

@@ -1,7 +1,7 @@
 """What the name of a multiply in LLVM's scheme says, where no such intrinsic exists.
 
 Layer: intrinsics.  Input: a name after `llvm.nvvm.`, such as
-`tcgen05.mma.tensor.mxf8f6f4.block_scale.ashift`.  Output: the row and the facts that its words
+`tcgen05.mma.tensor.mxf8f6f4.block_scale.ashift`.  Output: the row and the attributes that its words
 state, by which the row's rules say why there is no such form.  LLVM, User Guide for NVPTX Back-end.
 """
 
@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 from intrinsics import catalog
 from intrinsics.modifiers import AShift, BlockScale, CtaGroup, Decompress, MmaKind, ScaleVec
-from intrinsics.row import Fact, Residency, Row
+from intrinsics.row import Attribute, Residency, Row
 
 _HEAD = "tcgen05.mma"
 
-_WORDS: Mapping[str, Mapping[str, Fact]] = {
+_WORDS: Mapping[str, Mapping[str, Attribute]] = {
     "shared": {"a": Residency.SHARED},
     "tensor": {"a": Residency.TENSOR},
     "block_scale": {"block_scale": BlockScale.BLOCK_SCALE, "sfa": True, "sfb": True},
@@ -38,10 +38,10 @@ _WORDS: Mapping[str, Mapping[str, Fact]] = {
 }
 
 
-def multiply_of(name: str) -> tuple[Row, dict[str, Fact]] | None:
+def multiply_of(name: str) -> tuple[Row, dict[str, Attribute]] | None:
     """The row of a multiply and what the name states; None for what is no name of the scheme.
 
-    Numbers among the arguments say the rest, which is not among the facts.
+    Numbers among the arguments say the rest, which is not among the attributes.
     """
     if not name.startswith(_HEAD + "."):
         return None
@@ -51,10 +51,12 @@ def multiply_of(name: str) -> tuple[Row, dict[str, Fact]] | None:
         if words and words[0] == word:
             head += "." + words.pop(0)
     row = catalog.row(head)
-    facts: dict[str, Fact] = {"ashift": None, "block_scale": None, "scale_vec": None}
-    facts |= dict.fromkeys(row.optional, False)
+    attributes: dict[str, Attribute] = {"ashift": None, "block_scale": None, "scale_vec": None}
+    attributes |= dict.fromkeys(row.optional, False)
     for word in words:
         if word not in _WORDS:
             return None
-        facts.update(_WORDS[word])
-    return row, {key: fact for key, fact in facts.items() if key in row.fact_names}
+        attributes.update(_WORDS[word])
+    return row, {
+        key: attribute for key, attribute in attributes.items() if key in row.attribute_names
+    }

@@ -28,7 +28,7 @@ from intrinsics.legality import judge
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Modifier
 from intrinsics.multiplies.mma_atom import AtomError, element_type
-from intrinsics.row import Fact, Row
+from intrinsics.row import Attribute, Row
 from intrinsics.targets import Feature, Target, TargetSet, at_least, spell, with_feature
 
 
@@ -85,7 +85,7 @@ class RegisterAtom:
     @property
     def targets(self) -> TargetSet:
         """The targets of the machine that have the instruction; empty where none has."""
-        found = (judge(row, facts) for row, facts in _forms(self))
+        found = (judge(row, attributes) for row, attributes in _forms(self))
         legal = (judgement.targets() for judgement in found if not judgement.broken)
         return next(legal, frozenset()) & TARGETS[self.machine]
 
@@ -130,8 +130,8 @@ def atom_of_record(mi: MachineInstr, target: Target | None = None) -> RegisterAt
         return None
     if machine is Machine.SM80 and target is not None and target in TARGETS[Machine.SM120]:
         machine = Machine.SM120
-    facts = mi.facts()
-    shape, *types = (facts[name] for name in ("shape", "dtype", "atype", "btype"))
+    attributes = mi.attributes()
+    shape, *types = (attributes[name] for name in ("shape", "dtype", "atype", "btype"))
     assert isinstance(shape, Modifier)
     m, n, k = map(int, re.findall(r"\d+", str(shape.value)))
     names = [str(one.value) for one in types if isinstance(one, Modifier)]
@@ -153,8 +153,8 @@ def widths(machine: Machine, a: ElementType) -> list[int]:
     found = {
         int(str(shape.value).partition("n")[2].partition("k")[0])
         for row in map(catalog.row, _ROWS[machine])
-        if a.value in {one.value for one in row.axis["atype"].values}
-        for shape in row.axis["shape"].values
+        if a.value in {one.value for one in row.qualifier["atype"].values}
+        for shape in row.qualifier["shape"].values
         if not str(shape.value).startswith("m8")
     }
     return sorted(found)
@@ -165,8 +165,8 @@ def _nearest(atom: RegisterAtom) -> str:
     shapes = {
         shape.value
         for row in map(catalog.row, _ROWS[atom.machine])
-        if {atom.a.value, atom.b.value} <= {one.value for one in row.axis["atype"].values}
-        for shape in row.axis["shape"].values
+        if {atom.a.value, atom.b.value} <= {one.value for one in row.qualifier["atype"].values}
+        for shape in row.qualifier["shape"].values
         if isinstance(shape, Modifier)
     }
     if not shapes:
@@ -177,11 +177,11 @@ def _nearest(atom: RegisterAtom) -> str:
 
 
 @functools.cache
-def _forms(atom: RegisterAtom) -> tuple[tuple[Row, dict[str, Fact]], ...]:
+def _forms(atom: RegisterAtom) -> tuple[tuple[Row, dict[str, Attribute]], ...]:
     return tuple(_found(atom))
 
 
-def _found(atom: RegisterAtom) -> Iterator[tuple[Row, dict[str, Fact]]]:
+def _found(atom: RegisterAtom) -> Iterator[tuple[Row, dict[str, Attribute]]]:
     """The forms of the instruction that the name may mean: at most one."""
     wanted = {
         "shape": f"m{atom.m}n{atom.n}k{atom.k}",
@@ -193,10 +193,12 @@ def _found(atom: RegisterAtom) -> Iterator[tuple[Row, dict[str, Fact]]]:
         "blayout": "col",
     }
     for row in map(catalog.row, _ROWS[atom.machine]):
-        facts: dict[str, Fact] = dict.fromkeys(row.fact_names)
-        facts |= dict.fromkeys(row.optional, False)
+        attributes: dict[str, Attribute] = dict.fromkeys(row.attribute_names)
+        attributes |= dict.fromkeys(row.optional, False)
         for name, value in wanted.items():
-            if name in row.axis:
-                facts[name] = next((v for v in row.axis[name].values if v.value == value), None)
-        if all(facts[name] is not None for name in wanted if name in row.axis):
-            yield row, facts
+            if name in row.qualifier:
+                attributes[name] = next(
+                    (v for v in row.qualifier[name].values if v.value == value), None
+                )
+        if all(attributes[name] is not None for name in wanted if name in row.qualifier):
+            yield row, attributes

@@ -17,7 +17,7 @@ from intrinsics.mir import opcode_name
 from intrinsics.modifiers import Modifier
 from intrinsics.multiplies.mma_atom import VARIANTS
 from intrinsics.reference.row_page import MADE, anchor, chapter_page, simulated
-from intrinsics.row import Facts, Row
+from intrinsics.row import Attributes, Row
 from intrinsics.targets import EVERY_TARGET, spell
 from intrinsics.walkthrough_forms import FORMS
 
@@ -112,7 +112,7 @@ def _walkthrough() -> Iterator[str]:
         arguments = re.sub(r"[:=#]", " ", pattern.args).replace("p3", "ptr addrspace(3)")
         result = pattern.result.partition(":")[0] or "void"
         result = re.sub(r"^v\*", "vector of ", result)
-        opcode = _opcode(row, spelling.facts)
+        opcode = _opcode(row, spelling.attributes)
         yield f"| llvm.nvvm.{name} | {arguments} | {result} | {opcode} |"
     yield from _copy_codes()
     yield "\nWhere the PTX that is documented with it is not the machine's:\n"
@@ -124,21 +124,21 @@ def _walkthrough() -> Iterator[str]:
         )
 
 
-def _opcode(row: Row, facts: Facts) -> str:
+def _opcode(row: Row, attributes: Attributes) -> str:
     if row.id == "walkthrough.cp":
         return "TCGEN05_CP_SMEM_TMEM_…"
-    return opcode_name(row, {**dict.fromkeys(row.axis), **facts})
+    return opcode_name(row, {**dict.fromkeys(row.qualifier), **attributes})
 
 
 def _copy_codes() -> Iterator[str]:
-    """The numbers of the one intrinsic whose arguments spell axes."""
+    """The numbers of the one intrinsic whose arguments spell qualifiers."""
     codes = walkthrough_spellings()["tcgen05.cp.smem.tmem"].pattern.codes
     yield "\nThe numbers of `tcgen05.cp.smem.tmem`:\n"
     yield "| argument | numbers |"
     yield "|---|---|"
-    for axis, table in codes.items():
+    for qualifier, table in codes.items():
         listed = (
-            f"{code} {fact.value if isinstance(fact, Modifier) else 'none'}"
-            for code, fact in table.items()
+            f"{code} {attribute.value if isinstance(attribute, Modifier) else 'none'}"
+            for code, attribute in table.items()
         )
-        yield f"| {axis} | {', '.join(listed)} |"
+        yield f"| {qualifier} | {', '.join(listed)} |"

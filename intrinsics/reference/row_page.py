@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from intrinsics.legality import expected, in_order, text_of
 from intrinsics.modifiers import Modifier
 from intrinsics.row import (
-    Axis,
+    Attribute,
     By,
     Completion,
     Effect,
-    Fact,
     Guard,
     Literal,
     Llvm,
     Numbers,
     Operand,
+    Qualifier,
     Row,
     Rule,
 )
@@ -64,12 +64,14 @@ def _section(row: Row) -> Iterator[str]:
     yield ""
     yield f"{_effects(row)} Simulated: {simulated(row)}."
     yield ""
-    for axis in row.axis.values():
-        optional = " (optional)" if axis.optional else ""
-        yield f"- `.{axis.name}`{optional}: " + ", ".join(f"`{v.ptx}`" for v in axis.values)
+    for qualifier in row.qualifier.values():
+        optional = " (optional)" if qualifier.optional else ""
+        yield f"- `.{qualifier.name}`{optional}: " + ", ".join(
+            f"`{v.ptx}`" for v in qualifier.values
+        )
     for operand in row.operands:
         yield f"- {operand.name}: {_operand(operand)}"
-    if row.axis or row.operands:
+    if row.qualifier or row.operands:
         yield ""
     yield from _intrinsics(row)
     yield from _rules(row)
@@ -78,18 +80,18 @@ def _section(row: Row) -> Iterator[str]:
 def _name(row: Row) -> str:
     parts = [row.head]
     for item in row.items:
-        text = item.ptx if isinstance(item, Literal) else _axis_text(item)
+        text = item.ptx if isinstance(item, Literal) else _qualifier_text(item)
         parts.append(text)
     return "".join(parts)
 
 
-def _axis_text(axis: Axis) -> str:
-    if len(axis.values) == 1:
-        text = axis.values[0].ptx
+def _qualifier_text(qualifier: Qualifier) -> str:
+    if len(qualifier.values) == 1:
+        text = qualifier.values[0].ptx
     else:
-        glued = axis.values[0].ptx.startswith("::")
-        text = ("::" if glued else ".") + axis.name
-    return f"{{{text}}}" if axis.optional else text
+        glued = qualifier.values[0].ptx.startswith("::")
+        text = ("::" if glued else ".") + qualifier.name
+    return f"{{{text}}}" if qualifier.optional else text
 
 
 def _capability(capability: Capability) -> str:
@@ -108,7 +110,7 @@ def _effects(row: Row) -> str:
 def _operand(operand: Operand) -> str:
     type_ = operand.type
     if isinstance(type_, By):
-        named = f"a type that .{type_.axis} decides"
+        named = f"a type that .{type_.qualifier} decides"
     elif isinstance(type_, str):
         named = f"of type .{type_}"
     else:
@@ -142,7 +144,9 @@ def _intrinsics(row: Row) -> Iterator[str]:
 def _pattern_name(row: Row, pattern: Llvm) -> str:
     def choice(hole: re.Match[str]) -> str:
         table = pattern.holes.get(hole[1])
-        texts = list(table) if table is not None else [v.value for v in row.axis[hole[1]].values]
+        texts = (
+            list(table) if table is not None else [v.value for v in row.qualifier[hole[1]].values]
+        )
         return "{" + ",".join(texts) + "}"
 
     return re.sub(r"\{(\w+)\}", choice, pattern.name)
@@ -166,18 +170,19 @@ def _argument(text: str) -> str:
 def _codes(row: Row) -> Iterator[str]:
     """What the immediates stand for."""
     texts = [
-        f"- code of {axis}: " + ", ".join(f"{n} {_coded(fact)}" for n, fact in code.items())
+        f"- code of {qualifier}: "
+        + ", ".join(f"{n} {_coded(attribute)}" for n, attribute in code.items())
         for pattern in row.llvm
-        for axis, code in pattern.codes.items()
-        if f"#{axis}" in pattern.args
+        for qualifier, code in pattern.codes.items()
+        if f"#{qualifier}" in pattern.args
     ]
     if texts:
         yield from dict.fromkeys(texts)
         yield ""
 
 
-def _coded(fact: Fact) -> str:
-    return _fact(fact) if fact is not None else "nothing"
+def _coded(attribute: Attribute) -> str:
+    return _attribute(attribute) if attribute is not None else "nothing"
 
 
 def _result(pattern: Llvm) -> str:
@@ -201,14 +206,14 @@ def _rules(row: Row) -> Iterator[str]:
 
 def _guard(guard: Guard) -> str:
     return "; ".join(
-        f"{name}: " + ", ".join(map(_fact, in_order(allowed))) for name, allowed in guard.terms
+        f"{name}: " + ", ".join(map(_attribute, in_order(allowed))) for name, allowed in guard.terms
     )
 
 
-def _fact(fact: Fact) -> str:
-    if isinstance(fact, Modifier):
-        return f"`{fact.ptx}`" if fact.ptx.startswith((".", ":")) else fact.value
-    return {True: "given", False: "absent", None: "absent"}[fact]
+def _attribute(attribute: Attribute) -> str:
+    if isinstance(attribute, Modifier):
+        return f"`{attribute.ptx}`" if attribute.ptx.startswith((".", ":")) else attribute.value
+    return {True: "given", False: "absent", None: "absent"}[attribute]
 
 
 def _demand(rule: Rule) -> str:

@@ -75,8 +75,8 @@ def _reductions() -> Iterator[Llvm]:
 # fmt: off
 STORE = Row(
     "st.async", "{.sem}{.scope}{.space}.mbarrier::complete_tx::bytes{.vec}.type", "[a], b, [mbar]",
-    axes={"sem": (Sem.WEAK,), "scope": (Scope.CLUSTER,), "space": (Space.SHARED_CLUSTER,),
-          "vec": (Vec.V2, Vec.V4), "type": (*_WORDS, *_LONGS)},
+    qualifiers={"sem": (Sem.WEAK,), "scope": (Scope.CLUSTER,), "space": (Space.SHARED_CLUSTER,),
+                "vec": (Vec.V2, Vec.V4), "type": (*_WORDS, *_LONGS)},
     operands=(
         address("a", "space", wide=True, within=Space.SHARED, stored=True),
         vector("b", "type", _COUNT, numbers=VectorNumbers.ALL),
@@ -93,7 +93,7 @@ STORE = Row(
 STORE_GLOBAL = Row(
     "st.async", "{.mmio}.release.scope{.space}.type", "[a], b",
     name="st.async.release", opcode="ST_ASYNC_RELEASE",
-    axes={"mmio": (Sem.MMIO,), "scope": _FAR, "space": (Space.GLOBAL,), "type": _STORED},
+    qualifiers={"mmio": (Sem.MMIO,), "scope": _FAR, "space": (Space.GLOBAL,), "type": _STORED},
     operands=_GLOBAL,
     section="st.async", needs=_SM100, effects=_RELEASE, simulated=False,
     rules=(when(mmio=Sem.MMIO).must("mmio-scope", scope=Scope.SYS),),
@@ -101,8 +101,8 @@ STORE_GLOBAL = Row(
 
 RED = Row(
     "red.async", ".relaxed.cluster{.space}.mbarrier::complete_tx::bytes.op.type", "[a], b, [mbar]",
-    axes={"space": (Space.SHARED_CLUSTER,), "op": tuple(_REDUCED),
-          "type": (T.B32, T.U32, T.S32, T.U64)},
+    qualifiers={"space": (Space.SHARED_CLUSTER,), "op": tuple(_REDUCED),
+                "type": (T.B32, T.U32, T.S32, T.U64)},
     operands=(
         address("a", "space", wide=True, within=Space.SHARED, stored=True),
         value("b", "type"),
@@ -118,8 +118,8 @@ RED = Row(
 RED_GLOBAL = Row(
     "red.async", "{.mmio}.release.scope{.space}.add.type", "[a], b",
     name="red.async.release", opcode="RED_ASYNC_RELEASE",
-    axes={"mmio": (Sem.MMIO,), "scope": _FAR, "space": (Space.GLOBAL,),
-          "type": (T.U32, T.S32, T.U64, T.S64)},
+    qualifiers={"mmio": (Sem.MMIO,), "scope": _FAR, "space": (Space.GLOBAL,),
+                "type": (T.U32, T.S32, T.U64, T.S64)},
     operands=_GLOBAL,
     section="red.async", needs=_SM100, effects=_RELEASE, simulated=False,
     rules=(when(mmio=Sem.MMIO).must("mmio-scope", scope=Scope.SYS),),

@@ -20,9 +20,9 @@ from intrinsics.modifiers import (
 )
 from intrinsics.row import (
     Access,
+    Attribute,
     Effect,
     Effects,
-    Fact,
     Row,
     Rule,
     VectorNumbers,
@@ -43,9 +43,10 @@ _HALVES = (T.F16, T.BF16)
 _PAIRS = (T.F16X2, T.BF16X2)
 _INTEGERS = (T.U32, T.S32, T.U64, T.S64)
 _TYPES = (T.B32, T.B64, T.B128, *_INTEGERS, *_HALVES, *_PAIRS, T.F32, T.F64)
+_NARROWER = tuple(t for t in _TYPES if t is not T.B128)
 _EXTREMES = (AtomicOp.MIN, AtomicOp.MAX)
 _WHOLE = Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY)
-_VECTOR_TYPES: tuple[tuple[Vec, tuple[Fact, ...]], ...] = (
+_VECTOR_TYPES: tuple[tuple[Vec, tuple[Attribute, ...]], ...] = (
     (Vec.V2, (*_HALVES, *_PAIRS, T.F32)),
     (Vec.V4, (*_HALVES, *_PAIRS, T.F32)),
     (Vec.V8, _HALVES),
@@ -95,7 +96,7 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-def _axes(sems: tuple[Sem, ...], types: tuple[T, ...]) -> dict[str, Iterable[Modifier]]:
+def _qualifiers(sems: tuple[Sem, ...], types: tuple[T, ...]) -> dict[str, Iterable[Modifier]]:
     return {
         "sem": sems, "scope": Scope, "space": _SPACES, "op": AtomicOp, "noftz": NoFtz,
         "cache_hint": CacheHint, "vec": Vec, "type": types,
@@ -108,7 +109,7 @@ _ORDERS = (Sem.RELAXED, Sem.ACQUIRE, Sem.RELEASE, Sem.ACQ_REL)
 
 ATOM = Row(
     "atom", "{.sem}{.scope}{.space}.op{.noftz}{.cache_hint}{.vec}.type", "d, [a], b {, policy}",
-    axes=_axes(_ORDERS, _TYPES),
+    qualifiers=_qualifiers(_ORDERS, _TYPES),
     operands=(
         vector("d", "type", _COUNT, Access.WRITE, sink=True, unused=True),
         address("a", "space", stored=True),
@@ -123,7 +124,7 @@ _ONE = per(type=dict.fromkeys(_WORDS, 0))
 
 ATOM_CAS = Row(
     "atom", "{.sem}{.scope}{.space}.cas.type", "d, [a], b, c", name="atom.cas", opcode="ATOM_CAS",
-    axes={"sem": _ORDERS, "scope": Scope, "space": _SPACES, "type": _WORDS},
+    qualifiers={"sem": _ORDERS, "scope": Scope, "space": _SPACES, "type": _WORDS},
     operands=(
         vector("d", "type", _ONE, Access.WRITE, sink=True, unused=True),
         address("a", "space", stored=True),
@@ -134,8 +135,8 @@ ATOM_CAS = Row(
 
 RED = Row(
     "red", "{.sem}{.scope}{.space}.op{.noftz}{.cache_hint}{.vec}.type", "[a], b {, policy}",
-    axes={**_axes((Sem.RELAXED, Sem.RELEASE), tuple(t for t in _TYPES if t is not T.B128)),
-          "op": tuple(op for op in AtomicOp if op is not AtomicOp.EXCH)},
+    qualifiers={**_qualifiers((Sem.RELAXED, Sem.RELEASE), _NARROWER),
+                "op": tuple(op for op in AtomicOp if op is not AtomicOp.EXCH)},
     operands=(address("a", "space", stored=True), _VALUE, _POLICY),
     tied={"cache_hint": "policy"}, section="red", rules=_RULES, effects=_WHOLE,
 )

@@ -19,10 +19,10 @@ from intrinsics.modifiers import (
     Space,
 )
 from intrinsics.row import (
+    Attributes,
     Completion,
     Effect,
     Effects,
-    Facts,
     Llvm,
     Numbers,
     Row,
@@ -75,8 +75,8 @@ LOAD = Row(
     "{.sem}{.scope}.dst_space.global.mbarrier::complete_tx::bytes{.multicast}{.cache_hint}{.type}",
     "[dst], [src], size, [mbar] {, cta_mask} {, cache_policy}",
     name="cp.async.bulk.load", opcode="CP_ASYNC_BULK_LOAD",
-    axes={**ordered(), "dst_space": (Space.SHARED_CLUSTER, Space.SHARED_CTA),
-          "multicast": Multicast, "cache_hint": CacheHint},
+    qualifiers={**ordered(), "dst_space": (Space.SHARED_CLUSTER, Space.SHARED_CTA),
+                "multicast": Multicast, "cache_hint": CacheHint},
     operands=(
         address("dst", "dst_space"),
         address("src", Space.GLOBAL),
@@ -119,7 +119,7 @@ LOAD_PART = Row(
     "{.sem}{.scope}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob{.cache_hint}{.type}",
     "[dst], [src], size, ignore_left, ignore_right, [mbar] {, cache_policy}",
     name="cp.async.bulk.load.ignore_oob", opcode="CP_ASYNC_BULK_LOAD_IGNORE_OOB",
-    axes={**ordered(), "cache_hint": CacheHint},
+    qualifiers={**ordered(), "cache_hint": CacheHint},
     operands=(
         address("dst", Space.SHARED_CTA),
         address("src", Space.GLOBAL),
@@ -145,7 +145,7 @@ TO_CLUSTER = Row(
     "{.sem}{.scope}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{.type}",
     "[dst], [src], size, [mbar]",
     name="cp.async.bulk.to_cluster", opcode="CP_ASYNC_BULK_TO_CLUSTER",
-    axes=ordered(_NEAR),
+    qualifiers=ordered(_NEAR),
     operands=(
         address("dst", Space.SHARED_CLUSTER),
         address("src", Space.SHARED_CTA),
@@ -157,14 +157,14 @@ TO_CLUSTER = Row(
     elsewhere=("mbarrier::report::disabled",),
 )
 
-_MASKED: Facts = {"cp_mask": ByteMask.CP_MASK}
+_MASKED: Attributes = {"cp_mask": ByteMask.CP_MASK}
 
 STORE = Row(
     "cp.async.bulk",
     "{.sem}{.scope}.global.shared::cta.bulk_group{.cache_hint}{.cp_mask}{.type}",
     "[dst], [src], size {, cache_policy} {, byte_mask}",
     name="cp.async.bulk.store", opcode="CP_ASYNC_BULK_STORE",
-    axes={**ordered(), "cache_hint": CacheHint, "cp_mask": ByteMask},
+    qualifiers={**ordered(), "cache_hint": CacheHint, "cp_mask": ByteMask},
     operands=(
         address("dst", Space.GLOBAL),
         address("src", Space.SHARED_CTA),
@@ -189,7 +189,7 @@ STORE = Row(
 
 PREFETCH = Row(
     "cp.async.bulk.prefetch", ".L2.global{.cache_hint}{.l2}", "[src], size {, cache_policy}",
-    axes={"cache_hint": CacheHint, "l2": (L2Eviction.LAST,)},
+    qualifiers={"cache_hint": CacheHint, "l2": (L2Eviction.LAST,)},
     operands=(address("src", Space.GLOBAL), SIZE, POLICY),
     section="cp.async.bulk.prefetch", needs=SM90, tied=CACHE_HINT,
     rules=(

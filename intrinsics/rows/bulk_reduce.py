@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from intrinsics.modifiers import AtomicOp, CacheHint, NoFtz, ScalarType, Scope, Sem, Space
-from intrinsics.row import Fact, Llvm, Row, Rule, address, when
+from intrinsics.row import Attribute, Llvm, Row, Rule, address, when
 from intrinsics.rows.bulk import BY_GROUP, BY_TRANSACTION, CACHE_HINT, POLICY, SIZE, SM90
 from intrinsics.targets import at_least, since
 
@@ -64,7 +64,7 @@ def spellings(name: str, args: str, table: _Table) -> Iterator[Llvm]:
     """nvgen's names, in LLVM's scheme: LLVM reduces tensors only."""
     for op, types in table.items():
         for type_ in types:
-            given: dict[str, Fact] = {"op": op, "type": type_}
+            given: dict[str, Attribute] = {"op": op, "type": type_}
             if op is AtomicOp.ADD and type_ in _HALVES:
                 given["noftz"] = NoFtz.NOFTZ
             yield Llvm(f"{name}.{op.value}.{type_.value}", args, given=given, own=True)
@@ -76,7 +76,8 @@ TO_CLUSTER = Row(
     "{.sem}{.scope}.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.op.type",
     "[dst], [src], size, [mbar]",
     name="cp.reduce.async.bulk.to_cluster", opcode="CP_REDUCE_ASYNC_BULK_TO_CLUSTER",
-    axes={"sem": (Sem.RELAXED,), "scope": _NEAR, "op": OPERATIONS, "type": types_of(_IN_CLUSTER)},
+    qualifiers={"sem": (Sem.RELAXED,), "scope": _NEAR, "op": OPERATIONS,
+                "type": types_of(_IN_CLUSTER)},
     operands=(
         address("dst", Space.SHARED_CLUSTER),
         address("src", Space.SHARED_CTA),
@@ -94,8 +95,8 @@ STORE = Row(
     "{.sem}{.scope}.global.shared::cta.bulk_group{.cache_hint}.op{.noftz}.type",
     "[dst], [src], size {, cache_policy}",
     name="cp.reduce.async.bulk.store", opcode="CP_REDUCE_ASYNC_BULK_STORE",
-    axes={"sem": (Sem.RELAXED,), "scope": Scope, "cache_hint": CacheHint, "op": OPERATIONS,
-          "noftz": NoFtz, "type": types_of(IN_GLOBAL)},
+    qualifiers={"sem": (Sem.RELAXED,), "scope": Scope, "cache_hint": CacheHint, "op": OPERATIONS,
+                "noftz": NoFtz, "type": types_of(IN_GLOBAL)},
     operands=(
         address("dst", Space.GLOBAL),
         address("src", Space.SHARED_CTA),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from intrinsics.modifiers import CacheLevel, LineLevel, MembarLevel, ScalarType, Space
 from intrinsics.row import (
+    Attribute,
     Effect,
     Effects,
-    Fact,
     Llvm,
     Numbers,
     Row,
@@ -26,19 +26,19 @@ _LINE = 128
 """Bytes of a line."""
 
 _TOUCHES = Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY)
-_EVICTIONS: tuple[Fact, ...] = (CacheLevel.L2_NORMAL, CacheLevel.L2_LAST)
+_EVICTIONS: tuple[Attribute, ...] = (CacheLevel.L2_NORMAL, CacheLevel.L2_LAST)
 _LEVELS = {"level": {"L1": CacheLevel.L1, "L2": CacheLevel.L2}}
 
 # fmt: off
 MEMBAR = Row(
-    "membar", ".level", axes={"level": MembarLevel}, section="membar / fence",
+    "membar", ".level", qualifiers={"level": MembarLevel}, section="membar / fence",
     effects=Effects(Effect.BARRIER), elsewhere=("proxy", "alias"),
     llvm=(Llvm("membar.{level}"),),
 )
 
 PREFETCH = Row(
     "prefetch", "{.space}.level", "[a]",
-    axes={"space": (Space.GLOBAL, Space.LOCAL), "level": CacheLevel},
+    qualifiers={"space": (Space.GLOBAL, Space.LOCAL), "level": CacheLevel},
     operands=(address("a", "space"),), section="prefetch, prefetchu", effects=_TOUCHES,
     rules=(
         when(level=_EVICTIONS).must("prefetch-space", space=absent_or(Space.GLOBAL)),
@@ -56,7 +56,7 @@ PREFETCH = Row(
 PREFETCH_TENSORMAP = Row(
     "prefetch", "{.space}.tensormap", "[a]", name="prefetch.tensormap",
     opcode="PREFETCH_*_TENSORMAP",
-    axes={"space": (Space.CONST, Space.PARAM)},
+    qualifiers={"space": (Space.CONST, Space.PARAM)},
     operands=(address("a", "space", wide=True, within=Space.GLOBAL),),
     section="prefetch, prefetchu", effects=_TOUCHES, needs=since("8.0", at_least(90)),
     llvm=(
@@ -75,7 +75,7 @@ _WINDOWS = (Space.CONST, Space.GLOBAL, Space.LOCAL, Space.SHARED, Space.SHARED_C
             Space.SHARED_CLUSTER, Space.PARAM, Space.PARAM_ENTRY)
 
 ISSPACEP = Row(
-    "isspacep", ".space", "p, a", axes={"space": _WINDOWS},
+    "isspacep", ".space", "p, a", qualifiers={"space": _WINDOWS},
     operands=(predicate_result("p"), register("a", ScalarType.U64)), section="isspacep",
     rules=(
         when(space=Space.PARAM).needs("param-version", since("7.7")),
@@ -97,15 +97,16 @@ def _line(head: str, level: LineLevel, effects: Effects, name: str) -> Row:
     """An instruction about the 128 bytes of a line."""
     spaces = (("", None, "p"), (".global", Space.GLOBAL, "p1"))
     return Row(
-        head, "{.space}.level", "[a], size", axes={"space": (Space.GLOBAL,), "level": (level,)},
+        head, "{.space}.level", "[a], size",
+        qualifiers={"space": (Space.GLOBAL,), "level": (level,)},
         operands=(
             address("a", "space", within=Space.GLOBAL), number("size", Numbers(_LINE, _LINE)),
         ),
         section=head, effects=effects, needs=since("7.4", at_least(80)),
         llvm=tuple(
             Llvm(f"{head}{space}.{name}", f"{pointer}:a, i64:size",
-                 given={"space": fact, "level": level})
-            for space, fact, pointer in spaces
+                 given={"space": attribute, "level": level})
+            for space, attribute, pointer in spaces
         ),
     )
 # fmt: on

@@ -13,7 +13,7 @@ from intrinsics.row import Effect, Effects, Kind, Operand, Row
 # fmt: off
 CALL = Row(
     "call", "{.uni}", "callee {, results} {, params} {, prototype}",
-    axes={"uni": Uniform},
+    qualifiers={"uni": Uniform},
     operands=(
         Operand("callee", Kind.TEXT), Operand("results", Kind.TEXT),
         Operand("params", Kind.TEXT), Operand("prototype", Kind.TEXT),

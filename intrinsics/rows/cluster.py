@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 
 from intrinsics.modifiers import Modifier, Scope, Sem
 from intrinsics.row import (
+    Attributes,
     Effect,
     Effects,
-    Facts,
     Llvm,
     Numbers,
     Row,
@@ -32,7 +32,7 @@ class FenceRestrict(Modifier):
 
 _FENCES = Effects(Effect.BARRIER)
 _SECTION = "membar / fence"
-_AXES: Mapping[str, Iterable[Modifier]] = {
+_QUALIFIERS: Mapping[str, Iterable[Modifier]] = {
     "sem": (Sem.ACQUIRE, Sem.RELEASE),
     "restrict": FenceRestrict,
 }
@@ -44,14 +44,15 @@ _RULES = (
         "restrict", "an acquire is restricted to .shared::cluster, a release to .shared::cta",
         restrict=FenceRestrict.SHARED_CTA),
 )  # fmt: skip
-_ACQUIRE: Facts = {"sem": Sem.ACQUIRE, "restrict": FenceRestrict.SHARED_CLUSTER}
-_RELEASE: Facts = {"sem": Sem.RELEASE, "restrict": FenceRestrict.SHARED_CTA}
+_ACQUIRE: Attributes = {"sem": Sem.ACQUIRE, "restrict": FenceRestrict.SHARED_CLUSTER}
+_RELEASE: Attributes = {"sem": Sem.RELEASE, "restrict": FenceRestrict.SHARED_CTA}
 _SM90 = at_least(90)
 
 # fmt: off
 FENCE_RESTRICT = Row(
     "fence", ".sem.restrict.cluster", name="fence.sync_restrict", opcode="FENCE_ONE_WAY",
-    axes=_AXES, section=_SECTION, needs=since("8.6", _SM90), effects=_FENCES, rules=_RULES,
+    qualifiers=_QUALIFIERS, section=_SECTION, needs=since("8.6", _SM90), effects=_FENCES,
+    rules=_RULES,
     llvm=(
         Llvm("fence.acquire.sync_restrict.space.cluster.scope.cluster", given=_ACQUIRE),
         Llvm("fence.release.sync_restrict.space.cta.scope.cluster", given=_RELEASE),
@@ -60,7 +61,8 @@ FENCE_RESTRICT = Row(
 
 FENCE_ASYNC_GENERIC = Row(
     "fence.proxy.async::generic", ".sem.restrict.cluster",
-    axes=_AXES, section=_SECTION, needs=since("8.6", _SM90), effects=_FENCES, rules=_RULES,
+    qualifiers=_QUALIFIERS, section=_SECTION, needs=since("8.6", _SM90), effects=_FENCES,
+    rules=_RULES,
     llvm=(
         Llvm("fence.proxy.async_generic.acquire.sync_restrict.space.cluster.scope.cluster",
              given=_ACQUIRE),
@@ -82,7 +84,7 @@ _TENSORMAP = "fence.proxy.tensormap::generic"
 
 FENCE_TENSORMAP_RELEASE = Row(
     _TENSORMAP, ".sem.scope", name="fence.proxy.tensormap.release",
-    axes={"sem": (Sem.RELEASE,), "scope": Scope},
+    qualifiers={"sem": (Sem.RELEASE,), "scope": Scope},
     section=_SECTION, needs=since("8.3", _SM90), effects=_FENCES,
     llvm=(Llvm("fence.proxy.tensormap_generic.release.{scope}", given={"sem": Sem.RELEASE},
                holes=_SCOPES),),
@@ -90,7 +92,7 @@ FENCE_TENSORMAP_RELEASE = Row(
 
 FENCE_TENSORMAP_ACQUIRE = Row(
     _TENSORMAP, ".sem.scope", "[a], size", name="fence.proxy.tensormap.acquire",
-    axes={"sem": (Sem.ACQUIRE,), "scope": Scope},
+    qualifiers={"sem": (Sem.ACQUIRE,), "scope": Scope},
     operands=(address("a"), number("size", Numbers(_TENSOR_MAP_BYTES, _TENSOR_MAP_BYTES))),
     section=_SECTION, needs=since("8.3", _SM90), effects=_FENCES,
     llvm=(Llvm("fence.proxy.tensormap_generic.acquire.{scope}", "p:a, i32:size",

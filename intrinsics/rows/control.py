@@ -13,10 +13,10 @@ _ENDS = Effects(Effect.TERMINATOR)
 # fmt: off
 BRA = Row(
     "bra", "{.uni}", "target",
-    axes={"uni": Uniform}, operands=(label("target"),), section="bra", effects=_ENDS,
+    qualifiers={"uni": Uniform}, operands=(label("target"),), section="bra", effects=_ENDS,
 )
 
-RET = Row("ret", "{.uni}", axes={"uni": Uniform}, section="ret", effects=_ENDS)
+RET = Row("ret", "{.uni}", qualifiers={"uni": Uniform}, section="ret", effects=_ENDS)
 
 EXIT = Row("exit", section="exit", effects=_ENDS)
 
@@ -34,7 +34,7 @@ OPAQUE = Row(
 
 PHI = Row(
     "phi", ".type", "d, values, blocks",
-    axes={"type": (ScalarType.PRED, ScalarType.B16, ScalarType.B32, ScalarType.B64)},
+    qualifiers={"type": (ScalarType.PRED, ScalarType.B16, ScalarType.B32, ScalarType.B64)},
     operands=(
         result("d", "type"),
         Operand("values", Kind.PHI, "type"),

@@ -18,12 +18,12 @@ from intrinsics.modifiers import (
     Space,
 )
 from intrinsics.row import (
+    Attribute,
+    Attributes,
     By,
     Completion,
     Effect,
     Effects,
-    Fact,
-    Facts,
     Llvm,
     Numbers,
     Operand,
@@ -47,14 +47,14 @@ _SIZES: Numbers | By[Numbers] = By(
     "cache", {CacheOp.CG: Numbers(16, 16)}, Numbers(4, 16, power_of_two=True)
 )
 _FORMS = ((CacheOp.CA, 4), (CacheOp.CA, 8), (CacheOp.CA, 16), (CacheOp.CG, 16))
-_PREFETCHES: dict[int, Fact] = {
+_PREFETCHES: dict[int, Attribute] = {
     0: None,
     64: PrefetchSize.B64,
     128: PrefetchSize.B128,
     256: PrefetchSize.B256,
 }
 _MODIFIERS = ".cache.space.global{.cache_hint}{.prefetch}"
-_AXES: dict[str, tuple[Modifier, ...]] = {
+_QUALIFIERS: dict[str, tuple[Modifier, ...]] = {
     "cache": (CacheOp.CA, CacheOp.CG),
     "space": _SHARED,
     "cache_hint": tuple(CacheHint),
@@ -79,7 +79,7 @@ def _operands(third: Operand) -> tuple[Operand, ...]:
 def _spellings(suffix: str, third: str) -> Iterator[Llvm]:
     """nvgen's names, which take a cache policy and the bytes that L2 fetches."""
     for cache, size in _FORMS:
-        given: Facts = {"cache": cache, "space": Space.SHARED}
+        given: Attributes = {"cache": cache, "space": Space.SHARED}
         yield Llvm(
             f"cp.async.{cache.value}.shared.global.{size}{suffix}.L2",
             f"p3:dst, p1:src, {third}i64:cache_policy, i1?cache_policy, i32#prefetch",
@@ -103,7 +103,7 @@ def _llvms_spellings(suffix: str, third: str) -> Iterator[Llvm]:
 # fmt: off
 COPY = Row(
     "cp.async", _MODIFIERS, "[dst], [src], size {, src_size} {, cache_policy}",
-    axes=_AXES,
+    qualifiers=_QUALIFIERS,
     operands=_operands(
         value("src_size", ScalarType.U32, Numbers(0, 16), limit="size")),
     section="cp.async", needs=_SM80, rules=_RULES, effects=_EFFECTS,
@@ -119,7 +119,7 @@ COPY = Row(
 COPY_OR_IGNORE = Row(
     "cp.async", _MODIFIERS, "[dst], [src], size, ignore_src {, cache_policy}",
     name="cp.async.ignore_src", opcode="CP_ASYNC_IGNORE_SRC",
-    axes=_AXES,
+    qualifiers=_QUALIFIERS,
     operands=_operands(predicate("ignore_src")),
     section="cp.async", needs=since("7.5", at_least(80)), rules=_RULES, effects=_EFFECTS,
     tied={"cache_hint": "cache_policy"},
@@ -144,13 +144,13 @@ WAIT_ALL = Row(
     llvm=(Llvm("cp.async.wait.all"),),
 )
 
-_NO_INCREMENT: dict[str, Fact | Facts] = {
+_NO_INCREMENT: dict[str, Attribute | Attributes] = {
     "": None, ".noinc": NoIncrement.NO_INCREMENT,
 }
 
 ARRIVE = Row(
     "cp.async.mbarrier.arrive", "{.noinc}{.space}.b64", "[mbar]",
-    axes={"noinc": NoIncrement, "space": _SHARED},
+    qualifiers={"noinc": NoIncrement, "space": _SHARED},
     operands=(address("mbar", "space"),),
     section="cp.async.mbarrier.arrive", needs=_SM80, rules=(_CTA_SPACE,),
     effects=Effects(

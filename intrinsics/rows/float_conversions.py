@@ -49,8 +49,8 @@ def _rounding(*pairs: tuple[ScalarType, ScalarType]) -> tuple[Rule, ...]:
 
 FLOAT = Row(
     "cvt", "{.rnd}{.ftz}{.relu}{.satfinite}{.sat}.dtype.atype", "d, a", name="cvt.float",
-    axes={"rnd": (*_PLACES, *_INTEGRAL), "ftz": Ftz, "relu": Relu, "satfinite": SatFinite,
-          "sat": Sat, "dtype": _FLOATS, "atype": _FLOATS},
+    qualifiers={"rnd": (*_PLACES, *_INTEGRAL), "ftz": Ftz, "relu": Relu, "satfinite": SatFinite,
+                "sat": Sat, "dtype": _FLOATS, "atype": _FLOATS},
     operands=_operands(widened=True), section="cvt",
     rules=(
         *_rounding((T.F32, T.F16), (T.F64, T.F16), (T.F64, T.F32)),
@@ -67,8 +67,8 @@ FLOAT = Row(
 )
 FROM_BRAIN = Row(
     "cvt", "{.rnd}{.ftz}.dtype.atype", "d, a", name="cvt.from_bf16",
-    axes={"rnd": (*_PLACES, *_INTEGRAL), "ftz": Ftz, "dtype": (*_FLOATS, T.BF16),
-          "atype": (T.BF16,)},
+    qualifiers={"rnd": (*_PLACES, *_INTEGRAL), "ftz": Ftz, "dtype": (*_FLOATS, T.BF16),
+                "atype": (T.BF16,)},
     operands=_operands(widened=False), section="cvt",
     rules=(
         when(dtype=T.BF16).must("rounding", rnd=absent_or(*_INTEGRAL)),
@@ -81,8 +81,8 @@ FROM_BRAIN = Row(
 )
 TO_BRAIN = Row(
     "cvt", "{.rnd}{.ftz}{.relu}{.satfinite}.dtype.atype", "d, a", name="cvt.to_bf16",
-    axes={"rnd": _PLACES, "ftz": Ftz, "relu": Relu, "satfinite": SatFinite,
-          "dtype": (T.BF16,), "atype": _FLOATS},
+    qualifiers={"rnd": _PLACES, "ftz": Ftz, "relu": Relu, "satfinite": SatFinite,
+                "dtype": (T.BF16,), "atype": _FLOATS},
     operands=_operands(widened=False), section="cvt",
     rules=(
         when(atype=(T.F32, T.F64)).must("rounding", rnd=_PLACES),
@@ -98,32 +98,32 @@ TO_BRAIN = Row(
 
 TO_INTEGER = Row(
     "cvt", ".rnd{.ftz}{.sat}.dtype.atype", "d, a", name="cvt.to_int",
-    axes={"rnd": _INTEGRAL, "ftz": Ftz, "sat": Sat, "dtype": _INTEGERS, "atype": _FLOATS},
+    qualifiers={"rnd": _INTEGRAL, "ftz": Ftz, "sat": Sat, "dtype": _INTEGERS, "atype": _FLOATS},
     operands=_operands(widened=True), section="cvt",
     rules=(when(ftz=Ftz.FTZ).must("ftz-type", atype=T.F32),),
 )
 FROM_INTEGER = Row(
     "cvt", ".rnd{.ftz}{.sat}.dtype.atype", "d, a", name="cvt.from_int",
-    axes={"rnd": _PLACES, "ftz": Ftz, "sat": Sat, "dtype": _FLOATS, "atype": _INTEGERS},
+    qualifiers={"rnd": _PLACES, "ftz": Ftz, "sat": Sat, "dtype": _FLOATS, "atype": _INTEGERS},
     operands=_operands(widened=True), section="cvt",
     rules=(when(ftz=Ftz.FTZ).must("ftz-type", dtype=T.F32),),
 )
 BRAIN_TO_INTEGER = Row(
     "cvt", ".rnd.dtype.atype", "d, a", name="cvt.bf16_to_int",
-    axes={"rnd": _INTEGRAL, "dtype": _INTEGERS, "atype": (T.BF16,)},
+    qualifiers={"rnd": _INTEGRAL, "dtype": _INTEGERS, "atype": (T.BF16,)},
     operands=_operands(widened=False), section="cvt", needs=_BRAIN,
 )
 BRAIN_FROM_INTEGER = Row(
     "cvt", ".rnd.dtype.atype", "d, a", name="cvt.bf16_from_int",
-    axes={"rnd": _PLACES, "dtype": (T.BF16,), "atype": _INTEGERS},
+    qualifiers={"rnd": _PLACES, "dtype": (T.BF16,), "atype": _INTEGERS},
     operands=_operands(widened=False), section="cvt", needs=_BRAIN,
 )
 
 _PLACES_TF32 = (R.RN, R.RZ)
 TO_TF32 = Row(
     "cvt", ".rnd{.relu}{.satfinite}.dtype.atype", "d, a", name="cvt.tf32",
-    axes={"rnd": (*_PLACES_TF32, R.RNA), "relu": Relu, "satfinite": SatFinite,
-          "dtype": (T.TF32,), "atype": (T.F32,)},
+    qualifiers={"rnd": (*_PLACES_TF32, R.RNA), "relu": Relu, "satfinite": SatFinite,
+                "dtype": (T.TF32,), "atype": (T.F32,)},
     operands=(result("d", "dtype"), register("a", "atype")), section="cvt",
     rules=(
         when(relu=Relu.RELU).must("relu-rounding", rnd=_PLACES_TF32),
@@ -139,8 +139,8 @@ TO_TF32 = Row(
 
 PAIR = Row(
     "cvt", ".rnd{.relu}{.satfinite}.dtype.atype", "d, a, b", name="cvt.pair",
-    axes={"rnd": (R.RN, R.RZ), "relu": Relu, "satfinite": SatFinite,
-          "dtype": (T.F16X2, T.BF16X2), "atype": (T.F32,)},
+    qualifiers={"rnd": (R.RN, R.RZ), "relu": Relu, "satfinite": SatFinite,
+                "dtype": (T.F16X2, T.BF16X2), "atype": (T.F32,)},
     operands=(result("d", "dtype"), value("a", "atype"), value("b", "atype")),
     section="cvt", needs=_SM80,
     rules=(when(satfinite=SatFinite.SATFINITE).needs("satfinite-version", _SATFINITE),),
@@ -162,13 +162,13 @@ _NARROWING = (
 )
 TO_NARROW = Row(
     "cvt", ".rnd.satfinite{.relu}.dtype.atype", "d, a, b", name="cvt.to_narrow",
-    axes={"rnd": (R.RN, R.RZ), "relu": Relu, "dtype": _NARROW, "atype": (T.F32,)},
+    qualifiers={"rnd": (R.RN, R.RZ), "relu": Relu, "dtype": _NARROW, "atype": (T.F32,)},
     operands=(result("d", "dtype"), value("a", "atype"), value("b", "atype")), section="cvt",
     rules=_NARROWING,
 )
 NARROW_PAIR = Row(
     "cvt", ".rnd.satfinite{.relu}.dtype.atype", "d, a", name="cvt.narrow_pair",
-    axes={"rnd": (R.RN, R.RZ), "relu": Relu, "dtype": _NARROW, "atype": (T.F16X2, T.BF16X2)},
+    qualifiers={"rnd": (R.RN, R.RZ), "relu": Relu, "dtype": _NARROW, "atype": (T.F16X2, T.BF16X2)},
     operands=(result("d", "dtype"), value("a", "atype")), section="cvt",
     rules=(
         *_NARROWING,
@@ -179,8 +179,8 @@ NARROW_PAIR = Row(
 )
 FROM_NARROW = Row(
     "cvt", ".rnd{.satfinite}{.relu}.dtype.atype", "d, a", name="cvt.from_narrow",
-    axes={"rnd": (R.RN,), "satfinite": SatFinite, "relu": Relu, "dtype": (T.F16X2, T.BF16X2),
-          "atype": _NARROW},
+    qualifiers={"rnd": (R.RN,), "satfinite": SatFinite, "relu": Relu, "dtype": (T.F16X2, T.BF16X2),
+                "atype": _NARROW},
     operands=(result("d", "dtype"), value("a", "atype")),
     section="cvt",
     rules=(
@@ -193,8 +193,8 @@ FROM_NARROW = Row(
 _SCALE = since("8.6", _NARROW_TARGETS)
 TO_SCALE = Row(
     "cvt", ".rnd{.satfinite}.dtype.atype", "d, a {, b}", name="cvt.to_scale", simulated=False,
-    axes={"rnd": (R.RZ, R.RP), "satfinite": SatFinite, "dtype": (T.UE8M0X2,),
-          "atype": (T.F32, T.BF16X2)},
+    qualifiers={"rnd": (R.RZ, R.RP), "satfinite": SatFinite, "dtype": (T.UE8M0X2,),
+                "atype": (T.F32, T.BF16X2)},
     operands=(result("d", "dtype"), value("a", "atype"), value("b", "atype")), section="cvt",
     needs=_SCALE,
     rules=(
@@ -204,7 +204,7 @@ TO_SCALE = Row(
 )
 FROM_SCALE = Row(
     "cvt", ".rnd.dtype.atype", "d, a", name="cvt.from_scale", simulated=False,
-    axes={"rnd": (R.RN,), "dtype": (T.BF16X2,), "atype": (T.UE8M0X2,)},
+    qualifiers={"rnd": (R.RN,), "dtype": (T.BF16X2,), "atype": (T.UE8M0X2,)},
     operands=(result("d", "dtype"), value("a", "atype")), section="cvt", needs=_SCALE,
 )
 # fmt: on

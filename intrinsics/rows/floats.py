@@ -62,7 +62,7 @@ def _arithmetic(head: str) -> Row:
     """add, sub and mul; without a rounding ptxas may make one fma of a product and a sum."""
     return Row(
         head, "{.rnd}{.ftz}{.sat}.type", "d, a, b", name=f"{head}.float",
-        axes={"rnd": PLACES, "ftz": Ftz, "sat": Sat, "type": _TYPES},
+        qualifiers={"rnd": PLACES, "ftz": Ftz, "sat": Sat, "type": _TYPES},
         operands=(result("d", "type"), value("a", "type"), value("b", "type")), section=head,
         rules=(
             when(type=(*_HALF, *_BRAIN)).must("rounding", rnd=absent_or(R.RN)),
@@ -81,7 +81,7 @@ def _mixed(head: str) -> Row:
     """An f32 sum to which a half is added."""
     return Row(
         head, "{.rnd}{.sat}.type.atype", "d, a, c", name=f"{head}.mixed",
-        axes={"rnd": PLACES, "sat": Sat, "type": (T.F32,), "atype": (T.F16, T.BF16)},
+        qualifiers={"rnd": PLACES, "sat": Sat, "type": (T.F32,), "atype": (T.F16, T.BF16)},
         operands=(result("d", "type"), value("a", "atype"), value("c", "type")),
         section=f"{head}, mixed precision", needs=_MIXED,
     )
@@ -91,7 +91,7 @@ ADD_MIXED, SUB_MIXED = _mixed("add"), _mixed("sub")
 
 FMA = Row(
     "fma", ".rnd{.ftz}{.sat}{.oob}{.relu}.type", "d, a, b, c",
-    axes={"rnd": PLACES, "ftz": Ftz, "sat": Sat, "oob": Oob, "relu": Relu, "type": _TYPES},
+    qualifiers={"rnd": PLACES, "ftz": Ftz, "sat": Sat, "oob": Oob, "relu": Relu, "type": _TYPES},
     operands=(result("d", "type"), value("a", "type"), value("b", "type"), value("c", "type")),
     section="fma",
     rules=(
@@ -108,13 +108,13 @@ FMA = Row(
 )
 FMA_MIXED = Row(
     "fma", ".rnd{.sat}.type.abtype", "d, a, b, c", name="fma.mixed",
-    axes={"rnd": PLACES, "sat": Sat, "type": (T.F32,), "abtype": (T.F16, T.BF16)},
+    qualifiers={"rnd": PLACES, "sat": Sat, "type": (T.F32,), "abtype": (T.F16, T.BF16)},
     operands=(result("d", "type"), value("a", "abtype"), value("b", "abtype"), value("c", "type")),
     section="fma, mixed precision", needs=_MIXED,
 )
 MAD = Row(
     "mad", ".rnd{.ftz}{.sat}.type", "d, a, b, c", name="mad.float",
-    axes={"rnd": PLACES, "ftz": Ftz, "sat": Sat, "type": _WIDE},
+    qualifiers={"rnd": PLACES, "ftz": Ftz, "sat": Sat, "type": _WIDE},
     operands=(result("d", "type"), value("a", "type"), value("b", "type"), value("c", "type")),
     section="mad, floating point",
     rules=(_flushes(T.F32), when(sat=Sat.SAT).must("sat-type", type=T.F32)),
@@ -124,7 +124,7 @@ MAD = Row(
 
 DIV = Row(
     "div", ".rnd{.ftz}.type", "d, a, b", name="div.float",
-    axes={"rnd": (R.APPROX, R.FULL, *PLACES), "ftz": Ftz, "type": _WIDE},
+    qualifiers={"rnd": (R.APPROX, R.FULL, *PLACES), "ftz": Ftz, "type": _WIDE},
     operands=(result("d", "type"), value("a", "type"), value("b", "type")),
     section="div, floating point",
     rules=(
@@ -134,23 +134,23 @@ DIV = Row(
 )
 RCP = Row(
     "rcp", ".rnd{.ftz}.type", "d, a",
-    axes={"rnd": (R.APPROX, *PLACES), "ftz": Ftz, "type": _WIDE},
+    qualifiers={"rnd": (R.APPROX, *PLACES), "ftz": Ftz, "type": _WIDE},
     operands=(result("d", "type"), value("a", "type")), section="rcp",
     rules=(when(rnd=R.APPROX, type=T.F64).must("approx-type", ftz=Ftz.FTZ),),
 )
 SQRT = Row(
     "sqrt", ".rnd{.ftz}.type", "d, a",
-    axes={"rnd": (R.APPROX, *PLACES), "ftz": Ftz, "type": _WIDE},
+    qualifiers={"rnd": (R.APPROX, *PLACES), "ftz": Ftz, "type": _WIDE},
     operands=(result("d", "type"), value("a", "type")), section="sqrt",
     rules=(when(rnd=R.APPROX).must("approx-type", type=T.F32), _flushes(T.F32)),
 )
 
 
 def _approximation(head: str, types: tuple[ScalarType, ...], *rules: Rule, ftz: bool = True) -> Row:
-    axes: dict[str, type[Modifier] | tuple[Modifier, ...]] = {"ftz": Ftz, "type": types}
+    qualifiers: dict[str, type[Modifier] | tuple[Modifier, ...]] = {"ftz": Ftz, "type": types}
     return Row(
         head, ".approx{.ftz}.type" if ftz else ".approx.type", "d, a",
-        axes=axes if ftz else {"type": types},
+        qualifiers=qualifiers if ftz else {"type": types},
         operands=(result("d", "type"), value("a", "type")), section=head, rules=rules,
     )
 
@@ -174,7 +174,7 @@ TANH = _approximation(
 def _sign(head: str) -> Row:
     return Row(
         head, "{.ftz}.type", "d, a", name=f"{head}.float",
-        axes={"ftz": Ftz, "type": (*_HALF, *_BRAIN, *_WIDE)},
+        qualifiers={"ftz": Ftz, "type": (*_HALF, *_BRAIN, *_WIDE)},
         operands=(result("d", "type"), value("a", "type")), section=f"{head}, floating point",
         rules=(_flushes(*_HALF, T.F32), when(type=_BRAIN).needs("bf16-target", _SM80)),
     )
@@ -182,7 +182,7 @@ def _sign(head: str) -> Row:
 
 NEG, ABS = _sign("neg"), _sign("abs")
 COPYSIGN = Row(
-    "copysign", ".type", "d, a, b", axes={"type": _WIDE},
+    "copysign", ".type", "d, a, b", qualifiers={"type": _WIDE},
     operands=(result("d", "type"), value("a", "type"), value("b", "type")), section="copysign",
 )
 
@@ -190,8 +190,8 @@ COPYSIGN = Row(
 def _extreme(head: str) -> Row:
     return Row(
         head, "{.ftz}{.nan}{.xorsign}{.abs}.type", "d, a, b {, c}", name=f"{head}.float",
-        axes={"ftz": Ftz, "nan": NaN, "xorsign": XorSign, "abs": Abs,
-              "type": (*_HALF, *_BRAIN, *_WIDE)},
+        qualifiers={"ftz": Ftz, "nan": NaN, "xorsign": XorSign, "abs": Abs,
+                    "type": (*_HALF, *_BRAIN, *_WIDE)},
         operands=(result("d", "type"), value("a", "type"), value("b", "type"),
                   value("c", "type")),
         section=f"{head}, floating point",
@@ -217,15 +217,15 @@ MIN, MAX = _extreme("min"), _extreme("max")
 # ---- questions -------------------------------------------------------------------------------
 
 TESTP = Row(
-    "testp", ".op.type", "p, a", axes={"op": TestOp, "type": _WIDE},
+    "testp", ".op.type", "p, a", qualifiers={"op": TestOp, "type": _WIDE},
     operands=(predicate_result("p"), value("a", "type")), section="testp",
 )
 _ORDERED = (Compare.EQ, Compare.NE, Compare.LT, Compare.LE, Compare.GT, Compare.GE)
 _UNORDERED = (Compare.EQU, Compare.NEU, Compare.LTU, Compare.LEU, Compare.GTU, Compare.GEU)
 SETP = Row(
     "setp", ".cmp{.combine}{.ftz}.type", "p{|q}, a, b {, c}", name="setp.float",
-    axes={"cmp": (*_ORDERED, *_UNORDERED, Compare.NUM, Compare.NAN), "combine": BoolOp,
-          "ftz": Ftz, "type": (*_HALF, *_BRAIN, *_WIDE)},
+    qualifiers={"cmp": (*_ORDERED, *_UNORDERED, Compare.NUM, Compare.NAN), "combine": BoolOp,
+                "ftz": Ftz, "type": (*_HALF, *_BRAIN, *_WIDE)},
     operands=(
         predicate_result("p", sink=True), predicate_result("q", sink=True),
         value("a", "type"), value("b", "type"), predicate("c", number_too=True),

@@ -19,9 +19,9 @@ from intrinsics.modifiers import (
     ShiftAmount,
 )
 from intrinsics.row import (
+    Attributes,
     Effect,
     Effects,
-    Facts,
     Llvm,
     Numbers,
     Row,
@@ -45,13 +45,13 @@ _NAMES = {"s": T.S16, "us": T.U16, "i": T.S32, "ui": T.U32, "ll": T.S64, "ull": 
 # fmt: off
 
 
-def _axes(modifiers: str) -> dict[str, Iterable[Modifier]]:
+def _qualifiers(modifiers: str) -> dict[str, Iterable[Modifier]]:
     return {"cc": CarryOut, "type": _LONG} if "cc" in modifiers else {"type": _LONG}
 
 
 def _sum(head: str, modifiers: str, section: str) -> Row:
     return Row(
-        head, modifiers, "d, a, b", axes=_axes(modifiers),
+        head, modifiers, "d, a, b", qualifiers=_qualifiers(modifiers),
         operands=(result("d", "type"), value("a", "type"), value("b", "type")),
         section=section, effects=_CARRIES,
     )
@@ -65,7 +65,7 @@ SUBC = _sum("subc", "{.cc}.type", "subc")
 
 def _multiply_add(head: str, modifiers: str, section: str) -> Row:
     return Row(
-        head, modifiers, "d, a, b, c", axes=_axes(modifiers),
+        head, modifiers, "d, a, b, c", qualifiers=_qualifiers(modifiers),
         operands=(result("d", "type"), value("a", "type"), value("b", "type"),
                   value("c", "type")),
         section=section, effects=_CARRIES,
@@ -86,12 +86,12 @@ _LOW_24 = tuple(
 
 def _of_24_bits(half: str) -> tuple[Row, Row]:
     product = Row(
-        f"mul24.{half}", ".type", "d, a, b", axes={"type": _SHORT},
+        f"mul24.{half}", ".type", "d, a, b", qualifiers={"type": _SHORT},
         operands=(result("d", "type"), value("a", "type"), value("b", "type")), section="mul24",
         llvm=_LOW_24 if half == "lo" else (),
     )
     total = Row(
-        f"mad24.{half}", "{.sat}.type", "d, a, b, c", axes={"sat": Sat, "type": _SHORT},
+        f"mad24.{half}", "{.sat}.type", "d, a, b, c", qualifiers={"sat": Sat, "type": _SHORT},
         operands=(result("d", "type"), value("a", "type"), value("b", "type"),
                   value("c", "type")),
         section="mad24",
@@ -106,7 +106,7 @@ def _of_24_bits(half: str) -> tuple[Row, Row]:
 MUL24_LO, MAD24_LO = _of_24_bits("lo")
 MUL24_HI, MAD24_HI = _of_24_bits("hi")
 SAD = Row(
-    "sad", ".type", "d, a, b, c", axes={"type": _WORDS},
+    "sad", ".type", "d, a, b, c", qualifiers={"type": _WORDS},
     operands=(result("d", "type"), value("a", "type"), value("b", "type"), value("c", "type")),
     section="sad",
     llvm=tuple(
@@ -121,12 +121,12 @@ _DOT = since("5.0")
 
 
 _DOT_OPERANDS = (result("d", T.U32), value("a", T.U32), value("b", T.U32), value("c", T.U32))
-_DOT_HOLES: dict[str, dict[str, Facts]] = {
+_DOT_HOLES: dict[str, dict[str, Attributes]] = {
     "a": {k: {"atype": t} for k, t in _SIGNS.items()},
     "b": {k: {"btype": t} for k, t in _SIGNS.items()},
 }
 DP4A = Row(
-    "dp4a", ".atype.btype", "d, a, b, c", axes={"atype": _SHORT, "btype": _SHORT},
+    "dp4a", ".atype.btype", "d, a, b, c", qualifiers={"atype": _SHORT, "btype": _SHORT},
     operands=_DOT_OPERANDS, section="dp4a", needs=_DOT,
     llvm=(Llvm("idp4a.{a}.{b}", "i32:a, i32:b, i32:c", "i32:d", holes=_DOT_HOLES),),
 )
@@ -134,7 +134,7 @@ DP4A = Row(
 
 def _dot_2(half: str) -> Row:
     return Row(
-        f"dp2a.{half}", ".atype.btype", "d, a, b, c", axes={"atype": _SHORT, "btype": _SHORT},
+        f"dp2a.{half}", ".atype.btype", "d, a, b, c", qualifiers={"atype": _SHORT, "btype": _SHORT},
         operands=_DOT_OPERANDS, section="dp2a", needs=_DOT,
     )
 
@@ -142,7 +142,7 @@ def _dot_2(half: str) -> Row:
 DP2A_LO, DP2A_HI = _dot_2("lo"), _dot_2("hi")
 
 PRMT = Row(
-    "prmt", ".b32{.mode}", "d, a, b, c", axes={"mode": PermuteMode},
+    "prmt", ".b32{.mode}", "d, a, b, c", qualifiers={"mode": PermuteMode},
     operands=(result("d", T.B32), value("a", T.B32), value("b", T.B32), value("c", T.B32)),
     section="prmt",
     llvm=(
@@ -155,13 +155,13 @@ PRMT = Row(
 _BYTE = Numbers(0, 255)
 _BITS = (T.B32, T.B64)
 BFI = Row(
-    "bfi", ".type", "d, a, b, c, e", axes={"type": _BITS},
+    "bfi", ".type", "d, a, b, c, e", qualifiers={"type": _BITS},
     operands=(result("d", "type"), value("a", "type"), value("b", "type"),
               value("c", T.U32, _BYTE), value("e", T.U32, _BYTE)),
     section="bfi",
 )
 BFIND = Row(
-    "bfind", "{.shiftamt}.type", "d, a", axes={"shiftamt": ShiftAmount, "type": _LONG},
+    "bfind", "{.shiftamt}.type", "d, a", qualifiers={"shiftamt": ShiftAmount, "type": _LONG},
     operands=(result("d", T.U32), value("a", "type")), section="bfind",
     llvm=tuple(
         Llvm(f"flo.{sign}.i{bits}", f"i{bits}:a, i1#shiftamt", "i32:d",
@@ -178,12 +178,12 @@ FNS = Row(
     llvm=(Llvm("fns", "i32:mask, i32:base, i32:offset", "i32:d"),),
 )
 CNOT = Row(
-    "cnot", ".type", "d, a", axes={"type": (T.B16, T.B32, T.B64)},
+    "cnot", ".type", "d, a", qualifiers={"type": (T.B16, T.B32, T.B64)},
     operands=(result("d", "type"), value("a", "type")), section="cnot",
 )
 _FIELDS = since("7.6")
 SZEXT = Row(
-    "szext", ".mode.type", "d, a, b", axes={"mode": FunnelMode, "type": _SHORT},
+    "szext", ".mode.type", "d, a, b", qualifiers={"mode": FunnelMode, "type": _SHORT},
     operands=(result("d", "type"), value("a", "type"), value("b", T.U32)),
     section="szext", needs=_FIELDS,
     llvm=(Llvm("{s}ext.{m}", "i32:a, i32:b", "i32:d",
@@ -191,7 +191,7 @@ SZEXT = Row(
                       "m": {m.value: {"mode": m} for m in FunnelMode}}),),
 )
 BMSK = Row(
-    "bmsk", ".mode.b32", "d, a, b", axes={"mode": FunnelMode},
+    "bmsk", ".mode.b32", "d, a, b", qualifiers={"mode": FunnelMode},
     operands=(result("d", T.U32), value("a", T.U32), value("b", T.U32)),
     section="bmsk", needs=_FIELDS,
     llvm=(Llvm("bmsk.{m}", "i32:a, i32:b", "i32:d",
@@ -205,7 +205,7 @@ LOP3 = Row(
 )
 LOP3_BOOL = Row(
     "lop3", ".op.b32", "d|p, a, b, c, lut, q", name="lop3.bool", opcode="LOP3_BOOL",
-    axes={"op": (BoolOp.OR, BoolOp.AND)},
+    qualifiers={"op": (BoolOp.OR, BoolOp.AND)},
     operands=(result("d", T.B32, sink=True), predicate_result("p"), value("a", T.B32),
               value("b", T.B32), value("c", T.B32), number("lut", Numbers(0, 255)),
               predicate("q", number_too=True)),

@@ -32,7 +32,7 @@ _RESPONSE = value("response", T.B128)
 # fmt: off
 TRY_CANCEL = Row(
     _TRY, "{.space}.mbarrier::complete_tx::bytes{.multicast}.b128", "[a], [mbar]",
-    axes={"space": (Space.SHARED_CTA,), "multicast": LaunchMulticast},
+    qualifiers={"space": (Space.SHARED_CTA,), "multicast": LaunchMulticast},
     operands=(
         address("a", "space", within=Space.SHARED, stored=True),
         address("mbar", "space", within=Space.SHARED),
@@ -62,12 +62,12 @@ FIRST_CTAID = Row(
     f"{_QUERY}.get_first_ctaid", "::dimension.b32.b128", "d, response",
     name=f"{_QUERY}.get_first_ctaid.dimension",
     opcode="CLUSTERLAUNCHCONTROL_QUERY_CANCEL_GET_FIRST_CTAID_*",
-    axes={"dimension": ClusterDimension},
+    qualifiers={"dimension": ClusterDimension},
     operands=(result("d", T.B32), _RESPONSE), section=_QUERY, needs=_NEEDS,
 )
 
 FIRST_CTAIDS = Row(
-    f"{_QUERY}.get_first_ctaid", ".vec.b32.b128", "d, response", axes={"vec": (Vec.V4,)},
+    f"{_QUERY}.get_first_ctaid", ".vec.b32.b128", "d, response", qualifiers={"vec": (Vec.V4,)},
     operands=(vector("d", T.B32, per(vec={Vec.V4: 4}), Access.WRITE, sink=True), _RESPONSE),
     section=_QUERY, needs=_NEEDS,
 )

@@ -14,10 +14,10 @@ from intrinsics.modifiers import CopyFormat, ScalarType, Space
 from intrinsics.multiplies.matrix import MatrixNum, MatrixShape, Transposed
 from intrinsics.row import (
     Access,
+    Attribute,
+    Attributes,
     Effect,
     Effects,
-    Fact,
-    Facts,
     IssueScope,
     Llvm,
     Row,
@@ -39,20 +39,20 @@ _NARROW = (CopyFormat.B6X16_P32, CopyFormat.B4X16_P64)
 _BYTES: Capability = since("8.6", Feature.HAS_BYTE_MATRICES)
 _TOGETHER = Effect.CONVERGENT | Effect.ALIGNED
 
-_NUMS: dict[Fact, int] = {num: num.count for num in MatrixNum}
+_NUMS: dict[Attribute, int] = {num: num.count for num in MatrixNum}
 _REGISTERS = per(shape={shape: shape.registers for shape in MatrixShape}, num=_NUMS)
 _ALONE = per(shape={_M8N8: 0})
 """One register without braces."""
 
 # ---- LLVM's names ----------------------------------------------------------------------------
 
-_POINTERS: tuple[tuple[str, Facts], ...] = (("p3", {"space": Space.SHARED}), ("p0", {}))
-_TRANSPOSED: dict[str, Fact | Facts] = {"": None, ".trans": _TRANS}
-_FORMATS: dict[str, Fact | Facts] = {
+_POINTERS: tuple[tuple[str, Attributes], ...] = (("p3", {"space": Space.SHARED}), ("p0", {}))
+_TRANSPOSED: dict[str, Attribute | Attributes] = {"": None, ".trans": _TRANS}
+_FORMATS: dict[str, Attribute | Attributes] = {
     f"b8x16.{source.value}": {"dst_fmt": CopyFormat.B8X16, "src_fmt": source} for source in _NARROW
 }
-_BYTE: dict[str, Fact | Facts] = {"b8": {"type": T.B8}}
-_NUM_NAMES: dict[str, Fact | Facts] = {num.value: num for num in MatrixNum}
+_BYTE: dict[str, Attribute | Attributes] = {"b8": {"type": T.B8}}
+_NUM_NAMES: dict[str, Attribute | Attributes] = {num.value: num for num in MatrixNum}
 
 
 def _loads() -> Iterator[Llvm]:
@@ -103,9 +103,9 @@ def _stores() -> Iterator[Llvm]:
 # fmt: off
 LDMATRIX = Row(
     "ldmatrix", ".sync.aligned.shape.num{.trans}{.space}{.type}{.dst_fmt}{.src_fmt}", "d, [a]",
-    axes={"shape": (_M8N8, _M8N16, _M16N16), "num": MatrixNum, "trans": Transposed,
-          "space": _SHARED, "type": (T.B16, T.B8), "dst_fmt": (CopyFormat.B8X16,),
-          "src_fmt": _NARROW},
+    qualifiers={"shape": (_M8N8, _M8N16, _M16N16), "num": MatrixNum, "trans": Transposed,
+                "space": _SHARED, "type": (T.B16, T.B8), "dst_fmt": (CopyFormat.B8X16,),
+                "src_fmt": _NARROW},
     operands=(
         vector("d", T.B32, _REGISTERS, Access.WRITE, sink=True),
         address("a", "space", wide=True, within=Space.SHARED),
@@ -138,8 +138,8 @@ LDMATRIX = Row(
 
 STMATRIX = Row(
     "stmatrix", ".sync.aligned.shape.num{.trans}{.space}.type", "[a], r",
-    axes={"shape": (_M8N8, _M16N8), "num": MatrixNum, "trans": Transposed, "space": _SHARED,
-          "type": (T.B16, T.B8)},
+    qualifiers={"shape": (_M8N8, _M16N8), "num": MatrixNum, "trans": Transposed, "space": _SHARED,
+                "type": (T.B16, T.B8)},
     operands=(
         address("a", "space", wide=True, within=Space.SHARED, stored=True),
         vector("r", T.B32, _REGISTERS, numbers=VectorNumbers.SOME),
@@ -159,7 +159,7 @@ STMATRIX = Row(
 
 MOVMATRIX = Row(
     "movmatrix", ".sync.aligned.shape.trans.b16", "d, a",
-    axes={"shape": (_M8N8,)},
+    qualifiers={"shape": (_M8N8,)},
     operands=(vector("d", T.B32, _ALONE, Access.WRITE), vector("a", T.B32, _ALONE)),
     section="Warp-level matrix transpose instruction: movmatrix",
     needs=since("7.8"),

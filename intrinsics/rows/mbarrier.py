@@ -20,9 +20,9 @@ from intrinsics.modifiers import (
     Space,
 )
 from intrinsics.row import (
+    Attributes,
     Effect,
     Effects,
-    Facts,
     Llvm,
     Numbers,
     Row,
@@ -111,24 +111,24 @@ TX_RULES: tuple[Rule, ...] = (
     *_TO_MANY,
 )
 
-_ARRIVE_AXES = {
+_ARRIVE_QUALIFIERS = {
     "no_complete": NoComplete,
     "sem": (Sem.RELEASE, Sem.RELAXED),
     "scope": _SCOPES,
     "space": _ANYWHERE,
     **_MULTICAST,
 }
-_TX_AXES = {
+_TX_QUALIFIERS = {
     "sem": (Sem.RELEASE, Sem.RELAXED),
     "scope": _SCOPES,
     "space": _ANYWHERE,
     **_MULTICAST,
 }
-_CTA: Facts = {"space": Space.SHARED}
-_CLUSTER: Facts = {"space": Space.SHARED_CLUSTER, "state": False}
+_CTA: Attributes = {"space": Space.SHARED}
+_CLUSTER: Attributes = {"space": Space.SHARED_CLUSTER, "state": False}
 
 
-def _ordering(strong: Sem) -> dict[str, dict[str, Facts]]:
+def _ordering(strong: Sem) -> dict[str, dict[str, Attributes]]:
     """LLVM's `.relaxed` and `.scope.X`; the strong ordering at CTA scope is PTX's default."""
     return {
         "order": {
@@ -143,13 +143,13 @@ def _ordering(strong: Sem) -> dict[str, dict[str, Facts]]:
 _RELEASES = _ordering(Sem.RELEASE)
 _ACQUIRES = _ordering(Sem.ACQUIRE)
 _TX_SCOPES = {"scope": {"cta": Scope.CTA, "cluster": Scope.CLUSTER}}
-_NO_COMPLETE: Facts = {"no_complete": NoComplete.NO_COMPLETE}
+_NO_COMPLETE: Attributes = {"no_complete": NoComplete.NO_COMPLETE}
 
 
 def _arrive_spellings(verb: str) -> tuple[Llvm, ...]:
     """LLVM's old names (generic, `.shared`) and its new ones (`.scope.X.space.Y`)."""
     old, new = f"mbarrier.{verb}", f"mbarrier.{verb}{{order}}.space"
-    shared_no_complete: Facts = {**_NO_COMPLETE, **_CTA}
+    shared_no_complete: Attributes = {**_NO_COMPLETE, **_CTA}
     return (
         Llvm(old, "p:mbar", "i64:state"),
         Llvm(f"{old}.shared", "p3:mbar", "i64:state", given=_CTA),
@@ -172,8 +172,8 @@ def _arrive_tx_spellings(verb: str) -> tuple[Llvm, ...]:
 
 def _tx_spellings(verb: str) -> tuple[Llvm, ...]:
     new = f"mbarrier.{verb}.scope.{{scope}}.space"
-    here: Facts = {"sem": Sem.RELAXED, "space": Space.SHARED}
-    remote: Facts = {"sem": Sem.RELAXED, "space": Space.SHARED_CLUSTER}
+    here: Attributes = {"sem": Sem.RELAXED, "space": Space.SHARED}
+    remote: Attributes = {"sem": Sem.RELAXED, "space": Space.SHARED_CLUSTER}
     return (
         Llvm(f"{new}.cta", "p3:mbar, i32:tx_count", given=here, holes=_TX_SCOPES),
         Llvm(f"{new}.cluster", "p7:mbar, i32:tx_count", given=remote, holes=_TX_SCOPES),
@@ -183,7 +183,7 @@ def _tx_spellings(verb: str) -> tuple[Llvm, ...]:
 # fmt: off
 INIT = Row(
     "mbarrier.init", "{.layout}{.space}.b64", "[mbar], count",
-    axes={"layout": MbarrierLayout, "space": _SHARED},
+    qualifiers={"layout": MbarrierLayout, "space": _SHARED},
     operands=(_MBAR, value("count", ScalarType.U32, COUNT)),
     section="mbarrier.init", needs=_SM80, effects=_EFFECTS,
     rules=(_CTA_SPACE, when(layout=tuple(MbarrierLayout)).needs("layout-target", _PHASES)),
@@ -196,7 +196,7 @@ INIT = Row(
 
 CHECK_LAYOUT = Row(
     "mbarrier.check_layout", ".layout{.space}.b64", "p, [mbar]",
-    axes={"layout": MbarrierLayout, "space": _SHARED},
+    qualifiers={"layout": MbarrierLayout, "space": _SHARED},
     operands=(predicate_result("p"), _MBAR),
     section="mbarrier.check_layout", needs=_PHASES, rules=(_CTA_SPACE,), effects=_EFFECTS,
     simulated=False,
@@ -204,7 +204,7 @@ CHECK_LAYOUT = Row(
 
 INVAL = Row(
     "mbarrier.inval", "{.space}.b64", "[mbar]",
-    axes={"space": _SHARED},
+    qualifiers={"space": _SHARED},
     operands=(_MBAR,),
     section="mbarrier.inval", needs=_SM80, rules=(_CTA_SPACE,), effects=_EFFECTS,
     llvm=(
@@ -216,7 +216,7 @@ INVAL = Row(
 ARRIVE = Row(
     "mbarrier.arrive", "{.no_complete}{.sem}{.scope}{.space}{.multicast}.b64",
     "state, [mbar] {, count} {, cta_mask}",
-    axes=_ARRIVE_AXES,
+    qualifiers=_ARRIVE_QUALIFIERS,
     operands=(_STATE, _MBAR, value("count", ScalarType.U32, Numbers(1)), _CTA_MASK),
     section="mbarrier.arrive", needs=_SM80, rules=ARRIVE_RULES, effects=_EFFECTS,
     tied=_TIED,
@@ -226,7 +226,7 @@ ARRIVE = Row(
 ARRIVE_DROP = Row(
     "mbarrier.arrive_drop", "{.no_complete}{.sem}{.scope}{.space}{.multicast}.b64",
     "state, [mbar] {, count} {, cta_mask}",
-    axes=_ARRIVE_AXES,
+    qualifiers=_ARRIVE_QUALIFIERS,
     operands=(_STATE, _MBAR, value("count", ScalarType.U32, Numbers(1)), _CTA_MASK),
     section="mbarrier.arrive_drop", needs=_SM80, rules=ARRIVE_RULES, effects=_EFFECTS,
     tied=_TIED,
@@ -236,7 +236,7 @@ ARRIVE_DROP = Row(
 ARRIVE_EXPECT_TX = Row(
     "mbarrier.arrive.expect_tx", "{.sem}{.scope}{.space}{.multicast}.b64",
     "state, [mbar], tx_count {, cta_mask}",
-    axes=_TX_AXES,
+    qualifiers=_TX_QUALIFIERS,
     operands=(_STATE, _MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
     section="mbarrier.arrive", needs=_SM90, rules=TX_RULES, effects=_EFFECTS,
     tied=_TIED,
@@ -246,7 +246,7 @@ ARRIVE_EXPECT_TX = Row(
 ARRIVE_DROP_EXPECT_TX = Row(
     "mbarrier.arrive_drop.expect_tx", "{.sem}{.scope}{.space}{.multicast}.b64",
     "state, [mbar], tx_count {, cta_mask}",
-    axes=_TX_AXES,
+    qualifiers=_TX_QUALIFIERS,
     operands=(_STATE, _MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
     section="mbarrier.arrive_drop", needs=_SM90, rules=TX_RULES, effects=_EFFECTS,
     tied=_TIED,
@@ -256,7 +256,7 @@ ARRIVE_DROP_EXPECT_TX = Row(
 EXPECT_TX = Row(
     "mbarrier.expect_tx", "{.sem}{.scope}{.space}{.multicast}.b64",
     "[mbar], tx_count {, cta_mask}",
-    axes={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE, **_MULTICAST},
+    qualifiers={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE, **_MULTICAST},
     operands=(_MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
     section="mbarrier.expect_tx", needs=_SM90,
     rules=(*_both(Sem.RELAXED), *_TO_MANY), effects=_EFFECTS,
@@ -267,7 +267,7 @@ EXPECT_TX = Row(
 COMPLETE_TX = Row(
     "mbarrier.complete_tx", "{.sem}{.scope}{.space}{.multicast}.b64",
     "[mbar], tx_count {, cta_mask}",
-    axes={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE, **_MULTICAST},
+    qualifiers={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE, **_MULTICAST},
     operands=(_MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
     section="mbarrier.complete_tx", needs=_SM90,
     rules=(*_both(Sem.RELAXED), *_TO_MANY), effects=_EFFECTS,
@@ -294,13 +294,13 @@ _WAIT_RULES = (
         phase_type=PhaseType.PRIMARY,
     ),
 )
-_TOKEN_AXES: dict[str, Iterable[Modifier]] = {
+_TOKEN_QUALIFIERS: dict[str, Iterable[Modifier]] = {
     "phase_type": (PhaseType.PRIMARY,),
     "sem": (Sem.ACQUIRE, Sem.RELAXED),
     "scope": _SCOPES,
     "space": _SHARED,
 }
-_PARITY_AXES: dict[str, Iterable[Modifier]] = {**_TOKEN_AXES, "phase_type": PhaseType}
+_PARITY_QUALIFIERS: dict[str, Iterable[Modifier]] = {**_TOKEN_QUALIFIERS, "phase_type": PhaseType}
 _DONE = (
     predicate_result("done"),
     predicate_result("conditional", sink=True),
@@ -326,7 +326,7 @@ def _wait_spellings(verb: str, token: str, *, limited: bool) -> tuple[Llvm, ...]
 TEST_WAIT = Row(
     "mbarrier.test_wait", "{.phase_type}{.sem}{.scope}{.space}.b64",
     "done{|conditional} {, report}, [mbar], state",
-    axes=_TOKEN_AXES, operands=(*_DONE, _MBAR, _TOKEN),
+    qualifiers=_TOKEN_QUALIFIERS, operands=(*_DONE, _MBAR, _TOKEN),
     section="mbarrier.test_wait", needs=_SM80, rules=_WAIT_RULES, effects=_EFFECTS,
     unsimulated=("phase_type",),
     llvm=(
@@ -339,7 +339,7 @@ TEST_WAIT = Row(
 TEST_WAIT_PARITY = Row(
     "mbarrier.test_wait.parity", "{.phase_type}{.sem}{.scope}{.space}.b64",
     "done{|conditional} {, report}, [mbar], phase",
-    axes=_PARITY_AXES, operands=(*_DONE, _MBAR, _PHASE),
+    qualifiers=_PARITY_QUALIFIERS, operands=(*_DONE, _MBAR, _PHASE),
     section="mbarrier.test_wait", needs=since("7.1", at_least(80)), rules=_WAIT_RULES,
     unsimulated=("phase_type",),
     effects=_EFFECTS, llvm=_wait_spellings("test.wait.parity", "i32:phase", limited=False),
@@ -348,7 +348,7 @@ TEST_WAIT_PARITY = Row(
 TRY_WAIT = Row(
     "mbarrier.try_wait", "{.phase_type}{.sem}{.scope}{.space}.b64",
     "done{|conditional} {, report}, [mbar], state {, hint}",
-    axes=_TOKEN_AXES, operands=(*_DONE, _MBAR, _TOKEN, _HINT),
+    qualifiers=_TOKEN_QUALIFIERS, operands=(*_DONE, _MBAR, _TOKEN, _HINT),
     section="mbarrier.try_wait", needs=since("7.8", at_least(90)), rules=_WAIT_RULES,
     unsimulated=("phase_type",),
     effects=_EFFECTS, llvm=_wait_spellings("try.wait", "i64:state", limited=True),
@@ -357,7 +357,7 @@ TRY_WAIT = Row(
 TRY_WAIT_PARITY = Row(
     "mbarrier.try_wait.parity", "{.phase_type}{.sem}{.scope}{.space}.b64",
     "done{|conditional} {, report}, [mbar], phase {, hint}",
-    axes=_PARITY_AXES, operands=(*_DONE, _MBAR, _PHASE, _HINT),
+    qualifiers=_PARITY_QUALIFIERS, operands=(*_DONE, _MBAR, _PHASE, _HINT),
     section="mbarrier.try_wait", needs=since("7.8", at_least(90)), rules=_WAIT_RULES,
     unsimulated=("phase_type",),
     effects=_EFFECTS, llvm=_wait_spellings("try.wait.parity", "i32:phase", limited=True),

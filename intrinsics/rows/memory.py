@@ -23,9 +23,9 @@ from intrinsics.modifiers import (
 )
 from intrinsics.row import (
     Access,
+    Attribute,
     Effect,
     Effects,
-    Fact,
     Kind,
     Llvm,
     Numbers,
@@ -54,7 +54,7 @@ DATA_TYPES = tuple(
 """Types that memory holds."""
 
 _COUNT = per(vec={None: 0, **{v: v.count for v in Vec}})
-_OF_64: tuple[Fact, ...] = tuple(t for t in DATA_TYPES if t.bits == 64)
+_OF_64: tuple[Attribute, ...] = tuple(t for t in DATA_TYPES if t.bits == 64)
 _SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 
 WIDE_ACCESS = since("8.8", at_least(100))
@@ -161,11 +161,11 @@ _NON_COHERENT: tuple[Rule, ...] = (
 LD = Row(
     "ld", "{.io}{.sem}{.scope}{.space}{.cop}{.nc}{.l1}{.l2}{.cache_hint}{.prefetch}{.vec}.type",
     "d, [a] {, policy}",
-    axes={
+    qualifiers={
         "io": (Sem.MMIO,),
         "sem": (Sem.WEAK, Sem.VOLATILE, Sem.RELAXED, Sem.ACQUIRE), "scope": Scope,
         "space": (Space.GLOBAL, *_SHARED, Space.CONST, Space.LOCAL, Space.PARAM,
-                  Space.PARAM_ENTRY, Space.PARAM_FUNC),
+                        Space.PARAM_ENTRY, Space.PARAM_FUNC),
         "cop": (CacheOp.CA, CacheOp.CG, CacheOp.CS, CacheOp.LU, CacheOp.CV),
         "nc": NonCoherent, "l1": L1Eviction, "l2": L2Eviction, "cache_hint": CacheHint,
         "prefetch": PrefetchSize, "vec": Vec, "type": DATA_TYPES,
@@ -183,7 +183,7 @@ LD = Row(
 ST = Row(
     "st", "{.io}{.sem}{.scope}{.space}{.cop}{.l1}{.l2}{.cache_hint}{.vec}.type",
     "[a], b {, policy}",
-    axes={
+    qualifiers={
         "io": (Sem.MMIO,),
         "sem": (Sem.WEAK, Sem.VOLATILE, Sem.RELAXED, Sem.RELEASE), "scope": Scope,
         "space": (Space.GLOBAL, *_SHARED, Space.LOCAL, Space.PARAM, Space.PARAM_FUNC),
@@ -201,14 +201,14 @@ ST = Row(
     effects=Effects(Effect.WRITES_MEMORY), elsewhere=("async", "bulk", "unified"),
 )
 
-_CVTA_AXES: dict[str, Iterable[Modifier]] = {
+_CVTA_QUALIFIERS: dict[str, Iterable[Modifier]] = {
     "space": (Space.GLOBAL, *_SHARED, Space.CONST, Space.LOCAL, Space.PARAM, Space.PARAM_ENTRY),
     "size": (ScalarType.U32, ScalarType.U64),
 }
 _CVTA_RULES = (*_SPACES, when(space=Space.PARAM).needs("param-version", since("7.7")))
 
 CVTA = Row(
-    "cvta", ".space.size", "d, a", axes=_CVTA_AXES,
+    "cvta", ".space.size", "d, a", qualifiers=_CVTA_QUALIFIERS,
     operands=(
         result("d", "size"), Operand("a", Kind.SOURCE, "size", space="space", symbols=True),
     ),
@@ -216,7 +216,7 @@ CVTA = Row(
 )
 
 CVTA_TO = Row(
-    "cvta.to", ".space.size", "d, a", axes=_CVTA_AXES,
+    "cvta.to", ".space.size", "d, a", qualifiers=_CVTA_QUALIFIERS,
     operands=(result("d", "size"), Operand("a", Kind.SOURCE, "size")),
     section="cvta", rules=_CVTA_RULES,
 )
@@ -231,7 +231,7 @@ def _bulk(
 ) -> Row:
     return Row(
         "st.bulk", "{.sem}{.space}", "[a], size, initval", name=name, opcode=opcode,
-        axes={"sem": (Sem.WEAK,), "space": (Space.SHARED_CTA,)},
+        qualifiers={"sem": (Sem.WEAK,), "space": (Space.SHARED_CTA,)},
         operands=(
             address("a", "space", wide=True, within=Space.SHARED, stored=True, held=True),
             size,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
 from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType
-from intrinsics.row import By, Fact, Numbers, Rule, when
+from intrinsics.row import Attribute, By, Numbers, Rule, when
 from intrinsics.targets import EVERYWHERE, Capability, Feature, at_least, since, with_feature
 
 T, S, M = ScalarType, MmaShape, MatrixType
@@ -42,7 +42,7 @@ class Family:
     operations: bool = False
     rules: tuple[Rule, ...] = field(default=())
     sparse: str = ""  # what the head has behind `mma` where A is sparse
-    selectors: Mapping[Fact, Numbers] = field(default_factory=dict)  # by shape
+    selectors: Mapping[Attribute, Numbers] = field(default_factory=dict)  # by shape
     kind: str = ""  # where a modifier says which types there are: `f8f6f4`
     scales: tuple[Modifier, ...] = ()  # the types of scale factors, where blocks have some
     vectors: tuple[ScaleVec, ...] = ()
@@ -173,7 +173,7 @@ def _kinds(sparse: str) -> Iterator[Family]:
                 scales=(M.UE8M0, M.UE4M3), vectors=(ScaleVec.X2, ScaleVec.X4), ids=_BYTES),
     )
     for family in families:
-        selectors: dict[Fact, Numbers] = dict.fromkeys(family.shapes, ONE) if sparse else {}
+        selectors: dict[Attribute, Numbers] = dict.fromkeys(family.shapes, ONE) if sparse else {}
         yield replace(family, sparse=sparse, selectors=selectors)
 
 

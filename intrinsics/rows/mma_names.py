@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType, ScaleVec
 from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType
-from intrinsics.row import Fact, Facts, Llvm
+from intrinsics.row import Attribute, Attributes, Llvm
 from intrinsics.rows.mma_families import LARGE, SMALL, Family
 
 T, M = ScalarType, MatrixType
 
-_LLVM_TYPES: dict[Fact, str] = {T.F16: "v2f16", T.F32: "float", T.S32: "i32", T.F64: "double"}
+_LLVM_TYPES: dict[Attribute, str] = {T.F16: "v2f16", T.F32: "float", T.S32: "i32", T.F64: "double"}
 
 
 def spellings(family: Family) -> Iterator[Llvm]:
@@ -41,15 +41,15 @@ def spellings(family: Family) -> Iterator[Llvm]:
         return
     kind = f".kind.{family.kind}" if family.kind else ""
     for stated in _stated(family):
-        c, d = _LLVM_TYPES[stated.facts["ctype"]], _LLVM_TYPES[stated.facts["dtype"]]
+        c, d = _LLVM_TYPES[stated.attributes["ctype"]], _LLVM_TYPES[stated.attributes["dtype"]]
         head = stated.head or sparse
         for saturating in (False, True)[: 1 + family.saturates]:
-            extra: Facts = {"satfinite": SatFinite.SATFINITE} if saturating else {}
+            extra: Attributes = {"satfinite": SatFinite.SATFINITE} if saturating else {}
             yield Llvm(
                 f"mma{head}.{{shape}}.{{layouts}}{'.satfinite' * saturating}{kind}.{{types}}",
                 f"n*{factors}:a, n*{factors}:b, n*{c}:c{meta}",
                 f"n*{d}:d",
-                given={**stated.facts, **extra},
+                given={**stated.attributes, **extra},
                 holes={
                     "shape": {s.value: s for s in stated.shapes},
                     "layouts": stated.layouts,
@@ -73,7 +73,7 @@ def _scaled_spellings(family: Family, head: str, meta: str) -> Iterator[Llvm]:
             f"mma{head}.{{shape}}.{{layouts}}.{family.kind}{text}.{{types}}.{scale.value}",
             f"n*i32:a, n*i32:b, n*float:c{meta}, {places}",
             "n*float:d",
-            given={**stated.facts, "stype": scale, "scale_vec": count},
+            given={**stated.attributes, "stype": scale, "scale_vec": count},
             holes={
                 "shape": {s.value: s for s in stated.shapes},
                 "layouts": stated.layouts,
@@ -85,27 +85,29 @@ def _scaled_spellings(family: Family, head: str, meta: str) -> Iterator[Llvm]:
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """What names of one signature say: facts that they all state, and the texts of the rest."""
+    """What names of one signature say: attributes that all state, and the texts of the rest."""
 
     shapes: tuple[MmaShape, ...]
-    layouts: Mapping[str, Facts]
-    types: Mapping[str, Facts]
-    facts: Facts
+    layouts: Mapping[str, Attributes]
+    types: Mapping[str, Attributes]
+    attributes: Attributes
     head: str = ""
 
 
-_ROW_COL: Mapping[str, Facts] = {"row.col": {"alayout": MmaLayout.ROW, "blayout": MmaLayout.COL}}
+_ROW_COL: Mapping[str, Attributes] = {
+    "row.col": {"alayout": MmaLayout.ROW, "blayout": MmaLayout.COL}
+}
 
 
 def _stated(family: Family) -> Iterator[_Stated]:
-    pairs: dict[tuple[Modifier, Modifier], Facts] = {
+    pairs: dict[tuple[Modifier, Modifier], Attributes] = {
         (a, b): {"atype": a, "btype": b} for a in family.a for b in family.a
     }
     if family.name == "f16":
         yield from _stated_halves(family)
         return
     for d in family.d:
-        facts: dict[str, Fact] = {"dtype": d, "ctype": d}
+        attributes: dict[str, Attribute] = {"dtype": d, "ctype": d}
         types = {
             (a.value if a is b else f"{a.value}.{b.value}"): stated
             for (a, b), stated in pairs.items()
@@ -116,22 +118,22 @@ def _stated(family: Family) -> Iterator[_Stated]:
                 for (a, b), stated in pairs.items()
             }
         for op in (BitOperation.AND, BitOperation.XOR) if family.operations else (None,):
-            more: Facts = {"op": op, "sum": BitOperation.POPC} if op else {}
+            more: Attributes = {"op": op, "sum": BitOperation.POPC} if op else {}
             head = f".{op.value}.popc" if op else ""
-            yield _Stated(family.shapes, _ROW_COL, types, {**facts, **more}, head)
+            yield _Stated(family.shapes, _ROW_COL, types, {**attributes, **more}, head)
 
 
 def _stated_halves(family: Family) -> Iterator[_Stated]:
     """The types of A and B are not in the name; K = 4 has free layouts and types."""
-    free: dict[str, Facts] = {
+    free: dict[str, Attributes] = {
         f"{a.value}.{b.value}": {"alayout": a, "blayout": b} for a in MmaLayout for b in MmaLayout
     }
     small = tuple(shape for shape in family.shapes if shape in SMALL)
     large = tuple(shape for shape in family.shapes if shape in LARGE)
     for d, c in ((T.F16, T.F16), (T.F32, T.F16), (T.F32, T.F32)):
-        types: dict[str, Facts] = {f"{d.value}.{c.value}": {}}
-        facts: Facts = {"dtype": d, "atype": T.F16, "btype": T.F16, "ctype": c}
+        types: dict[str, Attributes] = {f"{d.value}.{c.value}": {}}
+        attributes: Attributes = {"dtype": d, "atype": T.F16, "btype": T.F16, "ctype": c}
         if small:
-            yield _Stated(small, free, types, facts)
+            yield _Stated(small, free, types, attributes)
         if d is c:
-            yield _Stated(large, _ROW_COL, types, facts)
+            yield _Stated(large, _ROW_COL, types, attributes)

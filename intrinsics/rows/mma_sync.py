@@ -15,11 +15,11 @@ from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
 from intrinsics.multiplies.wgmma import BitOperation
 from intrinsics.row import (
     Access,
+    Attribute,
     By,
     Count,
     Effect,
     Effects,
-    Fact,
     IssueScope,
     Operand,
     Row,
@@ -37,12 +37,12 @@ _MULTIPLIES = Effects(Effect.CONVERGENT | Effect.ALIGNED, IssueScope.WARP)
 
 # ---- operands --------------------------------------------------------------------------------
 
-_REGISTERS: dict[Fact, ScalarType] = {T.F16: T.F16X2, T.F32: T.F32, T.S32: T.S32, T.F64: T.F64}
+_REGISTERS: dict[Attribute, ScalarType] = {T.F16: T.F16X2, T.F32: T.F32, T.S32: T.S32, T.F64: T.F64}
 
 
 def _factor(name: str, family: Family) -> Operand:
     """A or B: its share of a thread, in registers of 32 bits, or numbers of f64."""
-    counts: dict[Fact, int] = {s: _share(s, name, family.bits) for s in family.shapes}
+    counts: dict[Attribute, int] = {s: _share(s, name, family.bits) for s in family.shapes}
     if family.sparse and name == "a":
         counts = {shape: count // 2 for shape, count in counts.items()}
     return vector(name, family.held, per(shape=counts))
@@ -75,27 +75,29 @@ def _operands(family: Family) -> tuple[Operand, ...]:
 def _place(name: str, family: Family) -> Operand:
     """Which byte of a register holds the first factor, and which of some threads has it."""
     each = (family.ids, TWO if name == "sfa_place" else FOUR)
-    pair: dict[Fact, int] = dict.fromkeys(family.shapes, 2)
+    pair: dict[Attribute, int] = dict.fromkeys(family.shapes, 2)
     return vector(name, T.U16, per(shape=pair), numbers=VectorNumbers.ALL, each=each)
 
 
 def _sums(name: str, family: Family) -> Operand:
     """D or C: two f16 or one number of another type in a register."""
-    axis = f"{name}type"
-    found: dict[Fact, ScalarType] = {t: _REGISTERS[t] for t in family.d}
-    kind = By(axis, found, found[family.d[0]])
+    qualifier = f"{name}type"
+    found: dict[Attribute, ScalarType] = {t: _REGISTERS[t] for t in family.d}
+    kind = By(qualifier, found, found[family.d[0]])
     if name == "d":
         sink = family.name not in ("f64", "fp8", "f8f6f4")  # some targets take no `_` there
-        return vector(name, kind, _sum_count(family, axis), Access.WRITE, distinct=True, sink=sink)
-    return vector(name, kind, _sum_count(family, axis))
+        return vector(
+            name, kind, _sum_count(family, qualifier), Access.WRITE, distinct=True, sink=sink
+        )
+    return vector(name, kind, _sum_count(family, qualifier))
 
 
-def _sum_count(family: Family, axis: str) -> Count:
-    pairs: dict[Fact, int] = {s: s.m * s.n // 64 for s in family.shapes}
+def _sum_count(family: Family, qualifier: str) -> Count:
+    pairs: dict[Attribute, int] = {s: s.m * s.n // 64 for s in family.shapes}
     if family.bits == 16 and S.M8N8K4 in pairs:
         pairs[S.M8N8K4] *= 4  # eight threads hold a matrix of their own
-    each: dict[Fact, int] = {t: 1 if t is T.F16 else 2 for t in family.d}
-    return Count((("shape", pairs), (axis, each)))
+    each: dict[Attribute, int] = {t: 1 if t is T.F16 else 2 for t in family.d}
+    return Count((("shape", pairs), (qualifier, each)))
 
 
 # ---- the rows --------------------------------------------------------------------------------
@@ -107,7 +109,7 @@ _LATE = {word: f"mma.{word}" for word in ("sp", "sp::ordered_metadata")}
 def _row(family: Family) -> Row:
     layouts = family.layouts
     satfinite = "{.satfinite}" * family.saturates
-    axes: dict[str, tuple[Modifier, ...]] = {
+    qualifiers: dict[str, tuple[Modifier, ...]] = {
         "shape": family.shapes,
         "alayout": layouts or (MmaLayout.ROW,),
         "blayout": layouts or (MmaLayout.COL,),
@@ -117,12 +119,12 @@ def _row(family: Family) -> Row:
         "ctype": family.d,
     }
     if family.saturates:
-        axes["satfinite"] = tuple(SatFinite)
+        qualifiers["satfinite"] = tuple(SatFinite)
     if family.operations:
-        axes |= {"op": (BitOperation.XOR, BitOperation.AND), "sum": (BitOperation.POPC,)}
+        qualifiers |= {"op": (BitOperation.XOR, BitOperation.AND), "sum": (BitOperation.POPC,)}
     vector_size = ""
     if family.scales:
-        axes |= {"scale_vec": family.vectors, "stype": family.scales}
+        qualifiers |= {"scale_vec": family.vectors, "stype": family.scales}
         vector_size = ".block_scale" + ("{.scale_vec}" if family.default else ".scale_vec")
     operands = _operands(family)
     kind_name = f"{family.kind.upper()}_" if family.kind else ""
@@ -134,7 +136,7 @@ def _row(family: Family) -> Row:
         f"{'.op.sum' * family.operations}{'.stype' * bool(family.scales)}",
         ", ".join(operand.name for operand in operands),
         name=f"{head}.{family.name}",
-        axes=axes,
+        qualifiers=qualifiers,
         operands=operands,
         section=head,
         needs=family.needs,

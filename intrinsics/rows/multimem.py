@@ -21,10 +21,10 @@ from intrinsics.modifiers import (
 )
 from intrinsics.row import (
     Access,
+    Attribute,
+    Attributes,
     Effect,
     Effects,
-    Fact,
-    Facts,
     Llvm,
     Row,
     Rule,
@@ -56,7 +56,7 @@ _FLOATS = (*_HALVES, *_PAIRS, T.F32, T.F64)
 _EXTREMES = (AtomicOp.MIN, AtomicOp.MAX)
 _BITWISE = (AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR)
 
-_VECTORS: Mapping[Fact, tuple[Vec | None, ...]] = {
+_VECTORS: Mapping[Attribute, tuple[Vec | None, ...]] = {
     **dict.fromkeys((*_BITS, *_INTEGERS, T.F64), (None,)),
     **dict.fromkeys((*_PAIRS, T.F32, *_BYTE_WORDS), (None, Vec.V2, Vec.V4)),
     **dict.fromkeys((*_HALVES, *_BYTE_PAIRS), (Vec.V2, Vec.V4, Vec.V8)),
@@ -111,12 +111,12 @@ _REGISTERS = {
 _REDUCED = (*_BITWISE, AtomicOp.ADD, *_EXTREMES)
 
 
-def _orders(sems: tuple[Sem, ...]) -> dict[str, Fact | Facts]:
+def _orders(sems: tuple[Sem, ...]) -> dict[str, Attribute | Attributes]:
     """Orderings for the system, where the other GPUs are; a weak access has no scope."""
-    found: dict[str, Fact | Facts] = {}
+    found: dict[str, Attribute | Attributes] = {}
     for sem in sems:
         weak = sem is Sem.WEAK
-        said: Facts = {} if weak else {"sem": sem, "scope": Scope.SYS}
+        said: Attributes = {} if weak else {"sem": sem, "scope": Scope.SYS}
         found["weak" if weak else f"{sem.value}.sys"] = said
     return found
 
@@ -129,7 +129,7 @@ def _types(row_types: Iterable[T]) -> Iterator[tuple[T, Vec | None, str]]:
 
 
 def _spelled(
-    name: str, sems: tuple[Sem, ...], types: Iterable[T], args: str, result: str, **given: Fact
+    name: str, sems: tuple[Sem, ...], types: Iterable[T], args: str, result: str, **given: Attribute
 ) -> Iterator[Llvm]:
     """nvgen's names, in LLVM's scheme: LLVM has none."""
     for type_, vec, text in _types(types):
@@ -179,8 +179,8 @@ def _loads() -> Iterator[Llvm]:
 # fmt: off
 LD_REDUCE = Row(
     "multimem.ld_reduce", "{.sem}{.scope}{.space}.op{.acc}{.vec}.type", "d, [a]",
-    axes={"sem": _WEAK_LOADS, "scope": Scope, "space": _SPACE, "op": _REDUCED,
-          "acc": AccPrecision, "vec": Vec, "type": _ALL},
+    qualifiers={"sem": _WEAK_LOADS, "scope": Scope, "space": _SPACE, "op": _REDUCED,
+                "acc": AccPrecision, "vec": Vec, "type": _ALL},
     operands=(vector("d", "type", _COUNT, Access.WRITE, sink=True), _ADDRESS),
     section="multimem.ld_reduce, multimem.st, multimem.red", needs=_SM90,
     rules=(*_order(_LOADS), *_operations(_NARROW), *_SUMS, *_sizes(_ALL)),
@@ -189,7 +189,8 @@ LD_REDUCE = Row(
 
 ST = Row(
     "multimem.st", "{.sem}{.scope}{.space}{.vec}.type", "[a], b",
-    axes={"sem": (Sem.WEAK, *_STORES), "scope": Scope, "space": _SPACE, "vec": Vec, "type": _ALL},
+    qualifiers={"sem": (Sem.WEAK, *_STORES), "scope": Scope, "space": _SPACE, "vec": Vec,
+                "type": _ALL},
     operands=(_STORED, _VALUE),
     section="multimem.ld_reduce, multimem.st, multimem.red", needs=_SM90,
     rules=(*_order(_STORES), *_sizes(_ALL)),
@@ -199,8 +200,8 @@ ST = Row(
 
 RED = Row(
     "multimem.red", "{.sem}{.scope}{.space}.op{.vec}.type", "[a], b",
-    axes={"sem": _STORES, "scope": Scope, "space": _SPACE, "op": _REDUCED, "vec": Vec,
-          "type": _ADDED},
+    qualifiers={"sem": _STORES, "scope": Scope, "space": _SPACE, "op": _REDUCED, "vec": Vec,
+                "type": _ADDED},
     operands=(_STORED, _VALUE),
     section="multimem.ld_reduce, multimem.st, multimem.red", needs=_SM90,
     rules=(
@@ -220,7 +221,7 @@ _COPY_ARGS = "p1:dst, p3:src, i32:size"
 CP = Row(
     "multimem.cp.async.bulk", "{.sem}{.scope}.global.shared::cta.bulk_group{.cp_mask}{.type}",
     "[dst], [src], size {, byte_mask}",
-    axes={**ordered(), "cp_mask": ByteMask},
+    qualifiers={**ordered(), "cp_mask": ByteMask},
     operands=(_TO, _FROM, SIZE, BYTE_MASK),
     section="multimem.cp.async.bulk", needs=_BULK, tied={"cp_mask": "byte_mask"},
     rules=(
@@ -238,8 +239,8 @@ CP = Row(
 CP_REDUCE = Row(
     "multimem.cp.reduce.async.bulk",
     "{.sem}{.scope}.global.shared::cta.bulk_group.op{.noftz}.type", "[dst], [src], size",
-    axes={"sem": (Sem.RELAXED,), "scope": Scope, "op": OPERATIONS, "noftz": NoFtz,
-          "type": types_of(IN_GLOBAL)},
+    qualifiers={"sem": (Sem.RELAXED,), "scope": Scope, "op": OPERATIONS, "noftz": NoFtz,
+                "type": types_of(IN_GLOBAL)},
     operands=(_TO, _FROM, SIZE),
     section="multimem.cp.reduce.async.bulk", needs=_BULK,
     rules=reduced_in_global(), effects=BY_GROUP,

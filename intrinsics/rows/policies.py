@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from intrinsics.modifiers import CachePriority, ScalarType, Space
-from intrinsics.row import Facts, Llvm, Numbers, Row, address, result, value
+from intrinsics.row import Attributes, Llvm, Numbers, Row, address, result, value
 from intrinsics.targets import at_least, since
 
 _SECTION = "createpolicy"
@@ -24,7 +24,7 @@ def _spelled(priority: CachePriority) -> str:
     return priority.value.replace("::", ".").replace("_", ".")
 
 
-def _pairs() -> Iterator[tuple[str, Facts]]:
+def _pairs() -> Iterator[tuple[str, Attributes]]:
     """The priorities as nvgen's names have them: LLVM has no cache policies."""
     for primary in CachePriority:
         yield f".{_spelled(primary)}", {"primary": primary}
@@ -33,13 +33,13 @@ def _pairs() -> Iterator[tuple[str, Facts]]:
             yield name, {"primary": primary, "secondary": secondary}
 
 
-_NAMES: Mapping[str, Facts] = dict(_pairs())
+_NAMES: Mapping[str, Attributes] = dict(_pairs())
 _FRACTION = replace(value("fraction", ScalarType.F32), fraction=True)
 
 # fmt: off
 FRACTIONAL = Row(
     "createpolicy.fractional", ".primary{.secondary}.b64", "d {, fraction}",
-    axes=_PRIORITIES, operands=(_POLICY, _FRACTION), section=_SECTION, needs=_NEEDS,
+    qualifiers=_PRIORITIES, operands=(_POLICY, _FRACTION), section=_SECTION, needs=_NEEDS,
     llvm=tuple(
         Llvm(f"createpolicy.fractional{name}", "float:fraction", "i64:d", given=given, own=True)
         for name, given in _NAMES.items()
@@ -48,7 +48,7 @@ FRACTIONAL = Row(
 
 RANGE = Row(
     "createpolicy.range", "{.space}.primary{.secondary}.b64", "d, [a], primary_size, total_size",
-    axes={"space": (Space.GLOBAL,), **_PRIORITIES},
+    qualifiers={"space": (Space.GLOBAL,), **_PRIORITIES},
     operands=(
         _POLICY,
         address("a", "space", within=Space.GLOBAL),
@@ -59,8 +59,8 @@ RANGE = Row(
     llvm=tuple(
         Llvm(f"createpolicy.range{space}{name}",
              f"{pointer}:a, i32:primary_size, i32:total_size", "i64:d",
-             given={"space": fact, **given}, own=True)
-        for space, pointer, fact in (("", "p", None), (".global", "p1", Space.GLOBAL))
+             given={"space": attribute, **given}, own=True)
+        for space, pointer, attribute in (("", "p", None), (".global", "p1", Space.GLOBAL))
         for name, given in _NAMES.items()
     ),
 )

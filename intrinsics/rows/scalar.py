@@ -15,9 +15,9 @@ from intrinsics.modifiers import (
 )
 from intrinsics.row import (
     Access,
+    Attribute,
     By,
     Count,
-    Fact,
     Kind,
     Llvm,
     Numbers,
@@ -46,7 +46,7 @@ _QUAD_TARGETS = since("9.2", Feature.HAS_PACKED_BYTES)
 # fmt: off
 ADD = Row(
     "add", "{.sat}.type", "d, a, b", name="add.int",
-    axes={"sat": Sat, "type": (*_WORDS, *_PAIRS, *_QUADS)},
+    qualifiers={"sat": Sat, "type": (*_WORDS, *_PAIRS, *_QUADS)},
     operands=(result("d", "type"), value("a", "type"), value("b", "type")),
     section="add",
     rules=(
@@ -60,7 +60,7 @@ ADD = Row(
 
 SUB = Row(
     "sub", "{.sat}.type", "d, a, b", name="sub.int",
-    axes={"sat": Sat, "type": (*_WORDS, *_QUADS)},
+    qualifiers={"sat": Sat, "type": (*_WORDS, *_QUADS)},
     operands=(result("d", "type"), value("a", "type"), value("b", "type")),
     section="sub",
     rules=(
@@ -76,7 +76,7 @@ _DOUBLE = By("type", {T.U16: T.U32, T.S16: T.S32, T.U32: T.U64, T.S32: T.S64}, T
 
 def _multiply(half: str, llvm: tuple[Llvm, ...] = ()) -> Row:
     return Row(
-        f"mul.{half}", ".type", "d, a, b", axes={"type": _WORDS},
+        f"mul.{half}", ".type", "d, a, b", qualifiers={"type": _WORDS},
         operands=(result("d", "type"), value("a", "type"), value("b", "type")), section="mul",
         llvm=llvm,
     )
@@ -91,14 +91,14 @@ MUL_HI = _multiply("hi", tuple(
     for name, t in _LETTERS.items()
 ))
 MUL_WIDE = Row(
-    "mul.wide", ".type", "d, a, b", axes={"type": _NARROW_WORDS},
+    "mul.wide", ".type", "d, a, b", qualifiers={"type": _NARROW_WORDS},
     operands=(result("d", _DOUBLE), value("a", "type"), value("b", "type")), section="mul",
 )
 
 
 def _multiply_add(half: str, rules: tuple[Rule, ...] = ()) -> Row:
     return Row(
-        f"mad.{half}", "{.sat}.type", "d, a, b, c", axes={"sat": Sat, "type": _WORDS},
+        f"mad.{half}", "{.sat}.type", "d, a, b, c", qualifiers={"sat": Sat, "type": _WORDS},
         operands=(result("d", "type"), value("a", "type"), value("b", "type"),
                   value("c", "type")),
         section="mad", rules=rules, late={"cc": f"mad.{half}.cc"},
@@ -108,7 +108,7 @@ def _multiply_add(half: str, rules: tuple[Rule, ...] = ()) -> Row:
 MAD_LO = _multiply_add("lo", (when(sat=Sat.SAT).is_wrong("sat-type", "mad.lo has no .sat"),))
 MAD_HI = _multiply_add("hi", (when(sat=Sat.SAT).must("sat-type", type=T.S32),))
 MAD_WIDE = Row(
-    "mad.wide", ".type", "d, a, b, c", axes={"type": _NARROW_WORDS},
+    "mad.wide", ".type", "d, a, b, c", qualifiers={"type": _NARROW_WORDS},
     operands=(result("d", _DOUBLE), value("a", "type"), value("b", "type"),
               value("c", _DOUBLE)),
     section="mad",
@@ -117,7 +117,7 @@ MAD_WIDE = Row(
 
 def _division(head: str) -> Row:
     return Row(
-        head, ".type", "d, a, b", name=f"{head}.int", axes={"type": _WORDS},
+        head, ".type", "d, a, b", name=f"{head}.int", qualifiers={"type": _WORDS},
         operands=(result("d", "type"), value("a", "type"), value("b", "type")), section=head,
     )
 
@@ -127,28 +127,28 @@ DIV, REM = _division("div"), _division("rem")
 
 def _logic(head: str) -> Row:
     return Row(
-        head, ".type", "d, a, b", axes={"type": (T.PRED, *_BITS)},
+        head, ".type", "d, a, b", qualifiers={"type": (T.PRED, *_BITS)},
         operands=(result("d", "type"), value("a", "type"), value("b", "type")), section=head,
     )
 
 
 AND, OR, XOR = _logic("and"), _logic("or"), _logic("xor")
 NOT = Row(
-    "not", ".type", "d, a", axes={"type": (T.PRED, *_BITS)},
+    "not", ".type", "d, a", qualifiers={"type": (T.PRED, *_BITS)},
     operands=(result("d", "type"), value("a", "type")), section="not",
 )
 SHL = Row(
-    "shl", ".type", "d, a, b", axes={"type": _BITS},
+    "shl", ".type", "d, a, b", qualifiers={"type": _BITS},
     operands=(result("d", "type"), value("a", "type"), value("b", T.U32)), section="shl",
 )
 SHR = Row(
-    "shr", ".type", "d, a, b", axes={"type": (*_BITS, *_WORDS)},
+    "shr", ".type", "d, a, b", qualifiers={"type": (*_BITS, *_WORDS)},
     operands=(result("d", "type"), value("a", "type"), value("b", T.U32)), section="shr",
 )
 
 _BYTE = Numbers(0, 255)
 BFE = Row(
-    "bfe", ".type", "d, a, b, c", axes={"type": (T.U32, T.U64, T.S32, T.S64)},
+    "bfe", ".type", "d, a, b, c", qualifiers={"type": (T.U32, T.U64, T.S32, T.S64)},
     operands=(result("d", "type"), value("a", "type"), value("b", T.U32, _BYTE),
               value("c", T.U32, _BYTE)),
     section="bfe",
@@ -158,7 +158,7 @@ BFE = Row(
 
 def _extreme(head: str) -> Row:
     return Row(
-        head, ".type", "d, a, b", axes={"type": (*_WORDS, *_PAIRS, *_QUADS)},
+        head, ".type", "d, a, b", qualifiers={"type": (*_WORDS, *_PAIRS, *_QUADS)},
         operands=(result("d", "type"), value("a", "type"), value("b", "type")), section=head,
         rules=(
             when(type=_PAIRS).needs("packed-target", since("8.0", at_least(90))),
@@ -175,7 +175,7 @@ _SIGNED = (T.S16, T.S32, T.S64)
 
 def _of_sign(head: str) -> Row:
     return Row(
-        head, ".type", "d, a", name=f"{head}.int", axes={"type": _SIGNED},
+        head, ".type", "d, a", name=f"{head}.int", qualifiers={"type": _SIGNED},
         operands=(result("d", "type"), value("a", "type")), section=head,
         elsewhere=("s8x4",) if head == "neg" else (),
     )
@@ -186,21 +186,21 @@ ABS, NEG = _of_sign("abs"), _of_sign("neg")
 
 def _count(head: str) -> Row:
     return Row(
-        head, ".type", "d, a", axes={"type": (T.B32, T.B64)},
+        head, ".type", "d, a", qualifiers={"type": (T.B32, T.B64)},
         operands=(result("d", T.U32), value("a", "type")), section=head,
     )
 
 
 POPC, CLZ = _count("popc"), _count("clz")
 BREV = Row(
-    "brev", ".type", "d, a", axes={"type": (T.B32, T.B64)},
+    "brev", ".type", "d, a", qualifiers={"type": (T.B32, T.B64)},
     operands=(result("d", "type"), value("a", "type")), section="brev",
 )
 
 
 def _funnel(head: str) -> Row:
     return Row(
-        head, ".mode.b32", "d, a, b, c", axes={"mode": FunnelMode},
+        head, ".mode.b32", "d, a, b, c", qualifiers={"mode": FunnelMode},
         operands=(result("d", T.B32), value("a", T.B32), value("b", T.B32), value("c", T.U32)),
         section="shf",
     )
@@ -212,8 +212,8 @@ _ORDERINGS = (Compare.LT, Compare.LE, Compare.GT, Compare.GE)
 _UNSIGNED_ORDERINGS = (Compare.LO, Compare.LS, Compare.HI, Compare.HS)
 SETP = Row(
     "setp", ".cmp{.combine}.type", "p{|q}, a, b {, c}", name="setp.int",
-    axes={"cmp": (Compare.EQ, Compare.NE, *_ORDERINGS, *_UNSIGNED_ORDERINGS),
-          "combine": BoolOp, "type": (*_BITS, *_WORDS)},
+    qualifiers={"cmp": (Compare.EQ, Compare.NE, *_ORDERINGS, *_UNSIGNED_ORDERINGS),
+                "combine": BoolOp, "type": (*_BITS, *_WORDS)},
     operands=(
         predicate_result("p", sink=True), predicate_result("q", sink=True),
         value("a", "type"), value("b", "type"), predicate("c", number_too=True),
@@ -227,7 +227,7 @@ SETP = Row(
 
 SELP = Row(
     "selp", ".type", "d, a, b, c",
-    axes={"type": (*_BITS, *_WORDS, T.F32, T.F64)},
+    qualifiers={"type": (*_BITS, *_WORDS, T.F32, T.F64)},
     operands=(result("d", "type"), value("a", "type"), value("b", "type"),
               predicate("c", number_too=True)),
     section="selp",
@@ -240,7 +240,7 @@ def _range(t: ScalarType) -> tuple[int, int]:
     return (-(1 << t.bits - 1), (1 << t.bits - 1) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
 
 
-def _can_overflow(source: ScalarType) -> tuple[Fact, ...]:
+def _can_overflow(source: ScalarType) -> tuple[Attribute, ...]:
     """The integer types that do not hold every value of `source`."""
     low, high = _range(source)
     return tuple(t for t in _INTEGERS if not (_range(t)[0] <= low and high <= _range(t)[1]))
@@ -253,7 +253,7 @@ _SATURATES = tuple(
 )
 CVT = Row(
     "cvt", "{.sat}.dtype.atype", "d, a", name="cvt.int",
-    axes={"sat": Sat, "dtype": _INTEGERS, "atype": _INTEGERS},
+    qualifiers={"sat": Sat, "dtype": _INTEGERS, "atype": _INTEGERS},
     operands=(result("d", "dtype", widened=True), value("a", "atype", widened=True, specials=True)),
     section="cvt", rules=_SATURATES,
     elsewhere=("scaled::n2::ue8m0", "pack", "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4"),
@@ -261,7 +261,7 @@ CVT = Row(
 
 MOV = Row(
     "mov", ".type", "d, a",
-    axes={"type": (T.PRED, *_BITS, T.B128, *_WORDS, T.F32, T.F64)},
+    qualifiers={"type": (T.PRED, *_BITS, T.B128, *_WORDS, T.F32, T.F64)},
     operands=(result("d", "type"), Operand("a", Kind.SOURCE, "type", symbols=True)),
     section="mov", rules=(when(type=T.B128).needs("b128-version", since("8.3")),),
     elsewhere=("v2", "v4"),
@@ -282,7 +282,7 @@ def _packed(types: tuple[ScalarType, ...], parts: int, part: By[ScalarType]) -> 
         "d, a",
         name=f"mov.pack{parts}",
         opcode=f"MOV_PACK{parts}",
-        axes={"type": types},
+        qualifiers={"type": types},
         operands=(result("d", "type"), vector("a", part, count, numbers=VectorNumbers.ALL)),
         section="mov",
         rules=(_LONG,),
@@ -293,7 +293,7 @@ def _packed(types: tuple[ScalarType, ...], parts: int, part: By[ScalarType]) -> 
         "d, a",
         name=f"mov.unpack{parts}",
         opcode=f"MOV_UNPACK{parts}",
-        axes={"type": types},
+        qualifiers={"type": types},
         operands=(vector("d", part, count, Access.WRITE, sink=True), value("a", "type")),
         section="mov",
         rules=(_LONG,),

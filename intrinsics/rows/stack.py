@@ -16,7 +16,7 @@ _NEEDS = since("7.3")
 # fmt: off
 ALLOCA = Row(
     "alloca", ".type", "d, size {, align}",
-    axes={"type": _SIZES},
+    qualifiers={"type": _SIZES},
     operands=(
         result("d", "type"), value("size", "type"),
         number("align", Numbers(1, 1 << 23, power_of_two=True, rule="alignment")),
@@ -27,13 +27,13 @@ ALLOCA = Row(
 
 STACKSAVE = Row(
     "stacksave", ".type", "d",
-    axes={"type": _SIZES}, operands=(result("d", "type"),),
+    qualifiers={"type": _SIZES}, operands=(result("d", "type"),),
     section="stacksave", needs=_NEEDS, effects=_STACK,
 )
 
 STACKRESTORE = Row(
     "stackrestore", ".type", "a",
-    axes={"type": _SIZES}, operands=(register("a", "type"),),
+    qualifiers={"type": _SIZES}, operands=(register("a", "type"),),
     section="stackrestore", needs=_NEEDS, effects=_STACK,
 )
 # fmt: on

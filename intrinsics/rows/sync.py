@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from intrinsics.modifiers import Aligned, ReduceOp, ScalarType, Scope, Sem, Space
 from intrinsics.row import (
+    Attributes,
     Effect,
     Effects,
-    Facts,
     IssueScope,
     Llvm,
     Numbers,
@@ -42,7 +42,7 @@ ONE_WAY_FENCE = since("8.6", at_least(90))
 # fmt: off
 FENCE = Row(
     "fence", "{.sem}.scope",
-    axes={"sem": (Sem.SC, Sem.ACQ_REL, Sem.ACQUIRE, Sem.RELEASE), "scope": Scope},
+    qualifiers={"sem": (Sem.SC, Sem.ACQ_REL, Sem.ACQUIRE, Sem.RELEASE), "scope": Scope},
     section="membar / fence", effects=_FENCES,
     rules=(
         when(sem=(Sem.ACQUIRE, Sem.RELEASE)).needs("one-way-target", ONE_WAY_FENCE),
@@ -52,7 +52,7 @@ FENCE = Row(
     late={"mbarrier_init": "fence.mbarrier_init"}, elsewhere=("proxy", "async"),
 )
 
-_PROXY_NAMES: dict[str, Facts] = {
+_PROXY_NAMES: dict[str, Attributes] = {
     "": {"space": None},
     ".global": {"space": Space.GLOBAL},
     ".shared_cta": {"space": Space.SHARED_CTA},
@@ -61,7 +61,7 @@ _PROXY_NAMES: dict[str, Facts] = {
 
 FENCE_PROXY_ASYNC = Row(
     "fence.proxy.async", "{.space}",
-    axes={"space": (Space.GLOBAL, Space.SHARED_CTA, Space.SHARED_CLUSTER)},
+    qualifiers={"space": (Space.GLOBAL, Space.SHARED_CTA, Space.SHARED_CLUSTER)},
     section="membar / fence", needs=_SM90, effects=_FENCES,
     llvm=(Llvm("fence.proxy.async{where}", holes={"where": _PROXY_NAMES}),),
 )
@@ -119,7 +119,7 @@ BARRIER_ARRIVE = Row(
     llvm=(Llvm("barrier.cta.arrive.count", "i32:barrier, i32:count"),),
 )
 
-_RED_AXES = {"op": ReduceOp, "type": (ScalarType.U32, ScalarType.PRED)}
+_RED_QUALIFIERS = {"op": ReduceOp, "type": (ScalarType.U32, ScalarType.PRED)}
 _RED_RULES = (
     when(op=ReduceOp.POPC).must("reduce-type", type=ScalarType.U32),
     when(op=(ReduceOp.AND, ReduceOp.OR)).must("reduce-type", type=ScalarType.PRED),
@@ -131,7 +131,7 @@ def _red_spellings(aligned: str) -> tuple[Llvm, ...]:
     found = []
     for op in ReduceOp:
         wide = op is ReduceOp.POPC
-        given: Facts = {"op": op, "type": ScalarType.U32 if wide else ScalarType.PRED}
+        given: Attributes = {"op": op, "type": ScalarType.U32 if wide else ScalarType.PRED}
         head, d = f"barrier.cta.red.{op.value}{aligned}", "i32:d" if wide else "i1:d"
         found.append(Llvm(f"{head}.all", "i32:barrier, i1:c", d, given=given))
         found.append(Llvm(f"{head}.count", "i32:barrier, i32:count, i1:c", d, given=given))
@@ -141,14 +141,16 @@ def _red_spellings(aligned: str) -> tuple[Llvm, ...]:
 BAR_RED = Row(
     "bar.red", ".op.type", "d, barrier {, count}, c",
     aliases=("bar.cta.red",),
-    axes=_RED_AXES, operands=_RED_OPERANDS, rules=_RED_RULES, section="barrier", effects=_WARP,
+    qualifiers=_RED_QUALIFIERS, operands=_RED_OPERANDS, rules=_RED_RULES, section="barrier",
+    effects=_WARP,
     llvm=_red_spellings(".aligned"),
 )
 
 BARRIER_RED = Row(
     "barrier.red", ".op.type", "d, barrier {, count}, c", aliases=("barrier.cta.red",),
     late={"aligned": "bar.red"},
-    axes=_RED_AXES, operands=_RED_OPERANDS, rules=_RED_RULES, section="barrier", effects=_CTA,
+    qualifiers=_RED_QUALIFIERS, operands=_RED_OPERANDS, rules=_RED_RULES, section="barrier",
+    effects=_CTA,
     llvm=_red_spellings(""),
 )
 
@@ -160,11 +162,11 @@ BAR_WARP_SYNC = Row(
 )
 
 _CLUSTER_RULES = (when(sem=tuple(Sem)).needs("sem-version", since("8.0")),)
-_ALIGNED: dict[str, Facts] = {"": {"aligned": None}, ".aligned": {"aligned": Aligned.ALIGNED}}
+_ALIGNED: dict[str, Attributes] = {"": {"aligned": None}, ".aligned": {"aligned": Aligned.ALIGNED}}
 
 BARRIER_CLUSTER_ARRIVE = Row(
     "barrier.cluster.arrive", "{.sem}{.aligned}",
-    axes={"sem": (Sem.RELEASE, Sem.RELAXED), "aligned": Aligned},
+    qualifiers={"sem": (Sem.RELEASE, Sem.RELAXED), "aligned": Aligned},
     section="barrier.cluster", needs=since("7.8", at_least(90)), rules=_CLUSTER_RULES,
     effects=_CTA,
     llvm=(
@@ -176,7 +178,7 @@ BARRIER_CLUSTER_ARRIVE = Row(
 
 BARRIER_CLUSTER_WAIT = Row(
     "barrier.cluster.wait", "{.sem}{.aligned}",
-    axes={"sem": (Sem.ACQUIRE,), "aligned": Aligned},
+    qualifiers={"sem": (Sem.ACQUIRE,), "aligned": Aligned},
     section="barrier.cluster", needs=since("7.8", at_least(90)), rules=_CLUSTER_RULES,
     effects=_CTA,
     llvm=(Llvm("barrier.cluster.wait{aligned}", holes={"aligned": _ALIGNED}),),

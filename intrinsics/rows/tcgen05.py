@@ -24,13 +24,13 @@ from intrinsics.modifiers import (
 )
 from intrinsics.row import (
     Access,
+    Attribute,
     By,
     Code,
     Completion,
     Count,
     Effect,
     Effects,
-    Fact,
     IssueScope,
     Llvm,
     Numbers,
@@ -82,7 +82,7 @@ _EXCLUSIVE = when(exclusive=Exclusive.EXCLUSIVE).needs(
 # fmt: off
 ALLOC = Row(
     "tcgen05.alloc", ".cta_group.sync.aligned{.space}{.exclusive}.b32", "[dst], ncols",
-    axes={"cta_group": CtaGroup, "space": (Space.SHARED_CTA,), "exclusive": Exclusive},
+    qualifiers={"cta_group": CtaGroup, "space": (Space.SHARED_CTA,), "exclusive": Exclusive},
     operands=(address("dst", "space", wide=True), value("ncols", ScalarType.U32, _NCOLS)),
     section="tcgen05.alloc",
     needs=TCGEN05, needs_text=conditional("tcgen05.alloc"),
@@ -101,7 +101,7 @@ ALLOC = Row(
 
 DEALLOC = Row(
     "tcgen05.dealloc", ".cta_group.sync.aligned{.exclusive}.b32", "taddr, ncols",
-    axes={"cta_group": CtaGroup, "exclusive": Exclusive},
+    qualifiers={"cta_group": CtaGroup, "exclusive": Exclusive},
     operands=(value("taddr", ScalarType.U32), value("ncols", ScalarType.U32, _NCOLS)),
     section="tcgen05.dealloc",
     needs=TCGEN05, needs_text=conditional("tcgen05.dealloc"),
@@ -116,7 +116,7 @@ DEALLOC = Row(
 
 RELINQUISH = Row(
     "tcgen05.relinquish_alloc_permit", ".cta_group.sync.aligned",
-    axes={"cta_group": CtaGroup},
+    qualifiers={"cta_group": CtaGroup},
     section="tcgen05.relinquish_alloc_permit",
     needs=TCGEN05, needs_text=conditional("tcgen05.relinquish_alloc_permit"),
     effects=_ALLOCATES,
@@ -124,7 +124,7 @@ RELINQUISH = Row(
 )
 # fmt: on
 
-REGISTERS_PER_REPEAT: dict[Fact, int] = {
+REGISTERS_PER_REPEAT: dict[Attribute, int] = {
     LdStShape.S16X64B: 1,
     LdStShape.S32X32B: 1,
     LdStShape.S16X32BX2: 1,
@@ -185,7 +185,7 @@ _UNPACK: dict[str, Code] = {"unpack": {0: None, 1: Unpack.UNPACK_16B}}
 # fmt: off
 LD = Row(
     "tcgen05.ld", ".sync.aligned.shape.num{.pack}.b32", "r, [taddr] {, half_split}",
-    axes={"shape": LdStShape, "num": LdStNum, "pack": Pack},
+    qualifiers={"shape": LdStShape, "num": LdStNum, "pack": Pack},
     operands=(
         vector("r", ScalarType.B32, REGISTERS, Access.WRITE, distinct=True),
         tensor_address("taddr"),
@@ -204,7 +204,7 @@ LD = Row(
 
 ST = Row(
     "tcgen05.st", ".sync.aligned.shape.num{.unpack}.b32", "[taddr] {, half_split}, r",
-    axes={"shape": LdStShape, "num": LdStNum, "unpack": Unpack},
+    qualifiers={"shape": LdStShape, "num": LdStNum, "unpack": Unpack},
     operands=(
         tensor_address("taddr"),
         number("half_split"),
@@ -228,7 +228,7 @@ MASK_NUMBERS = By("multicast", {Multicast.CLUSTER_32B: Numbers(0, 0xFFFF_FFFF)},
 
 WAIT = Row(
     "tcgen05.wait", "::op.sync.aligned",
-    axes={"op": WaitOp},
+    qualifiers={"op": WaitOp},
     section="tcgen05.wait",
     needs=TCGEN05, needs_text=conditional("tcgen05.wait"),
     effects=Effects(_WARP | Effect.BARRIER, IssueScope.WARP),
@@ -237,7 +237,7 @@ WAIT = Row(
 
 FENCE = Row(
     "tcgen05.fence", "::side",
-    axes={"side": ThreadSync},
+    qualifiers={"side": ThreadSync},
     section="tcgen05.fence",
     needs=TCGEN05, needs_text=conditional("tcgen05.fence"),
     effects=Effects(Effect.BARRIER),
@@ -272,8 +272,8 @@ COMMIT = Row(
     "tcgen05.commit",
     ".cta_group.mbarrier::arrive::one{.restrict}{.space}{.multicast}.b64",
     "[mbar] {, cta_mask}",
-    axes={"cta_group": CtaGroup, "restrict": SyncRestrict, "space": (Space.SHARED_CLUSTER,),
-          "multicast": Multicast},
+    qualifiers={"cta_group": CtaGroup, "restrict": SyncRestrict, "space": (Space.SHARED_CLUSTER,),
+                "multicast": Multicast},
     operands=(
         address("mbar", "space", wide=True),
         value("cta_mask", MASK_TYPE, MASK_NUMBERS, symbols=False),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from intrinsics.modifiers import CopyFormat, CopyMulticast, CopyShape, CtaGroup, ScalarType
 from intrinsics.row import (
+    Attributes,
     Completion,
     Effect,
     Effects,
-    Facts,
     Llvm,
     Row,
     absent_or,
@@ -26,7 +26,7 @@ _WHOLE = (CopyShape.S128X256B, CopyShape.S4X256B, CopyShape.S128X128B)
 _NARROW = (CopyFormat.B6X16_P32, CopyFormat.B4X16_P64)
 _ASYNC = Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.ASYNC_PROXY
 
-_PLACES: dict[str, Facts] = {
+_PLACES: dict[str, Attributes] = {
     "128x256b": {"shape": CopyShape.S128X256B},
     "4x256b": {"shape": CopyShape.S4X256B},
     "128x128b": {"shape": CopyShape.S128X128B},
@@ -42,7 +42,7 @@ _PLACES: dict[str, Facts] = {
 }
 """How LLVM's names spell the shape and the multicast of a copy."""
 
-_FORMATS: dict[str, Facts] = {
+_FORMATS: dict[str, Attributes] = {
     f".{source.value}": {"dst_fmt": CopyFormat.B8X16, "src_fmt": source} for source in _NARROW
 }
 """How LLVM's names spell a decompression; the format of what is written is always the same."""
@@ -50,8 +50,8 @@ _FORMATS: dict[str, Facts] = {
 # fmt: off
 CP = Row(
     "tcgen05.cp", ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt}", "[taddr], s_desc",
-    axes={"cta_group": CtaGroup, "shape": CopyShape, "multicast": CopyMulticast,
-          "dst_fmt": (CopyFormat.B8X16,), "src_fmt": _NARROW},
+    qualifiers={"cta_group": CtaGroup, "shape": CopyShape, "multicast": CopyMulticast,
+                "dst_fmt": (CopyFormat.B8X16,), "src_fmt": _NARROW},
     operands=(tensor_address("taddr"), value("s_desc", ScalarType.U64)),
     section="tcgen05.cp",
     needs=TCGEN05, needs_text=conditional("tcgen05.cp"),
@@ -80,7 +80,7 @@ CP = Row(
 
 SHIFT = Row(
     "tcgen05.shift", ".cta_group.down", "[taddr]",
-    axes={"cta_group": CtaGroup},
+    qualifiers={"cta_group": CtaGroup},
     operands=(tensor_address("taddr"),),
     section="tcgen05.shift",
     needs=since("8.6", ARCH_CONDITIONAL),

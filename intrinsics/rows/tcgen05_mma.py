@@ -208,7 +208,7 @@ _EFFECTS = Effects(
 
 # ---- the rows --------------------------------------------------------------------------------
 
-_AXES = {
+_QUALIFIERS = {
     "cta_group": CtaGroup,
     "kind": MmaKind,
     "block_scale": BlockScale,
@@ -217,7 +217,7 @@ _AXES = {
     "collector_a": CollectorA,
     "collector_b": CollectorB,
 }
-_WS_AXES = {"cta_group": CtaGroup, "kind": MmaKind, "collector_ws": CollectorWs}
+_WS_QUALIFIERS = {"cta_group": CtaGroup, "kind": MmaKind, "collector_ws": CollectorWs}
 _MODIFIERS = ".cta_group.kind{.block_scale}{.scale_vec}{.ashift}{.collector_a}{.collector_b}"
 
 
@@ -238,7 +238,7 @@ MMA = Row(
     "tcgen05.mma",
     ".cta_group.kind{.block_scale}{.scale_vec}{.ashift}{.decompress}{.collector_a}{.collector_b}",
     "[d], a, b {, [lut]}, idesc {, [sfa], [sfb]} {, mask}, enable_d {, scale_d}",
-    axes={**_AXES, "decompress": Decompress},
+    qualifiers={**_QUALIFIERS, "decompress": Decompress},
     operands=_operands(_LUT, _SFA, _SFB, _MASK, _SCALE_D),
     section="tcgen05.mma",
     needs=TCGEN05, needs_text=conditional("tcgen05.mma"),
@@ -255,7 +255,7 @@ MMA = Row(
 MMA_SP = Row(
     "tcgen05.mma.sp", _MODIFIERS,
     "[d], a, b, [sp_meta], idesc {, [sfa], [sfb]} {, mask}, enable_d {, scale_d}",
-    axes=_AXES, operands=_operands(_SP_META, _SFA, _SFB, _MASK, _SCALE_D),
+    qualifiers=_QUALIFIERS, operands=_operands(_SP_META, _SFA, _SFB, _MASK, _SCALE_D),
     section="tcgen05.mma.sp",
     needs=TCGEN05, needs_text=conditional("tcgen05.mma"),
     rules=(*_KINDS, *_SPARSE, *_SCALES, *_ACCUMULATOR, *_COLLECTOR, *_LANES),
@@ -270,7 +270,7 @@ MMA_SP = Row(
 MMA_WS = Row(
     "tcgen05.mma.ws", ".cta_group.kind{.collector_ws}",
     "[d], a, b, idesc, enable_d {, zero_mask}",
-    axes=_WS_AXES, operands=_operands(_ZERO_MASK),
+    qualifiers=_WS_QUALIFIERS, operands=_operands(_ZERO_MASK),
     section="tcgen05.mma.ws",
     needs=TCGEN05, needs_text=conditional("tcgen05.mma"),
     rules=(*_KINDS, *_STATIONARY),
@@ -285,7 +285,7 @@ MMA_WS = Row(
 MMA_WS_SP = Row(
     "tcgen05.mma.ws.sp", ".cta_group.kind{.collector_ws}",
     "[d], a, b, [sp_meta], idesc, enable_d {, zero_mask}",
-    axes=_WS_AXES, operands=_operands(_SP_META, _ZERO_MASK),
+    qualifiers=_WS_QUALIFIERS, operands=_operands(_SP_META, _ZERO_MASK),
     section="tcgen05.mma.ws.sp",
     needs=TCGEN05, needs_text=conditional("tcgen05.mma"),
     rules=(*_KINDS, *_STATIONARY),

@@ -25,7 +25,7 @@ from intrinsics.modifiers import (
     MmaKind,
     ScaleVec,
 )
-from intrinsics.row import Code, Fact, Llvm, Residency
+from intrinsics.row import Attribute, Code, Llvm, Residency
 from intrinsics.rows.tcgen05 import CG
 
 _LLVM_KIND: Code = {0: MmaKind.F16, 1: MmaKind.TF32, 2: MmaKind.F8F6F4, 3: MmaKind.I8}
@@ -74,7 +74,7 @@ def plain_spellings(sparse: bool) -> list[Llvm]:
     ):
         if (shifted and residency is Residency.SHARED) or (scaled and kind[0] is not None):
             continue
-        given: dict[str, Fact] = {"a": residency, "ashift": AShift.ASHIFT if shifted else None}
+        given: dict[str, Attribute] = {"a": residency, "ashift": AShift.ASHIFT if shifted else None}
         if kind[0] is not None:
             given["kind"] = kind[0]
         scale = ", i64:scale_d" if scaled else ""
@@ -94,7 +94,7 @@ def _with_lanes(
     tail: str,
     args: str,
     numbers: tuple[str, str],
-    given: dict[str, Fact],
+    given: dict[str, Attribute],
     codes: dict[str, Code],
 ) -> list[Llvm]:
     """A multiply of all lanes, and one with a mask: then the name says the CTA group."""
@@ -152,7 +152,7 @@ def scaled_spellings(sparse: bool) -> list[Llvm]:
     ):
         if table and (sparse or kind is not MmaKind.MXF8F6F4):
             continue
-        given: dict[str, Fact] = {
+        given: dict[str, Attribute] = {
             "a": residency,
             "kind": kind,
             "scale_vec": size,

@@ -18,11 +18,11 @@ from intrinsics.modifiers import (
 )
 from intrinsics.row import (
     Access,
+    Attribute,
     Code,
     Completion,
     Effect,
     Effects,
-    Fact,
     IssueScope,
     Llvm,
     Row,
@@ -52,9 +52,9 @@ _CODES: dict[str, Code] = {
     "abs": {0: None, 1: Magnitude.ABS},
     "nan": {0: None, 1: NanResult.NAN},
 }
-_TIMES: dict[Fact, int] = {n: n.times for n in LdStNum}
-_HALVES: dict[Fact, int] = {n: n.times // 2 for n in _FROM_X4}
-_INDEX_WORDS: dict[Fact, int] = {n: -(-n.times // 32) for n in _FROM_X4}
+_TIMES: dict[Attribute, int] = {n: n.times for n in LdStNum}
+_HALVES: dict[Attribute, int] = {n: n.times // 2 for n in _FROM_X4}
+_INDEX_WORDS: dict[Attribute, int] = {n: -(-n.times // 32) for n in _FROM_X4}
 """Registers with the places of the numbers kept: 2 bits for each."""
 
 _NAMED_TYPES = (("f32", "float", ScalarType.F32), ("i32", "i32", ScalarType.U32),
@@ -85,8 +85,8 @@ def _spellings() -> tuple[Llvm, ...]:
 LD_RED = Row(
     "tcgen05.ld.red", ".sync.aligned.shape.num.op{.abs}{.nan}.type",
     "r, redval, [taddr] {, half_split}",
-    axes={"shape": _SHAPES, "num": _FROM_X2, "op": _REDUCE, "abs": Magnitude, "nan": NanResult,
-          "type": (ScalarType.F32, ScalarType.U32, ScalarType.S32)},
+    qualifiers={"shape": _SHAPES, "num": _FROM_X2, "op": _REDUCE, "abs": Magnitude,
+                "nan": NanResult, "type": (ScalarType.F32, ScalarType.U32, ScalarType.S32)},
     operands=(
         vector("r", ScalarType.B32, per(num=_TIMES), Access.WRITE, distinct=True),
         result("redval", ScalarType.B32, distinct=True),
@@ -108,8 +108,8 @@ LD_RED = Row(
 LD_SPCOMPRESS = Row(
     "tcgen05.ld.spcompress", ".sync.aligned.shape.num.op.keep{.abs}.f32.b2",
     "mdata, cdata, [taddr]",
-    axes={"shape": (LdStShape.S32X32B,), "num": _FROM_X4, "op": _REDUCE, "keep": Compress,
-          "abs": Magnitude},
+    qualifiers={"shape": (LdStShape.S32X32B,), "num": _FROM_X4, "op": _REDUCE, "keep": Compress,
+                "abs": Magnitude},
     operands=(
         vector("mdata", ScalarType.B32, per(num=_INDEX_WORDS), Access.WRITE, distinct=True),
         vector("cdata", ScalarType.B32, per(num=_HALVES), Access.WRITE, distinct=True),
@@ -130,8 +130,8 @@ LD_SPCOMPRESS = Row(
 LD_RED_SPCOMPRESS = Row(
     "tcgen05.ld.red.spcompress", ".sync.aligned.shape.num.op.keep{.abs}{.nan}.f32.b2",
     "mdata, cdata, redval, [taddr]",
-    axes={"shape": (LdStShape.S32X32B,), "num": _FROM_X4, "op": _REDUCE, "keep": Compress,
-          "abs": Magnitude, "nan": NanResult},
+    qualifiers={"shape": (LdStShape.S32X32B,), "num": _FROM_X4, "op": _REDUCE, "keep": Compress,
+                "abs": Magnitude, "nan": NanResult},
     operands=(
         vector("mdata", ScalarType.B32, per(num=_INDEX_WORDS), Access.WRITE, distinct=True),
         vector("cdata", ScalarType.B32, per(num=_HALVES), Access.WRITE, distinct=True),

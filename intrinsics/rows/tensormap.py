@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 
 from intrinsics.modifiers import MapField, Modifier, ScalarType, Scope, Space
 from intrinsics.row import (
+    Attribute,
+    Attributes,
     By,
     Effect,
     Effects,
-    Fact,
-    Facts,
     IssueScope,
     Llvm,
     Numbers,
@@ -30,7 +30,7 @@ from intrinsics.targets import Feature, at_least, since, with_feature
 _NEEDS = since("8.3", Feature.HAS_TENSOR_MAP_WRITES)
 _NARROW = with_feature(Feature.HAS_NARROW_TENSOR_MAPS)
 _MODIFIERS = ".tile.field{.space}.b1024.type"
-_SPACES: dict[str, Fact] = {"p:a": None, "p1:a": Space.GLOBAL, "p3:a": Space.SHARED_CTA}
+_SPACES: dict[str, Attribute] = {"p:a": None, "p1:a": Space.GLOBAL, "p3:a": Space.SHARED_CTA}
 _WRITES = Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY)
 _WHOLE = (MapField.GLOBAL_ADDRESS, MapField.RANK)
 _EACH = (
@@ -41,7 +41,7 @@ _CODED = (
     MapField.SWIZZLE_ATOMICITY,
 )  # fmt: skip
 _WIDE = (MapField.GLOBAL_ADDRESS, MapField.GLOBAL_STRIDE)
-_CODES: Mapping[Fact, Numbers] = {
+_CODES: Mapping[Attribute, Numbers] = {
     MapField.ELEMTYPE: Numbers(
         0, 15, later=(NumbersFrom(13, since("8.7", _NARROW), "elemtype-target"),)
     ),
@@ -62,7 +62,7 @@ def type_of(field: MapField) -> ScalarType:
     return _B64 if field in _WIDE else _B32
 
 
-def _axes(fields: tuple[MapField, ...]) -> dict[str, tuple[Modifier, ...]]:
+def _qualifiers(fields: tuple[MapField, ...]) -> dict[str, tuple[Modifier, ...]]:
     types = tuple(dict.fromkeys(map(type_of, fields)))
     return {"field": fields, "space": (Space.GLOBAL, Space.SHARED_CTA), "type": types}
 
@@ -73,7 +73,7 @@ def _names(fields: tuple[MapField, ...], rest: str) -> Iterator[Llvm]:
         type_ = type_of(field)
         name = f"tensormap.replace.{field.value.replace('_', '.')}"
         for pointer, space in _SPACES.items():
-            given: Facts = {"field": field, "space": space, "type": type_}
+            given: Attributes = {"field": field, "space": space, "type": type_}
             end = pointer.partition(":")[0] + ("0" if pointer == "p:a" else "")
             new = rest.replace("NEW", f"i{type_.bits}:new")
             yield Llvm(f"{name}.{end}", f"{pointer}, {new}", given=given)
@@ -88,7 +88,7 @@ _TYPE_RULES = (
 # fmt: off
 REPLACE = Row(
     "tensormap.replace", _MODIFIERS, "[a], new",
-    axes=_axes(_WHOLE),
+    qualifiers=_qualifiers(_WHOLE),
     operands=(address("a", "space", wide=True, stored=True), value("new", "type")),
     section="tensormap.replace", needs=_NEEDS, rules=_TYPE_RULES, effects=_WRITES,
     llvm=tuple(_names(_WHOLE, "NEW")),
@@ -97,7 +97,7 @@ REPLACE = Row(
 REPLACE_EACH = Row(
     "tensormap.replace", _MODIFIERS, "[a], ord, new",
     name="tensormap.replace.dimension", opcode="TENSORMAP_REPLACE_DIMENSION",
-    axes=_axes(_EACH),
+    qualifiers=_qualifiers(_EACH),
     operands=(
         address("a", "space", wide=True, stored=True), number("ord", Numbers(0, 4)),
         value("new", By("field", {MapField.GLOBAL_STRIDE: _B64}, ScalarType.U32)),
@@ -109,7 +109,7 @@ REPLACE_EACH = Row(
 REPLACE_CODE = Row(
     "tensormap.replace", _MODIFIERS, "[a], code",
     name="tensormap.replace.code", opcode="TENSORMAP_REPLACE_CODE",
-    axes=_axes(_CODED),
+    qualifiers=_qualifiers(_CODED),
     operands=(
         address("a", "space", wide=True, stored=True),
         number("code", By("field", _CODES, Numbers())),
@@ -122,13 +122,13 @@ REPLACE_CODE = Row(
     llvm=tuple(_names(_CODED, "i32:code")),
 )
 
-_SCOPES: dict[str, Fact] = {s.value: s for s in Scope}
+_SCOPES: dict[str, Attribute] = {s.value: s for s in Scope}
 
 CP_FENCEPROXY = Row(
     "tensormap.cp_fenceproxy",
     ".global.shared::cta.tensormap::generic.release.scope.sync.aligned",
     "[dst], [src], size",
-    axes={"scope": Scope},
+    qualifiers={"scope": Scope},
     operands=(
         address("dst", Space.GLOBAL, stored=True), address("src", Space.SHARED),
         number("size", Numbers(128, 128)),

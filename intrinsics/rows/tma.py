@@ -21,11 +21,11 @@ from intrinsics.modifiers import (
     StoreMode,
 )
 from intrinsics.row import (
+    Attribute,
+    Attributes,
     Completion,
     Effect,
     Effects,
-    Fact,
-    Facts,
     Llvm,
     Row,
     Rule,
@@ -91,19 +91,19 @@ OFFSETS = vector(
 def spelled(
     name: str,
     args: str,
-    given: Facts,
+    given: Attributes,
     *,
-    modes: Mapping[str, Fact] | None = None,
+    modes: Mapping[str, Attribute] | None = None,
     high: bool = False,
-    codes: Mapping[str, Mapping[int, Fact]] | None = None,
-    more: Mapping[str, Mapping[str, Fact | Facts]] | None = None,
+    codes: Mapping[str, Mapping[int, Attribute]] | None = None,
+    more: Mapping[str, Mapping[str, Attribute | Attributes]] | None = None,
 ) -> Iterator[Llvm]:
     """LLVM's names of a copy, and names for ranks that it cannot have, which a rule refuses.
 
     `modes` fills the hole `mode` in the name, `more` other holes; `high` ranks begin at 3.
     """
     ranks, others = (HIGH_RANKS, (Dim.D1, Dim.D2)) if high else (RANKS, (Dim.D0, Dim.D6))
-    holes: dict[str, Mapping[str, Fact | Facts]] = dict(more or {})
+    holes: dict[str, Mapping[str, Attribute | Attributes]] = dict(more or {})
     if modes:
         holes["mode"] = dict(modes)
     for own, dims in ((False, ranks), (True, others))[: 1 if more else 2]:
@@ -111,19 +111,19 @@ def spelled(
         yield Llvm(name + ".{dim}", args, given=given, holes=here, codes=codes or {}, own=own)
 
 
-IM2COL_NAMES: dict[str, Fact] = {
+IM2COL_NAMES: dict[str, Attribute] = {
     "im2col": LoadMode.IM2COL,
     "im2col.w": LoadMode.IM2COL_W,
     "im2col.w.128": LoadMode.IM2COL_W128,
 }
 _CODES = {"cta_group": {0: None, 1: CtaGroup.ONE, 2: CtaGroup.TWO}}
-_TO_CLUSTER: Facts = {"dst_space": Space.SHARED_CLUSTER}
-_TO_CTA: Facts = {"dst_space": Space.SHARED_CTA}
+_TO_CLUSTER: Attributes = {"dst_space": Space.SHARED_CLUSTER}
+_TO_CTA: Attributes = {"dst_space": Space.SHARED_CTA}
 _CLUSTER_TAIL = "i16:cta_mask, i64:cache_policy, i1?cta_mask, i1?cache_policy, i32#cta_group"
 _CTA_TAIL = "i64:cache_policy, i1?cache_policy"
-_GATHER: Facts = {"mode": LoadMode.GATHER4, "dim": Dim.D2}
-_SCATTER: Facts = {"mode": StoreMode.SCATTER4, "dim": Dim.D2}
-_AXES: dict[str, tuple[Modifier, ...]] = {
+_GATHER: Attributes = {"mode": LoadMode.GATHER4, "dim": Dim.D2}
+_SCATTER: Attributes = {"mode": StoreMode.SCATTER4, "dim": Dim.D2}
+_QUALIFIERS: dict[str, tuple[Modifier, ...]] = {
     "multicast": tuple(Multicast),
     "cta_group": tuple(CtaGroup),
     "cache_hint": tuple(CacheHint),
@@ -167,7 +167,7 @@ TILE_LOAD = Row(
     "{.multicast}{.cta_group}{.cache_hint}",
     "[dst], [tmap, coords], [mbar] {, cta_mask} {, cache_policy}",
     name="cp.async.bulk.tensor.load", opcode="CP_ASYNC_BULK_TENSOR_LOAD",
-    axes={"dim": Dim, "dst_space": _SPACES, "mode": TILE_MODES, **_AXES},
+    qualifiers={"dim": Dim, "dst_space": _SPACES, "mode": TILE_MODES, **_QUALIFIERS},
     operands=(
         address("dst", "dst_space"),
         address("tmap", Space.GLOBAL, bare=True),
@@ -209,7 +209,7 @@ IM2COL_LOAD = Row(
     ".dim.dst_space.global.mode.mbarrier::complete_tx::bytes{.multicast}{.cta_group}{.cache_hint}",
     "[dst], [tmap, coords], [mbar], offsets {, cta_mask} {, cache_policy}",
     name="cp.async.bulk.tensor.load.im2col", opcode="CP_ASYNC_BULK_TENSOR_LOAD",
-    axes={"dim": Dim, "dst_space": _SPACES, "mode": IM2COL_MODES, **_AXES},
+    qualifiers={"dim": Dim, "dst_space": _SPACES, "mode": IM2COL_MODES, **_QUALIFIERS},
     operands=(
         address("dst", "dst_space"),
         address("tmap", Space.GLOBAL, bare=True),
@@ -248,7 +248,7 @@ TILE_STORE = Row(
     ".dim.global.shared::cta{.mode}.bulk_group{.cache_hint}",
     "[tmap, coords], [src] {, cache_policy}",
     name="cp.async.bulk.tensor.store", opcode="CP_ASYNC_BULK_TENSOR_STORE",
-    axes={"dim": Dim, "mode": StoreMode, "cache_hint": CacheHint},
+    qualifiers={"dim": Dim, "mode": StoreMode, "cache_hint": CacheHint},
     operands=(
         address("tmap", Space.GLOBAL, bare=True),
         COORDS,
@@ -276,11 +276,11 @@ COMMIT_GROUP = Row(
     llvm=(Llvm("cp.async.bulk.commit.group"),),
 )
 
-_READ: dict[str, Facts] = {"": {"read": None}, ".read": {"read": ReadOnly.READ}}
+_READ: dict[str, Attributes] = {"": {"read": None}, ".read": {"read": ReadOnly.READ}}
 
 WAIT_GROUP = Row(
     "cp.async.bulk.wait_group", "{.read}", "n",
-    axes={"read": ReadOnly}, operands=(number("n"),),
+    qualifiers={"read": ReadOnly}, operands=(number("n"),),
     section="cp.async.bulk.wait_group", needs=since("8.0", at_least(90)),
     effects=Effects(Effect.BARRIER),
     llvm=(Llvm("cp.async.bulk.wait.group{read}", "i32:n", holes={"read": _READ}),),

@@ -15,7 +15,7 @@ from intrinsics.modifiers import (
     Space,
     StoreMode,
 )
-from intrinsics.row import Effect, Effects, Facts, Llvm, Row, address, value, when
+from intrinsics.row import Attributes, Effect, Effects, Llvm, Row, address, value, when
 from intrinsics.rows.tma import (
     COORDS,
     GATHER_RANK,
@@ -36,7 +36,7 @@ from intrinsics.rows.tma import (
 
 _TAIL = "n*i32:coords, i64:cache_policy, i1?cache_policy"
 _OPS = tuple(op for op in AtomicOp if op is not AtomicOp.EXCH)
-_OP_NAMES: dict[str, Facts] = {op.value: {"op": op} for op in _OPS}
+_OP_NAMES: dict[str, Attributes] = {op.value: {"op": op} for op in _OPS}
 _PREFETCHES = Effects(Effect.READS_MEMORY | Effect.CONVERGENT | Effect.BARRIER)
 
 # fmt: off
@@ -44,7 +44,7 @@ REDUCE = Row(
     "cp.reduce.async.bulk.tensor",
     ".dim.global.shared::cta.op{.mode}.bulk_group{.cache_hint}",
     "[tmap, coords], [src] {, cache_policy}",
-    axes={"dim": Dim, "op": _OPS, "mode": StoreMode, "cache_hint": CacheHint},
+    qualifiers={"dim": Dim, "op": _OPS, "mode": StoreMode, "cache_hint": CacheHint},
     operands=(
         address("tmap", Space.GLOBAL, bare=True),
         COORDS,
@@ -70,7 +70,7 @@ PREFETCH = Row(
     ".dim.L2.global{.mode}{.cache_hint}",
     "[tmap, coords] {, cache_policy}",
     opcode="CP_ASYNC_BULK_PREFETCH_TENSOR",
-    axes={"dim": Dim, "mode": TILE_MODES, "cache_hint": CacheHint},
+    qualifiers={"dim": Dim, "mode": TILE_MODES, "cache_hint": CacheHint},
     operands=(
         address("tmap", Space.GLOBAL, bare=True),
         COORDS,
@@ -97,7 +97,7 @@ PREFETCH_IM2COL = Row(
     ".dim.L2.global.mode{.cache_hint}",
     "[tmap, coords], offsets {, cache_policy}",
     name="cp.async.bulk.prefetch.tensor.im2col", opcode="CP_ASYNC_BULK_PREFETCH_TENSOR",
-    axes={"dim": Dim, "mode": IM2COL_MODES, "cache_hint": CacheHint},
+    qualifiers={"dim": Dim, "mode": IM2COL_MODES, "cache_hint": CacheHint},
     operands=(
         address("tmap", Space.GLOBAL, bare=True),
         COORDS,

@@ -27,12 +27,12 @@ from intrinsics.modifiers import (
 )
 from intrinsics.row import (
     Access,
+    Attribute,
     By,
     Code,
     Count,
     Effect,
     Effects,
-    Fact,
     IssueScope,
     Kind,
     Llvm,
@@ -136,7 +136,7 @@ ENCODE = Row(
 )
 
 WAIT = Row(
-    "tcgen05.wait", ".cta_group", name="walkthrough.wait", axes={"cta_group": CtaGroup},
+    "tcgen05.wait", ".cta_group", name="walkthrough.wait", qualifiers={"cta_group": CtaGroup},
     section="tcgen05.wait", needs=TCGEN05, needs_text=conditional("tcgen05.wait"),
     effects=_TOGETHER, llvm=(Llvm("tcgen05.wait.cta_group__{cta_group}", holes=_GROUPS),),
     simulated=False, pseudo=True,
@@ -144,7 +144,7 @@ WAIT = Row(
 
 LD = Row(
     "tcgen05.ld", ".shape{.values}", "acc, handle", name="walkthrough.ld",
-    axes={"shape": LoadShape, "values": LoadValues},
+    qualifiers={"shape": LoadShape, "values": LoadValues},
     operands=(
         vector("acc", By("shape", dict.fromkeys(_HALVES, ScalarType.B16), ScalarType.B32),
                Count((), (("values", {None: VALUES_OF_LD, **{v: v.count for v in LoadValues}}),)),
@@ -162,7 +162,7 @@ LD = Row(
 
 CP = Row(
     "tcgen05.cp.smem.tmem", ".shape{.multicast}{.src_fmt}", "handle, desc", name="walkthrough.cp",
-    axes={"shape": CopyShape, "multicast": CopyMulticast, "src_fmt": _NARROW},
+    qualifiers={"shape": CopyShape, "multicast": CopyMulticast, "src_fmt": _NARROW},
     operands=(register("handle", ScalarType.B32), value("desc", ScalarType.B64)),
     section="tcgen05.cp", needs=TCGEN05, needs_text=conditional("tcgen05.cp"),
     effects=_TOGETHER,
@@ -205,7 +205,7 @@ def _multiply(*, sparse: bool, scaled: bool, tensor: bool, stationary: bool) -> 
     ]  # fmt: skip
     operands = ["i32:d", "i32:a" if tensor else "i64:a", "i64:b"]
     operands += ["i32:sp_meta"] * sparse + ["i32:sfa", "i32:sfb"] * scaled
-    given: dict[str, Fact] = {"a": Residency.TENSOR if tensor else Residency.SHARED}
+    given: dict[str, Attribute] = {"a": Residency.TENSOR if tensor else Residency.SHARED}
     if scaled:
         given |= {"block_scale": BlockScale.BLOCK_SCALE, "sfa": True, "sfb": True}
     groups = {"1": CtaGroup.ONE} if stationary else _GROUPS["cta_group"]

@@ -19,10 +19,10 @@ from intrinsics.modifiers import (
     WarpReduce,
 )
 from intrinsics.row import (
+    Attributes,
     By,
     Effect,
     Effects,
-    Facts,
     IssueScope,
     Kind,
     Llvm,
@@ -43,13 +43,13 @@ _TOGETHER = Effects(Effect.CONVERGENT, IssueScope.WARP)
 _MASK = value("membermask", T.U32)
 _SM90 = since("7.8", at_least(90))
 
-_SHUFFLES: dict[str, Facts] = {mode.value: {"mode": mode} for mode in Shuffle}
+_SHUFFLES: dict[str, Attributes] = {mode.value: {"mode": mode} for mode in Shuffle}
 _SHUFFLED = "i32:membermask, {}:a, i32:b, i32:c"
 
 # fmt: off
 SHFL = Row(
     "shfl", ".sync.mode.type", "d{|p}, a, b, c, membermask", name="shfl.sync", opcode="SHFL_SYNC",
-    axes={"mode": Shuffle, "type": (T.B32,)},
+    qualifiers={"mode": Shuffle, "type": (T.B32,)},
     operands=(
         result("d", "type"), predicate_result("p", sink=True),
         value("a", "type"), value("b", "type"), value("c", "type"), _MASK,
@@ -66,7 +66,7 @@ SHFL = Row(
 _ONE = (Vote.ALL, Vote.ANY, Vote.UNI)
 VOTE = Row(
     "vote", ".sync.mode.pred", "d, a, membermask", name="vote.sync", opcode="VOTE_SYNC",
-    axes={"mode": _ONE},
+    qualifiers={"mode": _ONE},
     operands=(predicate_result("d"), predicate("a", number_too=True), _MASK),
     section="vote.sync", effects=_TOGETHER,
     llvm=tuple(
@@ -76,7 +76,7 @@ VOTE = Row(
 )
 BALLOT = Row(
     "vote", ".sync.mode.type", "d, a, membermask", name="vote.sync.ballot", opcode="VOTE_SYNC",
-    axes={"mode": (Vote.BALLOT,), "type": (T.B32,)},
+    qualifiers={"mode": (Vote.BALLOT,), "type": (T.B32,)},
     operands=(result("d", "type"), predicate("a", number_too=True), _MASK),
     section="vote.sync", effects=_TOGETHER,
     llvm=(Llvm("vote.ballot.sync", "i32:membermask, i1:a", "i32:d",
@@ -86,7 +86,7 @@ BALLOT = Row(
 _MATCHED = {32: T.B32, 64: T.B64}
 MATCH = Row(
     "match", ".mode.sync.type", "d{|p}, a, membermask", name="match.sync",
-    axes={"mode": Match, "type": (T.B32, T.B64)},
+    qualifiers={"mode": Match, "type": (T.B32, T.B64)},
     operands=(result("d", T.U32, sink=True), predicate_result("p", sink=True),
               value("a", "type"), _MASK),
     section="match.sync", effects=_TOGETHER,
@@ -111,7 +111,7 @@ _REDUCTIONS: tuple[tuple[str, WarpReduce, ScalarType], ...] = (
 _BITWISE = (WarpReduce.AND, WarpReduce.OR, WarpReduce.XOR)
 _EXTREMES = (WarpReduce.MIN, WarpReduce.MAX)
 _FLOATING = since("8.6", Feature.HAS_FLOAT_REDUX)
-_FLOAT_NAMES: dict[str, Facts] = {
+_FLOAT_NAMES: dict[str, Attributes] = {
     "": {}, ".abs": {"abs": Magnitude.ABS}, ".NaN": {"nan": NanResult.NAN},
     ".abs.NaN": {"abs": Magnitude.ABS, "nan": NanResult.NAN},
 }
@@ -119,8 +119,8 @@ _REDUCED = By("type", {T.U32: T.U32, T.S32: T.S32, T.F32: T.F32}, T.U32)
 REDUX = Row(
     "redux", ".sync.op{.abs}{.nan}.type", "d, a, membermask", name="redux.sync",
     opcode="REDUX_SYNC",
-    axes={"op": WarpReduce, "abs": Magnitude, "nan": NanResult,
-          "type": (T.U32, T.S32, T.B32, T.F32)},
+    qualifiers={"op": WarpReduce, "abs": Magnitude, "nan": NanResult,
+                "type": (T.U32, T.S32, T.B32, T.F32)},
     operands=(result("d", _REDUCED), value("a", _REDUCED), _MASK),
     section="redux.sync", needs=since("7.0", at_least(80)), effects=_TOGETHER,
     rules=(
@@ -135,13 +135,13 @@ REDUX = Row(
         *(Llvm(f"redux.sync.{name}", "i32:a, i32:membermask", "i32:d",
                given={"op": op, "type": t}) for name, op, t in _REDUCTIONS),
         *(Llvm(f"redux.sync.f{op.value}{name}", "float:a, i32:membermask", "float:d",
-               given={"op": op, "type": T.F32, **facts})
-          for op in _EXTREMES for name, facts in _FLOAT_NAMES.items()),
+               given={"op": op, "type": T.F32, **attributes})
+          for op in _EXTREMES for name, attributes in _FLOAT_NAMES.items()),
     ),
 )
 
 ACTIVEMASK = Row(
-    "activemask", ".type", "d", axes={"type": (T.B32,)}, operands=(result("d", "type"),),
+    "activemask", ".type", "d", qualifiers={"type": (T.B32,)}, operands=(result("d", "type"),),
     section="activemask",
     effects=_TOGETHER, llvm=(Llvm("activemask", "", "i32:d", given={"type": T.B32}),),
 )
@@ -161,7 +161,7 @@ PMEVENT_MASK = Row(
 )
 
 GRIDDEPCONTROL = Row(
-    "griddepcontrol", ".action", "", axes={"action": GridControl}, section="griddepcontrol",
+    "griddepcontrol", ".action", "", qualifiers={"action": GridControl}, section="griddepcontrol",
     needs=_SM90, effects=Effects(Effect.BARRIER),
     llvm=(
         Llvm("griddepcontrol.wait", given={"action": GridControl.WAIT}),
@@ -188,7 +188,7 @@ _ADDRESSES = (T.U32, T.U64, T.S32, T.S64)
 _PLACE = Operand("a", Kind.SOURCE, "type", space="space", symbols=True, within=Space.SHARED)
 GETCTARANK = Row(
     "getctarank", "{.space}.type", "d, a",
-    axes={"space": _CLUSTER, "type": _ADDRESSES},
+    qualifiers={"space": _CLUSTER, "type": _ADDRESSES},
     operands=(result("d", T.U32), _PLACE), section="getctarank", needs=_SM90,
     llvm=(
         Llvm("getctarank", "p:a", "i32:d", given={"type": T.U64}),
@@ -198,7 +198,7 @@ GETCTARANK = Row(
 )
 MAPA = Row(
     "mapa", "{.space}.type", "d, a, b",
-    axes={"space": _CLUSTER, "type": _ADDRESSES},
+    qualifiers={"space": _CLUSTER, "type": _ADDRESSES},
     operands=(result("d", "type"), _PLACE, value("b", T.U32)), section="mapa",
     needs=_SM90,
     llvm=(

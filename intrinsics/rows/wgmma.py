@@ -24,12 +24,12 @@ from intrinsics.multiplies.wgmma import BitOperation, WgmmaShape, shapes
 from intrinsics.multiplies.wgmma_families import WgmmaFamily
 from intrinsics.row import (
     Access,
+    Attribute,
+    Attributes,
     By,
     Completion,
     Effect,
     Effects,
-    Fact,
-    Facts,
     IssueScope,
     Llvm,
     Numbers,
@@ -115,14 +115,14 @@ _FLAG = Numbers(0, 1)
 # Registers of A hold untyped bits: ptxas takes .b32 and .f16x2, and for integers any of 32 bits.
 _OF_A = T.F16X2
 
-_REGISTERS: dict[Fact, ScalarType] = {T.F16: T.F16X2, T.F32: T.F32, T.S32: T.S32}
+_REGISTERS: dict[Attribute, ScalarType] = {T.F16: T.F16X2, T.F32: T.F32, T.S32: T.S32}
 
 
 def _accumulators(family: WgmmaFamily, those: tuple[WgmmaShape, ...]) -> Operand:
     """Half of N registers for a thread: of two rows, two of eight neighbouring columns each."""
-    types: dict[Fact, ScalarType] = {t: _REGISTERS[t] for t in family.d}
-    quarters: dict[Fact, int] = {shape: shape.n // 4 for shape in those}
-    pairs: dict[Fact, int] = {t: 1 if t is T.F16 else 2 for t in family.d}
+    types: dict[Attribute, ScalarType] = {t: _REGISTERS[t] for t in family.d}
+    quarters: dict[Attribute, int] = {shape: shape.n // 4 for shape in those}
+    pairs: dict[Attribute, int] = {t: 1 if t is T.F16 else 2 for t in family.d}
     count = per(shape=quarters, dtype=pairs)
     kind = By("dtype", types, T.F32)
     return vector("d", kind, count, Access.UPDATE, distinct=True)
@@ -166,7 +166,7 @@ def _spellings(syntax: _Syntax, operands: tuple[Operand, ...], *, sparse: bool) 
         table = {w: _stated(syntax.family, w) for w in syntax.words if w.startswith(d.value)}
         word = "float" if d is T.F32 else "i32"
         for saturating in (False, True)[: 1 + syntax.saturates]:
-            given: Facts = {"satfinite": SatFinite.SATFINITE} if saturating else {}
+            given: Attributes = {"satfinite": SatFinite.SATFINITE} if saturating else {}
             found.append(
                 Llvm(
                     f"{head}.{{shape}}.{{types}}{'.satfinite' * saturating}{end}",
@@ -185,12 +185,15 @@ def _argument(operand: Operand, *, held: bool) -> str:
     return f"{types.get(operand.name, 'i32')}:{operand.name}"
 
 
-def _stated(family: WgmmaFamily, words: str) -> Facts:
+def _stated(family: WgmmaFamily, words: str) -> Attributes:
     """The types, and operations on bits, that words name."""
     choices: tuple[Modifier, ...] = (*family.d, *family.a, *BitOperation)
-    named: dict[str, Fact] = {t.value: t for t in choices}
-    axes = ("dtype", "atype", "btype", "op", "sum")
-    return {axis: named[word] for axis, word in zip(axes, words.split("."), strict=False)}
+    named: dict[str, Attribute] = {t.value: t for t in choices}
+    qualifiers = ("dtype", "atype", "btype", "op", "sum")
+    return {
+        qualifier: named[word]
+        for qualifier, word in zip(qualifiers, words.split("."), strict=False)
+    }
 
 
 # ---- the rows --------------------------------------------------------------------------------
@@ -201,23 +204,23 @@ def _row(syntax: _Syntax, *, sparse: bool, held: bool) -> Row:
     those = shapes(family.k * (1 + sparse), integers=family.integers)
     operands = _operands(syntax, those, sparse=sparse, held=held)
     head = "wgmma.mma_async.sp" if sparse else "wgmma.mma_async"
-    axes: dict[str, Iterable[Modifier]] = {
+    qualifiers: dict[str, Iterable[Modifier]] = {
         "shape": those,
         "dtype": family.d,
         "atype": family.a,
         "btype": family.a,
     }
     if syntax.saturates:
-        axes["satfinite"] = SatFinite
+        qualifiers["satfinite"] = SatFinite
     if syntax.operations:
-        axes |= {"op": (BitOperation.AND,), "sum": (BitOperation.POPC,)}
+        qualifiers |= {"op": (BitOperation.AND,), "sum": (BitOperation.POPC,)}
     satfinite = "{.satfinite}" * syntax.saturates
     return Row(
         head,
         f".sync.aligned.shape{satfinite}.dtype.atype.btype{'.op.sum' * syntax.operations}",
         ", ".join(o.name for o in operands),
         name=f"{head}.{family.name}{'.registers' * held}",
-        axes=axes,
+        qualifiers=qualifiers,
         operands=operands,
         section=head,
         needs=_SPARSE if sparse else _DENSE,

@@ -21,12 +21,12 @@ from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from intrinsics.multiplies.wmma import WmmaShape
 from intrinsics.row import (
     Access,
+    Attribute,
+    Attributes,
     By,
     Count,
     Effect,
     Effects,
-    Fact,
-    Facts,
     IssueScope,
     Llvm,
     Operand,
@@ -74,58 +74,60 @@ _NEWER = ((T.BF16, T.TF32, T.F64), _AMPERE)
 
 # ---- operands --------------------------------------------------------------------------------
 
-_HELD: dict[Fact, ScalarType] = {
+_HELD: dict[Attribute, ScalarType] = {
     T.F16: T.F16X2, T.BF16: T.BF16X2, T.F32: T.F32, T.S32: T.S32, T.F64: T.F64,
 }  # fmt: skip
 
 
-_NUMBERS: dict[Fact, ScalarType] = {
+_NUMBERS: dict[Attribute, ScalarType] = {
     **dict.fromkeys((*_EIGHTS, *_FOURS, M.B1), T.S32), T.TF32: T.TF32,
 }  # fmt: skip
 """What the registers of A and B hold for ptxas, who lets loads of fewer than eight bits be."""
 
 
-def _kind(name: str, axis: str, values: tuple[Modifier, ...]) -> By[ScalarType]:
+def _kind(name: str, qualifier: str, values: tuple[Modifier, ...]) -> By[ScalarType]:
     held = _HELD | _NUMBERS if name in "ab" else _HELD
-    loose = (*_FOURS, M.B1) if axis == "type" else ()
-    return By(axis, {v: held[v] for v in values if v in held and v not in loose}, T.B32)
+    loose = (*_FOURS, M.B1) if qualifier == "type" else ()
+    return By(qualifier, {v: held[v] for v in values if v in held and v not in loose}, T.B32)
 
 
-def _factor_count(name: str, axis: str, values: tuple[Modifier, ...], shapes: _Shapes) -> Count:
+def _factor_count(
+    name: str, qualifier: str, values: tuple[Modifier, ...], shapes: _Shapes
+) -> Count:
     """Registers of A or B; of f16 there are always eight, whatever the shape."""
     many = S.M32N8K16 if name == "a" else S.M8N32K16
-    counts: dict[Fact, int] = {
+    counts: dict[Attribute, int] = {
         s: 4 if s is many else 2 if s in (S.M16N16K16, S.M16N16K8) else 1 for s in shapes
     }
-    types: dict[Fact, int] = {t: 2 if t in (T.BF16, T.TF32) else 1 for t in values}
-    return Count((("shape", counts), (axis, types)), _fixed(axis, values, 8))
+    types: dict[Attribute, int] = {t: 2 if t in (T.BF16, T.TF32) else 1 for t in values}
+    return Count((("shape", counts), (qualifier, types)), _fixed(qualifier, values, 8))
 
 
-def _sum_count(axis: str, values: tuple[Modifier, ...], shapes: _Shapes) -> Count:
-    counts: dict[Fact, int] = {s: 2 if s.value.startswith("m8n8") else 8 for s in shapes}
-    return Count((("shape", counts),), _fixed(axis, values, 4))
+def _sum_count(qualifier: str, values: tuple[Modifier, ...], shapes: _Shapes) -> Count:
+    counts: dict[Attribute, int] = {s: 2 if s.value.startswith("m8n8") else 8 for s in shapes}
+    return Count((("shape", counts),), _fixed(qualifier, values, 4))
 
 
 def _fixed(
-    axis: str, values: tuple[Modifier, ...], count: int
-) -> tuple[tuple[str, Mapping[Fact, int]], ...]:
+    qualifier: str, values: tuple[Modifier, ...], count: int
+) -> tuple[tuple[str, Mapping[Attribute, int]], ...]:
     """How many registers halves have, whatever the shape."""
-    return ((axis, {T.F16: count}),) if T.F16 in values else ()
+    return ((qualifier, {T.F16: count}),) if T.F16 in values else ()
 
 
 def _matrix(
-    name: str, axis: str, values: tuple[Modifier, ...], shapes: _Shapes = tuple(S),
+    name: str, qualifier: str, values: tuple[Modifier, ...], shapes: _Shapes = tuple(S),
     access: Access = Access.READ, *, text: str = "",
 ) -> Operand:  # fmt: skip
-    counted = _factor_count(name, axis, values, shapes) if name in "ab" else (
-        _sum_count(axis, values, shapes)
+    counted = _factor_count(name, qualifier, values, shapes) if name in "ab" else (
+        _sum_count(qualifier, values, shapes)
     )  # fmt: skip
-    return vector(text or name, _kind(name, axis, values), counted, access)
+    return vector(text or name, _kind(name, qualifier, values), counted, access)
 
 
 # ---- LLVM's names ----------------------------------------------------------------------------
 
-_POINTERS: tuple[tuple[str, Facts], ...] = (
+_POINTERS: tuple[tuple[str, Attributes], ...] = (
     ("p0", {}), ("p1", {"space": Space.GLOBAL}), ("p3", {"space": Space.SHARED}),
 )  # fmt: skip
 _LLVM: dict[Modifier, str] = {T.F16: "v2f16", T.F32: "float", T.F64: "double"}
@@ -164,39 +166,39 @@ class _Product:
     """A family of multiplies: what its names say, and the types of A and B, C and D."""
 
     types: str
-    facts: Facts
+    attributes: Attributes
     shapes: tuple[WmmaShape, ...]
     operands: tuple[str, str, str]  # LLVM's types of A and B, of C, and of D
     head: str = ""
-    roundings: Mapping[str, Fact | Facts] | None = None
+    roundings: Mapping[str, Attribute | Attributes] | None = None
     saturates: bool = False
     mixed: bool = True  # in layouts: else row.col alone
 
 
 def _product_names(family: _Product) -> Iterator[Llvm]:
     sides = (_ROW, _COL)
-    layouts: dict[str, Fact | Facts] = {
+    layouts: dict[str, Attribute | Attributes] = {
         f"{a.value}.{b.value}": {"alayout": a, "blayout": b}
         for a in sides
         for b in sides
         if family.mixed or (a, b) == (_ROW, _COL)
     }
     factors, c, d = family.operands
-    holes: dict[str, Mapping[str, Fact | Facts]] = {
+    holes: dict[str, Mapping[str, Attribute | Attributes]] = {
         "shape": {s.value: s for s in family.shapes},
         "layouts": layouts,
     }
     if family.roundings:
         holes["rounding"] = family.roundings
     for saturating in (False, True)[: 1 + family.saturates]:
-        extra: Facts = {"satfinite": SatFinite.SATFINITE} if saturating else {}
+        extra: Attributes = {"satfinite": SatFinite.SATFINITE} if saturating else {}
         yield Llvm(
             f"wmma.{{shape}}.mma{family.head}.{{layouts}}"
             f"{'{rounding}' if family.roundings else ''}.{family.types}"
             f"{'.satfinite' * saturating}",
             f"n*{factors}:a, n*{factors}:b, n*{c}:c",
             f"n*{d}:d",
-            given={**family.facts, **extra},
+            given={**family.attributes, **extra},
             holes=holes,
         )
 
@@ -204,24 +206,24 @@ def _product_names(family: _Product) -> Iterator[Llvm]:
 def _halves() -> Iterator[Llvm]:
     for d in (T.F16, T.F32):
         for c in (T.F16, T.F32):
-            facts: Facts = {"dtype": d, "ctype": c}
+            attributes: Attributes = {"dtype": d, "ctype": c}
             types = ("v2f16", _LLVM[c], _LLVM[d])
             name = f"{d.value}.{c.value}"
-            yield from _product_names(_Product(name, facts, _LARGE, types))
+            yield from _product_names(_Product(name, attributes, _LARGE, types))
 
 
 def _typed(a: Modifier, d: ScalarType, held: str) -> _Product:
-    facts: Facts = {"atype": a, "btype": a, "ctype": d, "dtype": d}
+    attributes: Attributes = {"atype": a, "btype": a, "ctype": d, "dtype": d}
     (shapes,) = (shapes for types, shapes in _SHAPES if a in types)
     integers = a in (*_EIGHTS, *_FOURS)
     total = _LLVM.get(d, "i32")
-    roundings: dict[str, Fact | Facts] | None = None
+    roundings: dict[str, Attribute | Attributes] | None = None
     if a is T.F64:
         modes = (Rounding.RN, Rounding.RZ, Rounding.RM, Rounding.RP)
         roundings = {"": {"rnd": None}} | {f".{mode.value}": {"rnd": mode} for mode in modes}
     return _Product(
-        a.value, facts, shapes, (held, total, total), saturates=integers, mixed=a not in _FOURS,
-        roundings=roundings,
+        a.value, attributes, shapes, (held, total, total),
+        saturates=integers, mixed=a not in _FOURS, roundings=roundings,
     )  # fmt: skip
 
 
@@ -233,13 +235,13 @@ def _others() -> Iterator[Llvm]:
 
 def _bit_names() -> Iterator[Llvm]:
     for op in (BitOperation.XOR, BitOperation.AND):
-        facts: Facts = {
+        attributes: Attributes = {
             "op": op, "sum": BitOperation.POPC,
             "atype": M.B1, "btype": M.B1, "ctype": T.S32, "dtype": T.S32,
         }  # fmt: skip
         held = ("i32", "i32", "i32")
         yield from _product_names(
-            _Product("b1", facts, (S.M8N8K128,), held, f".{op.value}.popc", mixed=False)
+            _Product("b1", attributes, (S.M8N8K128,), held, f".{op.value}.popc", mixed=False)
         )
 
 
@@ -281,7 +283,7 @@ def _load(name: str) -> Row:
         f"wmma.load.{name}",
         ".sync.aligned.layout.shape{.space}.type",
         "r, [p] {, stride}",
-        axes={"layout": (_ROW, _COL), "shape": S, "space": _SPACES, "type": types},
+        qualifiers={"layout": (_ROW, _COL), "shape": S, "space": _SPACES, "type": types},
         operands=(
             _matrix(name, "type", types, access=Access.WRITE, text="r"),
             address("p", "space"),
@@ -298,7 +300,7 @@ STORE = Row(
     "wmma.store.d",
     ".sync.aligned.layout.shape{.space}.type",
     "[p], r {, stride}",
-    axes={"layout": (_ROW, _COL), "shape": S, "space": _SPACES, "type": _TOTALS},
+    qualifiers={"layout": (_ROW, _COL), "shape": S, "space": _SPACES, "type": _TOTALS},
     operands=(
         address("p", "space", stored=True),
         _matrix("d", "type", _TOTALS, text="r"),
@@ -338,7 +340,7 @@ HALVES = Row(
     ".sync.aligned.alayout.blayout.shape.dtype.ctype",
     "d, a, b, c",
     name="wmma.mma.f16",
-    axes={
+    qualifiers={
         **_sides(), "shape": _LARGE, "dtype": (T.F16, T.F32), "ctype": (T.F16, T.F32),
     },
     operands=(
@@ -359,7 +361,7 @@ TYPED = Row(
     ".sync.aligned.alayout.blayout.shape{.rnd}.dtype.atype.btype.ctype{.satfinite}",
     "d, a, b, c",
     name="wmma.mma.typed",
-    axes={
+    qualifiers={
         **_sides(), "shape": _TYPED_SHAPES,
         "rnd": (Rounding.RN, Rounding.RZ, Rounding.RM, Rounding.RP),
         "dtype": _TYPED_SUMS, "atype": _TYPED, "btype": _TYPED, "ctype": _TYPED_SUMS,
@@ -390,7 +392,7 @@ BITS = Row(
     ".op.sum.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype",
     "d, a, b, c",
     name="wmma.mma.b1",
-    axes={
+    qualifiers={
         "op": (BitOperation.XOR, BitOperation.AND),
         "sum": (BitOperation.POPC,),
         "alayout": (_ROW,),

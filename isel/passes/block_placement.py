@@ -187,8 +187,12 @@ _TESTS = ("setp.int", "setp.float")
 @functools.cache
 def _turned(form: Form) -> Form | None:
     """The comparison that holds where this one does not; None for one with more operands."""
-    compare = form.facts["cmp"]
-    if form.facts["q"] or form.facts["combine"] is not None or not isinstance(compare, Compare):
+    compare = form.attributes["cmp"]
+    if (
+        form.attributes["q"]
+        or form.attributes["combine"] is not None
+        or not isinstance(compare, Compare)
+    ):
         return None
     contrary = compare.contrary(floats=form.row.id == "setp.float")
-    return form_of(form.row, **{**form.facts, "cmp": contrary})
+    return form_of(form.row, **{**form.attributes, "cmp": contrary})

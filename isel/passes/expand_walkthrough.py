@@ -311,7 +311,10 @@ class _Expansion(Code):
         self.blocks[-1].instrs.append(mi)
 
     def _cp(self, mi: MachineInstr) -> None:
-        said = {axis: mi.form.facts.get(axis) for axis in ("shape", "multicast", "src_fmt")}
+        said = {
+            qualifier: mi.form.attributes.get(qualifier)
+            for qualifier in ("shape", "multicast", "src_fmt")
+        }
         wide = CopyFormat.B8X16 if said["src_fmt"] is not None else None
         copy = form("tcgen05.cp", cta_group=self.group, dst_fmt=wide, **said)
         handle = mi["handle"]

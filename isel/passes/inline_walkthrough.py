@@ -296,7 +296,7 @@ def _symbols(mi: MachineInstr) -> set[str]:
 def _variable(mi: MachineInstr) -> str:
     """The parameter that a load or a store accesses, "" for none."""
     address = mi["a"]
-    if mi.form.facts["space"] is not Space.PARAM or not isinstance(address, Mem):
+    if mi.form.attributes["space"] is not Space.PARAM or not isinstance(address, Mem):
         return ""
     return address.base.name if isinstance(address.base, Sym) else ""
 

@@ -112,7 +112,7 @@ def _is_divergent(mi: MachineInstr, divergent: Container[Reg], own: frozenset[st
         return False
     if not mi.form.is_pure or any(reg in divergent for reg in mi.uses()):
         return True
-    if mi.row.id == "ld" and (mi.form.facts["space"] not in _COMMON or _names(mi["a"], own)):
+    if mi.row.id == "ld" and (mi.form.attributes["space"] not in _COMMON or _names(mi["a"], own)):
         return True
     return any(isinstance(op, Special) and not op.name.startswith(_SAME_FOR_ALL) for op in mi.ops)
 

@@ -41,7 +41,7 @@ from intrinsics.mir import (
     renumber,
 )
 from intrinsics.modifiers import AtomicOp, Compare, ScalarType, Scope, Sem, Space
-from intrinsics.row import Fact
+from intrinsics.row import Attribute
 from intrinsics.special import special_registers
 from isel import wait_bounds as entry
 from isel.passes.wait_loops import Look
@@ -50,14 +50,14 @@ from isel.wait_bounds import WaitBounds
 PRED, B32, U32 = ScalarType.PRED, ScalarType.B32, ScalarType.U32
 B64, S64, U64 = ScalarType.B64, ScalarType.S64, ScalarType.U64
 
-_ADD: dict[str, Fact] = {
+_ADD: dict[str, Attribute] = {
     "sem": Sem.RELAXED,
     "scope": Scope.GPU,
     "space": Space.GLOBAL,
     "op": AtomicOp.ADD,
     "type": U32,
 }
-_TO_HOST: dict[str, Fact] = {"sem": Sem.RELAXED, "scope": Scope.SYS, "space": Space.GLOBAL}
+_TO_HOST: dict[str, Attribute] = {"sem": Sem.RELAXED, "scope": Scope.SYS, "space": Space.GLOBAL}
 _LETTERS = {PRED: "p", B32: "r", B64: "rd"}
 """What registers of PTX are called by, for those who read it."""
 
@@ -202,7 +202,7 @@ class WaitCode:
             return self._new(B64, "mov", Sym(mbar.base.name, mbar.offset), type=B64)
         base = self._wide(mbar.base)
         address = self._new(B64, "add.int", base, Imm(mbar.offset), type=S64)
-        if mi.form.facts.get("space") is None:
+        if mi.form.attributes.get("space") is None:
             return self._new(B64, "cvta.to", address, space=Space.SHARED, size=U64)
         return address
 
@@ -221,17 +221,19 @@ class WaitCode:
 
     # ---- records -----------------------------------------------------------------------------
 
-    def _emit(self, row: str, /, *ops: Op, **facts: Fact) -> None:
-        self._guarded(None, row, *ops, **facts)
+    def _emit(self, row: str, /, *ops: Op, **attributes: Attribute) -> None:
+        self._guarded(None, row, *ops, **attributes)
 
-    def _guarded(self, guard: Reg | Not | None, row: str, /, *ops: Op, **facts: Fact) -> None:
-        form = form_of(catalog.row(row), **facts)
+    def _guarded(
+        self, guard: Reg | Not | None, row: str, /, *ops: Op, **attributes: Attribute
+    ) -> None:
+        form = form_of(catalog.row(row), **attributes)
         self.blocks[-1].instrs.append(MachineInstr(form, ops, guard, self.loc))
 
-    def _new(self, cls: ScalarType, row: str, /, *ops: Op, **facts: Fact) -> Reg:
+    def _new(self, cls: ScalarType, row: str, /, *ops: Op, **attributes: Attribute) -> Reg:
         """A record whose result is a register of its own."""
         result = self._register(cls)
-        self._emit(row, result, *ops, **facts)
+        self._emit(row, result, *ops, **attributes)
         return result
 
     def _test(self, compare: Compare, type: ScalarType, a: Op, b: Op) -> Reg:

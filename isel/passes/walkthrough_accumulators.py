@@ -57,7 +57,7 @@ class DecodedMma:
     @classmethod
     def of(cls, mi: MachineInstr) -> DecodedMma:
         """Read from a record whose instruction descriptor is a number."""
-        idesc, kind = mi["idesc"], mi.facts()["kind"]
+        idesc, kind = mi["idesc"], mi.attributes()["kind"]
         assert isinstance(idesc, Imm)
         assert isinstance(kind, MmaKind)
         found = InstructionDescriptor.decode(idesc.value, kind)
@@ -94,12 +94,12 @@ class DecodedMma:
 
 def group_of(mi: MachineInstr) -> int:
     """How many CTAs a multiply or a wait is for."""
-    return 2 if mi.form.facts.get("cta_group") is CtaGroup.TWO else 1
+    return 2 if mi.form.attributes.get("cta_group") is CtaGroup.TWO else 1
 
 
 def read_by(mi: MachineInstr) -> Accumulator:
     """What a load reads, by its name alone."""
-    shape, values = mi.form.facts["shape"], mi.form.facts.get("values")
+    shape, values = mi.form.attributes["shape"], mi.form.attributes.get("values")
     assert isinstance(shape, LoadShape)
     count = values.count if isinstance(values, LoadValues) else VALUES_OF_LD
     return Accumulator(shape.rows, count, shape.rows == 64, shape.is_half)

@@ -20,12 +20,12 @@ from intrinsics.mir import (
     form_of,
 )
 from intrinsics.modifiers import Aligned, CtaGroup, ScalarType, Sem, ThreadSync
-from intrinsics.row import Fact
+from intrinsics.row import Attribute
 
 B32, U32, U64, B64 = ScalarType.B32, ScalarType.U32, ScalarType.U64, ScalarType.B64
 
 
-def form(row: str, **given: Fact) -> Form:
+def form(row: str, **given: Attribute) -> Form:
     """The form of the row called `row`."""
     return form_of(catalog.row(row), **given)
 

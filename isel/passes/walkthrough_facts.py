@@ -110,7 +110,9 @@ class _Gatherer:
         for mi in self.function.instructions():
             if not mi.row.pseudo:
                 continue
-            for problem in operand_problems(mi.form, mi.form.facts, mi.ops, classes, _no_symbol):
+            for problem in operand_problems(
+                mi.form, mi.form.attributes, mi.ops, classes, _no_symbol
+            ):
                 self.diagnostics.error(
                     mi, problem.rule, problem.text, got=problem.got, expected=problem.expected,
                     hint=problem.hint, subject=problem.subject,

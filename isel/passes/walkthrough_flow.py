@@ -205,7 +205,7 @@ class _Flow:
 
 def _told_source(mi: MachineInstr, location: Location) -> str:
     """Where a value that differs comes from."""
-    if mi.row.id == "ld" and mi.form.facts["space"] is Space.PARAM:
+    if mi.row.id == "ld" and mi.form.attributes["space"] is Space.PARAM:
         return "a parameter of a device function, which each thread has of its own"
     return f"a value made {_line(location)}, of what differs between threads"
 

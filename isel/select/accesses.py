@@ -28,7 +28,7 @@ T = ScalarType
 
 _VECTORS = {1: None, 2: Vec.V2, 4: Vec.V4, 8: Vec.V8}
 
-Facts: TypeAlias = dict[str, Sem | Scope | NonCoherent | None]
+Attributes: TypeAlias = dict[str, Sem | Scope | NonCoherent | None]
 """Modifiers that all pieces of an access have."""
 
 
@@ -38,13 +38,13 @@ class _Access:
 
     op: str
     space: Space | None
-    facts: Facts = field(default_factory=dict)
+    attributes: Attributes = field(default_factory=dict)
 
     def form(self, unit: ScalarType, count: int) -> Form:
         """The form that moves `count` units."""
-        if not self.facts:
+        if not self.attributes:
             return _plain_form(self.op, self.space, unit, count)
-        return form(self.op, space=self.space, vec=_VECTORS[count], type=unit, **self.facts)
+        return form(self.op, space=self.space, vec=_VECTORS[count], type=unit, **self.attributes)
 
 
 @functools.cache
@@ -60,10 +60,10 @@ def load(state: FunctionState, i: ir.Load) -> None:
     alignment = i.alignment or state.layout.align(i.type)
     if i.ordering is not None:
         check_atomic(state.layout, i.type, alignment)
-    facts: Facts = {**access_order(state, i, space)}
+    attributes: Attributes = {**access_order(state, i, space)}
     if space is Space.GLOBAL and _is_constant(state, i):
-        facts = {"nc": NonCoherent.NC}
-    access = _Access("ld", space, facts)
+        attributes = {"nc": NonCoherent.NC}
+    access = _Access("ld", space, attributes)
     left = state.define(i.result, i.type)
     for type_, at in members(state.layout, i.type):
         count = state.layout.count(type_)

@@ -225,12 +225,12 @@ def approximation(floats: Floats, head: str, kind: ScalarType) -> Form | None:
     """An approximating form for `kind`, if the target has one."""
     if kind not in (T.F32, T.F64) and head not in ("ex2", "tanh"):
         return None
-    facts = {"type": kind}
+    attributes = {"type": kind}
     if head == "tanh":
-        chosen = form(head, **facts)
+        chosen = form(head, **attributes)
     else:
         ftz = Ftz.FTZ if kind is T.BF16 else floats.ftz(kind) if kind is T.F32 else None
-        chosen = form(head, ftz=ftz, **facts)
+        chosen = form(head, ftz=ftz, **attributes)
     return chosen if floats.has(chosen) else None
 
 

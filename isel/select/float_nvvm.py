@@ -14,7 +14,7 @@ from intrinsics import catalog
 from intrinsics.legality import judge, text_of
 from intrinsics.mir import Form, Op, Reg, Scalar
 from intrinsics.modifiers import Rounding, ScalarType
-from intrinsics.row import Axis, Fact
+from intrinsics.row import Attribute, Qualifier
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
 from isel.llvm.types import VectorType
@@ -103,7 +103,7 @@ def _operand(floats: Floats, value: llvm.Value, kind: ScalarType) -> Scalar:
 
 def _result(floats: Floats, call: Call, chosen: Form, ops: Sequence[Op]) -> tuple[Scalar, ...]:
     """Emit a form whose result is the call's; a packed result is taken apart."""
-    kind = chosen.facts.get("dtype") or chosen.facts["type"]
+    kind = chosen.attributes.get("dtype") or chosen.attributes["type"]
     assert isinstance(kind, ScalarType)
     result = floats.emit(chosen, *ops, cls=BITS[max(kind.bits, 16)])
     if isinstance(call.type, VectorType):
@@ -123,25 +123,25 @@ def _form(
     Raises: Unselectable when it has none.
     """
     row = catalog.row(row_name)
-    facts: dict[str, Fact] = {**types, **(given or {})}
-    for axis_name, type_ in types.items():
-        if type_ not in row.axis[axis_name].values:
+    attributes: dict[str, Attribute] = {**types, **(given or {})}
+    for qualifier_name, type_ in types.items():
+        if type_ not in row.qualifier[qualifier_name].values:
             raise _no_form(name, f"{row.head} has no type .{type_.value}")
     for word in modifiers:
-        axis = _axis(row.axis.values(), word)
-        if axis is None:
+        qualifier = _qualifier(row.qualifier.values(), word)
+        if qualifier is None:
             if word in catalog.literals(row):
                 continue
             raise _no_form(name, f"{row.head} has no modifier .{word}")
-        facts[axis.name] = next(v for v in axis.values if v.value == word)
-    chosen = form(row_name, **facts)
-    for rule in judge(row, chosen.facts).broken:
+        attributes[qualifier.name] = next(v for v in qualifier.values if v.value == word)
+    chosen = form(row_name, **attributes)
+    for rule in judge(row, chosen.attributes).broken:
         raise _no_form(name, text_of(rule))
     return chosen
 
 
-def _axis(axes: Iterable[Axis], word: str) -> Axis | None:
-    return next((a for a in axes if any(v.value == word for v in a.values)), None)
+def _qualifier(qualifiers: Iterable[Qualifier], word: str) -> Qualifier | None:
+    return next((a for a in qualifiers if any(v.value == word for v in a.values)), None)
 
 
 def _no_form(name: str, text: str) -> Unselectable:

@@ -19,7 +19,7 @@ from intrinsics.legality import judge
 from intrinsics.mir import FloatImm, Form, Imm, Op, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import Ftz, Rounding, ScalarType, TestOp
-from intrinsics.row import Fact
+from intrinsics.row import Attribute
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import FloatType, Type, VectorType
@@ -75,9 +75,9 @@ class Floats:
         """The flush of an operation on `kind`, as the function asks for it."""
         return Ftz.FTZ if self.state.flushes and kind in _FLUSHED else None
 
-    def form(self, row: str, kind: ScalarType, **facts: Fact) -> Form:
+    def form(self, row: str, kind: ScalarType, **attributes: Attribute) -> Form:
         """The form of an operation on `kind`, flushing where the function says so."""
-        return form(row, type=kind, ftz=self.ftz(kind), **facts)
+        return form(row, type=kind, ftz=self.ftz(kind), **attributes)
 
     def literal(self, op: Scalar, kind: ScalarType) -> Scalar:
         """An operand as an instruction on `kind` takes it: a literal for f32 and f64."""
@@ -297,7 +297,7 @@ def has_form(state: FunctionState, chosen: Form) -> bool:
 
 
 def _has_form(state: FunctionState, chosen: Form) -> bool:
-    verdict = judge(chosen.row, chosen.facts)
+    verdict = judge(chosen.row, chosen.attributes)
     if verdict.broken or state.target is None:
         return not verdict.broken
     if state.ptx is None:

@@ -1,8 +1,8 @@
 """Calls of LLVM's nvvm intrinsics to records, by the spellings of the rows.
 
 Layer: isel.select.  Input: a call and the state of the function.  The name finds the spelling,
-whose pattern says what each argument is: an operand, an immediate that encodes an axis, or a flag
-that says whether an operand counts.  LLVM's immediates are converted, never taken for nvgen's.
+whose pattern says what each argument is: an operand, an immediate that encodes a qualifier, or a
+flag that says whether an operand counts.  LLVM's immediates are converted, never taken for nvgen's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from intrinsics.multiplies.mma_name import multiply_of
 from intrinsics.patterns import PAIRS, PREFIX, Argument, arguments, element_type, results
 from intrinsics.row import (
     Access,
-    Fact,
+    Attribute,
     Guard,
     Kind,
     Operand,
@@ -135,10 +135,10 @@ def forbidden(name: str) -> Unselectable | None:
     found = multiply_of(name.removeprefix(PREFIX))
     if found is None:
         return None
-    row, facts = found
-    for rule in judge(row, facts).broken:
+    row, attributes = found
+    for rule in judge(row, attributes).broken:
         about = {name for name, _ in (*rule.guard.terms, *_demanded(rule))}
-        if rule.text and about <= facts.keys():
+        if rule.text and about <= attributes.keys():
             reason = Unselectable(
                 rule.id,
                 text_of(rule),
@@ -153,7 +153,7 @@ def forbidden(name: str) -> Unselectable | None:
     return None
 
 
-def _demanded(rule: Rule) -> tuple[tuple[str, frozenset[Fact]], ...]:
+def _demanded(rule: Rule) -> tuple[tuple[str, frozenset[Attribute]], ...]:
     return rule.demand.terms if isinstance(rule.demand, Guard) else ()
 
 
@@ -224,32 +224,32 @@ def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) 
     Raises: Unselectable.
     """
     row, pattern = spelling.row, spelling.pattern
-    facts: dict[str, Fact] = dict.fromkeys(row.axis)
-    facts.update(spelling.facts)
+    attributes: dict[str, Attribute] = dict.fromkeys(row.qualifier)
+    attributes.update(spelling.attributes)
     formal = arguments(pattern.args)
     actual = group(call, name, formal, lengths(spelling))
-    _read_immediates(state, name, spelling, formal, actual, facts)
-    _check_result(call, name, spelling, facts)
+    _read_immediates(state, name, spelling, formal, actual, attributes)
+    _check_result(call, name, spelling, attributes)
     if pattern.own:
-        _check_vectors(name, row, formal, actual, facts)
+        _check_vectors(name, row, formal, actual, attributes)
     operands = {a.name: v for a, v in zip(formal, actual, strict=True) if a.sign == ":"}
     for flag, values in zip(formal, actual, strict=True):
         if flag.sign == "?" and not state.number(values[0], flag.name):
             del operands[flag.name]
-    facts.update((n, n in operands or n in pattern.numbers) for n in row.optional)
-    _define_results(state, call, row, pattern.result, facts)
-    for axis, operand in row.tied.items():
-        if facts.get(axis) is None and facts.get(operand):
-            facts[axis] = row.axis[axis].values[0]
-    chosen = form_of(row, **facts)
-    words = row.packed_fields.pack(facts) if row.packed_fields else {}
+    attributes.update((n, n in operands or n in pattern.numbers) for n in row.optional)
+    _define_results(state, call, row, pattern.result, attributes)
+    for qualifier, operand in row.tied.items():
+        if attributes.get(qualifier) is None and attributes.get(operand):
+            attributes[qualifier] = row.qualifier[qualifier].values[0]
+    chosen = form_of(row, **attributes)
+    words = row.packed_fields.pack(attributes) if row.packed_fields else {}
     ops: dict[str, Op] = {slot: Imm(word) for slot, word in words.items()}
     for operand_name, values in operands.items():
         if row.operand[operand_name].access is Access.UPDATE:
             continue
-        ops[operand_name] = _operand(state, row.operand[operand_name], values, facts)
+        ops[operand_name] = _operand(state, row.operand[operand_name], values, attributes)
     ops.update((slot, Imm(stated)) for slot, stated in pattern.numbers.items())
-    produced = _results(state, call, row, pattern.result, facts)
+    produced = _results(state, call, row, pattern.result, attributes)
     _copy_updated(state, row, operands, produced)
     ops.update(produced)
     pairs = _words_of_pairs(state, pattern.result, ops)
@@ -284,7 +284,7 @@ def lengths(spelling: Spelling) -> tuple[int, ...]:
         if argument.type.startswith("n*"):
             count = spelling.row.operand[argument.name].count
             assert count is not None
-            found.append(count.of(spelling.facts))
+            found.append(count.of(spelling.attributes))
         else:
             found.append(0 if argument.type.endswith("*") else 1)
     return tuple(found)
@@ -372,7 +372,7 @@ def _read_immediates(
     spelling: Spelling,
     formal: tuple[Argument, ...],
     actual: list[tuple[llvm.Value, ...]],
-    facts: dict[str, Fact],
+    attributes: dict[str, Attribute],
 ) -> None:
     codes: dict[str, int] = {}
     for argument, values in zip(formal, actual, strict=True):
@@ -382,26 +382,29 @@ def _read_immediates(
         sign, factor = argument.scale
         scaled = number * factor if sign == "/" else number
         codes[argument.name] = codes.get(argument.name, 0) + scaled
-    for axis, code in codes.items():
-        table = spelling.pattern.codes[axis]
+    for qualifier, code in codes.items():
+        table = spelling.pattern.codes[qualifier]
         if code not in table:
             shown = ", ".join(map(str, sorted(table)))
             raise Unselectable(
                 "immediate",
-                f"@{name}: {axis} {code} means nothing",
+                f"@{name}: {qualifier} {code} means nothing",
                 op=name,
                 got=str(code),
                 expected=shown,
-                subject=axis,
+                subject=qualifier,
             )
-        facts[axis] = table[code]
+        attributes[qualifier] = table[code]
 
 
 def _operand(
-    state: FunctionState, operand: Operand, values: tuple[llvm.Value, ...], facts: dict[str, Fact]
+    state: FunctionState,
+    operand: Operand,
+    values: tuple[llvm.Value, ...],
+    attributes: dict[str, Attribute],
 ) -> Op:
     """The operand that an argument (or several, for coordinates) becomes."""
-    value, type_ = values[0], operand.type_under(facts)
+    value, type_ = values[0], operand.type_under(attributes)
     match operand.kind:
         case Kind.ADDRESS:
             return (
@@ -412,7 +415,7 @@ def _operand(
         case Kind.TENSOR_ADDRESS:
             return _tensor_address(state, value)
         case Kind.MATRIX:
-            if facts[operand.name] is Residency.TENSOR:
+            if attributes[operand.name] is Residency.TENSOR:
                 return _tensor_address(state, value)
             return state.scalar(value)
         case Kind.NUMBER:
@@ -422,7 +425,7 @@ def _operand(
             keep = operand.number_too and isinstance(op, Imm)
             return op if keep else state.scalar_reg(value)
         case Kind.VECTOR:
-            if operand.count is not None and not operand.count.of(facts):
+            if operand.count is not None and not operand.count.of(attributes):
                 return state.scalar_reg(value)
             if operand.vector_numbers is VectorNumbers.ALL:
                 return tuple(_number(state, v, type_) for v in values)
@@ -483,18 +486,20 @@ def _tensor_address(state: FunctionState, value: llvm.Value) -> Mem:
 
 
 def _define_results(
-    state: FunctionState, call: Call, row: Row, text: str, facts: dict[str, Fact]
+    state: FunctionState, call: Call, row: Row, text: str, attributes: dict[str, Attribute]
 ) -> None:
     """Registers for the results; a result that the spelling does not give is discarded."""
     given = {argument.name for argument in results(text)}
     for operand in row.operands:
         if operand.sink and operand.name in row.optional:
-            facts[operand.name] = operand.name in given
+            attributes[operand.name] = operand.name in given
     if given:
         state.define(call.result, call.type)
 
 
-def _check_result(call: Call, name: str, spelling: Spelling, facts: dict[str, Fact]) -> None:
+def _check_result(
+    call: Call, name: str, spelling: Spelling, attributes: dict[str, Attribute]
+) -> None:
     """LLVM checks the results of its own intrinsics, and nvgen those that LLVM does not have.
 
     Raises: Unselectable.
@@ -502,7 +507,7 @@ def _check_result(call: Call, name: str, spelling: Spelling, facts: dict[str, Fa
     text = spelling.pattern.result
     if not text.startswith(("{v*", "v*", "n*")):
         return
-    parts = (_result_text(spelling.row.operand[a.name], a.type, facts) for a in results(text))
+    parts = (_result_text(spelling.row.operand[a.name], a.type, attributes) for a in results(text))
     wanted = ", ".join(parts)
     if text.startswith("{"):
         wanted = f"{{ {wanted} }}"
@@ -517,7 +522,7 @@ def _check_vectors(
     row: Row,
     formal: tuple[Argument, ...],
     actual: list[tuple[llvm.Value, ...]],
-    facts: dict[str, Fact],
+    attributes: dict[str, Attribute],
 ) -> None:
     """Whether vectors are as long as the instruction's, which LLVM checks in its own intrinsics.
 
@@ -526,7 +531,7 @@ def _check_vectors(
     for argument, values in zip(formal, actual, strict=True):
         if not argument.type.startswith("v*"):
             continue
-        wanted = _result_text(row.operand[argument.name], argument.type, facts)
+        wanted = _result_text(row.operand[argument.name], argument.type, attributes)
         found = str(values[0].type)
         if found != wanted:
             raise Unselectable(
@@ -539,11 +544,11 @@ def _check_vectors(
             )
 
 
-def _result_text(operand: Operand, text: str, facts: dict[str, Fact]) -> str:
+def _result_text(operand: Operand, text: str, attributes: dict[str, Attribute]) -> str:
     """A result's type as LLVM prints it; a vector of one element is that element."""
     if not text.startswith(("v*", "n*")) or operand.count is None:
         return text
-    count = operand.count.of(facts)
+    count = operand.count.of(attributes)
     if text.startswith("n*"):
         one = _type_text(text)
         return f"{{ {', '.join([one] * count)} }}" if count > 1 else one
@@ -552,7 +557,7 @@ def _result_text(operand: Operand, text: str, facts: dict[str, Fact]) -> str:
 
 
 def _results(
-    state: FunctionState, call: Call, row: Row, text: str, facts: dict[str, Fact]
+    state: FunctionState, call: Call, row: Row, text: str, attributes: dict[str, Attribute]
 ) -> dict[str, Op]:
     found = results(text)
     if not found:
@@ -566,7 +571,7 @@ def _results(
     produced: dict[str, Op] = {}
     for argument in found:
         count = row.operand[argument.name].count if argument.type.startswith("v*") else None
-        taken = count.of(facts) if count else 1
+        taken = count.of(attributes) if count else 1
         produced[argument.name] = tuple(regs[:taken]) if count else regs[0]
         regs = regs[taken:]
     return produced

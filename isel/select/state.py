@@ -30,7 +30,7 @@ from intrinsics.mir import (
     form_of,
 )
 from intrinsics.modifiers import ScalarType, Space
-from intrinsics.row import Fact
+from intrinsics.row import Attribute
 from intrinsics.rows.memory import WIDE_ACCESS
 from intrinsics.targets import Capability, Ptx, Target
 from isel.llvm import ir
@@ -54,9 +54,9 @@ Select: TypeAlias = Callable[["FunctionState", ir.Instruction], None]
 
 
 @functools.cache
-def form(row: str, **facts: Fact) -> Form:
+def form(row: str, **attributes: Attribute) -> Form:
     """The form of the row called `row`."""
-    return form_of(catalog.row(row), **facts)
+    return form_of(catalog.row(row), **attributes)
 
 
 @functools.cache

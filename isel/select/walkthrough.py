@@ -98,7 +98,7 @@ def _check_result(call: ir.Call, name: str, spelling: Spelling) -> None:
 
 def _load(call: ir.Call, name: str, spelling: Spelling) -> Spelling:
     """The load with as many values as its result has."""
-    shape = spelling.facts["shape"]
+    shape = spelling.attributes["shape"]
     elements = ("half",) if isinstance(shape, LoadShape) and shape.is_half else ("float", "i32")
     type_ = call.type
     counts = {VALUES_OF_LD: None, **{values.count: values for values in LoadValues}}
@@ -114,7 +114,7 @@ def _load(call: ir.Call, name: str, spelling: Spelling) -> Spelling:
     return replace(
         spelling,
         pattern=replace(spelling.pattern, result=f"v*{element}:acc"),
-        facts={**spelling.facts, "values": counts[type_.count]},
+        attributes={**spelling.attributes, "values": counts[type_.count]},
     )
 
 

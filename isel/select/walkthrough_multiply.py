@@ -56,7 +56,7 @@ def select_multiply(
     _check_kind(atom, control, name)
     _check_majors(atom, majors, name)
     _check_collector(collect, name, stationary=atom.stationary)
-    chosen = form_of(spelling.row, **spelling.facts)
+    chosen = form_of(spelling.row, **spelling.attributes)
     ops: dict[str, Op] = {
         "idesc": Imm(atom.descriptor(*majors).encode()),
         "ctrl": Imm(control),
@@ -71,7 +71,7 @@ def select_multiply(
 
 
 def _operand(state: FunctionState, spelling: Spelling, name: str, value: LlvmValue) -> Op:
-    in_tensor = name == "a" and spelling.facts["a"] is Residency.TENSOR
+    in_tensor = name == "a" and spelling.attributes["a"] is Residency.TENSOR
     if in_tensor or name in _IN_TENSOR_MEMORY:
         return Mem(state.scalar_reg(value))
     return state.scalar(value)
@@ -132,12 +132,12 @@ def _no_atom(name: str, got: str, text: str, expected: str = "") -> Unselectable
 
 def _check_variant(atom: MmaAtom, spelling: Spelling, name: str) -> None:
     """Whether the call's name and the atom's say the same."""
-    facts = spelling.facts
+    attributes = spelling.attributes
     called = {
         "sp": spelling.row.id.endswith(".sp"),
-        "bs": bool(facts.get("block_scale")),
+        "bs": bool(attributes.get("block_scale")),
         "ws": spelling.row.id.startswith("tcgen05.mma.ws"),
-        "2cta": facts.get("cta_group") is CtaGroup.TWO,
+        "2cta": attributes.get("cta_group") is CtaGroup.TWO,
     }
     has = {variant.removesuffix("16") for variant in atom.variants}
     for variant, wanted in called.items():

@@ -38,7 +38,7 @@ from intrinsics.mir import (
 from intrinsics.modifiers import Modifier, ScalarType, Space
 from intrinsics.operand_fit import PlainFit, later_numbers, operand_problems, plain_fit
 from intrinsics.pseudo import unexpanded
-from intrinsics.row import Fact, Kind, Problem, Row
+from intrinsics.row import Attribute, Kind, Problem, Row
 from intrinsics.special import special_registers
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Capability, Ptx, Target, spell
 
@@ -47,15 +47,15 @@ from intrinsics.targets import PTX_VERSIONS, TARGETS, Capability, Ptx, Target, s
 class _Known:
     """What is the same for all records of one form with the same packed words."""
 
-    facts: Mapping[str, Fact]
+    attributes: Mapping[str, Attribute]
     problems: tuple[Problem, ...]
     judgement: Judgement
 
 
 @functools.cache
 def _known_form(form: Form) -> _Known:
-    """Facts and rules of a form without packed words."""
-    return _Known(form.facts, (), judge(form.row, form.facts))
+    """Attributes and rules of a form without packed words."""
+    return _Known(form.attributes, (), judge(form.row, form.attributes))
 
 
 class _PlainFits(dict[Form, PlainFit | None]):
@@ -94,16 +94,16 @@ class RecordVerifier:
         self._known: dict[tuple[Form, tuple[tuple[str, int], ...]], _Known] = {}
 
     def known(self, mi: MachineInstr) -> _Known:
-        """Facts, packed words and rules of a record."""
+        """Attributes, packed words and rules of a record."""
         if mi.row.packed_fields is None:
             return _known_form(mi.form)
         words = mi.packed_fields()
         key = mi.form, tuple(words.items())
         found = self._known.get(key)
         if found is None:
-            unpacked, problems = mi.row.packed_fields.unpack(words, mi.form.facts)
-            facts = {**mi.form.facts, **unpacked}
-            found = self._known[key] = _Known(facts, problems, judge(mi.row, facts))
+            unpacked, problems = mi.row.packed_fields.unpack(words, mi.form.attributes)
+            attributes = {**mi.form.attributes, **unpacked}
+            found = self._known[key] = _Known(attributes, problems, judge(mi.row, attributes))
         return found
 
     def findings(
@@ -121,32 +121,34 @@ class RecordVerifier:
         except VerificationError as unknown:
             yield from unknown.findings
             return
-        row, facts = mi.row, known.facts
+        row, attributes = mi.row, known.attributes
         for problem in known.problems:
             yield _of_problem(row, problem)
-        for problem in operand_problems(mi.form, facts, mi.ops, classes, space_of):
+        for problem in operand_problems(mi.form, attributes, mi.ops, classes, space_of):
             yield _of_problem(row, problem)
         for rule in known.judgement.broken:
             yield Finding(
                 f"{row.head}/{rule.id}",
                 Severity.ERROR,
                 text_of(rule),
-                op=row.spell(facts),
-                got=got(rule, facts),
+                op=row.spell(attributes),
+                got=got(rule, attributes),
                 expected=expected(rule),
-                hint=rule.hint or self._nearest(row, facts),
+                hint=rule.hint or self._nearest(row, attributes),
                 section=f"PTX ISA, {section_of(row, rule)}",
                 subject=subject_of(rule),
-                label=_label(facts.get(subject_of(rule))),
+                label=_label(attributes.get(subject_of(rule))),
             )
         for demand in known.judgement.missing(self.target, self.ptx):
-            yield self._of_demand(row, facts, demand, known.judgement)
-        yield from self._later_numbers(mi, facts)
+            yield self._of_demand(row, attributes, demand, known.judgement)
+        yield from self._later_numbers(mi, attributes)
         for operand, op in zip(mi.form.operands, mi.ops, strict=True):
             if operand is not None and isinstance(op, Special):
-                yield from self._special(mi, op, operand.type_under(facts))
+                yield from self._special(mi, op, operand.type_under(attributes))
 
-    def _later_numbers(self, mi: MachineInstr, facts: Mapping[str, Fact]) -> Iterator[Finding]:
+    def _later_numbers(
+        self, mi: MachineInstr, attributes: Mapping[str, Attribute]
+    ) -> Iterator[Finding]:
         """Numbers that this target does not take."""
         row = mi.row
         for operand, later in later_numbers(mi.form, mi.ops):
@@ -158,7 +160,7 @@ class RecordVerifier:
                 f"{row.head}/{later.rule}",
                 Severity.ERROR,
                 self._missing_text(subject, later.needs),
-                op=row.spell(facts),
+                op=row.spell(attributes),
                 got=f"target {self.target}, PTX {self.ptx}",
                 expected=_where(later.needs),
                 hint=f"compile for PTX {first} or later" if first else f"at most {later.least - 1}",
@@ -166,16 +168,16 @@ class RecordVerifier:
                 subject=operand.name,
             )
 
-    def _nearest(self, row: Row, facts: Mapping[str, Fact]) -> str:
-        legal = nearest_legal(row, facts, self.target, self.ptx) if self.hints else ""
+    def _nearest(self, row: Row, attributes: Mapping[str, Attribute]) -> str:
+        legal = nearest_legal(row, attributes, self.target, self.ptx) if self.hints else ""
         return f"the nearest legal form is {legal}" if legal else ""
 
     def _of_demand(
-        self, row: Row, facts: Mapping[str, Fact], demand: Demand, judgement: Judgement
+        self, row: Row, attributes: Mapping[str, Attribute], demand: Demand, judgement: Judgement
     ) -> Finding:
         rule = demand.rule
         capability = demand.capability
-        subject = row.head if rule is None else _subject(rule.guard.terms, facts)
+        subject = row.head if rule is None else _subject(rule.guard.terms, attributes)
         text = row.needs_text if rule is None else rule.text
         if not text or self.target in capability.targets:
             text = self._missing_text(subject, capability)
@@ -183,13 +185,13 @@ class RecordVerifier:
             f"{row.head}/{rule.id if rule else 'target'}",
             Severity.ERROR,
             text,
-            op=row.spell(facts),
+            op=row.spell(attributes),
             got=f"target {self.target}, PTX {self.ptx}",
             expected=_where(capability),
             hint=(rule.hint if rule else "") or _elsewhere(judgement, self.target),
             section=f"PTX ISA, {section_of(row, rule)}, Target ISA Notes",
             subject=subject_of(rule) if rule else "",
-            label=_label(facts.get(subject_of(rule))) if rule else "",
+            label=_label(attributes.get(subject_of(rule))) if rule else "",
         )
 
     def _missing_text(self, subject: str, capability: Capability) -> str:
@@ -214,7 +216,7 @@ class RecordVerifier:
                 "mov/special-register",
                 Severity.ERROR,
                 f"%{op.name} cannot be read as {type_.ptx}",
-                op=mi.row.spell(mi.form.facts),
+                op=mi.row.spell(mi.form.attributes),
                 got=type_.ptx,
                 expected=" or ".join(t.ptx for t in register.types),
                 section="PTX ISA, Special Registers",
@@ -224,7 +226,7 @@ class RecordVerifier:
                 "mov/special-register-target",
                 Severity.ERROR,
                 self._missing_text(f"%{op.name}", register.needs),
-                op=mi.row.spell(mi.form.facts),
+                op=mi.row.spell(mi.form.attributes),
                 got=f"target {self.target}, PTX {self.ptx}",
                 expected=_where(register.needs),
                 section="PTX ISA, Special Registers",
@@ -245,15 +247,17 @@ def _of_problem(row: Row, problem: Problem) -> Finding:
     )
 
 
-def _label(fact: Fact) -> str:
-    return fact.ptx[1:] if isinstance(fact, Modifier) else ""
+def _label(attribute: Attribute) -> str:
+    return attribute.ptx[1:] if isinstance(attribute, Modifier) else ""
 
 
-def _subject(terms: tuple[tuple[str, frozenset[Fact]], ...], facts: Mapping[str, Fact]) -> str:
+def _subject(
+    terms: tuple[tuple[str, frozenset[Attribute]], ...], attributes: Mapping[str, Attribute]
+) -> str:
     shown = []
     for name, _ in terms:
-        fact = facts.get(name)
-        shown.append(f"the operand {name}" if fact is True else describe(fact))
+        attribute = attributes.get(name)
+        shown.append(f"the operand {name}" if attribute is True else describe(attribute))
     return " with ".join(shown)
 
 
@@ -446,7 +450,7 @@ _needs_of_forms = functools.cache(_NeedsOfForms)
 def _depends_on_operands(form: Form) -> bool:
     """Whether special registers or numbers may stand in a form that have needs of their own."""
     return any(
-        o.specials or o.kind is Kind.SOURCE or o.numbers_under(form.facts).later
+        o.specials or o.kind is Kind.SOURCE or o.numbers_under(form.attributes).later
         for o in form.operands
         if o is not None
     )

@@ -54,7 +54,7 @@ class VerifierRule:
             severity or self.severity,
             text or self.text.format(op=head, name=subject),
             place,
-            op=mi.row.spell(mi.facts()) if mi is not None else "",
+            op=mi.row.spell(mi.attributes()) if mi is not None else "",
             got=got,
             expected=expected or self.expected,
             hint=hint or self.hint,

@@ -1,4 +1,4 @@
-"""Calls of LLVM's nvvm intrinsics by row, facts and operands, and verbs made of them.
+"""Calls of LLVM's nvvm intrinsics by row, attributes and operands, and verbs made of them.
 
 Layer: nvgen.builder.  Which intrinsic a call becomes, with which arguments in which order, and what
 it gives, is looked up in the row's spellings, so nothing here repeats it.
@@ -25,7 +25,7 @@ from intrinsics.patterns import (
     find_spelling,
     results,
 )
-from intrinsics.row import Code, Fact
+from intrinsics.row import Attribute, Code
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.numbers import F32, Float, Int, WordLike
@@ -58,35 +58,40 @@ def llvm_type(text: str, count: int = 1) -> ir.Type:
 
 
 class IntrinsicCalls(BuilderBase):
-    """Calls of intrinsics by row, facts and operands."""
+    """Calls of intrinsics by row, attributes and operands."""
 
     def _call(
         self,
         row_id: str,
-        facts: Mapping[str, Fact],
+        attributes: Mapping[str, Attribute],
         operands: Mapping[str, Operand],
     ) -> ir.Value:
-        """Emit the intrinsic of a row that has `facts` and takes `operands`."""
-        return self._spelled(self._spelling(row_id, facts, operands), facts, operands)
+        """Emit the intrinsic of a row that has `attributes` and takes `operands`."""
+        return self._spelled(self._spelling(row_id, attributes, operands), attributes, operands)
 
     def _spelling(
-        self, row_id: str, facts: Mapping[str, Fact], operands: Mapping[str, Operand]
+        self, row_id: str, attributes: Mapping[str, Attribute], operands: Mapping[str, Operand]
     ) -> Spelling:
-        wanted = {name: fact for name, fact in facts.items() if fact is not None}
-        if facts.get("mode") in (LoadMode.TILE, StoreMode.TILE):
+        wanted = {
+            name: attribute for name, attribute in attributes.items() if attribute is not None
+        }
+        if attributes.get("mode") in (LoadMode.TILE, StoreMode.TILE):
             check_copy(self._maps, operands)
         return spelled(row_id, wanted, operands)
 
     def _spelled(
-        self, spelling: Spelling, facts: Mapping[str, Fact], operands: Mapping[str, Operand]
+        self,
+        spelling: Spelling,
+        attributes: Mapping[str, Attribute],
+        operands: Mapping[str, Operand],
     ) -> ir.Value:
         types: list[ir.Type] = []
         values: list[ir.Value] = []
         for argument in arguments(spelling.pattern.args):
-            for type_, value in self._arguments(spelling, argument, facts, operands):
+            for type_, value in self._arguments(spelling, argument, attributes, operands):
                 types.append(type_)
                 values.append(value)
-        result = _result_type(spelling, facts)
+        result = _result_type(spelling, attributes)
         function = self.declare(PREFIX + spelling.name, ir.FunctionType(result, types))
         produced = results(spelling.pattern.result)
         name = produced[0].name if len(produced) == 1 else spelling.row.head.split(".")[0]
@@ -96,12 +101,12 @@ class IntrinsicCalls(BuilderBase):
         self,
         spelling: Spelling,
         argument: Argument,
-        facts: Mapping[str, Fact],
+        attributes: Mapping[str, Attribute],
         operands: Mapping[str, Operand],
     ) -> list[tuple[ir.Type, ir.Value]]:
         if argument.sign == "#":
             table = spelling.pattern.codes[argument.name]
-            number = _code(table, facts.get(argument.name), argument.name)
+            number = _code(table, attributes.get(argument.name), argument.name)
             sign, factor = argument.scale
             part = number // factor if sign == "/" else number % factor if sign == "%" else number
             type_ = llvm_type(argument.type)
@@ -148,19 +153,19 @@ class IntrinsicCalls(BuilderBase):
         draft = Draft(self, given)
         verb.fill(draft)
         row = verb.row_for(draft)
-        facts = {**row.constants, **draft.facts}
-        spelling = self._spelling(row.row.id, facts, draft.operands)
-        raw = self._spelled(spelling, facts, draft.operands)
+        attributes = {**row.constants, **draft.attributes}
+        spelling = self._spelling(row.row.id, attributes, draft.operands)
+        raw = self._spelled(spelling, attributes, draft.operands)
         if verb.keeps:
             _keep(given[verb.keeps], raw)
             return None
-        found = self._results(spelling, facts, raw, verb)
+        found = self._results(spelling, attributes, raw, verb)
         if verb.typed:
-            found = _typed(found, facts["dtype"])
+            found = _typed(found, attributes["dtype"])
         return alike(found, given[verb.like]) if verb.like else found
 
     def _results(
-        self, spelling: Spelling, facts: Mapping[str, Fact], raw: ir.Value, verb: Verb
+        self, spelling: Spelling, attributes: Mapping[str, Attribute], raw: ir.Value, verb: Verb
     ) -> object:
         text = spelling.pattern.result
         parts = results(text)
@@ -213,7 +218,7 @@ def _keep(kept: object, raw: ir.Value) -> None:
     kept.raw = raw
 
 
-def _typed(found: object, held: Fact) -> Vector:
+def _typed(found: object, held: Attribute) -> Vector:
     """Registers as numbers; two of f16 are in one."""
     assert isinstance(found, Vector)
     assert isinstance(held, ScalarType)
@@ -243,8 +248,10 @@ def function_of(verb: Verb) -> Callable[..., object]:
 # ---- spellings ---------------------------------------------------------------------------------
 
 
-def spelled(row_id: str, wanted: Mapping[str, Fact], operands: Mapping[str, Operand]) -> Spelling:
-    """LLVM's intrinsic for a row with facts and operands.
+def spelled(
+    row_id: str, wanted: Mapping[str, Attribute], operands: Mapping[str, Operand]
+) -> Spelling:
+    """LLVM's intrinsic for a row with attributes and operands.
 
     Raises: InputError when LLVM has none, at the line of Python that asks.
     """
@@ -262,7 +269,7 @@ def _check_length(spelling: Spelling, name: str, operand: Vector | Sequence[Word
     """
     count = spelling.row.operand[name].count
     assert count is not None
-    wanted = max(count.of(spelling.facts), 1)  # 0 is a value without braces
+    wanted = max(count.of(spelling.attributes), 1)  # 0 is a value without braces
     found = operand.count if isinstance(operand, Vector) else len(operand)
     if found != wanted:
         raise refuse(
@@ -272,7 +279,7 @@ def _check_length(spelling: Spelling, name: str, operand: Vector | Sequence[Word
         )
 
 
-def _result_type(spelling: Spelling, facts: Mapping[str, Fact]) -> ir.Type:
+def _result_type(spelling: Spelling, attributes: Mapping[str, Attribute]) -> ir.Type:
     """What the intrinsic gives: a structure where there are several results."""
     text = spelling.pattern.result
     if not text:
@@ -280,13 +287,15 @@ def _result_type(spelling: Spelling, facts: Mapping[str, Fact]) -> ir.Type:
     types = []
     for part in results(text):
         count = spelling.row.operand[part.name].count
-        types.append(llvm_type(part.type, count.of(facts) if count is not None else 1))
+        types.append(llvm_type(part.type, count.of(attributes) if count is not None else 1))
     return ir.LiteralStructType(types) if text.startswith("{") else types[0]
 
 
-def _code(table: Code, fact: Fact, axis: str) -> int:
+def _code(table: Code, attribute: Attribute, qualifier: str) -> int:
     for code, known in table.items():
-        if known is fact:
+        if known is attribute:
             return code
     choices = ", ".join(sorted(describe(f) for f in table.values()))
-    raise refuse(f"LLVM has no {axis} {describe(fact)}", got=describe(fact), expected=choices)
+    raise refuse(
+        f"LLVM has no {qualifier} {describe(attribute)}", got=describe(attribute), expected=choices
+    )

@@ -68,7 +68,7 @@ class WarpScales:
 
     def join(self, draft: Draft) -> None:
         """Let a multiply have them."""
-        draft.facts |= {"stype": self.type, "scale_vec": self.vector}
+        draft.attributes |= {"stype": self.type, "scale_vec": self.vector}
         draft.operands |= {"sfa": self.a, "sfa_place": self.a_place}
         draft.operands |= {"sfb": self.b, "sfb_place": self.b_place}
 
@@ -76,12 +76,12 @@ class WarpScales:
 @following()
 def by_a_warp(draft: Draft) -> None:
     """The row by A's type and kind; D's type and the others, as the rows have them."""
-    facts, given = draft.facts, draft.given
-    atype, kind, scales = facts["atype"], given["kind"], given["scales"]
+    attributes, given = draft.attributes, draft.given
+    atype, kind, scales = attributes["atype"], given["kind"], given["scales"]
     family, usual = _family(atype, kind, scales)
-    facts["btype"] = facts["btype"] or atype
-    facts["dtype"] = facts["dtype"] or usual
-    facts["ctype"] = facts.get("ctype") or facts["dtype"]
+    attributes["btype"] = attributes["btype"] or atype
+    attributes["dtype"] = attributes["dtype"] or usual
+    attributes["ctype"] = attributes.get("ctype") or attributes["dtype"]
     if isinstance(scales, WarpScales):
         scales.join(draft)
     draft.row = f"mma.{family}" if "ordered" not in given else _sparse_row(draft, family)
@@ -116,7 +116,7 @@ def _sparse_row(draft: Draft, family: str) -> str:
     head = "mma.sp::ordered_metadata" if ordered else "mma.sp"
     if family not in _SPARSE or (kind is not None and not ordered):
         wanted = "ordered=True" if family in _SPARSE else "a type with a sparse A"
-        got = _name(draft.facts["atype"] if kind is None else kind)
+        got = _name(draft.attributes["atype"] if kind is None else kind)
         raise _refuse(f"{head} has no such multiply", got=got, expected=wanted)
     return f"{head}.{family}"
 
@@ -124,7 +124,7 @@ def _sparse_row(draft: Draft, family: str) -> str:
 @following()
 def bits(draft: Draft) -> None:
     """How single bits are multiplied is said of them alone."""
-    op, is_bits = draft.facts["op"], draft.facts["atype"] is MatrixType.B1
+    op, is_bits = draft.attributes["op"], draft.attributes["atype"] is MatrixType.B1
     if (op is not None) is not is_bits:
         wanted = "and or xor" if is_bits else "no operation"
         raise _refuse("op is how bits are multiplied", got=str(op), expected=wanted)
@@ -197,7 +197,7 @@ _USUAL = {"scale_a": 1, "scale_b": 1, "trans_a": 0, "trans_b": 0, "sp_sel": 0}
 @following()
 def by_a_warpgroup(draft: Draft) -> None:
     """The row by A's type and place, the shape by D's width; what D holds is read and written."""
-    d, atype = draft.given["d"], draft.facts["atype"]
+    d, atype = draft.given["d"], draft.attributes["atype"]
     if not isinstance(d, Accumulator):
         expected = "b.wgmma_accumulator(n, type)"
         raise _refuse_wgmma("D is no accumulator", got=described(d), expected=expected)
@@ -207,8 +207,8 @@ def by_a_warpgroup(draft: Draft) -> None:
     head = f"wgmma.mma_async{'.sp' * sparse}.{FAMILY_OF[atype].name}"
     draft.row = head + ".registers" * held
     row = catalog.row(draft.row)
-    draft.facts |= {"shape": _shape(d.n, row.axis["shape"].values), "dtype": d.type}
-    draft.facts["btype"] = draft.facts["btype"] or atype
+    draft.attributes |= {"shape": _shape(d.n, row.qualifier["shape"].values), "dtype": d.type}
+    draft.attributes["btype"] = draft.attributes["btype"] or atype
     draft.operands["d"] = Vector(d.builder, d.raw, d.raw.type.count)
     for name, usual in _USUAL.items():
         if name not in row.operand and (number := draft.operands.pop(name)) != usual:

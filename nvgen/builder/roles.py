@@ -12,7 +12,7 @@ from enum import Enum
 from llvmlite import ir
 
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Shuffle
-from intrinsics.row import Fact
+from intrinsics.row import Attribute
 from nvgen.builder.control import ControlFlow
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer, pointer_of
@@ -128,9 +128,9 @@ class Roles(ControlFlow):
         """
         if value.bits != WARP:
             raise refuse("a register is shuffled", got=f"i{value.bits}", expected=f"i{WARP}")
-        facts: dict[str, Fact] = {"mode": Shuffle.IDX, "type": ScalarType.B32}
+        attributes: dict[str, Attribute] = {"mode": Shuffle.IDX, "type": ScalarType.B32}
         operands: dict[str, Operand] = {"membermask": -1, "a": value, "b": 0, "c": _LAST_LANE}
-        return Int(self, self._call("shfl.sync", facts, operands))
+        return Int(self, self._call("shfl.sync", attributes, operands))
 
     @property
     def warp(self) -> Int:

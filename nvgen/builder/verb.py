@@ -1,8 +1,8 @@
 """A verb: how an instruction is called from Python, derived from the row and LLVM's patterns.
 
 Layer: nvgen.builder.  Input: a name or a signature, the rows that it may become, and what the name
-states.  Parameters are the operands of LLVM's patterns in their order, and the axes that nothing
-else decides; each has its type from the pattern.
+states.  Parameters are the operands of LLVM's patterns in their order, and the qualifiers that
+nothing else decides; each has its type from the pattern.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.modifiers import CtaGroup, Modifier, Scope
 from intrinsics.patterns import Argument, arguments, results
-from intrinsics.row import Axis, Fact, Facts, Kind, Row
+from intrinsics.row import Attribute, Attributes, Kind, Qualifier, Row
 from intrinsics.targets import EVERY_TARGET, spell
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.numbers import WordLike
@@ -52,59 +52,62 @@ class Draft:
 
     builder: BuilderBase
     given: Mapping[str, object]
-    facts: dict[str, Fact] = field(default_factory=dict)
+    attributes: dict[str, Attribute] = field(default_factory=dict)
     operands: dict[str, Operand] = field(default_factory=dict)
     row: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """What follows from the arguments of a call; it decides the axes that it `sets`."""
+    """What follows from the arguments of a call; it decides the qualifiers that it `sets`."""
 
     act: Callable[[Draft], None]
     sets: tuple[str, ...] = ()
 
 
 def following(*sets: str) -> Callable[[Callable[[Draft], None]], Follow]:
-    """Make a function of a draft something that follows, and decides these axes."""
+    """Make a function of a draft something that follows, and decides these qualifiers."""
     return lambda act: Follow(act, sets)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A row that a verb may become, with the facts that all its intrinsics have in common."""
+    """A row that a verb may become, with the attributes that all its intrinsics have in common."""
 
     row: Row
     spellings: tuple[Spelling, ...]
 
     @cached_property
-    def constants(self) -> dict[str, Fact]:
-        """Axes that have one value in all intrinsics of the row."""
-        found: dict[str, Fact] = {}
-        for name in self.row.axis:
-            values = {spelling.facts.get(name) for spelling in self.spellings}
+    def constants(self) -> dict[str, Attribute]:
+        """Qualifiers that have one value in all intrinsics of the row."""
+        found: dict[str, Attribute] = {}
+        for name in self.row.qualifier:
+            values = {spelling.attributes.get(name) for spelling in self.spellings}
             if len(values) == 1 and None not in values:
                 (found[name],) = values
         return found
 
     def takes(self, draft: Draft) -> bool:
         """Whether the instruction has all that is given."""
-        axes, operands = self.row.axis, self.row.operand
-        facts = ((n, f) for n, f in draft.facts.items() if isinstance(f, Modifier))
-        fits = all(f in axes[n].facts if n in axes else n in operands for n, f in facts)
+        qualifiers, operands = self.row.qualifier, self.row.operand
+        attributes = ((n, f) for n, f in draft.attributes.items() if isinstance(f, Modifier))
+        fits = all(
+            f in qualifiers[n].attributes if n in qualifiers else n in operands
+            for n, f in attributes
+        )
         return fits and set(draft.operands) <= operands.keys()
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter: the operand or the axis that it is, its type in Python, its default."""
+    """A parameter: the operand or the qualifier that it is, its type in Python, its default."""
 
     name: str
     source: str
     type: str
     default: object = _EMPTY
     keyword: bool = False
-    axis: Axis | None = None
+    qualifier: Qualifier | None = None
     operand: bool = False
 
     def python(self) -> inspect.Parameter:
@@ -121,18 +124,18 @@ class Parameter:
 class Verb:
     """A verb of the builder.
 
-    `call` is its name, or a signature: `name(operand, parameter: operand = default, *, axis)`; an
-    annotation names the operand or axis, or the type of what only `follows` read.  Of `rows`, where
-    `mma*` are all with the head mma, the first is taken that has all that is given.  `states` are
-    the facts that the name says, `gives` is the one result that counts, `like` the parameter whose
-    type the result has, `keeps` the one whose registers the result becomes; `typed` results are
-    numbers of the type that `dtype` says.
+    `call` is its name, or a signature: `name(operand, parameter: operand = default, *, qualifier)`;
+    an annotation names the operand or qualifier, or the type of what only `follows` read.  Of
+    `rows`, where `mma*` are all with the head mma, the first is taken that has all that is given.
+    `states` are the attributes that the name says, `gives` is the one result that counts, `like`
+    the parameter whose type the result has, `keeps` the one whose registers the result becomes;
+    `typed` results are numbers of the type that `dtype` says.
     """
 
     call: str
     rows: str
     about: str = ""
-    states: Facts = field(default_factory=dict)
+    states: Attributes = field(default_factory=dict)
     follows: tuple[Follow, ...] = ()
     gives: str = ""
     like: str = ""
@@ -160,7 +163,7 @@ class Verb:
         """The rows that it may become, with their intrinsics."""
         found = []
         for row in map(catalog.row, self.row_ids):
-            states = {n: f for n, f in self.states.items() if n in row.axis}
+            states = {n: f for n, f in self.states.items() if n in row.qualifier}
             fitting = (s for s in catalog.spellings_of(row) if _agrees(s, states))
             found.append(Choice(row, tuple(fitting)))
         return tuple(found)
@@ -172,19 +175,21 @@ class Verb:
         return next((c for c in self.choices if c.takes(draft)), self.choices[-1])
 
     def fill(self, draft: Draft) -> None:
-        """Facts and operands of a call.
+        """Attributes and operands of a call.
 
         Raises: InputError for what is no mbarrier where one is wanted, and no modifier likewise.
         """
-        draft.facts.update(self.states)
+        draft.attributes.update(self.states)
         for parameter in self.parameters:
             value = draft.given[parameter.name]
             if parameter.operand and not (value is None and parameter.default is None):
                 draft.operands[parameter.source] = (
                     pointer_of(value) if parameter.source == _BARRIER else value  # type: ignore[assignment]  # raw() checks it
                 )
-            elif parameter.axis is not None:
-                draft.facts[parameter.source] = _fact(parameter, parameter.axis, value)
+            elif parameter.qualifier is not None:
+                draft.attributes[parameter.source] = _attribute(
+                    parameter, parameter.qualifier, value
+                )
         for follow in self.follows:
             follow.act(draft)
 
@@ -249,24 +254,31 @@ class Verb:
         if isinstance(note, ast.Constant):
             return Parameter(made.arg, "", str(note.value), _default(None, default), keyword)
         source = note.id if isinstance(note, ast.Name) else made.arg
-        axis = self._axis(source)
-        if axis is not None:
-            value = _default(axis, default)
+        qualifier = self._qualifier(source)
+        if qualifier is not None:
+            value = _default(qualifier, default)
             if value is _EMPTY and keyword:
                 value = _USUAL.get(source, _EMPTY)
-            return Parameter(made.arg, source, _axis_type(axis, value), value, keyword, axis=axis)
+            return Parameter(
+                made.arg,
+                source,
+                _qualifier_type(qualifier, value),
+                value,
+                keyword,
+                qualifier=qualifier,
+            )
         value = _default(None, default)
         type_ = self._operand_type(source) + (" | None" if value is None else "")
         return Parameter(made.arg, source, type_, value, keyword, operand=True)
 
-    def _axis(self, name: str) -> Axis | None:
-        """The axis of a name, with the values that any of the rows has."""
-        axes = [c.row.axis[name] for c in self.choices if name in c.row.axis]
-        values = dict.fromkeys(value for axis in axes for value in axis.values)
-        return replace(axes[0], values=tuple(values)) if axes else None
+    def _qualifier(self, name: str) -> Qualifier | None:
+        """The qualifier of a name, with the values that any of the rows has."""
+        qualifiers = [c.row.qualifier[name] for c in self.choices if name in c.row.qualifier]
+        values = dict.fromkeys(value for qualifier in qualifiers for value in qualifier.values)
+        return replace(qualifiers[0], values=tuple(values)) if qualifiers else None
 
     def _derived(self) -> Iterator[Parameter]:
-        """Operands in the order of LLVM's patterns, then what may be left out, then the axes."""
+        """Operands in the order of LLVM's patterns, then the optional ones, then the qualifiers."""
         patterns = [_operands(s) for c in self.choices for s in c.spellings]
         required = set.intersection(*(set(must) for must, _ in patterns)) if patterns else set()
         named = dict.fromkeys(name for must, may in patterns for name in (*must, *may))
@@ -276,23 +288,30 @@ class Verb:
         for name in (n for n in named if n not in required):
             type_ = f"{self._operand_type(name)} | None"
             yield Parameter(name, name, type_, None, keyword=True, operand=True)
-        yield from self._axes()
+        yield from self._qualifiers()
 
-    def _axes(self) -> Iterator[Parameter]:
-        """The axes that neither the name decides, nor a pointer, nor what follows."""
+    def _qualifiers(self) -> Iterator[Parameter]:
+        """The qualifiers that neither the name decides, nor a pointer, nor what follows."""
         row, choice = self.choices[0].row, self.choices[0]
         set_ = {name for follow in self.follows for name in follow.sets}
         known = {*self.states, *set_, *row.tied, *choice.constants}
-        for name, axis in row.axis.items():
-            spelled = {s.facts.get(name) for s in choice.spellings}
+        for name, qualifier in row.qualifier.items():
+            spelled = {s.attributes.get(name) for s in choice.spellings}
             coded = any(name in s.pattern.codes for s in choice.spellings)
             by_pointer = any(operand.space == name for operand in row.operands)
             if name in known or by_pointer or (len(spelled) < 2 and not coded):
                 continue
-            usual = _USUAL.get(name, _EMPTY) if not axis.optional else None
-            if axis.optional and len(axis.values) == 1:
+            usual = _USUAL.get(name, _EMPTY) if not qualifier.optional else None
+            if qualifier.optional and len(qualifier.values) == 1:
                 usual = False
-            yield Parameter(name, name, _axis_type(axis, usual), usual, keyword=True, axis=axis)
+            yield Parameter(
+                name,
+                name,
+                _qualifier_type(qualifier, usual),
+                usual,
+                keyword=True,
+                qualifier=qualifier,
+            )
 
     def _operand_type(self, name: str) -> str:
         """The Python type of an operand, by what LLVM's patterns have in its place."""
@@ -300,7 +319,7 @@ class Verb:
         if any(name in s.pattern.numbers for s in every):
             return "int"
         formal = [a for s in every for a in arguments(s.pattern.args) if a.name == name]
-        assert formal, f"{self.name}: {name} is neither an axis nor an operand"
+        assert formal, f"{self.name}: {name} is neither a qualifier nor an operand"
         pointers = [a for a in formal if a.type.startswith("p")]
         if pointers and len(pointers) < len(formal):
             return "Int | Pointer"
@@ -319,19 +338,19 @@ class Verb:
         return "int" if kinds == {Kind.NUMBER} else "WordLike"
 
 
-def _fact(parameter: Parameter, axis: Axis, value: object) -> Modifier | None:
-    """What a call says of an axis: a flag is its first value.
+def _attribute(parameter: Parameter, qualifier: Qualifier, value: object) -> Modifier | None:
+    """What a call says of a qualifier: a flag is its first value.
 
     Raises: InputError for what is no modifier.
     """
     if isinstance(parameter.default, bool) and isinstance(value, (int, np.bool_, NoneType)):
-        return axis.values[0] if value else None
-    may_lack = axis.optional or parameter.default is None
+        return qualifier.values[0] if value else None
+    may_lack = qualifier.optional or parameter.default is None
     if may_lack and (value is None or value is False):
         return None
-    if isinstance(value, Modifier) and type(value) in map(type, axis.values):
+    if isinstance(value, Modifier) and type(value) in map(type, qualifier.values):
         return value
-    shown = [f"{type(one).__name__}.{one.name}" for one in axis.values]
+    shown = [f"{type(one).__name__}.{one.name}" for one in qualifier.values]
     raise refuse(
         f"no {parameter.name} of an instruction",
         got=described(value),
@@ -339,10 +358,10 @@ def _fact(parameter: Parameter, axis: Axis, value: object) -> Modifier | None:
     )
 
 
-def _agrees(spelling: Spelling, states: Facts) -> bool:
+def _agrees(spelling: Spelling, states: Attributes) -> bool:
     return all(
-        spelling.facts.get(name) is fact or name in spelling.pattern.codes
-        for name, fact in states.items()
+        spelling.attributes.get(name) is attribute or name in spelling.pattern.codes
+        for name, attribute in states.items()
     )
 
 
@@ -355,19 +374,19 @@ def _operands(spelling: Spelling) -> tuple[list[str], list[str]]:
     return must, [n for n in names if n in flagged]
 
 
-def _axis_type(axis: Axis, default: object) -> str:
+def _qualifier_type(qualifier: Qualifier, default: object) -> str:
     if isinstance(default, bool):
         return "bool"
-    types = dict.fromkeys(type(value).__name__ for value in axis.values)
+    types = dict.fromkeys(type(value).__name__ for value in qualifier.values)
     return " | ".join([*types, *["None"] * (default is None)])
 
 
-def _default(axis: Axis | None, given: ast.expr | None) -> object:
-    """The value of a default: a literal, or the name of one of an axis' values."""
+def _default(qualifier: Qualifier | None, given: ast.expr | None) -> object:
+    """The value of a default: a literal, or the name of one of a qualifier' values."""
     if given is None:
         return _EMPTY
-    if isinstance(given, ast.Name) and axis is not None:
-        return next(value for value in axis.values if value.name == given.id)
+    if isinstance(given, ast.Name) and qualifier is not None:
+        return next(value for value in qualifier.values if value.name == given.id)
     return ast.literal_eval(given)
 
 

@@ -51,7 +51,7 @@ def _ordered(strong: Sem) -> Follow:
         if not isinstance(scope, Scope):
             raise refuse("no scope of an arrival or a wait", got=described(scope), expected="Scope")
         said = {"sem": Sem.RELAXED if relaxed else strong, "scope": scope}
-        draft.facts |= said if relaxed or scope is not Scope.CTA else dict.fromkeys(said)
+        draft.attributes |= said if relaxed or scope is not Scope.CTA else dict.fromkeys(said)
 
     return Follow(act, ("sem", "scope"))
 
@@ -62,19 +62,19 @@ RELEASES, ACQUIRES = _ordered(Sem.RELEASE), _ordered(Sem.ACQUIRE)
 @following("sem")
 def relaxed(draft: Draft) -> None:
     """An arrival in the cluster releases, or with `relaxed` hands nothing on."""
-    draft.facts["sem"] = Sem.RELAXED if draft.given["relaxed"] else Sem.RELEASE
+    draft.attributes["sem"] = Sem.RELAXED if draft.given["relaxed"] else Sem.RELEASE
 
 
 @following("sem")
 def only_relaxed(draft: Draft) -> None:
     """An arrival without an ordering of its own, unless it is relaxed."""
-    draft.facts["sem"] = Sem.RELAXED if draft.given["relaxed"] else None
+    draft.attributes["sem"] = Sem.RELAXED if draft.given["relaxed"] else None
 
 
 @following("dim")
 def rank(draft: Draft) -> None:
     """As many dimensions as there are coordinates."""
-    draft.facts["dim"] = rank_of(draft.given["coords"])
+    draft.attributes["dim"] = rank_of(draft.given["coords"])
 
 
 def rank_of(coords: object) -> Dim:
@@ -96,7 +96,7 @@ def four_rows(draft: Draft) -> None:
     if not isinstance(rows, Sequence):
         raise refuse("no rows", got=described(rows), expected="four of them")
     draft.operands["coords"] = (draft.given["column"], *rows)  # type: ignore[arg-type]  # raw()
-    draft.facts["dim"] = Dim.D2
+    draft.attributes["dim"] = Dim.D2
 
 
 @following()
@@ -116,7 +116,7 @@ def in_window(draft: Draft) -> None:
 def both_ends(draft: Draft) -> None:
     """Of the bytes that are ignored at both ends the one that is not given is 0."""
     if {"ignore_left", "ignore_right"} & draft.operands.keys():
-        del draft.facts["dst_space"]
+        del draft.attributes["dst_space"]
         for name in ("ignore_left", "ignore_right"):
             draft.operands.setdefault(name, 0)
 
@@ -124,8 +124,8 @@ def both_ends(draft: Draft) -> None:
 @following("noftz")
 def halves_keep_small_numbers(draft: Draft) -> None:
     """Sums of f16 and bf16 have .noftz in their name."""
-    if draft.facts["op"] is AtomicOp.ADD and draft.facts["type"] in (T.F16, T.BF16):
-        draft.facts["noftz"] = NoFtz.NOFTZ
+    if draft.attributes["op"] is AtomicOp.ADD and draft.attributes["type"] in (T.F16, T.BF16):
+        draft.attributes["noftz"] = NoFtz.NOFTZ
 
 
 @following("vec")
@@ -135,7 +135,7 @@ def vector(draft: Draft) -> None:
     count = len(values) if isinstance(values, Sequence) else 0
     if count not in sizes:
         raise refuse("st.async stores 1, 2 or 4 values", got=str(count))
-    draft.facts["vec"] = sizes[count]
+    draft.attributes["vec"] = sizes[count]
 
 
 _ELEMENTS = {MatrixShape.M8N8: T.B16, MatrixShape.M16N16: T.B8, MatrixShape.M16N8: T.B8}
@@ -144,10 +144,10 @@ _ELEMENTS = {MatrixShape.M8N8: T.B16, MatrixShape.M16N16: T.B8, MatrixShape.M16N
 @following("type", "dst_fmt")
 def elements(draft: Draft) -> None:
     """The type of a matrix's elements, by its shape and how they lie in memory."""
-    shape = draft.facts["shape"]
-    draft.facts["type"] = _ELEMENTS.get(shape) if isinstance(shape, MatrixShape) else None
-    if draft.facts.get("src_fmt") is not None:
-        draft.facts |= {"type": None, "dst_fmt": CopyFormat.B8X16}
+    shape = draft.attributes["shape"]
+    draft.attributes["type"] = _ELEMENTS.get(shape) if isinstance(shape, MatrixShape) else None
+    if draft.attributes.get("src_fmt") is not None:
+        draft.attributes |= {"type": None, "dst_fmt": CopyFormat.B8X16}
 
 
 @following("num")
@@ -158,29 +158,31 @@ def matrices(draft: Draft) -> None:
     num = next((n for n in MatrixNum if n.count == len(registers)), None)
     if num is None:
         raise refuse("so many matrices", got=str(len(registers)), expected="1, 2 or 4")
-    draft.facts["num"], draft.operands["r"] = num, registers
+    draft.attributes["num"], draft.operands["r"] = num, registers
 
 
 @following("dst_fmt")
 def unpacked(draft: Draft) -> None:
     """Elements of a format become bytes."""
-    draft.facts["dst_fmt"] = CopyFormat.B8X16 if draft.facts["src_fmt"] is not None else None
+    draft.attributes["dst_fmt"] = (
+        CopyFormat.B8X16 if draft.attributes["src_fmt"] is not None else None
+    )
 
 
 @following("a", "block_scale", "decompress")
 def multiply(draft: Draft) -> None:
     """Where A lies, and what scale factors and a table of numbers are called."""
     is_address = isinstance(draft.operands["a"], Pointer)
-    draft.facts["a"] = Residency.TENSOR if is_address else Residency.SHARED
-    draft.facts["block_scale"] = BlockScale.BLOCK_SCALE if "sfa" in draft.operands else None
-    draft.facts["decompress"] = Decompress.LUT_B if "lut" in draft.operands else None
+    draft.attributes["a"] = Residency.TENSOR if is_address else Residency.SHARED
+    draft.attributes["block_scale"] = BlockScale.BLOCK_SCALE if "sfa" in draft.operands else None
+    draft.attributes["decompress"] = Decompress.LUT_B if "lut" in draft.operands else None
 
 
 @following()
 def to_several(draft: Draft) -> None:
     """Only of several CTAs the width of the mask is said."""
     if "cta_mask" not in draft.operands:
-        draft.facts["multicast"] = None
+        draft.attributes["multicast"] = None
 
 
 @following()
@@ -188,7 +190,7 @@ def few_registers(draft: Draft) -> None:
     """One instruction moves 128 registers at most."""
     from intrinsics.rows.tcgen05 import REGISTERS
 
-    shape, num = draft.facts["shape"], draft.facts["num"]
+    shape, num = draft.attributes["shape"], draft.attributes["num"]
     count = REGISTERS.of({"shape": shape, "num": num})
     if isinstance(shape, LdStShape) and isinstance(num, LdStNum) and count > 128:
         raise refuse(
@@ -206,7 +208,7 @@ def shuffle(draft: Draft) -> None:
         got = f"i{value.bits}" if isinstance(value, Int) else described(value)
         raise refuse("a register is shuffled", got=got, expected="i32, or an F32")
     if draft.given["bounds"] is None:
-        draft.operands["c"] = 0 if draft.facts["mode"] is Shuffle.UP else 31
+        draft.operands["c"] = 0 if draft.attributes["mode"] is Shuffle.UP else 31
     draft.operands["a"] = value if isinstance(value, Int) else value.word
 
 
@@ -217,21 +219,21 @@ def match(draft: Draft) -> None:
     if not isinstance(value, Int) or value.bits not in (32, 64):
         got = f"i{value.bits}" if isinstance(value, Int) else described(value)
         raise refuse("a register is matched", got=got, expected="i32 or i64")
-    draft.facts["type"] = T.B32 if value.bits == 32 else T.B64
+    draft.attributes["type"] = T.B32 if value.bits == 32 else T.B64
 
 
 @following("type")
 def ballot(draft: Draft) -> None:
     """A ballot gives a word, the other votes a condition."""
-    draft.facts["type"] = T.B32 if draft.facts["mode"] is Vote.BALLOT else None
+    draft.attributes["type"] = T.B32 if draft.attributes["mode"] is Vote.BALLOT else None
 
 
 @following()
 def reduced(draft: Draft) -> None:
     """Sums of .u32 are those of .s32; an f32 may come as its bits."""
-    type_, value = draft.facts["type"], draft.given["value"]
-    if (draft.facts["op"], type_) == (WarpReduce.ADD, T.U32):
-        draft.facts["type"] = T.S32
+    type_, value = draft.attributes["type"], draft.given["value"]
+    if (draft.attributes["op"], type_) == (WarpReduce.ADD, T.U32):
+        draft.attributes["type"] = T.S32
     if type_ is T.F32:
         draft.operands["a"] = F32(draft.builder, as_float(draft.builder, value, T.F32))
     elif not isinstance(value, Int):
@@ -242,7 +244,7 @@ def reduced(draft: Draft) -> None:
 @following("type")
 def answer(draft: Draft) -> None:
     """`popc` gives a u32, `and` and `or` a predicate; `aligned` selects bar.red or barrier.red."""
-    draft.facts["type"] = T.U32 if draft.facts["op"] is ReduceOp.POPC else T.PRED
+    draft.attributes["type"] = T.U32 if draft.attributes["op"] is ReduceOp.POPC else T.PRED
     draft.row = "bar.red" if draft.given["aligned"] else "barrier.red"
 
 
@@ -259,14 +261,14 @@ def field(draft: Draft) -> None:
     """The operand of a field's new value, and its type."""
     from intrinsics.rows.tensormap import type_of
 
-    field, new = draft.facts["field"], draft.given["new"]
+    field, new = draft.attributes["field"], draft.given["new"]
     assert isinstance(field, MapField)
-    draft.facts["type"] = type_of(field)
+    draft.attributes["type"] = type_of(field)
     if isinstance(new, Pointer):
         b = draft.builder
         new = Int(b, b.at_caller().ptrtoint(new.value, ir.IntType(64)))
     rows = map(catalog.row, REPLACES.split())
-    row = next(row for row in rows if field in row.axis["field"].values)
+    row = next(row for row in rows if field in row.qualifier["field"].values)
     draft.operands[row.operands[-1].name] = new  # type: ignore[assignment]  # raw() checks it
     draft.row = row.id
 

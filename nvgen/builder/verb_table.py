@@ -27,7 +27,7 @@ from intrinsics.modifiers import (
     ThreadSync,
     WaitOp,
 )
-from intrinsics.row import Facts
+from intrinsics.row import Attributes
 from intrinsics.rows.cluster import FenceRestrict
 from nvgen.builder import multiplies
 from nvgen.builder import verb_rules as rules
@@ -39,12 +39,12 @@ _CLUSTER = Space.SHARED_CLUSTER
 
 # ---- the verbs ---------------------------------------------------------------------------------
 
-_REMOTE: Facts = {"scope": Scope.CLUSTER, "space": _CLUSTER}
-_CTA_COPY: Facts = {"dst_space": Space.SHARED_CTA}
-_CLUSTER_COPY: Facts = {"dst_space": _CLUSTER}
-_GATHER: Facts = {"mode": LoadMode.GATHER4}
-_SCATTER: Facts = {"mode": StoreMode.SCATTER4}
-_PIXELS: Facts = {"mode": StoreMode.IM2COL_NO_OFFS}
+_REMOTE: Attributes = {"scope": Scope.CLUSTER, "space": _CLUSTER}
+_CTA_COPY: Attributes = {"dst_space": Space.SHARED_CTA}
+_CLUSTER_COPY: Attributes = {"dst_space": _CLUSTER}
+_GATHER: Attributes = {"mode": LoadMode.GATHER4}
+_SCATTER: Attributes = {"mode": StoreMode.SCATTER4}
+_PIXELS: Attributes = {"mode": StoreMode.IM2COL_NO_OFFS}
 _LOAD, _LOAD_PIXELS = "cp.async.bulk.tensor.load", "cp.async.bulk.tensor.load.im2col"
 _STORE, _REDUCE = "cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor"
 _PREFETCH = "cp.async.bulk.prefetch.tensor"
@@ -52,7 +52,7 @@ _COUNTED = "mbar, count=1, *, scope, relaxed: 'bool' = False"
 _BYTES = "mbar, tx_count, *, scope, relaxed: 'bool' = False"
 _FAR = "mbar, count=1, *, relaxed: 'bool' = False"
 _FAR_BYTES = "mbar, tx_count, *, relaxed: 'bool' = False"
-_NO_COMPLETE: Facts = {"no_complete": NoComplete.NO_COMPLETE, **_NEAR}
+_NO_COMPLETE: Attributes = {"no_complete": NoComplete.NO_COMPLETE, **_NEAR}
 _TO_ROWS = "column: 'IntLike', rows: 'Sequence[IntLike]'"
 _BACK = "*, cache_policy=None"
 _CP_ASYNC = "src_size=None, ignore_src=None, cache_policy=None, prefetch=None"
@@ -60,8 +60,8 @@ _SHUFFLED = "mode, value: a, lane: b, bounds: c = None, *, membermask=-1"
 _FACTORS = "d, a, b, idesc, enable_d, *, kind"
 _TYPES = "atype, btype=None"
 _OF_KINDS = "satfinite=False, kind: 'MmaKind | None' = None, scales: 'WarpScales | None' = None"
-_ACQUIRE: Facts = {"sem": Sem.ACQUIRE, "restrict": FenceRestrict.SHARED_CLUSTER}
-_RELEASE: Facts = {"sem": Sem.RELEASE, "restrict": FenceRestrict.SHARED_CTA}
+_ACQUIRE: Attributes = {"sem": Sem.ACQUIRE, "restrict": FenceRestrict.SHARED_CLUSTER}
+_RELEASE: Attributes = {"sem": Sem.RELEASE, "restrict": FenceRestrict.SHARED_CTA}
 
 # fmt: off
 CHAPTERS: Mapping[str, tuple[Verb, ...]] = {

@@ -37,10 +37,13 @@ def intrinsic(question: Question) -> Fields:
     if not declared:
         near = nearest(name, signatures())
         raise ValueError("nvgen has no row for this intrinsic" + (f"; {near}" if near else ""))
-    return [("", "declaration", declared), *(("", key, text) for key, text in _facts(name).items())]
+    return [
+        ("", "declaration", declared),
+        *(("", key, text) for key, text in _attributes(name).items()),
+    ]
 
 
-def _facts(name: str) -> dict[str, str]:
+def _attributes(name: str) -> dict[str, str]:
     """The row that an intrinsic is selected to, and where it exists."""
     spelling = catalog.spelling(name.removeprefix(PREFIX))
     if spelling is None:
@@ -51,7 +54,10 @@ def _facts(name: str) -> dict[str, str]:
         {
             form.opcode
             for form in catalog.forms(row)
-            if all(form.facts.get(axis, fact) == fact for axis, fact in spelling.facts.items())
+            if all(
+                form.attributes.get(qualifier, attribute) == attribute
+                for qualifier, attribute in spelling.attributes.items()
+            )
         }
     )
     shown = ", ".join(opcodes[:4]) + (f" and {len(opcodes) - 4} more" if len(opcodes) > 4 else "")

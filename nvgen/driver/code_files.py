@@ -33,7 +33,7 @@ def write(path: Path, code: MachineCode) -> None:
 
     Raises: OSError.
     """
-    facts = {
+    attributes = {
         "name": code.name,
         "block": code.block,
         "dynamic_shared": code.dynamic_shared,
@@ -46,7 +46,7 @@ def write(path: Path, code: MachineCode) -> None:
     handle, temporary = tempfile.mkstemp(prefix=path.stem, suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            body = json.dumps(facts).encode() + b"\n" + code.cubin
+            body = json.dumps(attributes).encode() + b"\n" + code.cubin
             file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
         _mark(Path(temporary))
         os.replace(temporary, path)
@@ -93,15 +93,15 @@ def read(path: Path) -> MachineCode | None:
         if digest.decode() != hashlib.sha256(body).hexdigest():
             return None
         head, _, cubin = body.partition(b"\n")
-        facts = json.loads(head)
-        _check_types(facts)
+        attributes = json.loads(head)
+        _check_types(attributes)
         found = MachineCode(
-            facts["name"],
+            attributes["name"],
             cubin,
-            tuple(_param(*names) for names in facts["params"]),
-            (facts["block"][0], facts["block"][1], facts["block"][2]),
-            facts["dynamic_shared"],
-            Resources(**facts["resources"]),
+            tuple(_param(*names) for names in attributes["params"]),
+            (attributes["block"][0], attributes["block"][1], attributes["block"][2]),
+            attributes["dynamic_shared"],
+            Resources(**attributes["resources"]),
             tuple(
                 Finding(
                     rule,
@@ -112,9 +112,9 @@ def read(path: Path) -> MachineCode | None:
                     expected=expected,
                     hint=hint,
                 )
-                for rule, message, got, expected, hint in facts["warnings"]
+                for rule, message, got, expected, hint in attributes["warnings"]
             ),
-            tuple(_parameter(*told) for told in facts["parameters"]),
+            tuple(_parameter(*told) for told in attributes["parameters"]),
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
@@ -123,15 +123,15 @@ def read(path: Path) -> MachineCode | None:
     return found
 
 
-def _check_types(facts: dict[str, object]) -> None:
+def _check_types(attributes: dict[str, object]) -> None:
     """Raises: TypeError for names that are no strings, and numbers that are none."""
-    block, resources = facts["block"], facts["resources"]
+    block, resources = attributes["block"], attributes["resources"]
     if not isinstance(block, list) or not isinstance(resources, dict):
         raise TypeError
-    names = (facts["name"], resources["kernel"])
+    names = (attributes["name"], resources["kernel"])
     numbers = (*block, *(n for name, n in resources.items() if name != "kernel"))
     fits = all(isinstance(name, str) for name in names)
-    if not (fits and all(isinstance(n, int) for n in (*numbers, facts["dynamic_shared"]))):
+    if not (fits and all(isinstance(n, int) for n in (*numbers, attributes["dynamic_shared"]))):
         raise TypeError
 
 

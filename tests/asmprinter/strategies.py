@@ -53,8 +53,8 @@ from intrinsics.mir import (
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.row import (
     Access,
+    Attribute,
     Effect,
-    Fact,
     Kind,
     Numbers,
     Operand,
@@ -76,23 +76,23 @@ CLASSES = tuple(
 # ---- what a row allows -----------------------------------------------------------------------
 
 
-def values_of(row: Row, name: str) -> tuple[Fact, ...]:
-    """The values of one fact of a row: an axis, an optional operand, or a residency."""
-    if name in row.axis:
-        return row.axis[name].facts
+def values_of(row: Row, name: str) -> tuple[Attribute, ...]:
+    """The values of one attribute of a row: a qualifier, an optional operand, or a residency."""
+    if name in row.qualifier:
+        return row.qualifier[name].attributes
     return (False, True) if name in row.optional else tuple(Residency)
 
 
-def is_whole(row: Row, facts: dict[str, Fact]) -> bool:
+def is_whole(row: Row, attributes: dict[str, Attribute]) -> bool:
     """Whether the operands that stand in the same braces are all there, or none of them."""
-    return all(len({facts[name] for name in group}) == 1 for group in row.groups)
+    return all(len({attributes[name] for name in group}) == 1 for group in row.groups)
 
 
-def is_legal(row: Row, facts: dict[str, Fact], target: Target) -> bool:
-    """Whether `row` allows `facts` on `target` in the newest PTX."""
-    judgement = judge(row, facts)
+def is_legal(row: Row, attributes: dict[str, Attribute], target: Target) -> bool:
+    """Whether `row` allows `attributes` on `target` in the newest PTX."""
+    judgement = judge(row, attributes)
     met = not judgement.broken and not judgement.missing(target, NEWEST)
-    return met and is_whole(row, facts)
+    return met and is_whole(row, attributes)
 
 
 _ENUMERATED = 3_000
@@ -101,15 +101,15 @@ _KEPT = 150
 
 
 @functools.cache
-def unbroken(row: Row) -> tuple[tuple[dict[str, Fact], Judgement], ...]:
-    """Facts that break no rule, whatever the target: all of them, or an even selection.
+def unbroken(row: Row) -> tuple[tuple[dict[str, Attribute], Judgement], ...]:
+    """Attributes that break no rule, whatever the target: all of them, or an even selection.
 
     Parameters of device functions, which only symbols may name, are left out.
     """
-    names = row.fact_names
+    names = row.attribute_names
     choices = [values_of(row, name) for name in names]
     size = functools.reduce(lambda n, choice: n * len(choice), choices, 1)
-    combinations: Iterable[tuple[Fact, ...]]
+    combinations: Iterable[tuple[Attribute, ...]]
     if size <= _ENUMERATED:
         combinations = itertools.product(*choices)
     else:
@@ -117,13 +117,15 @@ def unbroken(row: Row) -> tuple[tuple[dict[str, Fact], Judgement], ...]:
         combinations = [tuple(map(dice.choice, choices)) for _ in range(_SAMPLED)]
     found = [dict(zip(names, values, strict=True)) for values in combinations]
     whole = [f for f in found if is_whole(row, f) and Space.PARAM_FUNC not in f.values()]
-    judged = [(facts, judge(row, facts)) for facts in whole]
-    return tuple((facts, judgement) for facts, judgement in judged if not judgement.broken)
+    judged = [(attributes, judge(row, attributes)) for attributes in whole]
+    return tuple(
+        (attributes, judgement) for attributes, judgement in judged if not judgement.broken
+    )
 
 
 @functools.cache
-def legal_facts(row: Row, target: Target) -> tuple[dict[str, Fact], ...]:
-    """Facts of `row` that are legal on `target`."""
+def legal_attributes(row: Row, target: Target) -> tuple[dict[str, Attribute], ...]:
+    """Attributes of `row` that are legal on `target`."""
     legal = [f for f, judgement in unbroken(row) if not judgement.missing(target, NEWEST)]
     return tuple(legal[:: max(1, len(legal) // _KEPT)])
 
@@ -135,7 +137,7 @@ _SPECIALLY = ("phi", "opaque", "bra", "ret", "exit", "call")
 def ordinary_rows(target: Target) -> tuple[Row, ...]:
     """The rows that have a legal form on `target` and may stand anywhere in a block."""
     return tuple(
-        row for row in catalog.rows() if row.id not in _SPECIALLY and legal_facts(row, target)
+        row for row in catalog.rows() if row.id not in _SPECIALLY and legal_attributes(row, target)
     )
 
 
@@ -235,38 +237,40 @@ def _fitting(scene: Scene, operand: Operand, wanted: ScalarType) -> list[ScalarT
     return fitting(wanted, scene.classes, widened=operand.widened)
 
 
-def draw_operand(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Op:
-    """Something that may stand in the place of `operand` under `facts`."""
+def draw_operand(
+    draw: st.DrawFn, scene: Scene, operand: Operand, attributes: dict[str, Attribute]
+) -> Op:
+    """Something that may stand in the place of `operand` under `attributes`."""
     match operand.kind:
         case Kind.REGISTER:
-            fit = _fitting(scene, operand, operand.type_under(facts))
+            fit = _fitting(scene, operand, operand.type_under(attributes))
             if operand.name == "sp_meta":  # ptxas reads an f32 there, and fails to expand some mma
                 fit = [found for found in fit if found.kind != "f"]
             return scene.register(draw, fit, new=operand.distinct)
         case Kind.VALUE:
-            return _value(draw, scene, operand, facts)
+            return _value(draw, scene, operand, attributes)
         case Kind.NUMBER:
-            return Imm(draw(_numbers(operand.numbers_under(facts))))
+            return Imm(draw(_numbers(operand.numbers_under(attributes))))
         case Kind.PREDICATE:
             return _predicate(draw, scene, operand)
         case Kind.ADDRESS:
-            return _address(draw, scene, operand, facts)
+            return _address(draw, scene, operand, attributes)
         case Kind.TENSOR_ADDRESS:
             return _tensor_address(draw, scene)
         case Kind.MATRIX:
-            return _matrix(draw, scene, operand, facts)
+            return _matrix(draw, scene, operand, attributes)
         case Kind.VECTOR:
-            return _vector(draw, scene, operand, facts)
+            return _vector(draw, scene, operand, attributes)
         case Kind.SOURCE:
-            return _source(draw, scene, operand, facts)
+            return _source(draw, scene, operand, attributes)
         case Kind.LABEL:
             return Label(draw(st.sampled_from(scene.blocks)))
     raise AssertionError(operand.kind)
 
 
-def _value(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Op:
-    wanted = operand.type_under(facts)
-    literal = _literal(wanted, operand.numbers_under(facts))
+def _value(draw: st.DrawFn, scene: Scene, operand: Operand, attributes: dict[str, Attribute]) -> Op:
+    wanted = operand.type_under(attributes)
+    literal = _literal(wanted, operand.numbers_under(attributes))
     if operand.fraction:
         literal = st.integers(1, _BITS_OF_ONE).map(lambda bits: FloatImm(bits, wanted))
     if literal is not None and draw(st.booleans()):
@@ -282,8 +286,10 @@ def _predicate(draw: st.DrawFn, scene: Scene, operand: Operand) -> Op:
     return Not(reg) if choice == 1 and operand.negatable else reg
 
 
-def _address(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Mem:
-    space = facts.get(operand.space) if isinstance(operand.space, str) else operand.space
+def _address(
+    draw: st.DrawFn, scene: Scene, operand: Operand, attributes: dict[str, Attribute]
+) -> Mem:
+    space = attributes.get(operand.space) if isinstance(operand.space, str) else operand.space
     assert space is None or isinstance(space, Space)
     # In `[map, coordinates]` the address of the map stands without an offset.
     offset = 0 if operand.name == "tmap" else draw(_OFFSETS)
@@ -298,17 +304,21 @@ def _tensor_address(draw: st.DrawFn, scene: Scene) -> Mem:
     return Mem(scene.register(draw, [ScalarType.B32]), draw(_OFFSETS))
 
 
-def _matrix(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Op:
-    if facts[operand.name] is Residency.TENSOR:
+def _matrix(
+    draw: st.DrawFn, scene: Scene, operand: Operand, attributes: dict[str, Attribute]
+) -> Op:
+    if attributes[operand.name] is Residency.TENSOR:
         return _tensor_address(draw, scene)
     if draw(st.integers(0, 3)) == 0:
         return Imm(draw(st.integers(0, (1 << 63) - 1)))
     return scene.register(draw, [ScalarType.B64])
 
 
-def _vector(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Op:
+def _vector(
+    draw: st.DrawFn, scene: Scene, operand: Operand, attributes: dict[str, Attribute]
+) -> Op:
     assert operand.count is not None
-    wanted, count = operand.type_under(facts), operand.count.of(facts)
+    wanted, count = operand.type_under(attributes), operand.count.of(attributes)
     classes = _fitting(scene, operand, wanted)
     writes = operand.access is Access.WRITE
     literal = _literal(wanted, Numbers())
@@ -325,14 +335,16 @@ def _vector(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fa
     if odd >= 0 and operand.sink:
         parts[odd] = SINK
     elif odd >= 0 and literal is not None and cls[0].kind == wanted.kind:
-        each = operand.each_under(facts)
+        each = operand.each_under(attributes)
         parts[odd] = Imm(draw(_numbers(each[odd]))) if each else draw(literal)
     return tuple(parts)
 
 
-def _source(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Op:
+def _source(
+    draw: st.DrawFn, scene: Scene, operand: Operand, attributes: dict[str, Attribute]
+) -> Op:
     """What mov reads: also literals, special registers and the addresses of symbols."""
-    wanted = operand.type_under(facts)
+    wanted = operand.type_under(attributes)
     literal = _literal(wanted, Numbers())
     readable = [
         r.name
@@ -340,7 +352,7 @@ def _source(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fa
         if wanted in r.types and r.needs.holds(scene.target, NEWEST)
     ]
     shapes = ["register"]
-    if facts.keys() == {"type"}:
+    if attributes.keys() == {"type"}:
         shapes += ["literal"] if literal is not None else []
         shapes += ["special"] if readable and scene.special else []
         shapes += ["symbol"] if wanted.bits == 64 and wanted.kind in "bi" else []
@@ -359,18 +371,18 @@ def _source(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fa
 
 
 def draw_record(
-    draw: st.DrawFn, scene: Scene, row: Row, facts: dict[str, Fact], *, loc: int = 0
+    draw: st.DrawFn, scene: Scene, row: Row, attributes: dict[str, Attribute], *, loc: int = 0
 ) -> MachineInstr:
-    """A record of `row` with `facts` and random operands that satisfy it."""
+    """A record of `row` with `attributes` and random operands that satisfy it."""
     guard: Reg | Not | None = None
     if draw(st.integers(0, 4)) == 0:
         reg = scene.register(draw, [ScalarType.PRED])
         guard = Not(reg) if draw(st.booleans()) else reg
-    form = form_of(row, **facts)
-    words = row.packed_fields.pack(facts) if row.packed_fields else {}
+    form = form_of(row, **attributes)
+    words = row.packed_fields.pack(attributes) if row.packed_fields else {}
     scene.writes = Effect.WRITES_MEMORY in row.effects.effect
     ops = [
-        Imm(words[slot]) if operand is None else draw_operand(draw, scene, operand, facts)
+        Imm(words[slot]) if operand is None else draw_operand(draw, scene, operand, attributes)
         for slot, operand in zip(form.slots, form.operands, strict=True)
     ]
     for place, operand in enumerate(form.operands):
@@ -381,18 +393,18 @@ def draw_record(
 
 
 class Record:
-    """One record in a function of its own, with the facts it was made from."""
+    """One record in a function of its own, with the attributes it was made from."""
 
     def __init__(
         self,
         function: MachineFunction,
         record: MachineInstr,
-        facts: dict[str, Fact],
+        attributes: dict[str, Attribute],
         target: Target,
     ) -> None:
         self.function = function
         self.record = record
-        self.facts = facts
+        self.attributes = attributes
         self.target = target
 
     @property
@@ -411,12 +423,12 @@ def records(
     chosen = TARGETS[target] if target else draw(targets())
     among = [r for r in ordinary_rows(chosen) if not rows or r.id in rows]
     row = draw(st.sampled_from(among))
-    facts = draw(st.sampled_from(legal_facts(row, chosen)))
+    attributes = draw(st.sampled_from(legal_attributes(row, chosen)))
     function = MachineFunction("k")
-    record = draw_record(draw, Scene(function, target=chosen, special=special), row, facts)
+    record = draw_record(draw, Scene(function, target=chosen, special=special), row, attributes)
     function.blocks = [Block("entry", [record])]
     renumber(function)
-    return Record(function, record, facts, chosen)
+    return Record(function, record, attributes, chosen)
 
 
 # ---- modules ---------------------------------------------------------------------------------
@@ -513,7 +525,7 @@ def _locations(draw: st.DrawFn) -> list[Location]:
 
 def _phi(draw: st.DrawFn, scene: Scene) -> MachineInstr:
     row = catalog.row("phi")
-    type_ = draw(st.sampled_from(row.axis["type"].values))
+    type_ = draw(st.sampled_from(row.qualifier["type"].values))
     assert isinstance(type_, ScalarType)
     count = draw(st.integers(1, 3))
     values: list[Scalar] = [
@@ -530,8 +542,11 @@ def _ending(draw: st.DrawFn, scene: Scene, *, last: bool) -> list[MachineInstr]:
     found = []
     for _ in range(draw(st.integers(0, 2))):
         row = catalog.row(draw(st.sampled_from(("bra", "ret", "exit"))))
-        facts = {name: draw(st.sampled_from(axis.facts)) for name, axis in row.axis.items()}
-        found.append(draw_record(draw, scene, row, facts))
+        attributes = {
+            name: draw(st.sampled_from(qualifier.attributes))
+            for name, qualifier in row.qualifier.items()
+        }
+        found.append(draw_record(draw, scene, row, attributes))
     return [*found, MachineInstr(form_of(catalog.row("ret")), ())] if last else found
 
 
@@ -567,8 +582,8 @@ def _function(
                 block.instrs.append(MachineInstr(form_of(catalog.row("opaque")), (text,), None))
                 continue
             row = draw(st.sampled_from(ordinary_rows(target)))
-            facts = draw(st.sampled_from(legal_facts(row, target)))
-            block.instrs.append(draw_record(draw, scene, row, facts, loc=loc))
+            attributes = draw(st.sampled_from(legal_attributes(row, target)))
+            block.instrs.append(draw_record(draw, scene, row, attributes, loc=loc))
         block.instrs += _ending(draw, scene, last=label is labels[-1])
         function.blocks.append(block)
     renumber(function)

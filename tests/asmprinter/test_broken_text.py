@@ -81,7 +81,7 @@ def statement_of(drawn: Record) -> str:
 
 def respelled(drawn: Record, mnemonic: str) -> str:
     """The statement under another name."""
-    old = drawn.row.spell(drawn.facts)
+    old = drawn.row.spell(drawn.attributes)
     statement = statement_of(drawn)
     assert statement.count(old) == 1
     return statement.replace(old, mnemonic)
@@ -119,8 +119,8 @@ def vocabulary() -> tuple[str, ...]:
     words = {
         value.value
         for row in catalog.rows()
-        for axis in row.axis.values()
-        for value in axis.values
+        for qualifier in row.qualifier.values()
+        for value in qualifier.values
         if not value.value.startswith("::")
     }
     return (*sorted(words), "nosuch", "x3", "kind::f17", "cta_group::3", "s31")
@@ -131,13 +131,18 @@ def vocabulary() -> tuple[str, ...]:
 def test_a_modifier_that_the_row_does_not_have(drawn: Record, data: st.DataObject):
     """Put in the place of one that is there, or behind all of them."""
     row = drawn.row
-    head, modifiers = find_head(row.spell(drawn.facts))
+    head, modifiers = find_head(row.spell(drawn.attributes))
     assert head is not None
-    known = {value.value for axis in row.axis.values() for value in axis.values}
+    known = {value.value for qualifier in row.qualifier.values() for value in qualifier.values}
     known |= {item.text for item in row.items if isinstance(item, Literal)}
     known |= {word for r in catalog.rows() if r.head == row.head for word in r.elsewhere}
     others = (r for r in catalog.rows() if r.head == row.head)
-    known |= {value.value for r in others for axis in r.axis.values() for value in axis.values}
+    known |= {
+        value.value
+        for r in others
+        for qualifier in r.qualifier.values()
+        for value in qualifier.values
+    }
     known |= {*row.late}
     word = data.draw(st.sampled_from([w for w in vocabulary() if w not in known]))
     place = data.draw(st.integers(0, len(modifiers)))
@@ -150,17 +155,17 @@ def test_a_modifier_that_the_row_does_not_have(drawn: Record, data: st.DataObjec
 @given(records(), st.data())
 def test_a_modifier_that_is_missing(drawn: Record, data: st.DataObject):
     row = drawn.row
-    head, modifiers = find_head(row.spell(drawn.facts))
+    head, modifiers = find_head(row.spell(drawn.attributes))
     assert head is not None
     needed = [item.text for item in row.items if isinstance(item, Literal)]
     needed += [
-        fact.value
-        for name, axis in row.axis.items()
-        if not axis.optional and isinstance(fact := drawn.facts[name], Modifier)
+        attribute.value
+        for name, qualifier in row.qualifier.items()
+        if not qualifier.optional and isinstance(attribute := drawn.attributes[name], Modifier)
     ]
     # A fence restricted to one state space is one of all of them without that word.
     needed = [word for word in needed if not word.startswith("sync_restrict")]
-    if drawn.facts.get("secondary"):  # of two priorities, of which either may stand alone
+    if drawn.attributes.get("secondary"):  # of two priorities, of which either may stand alone
         needed = [word for word in needed if not word.startswith("L2::")]
     there = [i for i, word in enumerate(modifiers) if word in needed]
     assume(there)
@@ -176,7 +181,7 @@ _PRIORITIES = tuple(priority.value for priority in CachePriority)
 @given(records(), st.data())
 def test_a_modifier_that_stands_twice(drawn: Record, data: st.DataObject):
     """ptxas lets a few (`.sync`, `.uni`) stand twice; of the others a second one is an error."""
-    head, modifiers = find_head(drawn.row.spell(drawn.facts))
+    head, modifiers = find_head(drawn.row.spell(drawn.attributes))
     assert head is not None
     assume(set(modifiers) - set(TWICE))
     word = data.draw(st.sampled_from([m for m in modifiers if m not in TWICE]))
@@ -195,21 +200,22 @@ def test_a_modifier_that_stands_twice(drawn: Record, data: st.DataObject):
     assert expected & {f.rule for f in errors}
 
 
-RULED = tuple(row.id for row in catalog.rows() if row.rules and row.axes)
-"""Rows with rules that tie their axes; mov's rows are told apart by operands."""
+RULED = tuple(row.id for row in catalog.rows() if row.rules and row.qualifiers)
+"""Rows with rules that tie their qualifiers; mov's rows are told apart by operands."""
 
 
 @examples(300)
 @given(records(rows=RULED), st.data())
 def test_a_value_that_the_rules_of_the_row_forbid(drawn: Record, data: st.DataObject):
-    """A neighbouring value of one axis, spelled as it should be, where the rules rule it out."""
-    row, facts = drawn.row, drawn.facts
+    """A neighbouring value of a qualifier, spelled as it should be, where the rules rule it out."""
+    row, attributes = drawn.row, drawn.attributes
     assume(row.head != "mov")
     forbidden = [
-        {**facts, name: value}
-        for name in row.axis
+        {**attributes, name: value}
+        for name in row.qualifier
         for value in values_of(row, name)
-        if value is not facts[name] and not is_legal(row, {**facts, name: value}, drawn.target)
+        if value is not attributes[name]
+        and not is_legal(row, {**attributes, name: value}, drawn.target)
     ]
     # An arrival's count is read as the mask of CTAs, where a multicast is asked for: a legal form.
     # So are the bytes of a small copy's source as its cache policy, where a hint is asked for, and
@@ -270,7 +276,7 @@ def test_a_register_of_the_wrong_class(drawn: Record, data: st.DataObject):
     place = data.draw(st.sampled_from(places))
     operand = record.form.operands[place]
     assert operand is not None
-    wanted = operand.type_under(drawn.facts)
+    wanted = operand.type_under(drawn.attributes)
     names = register_names(drawn.function)
     wrong = that_cannot_stand_for(wanted, widened=operand.widened)
     if drawn.row.id in OTHER_MEANING.get(operand.name, ()):
@@ -319,8 +325,8 @@ def test_operands_too_many(drawn: Record):
 @given(records())
 def test_no_operand_at_all(drawn: Record):
     assume(any(e.group is None for e in drawn.row.elements))
-    head = statement_of(drawn).split(drawn.row.spell(drawn.facts))[0]
-    blamed(drawn, f"{head}{drawn.row.spell(drawn.facts)};")
+    head = statement_of(drawn).split(drawn.row.spell(drawn.attributes))[0]
+    blamed(drawn, f"{head}{drawn.row.spell(drawn.attributes)};")
 
 
 @examples(150)

@@ -26,7 +26,7 @@ def best(name: str) -> Candidate:
 
 
 @pytest.mark.parametrize(
-    ("name", "row", "facts"),
+    ("name", "row", "attributes"),
     [
         ("tcgen05.ld.sync.aligned.16x256b.x4.b32", "tcgen05.ld",
          {"shape": LdStShape.S16X256B, "num": LdStNum.X4, "pack": None}),
@@ -41,10 +41,10 @@ def best(name: str) -> Candidate:
         ("cvt.u64.u16", "cvt.int", {"dtype": ScalarType.U64, "atype": ScalarType.U16}),
     ],
 )  # fmt: skip
-def test_a_name_and_what_it_says(name: str, row: str, facts: dict[str, object]):
+def test_a_name_and_what_it_says(name: str, row: str, attributes: dict[str, object]):
     found = best(name)
     assert (found.row.id, found.problems) == (row, ())
-    assert {key: found.facts[key] for key in facts} == facts
+    assert {key: found.attributes[key] for key in attributes} == attributes
 
 
 @pytest.mark.parametrize("name", ["tcgen05.mma.ws.sp", "tcgen05.mma.ws", "tcgen05.mma.sp"])

@@ -99,7 +99,7 @@ def one(statement: str) -> MachineInstr:
 def test_an_instruction_becomes_a_record():
     mi = one("tcgen05.mma.cta_group::1.kind::i8.collector::a::use [%r1], %rd1, %rd2, %r2, !%p1;")
     assert mi.opcode == "TCGEN05_MMA_CTA_GROUP1_DENSE"
-    assert mi.facts()["kind"] is MmaKind.I8
+    assert mi.attributes()["kind"] is MmaKind.I8
     assert isinstance(mi["d"], Mem)
     assert isinstance(mi["enable_d"], Not)
 

@@ -24,7 +24,7 @@ from tests.asmprinter.strategies import (
     REPRESENTATIVES,
     UNKNOWN_TO_NVGEN,
     Drawn,
-    legal_facts,
+    legal_attributes,
     modules,
     ordinary_rows,
 )
@@ -47,7 +47,7 @@ def test_the_strategies_know_every_row():
         *("phi", "opaque", "bra", "ret", "exit", "call")
     }
     for row in ordinary_rows(TARGETS["sm_100a"]):
-        assert legal_facts(row, TARGETS["sm_100a"]), row
+        assert legal_attributes(row, TARGETS["sm_100a"]), row
 
 
 @examples(100)
@@ -187,7 +187,7 @@ def test_each_line_of_ptx_shows_the_record_that_the_map_names(drawn: Drawn):
         if mi.row.id != "opaque":
             words = line.split()
             mnemonic = words[1] if words[0].startswith("@") else words[0]
-            assert mnemonic.rstrip(";") == mi.row.spell(mi.facts())
+            assert mnemonic.rstrip(";") == mi.row.spell(mi.attributes())
         assert line.endswith(";")
 
 

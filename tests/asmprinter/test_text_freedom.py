@@ -70,11 +70,11 @@ def shuffled(draw: st.DrawFn, mnemonic: str) -> str:
 @examples(300)
 @given(records(), st.data())
 def test_modifiers_may_stand_in_any_order(drawn: Record, data: st.DataObject):
-    mnemonic = drawn.row.spell(drawn.facts)
+    mnemonic = drawn.row.spell(drawn.attributes)
     mixed = data.draw(st.composite(shuffled)(mnemonic))
     (usual, *_), (found, *_) = read_opcode(mnemonic).candidates, read_opcode(mixed).candidates
     assert usual.problems == found.problems == ()
-    assert (found.row, found.facts) == (usual.row, usual.facts)
+    assert (found.row, found.attributes) == (usual.row, usual.attributes)
 
 
 def test_the_order_of_types_matters():
@@ -83,8 +83,8 @@ def test_the_order_of_types_matters():
         read_opcode("cvt.u16.u32").candidates,
         read_opcode("cvt.u32.u16").candidates,
     )
-    assert narrow.facts["dtype"] is widen.facts["atype"] is ScalarType.U16
-    assert narrow.facts["atype"] is widen.facts["dtype"] is ScalarType.U32
+    assert narrow.attributes["dtype"] is widen.attributes["atype"] is ScalarType.U16
+    assert narrow.attributes["atype"] is widen.attributes["dtype"] is ScalarType.U32
 
 
 # ---- spaces and comments ---------------------------------------------------------------------

@@ -92,7 +92,7 @@ def test_a_row_by_its_name():
 
 
 @pytest.mark.parametrize(
-    ("name", "row", "facts"),
+    ("name", "row", "attributes"),
     [
         ("tcgen05.alloc.cg2", "tcgen05.alloc", {"cta_group": CtaGroup.TWO}),
         ("tcgen05.ld.16x256b.x4", "tcgen05.ld",
@@ -102,10 +102,10 @@ def test_a_row_by_its_name():
         ("tcgen05.wait.st", "tcgen05.wait", {"op": WaitOp.ST}),
     ],
 )  # fmt: skip
-def test_what_an_llvm_name_says(name: str, row: str, facts: dict[str, object]):
+def test_what_an_llvm_name_says(name: str, row: str, attributes: dict[str, object]):
     spelling = spellings()[name]
     assert spelling.row is catalog.row(row)
-    assert dict(spelling.facts) == facts
+    assert dict(spelling.attributes) == attributes
     assert spelling in spellings_of(spelling.row)
 
 

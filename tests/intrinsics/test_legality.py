@@ -15,7 +15,7 @@ from intrinsics import catalog
 from intrinsics.legality import describe, expected, got, judge
 from intrinsics.modifiers import CtaGroup, MmaKind, ScalarType, ScaleVec
 from intrinsics.operand_fit import fits
-from intrinsics.row import Fact, Numbers, Residency, when
+from intrinsics.row import Attribute, Numbers, Residency, when
 from intrinsics.targets import TARGETS, named, since
 from tests.each import each
 from tests.turns import examples
@@ -51,13 +51,13 @@ def test_how_many_registers_tensor_memory_fills(name: str):
     count = row.operand["r"].count
     assert count is not None
     each = {"16x64b": 1, "32x32b": 1, "16x32bx2": 1, "16x128b": 2, "16x256b": 4}
-    for shape in row.axis["shape"].values:
-        for repeat in row.axis["num"].values:
-            facts: dict[str, Fact] = {"shape": shape, "num": repeat}
+    for shape in row.qualifier["shape"].values:
+        for repeat in row.qualifier["num"].values:
+            attributes: dict[str, Attribute] = {"shape": shape, "num": repeat}
             registers = each[shape.value] * int(repeat.value[1:])
-            assert count.of(facts) == registers
+            assert count.of(attributes) == registers
             half = shape.value == "16x32bx2"
-            whole = dict.fromkeys(row.fact_names) | facts | {"half_split": half}
+            whole = dict.fromkeys(row.attribute_names) | attributes | {"half_split": half}
             assert (judge(row, whole).broken == ()) is (registers <= 128)
 
 
@@ -96,17 +96,17 @@ def test_wider_registers_hold_what_ld_st_and_cvt_move():
 
 
 @pytest.mark.parametrize(
-    ("fact", "text"),
+    ("attribute", "text"),
     [(MmaKind.I8, ".kind::i8"), (True, "given"), (False, "absent"), (None, "absent")],
 )
-def test_facts_in_words(fact: Fact, text: str):
-    assert describe(fact) == text
+def test_attributes_in_words(attribute: Attribute, text: str):
+    assert describe(attribute) == text
 
 
 def test_a_demand_in_words():
     rule = when(kind=MmaKind.MXF4).must("x", scale_vec=(None, ScaleVec.X2))
-    axis, _, allowed = expected(rule).partition(": ")
-    assert (axis, set(allowed.split(" or "))) == ("scale_vec", {".scale_vec::2X", "absent"})
+    qualifier, _, allowed = expected(rule).partition(": ")
+    assert (qualifier, set(allowed.split(" or "))) == ("scale_vec", {".scale_vec::2X", "absent"})
     assert got(rule, {"kind": MmaKind.MXF4, "scale_vec": ScaleVec.X4}) == (
         ".kind::mxf4, .scale_vec::4X"
     )
@@ -125,12 +125,12 @@ def test_a_prohibition_in_words():
 # ---- whole judgements ------------------------------------------------------------------------
 
 
-def dense(**facts: Fact) -> dict[str, Fact]:
+def dense(**attributes: Attribute) -> dict[str, Attribute]:
     row = catalog.row("tcgen05.mma")
-    usual: dict[str, Fact] = dict.fromkeys(row.fact_names)
+    usual: dict[str, Attribute] = dict.fromkeys(row.attribute_names)
     usual.update(dict.fromkeys(row.optional, False))
     usual.update(cta_group=CtaGroup.ONE, kind=MmaKind.F16, a=Residency.SHARED)
-    return {**usual, **facts}
+    return {**usual, **attributes}
 
 
 def test_a_form_that_the_manual_shows_first():

@@ -32,8 +32,8 @@ from tests.turns import examples
 B32 = ScalarType.B32
 
 
-def record(row: str, *ops: object, guard: object = None, **facts: object) -> MachineInstr:
-    return MachineInstr(form_of(catalog.row(row), **facts), ops, guard)  # type: ignore[arg-type]
+def record(row: str, *ops: object, guard: object = None, **attributes: object) -> MachineInstr:
+    return MachineInstr(form_of(catalog.row(row), **attributes), ops, guard)  # type: ignore[arg-type]
 
 
 STORE = record("st", Mem(0, 16), (1, 2), guard=Not(3), space=Space.GLOBAL, vec=Vec.V2, type=B32)
@@ -62,21 +62,21 @@ def test_an_operand_that_is_left_out_has_no_slot():
 def test_a_modifier_that_an_operand_implies_is_filled_in():
     """setp with a third predicate combines; the operand alone tells that .and is there."""
     plain = form_of(catalog.row("bar.sync"))
-    assert plain.facts == {"count": False}
+    assert plain.attributes == {"count": False}
     scaled = form_of(catalog.row("tcgen05.mma"), sfa=True, sfb=True, cta_group=_one())
     assert scaled.opcode == "TCGEN05_MMA_CTA_GROUP1_BLOCK_SCALED_DENSE"
 
 
 def _one() -> object:
-    return catalog.row("tcgen05.mma").axis["cta_group"].values[0]
+    return catalog.row("tcgen05.mma").qualifier["cta_group"].values[0]
 
 
-def test_packed_words_are_facts_too():
+def test_packed_words_are_attributes_too():
     slots = {"d": Mem(0), "a": 1, "b": 2, "idesc": 3, "ctrl": Imm(0x41), "collector": Imm(1)}
     form = form_of(catalog.row("tcgen05.mma"), cta_group=_one())
     mi = MachineInstr(form, tuple(slots.get(name, 4) for name in form.slots))  # type: ignore[misc]
     assert mi.packed_fields() == {"ctrl": 0x41, "collector": 1}
-    assert mi.facts()["kind"] is MmaKind.I8
+    assert mi.attributes()["kind"] is MmaKind.I8
 
 
 # ---- registers -------------------------------------------------------------------------------

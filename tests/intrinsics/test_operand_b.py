@@ -28,7 +28,7 @@ def test_the_class_of_a_type(type: str, expected: OperandBClass) -> None:
 
 def test_every_type_that_wgmma_multiplies_has_one() -> None:
     found = [row for row in rows() if row.id.startswith("wgmma.mma_async")]
-    types = {v for row in found if "btype" in row.axis for v in row.axis["btype"].values}
+    types = {v for row in found if "btype" in row.qualifier for v in row.qualifier["btype"].values}
     names = {t.value for t in types if isinstance(t, Modifier)}
     assert names == set(DENSE) - {"s4", "u4"}
     assert {operand_b_class(t) for t in types if isinstance(t, Modifier)} == {BIT, BYTE, FLOAT}

@@ -122,4 +122,4 @@ def every_change(ops: tuple[Op, ...]) -> list[tuple[Op, ...]]:
 
 def problems(form: Form, ops: tuple[Op, ...]) -> list[str]:
     """What the check itself says."""
-    return [p.text for p in operand_problems(form, form.facts, ops, CLASSES, space_of)]
+    return [p.text for p in operand_problems(form, form.attributes, ops, CLASSES, space_of)]

@@ -17,7 +17,7 @@ from intrinsics.descriptors.packed_fields import (
     ControlWord,
     MmaFields,
 )
-from intrinsics.mir import form_fact_names
+from intrinsics.mir import form_attribute_names
 from intrinsics.modifiers import (
     AShift,
     BlockScale,
@@ -28,7 +28,7 @@ from intrinsics.modifiers import (
     MmaKind,
     ScaleVec,
 )
-from intrinsics.row import Fact, Residency
+from intrinsics.row import Attribute, Residency
 from tests.each import each
 from tests.turns import examples
 
@@ -171,10 +171,14 @@ DENSE = MmaFields()
 STATIONARY = MmaFields(weight_stationary=True)
 
 
-def dense(**facts: Fact) -> dict[str, Fact]:
-    """Facts of a plain MMA; what is not named is absent."""
-    usual: dict[str, Fact] = {"cta_group": CtaGroup.ONE, "kind": MmaKind.F16, "a": Residency.SHARED}
-    return {**usual, **facts}
+def dense(**attributes: Attribute) -> dict[str, Attribute]:
+    """Attributes of a plain MMA; what is not named is absent."""
+    usual: dict[str, Attribute] = {
+        "cta_group": CtaGroup.ONE,
+        "kind": MmaKind.F16,
+        "a": Residency.SHARED,
+    }
+    return {**usual, **attributes}
 
 
 def test_a_dense_mma_that_fills_the_collector():
@@ -202,8 +206,8 @@ def test_kind_and_group(kind: MmaKind, group: CtaGroup):
     ],
 )
 def test_scale_vectors_and_how_they_are_spelled(size: ScaleVec | None, field: int, spelling: int):
-    facts = dense(kind=MmaKind.MXF4, block_scale=BlockScale.BLOCK_SCALE, scale_vec=size)
-    words = DENSE.pack(facts)
+    attributes = dense(kind=MmaKind.MXF4, block_scale=BlockScale.BLOCK_SCALE, scale_vec=size)
+    words = DENSE.pack(attributes)
     assert words["ctrl"] >> 2 & 3 == field
     assert words["ctrl"] >> 5 & 1 == 1
     assert words["scale_spelling"] == spelling
@@ -219,51 +223,57 @@ def test_collectors_of_a_weight_stationary_mma(number: int):
 
 
 def test_the_words_of_every_form_say_what_the_form_says():
-    """Unpacking what was packed gives the axes back, for every combination of the plain row."""
+    """Unpacking gives the packed qualifiers back, for all combinations of the plain row."""
     row = catalog.row("tcgen05.mma")
-    axes = sorted(DENSE.axes)
-    choices = [row.axis[name].facts for name in axes]
+    qualifiers = sorted(DENSE.qualifiers)
+    choices = [row.qualifier[name].attributes for name in qualifiers]
     scaled = {"block_scale": BlockScale.BLOCK_SCALE, "sfa": True, "sfb": True}
     plain = {"block_scale": None, "sfa": False, "sfb": False}
     for group, scale, scale_d in itertools.product(CtaGroup, (scaled, plain), (False, True)):
-        opcode: dict[str, Fact] = {"cta_group": group, "scale_d": scale_d, **scale}
+        opcode: dict[str, Attribute] = {"cta_group": group, "scale_d": scale_d, **scale}
         for values in itertools.product(*choices):
-            facts = dict(zip(axes, values, strict=True))
-            if facts["scale_vec"] is not None and scale is plain:
+            attributes = dict(zip(qualifiers, values, strict=True))
+            if attributes["scale_vec"] is not None and scale is plain:
                 continue  # there is nowhere to put the spelling
-            found, problems = DENSE.unpack(DENSE.pack({**opcode, **facts}), opcode)
-            assert (found, problems) == (facts, ())
+            found, problems = DENSE.unpack(DENSE.pack({**opcode, **attributes}), opcode)
+            assert (found, problems) == (attributes, ())
 
 
 def test_the_words_of_every_weight_stationary_form():
     row = catalog.row("tcgen05.mma.ws")
     for group, kind, collector in itertools.product(
-        CtaGroup, MmaKind, row.axis["collector_ws"].facts
+        CtaGroup, MmaKind, row.qualifier["collector_ws"].attributes
     ):
-        facts: dict[str, Fact] = {"cta_group": group, "kind": kind, "collector_ws": collector}
-        found, problems = STATIONARY.unpack(STATIONARY.pack(facts), {})
-        assert (found, problems) == (facts, ())
+        attributes: dict[str, Attribute] = {
+            "cta_group": group,
+            "kind": kind,
+            "collector_ws": collector,
+        }
+        found, problems = STATIONARY.unpack(STATIONARY.pack(attributes), {})
+        assert (found, problems) == (attributes, ())
 
 
-def test_no_axis_is_both_in_the_opcode_and_in_a_word():
+def test_no_qualifier_is_both_in_the_opcode_and_in_a_word():
     for name in ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp"):
         row = catalog.row(name)
         assert row.packed_fields is not None
-        assert row.packed_fields.axes <= set(row.axis)
-        assert not row.packed_fields.axes & set(row.opcode_axes)
-        assert not row.packed_fields.axes & set(form_fact_names(row))
+        assert row.packed_fields.qualifiers <= set(row.qualifier)
+        assert not row.packed_fields.qualifiers & set(row.opcode_qualifiers)
+        assert not row.packed_fields.qualifiers & set(form_attribute_names(row))
 
 
 # ---- contradictions --------------------------------------------------------------------------
 
 
-def rules(words: dict[str, int], facts: dict[str, Fact], *, ws: bool = False) -> list[str]:
-    _, problems = (STATIONARY if ws else DENSE).unpack(words, facts)
+def rules(
+    words: dict[str, int], attributes: dict[str, Attribute], *, ws: bool = False
+) -> list[str]:
+    _, problems = (STATIONARY if ws else DENSE).unpack(words, attributes)
     assert all(p.text and p.expected for p in problems)
     return [p.rule for p in problems]
 
 
-ONE_CTA: dict[str, Fact] = {"cta_group": CtaGroup.ONE, "block_scale": None, "scale_d": False}
+ONE_CTA: dict[str, Attribute] = {"cta_group": CtaGroup.ONE, "block_scale": None, "scale_d": False}
 
 
 @pytest.mark.parametrize("group", [0, 2, 3])
@@ -277,11 +287,11 @@ def test_groups_that_no_mma_has_are_rejected_in_a_stationary_one_too(group: int)
 
 
 def test_a_spelling_and_a_size_cannot_both_be_given():
-    facts: dict[str, Fact] = {**ONE_CTA, "block_scale": BlockScale.BLOCK_SCALE}
+    attributes: dict[str, Attribute] = {**ONE_CTA, "block_scale": BlockScale.BLOCK_SCALE}
     both = {"ctrl": 0x1E5, "collector": 0, "scale_spelling": 32}
-    assert rules(both, facts) == ["scale-spelling"]
-    assert rules({**both, "scale_spelling": 8}, facts) == ["scale-spelling"]
-    assert rules({**both, "scale_spelling": 0}, facts) == []
+    assert rules(both, attributes) == ["scale-spelling"]
+    assert rules({**both, "scale_spelling": 8}, attributes) == ["scale-spelling"]
+    assert rules({**both, "scale_spelling": 0}, attributes) == []
 
 
 @each(
@@ -307,7 +317,7 @@ def test_collector_words_that_contradict_themselves(word: int, ws: bool):
 def test_any_words_can_be_unpacked(ctrl: int, collector: int, ws: bool):
     words = STATIONARY if ws else DENSE
     found, _ = words.unpack({"ctrl": ctrl, "collector": collector}, {} if ws else ONE_CTA)
-    assert found.keys() == words.axes
+    assert found.keys() == words.qualifiers
     assert isinstance(found["kind"], MmaKind)
     assert found.get("ashift") in (None, AShift.ASHIFT)
     assert found.get("collector_b") in (None, *CollectorB)

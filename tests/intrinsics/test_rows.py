@@ -17,21 +17,21 @@ import pytest
 from intrinsics import catalog
 from intrinsics.catalog import form_of_opcode, forms, spellings
 from intrinsics.legality import expected, judge, nearest_legal, text_of
-from intrinsics.mir import form_fact_names, form_of, opcode_name
+from intrinsics.mir import form_attribute_names, form_of, opcode_name
 from intrinsics.modifiers import CachePriority, Modifier, ScalarType, Space
 from intrinsics.multiplies.mma_sync import MmaLayout
 from intrinsics.multiplies.wgmma import MatrixType
 from intrinsics.row import (
     Access,
-    Axis,
+    Attribute,
     Bracket,
     By,
-    Fact,
     Guard,
     Kind,
     Literal,
     Llvm,
     Never,
+    Qualifier,
     Residency,
     Row,
     Rule,
@@ -45,10 +45,10 @@ each_row = each("row", ROWS, ids=lambda row: row.id)
 each_ruled_row = each("row", [row for row in ROWS if row.rules], ids=lambda row: row.id)
 
 
-def values_of(row: Row, name: str) -> tuple[Fact, ...]:
-    """What a fact of the row may be."""
-    if name in row.axis:
-        return row.axis[name].facts
+def values_of(row: Row, name: str) -> tuple[Attribute, ...]:
+    """What an attribute of the row may be."""
+    if name in row.qualifier:
+        return row.qualifier[name].attributes
     return (False, True) if name in row.optional else tuple(Residency)
 
 
@@ -61,9 +61,9 @@ def test_rows_have_names_of_their_own():
 
 
 @each_row
-def test_the_modifiers_name_every_axis_once(row: Row):
-    items = [item.name for item in row.items if isinstance(item, Axis)]
-    assert sorted(items) == sorted(row.axes)
+def test_the_modifiers_name_every_qualifier_once(row: Row):
+    items = [item.name for item in row.items if isinstance(item, Qualifier)]
+    assert sorted(items) == sorted(row.qualifiers)
     literals = [item.text for item in row.items if isinstance(item, Literal)]
     assert len(set(literals)) == len(literals)
 
@@ -112,16 +112,16 @@ def test_the_operands_are_those_of_the_syntax(row: Row):
 
 
 @each_row
-def test_the_values_of_an_axis_are_told_apart_by_their_spelling(row: Row):
-    """And no word of one axis is one of another, but for those whose order counts."""
+def test_the_values_of_an_qualifier_are_told_apart_by_their_spelling(row: Row):
+    """And no word of one qualifier is one of another, but for those whose order counts."""
     words: Counter[str] = Counter()
-    for axis in row.axis.values():
-        assert axis.values
+    for qualifier in row.qualifier.values():
+        assert qualifier.values
         placed = (ScalarType, Space, MatrixType, MmaLayout, CachePriority)
-        if not isinstance(axis.values[0], placed):
-            words.update(value.value for value in axis.values)
+        if not isinstance(qualifier.values[0], placed):
+            words.update(value.value for value in qualifier.values)
         else:
-            assert len({value.value for value in axis.values}) == len(axis.values)
+            assert len({value.value for value in qualifier.values}) == len(qualifier.values)
     words.update(item.text for item in row.items if isinstance(item, Literal))
     assert [word for word, n in words.items() if n > 1] == []
 
@@ -129,7 +129,7 @@ def test_the_values_of_an_axis_are_told_apart_by_their_spelling(row: Row):
 @each_row
 def test_what_is_said_of_other_forms_does_not_shadow_this_one(row: Row):
     """A modifier that nvgen knows here is not listed as one that it does not."""
-    known = {value.value for axis in row.axis.values() for value in axis.values}
+    known = {value.value for qualifier in row.qualifier.values() for value in qualifier.values}
     known |= {item.text for item in row.items if isinstance(item, Literal)}
     assert not known & set(row.elsewhere)
 
@@ -142,29 +142,31 @@ def test_slots_are_operands_and_words(row: Row):
     if row.packed_fields is None:
         assert not words
     else:
-        opcode = [{name: row.axis[name].facts[-1] for name in row.opcode_axes}]
-        opcode += [dict.fromkeys(row.opcode_axes)]
-        assert words == {slot for facts in opcode for slot in row.packed_fields.slots(facts)}
+        opcode = [{name: row.qualifier[name].attributes[-1] for name in row.opcode_qualifiers}]
+        opcode += [dict.fromkeys(row.opcode_qualifiers)]
+        assert words == {
+            slot for attributes in opcode for slot in row.packed_fields.slots(attributes)
+        }
     assert len(set(row.slot_names)) == len(row.slot_names)
 
 
 @each_row
-def test_operands_speak_of_axes_that_exist(row: Row):
+def test_operands_speak_of_qualifiers_that_exist(row: Row):
     for operand in row.operands:
         mentioned: list[str] = []
         if isinstance(operand.type, str):
             mentioned.append(operand.type)
-            assert all(isinstance(v, ScalarType) for v in row.axis[operand.type].values)
+            assert all(isinstance(v, ScalarType) for v in row.qualifier[operand.type].values)
         for by in (operand.type, operand.numbers):
             if isinstance(by, By):
-                mentioned.append(by.axis)
-                assert set(by.table) <= {*values_of(row, by.axis), None}
+                mentioned.append(by.qualifier)
+                assert set(by.table) <= {*values_of(row, by.qualifier), None}
         if isinstance(operand.space, str):
             mentioned.append(operand.space)
-            assert all(isinstance(v, Space) for v in row.axis[operand.space].values)
+            assert all(isinstance(v, Space) for v in row.qualifier[operand.space].values)
         if operand.count is not None:
-            mentioned += [axis for axis, _ in operand.count.factors]
-        assert set(mentioned) <= set(row.axis), operand.name
+            mentioned += [qualifier for qualifier, _ in operand.count.factors]
+        assert set(mentioned) <= set(row.qualifier), operand.name
 
 
 @each_row
@@ -176,8 +178,8 @@ def test_results_come_as_registers(row: Row):
 
 @each_row
 def test_ties_are_between_optional_modifiers_and_optional_operands(row: Row):
-    for axis, operand in row.tied.items():
-        assert row.axis[axis].optional
+    for qualifier, operand in row.tied.items():
+        assert row.qualifier[qualifier].optional
         assert operand in row.optional
 
 
@@ -193,24 +195,26 @@ MOST = 20_000
 """Opcodes of one row that are all asked."""
 
 
-def choices(row: Row) -> set[tuple[Fact, ...]]:
-    """What a row's opcode axes may hold: all of it, or every two axes in full, the others plain."""
-    axes = [row.axis[name].facts for name in row.opcode_axes]
-    if math.prod(map(len, axes)) <= MOST:
-        return set(itertools.product(*axes))
-    found: set[tuple[Fact, ...]] = set()
-    for pair in itertools.combinations(range(len(axes)), 2):
-        plain = [axis if at in pair else axis[:1] for at, axis in enumerate(axes)]
+def choices(row: Row) -> set[tuple[Attribute, ...]]:
+    """What a row's opcode qualifiers may hold: all, or every two in full, the others plain."""
+    qualifiers = [row.qualifier[name].attributes for name in row.opcode_qualifiers]
+    if math.prod(map(len, qualifiers)) <= MOST:
+        return set(itertools.product(*qualifiers))
+    found: set[tuple[Attribute, ...]] = set()
+    for pair in itertools.combinations(range(len(qualifiers)), 2):
+        plain = [
+            qualifier if at in pair else qualifier[:1] for at, qualifier in enumerate(qualifiers)
+        ]
         found.update(itertools.product(*plain))
     return found
 
 
 @functools.cache
-def opcodes(row: Row) -> dict[str, tuple[Fact, ...]]:
-    """Opcodes of a row with its axes."""
+def opcodes(row: Row) -> dict[str, tuple[Attribute, ...]]:
+    """Opcodes of a row with its qualifiers."""
     found = {}
     for values in choices(row):
-        name = opcode_name(row, dict(zip(row.opcode_axes, values, strict=True)))
+        name = opcode_name(row, dict(zip(row.opcode_qualifiers, values, strict=True)))
         assert name not in found, f"{name} is two forms of {row.id}"
         found[name] = values
     return found
@@ -237,7 +241,7 @@ def test_an_opcode_leads_back_to_its_form(row: Row):
         found = form_of_opcode(name)
         assert found is not None, name
         assert found[0] is row
-        assert tuple(found[1][axis] for axis in row.opcode_axes) == values
+        assert tuple(found[1][qualifier] for qualifier in row.opcode_qualifiers) == values
 
 
 @pytest.mark.parametrize(
@@ -271,17 +275,17 @@ def test_numbers_are_given_to_opcodes_of_the_row(row: Row):
 @each_row
 def test_the_forms_of_a_row_are_the_product_of_what_tells_them_apart(row: Row):
     count = 1
-    for name in form_fact_names(row):
+    for name in form_attribute_names(row):
         count *= len(values_of(row, name))
     assert sum(1 for _ in itertools.islice(forms(row), 400)) == min(count, 400)
 
 
 @each_row
 def test_forms_are_interned(row: Row):
-    """The same facts give the same object, however often they are asked for."""
+    """The same attributes give the same object, however often they are asked for."""
     for form in itertools.islice(forms(row), 5):
-        assert form_of(row, **form.facts) is form
-        assert set(form.facts) == set(form_fact_names(row))
+        assert form_of(row, **form.attributes) is form
+        assert set(form.attributes) == set(form_attribute_names(row))
         assert [form.slots[i] for i in form.defs] == [
             name for name in form.slots
             if name in row.operand and row.operand[name].access is Access.WRITE
@@ -291,45 +295,51 @@ def test_forms_are_interned(row: Row):
 # ---- rules -----------------------------------------------------------------------------------
 
 
-def terms(rule: Rule) -> Iterator[tuple[str, frozenset[Fact]]]:
+def terms(rule: Rule) -> Iterator[tuple[str, frozenset[Attribute]]]:
     yield from rule.guard.terms
     if isinstance(rule.demand, Guard):
         yield from rule.demand.terms
 
 
-def is_broken(rule: Rule, facts: dict[str, Fact]) -> bool:
-    """Whether a rule about facts alone is broken."""
-    if isinstance(rule.demand, Capability) or not rule.guard.holds(facts):
+def is_broken(rule: Rule, attributes: dict[str, Attribute]) -> bool:
+    """Whether a rule about attributes alone is broken."""
+    if isinstance(rule.demand, Capability) or not rule.guard.holds(attributes):
         return False
-    return not (isinstance(rule.demand, Guard) and rule.demand.holds(facts))
+    return not (isinstance(rule.demand, Guard) and rule.demand.holds(attributes))
 
 
-def implied(row: Row) -> Iterator[tuple[set[str], Callable[[dict[str, Fact]], bool]]]:
-    """What the syntax asks for, as the facts that are looked at and a test of them."""
-    for axis, operand in row.tied.items():
-        yield {axis, operand}, lambda facts, a=axis, o=operand: (facts[a] is not None) is facts[o]
+def implied(row: Row) -> Iterator[tuple[set[str], Callable[[dict[str, Attribute]], bool]]]:
+    """What the syntax asks for, as the attributes that are looked at and a test of them."""
+    for qualifier, operand in row.tied.items():
+        yield (
+            {qualifier, operand},
+            lambda attributes, a=qualifier, o=operand: (attributes[a] is not None) is attributes[o],
+        )
     for group in row.groups:
-        yield set(group), lambda facts, g=group: len({facts[name] for name in g}) == 1
+        yield set(group), lambda attributes, g=group: len({attributes[name] for name in g}) == 1
 
 
-def completions(row: Row, fixed: dict[str, Fact], kept: list[Rule]) -> Iterator[dict[str, Fact]]:
-    """All facts of a row that go with the given ones, suit the syntax and break none of `kept`.
+def completions(
+    row: Row, fixed: dict[str, Attribute], kept: list[Rule]
+) -> Iterator[dict[str, Attribute]]:
+    """All attributes of a row that go with the given ones, suit the syntax and break none of
+    `kept`.
 
-    A search that looks at each condition as soon as the last fact that it asks for is settled, so
-    that rows with many axes take no longer than others.
+    A search that looks at each condition as soon as the last attribute that it asks for is settled,
+    so that rows with many qualifiers take no longer than others.
     """
     conditions = list(implied(row))
     for rule in kept:
         names = {name for name, _ in terms(rule)}
-        conditions.append((names, lambda facts, rule=rule: not is_broken(rule, facts)))
-    free = [name for name in row.fact_names if name not in fixed]
+        conditions.append((names, lambda attributes, rule=rule: not is_broken(rule, attributes)))
+    free = [name for name in row.attribute_names if name not in fixed]
     order = [*fixed, *sorted(free, key=lambda name: -sum(name in c for c, _ in conditions))]
-    due: dict[str, list[Callable[[dict[str, Fact]], bool]]] = {name: [] for name in order}
+    due: dict[str, list[Callable[[dict[str, Attribute]], bool]]] = {name: [] for name in order}
     for names, condition in conditions:
         due[max(names, key=order.index)].append(condition)
-    chosen: dict[str, Fact] = {}
+    chosen: dict[str, Attribute] = {}
 
-    def search(depth: int) -> Iterator[dict[str, Fact]]:
+    def search(depth: int) -> Iterator[dict[str, Attribute]]:
         if depth == len(order):
             yield dict(chosen)
             return
@@ -343,17 +353,17 @@ def completions(row: Row, fixed: dict[str, Fact], kept: list[Rule]) -> Iterator[
     return search(0)
 
 
-def under_its_guard(row: Row, rule: Rule) -> Iterator[dict[str, Fact]]:
-    """The facts that a rule looks at, wherever it has something to say."""
-    names = list(dict.fromkeys(name for name, _ in terms(rule) if name in row.fact_names))
+def under_its_guard(row: Row, rule: Rule) -> Iterator[dict[str, Attribute]]:
+    """The attributes that a rule looks at, wherever it has something to say."""
+    names = list(dict.fromkeys(name for name, _ in terms(rule) if name in row.attribute_names))
     for values in itertools.product(*(values_of(row, name) for name in names)):
         fixed = dict(zip(names, values, strict=True))
         if rule.guard.holds(fixed):
             yield fixed
 
 
-def gates(row: Row, facts: dict[str, Fact]) -> list[Capability]:
-    found = [r.demand for r in row.rules if r.guard.holds(facts)]
+def gates(row: Row, attributes: dict[str, Attribute]) -> list[Capability]:
+    found = [r.demand for r in row.rules if r.guard.holds(attributes)]
     return [row.needs, *(d for d in found if isinstance(d, Capability))]
 
 
@@ -361,10 +371,10 @@ MACHINES = [(t, v) for t in TARGETS.values() for v in PTX_VERSIONS if v >= t.fir
 
 
 @each_ruled_row
-def test_rules_speak_of_facts_of_their_row(row: Row):
+def test_rules_speak_of_attributes_of_their_row(row: Row):
     for rule in row.rules:
         for name, _ in terms(rule):
-            assert name in row.fact_names, f"{rule.id} asks for {name}"
+            assert name in row.attribute_names, f"{rule.id} asks for {name}"
 
 
 @each_ruled_row
@@ -380,7 +390,7 @@ def test_rules_demand_what_the_row_can_have(row: Row):
 
 @each_ruled_row
 def test_every_rule_can_be_broken(row: Row):
-    """By facts that break no other rule of facts; a gate, by some target and version."""
+    """By attributes that break no other rule of attributes; a gate, by some target and version."""
     for rule in row.rules:
         others = [other for other in row.rules if other.id != rule.id]
         gate = rule.demand if isinstance(rule.demand, Capability) else None
@@ -398,7 +408,7 @@ def test_every_rule_can_be_satisfied(row: Row):
             continue
         found = (completions(row, fixed, list(row.rules)) for fixed in under_its_guard(row, rule))
         legal = itertools.chain.from_iterable(found)
-        if not any(_some_machine(tuple(gates(row, facts))) for facts in legal):
+        if not any(_some_machine(tuple(gates(row, attributes))) for attributes in legal):
             pytest.fail(f"{row.id}/{rule.id} speaks of no legal form")
 
 
@@ -449,47 +459,47 @@ def test_exceptions_from_ptxas_are_few_and_named():
 NEWEST = PTX_VERSIONS[-1]
 
 
-def is_legal(row: Row, facts: dict[str, Fact], target: Target, ptx: Ptx = NEWEST) -> bool:
+def is_legal(row: Row, attributes: dict[str, Attribute], target: Target, ptx: Ptx = NEWEST) -> bool:
     """By the rules themselves, the ties of the syntax, and operands in the same braces."""
-    tied = all((facts[a] is not None) is facts[o] for a, o in row.tied.items())
-    tied = tied and all(len({facts[name] for name in group}) == 1 for group in row.groups)
-    met = all(gate.holds(target, ptx) for gate in gates(row, facts))
-    return tied and met and not any(is_broken(rule, facts) for rule in row.rules)
+    tied = all((attributes[a] is not None) is attributes[o] for a, o in row.tied.items())
+    tied = tied and all(len({attributes[name] for name in group}) == 1 for group in row.groups)
+    met = all(gate.holds(target, ptx) for gate in gates(row, attributes))
+    return tied and met and not any(is_broken(rule, attributes) for rule in row.rules)
 
 
-def some_facts(row: Row, count: int) -> list[dict[str, Fact]]:
-    """Facts of the row, legal or not, spread evenly over all there are."""
-    choices = [values_of(row, name) for name in row.fact_names]
+def some_attributes(row: Row, count: int) -> list[dict[str, Attribute]]:
+    """Attributes of the row, legal or not, spread evenly over all there are."""
+    choices = [values_of(row, name) for name in row.attribute_names]
     total = 1
     for choice in choices:
         total *= len(choice)
     found = []
     for number in range(0, total, max(1, total // count) | 1):
-        facts, rest = {}, number
-        for name, choice in zip(row.fact_names, choices, strict=True):
+        attributes, rest = {}, number
+        for name, choice in zip(row.attribute_names, choices, strict=True):
             rest, at = divmod(rest, len(choice))
-            facts[name] = choice[at]
-        found.append(facts)
+            attributes[name] = choice[at]
+        found.append(attributes)
     return found
 
 
 @each_row
 def test_a_judgement_is_the_rules_that_are_broken(row: Row):
-    for facts in some_facts(row, 60):
-        judgement = judge(row, facts)
-        broken = {r.id for r in row.rules if is_broken(r, facts)}
+    for attributes in some_attributes(row, 60):
+        judgement = judge(row, attributes)
+        broken = {r.id for r in row.rules if is_broken(r, attributes)}
         assert {r.id for r in judgement.broken} - {"operands"} == broken
         for name in ("sm_80", "sm_90a", "sm_100a", "sm_110f"):
             target = TARGETS[name]
             legal = not judgement.broken and not judgement.missing(target, NEWEST)
-            assert legal is is_legal(row, facts, target)
+            assert legal is is_legal(row, attributes, target)
 
 
 @each_row
 def test_the_first_version_of_a_form(row: Row):
     """The lowest in which nothing is missing, if there is one."""
-    for facts in some_facts(row, 12):
-        judgement = judge(row, facts)
+    for attributes in some_attributes(row, 12):
+        judgement = judge(row, attributes)
         for target in TARGETS.values():
             good = [v for v in PTX_VERSIONS if not judgement.missing(target, v)]
             good = [v for v in good if v >= target.first_ptx]
@@ -506,11 +516,11 @@ def test_the_nearest_legal_form(row: Row):
     Never one of another data type or operation: that form computes something else.
     """
     target = TARGETS["sm_100f"]
-    broken = [f for f in some_facts(row, 400) if not is_legal(row, f, target)]
-    for facts in broken[:: max(1, len(broken) // 8)]:
-        found = nearest_legal(row, facts, target, NEWEST)
+    broken = [f for f in some_attributes(row, 400) if not is_legal(row, f, target)]
+    for attributes in broken[:: max(1, len(broken) // 8)]:
+        found = nearest_legal(row, attributes, target, NEWEST)
         assert found in (
-            _legal_at(row, facts, target, 1) or _legal_at(row, facts, target, 2) or {""}
+            _legal_at(row, attributes, target, 1) or _legal_at(row, attributes, target, 2) or {""}
         )
 
 
@@ -518,20 +528,22 @@ DATA_TYPES = {
     *("kind", "type", "dtype", "atype", "btype", "ctype", "stype", "abtype"),
     *("size", "dst_fmt", "src_fmt"),
 }
-"""Axes that say of what type the data is."""
+"""Qualifiers that say of what type the data is."""
 
 OPERATIONS = {"op", "cmp", "combine", "action", "field", "dim"}
-"""Axes that say what is done with it, and `mode` for what is not copied."""
+"""Qualifiers that say what is done with it, and `mode` for what is not copied."""
 
 
-def _legal_at(row: Row, facts: dict[str, Fact], target: Target, distance: int) -> set[str]:
+def _legal_at(
+    row: Row, attributes: dict[str, Attribute], target: Target, distance: int
+) -> set[str]:
     """Spellings of the legal forms that differ in so many modifiers."""
     found = set()
     kept = DATA_TYPES | OPERATIONS | ({"mode"} if not row.id.startswith("cp.") else set())
-    for names in itertools.combinations(row.axis.keys() - kept, distance):
-        choices = [[v for v in values_of(row, n) if v is not facts[n]] for n in names]
+    for names in itertools.combinations(row.qualifier.keys() - kept, distance):
+        choices = [[v for v in values_of(row, n) if v is not attributes[n]] for n in names]
         for values in itertools.product(*choices):
-            changed = {**facts, **dict(zip(names, values, strict=True))}
+            changed = {**attributes, **dict(zip(names, values, strict=True))}
             if is_legal(row, changed, target):
                 found.add(row.spell(changed))
     return found
@@ -565,9 +577,9 @@ def test_patterns_speak_of_the_row(row: Row):
     for pattern in row.llvm:
         for _, sign, name in _arguments(pattern.args):
             if sign == "#":
-                assert name in row.axis
+                assert name in row.qualifier
                 assert name in pattern.codes
-                assert set(pattern.codes[name].values()) <= {*row.axis[name].facts, None}
+                assert set(pattern.codes[name].values()) <= {*row.qualifier[name].attributes, None}
             else:
                 assert name in row.operand
                 assert row.operand[name].access in (Access.READ, Access.UPDATE)
@@ -580,14 +592,14 @@ def test_patterns_speak_of_the_row(row: Row):
 
 @each_row
 def test_patterns_settle_every_form(row: Row):
-    """Each axis that must be there is given, spelled or encoded; operands are arguments."""
+    """Each qualifier that must be there is given, spelled or encoded; operands are arguments."""
     for pattern in row.llvm:
         settled = set(pattern.given) | set(re.findall(r"\{(\w+)\}", pattern.name))
         for hole in pattern.holes.values():
             for stated in hole.values():
                 settled |= set(stated) if isinstance(stated, dict) else set()
         settled |= {name for _, sign, name in _arguments(pattern.args) if sign == "#"}
-        needed = {a.name for a in row.axis.values() if not a.optional and len(a.values) > 1}
+        needed = {a.name for a in row.qualifier.values() if not a.optional and len(a.values) > 1}
         assert needed <= settled, pattern.name
         _check_operands(row, pattern)
 
@@ -602,11 +614,11 @@ def _check_operands(row: Row, pattern: Llvm) -> None:
 
 
 @each_row
-def test_spelled_facts_are_facts_of_the_row(row: Row):
+def test_spelled_attributes_are_attributes_of_the_row(row: Row):
     for spelling in catalog.spellings_of(row):
-        for name, fact in spelling.facts.items():
-            assert name in row.fact_names
-            assert fact in (*values_of(row, name), None)
+        for name, attribute in spelling.attributes.items():
+            assert name in row.attribute_names
+            assert attribute in (*values_of(row, name), None)
 
 
 @each_row
@@ -618,43 +630,49 @@ def test_every_spelling_has_a_legal_form(row: Row):
         codes = [name for name in spelling.pattern.codes if f"#{name}" in spelling.pattern.args]
         choices = [list(spelling.pattern.codes[name].values()) for name in codes]
         assert any(
-            _has_a_machine(row, _facts_of(row, spelling.pattern, spelling.facts, codes, values))
+            _has_a_machine(
+                row, _attributes_of(row, spelling.pattern, spelling.attributes, codes, values)
+            )
             for values in itertools.product(*choices)
         ), spelling.name
 
 
-def _facts_of(
-    row: Row, pattern: Llvm, stated: object, codes: list[str], values: tuple[Fact, ...]
-) -> dict[str, Fact]:
-    facts: dict[str, Fact] = {name: values_of(row, name)[0] for name in row.fact_names}
-    facts.update({a.name: None for a in row.axis.values() if a.optional})
+def _attributes_of(
+    row: Row, pattern: Llvm, stated: object, codes: list[str], values: tuple[Attribute, ...]
+) -> dict[str, Attribute]:
+    attributes: dict[str, Attribute] = {
+        name: values_of(row, name)[0] for name in row.attribute_names
+    }
+    attributes.update({a.name: None for a in row.qualifier.values() if a.optional})
     assert isinstance(stated, dict)
-    facts.update(stated)
-    facts.update(zip(codes, values, strict=True))
+    attributes.update(stated)
+    attributes.update(zip(codes, values, strict=True))
     there = {name for _, sign, name in _arguments(pattern.args) if sign in ":?"}
     there |= {name for _, _, name in _arguments(pattern.result)}
-    facts.update({name: name in there for name in row.optional})
-    for axis, operand in row.tied.items():
-        if facts[operand] and facts[axis] is None:
-            facts[axis] = row.axis[axis].values[0]
-    return facts
+    attributes.update({name: name in there for name in row.optional})
+    for qualifier, operand in row.tied.items():
+        if attributes[operand] and attributes[qualifier] is None:
+            attributes[qualifier] = row.qualifier[qualifier].values[0]
+    return attributes
 
 
-def _has_a_machine(row: Row, facts: dict[str, Fact]) -> bool:
-    return any(is_legal(row, facts, target) for target in TARGETS.values())
+def _has_a_machine(row: Row, attributes: dict[str, Attribute]) -> bool:
+    return any(is_legal(row, attributes, target) for target in TARGETS.values())
 
 
 @each_row
 def test_a_spelled_name_reads_as_it_is_written(row: Row):
     """Heads and modifiers are lower case words, and a row's name begins with its head."""
     for form in itertools.islice(forms(row), 20):
-        facts = dict(form.facts)
+        attributes = dict(form.attributes)
         if row.packed_fields is not None:
-            facts.update({name: row.axis[name].facts[-1] for name in row.packed_fields.axes})
-        spelled = row.spell(facts)
+            attributes.update(
+                {name: row.qualifier[name].attributes[-1] for name in row.packed_fields.qualifiers}
+            )
+        spelled = row.spell(attributes)
         assert spelled.startswith(row.head)
         for item in row.items:
             if isinstance(item, Literal):
                 assert f".{item.text}" in spelled
-            elif isinstance(fact := facts.get(item.name), Modifier):
-                assert fact.value in spelled
+            elif isinstance(attribute := attributes.get(item.name), Modifier):
+                assert attribute.value in spelled

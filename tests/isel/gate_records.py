@@ -1,7 +1,7 @@
 """Every gate of the machine: what a row, or a rule of one, demands of the target and of PTX.
 
-`gates` enumerates them from the rows.  For each one `shown` finds the facts of a form that has it
-and breaks nothing else, and `record` makes a record of such a form, with the plainest operands.
+`gates` enumerates them from the rows.  For each one `shown` finds the attributes of a form that has
+it and breaks nothing else, and `record` makes a record of such a form, with the plainest operands.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from intrinsics.mir import (
     form_of,
 )
 from intrinsics.modifiers import ScalarType, Space
-from intrinsics.row import Fact, Guard, Kind, Operand, Residency, Row, Rule
+from intrinsics.row import Attribute, Guard, Kind, Operand, Residency, Row, Rule
 from intrinsics.targets import EVERYWHERE, PTX_VERSIONS, TARGETS, Capability, Ptx, Target, spell
 from tests.asmprinter.strategies import CLASSES, fitting, is_whole, values_of
 
@@ -53,8 +53,8 @@ class Gate:
     def __str__(self) -> str:
         terms = self.rule.guard.terms if self.rule else ()
         shown = ",".join(
-            f"{name}={'|'.join(sorted(str(getattr(f, 'value', f)) for f in facts)[:2])}"
-            for name, facts in terms
+            f"{name}={'|'.join(sorted(str(getattr(f, 'value', f)) for f in attributes)[:2])}"
+            for name, attributes in terms
         )
         return f"{self.row.id}:{self.rule.id if self.rule else 'row'}:{shown}"
 
@@ -86,63 +86,69 @@ _STARTS, _REPAIRS = 400, 25
 
 
 @functools.cache
-def shown(gate: Gate) -> Mapping[str, Fact] | None:
-    """The facts of a form that has this gate, breaks no rule, and has few other gates."""
-    best: tuple[int, dict[str, Fact]] | None = None
+def shown(gate: Gate) -> Mapping[str, Attribute] | None:
+    """The attributes of a form that has this gate, breaks no rule, and has few other gates."""
+    best: tuple[int, dict[str, Attribute]] | None = None
     dice = random.Random(str(gate))
     for number in range(_STARTS):
-        facts = _repaired(gate, _start(gate, dice, plain=not number), dice)
-        if facts is None or Space.PARAM_FUNC in facts.values() or not is_whole(gate.row, facts):
+        attributes = _repaired(gate, _start(gate, dice, plain=not number), dice)
+        if (
+            attributes is None
+            or Space.PARAM_FUNC in attributes.values()
+            or not is_whole(gate.row, attributes)
+        ):
             continue
-        demands = len(judge(gate.row, facts).demands)
+        demands = len(judge(gate.row, attributes).demands)
         if best is None or demands < best[0]:
-            best = demands, facts
+            best = demands, attributes
         if best[0] <= 1 + (gate.row.needs is not EVERYWHERE and gate.rule is not None):
             break
     return best[1] if best else None
 
 
-def _wanted(gate: Gate) -> Mapping[str, frozenset[Fact]]:
+def _wanted(gate: Gate) -> Mapping[str, frozenset[Attribute]]:
     return dict(gate.rule.guard.terms) if gate.rule else {}
 
 
-def _start(gate: Gate, dice: random.Random, *, plain: bool) -> dict[str, Fact]:
-    """Facts that satisfy the gate's guard; `plain` ones leave out what may be left out."""
+def _start(gate: Gate, dice: random.Random, *, plain: bool) -> dict[str, Attribute]:
+    """Attributes that satisfy the gate's guard; `plain` ones leave out what may be left out."""
     wanted = _wanted(gate)
-    facts: dict[str, Fact] = {}
-    for name in gate.row.fact_names:
+    attributes: dict[str, Attribute] = {}
+    for name in gate.row.attribute_names:
         allowed = [v for v in values_of(gate.row, name) if name not in wanted or v in wanted[name]]
         least = [v for v in allowed if v in (None, False)] or allowed
-        facts[name] = least[0] if plain else dice.choice([*least, dice.choice(allowed)])
-    return facts
+        attributes[name] = least[0] if plain else dice.choice([*least, dice.choice(allowed)])
+    return attributes
 
 
-def _repaired(gate: Gate, facts: dict[str, Fact], dice: random.Random) -> dict[str, Fact] | None:
-    """The facts with what broken rules ask for, where that can be had."""
+def _repaired(
+    gate: Gate, attributes: dict[str, Attribute], dice: random.Random
+) -> dict[str, Attribute] | None:
+    """The attributes with what broken rules ask for, where that can be had."""
     wanted = _wanted(gate)
     for _ in range(_REPAIRS):
-        broken = judge(gate.row, facts).broken
+        broken = judge(gate.row, attributes).broken
         if not broken:
-            return facts
+            return attributes
         rule = dice.choice(broken)
         demanded = rule.demand.terms if isinstance(rule.demand, Guard) else ()
-        changes = [(n, v) for n, values in demanded for v in values if n in facts]
+        changes = [(n, v) for n, values in demanded for v in values if n in attributes]
         changes += [
-            (n, v) for n, _ in rule.guard.terms if n in facts for v in values_of(gate.row, n)
+            (n, v) for n, _ in rule.guard.terms if n in attributes for v in values_of(gate.row, n)
         ]
         changes = [(n, v) for n, v in changes if n not in wanted or v in wanted[n]]
         if not changes:
             return None
         name, value = dice.choice(sorted(changes, key=str))
-        facts = {**facts, name: value}
+        attributes = {**attributes, name: value}
     return None
 
 
 def judgement(gate: Gate) -> Judgement:
     """What the rules say of the form of a gate."""
-    facts = shown(gate)
-    assert facts is not None, gate
-    return judge(gate.row, facts)
+    attributes = shown(gate)
+    assert attributes is not None, gate
+    return judge(gate.row, attributes)
 
 
 def shut(demands: tuple[Demand, ...], gate: Gate) -> Iterator[tuple[Target, Ptx]]:
@@ -167,13 +173,13 @@ def shut(demands: tuple[Demand, ...], gate: Gate) -> Iterator[tuple[Target, Ptx]
 # ---- records ---------------------------------------------------------------------------------
 
 
-def module_of(row: Row, facts: Mapping[str, Fact], target: Target, ptx: Ptx) -> Module:
-    """A module with one kernel, which has one record with these facts."""
+def module_of(row: Row, attributes: Mapping[str, Attribute], target: Target, ptx: Ptx) -> Module:
+    """A module with one kernel, which has one record with these attributes."""
     function = MachineFunction("k")
-    form = form_of(row, **facts)
-    words = row.packed_fields.pack(facts) if row.packed_fields else {}
+    form = form_of(row, **attributes)
+    words = row.packed_fields.pack(attributes) if row.packed_fields else {}
     ops = [
-        Imm(words[slot]) if operand is None else _plain(function, operand, facts)
+        Imm(words[slot]) if operand is None else _plain(function, operand, attributes)
         for slot, operand in zip(form.slots, form.operands, strict=True)
     ]
     body = [MachineInstr(form, tuple(ops))]
@@ -188,16 +194,16 @@ def _ret() -> Row:
     return next(row for row in rows() if row.id == "ret")
 
 
-def _plain(function: MachineFunction, operand: Operand, facts: Mapping[str, Fact]) -> Op:
+def _plain(function: MachineFunction, operand: Operand, attributes: Mapping[str, Attribute]) -> Op:
     """The plainest thing that may stand in an operand's place."""
-    wanted = operand.type_under(facts)
+    wanted = operand.type_under(attributes)
 
     def register(type_: ScalarType) -> int:
         return function.regs.new(fitting(type_, CLASSES, widened=operand.widened)[0])
 
     match operand.kind:
         case Kind.NUMBER:
-            return Imm(_number(operand, facts))
+            return Imm(_number(operand, attributes))
         case Kind.PREDICATE:
             return function.regs.new(ScalarType.PRED)
         case Kind.ADDRESS:
@@ -205,20 +211,20 @@ def _plain(function: MachineFunction, operand: Operand, facts: Mapping[str, Fact
         case Kind.TENSOR_ADDRESS:
             return Mem(function.regs.new(ScalarType.B32))
         case Kind.MATRIX:
-            if facts[operand.name] is Residency.TENSOR:
+            if attributes[operand.name] is Residency.TENSOR:
                 return Mem(function.regs.new(ScalarType.B32))
             return function.regs.new(ScalarType.B64)
         case Kind.VECTOR:
             assert operand.count is not None
-            count = operand.count.of(facts)
+            count = operand.count.of(attributes)
             return tuple(register(wanted) for _ in range(count)) if count else register(wanted)
         case Kind.LABEL:
             return Label("entry")
     return register(wanted)
 
 
-def _number(operand: Operand, facts: Mapping[str, Fact]) -> int:
-    numbers = operand.numbers_under(facts)
+def _number(operand: Operand, attributes: Mapping[str, Attribute]) -> int:
+    numbers = operand.numbers_under(attributes)
     found = numbers.nearest(numbers.low or 0)
     assert found is not None, operand
     return found

@@ -22,7 +22,7 @@ from intrinsics.catalog import spellings_of
 from intrinsics.findings import Finding, NvgenError, SelectionError, VerificationError, errors
 from intrinsics.legality import Judgement, judge
 from intrinsics.mir import Module
-from intrinsics.row import Fact
+from intrinsics.row import Attribute
 from intrinsics.special import SpecialRegister, special_registers
 from intrinsics.targets import EVERYWHERE, PTX_VERSIONS, TARGETS, Ptx, Target, spell
 from nvgen.loading import load
@@ -54,13 +54,13 @@ def told(module: Module, target: Target, ptx: Ptx, language: str) -> list[Findin
 def test_a_record_is_refused_where_its_gate_is_shut(name: str) -> None:
     """In PTX and in MIR alike, and nothing else is said where nothing else is wrong."""
     gate = GATES[name]
-    facts = shown(gate)
-    assert facts is not None, "no form shows this gate"
+    attributes = shown(gate)
+    assert attributes is not None, "no form shows this gate"
     known = judgement(gate)
     places = list(shut(known.demands, gate))
     assert places, "no target lacks it"
     for target, ptx in places:
-        module = module_of(gate.row, facts, target, ptx)
+        module = module_of(gate.row, attributes, target, ptx)
         expected = _missing(gate, known, target, ptx)
         for language in ("ptx", "mir"):
             found = told(module, target, ptx, language)
@@ -81,8 +81,8 @@ def _missing(gate: Gate, known: Judgement, target: Target, ptx: Ptx) -> set[tupl
 @each("name", GATES)
 def test_a_record_is_taken_where_all_its_gates_are_open(name: str) -> None:
     gate = GATES[name]
-    facts = shown(gate)
-    assert facts is not None
+    attributes = shown(gate)
+    assert attributes is not None
     known = judgement(gate)
     newest = PTX_VERSIONS[-1]
     open_ = [t for t in TARGETS.values() if not known.missing(t, newest)]
@@ -91,7 +91,7 @@ def test_a_record_is_taken_where_all_its_gates_are_open(name: str) -> None:
     first = known.first_ptx(target)
     assert first is not None
     for ptx in (first, newest):
-        module = module_of(gate.row, facts, target, ptx)
+        module = module_of(gate.row, attributes, target, ptx)
         for language in ("ptx", "mir"):
             assert told(module, target, ptx, language) == []
 
@@ -99,21 +99,21 @@ def test_a_record_is_taken_where_all_its_gates_are_open(name: str) -> None:
 # ---- LLVM IR ---------------------------------------------------------------------------------
 
 
-def facts_of(call: Call) -> dict[str, Fact]:
+def attributes_of(call: Call) -> dict[str, Attribute]:
     """What the call of an intrinsic says of its row: names, immediates, operands."""
     spelling = call.spelling
     row, pattern = spelling.row, spelling.pattern
-    facts: dict[str, Fact] = dict.fromkeys(row.axis)
-    facts.update(spelling.facts)
-    facts.update((axis, pattern.codes[axis][code]) for axis, code in call.codes)
+    attributes: dict[str, Attribute] = dict.fromkeys(row.qualifier)
+    attributes.update(spelling.attributes)
+    attributes.update((qualifier, pattern.codes[qualifier][code]) for qualifier, code in call.codes)
     parts = [p.strip() for p in pattern.args.split(",")]
     named = {p.replace("?", ":").partition(":")[2] for p in parts}
     named |= {p.strip().partition(":")[2] for p in pattern.result.strip("{}").split(",")}
-    facts.update((name, name in named) for name in row.optional)
-    for axis, operand in row.tied.items():
-        if facts.get(axis) is None and facts.get(operand):
-            facts[axis] = row.axis[axis].values[0]
-    return facts
+    attributes.update((name, name in named) for name in row.optional)
+    for qualifier, operand in row.tied.items():
+        if attributes.get(qualifier) is None and attributes.get(operand):
+            attributes[qualifier] = row.qualifier[qualifier].values[0]
+    return attributes
 
 
 @functools.cache
@@ -123,11 +123,11 @@ def call_of(gate: Gate) -> Call | None:
     for spelling in spellings_of(gate.row):
         if "{v" in spelling.pattern.result:
             continue  # a vector of as many registers as its form says, among other results
-        axes = [n for n in spelling.pattern.codes if f"#{n}" in spelling.pattern.args]
-        tables = [spelling.pattern.codes[axis] for axis in axes]
+        qualifiers = [n for n in spelling.pattern.codes if f"#{n}" in spelling.pattern.args]
+        tables = [spelling.pattern.codes[qualifier] for qualifier in qualifiers]
         for codes in itertools.product(*tables):
-            call = Call(spelling, tuple(zip(axes, codes, strict=True)))
-            known = judge(gate.row, facts_of(call))
+            call = Call(spelling, tuple(zip(qualifiers, codes, strict=True)))
+            known = judge(gate.row, attributes_of(call))
             if known.broken or gate.capability not in [
                 d.capability for d in known.demands if d.rule is gate.rule
             ]:
@@ -189,7 +189,7 @@ def test_a_call_is_refused_where_its_gate_is_shut(name: str) -> None:
     gate = GATES[name]
     call = call_of(gate)
     assert call is not None
-    known = judge(gate.row, facts_of(call))
+    known = judge(gate.row, attributes_of(call))
     text = text_with(call)
     line = next(n for n, x in enumerate(text.splitlines(), 1) if " call " in x or " = call" in x)
     for target, ptx in shut(known.demands, gate):
@@ -221,7 +221,7 @@ def test_a_call_is_compiled_where_all_its_gates_are_open(name: str) -> None:
     gate = GATES[name]
     call = call_of(gate)
     assert call is not None
-    known = judge(gate.row, facts_of(call))
+    known = judge(gate.row, attributes_of(call))
     open_ = [t for t in TARGETS.values() if known.first_ptx(t) is not None]
     for target in open_[:1] + open_[-1:]:
         compiled = nvgen.compile(text_with(call), target=target.name)

@@ -37,7 +37,7 @@ from intrinsics.mir import (
     successors,
 )
 from intrinsics.modifiers import Compare, ScalarType, Space
-from intrinsics.row import Fact
+from intrinsics.row import Attribute
 from intrinsics.targets import TARGETS
 from isel.llvm.reader import read_module
 from isel.passes.block_placement import place_blocks
@@ -95,7 +95,7 @@ class Machine:
             case "add.int":
                 self.values[ops[0]] = (self.value(ops[1]) + self.value(ops[2])) & 0xFFFF_FFFF
             case "setp.int":
-                compare = _COMPARISONS[mi.form.facts["cmp"]]
+                compare = _COMPARISONS[mi.form.attributes["cmp"]]
                 self.values[ops[0]] = compare(self.value(ops[1]), self.value(ops[2]))
             case "st":
                 self.stored.append(self.value(ops[1]))
@@ -155,9 +155,14 @@ class Builder:
         return block
 
     def emit(
-        self, block: Block, row: str, *ops: Op, guard: Reg | Not | None = None, **facts: Fact
+        self,
+        block: Block,
+        row: str,
+        *ops: Op,
+        guard: Reg | Not | None = None,
+        **attributes: Attribute,
     ) -> None:
-        block.instrs.append(MachineInstr(form_of(catalog.row(row), **facts), ops, guard))
+        block.instrs.append(MachineInstr(form_of(catalog.row(row), **attributes), ops, guard))
 
     def set(self, block: Block, result: Reg, source: Scalar) -> None:
         self.emit(block, "mov", result, source, type=B32)
@@ -676,7 +681,7 @@ def test_a_condition_is_turned_round_to_fall_through():
     place_blocks(b.function)
     (branch,) = [mi for mi in b.function.instructions() if mi.row.id == "bra"]
     (test,) = [mi for mi in b.function.instructions() if mi.row.id == "setp.int"]
-    assert (branch.guard, test.form.facts["cmp"]) == (c, Compare.NE)
+    assert (branch.guard, test.form.attributes["cmp"]) == (c, Compare.NE)
     assert branch.ops == (Label("far"),)
     assert run(b.function) == [1]
 

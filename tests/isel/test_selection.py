@@ -286,7 +286,7 @@ MMA = "call void @llvm.nvvm.tcgen05.mma.shared(ptr addrspace(6) %t, i64 %l, i64 
 
 
 @pytest.mark.parametrize(
-    ("flags", "axis", "value"),
+    ("flags", "qualifier", "value"),
     [
         ("true, i32 5, i32 1, i32 0", "kind", "5"),
         ("true, i32 0, i32 3, i32 0", "cta_group", "3"),
@@ -294,13 +294,13 @@ MMA = "call void @llvm.nvvm.tcgen05.mma.shared(ptr addrspace(6) %t, i64 %l, i64 
         ("true, i32 0, i32 1, i32 4", "collector_a", "4"),
     ],
 )
-def test_an_immediate_that_means_nothing(flags: str, axis: str, value: str):
+def test_an_immediate_that_means_nothing(flags: str, qualifier: str, value: str):
     """LLVM's verifier rejects most of these; selection does not rely on it."""
     with pytest.raises(SelectionError) as caught:
         unverified(kernel("  " + MMA.format(flags)))
     finding = only(list(caught.value.findings))
     assert finding.rule == "select/immediate"
-    assert axis in finding.message
+    assert qualifier in finding.message
     assert finding.got == value
     assert "1" in finding.expected
 

@@ -709,24 +709,24 @@ IMMEDIATES = {
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """One call of an intrinsic, with the codes of the immediates that encode axes."""
+    """One call of an intrinsic, with the codes of the immediates that encode qualifiers."""
 
     spelling: Spelling
     codes: tuple[tuple[str, int], ...]
 
     @functools.cached_property
-    def facts(self) -> dict[str, object]:
+    def attributes(self) -> dict[str, object]:
         """What the name and the immediates say."""
-        found: dict[str, object] = dict(self.spelling.facts)
-        for axis, code in self.codes:
-            found[axis] = self.spelling.pattern.codes[axis][code]
+        found: dict[str, object] = dict(self.spelling.attributes)
+        for qualifier, code in self.codes:
+            found[qualifier] = self.spelling.pattern.codes[qualifier][code]
         return found
 
     @functools.cached_property
     def arguments(self) -> tuple[tuple[str, str], ...]:
         """Types and values.
 
-        A pattern lists `type:operand`, `type#axis` (`/4` and `%4` are parts of one code), and
+        A pattern lists `type:operand`, `type#qualifier` (`/4` and `%4` are parts of one code), and
         `type?operand`; `i32*` is one argument for each dimension.
         """
         if self.spelling.name.startswith("mma."):
@@ -799,7 +799,7 @@ class Call:
         if "gather4" in self.spelling.name or "scatter4" in self.spelling.name:
             return 5
         wide = ".im2col.w" in self.spelling.name and name == "offsets"
-        rank = int(self.facts["dim"].value[0])
+        rank = int(self.attributes["dim"].value[0])
         return 2 if wide else max(rank if name == "coords" else rank - 2, 1)
 
     def _registers(self, name: str) -> int:
@@ -821,12 +821,12 @@ class Call:
         ):
             return int(stored[1] or 1)
         if name == "mask":
-            return 8 if self.facts["cta_group"] is CtaGroup.TWO else 4
+            return 8 if self.attributes["cta_group"] is CtaGroup.TWO else 4
         if name in ("cdata", "mdata"):
-            times = int(self.facts["num"].value[1:])
+            times = int(self.attributes["num"].value[1:])
             return times // 2 if name == "cdata" else max(times // 32, 1)
-        each = {"16x128b": 2, "16x256b": 4}.get(self.facts["shape"].value, 1)
-        return each * int(self.facts["num"].value[1:])
+        each = {"16x128b": 2, "16x256b": 4}.get(self.attributes["shape"].value, 1)
+        return each * int(self.attributes["num"].value[1:])
 
     @functools.cached_property
     def result(self) -> str:
@@ -879,11 +879,11 @@ def asked() -> dict[str, Spelling]:
 def calls() -> Iterator[Call]:
     """The intrinsics, each with some of its immediates."""
     for spelling in asked().values():
-        axes = [n for n in spelling.pattern.codes if f"#{n}" in spelling.pattern.args]
-        tables = [spelling.pattern.codes[axis] for axis in axes]
+        qualifiers = [n for n in spelling.pattern.codes if f"#{n}" in spelling.pattern.args]
+        tables = [spelling.pattern.codes[qualifier] for qualifier in qualifiers]
         choices = list(itertools.product(*tables))
         for choice in choices[:: max(1, len(choices) // AT_MOST)]:
-            yield Call(spelling, tuple(zip(axes, choice, strict=True)))
+            yield Call(spelling, tuple(zip(qualifiers, choice, strict=True)))
 
 
 MADE = {

@@ -60,15 +60,16 @@ FAULTS = (
     ),
     Fault(
         "read-duplicate", Kind.READ, "asmprinter/opcode_reader.py",
-        "                problems.append(_duplicate(axis.name, token))\n",
-        "                facts[axis.name] = next(v for v in axis.values if v.value == token)\n",
+        "                problems.append(_duplicate(qualifier.name, token))\n",
+        "                attributes[qualifier.name] = next("
+        "v for v in qualifier.values if v.value == token)\n",
         "a second modifier replaces the first",
         "tests/asmprinter/test_opcode_reader.py",
     ),
     Fault(
         "read-order", Kind.READ, "asmprinter/opcode_reader.py",
         '    CopyFormat: "formats",\n', "",
-        "the two formats of a copy as one axis",
+        "the two formats of a copy as one qualifier",
         'tests/oracle/test_legality.py -k "tcgen05.cp"',
     ),
     Fault(

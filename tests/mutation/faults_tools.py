@@ -28,8 +28,8 @@ FAULTS = (
     ),
     Fault(
         "remote-scope", Kind.ORDER, _BUILDER + "verb_table.py",
-        '_REMOTE: Facts = {"scope": Scope.CLUSTER, "space": _CLUSTER}',
-        '_REMOTE: Facts = {"scope": Scope.CTA, "space": _CLUSTER}',
+        '_REMOTE: Attributes = {"scope": Scope.CLUSTER, "space": _CLUSTER}',
+        '_REMOTE: Attributes = {"scope": Scope.CTA, "space": _CLUSTER}',
         "arrivals at other CTAs release nothing",
         "tests/nvgen/test_builder_clusters.py",
     ),

@@ -10,7 +10,7 @@ _FUNCTION = "isel/verifier/function/"
 FAULTS = (
     Fault(
         "later-numbers", Kind.RULE, "isel/verifier/record.py",
-        "        yield from self._later_numbers(mi, facts)\n", "",
+        "        yield from self._later_numbers(mi, attributes)\n", "",
         "record level: numbers that only newer targets take",
         'tests/oracle/test_legality.py -k "tensor and map and fields"',
     ),

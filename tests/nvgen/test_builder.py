@@ -395,8 +395,8 @@ def test_llvm_accepts_the_signature_of_every_spelling(name: str) -> None:
         if repeat == 2:
             repeat = int(re.search(r"(\d)d$", name)[1])
         elif argument.type.startswith("n*"):
-            facts = dict.fromkeys(spelling.row.axis) | dict(spelling.facts)
-            repeat = spelling.row.operand[argument.name].count.of(facts)
+            attributes = dict.fromkeys(spelling.row.qualifier) | dict(spelling.attributes)
+            repeat = spelling.row.operand[argument.name].count.of(attributes)
         for _ in range(repeat):
             text = argument.type.rstrip("*").removeprefix("n*")
             type_ = llvm_type(text, _count(spelling))
@@ -424,8 +424,8 @@ def _is_number(spelling, name: str) -> bool:
 
 def _least(spelling, name: str) -> int:
     """The least number that an operand takes; LLVM has ranges of its own for some."""
-    facts = dict.fromkeys(spelling.row.axis) | dict(spelling.facts)
-    return spelling.row.operand[name].numbers_under(facts).low or 0
+    attributes = dict.fromkeys(spelling.row.qualifier) | dict(spelling.attributes)
+    return spelling.row.operand[name].numbers_under(attributes).low or 0
 
 
 def _part(argument, code: int) -> int:
@@ -435,10 +435,10 @@ def _part(argument, code: int) -> int:
 
 def _count(spelling) -> int:
     """The length of a spelling's vector operand."""
-    facts = dict.fromkeys(spelling.row.axis) | dict(spelling.facts)
+    attributes = dict.fromkeys(spelling.row.qualifier) | dict(spelling.attributes)
     for operand in spelling.row.operands:
         if operand.count is not None and operand.name in ("r", "d", "mask"):
-            return operand.count.of(facts)
+            return operand.count.of(attributes)
     return 1
 
 

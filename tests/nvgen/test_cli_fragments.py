@@ -197,9 +197,12 @@ def test_multiplies_have_the_fragments_of_their_rows(head: str) -> None:
         if row.head.partition("::")[0] != head:
             continue
         for form in catalog.forms(row):
-            if not judge(row, form.facts).broken:
-                a, d = (form.facts[axis].value for axis in ("atype", "dtype"))
-                legal |= {(form.facts["shape"].value, "a", a), (form.facts["shape"].value, "d", d)}
+            if not judge(row, form.attributes).broken:
+                a, d = (form.attributes[qualifier].value for qualifier in ("atype", "dtype"))
+                legal |= {
+                    (form.attributes["shape"].value, "a", a),
+                    (form.attributes["shape"].value, "d", d),
+                }
     quarters = {("m8n8k4", "a", "f16"), ("m8n8k4", "d", "f16"), ("m8n8k4", "d", "f32")}
     shapes = {shape for shape, _, _ in legal}
     types = {type_ for _, _, type_ in legal}

@@ -20,7 +20,7 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics import catalog
 from intrinsics.findings import Finding, Severity, SimulationError
 from intrinsics.mir import Block, Form, MachineFunction, MachineInstr, Module, Op, form_of
-from intrinsics.row import Axis, Fact
+from intrinsics.row import Attribute, Qualifier
 from intrinsics.targets import TARGETS, Ptx
 from isel.verifier.record import verify_records
 from nvgen.sim.async_ops.schedule import parse_schedule
@@ -100,7 +100,7 @@ NOT_SIMULATED_PARTS = {
         for verb in ("test_wait", "test_wait.parity", "try_wait", "try_wait.parity")
     },
 }
-"""Axes and operands of simulated rows that have no semantics, with the reason."""
+"""Qualifiers and operands of simulated rows that have no semantics, with the reason."""
 
 _ORDER = "accesses are in order and seen at once: an order asked for is always there"
 _CACHE = "a hint to the caches, which change no result"
@@ -183,7 +183,7 @@ def test_the_rows_say_the_same():
 
 @pytest.mark.parametrize(("row", "name"), NOT_SIMULATED_PARTS)
 def test_a_part_that_is_not_simulated_is_one_of_its_row(row: str, name: str):
-    assert name in {*ROWS[row].axis, *ROWS[row].optional}
+    assert name in {*ROWS[row].qualifier, *ROWS[row].optional}
 
 
 # ---- the statements --------------------------------------------------------------------------
@@ -252,7 +252,7 @@ Sort = tuple[str, frozenset[str], tuple[str, ...]]
 
 @functools.cache
 def sort_of(form: Form) -> Sort:
-    stated = frozenset(name for name, fact in form.facts.items() if fact)
+    stated = frozenset(name for name, attribute in form.attributes.items() if attribute)
     return form.row.id, stated, tuple(form.slots)
 
 
@@ -329,8 +329,8 @@ def test_a_row_without_semantics_says_so_in_every_form():
 def test_a_part_without_semantics_says_so():
     seen = set()
     for statement, finding in every_outcome():
-        facts = statement.record.facts()
-        missing = [n for n in statement.record.row.unsimulated if facts.get(n)]
+        attributes = statement.record.attributes()
+        missing = [n for n in statement.record.row.unsimulated if attributes.get(n)]
         if missing:
             assert finding is not None, statement.text
             assert finding.message.startswith("not simulated: "), statement.text
@@ -369,28 +369,28 @@ def test_a_statement_that_was_not_understood_says_which():
 # ---- nothing is overlooked -------------------------------------------------------------------
 
 
-class Watched(dict[str, Fact]):
-    """Facts that remember which of them were asked for."""
+class Watched(dict[str, Attribute]):
+    """Attributes that remember which of them were asked for."""
 
-    def __init__(self, facts: dict[str, Fact], asked: set[str]) -> None:
-        super().__init__(facts)
+    def __init__(self, attributes: dict[str, Attribute], asked: set[str]) -> None:
+        super().__init__(attributes)
         self.asked = asked
 
-    def __getitem__(self, name: str) -> Fact:
+    def __getitem__(self, name: str) -> Attribute:
         self.asked.add(name)
         return super().__getitem__(name)
 
-    def get(self, name: str, default: Fact = None) -> Fact:  # type: ignore[override]
+    def get(self, name: str, default: Attribute = None) -> Attribute:  # type: ignore[override]
         self.asked.add(name)
         return super().get(name, default)
 
 
 class WatchedRecord(MachineInstr):
-    """A record that remembers which facts and operands were asked for."""
+    """A record that remembers which attributes and operands were asked for."""
 
     def __init__(self, record: MachineInstr) -> None:
         self.asked: set[str] = set()
-        form = replace(record.form, facts=Watched(record.form.facts, self.asked))
+        form = replace(record.form, attributes=Watched(record.form.attributes, self.asked))
         super().__init__(form, record.ops, record.guard, record.loc)
 
     def __getitem__(self, slot: str) -> Op:
@@ -401,8 +401,8 @@ class WatchedRecord(MachineInstr):
         self.asked.add(slot)
         return super().get(slot)
 
-    def facts(self) -> dict[str, Fact]:
-        plain = MachineInstr(self.form, self.ops).facts()
+    def attributes(self) -> dict[str, Attribute]:
+        plain = MachineInstr(self.form, self.ops).attributes()
         return Watched(dict(plain), self.asked)
 
 
@@ -412,19 +412,19 @@ def overlooked(where: Family, statement: Statement) -> set[str]:
     compiler = Compiler(where.module, where.function, makers())
     compiler.positions = {block.name: i for i, block in enumerate(where.function.blocks)}
     makers()[record.row.id](compiler, record)
-    axes = record.row.axis
+    qualifiers = record.row.qualifier
     stated = {
         name
-        for name, fact in statement.record.facts().items()
-        if fact and not (name in axes and fixed(axes[name]))
+        for name, attribute in statement.record.attributes().items()
+        if attribute and not (name in qualifiers and fixed(qualifiers[name]))
     }
     operands = set(record.form.slots) - set(statement.record.packed_fields())
     return (stated | operands) - record.asked - set(record.row.unsimulated)
 
 
-def fixed(axis: Axis) -> bool:
+def fixed(qualifier: Qualifier) -> bool:
     """Whether there is nothing to choose."""
-    return len(axis.facts) == 1
+    return len(qualifier.attributes) == 1
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -104,8 +104,12 @@ class _Judge:
 
     def _use(self, mi: MachineInstr) -> Use | None:
         """What the record says beside its descriptors; None for what is not documented."""
-        facts = mi.facts()
-        kind, group, scale = facts.get("kind"), facts.get("cta_group"), facts.get("scale_vec")
+        attributes = mi.attributes()
+        kind, group, scale = (
+            attributes.get("kind"),
+            attributes.get("cta_group"),
+            attributes.get("scale_vec"),
+        )
         if not isinstance(kind, MmaKind) or not isinstance(group, CtaGroup):
             return None
         if kind not in DENSE_K or "lut" in mi.form.index:
@@ -116,8 +120,8 @@ class _Judge:
             self.module.target,
             ws=".ws" in mi.row.head,
             sparse=mi.row.head.endswith(".sp"),
-            ashift=facts.get("ashift") is AShift.ASHIFT,
-            a_in_tensor=facts.get("a") is Residency.TENSOR,
+            ashift=attributes.get("ashift") is AShift.ASHIFT,
+            a_in_tensor=attributes.get("a") is Residency.TENSOR,
             scale_vec=scale if isinstance(scale, ScaleVec) else None,
         )
 
@@ -166,7 +170,7 @@ class _Judge:
         operand = mi.row.operand["ncols"]
         if not isinstance(ncols, Imm):
             for breach in operands.judge_columns(
-                self.known(ncols), operand.numbers_under(mi.form.facts)
+                self.known(ncols), operand.numbers_under(mi.form.attributes)
             ):
                 yield "ncols", breach
 

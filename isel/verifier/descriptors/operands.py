@@ -61,7 +61,7 @@ def judge_columns(bits: KnownBits, numbers: Numbers) -> Iterator[Breach]:
 
 def judge_access(mi: MachineInstr, bits: KnownBits) -> Iterator[Breach]:
     """The address of a tcgen05.ld or .st."""
-    shape, num = mi.form.facts["shape"], mi.form.facts["num"]
+    shape, num = mi.form.attributes["shape"], mi.form.attributes["num"]
     assert isinstance(shape, LdStShape)
     assert isinstance(num, LdStNum)
     lane, column = bits.field(16, 16), bits.field(0, 16)

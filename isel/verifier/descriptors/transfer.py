@@ -21,7 +21,7 @@ Get: TypeAlias = Callable[[Op], KnownBits]
 def written(mi: MachineInstr, reg: Reg, get: Get) -> KnownBits:
     """What is known of `reg` behind `mi`, which writes it."""
     rule = _RULES.get(mi.row.id)
-    if rule is None or mi.form.facts.get("sat") is not None or _is_packed(mi):
+    if rule is None or mi.form.attributes.get("sat") is not None or _is_packed(mi):
         return UNKNOWN
     d = mi.get("d")
     if isinstance(d, tuple):
@@ -45,7 +45,7 @@ def handed_on(mi: MachineInstr) -> list[Op]:
 
 
 def _is_packed(mi: MachineInstr) -> bool:
-    type_ = mi.form.facts.get("type")
+    type_ = mi.form.attributes.get("type")
     return isinstance(type_, ScalarType) and type_.is_packed
 
 

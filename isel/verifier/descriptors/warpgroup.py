@@ -110,7 +110,7 @@ def _zeros(name: str, bits: KnownBits) -> Iterator[Breach]:
 
 def _layout(mi: MachineInstr, name: str, bits: KnownBits, swizzle: Swizzle) -> Iterator[Breach]:
     """Strides that let parts of a K-major matrix overlap."""
-    shape, lbo, sbo = mi.form.facts.get("shape"), bits.field(16, 14), bits.field(32, 14)
+    shape, lbo, sbo = mi.form.attributes.get("shape"), bits.field(16, 14), bits.field(32, 14)
     if not isinstance(shape, WgmmaShape) or lbo is None or sbo is None:
         return
     sparse = mi.row.head.endswith(".sp")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from intrinsics.findings import Severity
 from intrinsics.mir import MachineInstr, Reg, registers_of
 from intrinsics.multiplies.wgmma import WgmmaShape
-from intrinsics.row import Completion, Fact
+from intrinsics.row import Attribute, Completion
 from isel.verifier.function.events import Event, Kind, guarded
 from isel.verifier.function.flow import WarpFlow
 from isel.verifier.function.in_flight import FENCE, ORDERING, InFlight, most_left
@@ -83,15 +83,15 @@ class _Multiply:
     index: int
     d: frozenset[Reg]
     a: frozenset[Reg]
-    shape: Fact
-    dtype: Fact
+    shape: Attribute
+    dtype: Attribute
 
     @classmethod
     def of(cls, index: int, mi: MachineInstr) -> _Multiply:
         """Read a record; A is in registers where its operand is a vector."""
         a = frozenset[Reg]() if type(mi["a"]) is int else frozenset(registers_of(mi["a"]))
         d = frozenset(registers_of(mi["d"]))
-        return cls(index, d, a, mi.form.facts.get("shape"), mi.form.facts.get("dtype"))
+        return cls(index, d, a, mi.form.attributes.get("shape"), mi.form.attributes.get("dtype"))
 
     def differs(self, other: _Multiply) -> str:
         """What keeps two multiplies in flight from sharing an accumulator; "" if nothing does."""

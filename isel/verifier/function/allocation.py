@@ -78,9 +78,9 @@ def _one_group(report: Report) -> None:
     """All tcgen05 instructions of a kernel have the same `.cta_group`."""
     first: tuple[int, object] | None = None
     for index, mi in enumerate(report.analysis.graph.records):
-        group = mi.form.facts.get("cta_group")
+        group = mi.form.attributes.get("cta_group")
         if mi.row.packed_fields is not None:
-            group = mi.facts().get("cta_group")
+            group = mi.attributes().get("cta_group")
         if group is None or not mi.row.head.startswith("tcgen05."):
             continue
         if first is None:

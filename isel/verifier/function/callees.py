@@ -106,7 +106,7 @@ def _writes(function: MachineFunction) -> bool:
     return any(
         mi.row.effects.effect & Effect.WRITES_MEMORY
         and mi.row.id != "call"
-        and mi.form.facts.get("space") in _WRITTEN
+        and mi.form.attributes.get("space") in _WRITTEN
         for mi in function.instructions()
     )
 

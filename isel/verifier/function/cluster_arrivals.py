@@ -48,7 +48,7 @@ def check(report: Report) -> None:
 
 
 def _is_remote(event: Event) -> bool:
-    return event.mi.form.facts.get("space") is Space.SHARED_CLUSTER
+    return event.mi.form.attributes.get("space") is Space.SHARED_CLUSTER
 
 
 def _judge(report: Report, ranks: list[Analysis], init: Event, place: Where, count: int) -> None:
@@ -133,7 +133,7 @@ def _remote(report: Report, mi: MachineInstr) -> _Remote | None:
     """What the mbarrier of a record is, where its address is one of mapa's."""
     address = mi.get("mbar")
     base = address.base if isinstance(address, Mem) else None
-    if mi.form.facts.get("space") is not Space.SHARED_CLUSTER or not isinstance(base, int):
+    if mi.form.attributes.get("space") is not Space.SHARED_CLUSTER or not isinstance(base, int):
         return None
     made = _writer(report, base)
     if made is None or made.row.id != "mapa":

@@ -95,8 +95,8 @@ def pair_records(function: MachineFunction) -> Iterator[MachineInstr]:
 
 def is_of_pair(mi: MachineInstr) -> bool:
     """Whether a record has `.cta_group::2`."""
-    facts = mi.form.facts if mi.row.packed_fields is None else mi.facts()
-    return facts.get("cta_group") is CtaGroup.TWO
+    attributes = mi.form.attributes if mi.row.packed_fields is None else mi.attributes()
+    return attributes.get("cta_group") is CtaGroup.TWO
 
 
 def cluster_size(function: MachineFunction, cluster: tuple[int, ...]) -> int | None:
@@ -186,7 +186,7 @@ def _aligned(report: Report) -> None:
 
 
 def _is_aligned(event: Event) -> bool:
-    return event.mi.form.facts.get("aligned") is Aligned.ALIGNED
+    return event.mi.form.attributes.get("aligned") is Aligned.ALIGNED
 
 
 def _in_turn(report: Report, role: Role) -> None:

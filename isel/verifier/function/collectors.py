@@ -67,12 +67,12 @@ class Usage:
 
 def usages(mi: MachineInstr) -> list[Usage]:
     """What an MMA does with collector buffers, spelled or by default."""
-    facts = mi.facts()
-    if "collector_ws" in facts or mi.row.id.startswith("tcgen05.mma.ws"):
-        names = [facts.get("collector_ws") or "collector::b0::discard"]
+    attributes = mi.attributes()
+    if "collector_ws" in attributes or mi.row.id.startswith("tcgen05.mma.ws"):
+        names = [attributes.get("collector_ws") or "collector::b0::discard"]
     else:
-        names = [facts.get("collector_a") or "collector::a::discard"]
-        names += [b] if (b := facts.get("collector_b")) else []
+        names = [attributes.get("collector_a") or "collector::a::discard"]
+        names += [b] if (b := attributes.get("collector_b")) else []
     parts = (str(getattr(name, "value", name)).split("::") for name in names)
     return [Usage(buffer, op) for _, buffer, op in parts]
 
@@ -155,7 +155,7 @@ class _Buffer:
             usage = self.used.get(index)
             if usage is not None and usage.op == "fill":
                 values = event.value(self.operand), event.value("idesc")
-                key = (event.mi.form, event.mi.facts().get("kind"), *values)
+                key = (event.mi.form, event.mi.attributes().get("kind"), *values)
                 names[index] = first.setdefault(key, index)
             elif usage is not None and usage.ends:
                 names[index] = first.setdefault(index, index)

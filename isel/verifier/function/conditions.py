@@ -62,14 +62,14 @@ class Conditions:
     def _key(self, mi: MachineInstr) -> tuple[object, bool]:
         """What two records have in common that compute the same, and whether this one negates."""
         address = mi.get("a")
-        if mi.row.id == "ld" and mi.form.facts.get("space") in PARAMS:
+        if mi.row.id == "ld" and mi.form.attributes.get("space") in PARAMS:
             whole = isinstance(address, Mem) and isinstance(address.base, Sym)
             return ((mi.form, address) if whole else None), False
         if not mi.form.is_pure:
             return None, False
         if mi.row.id == "not" and type(address) is int and address in self.names:
             name, negated = self.names[address]
-            if mi.form.facts.get("type") is ScalarType.PRED:
+            if mi.form.attributes.get("type") is ScalarType.PRED:
                 return ("same", name), not negated
         operands = tuple(self._operand(op) for op in mi.ops[1:])
         if None in operands:
@@ -88,7 +88,7 @@ class Conditions:
 
 def _comparison(mi: MachineInstr, operands: tuple[object, ...]) -> tuple[object, bool]:
     """A comparison as `==`, `<` or `<=`, and as `<=` where it is with a number."""
-    compare, type_ = mi.form.facts["cmp"], mi.form.facts["type"]
+    compare, type_ = mi.form.attributes["cmp"], mi.form.attributes["type"]
     assert isinstance(compare, Compare)
     assert isinstance(type_, ScalarType)
     plain = _OPPOSITE.get(compare, compare)

@@ -60,7 +60,7 @@ def depended_on(
 
 def of_rules(mi: MachineInstr) -> Iterable[Reg]:
     """The operands of a record that rules ask for: where it writes, and what it tells others."""
-    stores = mi.row.id in _STORES and mi.form.facts.get("space") in SHARED
+    stores = mi.row.id in _STORES and mi.form.attributes.get("space") in SHARED
     if not stores and not _is_asked(mi.row):
         return
     yield from of_warps(mi)

@@ -152,9 +152,9 @@ def _without_lanes(value: Value) -> Value:
 
 def _is_plain(mi: MachineInstr) -> bool:
     """Whether it is no saturating arithmetic and none on packed numbers."""
-    facts = mi.form.facts
-    type_ = facts.get("type")
-    return facts.get("sat") is None and not (isinstance(type_, ScalarType) and type_.is_packed)
+    attributes = mi.form.attributes
+    type_ = attributes.get("type")
+    return attributes.get("sat") is None and not (isinstance(type_, ScalarType) and type_.is_packed)
 
 
 _Rule: TypeAlias = Callable[[Evaluator, MachineInstr, int], Iterator[tuple[Reg, Value]]]
@@ -402,7 +402,7 @@ def _bfe(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
 
 def _setp(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
     a, b = _pair(e, mi)
-    compare = mi.form.facts["cmp"]
+    compare = mi.form.attributes["cmp"]
     assert isinstance(compare, Compare)
     found = _compared(compare, a, b, mi.scalar_type())
     for slot, value in (("p", found), ("q", _negated(found))):
@@ -411,7 +411,7 @@ def _setp(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Val
 
 def _combined(e: Evaluator, mi: MachineInstr, value: Value) -> Value:
     """The outcome of a comparison, combined with a third predicate where there is one."""
-    how, third = mi.form.facts.get("combine"), e.slot(mi, "c")
+    how, third = mi.form.attributes.get("combine"), e.slot(mi, "c")
     a, b = (third, value) if third.number is None else (value, third)
     match how:
         case BoolOp.AND:
@@ -468,7 +468,7 @@ def _elect(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Va
 def _shuffled(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
     a = e.slot(mi, "a")
     b, bounds = e.slot(mi, "b").number, e.slot(mi, "c").number
-    mode = mi.form.facts["mode"]
+    mode = mi.form.attributes["mode"]
     assert isinstance(mode, Shuffle)
     if b is None or bounds is None or not _all_here(e, mi):
         yield from _write(mi, a if _same_in_warp(a) else unknown(Spread.THREAD))
@@ -539,14 +539,14 @@ def _voted(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Va
         Vote.UNI: says in (0, lanes),
         Vote.BALLOT: says,
     }
-    mode = mi.form.facts["mode"]
+    mode = mi.form.attributes["mode"]
     assert isinstance(mode, Vote)
     yield from _write(mi, known(int(answers[mode])))
 
 
 def _agreed(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
     """What all threads of the warp get alike."""
-    alike = _all_here(e, mi) and mi.form.facts.get("mode") is not Match.ANY
+    alike = _all_here(e, mi) and mi.form.attributes.get("mode") is not Match.ANY
     for slot in ("d", "p"):
         yield from _write(mi, unknown(Spread.WARP if alike else Spread.THREAD), slot)
 
@@ -576,7 +576,7 @@ def _cvt(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
 
 def _cvta(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
     """A generic address of local memory is one number for all threads, but not one place."""
-    if mi.form.facts.get("space") is Space.LOCAL:
+    if mi.form.attributes.get("space") is Space.LOCAL:
         yield from _write(mi, unknown(Spread.THREAD))
     else:
         yield from _mov(e, mi, index)
@@ -584,7 +584,7 @@ def _cvta(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Val
 
 def _load(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
     address = e.slot(mi, "a")
-    space = mi.form.facts.get("space")
+    space = mi.form.attributes.get("space")
     if isinstance(address.base, Symbol) and address.base.name in e.own:
         yield from _write(mi, unknown(Spread.THREAD))
         return

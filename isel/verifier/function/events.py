@@ -219,7 +219,7 @@ def _warpgroup_multiply(index: int, mi: MachineInstr, e: Evaluator, threads: Thr
 
 
 def _is_descriptor(mi: MachineInstr) -> bool:
-    return mi.form.facts.get("a") is not Residency.TENSOR
+    return mi.form.attributes.get("a") is not Residency.TENSOR
 
 
 def _to_tensor(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
@@ -233,12 +233,12 @@ def _to_tensor(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> 
 
 
 def _fence(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
-    before = mi.form.facts.get("side") is ThreadSync.BEFORE
+    before = mi.form.attributes.get("side") is ThreadSync.BEFORE
     return Event(Kind.FENCE_BEFORE if before else Kind.FENCE_AFTER, index, mi, threads)
 
 
 def _wait(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
-    loads = mi.form.facts.get("op") is WaitOp.LD
+    loads = mi.form.attributes.get("op") is WaitOp.LD
     return Event(Kind.WAIT_LOADS if loads else Kind.WAIT_STORES, index, mi, threads)
 
 
@@ -248,7 +248,7 @@ def _arrival_of_copies(index: int, mi: MachineInstr, e: Evaluator, threads: Thre
     With .noinc it is an arrival of those that a phase expects; without, the phase expects one more
     and gets it, so that it only ends later.
     """
-    expected = mi.form.facts.get("noinc") is not None
+    expected = mi.form.attributes.get("noinc") is not None
     mbar = e.slot(mi, "mbar")
     return Event(
         Kind.ARRIVE,
@@ -267,19 +267,19 @@ _ATOMICS = ("atom", "atom.cas", "red")
 
 
 def _load(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event | None:
-    strong = mi.form.facts.get("sem") not in _WEAK
+    strong = mi.form.attributes.get("sem") not in _WEAK
     return Event(Kind.STRONG_LOAD, index, mi, threads) if strong else None
 
 
 def _store(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event | None:
-    if mi.form.facts.get("space") not in _SHARED:
+    if mi.form.attributes.get("space") not in _SHARED:
         return None
     return Event(Kind.SHARED_STORE, index, mi, threads, where(e.slot(mi, "a")))
 
 
 def _read_modify_write(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
     """It writes shared memory; elsewhere it is what threads tell each other something with."""
-    if mi.form.facts.get("space") in (*_SHARED, Space.SHARED_CLUSTER):
+    if mi.form.attributes.get("space") in (*_SHARED, Space.SHARED_CLUSTER):
         place = where(e.slot(mi, "a"))
         if place is not None:
             return Event(Kind.SHARED_STORE, index, mi, threads, place)

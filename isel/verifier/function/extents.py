@@ -107,7 +107,7 @@ def _moved(event: Event) -> Iterator[Region]:
     count = moved_columns(event.mi.form)
     if not count:
         return
-    all_lanes = event.mi.form.facts["shape"] is LdStShape.S32X32B
+    all_lanes = event.mi.form.attributes["shape"] is LdStShape.S32X32B
     lanes = (1 << (32 if all_lanes else 16)) - 1
     writes = event.kind is Kind.TENSOR_STORE
     name = "the store" if writes else "the load"
@@ -126,7 +126,7 @@ def _moved(event: Event) -> Iterator[Region]:
 
 
 def _copied(event: Event) -> list[Region]:
-    shape = event.mi.form.facts.get("shape")
+    shape = event.mi.form.attributes.get("shape")
     if not isinstance(shape, CopyShape):
         return []
     count, lanes = COPIED[shape]

@@ -74,11 +74,11 @@ def _escapes(report: Report) -> None:
 def _leaves(mi: MachineInstr, function: MachineFunction) -> str:
     """How what a record is given leaves the function; "" where it does not."""
     if mi.row.id.split(".")[0] in ("atom", "red"):
-        space = mi.form.facts.get("space")
+        space = mi.form.attributes.get("space")
         return "given to an atomic operation" if space in _MEMORY else ""
     if mi.row.id != "st":
         return ""
-    space, at = mi.form.facts.get("space"), mi.get("a")
+    space, at = mi.form.attributes.get("space"), mi.get("a")
     if space in (Space.PARAM, Space.PARAM_FUNC, Space.PARAM_ENTRY):
         name = at.base.name if isinstance(at, Mem) and isinstance(at.base, Sym) else ""
         returned = name in {result.name for result in function.results}

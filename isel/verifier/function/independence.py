@@ -104,7 +104,7 @@ def _roots_in(mi: MachineInstr) -> Iterator[object]:
         for op in mi.ops
         if isinstance(op, Special)
     )
-    if mi.row.id == "ld" and mi.form.facts.get("space") in PARAMS:
+    if mi.row.id == "ld" and mi.form.attributes.get("space") in PARAMS:
         yield "parameter", mi.get("a")
     elif not mi.form.is_pure or mi.row.id == "ld":
         yield _MEMORY

@@ -81,7 +81,7 @@ def _by_async_proxy(report: Report) -> list[Where]:
 
 def _leaves_cta(mi: MachineInstr) -> bool:
     """Whether a record lets other CTAs signal or use an mbarrier."""
-    multicast = mi.form.facts.get("multicast") or mi.form.facts.get("cta_mask")
+    multicast = mi.form.attributes.get("multicast") or mi.form.attributes.get("cta_mask")
     return bool(multicast) or mi.row.id == "mapa" or is_of_pair(mi)
 
 

@@ -201,7 +201,7 @@ def _parameter(body: _Body, mi: MachineInstr) -> tuple[str, int] | None:
 
 
 def _is_access(mi: MachineInstr) -> bool:
-    return mi.row.id in ("ld", "st") and mi.form.facts.get("space") in _PARAMS
+    return mi.row.id in ("ld", "st") and mi.form.attributes.get("space") in _PARAMS
 
 
 def _takes_address(function: MachineFunction) -> bool:

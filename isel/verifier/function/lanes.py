@@ -59,7 +59,7 @@ class Access:
     @property
     def starts(self) -> tuple[int, ...]:
         """The lanes that the access may begin at."""
-        whole = self.mi.form.facts.get("shape") is LdStShape.S32X32B
+        whole = self.mi.form.attributes.get("shape") is LdStShape.S32X32B
         return (self.own,) if whole else (self.own, self.own + 16)
 
     @property

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import LoadMode
-from intrinsics.row import Completion, Fact
+from intrinsics.row import Attribute, Completion
 from isel.verifier.function.clusters import cluster_size, is_of_pair
 from isel.verifier.function.evaluate import Evaluator
 from isel.verifier.function.report import Report
@@ -44,7 +44,7 @@ _EXPECTS = (
 )
 
 _BULK = ("cp.async.bulk.load", "cp.async.bulk.load.ignore_oob")
-_BOXES: Mapping[Fact, int] = {None: 1, LoadMode.TILE: 1, LoadMode.GATHER4: 4}
+_BOXES: Mapping[Attribute, int] = {None: 1, LoadMode.TILE: 1, LoadMode.GATHER4: 4}
 """How many boxes of its tensor map a copy brings; where it brings four rows, a box is one row."""
 
 
@@ -170,7 +170,7 @@ def _brought(boxes: Mapping[str, int], mi: MachineInstr, evaluator: Evaluator) -
         return number if isinstance(number, int) else None
     if mi.row.id != "cp.async.bulk.tensor.load":
         return None
-    times, tensor = _BOXES.get(mi.form.facts.get("mode")), evaluator.slot(mi, "tmap")
+    times, tensor = _BOXES.get(mi.form.attributes.get("mode")), evaluator.slot(mi, "tmap")
     if times is None or tensor.offset != 0:
         return None
     box = boxes.get(tensor.base.name) if isinstance(tensor.base, Symbol) else None

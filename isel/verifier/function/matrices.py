@@ -39,10 +39,10 @@ def shape_of(event: Event) -> MmaExtents | None:
 
 @functools.lru_cache(maxsize=256)
 def _shape(form: Form, words: tuple[tuple[str, int], ...], word: int) -> MmaExtents | None:
-    facts = form.facts
+    attributes = form.attributes
     if form.row.packed_fields is not None:
-        facts = {**facts, **form.row.packed_fields.unpack(dict(words), facts)[0]}
-    kind = facts.get("kind")
+        attributes = {**attributes, **form.row.packed_fields.unpack(dict(words), attributes)[0]}
+    kind = attributes.get("kind")
     if not isinstance(kind, MmaKind):
         return None
     scaled = kind in SCALED_KINDS
@@ -50,7 +50,7 @@ def _shape(form: Form, words: tuple[tuple[str, int], ...], word: int) -> MmaExte
         kind,
         m=(word >> 27 & 3) << 7 if scaled else (word >> 24 & 31) << 4,
         n=n_of(word),
-        ctas=2 if facts.get("cta_group") is CtaGroup.TWO else 1,
+        ctas=2 if attributes.get("cta_group") is CtaGroup.TWO else 1,
         sparse=form.row.id.endswith(".sp"),
         stationary=form.row.id.startswith("tcgen05.mma.ws"),
         k96=kind in FP4_KINDS and bool(word >> 31 & 1),
@@ -62,7 +62,7 @@ def different(one: Event, other: Event, operand: str) -> tuple[str, str, str] | 
 
     What it is, of the one and of the other.
     """
-    kinds = [str(getattr(e.mi.facts()["kind"], "value", "")) for e in (one, other)]
+    kinds = [str(getattr(e.mi.attributes()["kind"], "value", "")) for e in (one, other)]
     if kinds[0] != kinds[1]:
         return "the kind", kinds[0], kinds[1]
     places = [_residence(e, operand) for e in (one, other)]
@@ -75,7 +75,7 @@ def different(one: Event, other: Event, operand: str) -> tuple[str, str, str] | 
 
 
 def _residence(event: Event, operand: str) -> str:
-    tensor = operand == "a" and event.mi.form.facts.get("a") is Residency.TENSOR
+    tensor = operand == "a" and event.mi.form.attributes.get("a") is Residency.TENSOR
     return "tensor memory" if tensor else "shared memory"
 
 

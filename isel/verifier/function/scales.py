@@ -144,7 +144,7 @@ def _indices(
     found = _of(region, writers)
     if not found or len({writer.event.index for writer in found}) > 1:
         return
-    kind = event.mi.facts().get("kind")
+    kind = event.mi.attributes().get("kind")
     legal = _SINGLE if kind is MmaKind.TF32 else _PAIRS
     for word in _stored(found[0], region, constants):
         halves = [_wrong(word >> shift & 0xFFFF, legal) for shift in (0, 16)]
@@ -170,7 +170,10 @@ def _stored(writer: _Writer, region: Region, constants: dict[Reg, int]) -> list[
     """The known words that a store writes to the columns of a region."""
     mi, place = writer.event.mi, writer.region
     registers = mi.get("r")
-    plain = mi.form.facts.get("shape") is LdStShape.S32X32B and mi.form.facts.get("unpack") is None
+    plain = (
+        mi.form.attributes.get("shape") is LdStShape.S32X32B
+        and mi.form.attributes.get("unpack") is None
+    )
     if place is None or not plain or not isinstance(registers, tuple):
         return []
     first = region.column - place.column

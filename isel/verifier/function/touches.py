@@ -150,5 +150,5 @@ def _moved(event: Event) -> list[Span]:
 
 
 def _copied(event: Event) -> int:
-    shape = event.mi.form.facts.get("shape")
+    shape = event.mi.form.attributes.get("shape")
     return COPIED[shape][0] if isinstance(shape, CopyShape) else 1

@@ -43,10 +43,10 @@ def moved_columns(form: Form) -> int:
 
     A register that packs two numbers of 16 bits comes from two columns.
     """
-    shape, number = form.facts.get("shape"), form.facts.get("num")
+    shape, number = form.attributes.get("shape"), form.attributes.get("num")
     if not isinstance(shape, LdStShape) or not isinstance(number, LdStNum):
         return 0
-    packed = form.facts.get("pack") is not None or form.facts.get("unpack") is not None
+    packed = form.attributes.get("pack") is not None or form.attributes.get("unpack") is not None
     return REPEATED[shape] * number.times * (2 if packed else 1)
 
 

@@ -68,7 +68,7 @@ def _arithmetic(
     if mi.row.id in ("and", "or") and mi.scalar_type().bits == 1:
         return (conjunction if mi.row.id == "and" else disjunction)(*numbers)
     operation = make(mi)
-    if operation is None or mi.form.facts.get("sat") is not None:
+    if operation is None or mi.form.attributes.get("sat") is not None:
         return None
     return lanewise(operation, *numbers)
 

@@ -176,7 +176,7 @@ def _clz(mi: MachineInstr) -> Operation:
 
 def _bfind(mi: MachineInstr) -> Operation:
     type_ = mi.scalar_type()
-    shift = mi.form.facts.get("shiftamt") is not None
+    shift = mi.form.attributes.get("shiftamt") is not None
 
     def run(a: int) -> int:
         value = typed(type_, a)
@@ -208,7 +208,7 @@ def _lop3(mi: MachineInstr) -> Operation:
 
 
 def _prmt(mi: MachineInstr) -> Operation | None:
-    if mi.form.facts.get("mode") is not None:
+    if mi.form.attributes.get("mode") is not None:
         return None
 
     def run(a: int, b: int, select: int) -> int:
@@ -227,7 +227,7 @@ def _prmt(mi: MachineInstr) -> Operation | None:
 
 def _funnel(*, left: bool) -> Callable[[MachineInstr], Operation]:
     def make(mi: MachineInstr) -> Operation:
-        wraps = getattr(mi.form.facts.get("mode"), "value", "") == "wrap"
+        wraps = getattr(mi.form.attributes.get("mode"), "value", "") == "wrap"
 
         def run(a: int, b: int, n: int) -> int:
             n = n & 31 if wraps else min(n & _mask(32), 32)
@@ -241,7 +241,7 @@ def _funnel(*, left: bool) -> Callable[[MachineInstr], Operation]:
 
 def compared(mi: MachineInstr, a: Number, b: Number, c: Number) -> tuple[Number, Number]:
     """The two predicates of setp, each combined with a third where there is one."""
-    compare, how = mi.form.facts["cmp"], mi.form.facts.get("combine")
+    compare, how = mi.form.attributes["cmp"], mi.form.attributes.get("combine")
     assert isinstance(compare, Compare)
     operation, read = COMPARISONS[compare], reader(mi.scalar_type())
     found = lanewise(lambda x, y: int(operation(read(x), read(y))), a, b)

@@ -67,10 +67,10 @@ def _load(p: Plain) -> None:
     """
     type_, address = p.mi.scalar_type(), p.mi.get("a")
     in_table = isinstance(address, Mem) and not isinstance(address.base, Sym)
-    if in_table and p.mi.form.facts.get("space") is Space.PARAM:
+    if in_table and p.mi.form.attributes.get("space") is Space.PARAM:
         p.write("d", None)
         return
-    p.run.log.made_up |= p.mi.form.facts.get("space") is not Space.PARAM
+    p.run.log.made_up |= p.mi.form.attributes.get("space") is not Space.PARAM
     p.run.log.argued |= type_.bits <= 32
     number = p.run.launch.number if type_.bits <= 32 else _POINTER
     p.write("d", None if type_.kind == "f" else number & (1 << type_.bits) - 1)
@@ -81,7 +81,7 @@ def _activemask(p: Plain) -> None:
 
 
 def _shuffle(p: Plain) -> None:
-    mode = p.mi.form.facts["mode"]
+    mode = p.mi.form.attributes["mode"]
     assert isinstance(mode, Shuffle)
     found, reached = _shuffled(mode, *map(p.slot, "abc"), p.strand.mask)
     p.write("d", found)
@@ -110,7 +110,7 @@ def _vote(p: Plain) -> None:
     found: Number = None
     if all(lanes[i] is not None for i in range(LANES) if p.mask >> i & 1):
         ballot = sum(1 << i for i in range(LANES) if p.mask >> i & 1 and lanes[i])
-        match p.mi.form.facts.get("mode"):
+        match p.mi.form.attributes.get("mode"):
             case Vote.ALL:
                 found = int(ballot == p.mask)
             case Vote.ANY:

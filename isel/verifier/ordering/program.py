@@ -125,7 +125,7 @@ def _deciding(graph: Graph) -> list[int]:
     """The numbers on either side of what arguments are compared with."""
     arguments = {
         mi.get("d") for mi in graph.records
-        if mi.row.id == "ld" and mi.form.facts.get("space") is Space.PARAM
+        if mi.row.id == "ld" and mi.form.attributes.get("space") is Space.PARAM
     }  # fmt: skip
     found: list[int] = []
     for mi in graph.records:
@@ -133,21 +133,21 @@ def _deciding(graph: Graph) -> list[int]:
             continue
         for one, other in ((mi.get("a"), mi.get("b")), (mi.get("b"), mi.get("a"))):
             if one in arguments and one in graph.single and isinstance(other, Imm):
-                exact = mi.form.facts.get("cmp") in (Compare.EQ, Compare.NE)
+                exact = mi.form.attributes.get("cmp") in (Compare.EQ, Compare.NE)
                 found += [other.value] if exact else [other.value - 1, other.value, other.value + 1]
     return [n for n in dict.fromkeys(found) if 0 <= n < 1 << 31]
 
 
 def _reads_byte(mi: MachineInstr) -> bool:
-    type_ = mi.form.facts.get("type")
+    type_ = mi.form.attributes.get("type")
     narrow = isinstance(type_, ScalarType) and type_.bits == 8
-    return mi.row.id == "ld" and narrow and mi.form.facts.get("space") in SHARED
+    return mi.row.id == "ld" and narrow and mi.form.attributes.get("space") in SHARED
 
 
 def is_event(mi: MachineInstr) -> bool:
     """Whether a record accesses shared or tensor memory, or has to do with order."""
     if mi.row.id in MEMORY:
-        space, sem = mi.form.facts.get("space"), mi.form.facts.get("sem")
+        space, sem = mi.form.attributes.get("space"), mi.form.attributes.get("sem")
         return (
             space in SHARED or sem not in (None, Sem.WEAK) or mi.row.id.startswith(("atom", "red"))
         )
@@ -193,7 +193,9 @@ def _wanted(records: list[MachineInstr]) -> set[Reg]:
             wanted.update(_guard(mi))
         elif mi.form.is_terminator:
             wanted.update(_guard(mi))
-    stores = [mi for mi in records if mi.row.id == "st" and mi.form.facts.get("space") in SHARED]
+    stores = [
+        mi for mi in records if mi.row.id == "st" and mi.form.attributes.get("space") in SHARED
+    ]
     seen: set[Reg] = set()
     while seen != wanted:
         fresh = wanted - seen
@@ -201,7 +203,7 @@ def _wanted(records: list[MachineInstr]) -> set[Reg]:
         for reg in fresh:
             for mi in writers.get(reg, ()):
                 wanted.update(_sources(mi))
-                if mi.row.id == "ld" and mi.form.facts.get("space") in SHARED and stores:
+                if mi.row.id == "ld" and mi.form.attributes.get("space") in SHARED and stores:
                     for store in stores:
                         wanted.update(store.uses())
                     stores = []

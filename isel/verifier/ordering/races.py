@@ -198,8 +198,8 @@ class Finder:
         That an MMA overwrites what one of the same thread before it reads is left to
         `function.overlaps`: the manual's pairs do not cover it, and attention kernels live by it.
         """
-        facts = self.records[new.index].form.facts
-        if facts.get("cta_group") != self.records[old.index].form.facts.get("cta_group"):
+        attributes = self.records[new.index].form.attributes
+        if attributes.get("cta_group") != self.records[old.index].form.attributes.get("cta_group"):
             return False
         match old.kind, new.kind:
             case Kind.MULTIPLY, Kind.MULTIPLY:
@@ -211,7 +211,7 @@ class Finder:
             case ((Kind.MULTIPLY | Kind.SHIFT), Kind.SHIFT):
                 return old.kind is Kind.MULTIPLY
             case Kind.SHIFT, Kind.TENSOR_COPY:
-                return facts.get("shape") is CopyShape.S4X256B
+                return attributes.get("shape") is CopyShape.S4X256B
         return False
 
     def _proxied(self, old: Access, new: Access) -> Missing | None:

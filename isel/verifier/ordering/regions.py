@@ -56,7 +56,7 @@ def pieces(address: Number, mask: int, size: int, writes: bool) -> tuple[Region,
 def _bytes_of(mi: MachineInstr) -> int:
     if mi.row.id in ("ldmatrix", "stmatrix"):
         return 16
-    type_, vector = mi.form.facts.get("type"), mi.form.facts.get("vec")
+    type_, vector = mi.form.attributes.get("type"), mi.form.attributes.get("vec")
     times = vector.count if isinstance(vector, Vec) else 1
     return (type_.bits // 8 if isinstance(type_, ScalarType) else 4) * times
 
@@ -122,7 +122,7 @@ def matrices(
 
 def warpgroup_matrices(mi: MachineInstr, numbers: dict[str, int], rank: int) -> Iterator[Region]:
     """The tiles that a wgmma.mma_async reads."""
-    shape = mi.form.facts["shape"]
+    shape = mi.form.attributes["shape"]
     assert isinstance(shape, WgmmaShape)
     rows = {"a": 64, "b": shape.n}
     size = max(_ROW // shape.k, 1)

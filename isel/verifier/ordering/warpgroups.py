@@ -140,7 +140,7 @@ def _guard(mi: MachineInstr) -> Reg:
 
 
 def _from_table(mi: MachineInstr) -> Iterator[Reg]:
-    if mi.row.id == "ld" and mi.form.facts.get("space") in _SHARED:
+    if mi.row.id == "ld" and mi.form.attributes.get("space") in _SHARED:
         yield from mi.defs()
 
 

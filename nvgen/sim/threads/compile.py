@@ -188,7 +188,7 @@ class Compiler:
         if maker is None or not mi.row.simulated:
             raise not_simulated(_statement(mi))
         for name in mi.row.unsimulated:
-            if mi.facts().get(name):
+            if mi.attributes().get(name):
                 raise not_simulated(f"{mi.row.head} with {name}")
         run = maker(self, mi)
         if mi.row.effects.scope is IssueScope.WARPGROUP and mi.row.id not in _HINTS:
@@ -207,7 +207,7 @@ class Compiler:
 
     def _guarded(self, run: Step, mi: MachineInstr) -> Step:
         predicate = self.predicate(mi)
-        aligned = Effect.ALIGNED in mi.row.effects.effect or bool(mi.form.facts.get("aligned"))
+        aligned = Effect.ALIGNED in mi.row.effects.effect or bool(mi.form.attributes.get("aligned"))
 
         def guarded(fragment: Fragment) -> Outcome:
             holds = fragment.mask & mask_of(flags(predicate(fragment.warp)))

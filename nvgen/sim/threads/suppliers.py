@@ -257,7 +257,7 @@ def _is_pure(mi: MachineInstr) -> bool:
         return False
     if any(isinstance(op, Special) and op.name.startswith(_CLOCKS) for op in mi.ops):
         return False
-    if mi.row.id == "ld" and mi.form.facts["space"] in _PARAMETERS:
+    if mi.row.id == "ld" and mi.form.attributes["space"] in _PARAMETERS:
         return True
     return not mi.row.effects.effect & _IMPURE
 

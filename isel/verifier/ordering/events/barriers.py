@@ -107,7 +107,7 @@ def _inval(e: Execution) -> bool:
 
 def _arrive(e: Execution) -> bool:
     count = (e.number("count") or 1) if e.mi.get("count") is not None else 1
-    relaxed = e.mi.form.facts.get("sem") is Sem.RELAXED
+    relaxed = e.mi.form.attributes.get("sem") is Sem.RELAXED
     _far(e)
     together.arrived(e.machine, e.strand.actor, e.mask, e.index)
     release = e.release(arrives=True)
@@ -180,7 +180,7 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
             return True
         strand.failed = False
         together.met(e.machine, strand.actor)  # perhaps with others by way of the mbarrier
-        strand.clocks.acquire(mbarrier.over, relaxed=e.mi.form.facts.get("sem") is Sem.RELAXED)
+        strand.clocks.acquire(mbarrier.over, relaxed=e.mi.form.attributes.get("sem") is Sem.RELAXED)
         if has_parity:
             mbarrier.waiters.append(_waiter(e, mbarrier))
         e.write("done", 1)

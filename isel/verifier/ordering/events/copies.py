@@ -31,7 +31,7 @@ def _bulk_load(e: Execution) -> bool:
         read = regions.shared(source, size or _LEAST, writes=False)
         e.log(Kind.COPY_OUT, [read], done=_SENT, by_proxy=True)
         sent = e.issued(_SENT)  # what has been written has been read
-    pair = e.mi.form.facts.get("cta_group") is CtaGroup.TWO
+    pair = e.mi.form.attributes.get("cta_group") is CtaGroup.TWO
     signals = windows.signals_of(mbar, peers, pair=pair)
     for to, at in zip(windows.in_ctas(destination, peers), signals, strict=True):
         mbarrier = e.mbarrier_at(at)
@@ -83,7 +83,7 @@ def _try_cancel(e: Execution) -> bool:
     at = e.number("mbar")
     if at is None:
         return e.is_unknown("mbarrier address")
-    whole = e.mi.form.facts["multicast"] is not None
+    whole = e.mi.form.attributes["multicast"] is not None
     for one in windows.in_ctas(at, (1 << e.run.launch.ctas) - 1 if whole else None):
         mbarrier = e.machine.mbarriers.get(one)
         if mbarrier is not None:
@@ -141,7 +141,7 @@ def _copy_async(e: Execution) -> bool:
 
 
 def _copies_arrive(e: Execution) -> bool:
-    counts = e.mi.form.facts.get("noinc") is not None
+    counts = e.mi.form.attributes.get("noinc") is not None
     for mbarrier, threads in e.mbarriers():
         release = Release(joined(e.release().known, e.issued(_CP_ASYNC)))
         if counts:

@@ -21,7 +21,7 @@ from isel.verifier.ordering.windows import is_in_shared, may_be_shared
 
 
 def _is_strong(e: Execution) -> bool:
-    return e.mi.form.facts.get("sem") not in (None, Sem.WEAK)
+    return e.mi.form.attributes.get("sem") not in (None, Sem.WEAK)
 
 
 def _load(e: Execution) -> bool:
@@ -52,7 +52,7 @@ def _elements(mi: MachineInstr, name: str) -> tuple[Op, ...]:
 
 def _width(mi: MachineInstr) -> int:
     """The bytes of an element."""
-    type_ = mi.form.facts.get("type")
+    type_ = mi.form.attributes.get("type")
     return max(type_.bits // 8, 1) if isinstance(type_, ScalarType) else 4
 
 
@@ -132,7 +132,7 @@ def _atomic(e: Execution) -> bool:
     _release_flag(e, address)
     _acquire_flag(e, address)
     data, memory = lanes_of(e.slot("b")), e.machine.memory
-    operation = _ATOMIC.get(str(getattr(e.mi.form.facts.get("op"), "value", "")))
+    operation = _ATOMIC.get(str(getattr(e.mi.form.attributes.get("op"), "value", "")))
     results: list[int | None] = [None] * LANES
     for lane, at in enumerate(lanes_of(address)):
         if not e.mask >> lane & 1 or at is None:
@@ -148,7 +148,7 @@ def _atomic(e: Execution) -> bool:
 
 def _release_flag(e: Execution, address: Number) -> None:
     """A strong write releases the clocks of its thread, or those of its last fence."""
-    releases = e.mi.form.facts.get("sem") in (Sem.RELEASE, Sem.ACQ_REL)
+    releases = e.mi.form.attributes.get("sem") in (Sem.RELEASE, Sem.ACQ_REL)
     release = e.release(arrives=True)
     release = release if releases else e.relaxed_release()
     for at in regions.union_lanes(address, e.mask):
@@ -157,7 +157,7 @@ def _release_flag(e: Execution, address: Number) -> None:
 
 
 def _acquire_flag(e: Execution, address: Number) -> None:
-    relaxed = e.mi.form.facts.get("sem") not in (Sem.ACQUIRE, Sem.ACQ_REL)
+    relaxed = e.mi.form.attributes.get("sem") not in (Sem.ACQUIRE, Sem.ACQ_REL)
     for at in regions.union_lanes(address, e.mask):
         flag = e.machine.flags.get(at)
         if flag is not None:

@@ -72,7 +72,7 @@ def _moved(e: Execution, address: int, *, writes: bool) -> list[Region]:
 
     The lanes are the warp's own, whichever quarter the address has: see the rule lane-quarter.
     """
-    of_quarter = e.mi.form.facts.get("shape") in (LdStShape.S32X32B, LdStShape.S16X32BX2)
+    of_quarter = e.mi.form.attributes.get("shape") in (LdStShape.S32X32B, LdStShape.S16X32BX2)
     rows = LANES if of_quarter else 16
     lane = e.strand.warp % 4 * LANES + (address >> 16 & _LANE) % LANES
     lanes = ((1 << rows) - 1) << lane
@@ -118,7 +118,7 @@ def _multiply(e: Execution) -> bool:
 
 def _multiplied(e: Execution, numbers: dict[str, int]) -> list[Region]:
     """What a multiply touches whose operands are these."""
-    in_tensor = e.mi.form.facts.get("a") is Residency.TENSOR
+    in_tensor = e.mi.form.attributes.get("a") is Residency.TENSOR
     described = ("b",) if in_tensor else ("a", "b")
     ranks = _ranks(e)
     touched = {n: v for n, v in numbers.items() if n not in described}
@@ -166,7 +166,7 @@ def _commit(e: Execution) -> bool:
 
 
 def _wait(e: Execution) -> bool:
-    kind = "ld" if e.mi.form.facts.get("op") is WaitOp.LD else "st"
+    kind = "ld" if e.mi.form.attributes.get("op") is WaitOp.LD else "st"
     clocks, source = e.strand.clocks, e.source(kind)
     clocks.complete(e.issued(kind))
     if source in clocks.ordered:  # issued before a fence that stands before the wait
@@ -176,7 +176,7 @@ def _wait(e: Execution) -> bool:
 
 def _fence(e: Execution) -> bool:
     clocks = e.strand.clocks
-    if e.mi.form.facts.get("side") is ThreadSync.BEFORE:
+    if e.mi.form.attributes.get("side") is ThreadSync.BEFORE:
         clocks.before = joined(joined(clocks.before, clocks.fenced), _own(e))
         clocks.ordered = joined(e.issued("ld"), e.issued("st"))
     else:

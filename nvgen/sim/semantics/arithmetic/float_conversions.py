@@ -19,9 +19,9 @@ from nvgen.sim.faults import not_simulated
 from nvgen.sim.semantics.arithmetic import ieee
 from nvgen.sim.semantics.arithmetic.floats import (
     FORMATS,
+    Attributes,
     Bits,
     Doubles,
-    Facts,
     doubles,
     element_of,
     elements,
@@ -40,14 +40,14 @@ _WHOLE = {R.RNI: np.rint, R.RZI: np.trunc, R.RMI: np.floor, R.RPI: np.ceil}
 
 
 def _types(mi: MachineInstr) -> tuple[ScalarType, ScalarType]:
-    dtype, atype = mi.form.facts["dtype"], mi.form.facts["atype"]
+    dtype, atype = mi.form.attributes["dtype"], mi.form.attributes["atype"]
     assert isinstance(dtype, ScalarType)
     assert isinstance(atype, ScalarType)
     return dtype, atype
 
 
-def _mode(facts: Facts) -> Rounding:
-    mode = facts.get("rnd")
+def _mode(attributes: Attributes) -> Rounding:
+    mode = attributes.get("rnd")
     return mode if isinstance(mode, Rounding) else R.RN
 
 
@@ -69,13 +69,15 @@ def _step(get: Getter, write: Setter, compute: Callable[[Values], Bits]) -> Step
 # ---- between floating-point types --------------------------------------------------------------
 
 
-def _between(source: ScalarType, to: ScalarType, facts: Facts) -> Callable[[Values], Bits]:
+def _between(
+    source: ScalarType, to: ScalarType, attributes: Attributes
+) -> Callable[[Values], Bits]:
     """Numbers of one type as those of another."""
-    mode = _mode(facts)
-    finite = facts.get("satfinite") is not None
-    flushes_source = facts.get("ftz") is not None and source is T.F32
+    mode = _mode(attributes)
+    finite = attributes.get("satfinite") is not None
+    flushes_source = attributes.get("ftz") is not None and source is T.F32
     names = ("ftz", "sat", "relu") if to is T.F32 else ("sat", "relu")
-    finish = finishing(to, {name: facts.get(name) for name in names})
+    finish = finishing(to, {name: attributes.get(name) for name in names})
 
     def run(values: Values) -> Bits:
         bits = elements(values, source)
@@ -115,15 +117,15 @@ def between(c: Compiler, mi: MachineInstr) -> Step:
     """A number in another floating-point type, or an integral one of the same."""
     to, source = _types(mi)
     write, _ = _result(c, mi)
-    return _step(c.get(mi["a"], source), write, _between(source, to, mi.form.facts))
+    return _step(c.get(mi["a"], source), write, _between(source, to, mi.form.attributes))
 
 
 def to_tf32(c: Compiler, mi: MachineInstr) -> Step:
     """A float with ten bits of fraction, the others zero."""
-    facts = mi.form.facts
-    mode, finite = _mode(facts), facts.get("satfinite") is not None
+    attributes = mi.form.attributes
+    mode, finite = _mode(attributes), attributes.get("satfinite") is not None
     write, _ = _result(c, mi)
-    finish = finishing(T.F32, {"relu": facts.get("relu")})
+    finish = finishing(T.F32, {"relu": attributes.get("relu")})
 
     def lane(bits: int) -> int:
         if ieee.is_nan(bits, ieee.F32):
@@ -151,8 +153,8 @@ def _range(type_: ScalarType) -> tuple[int, int]:
 def to_integer(c: Compiler, mi: MachineInstr) -> Step:
     """The integer that a number is rounded to, clamped to its type's range."""
     to, source = _types(mi)
-    facts = mi.form.facts
-    mode, flush = _mode(facts), facts.get("ftz") is not None
+    attributes = mi.form.attributes
+    mode, flush = _mode(attributes), attributes.get("ftz") is not None
     write, width = _result(c, mi)
     low, high = _range(to)
     wide = source is T.F64 or to.bits == 64
@@ -178,10 +180,10 @@ def to_integer(c: Compiler, mi: MachineInstr) -> Step:
 def from_integer(c: Compiler, mi: MachineInstr) -> Step:
     """An integer as a number, rounded once."""
     to, source = _types(mi)
-    facts = mi.form.facts
+    attributes = mi.form.attributes
     write, _ = _result(c, mi)
-    convert = functools.partial(ieee.from_integer, to=FORMATS[to], mode=_mode(facts))
-    signed, finish = source.is_signed, finishing(to, facts)
+    convert = functools.partial(ieee.from_integer, to=FORMATS[to], mode=_mode(attributes))
+    signed, finish = source.is_signed, finishing(to, attributes)
     top = 1 << source.bits - 1
 
     def compute(values: Values) -> Bits:
@@ -201,7 +203,7 @@ def pair(c: Compiler, mi: MachineInstr) -> Step:
     """Two floats in one register, the first in its upper half."""
     to, source = _types(mi)
     kind = element_of(to)
-    compute = _between(source, kind, mi.form.facts)
+    compute = _between(source, kind, mi.form.attributes)
     high, low = (c.get(mi[slot], source) for slot in ("a", "b"))
     write, _ = _result(c, mi)
 
@@ -223,10 +225,10 @@ _NARROW = {
 }
 
 
-def _shrink(source: ScalarType, to: ScalarType, facts: Facts) -> Callable[[Bits], Bits]:
+def _shrink(source: ScalarType, to: ScalarType, attributes: Attributes) -> Callable[[Bits], Bits]:
     """Numbers in a narrow format, what is too large as the largest."""
-    f, g, mode = FORMATS[source], _NARROW[to], _mode(facts)
-    keeps_positive = facts.get("relu") is not None
+    f, g, mode = FORMATS[source], _NARROW[to], _mode(attributes)
+    keeps_positive = attributes.get("relu") is not None
     nan = 0x7F if to in (T.E4M3X2, T.E5M2X2) else g.largest
 
     def lane(bits: int) -> int:
@@ -249,7 +251,7 @@ def _packed_narrow(low: Bits, high: Bits, to: ScalarType) -> Bits:
 def to_narrow(c: Compiler, mi: MachineInstr) -> Step:
     """Two floats in a narrow format, the first in the upper half."""
     to, source = _types(mi)
-    compute = _shrink(source, to, mi.form.facts)
+    compute = _shrink(source, to, mi.form.attributes)
     high, low = (c.get(mi[slot], source) for slot in ("a", "b"))
     write, _ = _result(c, mi)
 
@@ -266,7 +268,7 @@ def narrow_pair(c: Compiler, mi: MachineInstr) -> Step:
     """Two halves or bfloats in a narrow format."""
     to, source = _types(mi)
     kind = element_of(source)
-    compute = _shrink(kind, to, mi.form.facts)
+    compute = _shrink(kind, to, mi.form.attributes)
     write, _ = _result(c, mi)
 
     def run(values: Values) -> Bits:
@@ -282,10 +284,10 @@ def from_narrow(c: Compiler, mi: MachineInstr) -> Step:
     kind, f = element_of(to), _NARROW[source]
     write, _ = _result(c, mi)
     bits_each = 4 if source is T.E2M1X2 else 8
-    facts = mi.form.facts
-    if facts.get("satfinite") is not None:
+    attributes = mi.form.attributes
+    if attributes.get("satfinite") is not None:
         raise not_simulated(mi.opcode)
-    finish = finishing(kind, facts)
+    finish = finishing(kind, attributes)
 
     def grown(values: Bits) -> Bits:
         kept = (values & values.dtype.type((1 << f.bits) - 1)).tolist()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import BoolOp, Compare, Rounding, ScalarType, TestOp
-from intrinsics.row import Fact
+from intrinsics.row import Attribute
 from nvgen.sim.semantics.arithmetic import ieee
 from nvgen.sim.threads.compile import Compiler, Maker, flags, unsigned
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values
@@ -28,7 +28,7 @@ T = ScalarType
 R = Rounding
 Bits: TypeAlias = NDArray[np.unsignedinteger]
 Doubles: TypeAlias = NDArray[np.float64]
-Facts: TypeAlias = Mapping[str, Fact]
+Attributes: TypeAlias = Mapping[str, Attribute]
 Compute: TypeAlias = Callable[..., Bits]
 
 FORMATS = {T.F16: ieee.F16, T.BF16: ieee.BF16, T.F32: ieee.F32, T.F64: ieee.F64}
@@ -126,11 +126,11 @@ def one_by_one(compute: Callable[..., int]) -> Compute:
     return run
 
 
-def finishing(kind: ScalarType, facts: Facts) -> Callable[[Bits], Bits]:
+def finishing(kind: ScalarType, attributes: Attributes) -> Callable[[Bits], Bits]:
     """What .ftz, .sat and .relu make of a result."""
     f = FORMATS[kind]
     flushes, saturates, keeps_positive = (
-        facts.get(name) is not None for name in ("ftz", "sat", "relu")
+        attributes.get(name) is not None for name in ("ftz", "sat", "relu")
     )
 
     def finish(bits: Bits) -> Bits:
@@ -150,12 +150,12 @@ def finishing(kind: ScalarType, facts: Facts) -> Callable[[Bits], Bits]:
     return finish
 
 
-def operation(factory: Callable[[ScalarType, Facts], Compute], *slots: str) -> Maker:
+def operation(factory: Callable[[ScalarType, Attributes], Compute], *slots: str) -> Maker:
     """An instruction whose operands and result are of one type."""
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
-        facts = mi.form.facts
-        type_ = facts["type"]
+        attributes = mi.form.attributes
+        type_ = attributes["type"]
         assert isinstance(type_, ScalarType)
         given = [slot for slot in slots if mi.get(slot) is not None]
         getters = [c.get(mi[slot], type_) for slot in given]
@@ -163,9 +163,9 @@ def operation(factory: Callable[[ScalarType, Facts], Compute], *slots: str) -> M
         assert type(result) is int
         write = c.set(result)
         kind = element_of(type_)
-        compute = factory(kind, facts)
-        flush = facts.get("ftz") is not None
-        finish = finishing(kind, facts)
+        compute = factory(kind, attributes)
+        flush = attributes.get("ftz") is not None
+        finish = finishing(kind, attributes)
 
         def run(fragment: Fragment) -> Outcome:
             operands = [elements(get(fragment.warp), type_) for get in getters]
@@ -180,8 +180,8 @@ def operation(factory: Callable[[ScalarType, Facts], Compute], *slots: str) -> M
     return make
 
 
-def _mode(facts: Facts) -> Rounding:
-    mode = facts.get("rnd")
+def _mode(attributes: Attributes) -> Rounding:
+    mode = attributes.get("rnd")
     return mode if isinstance(mode, Rounding) else R.RN
 
 
@@ -206,12 +206,12 @@ def _tiny(numbers: Doubles, mode: Rounding) -> NDArray[np.bool_]:
 
 
 def _flushing(
-    kind: ScalarType, facts: Facts, exact: Callable[..., Doubles], compute: Compute
+    kind: ScalarType, attributes: Attributes, exact: Callable[..., Doubles], compute: Compute
 ) -> Compute:
     """A computation whose tiny results are zeros of their sign, under `.ftz`."""
-    if facts.get("ftz") is None or kind is not T.F32:
+    if attributes.get("ftz") is None or kind is not T.F32:
         return compute
-    mode, sign = _mode(facts), np.uint32(FORMATS[kind].sign)
+    mode, sign = _mode(attributes), np.uint32(FORMATS[kind].sign)
 
     def run(*operands: Bits) -> Bits:
         found = compute(*operands)
@@ -246,36 +246,36 @@ def _exact(kind: ScalarType, compute: np.ufunc) -> Compute:
     return run
 
 
-def _add(kind: ScalarType, facts: Facts) -> Compute:
-    mode, f = _mode(facts), FORMATS[kind]
+def _add(kind: ScalarType, attributes: Attributes) -> Compute:
+    mode, f = _mode(attributes), FORMATS[kind]
     if mode is R.RN:
         return _exact(kind, np.add)
     return one_by_one(lambda a, b: ieee.add(a, b, f, mode))
 
 
-def _subtract(kind: ScalarType, facts: Facts) -> Compute:
-    add, sign = _add(kind, facts), FORMATS[kind].sign
+def _subtract(kind: ScalarType, attributes: Attributes) -> Compute:
+    add, sign = _add(kind, attributes), FORMATS[kind].sign
     return lambda a, b: add(a, b ^ b.dtype.type(sign))
 
 
-def _multiply(kind: ScalarType, facts: Facts) -> Compute:
-    mode, f = _mode(facts), FORMATS[kind]
+def _multiply(kind: ScalarType, attributes: Attributes) -> Compute:
+    mode, f = _mode(attributes), FORMATS[kind]
     if mode is R.RN:
         product = _exact(kind, np.multiply)
     else:
         product = one_by_one(lambda a, b: ieee.multiply_add(a, b, 0, f, mode, product_only=True))
-    return _flushing(kind, facts, np.multiply, product)
+    return _flushing(kind, attributes, np.multiply, product)
 
 
-def _fma(kind: ScalarType, facts: Facts) -> Compute:
-    mode, f = _mode(facts), FORMATS[kind]
+def _fma(kind: ScalarType, attributes: Attributes) -> Compute:
+    mode, f = _mode(attributes), FORMATS[kind]
     if mode is R.RN and kind is not T.F64:
         fused = _nearest(kind, _fused)
     else:
         fused = one_by_one(lambda a, b, c: ieee.multiply_add(a, b, c, f, mode))
-    if facts.get("oob") is not None:
+    if attributes.get("oob") is not None:
         return _out_of_bounds(fused)
-    return _flushing(kind, facts, _fused, fused)
+    return _flushing(kind, attributes, _fused, fused)
 
 
 _OUTSIDE = 0x7FF7
@@ -308,17 +308,17 @@ def _fused(a: Doubles, b: Doubles, c: Doubles) -> Doubles:
     return (bits + np.where(inexact, np.where(outward, 1, -1), 0)).view(np.float64)
 
 
-def _divide(kind: ScalarType, facts: Facts) -> Compute:
-    mode, f = _mode(facts), FORMATS[kind]
+def _divide(kind: ScalarType, attributes: Attributes) -> Compute:
+    mode, f = _mode(attributes), FORMATS[kind]
     if mode in (R.RN, R.APPROX, R.FULL):
         quotient = _exact(kind, np.divide)
     else:
         quotient = one_by_one(lambda a, b: ieee.divide(a, b, f, mode))
-    return _flushing(kind, facts, np.divide, quotient)
+    return _flushing(kind, attributes, np.divide, quotient)
 
 
-def _reciprocal(kind: ScalarType, facts: Facts) -> Compute:
-    mode, f = _mode(facts), FORMATS[kind]
+def _reciprocal(kind: ScalarType, attributes: Attributes) -> Compute:
+    mode, f = _mode(attributes), FORMATS[kind]
     one = f.bias << f.fraction
     if kind is T.F64 and mode is R.APPROX:
         return _upper_word(_nearest(kind, np.reciprocal))
@@ -333,18 +333,18 @@ def _upper_word(compute: Compute) -> Compute:
     return lambda a: compute(flushed(a & upper, T.F64)) & upper
 
 
-def _root(kind: ScalarType, facts: Facts) -> Compute:
-    mode, f = _mode(facts), FORMATS[kind]
+def _root(kind: ScalarType, attributes: Attributes) -> Compute:
+    mode, f = _mode(attributes), FORMATS[kind]
     if mode in (R.RN, R.APPROX):
         return _nearest(kind, np.sqrt)
     return one_by_one(lambda a: ieee.square_root(a, f, mode))
 
 
-def _near(compute: Callable[[Doubles], Doubles]) -> Callable[[ScalarType, Facts], Compute]:
-    return lambda kind, facts: _nearest(kind, compute)
+def _near(compute: Callable[[Doubles], Doubles]) -> Callable[[ScalarType, Attributes], Compute]:
+    return lambda kind, attributes: _nearest(kind, compute)
 
 
-def _reciprocal_root(kind: ScalarType, facts: Facts) -> Compute:
+def _reciprocal_root(kind: ScalarType, attributes: Attributes) -> Compute:
     return _nearest(kind, lambda a: 1 / np.sqrt(a))
 
 
@@ -355,8 +355,8 @@ def _mixed(head: str, narrow: str) -> Maker:
     """Operands of which the last is a float, the others halves or bfloats."""
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
-        facts = mi.form.facts
-        kind = facts[narrow]
+        attributes = mi.form.attributes
+        kind = attributes[narrow]
         assert isinstance(kind, ScalarType)
         slots = ("a", "b") if head == "fma" else ("a",)
         getters = [c.get(mi[slot], kind) for slot in slots]
@@ -365,7 +365,7 @@ def _mixed(head: str, narrow: str) -> Maker:
         assert type(result) is int
         write = c.set(result)
         factory = {"add": _add, "sub": _subtract, "fma": _fma}[head]
-        compute, finish = factory(T.F32, facts), finishing(T.F32, facts)
+        compute, finish = factory(T.F32, attributes), finishing(T.F32, attributes)
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
@@ -382,17 +382,17 @@ def _mixed(head: str, narrow: str) -> Maker:
 # ---- signs, least and greatest ---------------------------------------------------------------
 
 
-def _negative(kind: ScalarType, facts: Facts) -> Compute:
+def _negative(kind: ScalarType, attributes: Attributes) -> Compute:
     sign = FORMATS[kind].sign
     return lambda a: a ^ a.dtype.type(sign)
 
 
-def _absolute(kind: ScalarType, facts: Facts) -> Compute:
+def _absolute(kind: ScalarType, attributes: Attributes) -> Compute:
     sign = FORMATS[kind].sign
     return lambda a: a & a.dtype.type(sign - 1)
 
 
-def _copysign(kind: ScalarType, facts: Facts) -> Compute:
+def _copysign(kind: ScalarType, attributes: Attributes) -> Compute:
     sign = FORMATS[kind].sign
     return lambda a, b: a & a.dtype.type(sign) | b & b.dtype.type(sign - 1)
 
@@ -408,10 +408,10 @@ def ordered(bits: Bits, kind: ScalarType) -> NDArray[np.signedinteger]:
     return found
 
 
-def _extreme(*, greatest: bool) -> Callable[[ScalarType, Facts], Compute]:
-    def factory(kind: ScalarType, facts: Facts) -> Compute:
-        absolute, propagates = facts.get("abs") is not None, facts.get("nan") is not None
-        signs = facts.get("xorsign") is not None
+def _extreme(*, greatest: bool) -> Callable[[ScalarType, Attributes], Compute]:
+    def factory(kind: ScalarType, attributes: Attributes) -> Compute:
+        absolute, propagates = attributes.get("abs") is not None, attributes.get("nan") is not None
+        signs = attributes.get("xorsign") is not None
         f = FORMATS[kind]
 
         def two(a: Bits, b: Bits) -> Bits:
@@ -485,8 +485,8 @@ def compared(cmp: Compare, a: Doubles, b: Doubles) -> NDArray[np.bool_]:
 
 def setp(c: Compiler, mi: MachineInstr) -> Step:
     """A comparison and its opposite; of packed numbers that of the low and of the high halves."""
-    facts = mi.form.facts
-    type_, cmp, combine = facts["type"], facts["cmp"], facts["combine"]
+    attributes = mi.form.attributes
+    type_, cmp, combine = attributes["type"], attributes["cmp"], attributes["combine"]
     assert isinstance(type_, ScalarType)
     assert isinstance(cmp, Compare)
     kind = element_of(type_)
@@ -495,7 +495,7 @@ def setp(c: Compiler, mi: MachineInstr) -> Step:
     with_third = _COMBINE[combine] if isinstance(combine, BoolOp) else None
     targets = [mi.get("p"), mi.get("q")]
     writers = [c.set(reg) if type(reg) is int else None for reg in targets]
-    flush = facts.get("ftz") is not None
+    flush = attributes.get("ftz") is not None
 
     def numbers(values: Values) -> Doubles:
         bits = elements(values, type_)
@@ -517,8 +517,8 @@ def setp(c: Compiler, mi: MachineInstr) -> Step:
 
 def testp(c: Compiler, mi: MachineInstr) -> Step:
     """What sort of number it is; a zero counts as normal."""
-    facts = mi.form.facts
-    type_, asked = facts["type"], facts["op"]
+    attributes = mi.form.attributes
+    type_, asked = attributes["type"], attributes["op"]
     assert isinstance(type_, ScalarType)
     a = c.get(mi["a"], type_)
     result = mi["p"]

@@ -93,7 +93,7 @@ def _product_24(mi: MachineInstr) -> Callable[[int, int], int]:
 
 def _sum_24(mi: MachineInstr) -> Callable[[int, int, int], int]:
     multiply = _product_24(mi)
-    saturates = mi.form.facts.get("sat") is not None
+    saturates = mi.form.attributes.get("sat") is not None
 
     def compute(a: int, b: int, c: int) -> int:
         product = (
@@ -147,7 +147,7 @@ _PICKS: dict[PermuteMode, Callable[[int, int], int]] = {
 
 
 def _permute(mi: MachineInstr) -> Callable[[int, int, int], int]:
-    mode = mi.form.facts["mode"]
+    mode = mi.form.attributes["mode"]
 
     def compute(a: int, b: int, c: int) -> int:
         whole, found = b << 32 | a, 0
@@ -182,7 +182,7 @@ def _insert(mi: MachineInstr) -> Callable[[int, int, int, int], int]:
 
 
 def _find(mi: MachineInstr) -> Callable[[int], int]:
-    bits, from_top = _width(mi), mi.form.facts["shiftamt"] is not None
+    bits, from_top = _width(mi), mi.form.attributes["shiftamt"] is not None
 
     def compute(a: int) -> int:
         place = (~a if a < 0 else a).bit_length() - 1
@@ -211,7 +211,7 @@ def _cnot(mi: MachineInstr) -> Callable[[int], int]:
 
 
 def _extend(mi: MachineInstr) -> Callable[[int, int], int]:
-    clamps, signed = mi.form.facts["mode"] is FunnelMode.CLAMP, mi.scalar_type().is_signed
+    clamps, signed = mi.form.attributes["mode"] is FunnelMode.CLAMP, mi.scalar_type().is_signed
 
     def compute(a: int, b: int) -> int:
         count = min(b, 32) if clamps else b & 31
@@ -222,7 +222,7 @@ def _extend(mi: MachineInstr) -> Callable[[int, int], int]:
 
 
 def _bit_mask(mi: MachineInstr) -> Callable[[int, int], int]:
-    clamps = mi.form.facts["mode"] is FunnelMode.CLAMP
+    clamps = mi.form.attributes["mode"] is FunnelMode.CLAMP
 
     def compute(a: int, b: int) -> int:
         first, count = (min(v, 32) if clamps else v & 31 for v in (a, b))
@@ -251,7 +251,7 @@ _BOOL = {BoolOp.AND: np.logical_and, BoolOp.OR: np.logical_or}
 def lop3_bool(c: Compiler, mi: MachineInstr) -> Step:
     """A function of three bits, and whether any result is set, with another predicate."""
     gets = [c.get(mi[slot], T.U32) for slot in ("a", "b", "c", "lut")]
-    other, op = c.get(mi["q"], T.PRED), mi.form.facts["op"]
+    other, op = c.get(mi["q"], T.PRED), mi.form.attributes["op"]
     assert isinstance(op, BoolOp)
     d, write_p = mi.get("d"), c.set(_reg(mi, "p"))
     write = c.set(d) if type(d) is int else None
@@ -284,7 +284,7 @@ def _carrying(
         bits = type_.bits
         gets = [c.get(mi[slot], type_) for slot in slots]
         write = c.set(_reg(mi))
-        writes = "cc" not in mi.form.facts or mi.form.facts["cc"] is not None
+        writes = "cc" not in mi.form.attributes or mi.form.attributes["cc"] is not None
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp

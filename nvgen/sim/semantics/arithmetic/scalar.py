@@ -97,7 +97,7 @@ def _binary(compute: Callable[[Integers, Integers], Integers]) -> Maker:
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
         type_ = mi.scalar_type()
-        saturates = mi.form.facts.get("sat") is not None
+        saturates = mi.form.attributes.get("sat") is not None
         write, bits = _result(c, mi), unsigned(type_.bits)
         if type_ not in _ELEMENTS and not saturates:
             x, y = _integers(c, mi, "a", "b")
@@ -186,7 +186,7 @@ def _divided(a: int, b: int, remainder: bool) -> int:
 def _multiply_add(high: bool) -> Maker:
     def make(c: Compiler, mi: MachineInstr) -> Step:
         type_ = mi.scalar_type()
-        if mi.form.facts.get("sat") is not None:
+        if mi.form.attributes.get("sat") is not None:
             raise not_simulated(mi.opcode)
         a, b, addend = _integers(c, mi, "a", "b", "c")
         write, bits = _result(c, mi), unsigned(type_.bits)
@@ -325,7 +325,7 @@ def _funnel(left: bool) -> Maker:
     def make(c: Compiler, mi: MachineInstr) -> Step:
         a, b, amount = (c.get(mi[slot], T.U32) for slot in ("a", "b", "c"))
         write = _result(c, mi)
-        wraps = mi.form.facts["mode"] is FunnelMode.WRAP
+        wraps = mi.form.attributes["mode"] is FunnelMode.WRAP
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
@@ -403,7 +403,7 @@ _COMBINE = {
 def setp(c: Compiler, mi: MachineInstr) -> Step:
     """A comparison, and its opposite, each combined with a third predicate."""
     a, b = _integers(c, mi, "a", "b")
-    cmp, combine = mi.form.facts["cmp"], mi.form.facts["combine"]
+    cmp, combine = mi.form.attributes["cmp"], mi.form.attributes["combine"]
     assert isinstance(cmp, Compare)
     compare = _COMPARE[cmp]
     third = c.get(mi["c"], T.PRED) if isinstance(combine, BoolOp) else None
@@ -449,7 +449,7 @@ def cvt(c: Compiler, mi: MachineInstr) -> Step:
     assert type(result) is int
     width = c.function.regs.classes[result].bits
     write = c.set(result)
-    saturate = mi.form.facts.get("sat") is not None
+    saturate = mi.form.attributes.get("sat") is not None
 
     def run(fragment: Fragment) -> Outcome:
         value = _as(a(fragment.warp), source)

@@ -237,7 +237,7 @@ def _name(place: Mem) -> str:
 def _span(c: Compiler, mi: MachineInstr, place: Mem, size: int) -> slice:
     """The bytes of an access, which are known before it is made."""
     name, first = _name(place), place.offset
-    if mi.form.facts["space"] not in (Space.PARAM, Space.PARAM_FUNC):
+    if mi.form.attributes["space"] not in (Space.PARAM, Space.PARAM_FUNC):
         raise not_simulated(f"{mi.opcode} of the parameter {name}")
     if first < 0 or first + size > c.passed[name]:
         raise fault(

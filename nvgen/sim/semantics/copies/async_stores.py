@@ -30,7 +30,7 @@ from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_n
 
 def store(c: Compiler, mi: MachineInstr) -> Step:
     """Issue stores of one or several elements to shared memory of the cluster."""
-    type_ = mi.form.facts["type"]
+    type_ = mi.form.attributes["type"]
     assert isinstance(type_, ScalarType)
     value = mi["b"]
     getters = [c.get(part, type_) for part in (value if isinstance(value, tuple) else (value,))]
@@ -44,7 +44,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
 
 def red(c: Compiler, mi: MachineInstr) -> Step:
     """Issue reductions of an element in the shared memory of another CTA."""
-    type_ = mi.form.facts["type"]
+    type_ = mi.form.attributes["type"]
     assert isinstance(type_, ScalarType)
     value = c.get(mi["b"], type_)
 
@@ -64,7 +64,7 @@ def _issue(
 ) -> Step:
     """Operations of a fragment's threads; `remote` ones go to another CTA than their own."""
     address, mbar, name = c.address(mi["a"]), c.address(mi["mbar"]), mi.row.head
-    space, place = mi.form.facts["space"], c.place(mi)
+    space, place = mi.form.attributes["space"], c.place(mi)
     assert space is None or isinstance(space, Space)
 
     def owner(warp: Warp, given: int, what: str) -> tuple[Cta, int]:

@@ -52,7 +52,7 @@ def stretch_maker(c: Compiler, mi: MachineInstr, slot: str, space: Space, name: 
 
 def load(c: Compiler, mi: MachineInstr) -> Step:
     """Issue copies from global to shared memory, those of a multicast in each of its CTAs."""
-    space = mi.form.facts["dst_space"]
+    space = mi.form.attributes["dst_space"]
     assert isinstance(space, Space)
     source = stretch_maker(c, mi, "src", Space.GLOBAL, _NAME)
     target, signal = stretch_maker(c, mi, "dst", space, _NAME), signal_maker(c, mi, space)
@@ -205,7 +205,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     """Issue copies to global memory: their reads, and after these their writes."""
     source = stretch_maker(c, mi, "src", Space.SHARED_CTA, _NAME)
     target = stretch_maker(c, mi, "dst", Space.GLOBAL, _NAME)
-    masked = mi.form.facts["cp_mask"] is not None
+    masked = mi.form.attributes["cp_mask"] is not None
     mask = c.get(mi["byte_mask"], ScalarType.U16) if masked else None
     issue = issuer(c, mi, _NAME)
 

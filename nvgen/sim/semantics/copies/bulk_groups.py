@@ -32,7 +32,7 @@ def wait_group(c: Compiler, mi: MachineInstr) -> Step:
     n = mi["n"]
     assert isinstance(n, Imm)
     count = n.value & 0xFFFF_FFFF
-    reads = mi.form.facts["read"] is not None
+    reads = mi.form.attributes["read"] is not None
 
     def run(fragment: Fragment) -> Outcome:
         engine = fragment.warp.cta.machine.engine

@@ -50,7 +50,7 @@ def to_cluster(c: Compiler, mi: MachineInstr) -> Step:
 
 def _element(mi: MachineInstr) -> tuple[int, Combine]:
     """The bytes of an element, and what becomes of two."""
-    type_ = mi.form.facts["type"]
+    type_ = mi.form.attributes["type"]
     assert isinstance(type_, ScalarType)
     return type_.bits // 8, combination(mi, type_, flush=False)
 
@@ -80,7 +80,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     target = stretch_maker(c, mi, "dst", Space.GLOBAL, _NAME)
     size, combine = _element(mi)
     issue = issuer(c, mi, _NAME)
-    assert mi.form.facts["noftz"] in (None, NoFtz.NOFTZ)  # subnormals are kept in either case
+    assert mi.form.attributes["noftz"] in (None, NoFtz.NOFTZ)  # subnormals are kept in either case
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp

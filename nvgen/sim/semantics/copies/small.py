@@ -35,7 +35,7 @@ def copy(c: Compiler, mi: MachineInstr) -> Step:
     assert isinstance(amount, Imm)
     size = amount.value
     dst, src, wanted = c.address(mi["dst"]), c.address(mi["src"]), _bytes_read(c, mi, size)
-    space, place = mi.form.facts["space"], c.place(mi)
+    space, place = mi.form.attributes["space"], c.place(mi)
     assert isinstance(space, Space)
 
     def run(fragment: Fragment) -> Outcome:
@@ -183,7 +183,7 @@ def _wait(fragment: Fragment, count: int) -> None:
 def arrive(c: Compiler, mi: MachineInstr) -> Step:
     """Let each thread's copies arrive at an mbarrier of its CTA when they are complete."""
     where = MBarrierOperand(c, mi, own=True)
-    counted = mi.form.facts["noinc"] is None
+    counted = mi.form.attributes["noinc"] is None
     place = c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:

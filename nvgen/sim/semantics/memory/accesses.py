@@ -142,7 +142,7 @@ class Owners:
 
 
 def _space(mi: MachineInstr) -> Space | None:
-    found = mi.form.facts["space"]
+    found = mi.form.attributes["space"]
     return found if isinstance(found, Space) else None
 
 
@@ -159,7 +159,7 @@ _ORDERS = {
 
 def order_of(mi: MachineInstr, otherwise: Order = Order.WEAK) -> Order:
     """How a record's access is ordered; `otherwise` where it does not say."""
-    sem = mi.form.facts.get("sem")
+    sem = mi.form.attributes.get("sem")
     return _ORDERS.get(sem, otherwise) if isinstance(sem, Sem) else otherwise
 
 
@@ -169,7 +169,7 @@ def _agent(warp: Warp, mi: MachineInstr) -> str:
 
 def load(c: Compiler, mi: MachineInstr) -> Step:
     """A load of one or several elements into each lane."""
-    type_ = mi.form.facts["type"]
+    type_ = mi.form.attributes["type"]
     assert isinstance(type_, ScalarType)
     space, address = _space(mi), c.address(mi["a"])
     result = mi["d"]
@@ -232,7 +232,7 @@ def extended(raw: NDArray[np.generic], type_: ScalarType, width: int) -> NDArray
 
 def store(c: Compiler, mi: MachineInstr) -> Step:
     """A store of one or several elements from each lane."""
-    type_ = mi.form.facts["type"]
+    type_ = mi.form.attributes["type"]
     assert isinstance(type_, ScalarType)
     space, address = _space(mi), c.address(mi["a"])
     value = mi["b"]
@@ -288,10 +288,10 @@ _GENERIC = (
 
 def cvta(c: Compiler, mi: MachineInstr) -> Step:
     """An address moved into its window of the generic space, or out of it."""
-    space = mi.form.facts["space"]
+    space = mi.form.attributes["space"]
     assert isinstance(space, Space)
     base = _GENERIC.get(space, 0)
-    size = mi.form.facts["size"]
+    size = mi.form.attributes["size"]
     assert isinstance(size, ScalarType)
     source = c.get(mi["a"], size)
     result = mi["d"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import AtomicOp, NoFtz, ScalarType, Sem, Space
-from intrinsics.row import Fact
+from intrinsics.row import Attribute
 from nvgen.sim.async_ops.remote import deliver
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import Access, Addresses, Bytes, Proxy, Region, gather, scatter
@@ -38,11 +38,11 @@ _NAN = {T.F16: 0x7FFF, T.BF16: 0x7FFF, T.F32: 0x7FFF_FFFF, T.F64: 0x7FFF_FFFF_FF
 
 def atom(c: Compiler, mi: MachineInstr) -> Step:
     """atom and red: the result, where there is one, is what memory held."""
-    type_ = mi.form.facts["type"]
+    type_ = mi.form.attributes["type"]
     assert isinstance(type_, ScalarType)
     if type_.bits > 64:
         raise not_simulated("a 128-bit register")
-    space, address = mi.form.facts["space"], c.address(mi["a"])
+    space, address = mi.form.attributes["space"], c.address(mi["a"])
     assert space is None or isinstance(space, Space)
     value, third = mi["b"], mi.get("c")
     getters = [c.get(v, type_) for v in (value if isinstance(value, tuple) else (value,))]
@@ -51,7 +51,7 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
     combine = {flush: combination(mi, type_, flush=flush) for flush in (False, True)}
     size = type_.bits // 8
     dtype = unsigned(type_.bits)
-    releases = mi.form.facts.get("sem") in (Sem.RELEASE, Sem.ACQ_REL)
+    releases = mi.form.attributes.get("sem") in (Sem.RELEASE, Sem.ACQ_REL)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -139,7 +139,7 @@ def _bytes(value: int, size: int) -> Bytes:
 
 def combination(mi: MachineInstr, type_: ScalarType, *, flush: bool) -> Combine:
     """What the operation makes of the old value and the operand."""
-    op, keeps = mi.form.facts.get("op"), mi.form.facts.get("noftz") is NoFtz.NOFTZ
+    op, keeps = mi.form.attributes.get("op"), mi.form.attributes.get("noftz") is NoFtz.NOFTZ
     if type_ in _HALF_PAIRS:
         one = _combine_floats(op, _HALF_PAIRS[type_], flush=False)
         return lambda old, v: one(old & 0xFFFF, v & 0xFFFF) | one(old >> 16, v >> 16) << 16
@@ -166,7 +166,7 @@ def combination(mi: MachineInstr, type_: ScalarType, *, flush: bool) -> Combine:
     return lambda old, v: v
 
 
-def _combine_floats(op: Fact, type_: ScalarType, *, flush: bool) -> Combine:
+def _combine_floats(op: Attribute, type_: ScalarType, *, flush: bool) -> Combine:
     """Sums rounded to the nearest; of a number and a NaN the number is least and greatest."""
 
     def value(bits: int) -> float:

@@ -21,7 +21,7 @@ _UNIT = 8
 
 def store(c: Compiler, mi: MachineInstr) -> Step:
     """Each thread zeroes as many bytes of shared memory as it says."""
-    space = mi.form.facts["space"]
+    space = mi.form.attributes["space"]
     assert space is None or isinstance(space, Space)
     address = c.address(mi["a"])
     size = c.get(mi["size"], ScalarType.U64 if mi.row.id == "st.bulk" else ScalarType.U32)

@@ -40,7 +40,7 @@ def prefetch(c: Compiler, mi: MachineInstr) -> Step:
 def discard(c: Compiler, mi: MachineInstr) -> Step:
     """Lines of global memory hold nothing from here on that a read may see."""
     address, size = c.address(mi["a"]), mi["size"]
-    space = mi.form.facts["space"]
+    space = mi.form.attributes["space"]
     assert isinstance(size, Imm)
     assert space is None or isinstance(space, Space)
 
@@ -83,7 +83,7 @@ def policy(c: Compiler, mi: MachineInstr) -> Step:
 
 def in_window(c: Compiler, mi: MachineInstr) -> Step:
     """Whether a generic address lies in a state space."""
-    space, result = mi.form.facts["space"], mi["p"]
+    space, result = mi.form.attributes["space"], mi["p"]
     window = _WINDOWS.get(space) if isinstance(space, Space) else None
     if window is None:
         raise not_simulated("the window of constant memory")

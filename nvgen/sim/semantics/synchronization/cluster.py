@@ -22,7 +22,7 @@ from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Wait, lane_
 
 def arrive(c: Compiler, mi: MachineInstr) -> Step:
     """The threads arrive; the last ones of the cluster open the barrier."""
-    relaxed = mi.form.facts.get("sem") is Sem.RELAXED
+    relaxed = mi.form.attributes.get("sem") is Sem.RELAXED
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -61,7 +61,7 @@ def wait(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def _aligned(run: Step, mi: MachineInstr) -> Step:
-    return whole_warp(run, mi) if mi.form.facts.get("aligned") is not None else run
+    return whole_warp(run, mi) if mi.form.attributes.get("aligned") is not None else run
 
 
 # ---- addresses -------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def mapa(c: Compiler, mi: MachineInstr) -> Step:
     """The same place in the shared memory of another CTA of the cluster."""
     type_, write = mi.scalar_type(), _result(c, mi)
     address, ranks_of = c.get(mi["a"], type_), c.get(mi["b"], ScalarType.U32)
-    generic = mi.form.facts.get("space") is None
+    generic = mi.form.attributes.get("space") is None
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -93,7 +93,7 @@ def getctarank(c: Compiler, mi: MachineInstr) -> Step:
     """The rank of the CTA in whose shared memory an address is."""
     type_, write = mi.scalar_type(), _result(c, mi)
     address = c.get(mi["a"], type_)
-    generic = mi.form.facts.get("space") is None
+    generic = mi.form.attributes.get("space") is None
 
     def run(fragment: Fragment) -> Outcome:
         given = address(fragment.warp)

@@ -28,10 +28,10 @@ _ANSWER = np.zeros((1, 16), np.uint8)
 
 def try_cancel(c: Compiler, mi: MachineInstr) -> Step:
     """Ask that a launch is given up; the answer is for the own CTA, or for all of the cluster."""
-    space, name, place = mi.form.facts["space"], mi.row.head, c.place(mi)
+    space, name, place = mi.form.attributes["space"], mi.row.head, c.place(mi)
     assert space is None or isinstance(space, Space)
     address, mbar = c.address(mi["a"]), c.address(mi["mbar"])
-    everywhere = mi.form.facts["multicast"] is not None
+    everywhere = mi.form.attributes["multicast"] is not None
 
     def offset(warp: Warp, given: int) -> int:
         return owner_of(warp.cta, to_shared(given, space), Space.SHARED_CTA, name)[1]

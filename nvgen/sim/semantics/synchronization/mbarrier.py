@@ -96,7 +96,7 @@ def _wait(*, parity: bool) -> Maker:
         assert type(result) is int
         write = c.set(result)
         place = c.place(mi)
-        acquires = mi.form.facts.get("sem") is not Sem.RELAXED
+        acquires = mi.form.attributes.get("sem") is not Sem.RELAXED
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp

@@ -79,7 +79,7 @@ def _arrive(*, drop: bool, expect: bool) -> Maker:
         sizes = count_of(c, mi, "tx_count") if expect else None
         state = mi.get("state")
         write = c.set(state) if type(state) is int else None
-        stays = mi.form.facts.get("no_complete") is not None
+        stays = mi.form.attributes.get("no_complete") is not None
         hand_on = _Handing.of(c, mi)
 
         def run(fragment: Fragment) -> Outcome:
@@ -143,7 +143,7 @@ class _Handing:
     @classmethod
     def of(cls, c: Compiler, mi: MachineInstr) -> _Handing:
         """That of a record; arrivals release where they say nothing else."""
-        return cls(mi.row.head, c.place(mi), mi.form.facts.get("sem") is not Sem.RELAXED)
+        return cls(mi.row.head, c.place(mi), mi.form.attributes.get("sem") is not Sem.RELAXED)
 
     def __call__(self, warp: Warp, lane: int, arrival: _Arrival) -> None:
         """Let one thread's arrival happen."""

@@ -33,12 +33,12 @@ class MBarrierOperand:
         assert isinstance(op, Mem)
         self.address = c.address(op)
         self.op = mi.row.head
-        space = mi.form.facts.get("space")
+        space = mi.form.attributes.get("space")
         assert space is None or isinstance(space, Space)
         self.space = space
         self.own = own  # whether it must be one of the thread's CTA
         self.section = mi.row.section
-        many = mi.form.facts.get("multicast") is not None
+        many = mi.form.attributes.get("multicast") is not None
         self.mask = c.get(mi["cta_mask"], ScalarType.U32) if many else None
         offsets, _ = shared_layout(c.module, c.function)
         sizes = {v.name: v.size for v in (*c.module.variables, *c.function.variables)}

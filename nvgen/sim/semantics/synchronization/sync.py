@@ -33,7 +33,7 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
 
 def fence_proxy_async(c: Compiler, mi: MachineInstr) -> Step:
     """What threads have written to shared memory, the async proxy may read now."""
-    space = mi.form.facts.get("space")
+    space = mi.form.attributes.get("space")
     if space is Space.GLOBAL:
         return lambda fragment: None
     own = space is Space.SHARED_CTA
@@ -112,7 +112,7 @@ class _reduction:  # noqa: N801 - used like a function
 
     def __init__(self, c: Compiler, mi: MachineInstr) -> None:
         self.predicate = c.get(mi["c"], ScalarType.PRED)
-        op = mi.form.facts["op"]
+        op = mi.form.attributes["op"]
         assert isinstance(op, ReduceOp)
         self.op = op
         result = mi["d"]

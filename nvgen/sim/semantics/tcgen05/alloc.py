@@ -17,7 +17,7 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup, ScalarType, Space
-from intrinsics.row import Fact, Row
+from intrinsics.row import Attribute, Row
 from nvgen.sim.async_ops.schedule import Mode
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, scatter
@@ -38,9 +38,9 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
     """Allocate columns, and write their address to shared memory."""
     count = c.get(mi["ncols"], ScalarType.U32)
     address = c.address(mi["dst"])
-    space = Space.SHARED_CTA if mi.form.facts["space"] is Space.SHARED_CTA else None
-    place, group = c.place(mi), mi.form.facts["cta_group"]
-    exclusive = mi.form.facts["exclusive"] is not None
+    space = Space.SHARED_CTA if mi.form.attributes["space"] is Space.SHARED_CTA else None
+    place, group = c.place(mi), mi.form.attributes["cta_group"]
+    exclusive = mi.form.attributes["exclusive"] is not None
 
     def act(ctas: Ctas, operands: tuple[int, ...]) -> int | None:
         columns, _ = operands
@@ -98,7 +98,7 @@ def _write(
 def dealloc(c: Compiler, mi: MachineInstr) -> Step:
     """Give columns back."""
     count, taddr = c.get(mi["ncols"], ScalarType.U32), c.get(mi["taddr"], ScalarType.U32)
-    group, exclusive = mi.form.facts["cta_group"], mi.form.facts["exclusive"] is not None
+    group, exclusive = mi.form.attributes["cta_group"], mi.form.attributes["exclusive"] is not None
 
     def run(fragment: Fragment) -> Outcome:
         columns = uniform(count(fragment.warp), fragment, "nCols")
@@ -133,7 +133,7 @@ def _release(ctas: Ctas, operands: tuple[int, ...]) -> int:
 
 def relinquish(c: Compiler, mi: MachineInstr) -> Step:
     """Give up the right to allocate."""
-    group = mi.form.facts["cta_group"]
+    group = mi.form.attributes["cta_group"]
 
     def run(fragment: Fragment) -> Outcome:
         found = _together(fragment, mi.row, group, (), _give_up)
@@ -151,7 +151,7 @@ def _give_up(ctas: Ctas, operands: tuple[int, ...]) -> int:
 def _together(
     fragment: Fragment,
     row: Row,
-    group: Fact,
+    group: Attribute,
     operands: tuple[int, ...],
     act: Act,
     comes: Callable[[], None] = lambda: None,

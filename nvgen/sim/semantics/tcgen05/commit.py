@@ -25,7 +25,7 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
 
     With relaxed accesses to a flag it orders threads, as a fence of memory does.
     """
-    before = mi.form.facts["side"] is ThreadSync.BEFORE
+    before = mi.form.attributes["side"] is ThreadSync.BEFORE
 
     def run(fragment: Fragment) -> Outcome:
         clocks = fragment.warp.cta.machine.engine.clocks
@@ -40,12 +40,12 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
 
 def commit(c: Compiler, mi: MachineInstr) -> Step:
     """Arrive on an mbarrier once all earlier operations of each thread are complete."""
-    if mi.form.facts.get("restrict") is not None:
+    if mi.form.attributes.get("restrict") is not None:
         raise not_simulated(f"{mi.opcode}")
-    address, group = c.address(mi["mbar"]), mi.form.facts["cta_group"]
+    address, group = c.address(mi["mbar"]), mi.form.attributes["cta_group"]
     mask_op = mi.get("cta_mask")
     mask = c.get(mask_op, mask_type(mi)) if mask_op is not None else None
-    space = mi.form.facts["space"]
+    space = mi.form.attributes["space"]
     assert space is None or isinstance(space, Space)
     place = c.place(mi)
 

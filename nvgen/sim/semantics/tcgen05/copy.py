@@ -97,12 +97,16 @@ class CopyForm:
     @classmethod
     def of(cls, mi: MachineInstr) -> CopyForm:
         """The form of a record."""
-        facts = mi.form.facts
-        shape, multicast, source = facts["shape"], facts["multicast"], facts["src_fmt"]
+        attributes = mi.form.attributes
+        shape, multicast, source = (
+            attributes["shape"],
+            attributes["multicast"],
+            attributes["src_fmt"],
+        )
         assert isinstance(shape, CopyShape)
         assert multicast is None or isinstance(multicast, CopyMulticast)
         assert source is None or isinstance(source, CopyFormat)
-        assert (source is None) == (facts["dst_fmt"] is None)
+        assert (source is None) == (attributes["dst_fmt"] is None)
         return cls(shape, destination_lanes(shape, multicast), source)
 
     @property
@@ -125,7 +129,7 @@ def copy(c: Compiler, mi: MachineInstr) -> Step:
     """Issue a copy from shared to tensor memory."""
     form = CopyForm.of(mi)
     taddr, s_desc = c.address(mi["taddr"]), c.get(mi["s_desc"], ScalarType.U64)
-    group, place = mi.form.facts["cta_group"], c.place(mi)
+    group, place = mi.form.attributes["cta_group"], c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -241,7 +245,7 @@ class Copy:
 def shift(c: Compiler, mi: MachineInstr) -> Step:
     """Issue a shift of 32 lanes by one."""
     taddr = c.address(mi["taddr"])
-    group, place = mi.form.facts["cta_group"], c.place(mi)
+    group, place = mi.form.attributes["cta_group"], c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp

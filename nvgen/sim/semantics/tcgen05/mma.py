@@ -36,7 +36,7 @@ from nvgen.sim.threads.machine import Fragment, Outcome, Step
 
 def mma(c: Compiler, mi: MachineInstr) -> Step:
     """Issue one matrix multiply."""
-    form, group = form_of(mi), mi.facts().get("cta_group")
+    form, group = form_of(mi), mi.attributes().get("cta_group")
     operands = Operands.of(c, mi)
     buffer, usage = collector_of(mi)
     name, place = mi.row.head, c.place(mi)

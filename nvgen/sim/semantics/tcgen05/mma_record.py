@@ -93,24 +93,24 @@ def _lane_of(get: Getter | Callable[[Warp], NDArray[np.int64]]) -> _Word:
 
 def form_of(mi: MachineInstr) -> MmaModifiers:
     """What the modifiers of a record say, and where its A lies."""
-    facts = mi.facts()
-    kind, scale_vec = facts["kind"], facts.get("scale_vec")
+    attributes = mi.attributes()
+    kind, scale_vec = attributes["kind"], attributes.get("scale_vec")
     assert isinstance(kind, MmaKind)
     return MmaModifiers(
         kind,
-        2 if facts.get("cta_group") is CtaGroup.TWO else 1,
+        2 if attributes.get("cta_group") is CtaGroup.TWO else 1,
         mi.row.id.startswith(_STATIONARY),
         mi.get("sp_meta") is not None,
         isinstance(mi["a"], Mem),
-        facts.get("ashift") is not None,
+        attributes.get("ashift") is not None,
         scale_vec if isinstance(scale_vec, ScaleVec) else None,
     )
 
 
 def collector_of(mi: MachineInstr) -> tuple[str, Usage]:
     """The collector buffer of a record and what it does with it: by default, discard."""
-    facts = mi.facts()
-    found = facts.get("collector_ws") or facts.get("collector_a")
+    attributes = mi.attributes()
+    found = attributes.get("collector_ws") or attributes.get("collector_a")
     if not isinstance(found, Modifier):
         return ("b0" if mi.row.id.startswith(_STATIONARY) else "a"), Usage.DISCARD
     _, buffer, usage = found.value.split("::")

@@ -95,11 +95,11 @@ def _packed(places: NDArray[np.int64]) -> Words:
 
 def ld_red(c: Compiler, mi: MachineInstr) -> Step:
     """Load registers, and the least or greatest of them."""
-    facts = mi.form.facts
-    type_, op = facts["type"], facts["op"]
+    attributes = mi.form.attributes
+    type_, op = attributes["type"], attributes["op"]
     assert isinstance(type_, ScalarType)
     assert isinstance(op, WarpReduce)
-    magnitude, keeps_nan = facts["abs"] is not None, facts["nan"] is not None
+    magnitude, keeps_nan = attributes["abs"] is not None, attributes["nan"] is not None
     targets = mi["r"]
     assert isinstance(targets, tuple)
 
@@ -113,10 +113,10 @@ def ld_red(c: Compiler, mi: MachineInstr) -> Step:
 
 def ld_spcompress(c: Compiler, mi: MachineInstr) -> Step:
     """Load two of each four numbers, with their places, and with .red the extreme of all."""
-    facts = mi.form.facts
-    op = facts["op"]
+    attributes = mi.form.attributes
+    op = attributes["op"]
     assert isinstance(op, WarpReduce)
-    magnitude, keeps_nan = facts["abs"] is not None, facts.get("nan") is not None
+    magnitude, keeps_nan = attributes["abs"] is not None, attributes.get("nan") is not None
     places, numbers = mi["mdata"], mi["cdata"]
     assert isinstance(places, tuple)
     assert isinstance(numbers, tuple)

@@ -50,7 +50,7 @@ class CollectiveCells:
     @classmethod
     def of(cls, mi: MachineInstr, registers: int, *, packed: bool = False) -> CollectiveCells:
         """The cells of a record that moves so many registers."""
-        shape = mi.form.facts["shape"]
+        shape = mi.form.attributes["shape"]
         assert isinstance(shape, LdStShape)
         split = mi.get("half_split")
         lanes, columns = fragment_cells(shape, registers)
@@ -133,7 +133,7 @@ def ld(c: Compiler, mi: MachineInstr) -> Step:
     """Load registers from the warp's lanes."""
     targets = mi["r"]
     assert isinstance(targets, tuple)
-    packed = mi.form.facts["pack"] is not None
+    packed = mi.form.attributes["pack"] is not None
     cells = CollectiveCells.of(mi, len(targets), packed=packed)
     return collective_load(c, mi, cells, targets, _pack if packed else _as_loaded)
 
@@ -155,7 +155,7 @@ def st(c: Compiler, mi: MachineInstr) -> Step:
     """Store registers to the warp's lanes."""
     sources = mi["r"]
     assert isinstance(sources, tuple)
-    cells = CollectiveCells.of(mi, len(sources), packed=mi.form.facts["unpack"] is not None)
+    cells = CollectiveCells.of(mi, len(sources), packed=mi.form.attributes["unpack"] is not None)
     address = c.address(mi["taddr"])
     getters = [c.get(source, ScalarType.B32) for source in sources]
     place = c.place(mi)
@@ -188,7 +188,7 @@ def _unpack(words: Words) -> Words:
 
 def wait(c: Compiler, mi: MachineInstr) -> Step:
     """Let all loads, or all stores, of the warp take effect."""
-    kind = "ld" if mi.form.facts["op"] is WaitOp.LD else "st"
+    kind = "ld" if mi.form.attributes["op"] is WaitOp.LD else "st"
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp

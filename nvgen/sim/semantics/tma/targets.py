@@ -39,7 +39,7 @@ def signal_maker(c: Compiler, mi: MachineInstr, space: Space) -> Callable[[Warp,
     A copy to .shared::cta reaches no mbarrier of another CTA.
     """
     mbar = c.address(mi["mbar"])
-    pair = mi.form.facts["cta_group"] is CtaGroup.TWO
+    pair = mi.form.attributes["cta_group"] is CtaGroup.TWO
 
     def signal(warp: Warp, lane: int, target: Cta) -> Signal:
         owner, offset = owner_of(warp.cta, int(mbar(warp)[lane]), space, f"{SECTION} (mbarrier)")
@@ -75,5 +75,5 @@ def targets_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int, Cta], l
 
 def mask_type(mi: MachineInstr) -> ScalarType:
     """The type of a multicast's mask."""
-    wide = mi.form.facts["multicast"] is Multicast.CLUSTER_32B
+    wide = mi.form.attributes["multicast"] is Multicast.CLUSTER_32B
     return ScalarType.U32 if wide else ScalarType.U16

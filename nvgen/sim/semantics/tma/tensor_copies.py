@@ -55,7 +55,7 @@ _LOAD = "TMA load"
 
 def load(c: Compiler, mi: MachineInstr) -> Step:
     """Issue a load, or those of a multicast."""
-    space = mi.form.facts["dst_space"]
+    space = mi.form.attributes["dst_space"]
     assert isinstance(space, Space)
     box, signal = _box_maker(c, mi, "dst", space), signal_maker(c, mi, space)
     targets, reads = targets_maker(c, mi), map_reader(c, mi, _LOAD)
@@ -82,10 +82,10 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
 def store(c: Compiler, mi: MachineInstr) -> Step:
     """Issue a store or a reduction: its read, and after that its write."""
     box = _box_maker(c, mi, "src", Space.SHARED_CTA)
-    place, op = c.place(mi), mi.form.facts.get("op")
+    place, op = c.place(mi), mi.form.attributes.get("op")
     assert op is None or isinstance(op, AtomicOp)
     name = "TMA store" if op is None else "TMA reduction"
-    tile = mi.form.facts["mode"] in (None, StoreMode.TILE)
+    tile = mi.form.attributes["mode"] in (None, StoreMode.TILE)
     reads = map_reader(c, mi, name)
 
     def run(fragment: Fragment) -> Outcome:
@@ -143,7 +143,7 @@ def _box_maker(
 
 def _rows_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int], tuple[AnyMap, int, Rows]]:
     """Gives the tensor map of a copy, its innermost coordinate, and its rows."""
-    dim, mode = mi.form.facts["dim"], mi.form.facts["mode"]
+    dim, mode = mi.form.attributes["dim"], mi.form.attributes["mode"]
     assert isinstance(dim, Dim)
     tmap, coords = c.address(mi["tmap"]), _numbers(c, mi, "coords", ScalarType.S32)
     offsets = _numbers(c, mi, "offsets", ScalarType.U16)

@@ -30,7 +30,7 @@ ALIGN = 64
 
 def replace(c: Compiler, mi: MachineInstr) -> Step:
     """Change a field of the tensor map at each thread's address."""
-    which, space = mi.form.facts["field"], mi.form.facts["space"]
+    which, space = mi.form.attributes["field"], mi.form.attributes["space"]
     assert isinstance(which, MapField)
     assert space is None or isinstance(space, Space)
     assert isinstance(mi["a"], Mem)
@@ -59,7 +59,7 @@ def _new_maker(c: Compiler, mi: MachineInstr) -> Getter:
     code = mi.get("code")
     if code is not None:
         return c.get(code, ScalarType.U32)
-    wide = mi.form.facts["type"] is ScalarType.B64
+    wide = mi.form.attributes["type"] is ScalarType.B64
     return c.get(mi["new"], ScalarType.B64 if wide else ScalarType.B32)
 
 

@@ -73,20 +73,20 @@ class _Place:
     """Where in memory the matrices of a record lie."""
 
     def __init__(self, c: Compiler, mi: MachineInstr) -> None:
-        facts = mi.form.facts
-        shape, num, source = facts["shape"], facts["num"], facts.get("src_fmt")
-        space = facts["space"]
+        attributes = mi.form.attributes
+        shape, num, source = attributes["shape"], attributes["num"], attributes.get("src_fmt")
+        space = attributes["space"]
         assert isinstance(shape, MatrixShape)
         assert isinstance(num, MatrixNum)
         assert source is None or isinstance(source, CopyFormat)
-        assert (source is None) is (facts.get("dst_fmt") is None)
-        assert (facts["type"] is ScalarType.B16) is (
+        assert (source is None) is (attributes.get("dst_fmt") is None)
+        assert (attributes["type"] is ScalarType.B16) is (
             shape is MatrixShape.M8N8
         )  # as the rows have it
         self.head, self.section = mi.row.head, mi.row.section
         self.source = source
         self.space = space if isinstance(space, Space) else None
-        self.cells = _cells(shape, num.count, facts["trans"] is not None, source)
+        self.cells = _cells(shape, num.count, attributes["trans"] is not None, source)
         self._address = c.address(mi["a"])
 
     def lines(self, fragment: Fragment) -> Indices:

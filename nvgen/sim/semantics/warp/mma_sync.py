@@ -39,7 +39,7 @@ T = ScalarType
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """What the rows of a family have beside their axes.
+    """What the rows of a family have beside their qualifiers.
 
     `contained` are narrow elements in bytes, `packed` those of four bits without; `ordered` says
     that indices of a sparse A always ascend; `usual` is how many scale factors there are where the
@@ -72,20 +72,20 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
 
     Raises: NotSimulatedError for metadata that no source explains.
     """
-    facts = mi.form.facts
-    shape = facts["shape"]
+    attributes = mi.form.attributes
+    shape = attributes["shape"]
     assert isinstance(shape, MmaShape)
-    if shape is MmaShape.M8N8K4 and facts["atype"] is T.F16:
+    if shape is MmaShape.M8N8K4 and attributes["atype"] is T.F16:
         return mma_sync_quarters.multiply(c, mi)
-    assert (facts["alayout"], facts["blayout"]) == (MmaLayout.ROW, MmaLayout.COL)
+    assert (attributes["alayout"], attributes["blayout"]) == (MmaLayout.ROW, MmaLayout.COL)
     family = _FAMILIES[mi.row.id.rpartition(".")[2]]
     a, (b, _) = _a(c, mi, family), _held(c, mi, "b", family, shape)
     kept = _kept(c, mi, family) if "sp_meta" in mi.row.operand else None
     scales = _scales(c, mi, family)
-    summed = mi.row.operand["c"].type_under(facts)
-    old = elements(c, mi["c"], summed, 16 if facts["ctype"] is T.F16 else summed.bits)
-    write = writer(c, mi["d"], 16 if facts["dtype"] is T.F16 else summed.bits)
-    compute, at = multiplier(facts), fragment_c(shape)
+    summed = mi.row.operand["c"].type_under(attributes)
+    old = elements(c, mi["c"], summed, 16 if attributes["ctype"] is T.F16 else summed.bits)
+    write = writer(c, mi["d"], 16 if attributes["dtype"] is T.F16 else summed.bits)
+    compute, at = multiplier(attributes), fragment_c(shape)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -102,7 +102,7 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
 
 def _a(c: Compiler, mi: MachineInstr, family: _Family) -> Codes:
     """A, 16 (or 8) by K."""
-    shape = mi.form.facts["shape"]
+    shape = mi.form.attributes["shape"]
     assert isinstance(shape, MmaShape)
     if "sp_meta" not in mi.row.operand:
         return _held(c, mi, "a", family, shape)[0]
@@ -117,7 +117,7 @@ def _is_ordered(mi: MachineInstr, family: _Family) -> bool:
 
 def _kept(c: Compiler, mi: MachineInstr, family: _Family) -> Callable[[Warp], Kept]:
     """Which elements of a sparse A are stored."""
-    shape, type_ = mi.form.facts["shape"], mi.form.facts["atype"]
+    shape, type_ = mi.form.attributes["shape"], mi.form.attributes["atype"]
     assert isinstance(shape, MmaShape)
     assert isinstance(type_, Modifier)
     bits = bits_of(type_, packed=family.packed)
@@ -130,10 +130,10 @@ def _held(
     c: Compiler, mi: MachineInstr, name: str, family: _Family, shape: MmaShape
 ) -> tuple[Codes, int]:
     """The codes of A or B that registers hold for a shape, and the bits of an element there."""
-    type_ = mi.form.facts[f"{name}type"]
+    type_ = mi.form.attributes[f"{name}type"]
     assert isinstance(type_, Modifier)
     bits = bits_of(type_, packed=family.packed)
-    held = elements(c, mi[name], mi.row.operand[name].type_under(mi.form.facts), bits)
+    held = elements(c, mi[name], mi.row.operand[name].type_under(mi.form.attributes), bits)
     at = fragment_a(shape, bits) if name == "a" else fragment_b(shape, bits)[::-1]
     size = (shape.m if name == "a" else shape.n, shape.k)
 
@@ -150,7 +150,7 @@ def _scales(
     """The factors of all elements of A and of B, where there are some."""
     if family.usual is None:
         return None
-    shape = mi.form.facts["shape"]
+    shape = mi.form.attributes["shape"]
     assert isinstance(shape, MmaShape)
     a, b = (factors(c, mi, name, family.usual, shape.k) for name in "ab")
     return lambda fragment: (a(fragment), b(fragment))

@@ -36,8 +36,8 @@ _SECTION = "Block Scaling for mma.sync"
 
 def factors(c: Compiler, mi: MachineInstr, matrix: str, usual: ScaleVec, k: int) -> Read:
     """The factors of `matrix`, "a" or "b", of K = `k`; `usual` is the number that is left out."""
-    vector = mi.form.facts.get("scale_vec") or usual
-    stype = mi.form.facts["stype"]
+    vector = mi.form.attributes.get("scale_vec") or usual
+    stype = mi.form.attributes["stype"]
     assert isinstance(vector, ScaleVec)
     assert isinstance(stype, Modifier)
     count, type_ = FACTORS[vector], ElementType(stype.value)

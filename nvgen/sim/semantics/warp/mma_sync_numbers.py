@@ -25,7 +25,7 @@ from intrinsics.element import ElementType
 from intrinsics.layouts.packing import decode
 from intrinsics.modifiers import Modifier, Rounding, ScalarType
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType
-from intrinsics.row import Facts
+from intrinsics.row import Attributes
 from nvgen.sim.semantics.arithmetic.ieee import F64, multiply_add
 from nvgen.sim.semantics.tcgen05.mma_numbers import (
     accumulate,
@@ -60,19 +60,19 @@ class MatrixProduct(Protocol):
         ...  # pragma: no cover
 
 
-def multiplier(facts: Facts) -> MatrixProduct:
+def multiplier(attributes: Attributes) -> MatrixProduct:
     """What a form computes."""
-    atype, btype, op = facts["atype"], facts["btype"], facts.get("op")
+    atype, btype, op = attributes["atype"], attributes["btype"], attributes.get("op")
     assert isinstance(atype, Modifier)
     assert isinstance(btype, Modifier)
     if atype is T.F64:
         return _fused
     if isinstance(op, BitOperation):
         return functools.partial(_counted, op)
-    if facts["dtype"] is T.S32:
-        saturate = facts.get("satfinite") is not None
+    if attributes["dtype"] is T.S32:
+        saturate = attributes.get("satfinite") is not None
         return functools.partial(_whole, atype, btype, saturate=saturate)
-    return functools.partial(_rounded, atype, btype, facts["ctype"], facts["dtype"])
+    return functools.partial(_rounded, atype, btype, attributes["ctype"], attributes["dtype"])
 
 
 def numbers(codes: Bits, type_: Modifier) -> Numbers:

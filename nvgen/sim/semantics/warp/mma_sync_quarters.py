@@ -23,15 +23,17 @@ _SIDE = 8
 
 def multiply(c: Compiler, mi: MachineInstr) -> Step:
     """D = A·B + C, four times."""
-    facts = mi.form.facts
-    alayout, blayout = facts["alayout"], facts["blayout"]
+    attributes = mi.form.attributes
+    alayout, blayout = attributes["alayout"], attributes["blayout"]
     assert isinstance(alayout, MmaLayout)
     assert isinstance(blayout, MmaLayout)
-    bits = [16 if facts[axis] is ScalarType.F16 else 32 for axis in ("ctype", "dtype")]
-    held = {name: mi.row.operand[name].type_under(facts) for name in "abc"}
+    bits = [
+        16 if attributes[qualifier] is ScalarType.F16 else 32 for qualifier in ("ctype", "dtype")
+    ]
+    held = {name: mi.row.operand[name].type_under(attributes) for name in "abc"}
     a, b = (elements(c, mi[name], held[name], 16) for name in "ab")
     old = elements(c, mi["c"], held["c"], bits[0])
-    write, compute = writer(c, mi["d"], bits[1]), multiplier(facts)
+    write, compute = writer(c, mi["d"], bits[1]), multiplier(attributes)
     a_at, b_at = quarter_a(alayout), quarter_b(blayout)
     c_at, d_at = (quarter_c(size) for size in bits)
 

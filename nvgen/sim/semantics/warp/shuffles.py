@@ -78,7 +78,7 @@ def shuffle(c: Compiler, mi: MachineInstr) -> Step:
     """The value of another lane, and whether there was one in reach."""
     a, b, bounds = (c.get(mi[slot], T.B32) for slot in ("a", "b", "c"))
     d, p = _setter(c, mi, "d"), _setter(c, mi, "p")
-    mode = mi.form.facts["mode"]
+    mode = mi.form.attributes["mode"]
     assert isinstance(mode, Shuffle)
 
     def act(fragment: Fragment, members: int) -> None:
@@ -119,7 +119,7 @@ def _source(mode: Shuffle, b: Values, bounds: Values) -> tuple[NDArray[np.int64]
 def vote(c: Compiler, mi: MachineInstr) -> Step:
     """What all members say of a predicate."""
     a, d = c.get(mi["a"], T.PRED), _setter(c, mi, "d")
-    mode = mi.form.facts["mode"]
+    mode = mi.form.attributes["mode"]
     assert isinstance(mode, Vote)
 
     def act(fragment: Fragment, members: int) -> None:
@@ -141,7 +141,7 @@ def vote(c: Compiler, mi: MachineInstr) -> Step:
 
 def match(c: Compiler, mi: MachineInstr) -> Step:
     """Which members have the same value."""
-    type_, mode = mi.form.facts["type"], mi.form.facts["mode"]
+    type_, mode = mi.form.attributes["type"], mi.form.attributes["mode"]
     assert isinstance(type_, ScalarType)
     a, d, p = c.get(mi["a"], type_), _setter(c, mi, "d"), _setter(c, mi, "p")
 
@@ -183,12 +183,12 @@ _REDUCE: dict[WarpReduce, np.ufunc] = {
 
 def reduce(c: Compiler, mi: MachineInstr) -> Step:
     """The members' values put together."""
-    facts = mi.form.facts
-    type_, op = facts["type"], facts["op"]
+    attributes = mi.form.attributes
+    type_, op = attributes["type"], attributes["op"]
     assert isinstance(type_, ScalarType)
     assert isinstance(op, WarpReduce)
     a, d = c.get(mi["a"], T.F32 if type_ is T.F32 else T.B32), _setter(c, mi, "d")
-    magnitude, keeps_nan = facts["abs"] is not None, facts["nan"] is not None
+    magnitude, keeps_nan = attributes["abs"] is not None, attributes["nan"] is not None
 
     def act(fragment: Fragment, members: int) -> None:
         words = a(fragment.warp)[lanes_of(members)].astype(np.uint32, copy=False)

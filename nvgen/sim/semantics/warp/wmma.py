@@ -17,7 +17,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Modifier, Rounding, ScalarType, Space
 from intrinsics.multiplies.mma_sync import MmaLayout
 from intrinsics.multiplies.wmma import WmmaShape
-from intrinsics.row import Fact, Facts
+from intrinsics.row import Attribute, Attributes
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
 from nvgen.sim.semantics.memory.accesses import find
@@ -65,19 +65,19 @@ class _Matrix:
     """A matrix in memory: the address of each part that a thread moves, `size` bytes long."""
 
     def __init__(self, c: Compiler, mi: MachineInstr, name: str) -> None:
-        facts, registers = mi.form.facts, mi["r"]
-        shape, space = facts["shape"], facts["space"]
+        attributes, registers = mi.form.attributes, mi["r"]
+        shape, space = attributes["shape"], attributes["space"]
         assert isinstance(shape, WmmaShape)
         assert isinstance(registers, tuple)
         self.mi, self.head = mi, mi.row.head
         self.space = space if isinstance(space, Space) else None
         self.address = c.address(mi["p"])
-        self.stride = c.get(mi["stride"], T.U32) if facts["stride"] else None
-        bits, held = _bits(facts["type"], name), 64 if facts["type"] is T.F64 else _WORD
+        self.stride = c.get(mi["stride"], T.U32) if attributes["stride"] else None
+        bits, held = _bits(attributes["type"], name), 64 if attributes["type"] is T.F64 else _WORD
         self.word = np.dtype("<u8" if held == 64 else "<u4")
         row, column = _places(shape, name, len(registers) * held // bits)
         rows, columns = shape.size(name)
-        by_row = facts["layout"] is MmaLayout.ROW
+        by_row = attributes["layout"] is MmaLayout.ROW
         self.line, self.at = (row, column) if by_row else (column, row)
         self.usual = columns if by_row else rows
         self.bits, self.size = bits, bits // _BYTE
@@ -130,7 +130,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     matrix = _Matrix(c, mi, "d")
     registers = mi["r"]
     assert isinstance(registers, tuple)
-    held = mi.row.operand["r"].type_under(mi.form.facts)
+    held = mi.row.operand["r"].type_under(mi.form.attributes)
     getters = [c.get(reg, held) for reg in registers]
 
     def run(fragment: Fragment) -> Outcome:
@@ -151,12 +151,12 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
-def _types(mi: MachineInstr) -> Facts:
+def _types(mi: MachineInstr) -> Attributes:
     """What the numbers are; the row of f16 does not say the types of A and B."""
-    facts = mi.form.facts
-    found: dict[str, Fact] = {"atype": T.F16, "btype": T.F16}
+    attributes = mi.form.attributes
+    found: dict[str, Attribute] = {"atype": T.F16, "btype": T.F16}
     names = ("atype", "btype", "ctype", "dtype", "op", "sum", "satfinite", "rnd")
-    return found | {name: facts[name] for name in names if name in facts}
+    return found | {name: attributes[name] for name in names if name in attributes}
 
 
 def multiply(c: Compiler, mi: MachineInstr) -> Step:
@@ -164,16 +164,16 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
 
     Raises: NotSimulatedError for sums of f64 that are not rounded to nearest.
     """
-    facts = _types(mi)
-    shape = mi.form.facts["shape"]
+    attributes = _types(mi)
+    shape = mi.form.attributes["shape"]
     assert isinstance(shape, WmmaShape)
-    if facts.get("rnd") not in (None, Rounding.RN):
+    if attributes.get("rnd") not in (None, Rounding.RN):
         raise not_simulated("wmma.mma of f64 that does not round to nearest even")
     m, n, k = shape.mnk
-    a, b, before = (_held(c, mi, name, facts, shape) for name in "abc")
+    a, b, before = (_held(c, mi, name, attributes, shape) for name in "abc")
     old, at = before
-    compute = multiplier(facts)
-    write = writer(c, mi["d"], _bits(facts["dtype"], "d"))
+    compute = multiplier(attributes)
+    write = writer(c, mi["d"], _bits(attributes["dtype"], "d"))
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -189,13 +189,13 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def _held(
-    c: Compiler, mi: MachineInstr, name: str, facts: Facts, shape: WmmaShape
+    c: Compiler, mi: MachineInstr, name: str, attributes: Attributes, shape: WmmaShape
 ) -> tuple[Registers, tuple[Indices, Indices]]:
     """The elements that registers hold, and where they stand in the matrix."""
-    type_, op = facts[f"{name}type"], mi[name]
+    type_, op = attributes[f"{name}type"], mi[name]
     assert isinstance(op, tuple)
     bits = _bits(type_, name)
-    held = mi.row.operand[name].type_under(mi.form.facts)
+    held = mi.row.operand[name].type_under(mi.form.attributes)
     each = len(op) * (64 if type_ is T.F64 else _WORD) // bits
     return elements(c, op, held, bits), _places(shape, name, each)
 

@@ -51,12 +51,12 @@ _SUMS: dict[Modifier, ElementType] = {T.F16: E.F16, T.F32: E.F32, T.S32: E.S32}
 
 def form_of(mi: MachineInstr) -> DecodedWgmma:
     """The types, the shape and the immediate operands of a record."""
-    facts = mi.form.facts
-    shape, dtype = facts["shape"], facts["dtype"]
+    attributes = mi.form.attributes
+    shape, dtype = attributes["shape"], attributes["dtype"]
     assert isinstance(shape, WgmmaShape)
     assert isinstance(dtype, ScalarType)
     for name, only in (("op", BitOperation.AND), ("sum", BitOperation.POPC)):
-        assert facts.get(name, only) is only
+        assert attributes.get(name, only) is only
     return DecodedWgmma(
         mi.row.head,
         shape.n,
@@ -64,14 +64,14 @@ def form_of(mi: MachineInstr) -> DecodedWgmma:
         _SUMS[dtype],
         _elements(mi, "a"),
         _elements(mi, "b"),
-        facts.get("satfinite") is not None,
+        attributes.get("satfinite") is not None,
         mi.get("sp_meta") is not None,
         _number(mi, "sp_sel", 0),
     )
 
 
 def _elements(mi: MachineInstr, name: str) -> Elements:
-    type_ = mi.form.facts[f"{name}type"]
+    type_ = mi.form.attributes[f"{name}type"]
     assert isinstance(type_, Modifier)
     major = Major.MN if _number(mi, f"trans_{name}", 0) else Major.K
     family = FAMILY_OF[type_]
