@@ -56,7 +56,7 @@ from intrinsics.modifiers import (
     WaitOp,
 )
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
-from isel.passes import walkthrough_facts as facts
+from isel.passes import walkthrough_allocations as allocations
 from isel.passes import walkthrough_flow as flow
 from isel.passes.uniformity import reaches
 from isel.passes.walkthrough_accumulators import MULTIPLIES
@@ -77,7 +77,7 @@ def expand_walkthrough(module: Module) -> None:
     found: list[Finding] = []
     for function in module.functions:
         if any(mi.row.pseudo for mi in function.instructions()):
-            known = facts.gather(module, function)
+            known = allocations.gather(module, function)
             found += known.findings
             module.notes += known.warnings
             if not known.findings:
@@ -87,7 +87,9 @@ def expand_walkthrough(module: Module) -> None:
 
 
 class _Expansion(Code):
-    def __init__(self, module: Module, function: MachineFunction, known: facts.Facts) -> None:
+    def __init__(
+        self, module: Module, function: MachineFunction, known: allocations.Allocations
+    ) -> None:
         super().__init__(function, pair=known.pair)
         self.module = module
         self.known = known
@@ -125,7 +127,7 @@ class _Expansion(Code):
                     self.blocks[-1].instrs.append(mi)
                 else:
                     step(mi)
-        size = facts.SLOTS + 4 * self.slots
+        size = allocations.SLOTS + 4 * self.slots
         self.function.blocks = self.blocks
         self.function.variables.append(Variable(self.scratch, Space.SHARED, size, 8))
 
@@ -191,7 +193,7 @@ class _Expansion(Code):
     def _alloc(self, mi: MachineInstr) -> None:
         columns = self.known.columns[id(mi)]
         self._say_columns(mi, columns)
-        slot = Mem(Sym(self.scratch), facts.SLOTS + 4 * self.slots)
+        slot = Mem(Sym(self.scratch), allocations.SLOTS + 4 * self.slots)
         self.slots += 1
         alloc = form("tcgen05.alloc", cta_group=self.group, space=Space.SHARED_CTA)
         self.emit(alloc, slot, Imm(columns), guard=self.warp)

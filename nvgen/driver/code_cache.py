@@ -67,14 +67,14 @@ class CodeCache:
 
         Raises: what `Kernel.compile` does; AssemblerError.
         """
-        facts = {
+        identity = {
             "name": kernel.name,
             "block": kernel.block,
             "shared": kernel.dynamic_shared,
             "parameters": repr(kernel.parameters),
             "target": target or str(kernel.target),
         }
-        return self._kept(facts, kernel.llvm, lambda: kernel, target, opt)
+        return self._kept(identity, kernel.llvm, lambda: kernel, target, opt)
 
     def built(
         self,
@@ -95,24 +95,26 @@ class CodeCache:
         Raises: InputError for another `given`; OSError for a source that cannot be read; what
         `build` and `code` do.
         """
-        facts = {
+        identity = {
             "given": _written(given),
             "sources": _digest(sources),
             "target": target,
             "python": sys.version,
         }
-        return self._kept(facts, "", build, target, opt)
+        return self._kept(identity, "", build, target, opt)
 
     def _kept(
         self,
-        facts: dict[str, object],
+        identity: dict[str, object],
         text: str,
         build: Callable[[], Kernel],
         target: str | None,
         opt: int | None,
     ) -> MachineCode:
         """The entry of that name, made if there is none."""
-        path = self.folder / f"{_key({**facts, 'opt': opt, 'judged': self.judged}, text)}{_ENDING}"
+        path = (
+            self.folder / f"{_key({**identity, 'opt': opt, 'judged': self.judged}, text)}{_ENDING}"
+        )
         trusted = is_trusted(self.folder)
         kept = read(path) if trusted else None
         if kept is not None:
@@ -150,7 +152,7 @@ class CodeCache:
             total -= size
 
 
-def _key(facts: dict[str, object], text: str) -> str:
+def _key(identity: dict[str, object], text: str) -> str:
     """The digest of what the machine code depends on."""
     import llvmlite
 
@@ -159,7 +161,7 @@ def _key(facts: dict[str, object], text: str) -> str:
         "format": _FORMAT,
         "nvgen": _own_digest(),
         "ptxas": _assembler_version(str(find_ptxas())),
-        **facts,
+        **identity,
     }
     told = json.dumps(known, sort_keys=True) + "\n" + text
     return hashlib.sha256(told.encode()).hexdigest()[:40]

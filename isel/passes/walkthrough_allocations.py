@@ -52,7 +52,7 @@ _WARP = 32
 
 
 @dataclass(slots=True)
-class Facts:
+class Allocations:
     """Allocations and tiles; the keys are identities of records."""
 
     columns: dict[int, int] = field(default_factory=dict)  # of an alloc or dealloc, hardware's
@@ -65,7 +65,7 @@ class Facts:
     warnings: list[Finding] = field(default_factory=list)
 
 
-def gather(module: Module, function: MachineFunction) -> Facts:
+def gather(module: Module, function: MachineFunction) -> Allocations:
     """Everything that the expansion needs to know of `function`."""
     return _Gatherer(module, function).run()
 
@@ -75,15 +75,17 @@ class _Gatherer:
         self.module = module
         self.function = function
         self.diagnostics = Diagnostics(module, function)
-        self.facts = Facts(findings=self.diagnostics.findings, warnings=self.diagnostics.warnings)
+        self.allocations = Allocations(
+            findings=self.diagnostics.findings, warnings=self.diagnostics.warnings
+        )
         self.makers: dict[Reg, list[MachineInstr]] = {}
         for mi in function.instructions():
             for reg in mi.defs():
                 self.makers.setdefault(reg, []).append(mi)
 
-    def run(self) -> Facts:
+    def run(self) -> Allocations:
         self._check_operands()
-        self.facts.pair = check_group(self.diagnostics, self.function)
+        self.allocations.pair = check_group(self.diagnostics, self.function)
         self._check_threads()
         check_flow(self.diagnostics, self.function)
         for mi in self._records(*MULTIPLIES):
@@ -98,7 +100,7 @@ class _Gatherer:
             self._deallocate(mi)
         self._check_scratch()
         self._check_room()
-        return self.facts
+        return self.allocations
 
     def _records(self, *rows: str) -> list[MachineInstr]:
         return [mi for mi in self.function.instructions() if mi.row.id in rows]
@@ -195,26 +197,26 @@ class _Gatherer:
             sparse = multiply.shape.sparse and slot == "a"
             for origin in self._origins(desc, _computed) if isinstance(desc, int) else ():
                 if origin.row.id == ENCODE:
-                    self.facts.tiles.setdefault(id(origin), []).append((tile, sparse))
+                    self.allocations.tiles.setdefault(id(origin), []).append((tile, sparse))
                     self._check_size(mi, slot, tile, origin, sparse=sparse)
 
     def _in_tensor_memory(self, mi: MachineInstr, slot: str, multiply: DecodedMma) -> None:
         """An operand that a handle names: the allocation has room for it."""
         for alloc in self._allocations(mi, mi[slot]):
-            needed, known = multiply.columns(slot), self.facts.needed.get(id(alloc), 0)
-            self.facts.needed[id(alloc)] = max(known, needed)
+            needed, known = multiply.columns(slot), self.allocations.needed.get(id(alloc), 0)
+            self.allocations.needed[id(alloc)] = max(known, needed)
             if slot == "d":
-                self.facts.held.setdefault(id(alloc), set()).add(multiply.accumulator)
+                self.allocations.held.setdefault(id(alloc), set()).add(multiply.accumulator)
 
     def _load(self, mi: MachineInstr) -> None:
         held: set[Accumulator] = set()
         for alloc in self._allocations(mi, mi["handle"]):
-            held |= self.facts.held.get(id(alloc), set())
+            held |= self.allocations.held.get(id(alloc), set())
         for problem in load_problems(mi, held):
             self.diagnostics.error(
                 mi, problem.rule, problem.text, got=problem.got, expected=problem.expected
             )
-        self.facts.loads[id(mi)] = next(iter(held), read_by(mi))
+        self.allocations.loads[id(mi)] = next(iter(held), read_by(mi))
 
     def _check_size(
         self, mi: MachineInstr, slot: str, tile: Tile, encode: MachineInstr, *, sparse: bool
@@ -236,8 +238,8 @@ class _Gatherer:
 
     def _allocate(self, mi: MachineInstr) -> None:
         asked = _number(mi, "columns") * HARDWARE_COLUMNS
-        wanted = max(asked, self.facts.needed.get(id(mi), 0), FEWEST_COLUMNS)
-        self.facts.columns[id(mi)] = 1 << (wanted - 1).bit_length()
+        wanted = max(asked, self.allocations.needed.get(id(mi), 0), FEWEST_COLUMNS)
+        self.allocations.columns[id(mi)] = 1 << (wanted - 1).bit_length()
 
     def _deallocate(self, mi: MachineInstr) -> None:
         for alloc in self._allocations(mi, mi["handle"]):
@@ -247,11 +249,11 @@ class _Gatherer:
                     mi, "dealloc-columns", "another number of columns than was allocated",
                     got=str(got), expected=str(expected), subject="columns",
                 )  # fmt: skip
-            known = self.facts.columns.setdefault(id(mi), self.facts.columns[id(alloc)])
-            if known != self.facts.columns[id(alloc)]:
+            known = self.allocations.columns.setdefault(id(mi), self.allocations.columns[id(alloc)])
+            if known != self.allocations.columns[id(alloc)]:
                 self.diagnostics.error(
                     mi, "dealloc-columns", "the handle may come from allocations of several sizes",
-                    got=f"{known} and {self.facts.columns[id(alloc)]} columns",
+                    got=f"{known} and {self.allocations.columns[id(alloc)]} columns",
                     expected="a dealloc for each",
                 )  # fmt: skip
 
@@ -272,8 +274,8 @@ class _Gatherer:
 
     def _check_room(self) -> None:
         allocs = self._records(ALLOC)
-        total = sum(self.facts.columns[id(mi)] for mi in allocs)
-        if total > COLUMNS and not self._records(DEALLOC) and not self.facts.findings:
+        total = sum(self.allocations.columns[id(mi)] for mi in allocs)
+        if total > COLUMNS and not self._records(DEALLOC) and not self.allocations.findings:
             self.diagnostics.error(
                 allocs[-1],
                 "room",
