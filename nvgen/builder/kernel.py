@@ -33,7 +33,7 @@ from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.shared_memory import two
-from nvgen.builder.tile_copies import box_of
+from nvgen.builder.tile_copies import box_of, in_bytes
 from nvgen.builder.tiles import PLAIN_SPAN, check_element, swizzle_mode
 from nvgen.callers import stack
 from nvgen.launches import dim3
@@ -149,13 +149,16 @@ class KernelBuilder(TileOperations, DeviceCalls):
 
         The array has `rank` dimensions, the last of which is contiguous: K of a K-major tile, its
         rows of an MN-major one; a tile lies in the last two.  `load_tile` and `store_tile` copy
-        tiles of this shape, and parts of them that its boxes make up.
+        tiles of this shape, and parts of them that its boxes make up.  Of elements of 4 bits an
+        array has bytes with two in each, the first in the low half, and a launch gives these;
+        shapes and coordinates count elements.
 
         Raises: InputError where no copies make such a tile.
         """
         check_element(dtype)
-        box = box_of(dtype, two(shape), swizzle, major, whole(rank, "rank"))
-        self.tensor_map(name, dtype=dtype, box=box, swizzle=swizzle, output=output)
+        counted, shape = in_bytes(dtype, two(shape), major)
+        box = box_of(counted, shape, swizzle, major, whole(rank, "rank"))
+        self.tensor_map(name, dtype=counted, box=box, swizzle=swizzle, output=output)
 
     def image_map(
         self,

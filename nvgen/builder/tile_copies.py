@@ -9,7 +9,7 @@ Swizzling Modes; cp.async; Async proxy.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, overload
 
 from intrinsics.element import ElementType, Major
@@ -32,6 +32,19 @@ _PERIOD = 8
 _THREADS = {ExecutionScope.WARPGROUP: WARPGROUP, ExecutionScope.WARP: WARP}
 
 _MOST_LINES = 256
+
+_PACKED = 4
+"""Bits of the elements that a copy counts two in a byte."""
+
+
+def in_bytes(
+    dtype: ElementType, shape: tuple[int, int], major: Major
+) -> tuple[ElementType, tuple[int, int]]:
+    """A tile's type and shape as copies count it: pairs of 4-bit elements along K are bytes."""
+    rows, k = shape
+    if dtype.bits == _PACKED and major is Major.K and k % 2 == 0:
+        return ElementType.U8, (rows, k // 2)
+    return dtype, shape
 
 
 def box_of(
@@ -131,6 +144,9 @@ def copies(
     Raises: InputError where those of the map do not make it, or several threads come here.
     """
     known, name = b.declared_map(tmap), tmap.value.name
+    if tile.bits == _PACKED and tile.major is Major.K and coordinates:
+        tile = replace(tile, dtype=ElementType.U8, k=tile.k // 2)
+        coordinates = (_number(coordinates[0]) >> 1, *coordinates[1:])
     along, lines = (tile.k, tile.rows) if tile.major is Major.K else (tile.rows, tile.k)
     from_anywhere = known.kind is MapKind.ROWS
     _check(tile, name, known, along, lines, len(coordinates))

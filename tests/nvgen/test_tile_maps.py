@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from intrinsics.element import Major
+from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import Scope
 from nvgen import InputError, KernelBuilder, bf16, f16, f32
 from nvgen.testing import Launch, assert_exact, kernel_test
@@ -50,6 +50,30 @@ def test_there_and_back(launch: Launch, name: str) -> None:
     expected = np.zeros((lines, along), x.dtype)
     expected[1 : lines - 1] = x[1, 3:, 8 : along + 8][: lines - 2]
     assert_exact(y[0], expected)
+
+
+@kernel_test(schedules=["early", "late"], targets="sm_90a")
+def test_elements_of_four_bits_are_copied_two_in_a_byte(launch: Launch) -> None:
+    """Coordinates count elements: columns from 64 on are bytes from 32 on."""
+    b = KernelBuilder("k", block=32, target=launch.target, dynamic_shared=True)
+    for tmap in "xy":
+        b.tile_map(tmap, ElementType.E2M1, (16, 256), swizzle=64, output=tmap == "y")
+    args = b.begin()
+    tile = b.shared_tile("tile", ElementType.E2M1, (16, 256), swizzle=64)
+    full = b.mbarrier("full")
+    b.make_mbarriers((full, 1))
+    with b.if_warp(0), b.elect():
+        b.arrive_expecting(full, tile)
+        b.load_tile(tile, args["x"], (b.ctaid_x + 64, 2), full)
+        b.wait(full, 0)
+        b.store_tile(tile, args["y"], (0, 0))
+        b.cp_async_bulk_wait_group(0)
+    x = np.random.default_rng(3).integers(0, 256, (17, 160), np.uint8)
+    y = np.zeros((16, 128), np.uint8)
+    launch(b.finish(), x, y)
+    expected = np.zeros_like(y)
+    expected[:15] = x[2:, 32:]
+    assert_exact(y, expected)
 
 
 @kernel_test(schedules=["early", "late"], targets="sm_90a")
