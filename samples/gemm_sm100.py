@@ -40,7 +40,7 @@ from nvgen import CtaGroup, Kernel, LdStNum, LdStShape, u16
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 from gemm_output import STORED, Output
-from gemm_plan import BF16, Config, Kind
+from gemm_plan import BF16, ROW, Config, Kind
 from gemm_sharing import Work
 
 gemm = importlib.import_module("10_gemm_sm90")
@@ -93,6 +93,7 @@ class BlackwellGemm(gemm.Gemm):
         """Two CTAs of a cluster are a pair; a buffer is released by the commit of each pair."""
         self.multiplying = min(config.cluster, 2)
         self.pair = CtaGroup.TWO if config.cluster > 1 else CtaGroup.ONE
+        self.of_pair = CtaGroup.TWO if config.cluster > 1 else None  # what copies are told
         super().__init__(config, kind)
         self.readers = config.cluster // self.multiplying
         self.is_even = self.rank % self.multiplying == 0
@@ -102,16 +103,22 @@ class BlackwellGemm(gemm.Gemm):
         """Tensor memory comes later, with what all threads wait for."""
         super().allocate()
         self.columns = self.config.m // LANES * self.config.n
-        self.count = min(COLUMNS // self.columns, 4)
+        self.count = min((COLUMNS - self.columns_beside()) // self.columns, 4)
         self.sums, self.free = (self.b.mbarriers(x, self.count) for x in ("sums", "free"))
+
+    def columns_beside(self) -> int:
+        """Columns of tensor memory that are none of the sums'."""
+        return 0
 
     def prepare(self, producer: int) -> None:
         """Mbarriers of the accumulators too, and these."""
         b, warps = self.b, self.config.consumers * 4 * self.multiplying
         b.make_mbarriers((self.sums, 1), (self.free, warps))
         super().prepare(producer)
-        columns = max(32, 1 << (self.columns * self.count - 1).bit_length())
+        sums = self.columns * self.count
+        columns = max(32, 1 << (sums + self.columns_beside() - 1).bit_length())
         self.tensor = b.tensor_memory("tensor", columns, warp=producer + 1, cta_group=self.pair)
+        self.tensor.take(sums)
 
     def accumulator(self, number):
         """One of the accumulators; of a pair each CTA has its rows."""
@@ -143,11 +150,15 @@ class BlackwellGemm(gemm.Gemm):
             if config.cluster > 2:
                 row = row + part * self.shared_rows
                 tile, others = tile.part(part * self.shared_rows, self.shared_rows), self.same(half)
-        policy, full = self.policy if name == "b" else None, b.of_even_cta(self.full[stage])
         b.load_tile(
-            tile, self.args[name], self.at(name, row, step), full, cta_mask=others,
-            cache_policy=policy, cta_group=self.pair,
+            tile, self.args[name], self.at(name, row, step), self.counted(stage), cta_mask=others,
+            cache_policy=self.policy if name == "b" else None, cta_group=self.of_pair,
         )  # fmt: skip
+
+    def counted(self, stage):
+        """Where a step's bytes are counted: at the even CTA of a pair."""
+        full = self.full[stage]
+        return full if self.multiplying == 1 else self.b.of_even_cta(full)
 
     def same(self, half):
         """The CTAs with this half of y: every other one of the cluster."""
@@ -249,17 +260,26 @@ class BlackwellGemm(gemm.Gemm):
         self.tensor.free()
 
 
-def is_possible(config: Config) -> bool:
-    """Whether CTAs have whole tiles, two accumulators fit, and what multiplies has such columns.
+def step_of(kind: Kind) -> int:
+    """K of a step: 128 bytes of a row."""
+    return ROW * 8 // kind.dtype.bits
+
+
+def has_tiles(config: Config) -> bool:
+    """Whether CTAs have whole tiles, and what multiplies has such columns.
 
     CTAs of a cluster that share columns are pairs; what CTAs add up of a tile lies in registers.
     """
     whole = config.m == LANES * config.consumers and config.depth == 1
-    fits = 2 * (config.m // LANES) * config.n <= COLUMNS
     alone = config.cluster == 1 and config.n % 16 == 0
     pairs = config.cluster in (2, 4) and config.n % (8 * config.cluster) == 0 and config.n >= 32
     shared = config.split == config.tail == 1 or config.n <= SHARED
-    return whole and fits and (alone or pairs) and shared
+    return whole and (alone or pairs) and shared
+
+
+def is_possible(config: Config) -> bool:
+    """Whether there are such tiles, and two accumulators fit."""
+    return has_tiles(config) and 2 * (config.m // LANES) * config.n <= COLUMNS
 
 
 def build(config: Config, kind: Kind = BF16, output: type[Output] = Output) -> Kernel:
