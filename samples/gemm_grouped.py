@@ -50,7 +50,8 @@ class ContiguousGemm(gemm.Gemm):
     def tiles(self) -> Iterator[Work]:
         """The tiles that belong to an expert."""
         with super().tiles() as work:
-            self.expert = self.args["experts"][work.row // BLOCK]
+            row = work.column if self.config.swap else work.row
+            self.expert = self.args["experts"][row // BLOCK]
             with self.b.if_(self.expert >= 0):
                 yield work
 
@@ -78,8 +79,14 @@ class MaskedGemm(gemm.Gemm):
         with self.sharing.tiles(each * self.args["experts"]) as (number, first, end, is_last):
             self.expert = number // each
             place = self.place(number % each)
-            with b.if_(place[2] < b.u32(self.args["counts"][self.expert])):
+            with b.if_(self.first(place) < b.u32(self.args["counts"][self.expert])):
                 yield Work(*place, first, end, number, is_last)
+
+    def first(self, place: tuple):
+        """The first row of A of a tile, or of those of all CTAs that share B's rows."""
+        if self.config.swap:
+            return place[3]
+        return place[2] - self.rank * self.config.m if self.config.cluster > 1 else place[2]
 
     def at(self, name: str, row, step) -> tuple:
         """All coordinates have the expert."""

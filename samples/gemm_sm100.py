@@ -282,15 +282,29 @@ def is_possible(config: Config) -> bool:
     return has_tiles(config) and 2 * (config.m // LANES) * config.n <= COLUMNS
 
 
-def build(config: Config, kind: Kind = BF16, output: type[Output] = Output) -> Kernel:
-    """The kernel, as LLVM IR, with the arguments that sample 10 has, or whatever has this `output`.
+def joined(
+    machine: type[BlackwellGemm], output: type[Output], family: type[gemm.Gemm], **more
+) -> type[BlackwellGemm]:
+    """The kernel of a machine with an `output`, and with what else is built on sample 10."""
+    both = type("JoinedOutput", (TensorOutput, output), {})
+    bases = (machine,) if family is gemm.Gemm else (family, machine)
+    return type("Joined", bases, {"output_of": both, **more})
+
+
+def build(
+    config: Config,
+    kind: Kind = BF16,
+    output: type[Output] = Output,
+    family: type[gemm.Gemm] = gemm.Gemm,
+) -> Kernel:
+    """The kernel, as LLVM IR, with the arguments that sample 10 has, or whatever has this `output`
+    or is of this `family` (gemm_gate_up.py, gemm_grouped.py).
 
     Raises: ValueError for a configuration that is not possible.
     """
     if not is_possible(config):
         raise ValueError(f"no such tiles on Blackwell: {config}")
-    joined = type("JoinedOutput", (TensorOutput, output), {})
-    return type("Joined", (BlackwellGemm,), {"output_of": joined})(config, kind).finish()
+    return joined(BlackwellGemm, output, family)(config, kind).finish()
 
 
 def main() -> None:

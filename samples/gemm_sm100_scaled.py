@@ -33,6 +33,7 @@ from gemm_plan import Config, Kind
 from gemm_sharing import Work
 
 blackwell = importlib.import_module("gemm_sm100")
+gemm = blackwell.gemm
 TARGETS, LANES, COLUMNS = blackwell.TARGETS, blackwell.LANES, blackwell.COLUMNS
 FOUR = 4  # factors of a row in a block
 
@@ -72,7 +73,8 @@ class ScaledGemm(blackwell.BlackwellGemm):
         self.scaled = {self.left: self.config.m, self.right: self.config.n}
         for name in ("a", "b"):
             box = self.scaled[name] // LANES, self.words, LANES
-            self.b.tensor_map(f"scale_{name}", dtype=ElementType.S32, box=box)
+            experts = (1,) * (self.ranks[name] - 2)
+            self.b.tensor_map(f"scale_{name}", dtype=ElementType.S32, box=(*experts, *box))
 
     def allocate(self) -> None:
         """Room for the factors of each step; columns of them lie behind the sums."""
@@ -101,9 +103,10 @@ class ScaledGemm(blackwell.BlackwellGemm):
         """The factors of a step: of a pair each CTA has its rows' and all columns'."""
         for name, ring in self.shared_factors.items():
             first = (work.row if name == self.left else work.column) // LANES
+            _, _, *expert = self.at(name, first, step)
             self.b.cp_async_bulk_tensor_g2s_tile(
                 ring[stage].pointer, self.counted(stage), self.args[f"scale_{name}"],
-                (0, step * self.words, first), cta_group=self.of_pair,
+                (0, step * self.words, first, *expert), cta_group=self.of_pair,
             )  # fmt: skip
 
     def multiply_step(self, d, stage, accumulate) -> None:
@@ -129,7 +132,11 @@ def is_possible(config: Config, kind: Kind, factors: Factors) -> bool:
 
 
 def build(
-    config: Config, kind: Kind = MXFP8, factors: Factors = MX, output: type[Output] = Output
+    config: Config,
+    kind: Kind = MXFP8,
+    factors: Factors = MX,
+    output: type[Output] = Output,
+    family: type[gemm.Gemm] = gemm.Gemm,
 ) -> Kernel:
     """The kernel, as LLVM IR; its arguments are A, B, D, M, N, K and the factors of A and B.
 
@@ -137,9 +144,7 @@ def build(
     """
     if not is_possible(config, kind, factors):
         raise ValueError(f"no such tiles with factors: {config}")
-    joined = type("JoinedOutput", (blackwell.TensorOutput, output), {})
-    made = type("Joined", (ScaledGemm,), {"output_of": joined, "factors": factors})
-    return made(config, kind).finish()
+    return blackwell.joined(ScaledGemm, output, family, factors=factors)(config, kind).finish()
 
 
 def blocked(factors: np.ndarray) -> np.ndarray:
@@ -156,23 +161,27 @@ def blocked(factors: np.ndarray) -> np.ndarray:
     return words.view(np.int32)
 
 
+def matrix(
+    rng: np.random.Generator, rows: int, k: int, kind: Kind = MXFP8, factors: Factors = MX
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A matrix as the kernel takes it, its blocked factors, and the numbers that they stand for."""
+    numbers = rng.integers(-4, 5, (rows, k)).astype(np.float32).astype(kind.dtype.numpy)
+    chosen = [0.25, 0.5, 1, 2, 4] if factors is MX else [0.5, 0.75, 1, 1.5, 2]
+    scales = rng.choice(chosen, (rows, -(-k // factors.size)))
+    stored = scales.astype(ml_dtypes.float8_e8m0fnu if factors is MX else ml_dtypes.float8_e4m3fn)
+    meant = numbers.astype(np.float64) * scales.repeat(factors.size, 1)[:, :k]
+    bits = numbers.view(np.uint8)
+    given = bits[:, ::2] | bits[:, 1::2] << 4 if kind.dtype.bits == FOUR else numbers
+    return given, blocked(stored), meant
+
+
 def operands(
     m: int, n: int, k: int, kind: Kind = MXFP8, factors: Factors = MX
 ) -> tuple[np.ndarray, ...]:
     """A, B, D of numpy, and the blocked factors: numbers whose sums are exact."""
-    rng, meant, given, scales = np.random.default_rng(0), [], [], []
-    for rows in (m, n):
-        numbers = rng.choice([-4, -3, -2, -1, 0, 1, 2, 3, 4], (rows, k)).astype(kind.dtype.numpy)
-        shape = rows, -(-k // factors.size)
-        chosen = [0.25, 0.5, 1, 2, 4] if factors is MX else [0.5, 0.75, 1, 1.5, 2]
-        scale = rng.choice(chosen, shape)
-        stored = ml_dtypes.float8_e8m0fnu if factors is MX else ml_dtypes.float8_e4m3fn
-        scales.append(blocked(scale.astype(stored)))
-        meant.append(numbers.astype(np.float64) * scale.repeat(factors.size, 1)[:, :k])
-        bits = numbers.view(np.uint8)
-        given.append(bits[:, ::2] | bits[:, 1::2] << 4 if kind.dtype.bits == FOUR else numbers)
-    product = (meant[0] @ meant[1].T).astype(np.float32).astype(kind.out.numpy)
-    return *given, product, *scales
+    rng = np.random.default_rng(0)
+    (a, scale_a, of_a), (b, scale_b, of_b) = (matrix(rng, x, k, kind, factors) for x in (m, n))
+    return a, b, (of_a @ of_b.T).astype(np.float32).astype(kind.out.numpy), scale_a, scale_b
 
 
 def main() -> None:

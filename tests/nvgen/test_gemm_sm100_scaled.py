@@ -92,7 +92,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "only the even CTA's factors are copied": (
         COPY, COPY.replace("self.pair", "blackwell.CtaGroup.ONE"), "tcgen05/cta-groups"),
     "the factors of another step": (
-        "(0, step * self.words, first)", "(0, step, first)", "numbers"),
+        "(0, step * self.words, first", "(0, step, first", "numbers"),
     "bytes of factors are not expected": (
         "        self.more_bytes = sum(ring.nbytes for ring in self.shared_factors.values())\n", "",
         "mbarrier/bytes"),
