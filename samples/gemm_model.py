@@ -83,15 +83,52 @@ AFTER = {1: 1.0, 2: 1.0, 3: 1.01}  # of what comes behind the last multiply of w
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
-    """A product as configurations cut it: tiles down and across, what a wave of them is."""
+class Fixed:
+    """What no product changes: a column of each for all configurations, on a GPU, of rows of A and
+    B that are `ragged` or not.  Times in µs.
+    """
 
+    at_once: np.ndarray  # clusters
+    ctas: np.ndarray  # of these
+    begin: np.ndarray
+    tail: np.ndarray  # of a tile, behind its last multiply
+    after: np.ndarray  # what of it no other warpgroup hides
+    meet: np.ndarray  # of each part of a tile that is cut along K
+    low: np.ndarray  # of a step: the shorter time of multiplying and of what is brought
+    high: np.ndarray  # and the longer one
+    least: np.ndarray  # of a step, however little is in it
+    common: np.ndarray  # times a step
+    cache: np.ndarray  # of a step of each CTA that L2 serves
+    near: np.ndarray  # what of it a neighbour has asked for
+    beyond: np.ndarray  # more, for each row beyond an edge
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product as configurations cut it: tiles down and across, waves and what is left of them."""
+
+    size: tuple[int, int, int]
+    machine: Machine
+    fixed: Fixed
     row: float  # bytes of a row of A or B
     down: np.ndarray
     across: np.ndarray
-    at_once: np.ndarray  # clusters
     steps: np.ndarray  # of K
-    beyond: np.ndarray  # rows of a CTA's tiles beyond the edges, in the mean
+    cache: np.ndarray  # µs of a step of each CTA that L2 serves
+
+    @property
+    def tiles(self) -> np.ndarray:
+        """How many clusters' tiles there are."""
+        return self.down * self.across
+
+    def step(self, ctas: np.ndarray, resident: np.ndarray) -> np.ndarray:
+        """Microseconds of a step of K of so many CTAs, some `resident` on a multiprocessor."""
+        fixed, machine = self.fixed, self.machine
+        sharing = np.minimum(np.maximum(ctas / machine.at_once[1], 1), resident)
+        step = np.maximum(fixed.high * sharing, machine.turn)
+        step += machine.shown * np.minimum(fixed.low * sharing, machine.turn)
+        step = np.maximum(step, fixed.least) * fixed.common
+        return np.maximum(step, ctas * self.cache)
 
 
 class Table:
@@ -103,54 +140,53 @@ class Table:
         self.columns = {
             name: np.array([float(getattr(config, name)) for config in configs]) for name in names
         }
-        self.columns["wide"] = np.array([config.wide(kind.out) for config in configs])
+        self.columns["wide"] = np.array([float(config.wide(kind.out)) for config in configs])
         self.columns["pieces"] = np.array([config.pieces(kind.out) for config in configs])
         self.columns["overlap"] = np.array([OVERLAP[config.m] for config in configs])
         self.columns["after"] = np.array([AFTER[config.consumers] for config in configs])
+        self.columns["high"] = self.columns["m"] * self.columns["cluster"]
+        self.swap = self.columns["swap"] > 0
+        self._fixed: dict[tuple[Machine, bool], Fixed] = {}
 
     def times(self, m: int, n: int, k: int, machine: Machine = H100) -> np.ndarray:
-        """Microseconds of a product: waves of tiles, each step of which one unit bounds.
+        """Microseconds of a product, for each configuration."""
+        return self.waiting(self.cut(m, n, k, machine))
+
+    def waiting(self, p: Product) -> np.ndarray:
+        """The same: waves of tiles, each step of which one unit bounds.
 
         A split that leaves a CTA without a step takes for ever, and so do several narrow columns.
         """
-        c, p = self.columns, self._cut(m, n, k, machine)
-        count = p.down * p.across
-        full, rest = np.divmod(count, p.at_once)
-        turned = np.where(c["swap"] > 0, machine.turned, 1)
-        tail = machine.tile + c["m"] * c["slice"] * 2 / machine.store * turned
-        tail = tail + machine.piece * c["pieces"]
-        split = machine.meet + c["m"] * c["n"] * 4 / machine.send
-        tail = tail + np.where(c["split"] > 1, split, 0)
-        begin = machine.begin + np.where(c["ctas"] > 1, machine.together, 0)
-        moved = self._moved(m, n, p, machine) / count
-        step, after = self._step(p.at_once * c["ctas"], p, machine), tail * c["after"]
-        whole = np.ceil(p.steps / c["split"]) * step + after
+        c, f, machine = self.columns, p.fixed, p.machine
+        count, steps = p.tiles, np.ceil(p.steps / c["split"])
+        full = np.floor(count / f.at_once)
+        rest = count - full * f.at_once
+        moved = self._moved(p) / count
+        whole = steps * p.step(f.ctas, c["resident"]) + f.after
         parts = np.minimum(c["tail"], p.steps)
-        units = np.ceil(rest * parts / p.at_once)
-        left = units * (np.ceil(p.steps / c["split"] / parts) * self._step(
-            np.where(parts > 1, p.at_once, rest) * c["ctas"], p, machine
-        ) + after)  # fmt: skip
-        meet = machine.leave + c["m"] * c["n"] * 4 * parts / machine.back
-        left = machine.longer(left + np.where(parts > 1, meet, 0), moved * rest)
-        found = begin + tail + full * machine.longer(whole, moved * p.at_once)
+        units = np.ceil(rest * parts / f.at_once)
+        clusters = np.where(parts > 1, f.at_once, rest)
+        step = p.step(clusters * c["ctas"], c["resident"])
+        left = units * (np.ceil(steps / parts) * step + f.after)
+        meet = np.where(parts > 1, machine.leave + f.meet * parts, 0)
+        left = machine.longer(left + meet, moved * rest)
+        found = f.begin + f.tail + full * machine.longer(whole, moved * f.at_once)
         found += np.where(rest > 0, left, 0)
-        found *= 1 + machine.heat * np.clip(np.log(found / 300), 0, 2.5)
+        found *= 1 + machine.heat * np.minimum(np.log(np.maximum(found / 300, 1)), 2.5)
         narrow = (c["n"] < 64) & (p.across > 1)  # they would read x again and again
         return np.where((p.steps < c["split"]) | narrow, math.inf, found)
 
-    def overlapping(
-        self, times: np.ndarray, m: int, n: int, k: int, machine: Machine = H100
-    ) -> np.ndarray:
+    def overlapping(self, p: Product, times: np.ndarray) -> np.ndarray:
         """The same of launches that overlap with those before them, by `times` of those that wait.
 
         They begin earlier; but CTAs of a single wave go where there is room, and no more in the
         order in which neighbours read the same, and where the wave is not whole some of the GPU's
         clusters of multiprocessors have too many.  Weights that come early make up for much.
         """
-        c, p = self.columns, self._cut(m, n, k, machine)
-        units = p.down * p.across * np.where(c["tail"] > 1, c["tail"], 1)
+        c, machine, m = self.columns, p.machine, p.size[0]
+        units = p.tiles * np.where(c["tail"] > 1, c["tail"], 1)
         alone = c["split"] * c["tail"] == 1
-        single, part = p.down * p.across <= p.at_once, units * c["ctas"] / c["resident"]
+        single, part = p.tiles <= p.fixed.at_once, units * c["ctas"] / c["resident"]
         uneven = single & (part > machine.at_once[1] / 2) & (part < machine.at_once[1] * 0.95)
         slower = 0.01 + np.where(uneven, 0.025 + 0.05 * alone, 0)
         both = (m > FEW) | ((p.down > 1) & (p.across > 1))  # operands are what several CTAs read
@@ -159,55 +195,76 @@ class Table:
             slower = slower - np.where(uneven, 0.09, 0.06)
         return times * (1 + slower) - machine.follow
 
-    def _cut(self, m: int, n: int, k: int, machine: Machine) -> Product:
-        c, swap, row = self.columns, self.columns["swap"] > 0, k * self.kind.dtype.bits / 8
-        high, wide = np.where(swap, n, m), np.where(swap, m, n)
-        down = np.ceil(high / (c["m"] * c["cluster"]))
-        across = np.ceil(wide / c["n"])
-        below = down * c["m"] * c["cluster"] - high
-        below = np.where(high < c["m"], below, below % 16)  # or the last tile begins earlier
+    def cut(self, m: int, n: int, k: int, machine: Machine = H100) -> Product:
+        """A product, cut by each configuration."""
+        c, row = self.columns, k * self.kind.dtype.bits / 8
+        fixed = self.fixed(machine, ragged=bool(row % ROW))
+        high, wide = np.where(self.swap, n, m), np.where(self.swap, m, n)
+        down, across = np.ceil(high / c["high"]), np.ceil(wide / c["n"])
+        below = down * c["high"] - high  # or the last tile begins earlier, by 16 rows
+        below = np.where(high < c["m"], below, below - 16 * np.floor(below / 16))
         right = across * c["n"] - wide
-        right = np.where(wide < c["n"], right, right % c["wide"])
+        more = right - c["wide"] * np.floor(right / c["wide"])
+        right = np.where(wide < c["n"], right, more)
+        beyond = (below / down + right / across) / c["cluster"]  # of a CTA's tiles, in the mean
+        cache = fixed.cache - np.where(down > 1, fixed.near, 0) + fixed.beyond * beyond
+        steps = np.ceil(row / (ROW * c["depth"]))
+        return Product((m, n, k), machine, fixed, row, down, across, steps, cache)
+
+    def fixed(self, machine: Machine, *, ragged: bool) -> Fixed:
+        """What is known before the product is, kept for the next one."""
+        found = self._fixed.get((machine, ragged))
+        if found is None:
+            found = self._fixed[machine, ragged] = self._of_any(machine, ragged=ragged)
+        return found
+
+    def _of_any(self, machine: Machine, *, ragged: bool) -> Fixed:
+        c = self.columns
         at_once = np.array(machine.at_once)[c["ctas"].astype(int)] * c["resident"]
-        beyond = below / down / c["cluster"] + right / across / c["cluster"]
-        return Product(row, down, across, at_once, np.ceil(row / (ROW * c["depth"])), beyond)
-
-    def _moved(self, m: int, n: int, p: Product, machine: Machine) -> np.ndarray:
-        """Microseconds of the bytes that HBM moves: each wave's anew where L2 does not hold all."""
-        c = self.columns
-        high = np.minimum(c["group"], p.down)
-        wide = np.minimum(np.ceil(p.at_once / high), p.across)
-        wave = (high * c["m"] * c["cluster"] + wide * c["n"]) * p.row
-        least = (m + n) * p.row
-        again = np.maximum(least, p.down * p.across / p.at_once * wave)
-        if n * p.row > machine.held:  # CTAs that read the same of B drift apart where K is long
-            times = np.minimum(np.where(c["swap"] > 0, p.across, p.down), 4) - 1
-            again = again + times * n * p.row * min(p.row / machine.far, 1) * machine.drift
-        stored = m * n * self.kind.out.bits / 8
-        return (np.where(least + stored > machine.held, again, least) + stored) / machine.memory
-
-    def _step(self, ctas, p: Product, machine: Machine) -> np.ndarray:
-        """Microseconds of a step of K of so many CTAs."""
-        c = self.columns
-        sharing = np.clip(ctas / machine.at_once[1], 1, c["resident"])
-        instructions = c["m"] / ROWS * 4 * c["depth"] * sharing
+        turned = np.where(self.swap, machine.turned, 1)
+        tail = machine.tile + c["m"] * c["slice"] * 2 / machine.store * turned
+        tail = tail + machine.piece * c["pieces"]
+        split = machine.meet + c["m"] * c["n"] * 4 / machine.send
+        tail = tail + np.where(c["split"] > 1, split, 0)
+        instructions = c["m"] / ROWS * 4 * c["depth"]
         longer = c["overlap"] * np.where(c["n"] % 16 > 0, machine.odd, 1)
-        cycles = instructions * longer * (c["n"] / 2 + machine.gap) + machine.pause * sharing
+        cycles = instructions * longer * (c["n"] / 2 + machine.gap) + machine.pause
         multiply = cycles / machine.clock
-        written = machine.write * (c["m"] + c["n"]) * c["depth"] * sharing
+        written = machine.write * (c["m"] + c["n"]) * c["depth"]
         shared = (instructions * (16 + c["n"] / 4) + written) / machine.clock
-        ragged = machine.ragged if p.row % ROW else 1.0
-        span = ROW * c["depth"] * ragged
-        brought = (c["m"] + c["n"] / np.sqrt(c["cluster"])) * span / machine.port * sharing
+        span = ROW * c["depth"] * (machine.ragged if ragged else 1.0)
+        brought = (c["m"] + c["n"] / np.sqrt(c["cluster"])) * span / machine.port
         brought = np.maximum(brought, shared)
-        step = np.maximum(np.maximum(multiply, brought), machine.turn)
-        step += machine.shown * np.minimum(np.minimum(multiply, brought), machine.turn)
-        step = np.maximum(step, machine.latency / c["stages"])
-        step = step * np.where(c["cluster"] > 1, machine.multicast, 1)
-        near = np.where((c["ctas"] == 1) & (p.down > 1), machine.neighbour, 0)
-        rows = c["m"] + c["n"] * (1 / c["cluster"] - near)
-        more = (machine.beyond - 1) * p.beyond * ROW * c["depth"]
-        return np.maximum(step, ctas * (rows * span + more) / machine.cache)
+        return Fixed(
+            at_once=at_once,
+            ctas=at_once * c["ctas"],
+            begin=machine.begin + np.where(c["ctas"] > 1, machine.together, 0),
+            tail=tail,
+            after=tail * c["after"],
+            meet=c["m"] * c["n"] * 4 / machine.back,
+            low=np.minimum(multiply, brought),
+            high=np.maximum(multiply, brought),
+            least=machine.latency / c["stages"],
+            common=np.where(c["cluster"] > 1, machine.multicast, 1),
+            cache=(c["m"] + c["n"] / c["cluster"]) * span / machine.cache,
+            near=np.where(c["ctas"] == 1, machine.neighbour, 0) * c["n"] * span / machine.cache,
+            beyond=(machine.beyond - 1) * ROW * c["depth"] / machine.cache,
+        )
+
+    def _moved(self, p: Product) -> np.ndarray:
+        """Microseconds of the bytes that HBM moves: each wave's anew where L2 does not hold all."""
+        c, machine, (m, n, _) = self.columns, p.machine, p.size
+        stored, least = m * n * self.kind.out.bits / 8, (m + n) * p.row
+        if least + stored <= machine.held:
+            return (least + stored) / machine.memory
+        high = np.minimum(c["group"], p.down)
+        wide = np.minimum(np.ceil(p.fixed.at_once / high), p.across)
+        wave = (high * c["high"] + wide * c["n"]) * p.row
+        again = np.maximum(least, p.tiles / p.fixed.at_once * wave)
+        if n * p.row > machine.held:  # CTAs that read the same of B drift apart where K is long
+            times = np.minimum(np.where(self.swap, p.across, p.down), 4) - 1
+            again = again + times * n * p.row * min(p.row / machine.far, 1) * machine.drift
+        return (again + stored) / machine.memory
 
 
 def shapes() -> Iterator[tuple[int, int, int, bool]]:
@@ -258,8 +315,9 @@ def candidates(kind: Kind = BF16) -> Table:
 def plan(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> tuple[Config, bool]:
     """The configuration that the model thinks the fastest, and whether its launches overlap."""
     table = candidates(kind)
-    times = table.times(m, n, k, machine)
-    best, other = int(np.argmin(times)), table.overlapping(times, m, n, k, machine)
+    product = table.cut(m, n, k, machine)
+    times = table.waiting(product)
+    best, other = int(np.argmin(times)), table.overlapping(product, times)
     overlaps = bool(other.min() < times[best])
     config = table.configs[int(np.argmin(other)) if overlaps else best]
     early = m <= FEW and overlaps and kind.weights
@@ -269,6 +327,15 @@ def plan(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> 
 def reads_once(config: Config, m: int) -> bool:
     """Whether A has few rows, all in one tile, or in those of a cluster: B is not read again."""
     return m <= FEW and m <= (config.n if config.swap else config.m * config.cluster)
+
+
+@functools.cache
+def factors(
+    kind: Kind, is_possible: Callable[[Config], bool], slower: Callable[[Config], float]
+) -> np.ndarray:
+    """Times the plain product's time, what each configuration takes."""
+    configs = candidates(kind).configs
+    return np.array([slower(c) if is_possible(c) else math.inf for c in configs])
 
 
 def choose(
@@ -281,7 +348,6 @@ def choose(
     `slower` says by how much something else than the plain product is so.
     """
     table = candidates(kind)
-    factors = np.array([slower(c) if is_possible(c) else math.inf for c in table.configs])
-    times = table.times(m, n, k, machine) * factors
+    times = table.times(m, n, k, machine) * factors(kind, is_possible, slower)
     config = table.configs[int(np.argmin(times))]
     return replace(config, once=reads_once(config, m))
