@@ -38,7 +38,10 @@ class Kept:
 
     `first` and `last` are the hull of all that it had at first, in grains; `places` has a bit for
     each grain that it touches, counted from the first, `pages` are those of the hull.  `longest` is
-    the length of its longest, and `firsts` are where its regions begin.
+    the length of its longest, and `firsts` are where its regions begin.  At first it `is_plain` if
+    its regions are one behind the other, and alike but for their places, as the bytes are that a
+    warp accesses; it `is_uniform` if what is missing between it and an older access is the same for
+    all places, and `is_tensor_op` if it is an operation that may run in order at some places alone.
     """
 
     access: Access
@@ -50,6 +53,9 @@ class Kept:
     longest: int
     firsts: list[int]
     pages: list[int]
+    is_plain: bool
+    is_uniform: bool
+    is_tensor_op: bool
 
     @classmethod
     def of(cls, access: Access, regions: list[Region]) -> Kept:
@@ -58,17 +64,25 @@ class Kept:
             regions.sort(key=_first)
         first = regions[0].first // _GRAIN
         last = places = longest = lanes = 0
-        writes = False
+        writes, reads, plain, behind = False, False, True, -1
         for region in regions:
             begin, end = region.first // _GRAIN - first, region.last // _GRAIN
             places |= (2 << end - first) - (1 << begin)
             last, longest = max(last, end), max(longest, region.last - region.first)
             lanes |= region.lanes
             writes |= region.writes
+            reads |= not region.writes
+            plain = plain and region.first >= behind and region.lanes == -1
+            behind = region.last
         firsts = [region.first for region in regions]
         of_tensor = regions[0].memory is Memory.TENSOR
         pages = _pages_of_lanes(first, last, lanes) if of_tensor else _pages(first, last, _PAGE)
-        return cls(access, regions, first, last, places, writes, longest, firsts, pages)
+        return cls(
+            access, regions, first, last, places, writes, longest, firsts, pages,
+            is_plain=plain and writes is not reads,
+            is_uniform=of_tensor or writes is not reads,
+            is_tensor_op=access.kind in TENSOR_OPS,
+        )  # fmt: skip
 
     def meeting(self, region: Region) -> list[Region]:
         """Its regions that conflict with one of another access."""
@@ -102,36 +116,13 @@ class Kept:
             and self.regions == old.regions
         )
 
-    def touches(self, other: Kept) -> bool:
-        """Whether both, whose hulls meet, may have a place in common."""
-        if self.first < other.first:
-            return self.places >> other.first - self.first & other.places != 0
-        return other.places >> self.first - other.first & self.places != 0
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether its regions are one behind the other, and alike but for their places.
-
-        So are the bytes that a warp accesses.
-        """
-        writes, end = self.writes, -1
-        for region in self.regions:
-            if region.first < end or region.lanes != -1 or region.writes is not writes:
-                return False
-            end = region.last
-        return True
-
     def is_alike(self, old: Kept) -> bool:
         """Whether what is missing between it and an older access is the same for all places.
 
         Of two operations of tensor memory it may run in order at some places alone; elsewhere only
         who writes shared memory is asked about a place.
         """
-        if self.access.kind in TENSOR_OPS:
-            return old.access.kind not in TENSOR_OPS
-        if self.regions[0].memory is Memory.TENSOR or not self.writes:
-            return True
-        return all(region.writes for region in self.regions)
+        return not old.is_tensor_op if self.is_tensor_op else self.is_uniform
 
 
 @dataclass(slots=True)
@@ -151,7 +142,7 @@ class History:
 
     def near(self, new: Kept) -> list[tuple[int, Kept]]:
         """The accesses that a new one may conflict with, and their numbers, in order."""
-        first, last, access, kept = new.first, new.last, new.access, self.kept
+        first, last, places, access, kept = new.first, new.last, new.places, new.access, self.kept
         pages = self.pages if new.writes else self.written
         numbers = set[int]().union(*[pages[page] for page in new.pages if page in pages])
         return [
@@ -160,7 +151,11 @@ class History:
             if (old := kept[number]).first <= last
             and first <= old.last
             and old.access is not access
-            and old.touches(new)
+            and (
+                places >> old.first - first & old.places
+                if first < old.first
+                else old.places >> first - old.first & places
+            )
         ]
 
     def drop(self, number: int, gone: list[Region]) -> None:

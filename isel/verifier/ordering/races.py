@@ -78,6 +78,7 @@ class Finder:
         self.stopped: int | None = None
         self._consumed: set[int] = set()
         self._raced: Counter[tuple[int, int]] = Counter()
+        self._full: dict[int, set[int]] = {}  # records with races enough, by the second one
         self._left = _MOST_RACES
 
     def races(self) -> list[Race]:
@@ -97,10 +98,10 @@ class Finder:
 
     def _compare(self, history: History, new: Kept) -> None:
         """Find the races of an access with those before it, and drop what it overwrites of them."""
-        raced, index = self._raced, new.access.index
+        full = self._full.setdefault(new.access.index, set())
         racing: list[tuple[int, Kept, Missing | None]] = []
         for at, old in history.near(new):
-            if raced[old.access.index, index] >= _ENOUGH:
+            if old.access.index in full:
                 continue
             missing = None
             if new.is_alike(old):
@@ -113,7 +114,7 @@ class Finder:
                     continue
             racing.append((at, old, missing))
         for region, (at, old, missing) in itertools.product(new.regions, racing):
-            if raced[old.access.index, index] >= _ENOUGH:
+            if old.access.index in full:
                 continue
             for there in old.meeting(region):
                 if missing is not None:
@@ -143,6 +144,8 @@ class Finder:
 
     def _add(self, old: Access, new: Access, one: Region, other: Region, missing: Missing) -> None:
         self._raced[old.index, new.index] += 1
+        if self._raced[old.index, new.index] >= _ENOUGH:
+            self._full.setdefault(new.index, set()).add(old.index)
         self._left = max(self._left - 1, 0)
         key = old.index, new.index, missing
         if key not in self.found or (one.exact and other.exact and not self.found[key].is_certain):
@@ -166,9 +169,10 @@ class Finder:
         ):
             return self._issued(old, new)
         same_warp = old.warp == new.warp
-        if old.done[0][0] == "warp" and same_warp:
-            return self._proxied(old, new)
-        if not _has(new.known, old.done):
+        source, count = old.done
+        if same_warp and source[0] == "warp":
+            return self._proxied(old, new) if new.by_proxy else None
+        if new.known.get(source, 0) < count:
             reached = _has(new.relaxed, old.done)
             if reached and other.memory is Memory.SHARED and other.writes and old.by_proxy:
                 return None  # what has been read, or copied, is over, fences or not
@@ -180,7 +184,7 @@ class Finder:
         both = old.kind in _ASYNC_TENSOR and new.kind in _ASYNC_TENSOR
         if both and not own_move and not _has(new.fenced, old.done):
             return self._fence(old.done, new)
-        return self._proxied(old, new)
+        return self._proxied(old, new) if new.by_proxy else None
 
     def _fence(self, done: tuple[Source, int], new: Access) -> Missing:
         """Which of the two fences is missing between accesses that arrivals and waits connect."""
@@ -215,9 +219,9 @@ class Finder:
         return False
 
     def _proxied(self, old: Access, new: Access) -> Missing | None:
-        """What the generic proxy wrote reaches the async proxy through a fence."""
+        """What the generic proxy wrote reaches the async proxy, `new`, through a fence."""
         generic = old.kind is Kind.SHARED_STORE and not old.by_proxy
-        if not generic or not new.by_proxy or old.regions[0].memory is Memory.TENSOR:
+        if not generic or old.regions[0].memory is Memory.TENSOR:
             return None
         return None if _has(new.proxied, old.done) else Missing.PROXY_FENCE
 
