@@ -25,11 +25,12 @@ from isel.lower import (
 from isel.lower.rewriter import Replacement, Rewriter
 from isel.select.types import TypeLayout
 
-_ACCESSES = {Opcode.LOAD, Opcode.STORE, Opcode.ATOMICRMW, Opcode.CMPXCHG}
+_ATOMIC = {Opcode.ATOMICRMW, Opcode.CMPXCHG}
+_ACCESSES = {Opcode.LOAD, Opcode.STORE}
+_CONVERSIONS = {Opcode.SITOFP, Opcode.UITOFP, Opcode.FPTOSI, Opcode.FPTOUI}
 _CANDIDATES = {
-    *_ACCESSES,
+    *(*_ATOMIC, *_ACCESSES, *_CONVERSIONS),
     *(Opcode.CALL, Opcode.FREM, Opcode.VA_ARG),
-    *(Opcode.SITOFP, Opcode.UITOFP, Opcode.FPTOSI, Opcode.FPTOUI),
 }
 """The opcodes of what may have no instruction."""
 
@@ -51,21 +52,33 @@ def lower(
     function = memory_elements.with_elements(varargs.with_list(function), layout, pure)
 
     def choose(i: ir.Instruction) -> Replacement | None:
-        if i.opcode not in _CANDIDATES:
+        opcode = i.opcode
+        if opcode not in _CANDIDATES:
             return None
-        if i.opcode in _ACCESSES:
+        if opcode in _ATOMIC or (isinstance(i, (ir.Load, ir.Store)) and i.ordering is not None):
             return atomics.lowered(i, layout, bfloats=bfloats)
-        return (
-            remainders.lowered(i)
-            or copies.lowered(i, layout)
-            or intrinsics.lowered(i)
-            or masked.lowered(i, layout)
-            or vector_moves.lowered(i)
-            or elementwise.lowered(i)
-            or varargs.lowered(i, function, layout)
-        )
+        if opcode in _ACCESSES:
+            return None
+        if opcode is Opcode.FREM:
+            return remainders.lowered(i)
+        if opcode in _CONVERSIONS:
+            return elementwise.lowered(i)
+        return _of_intrinsic(i, layout) or varargs.lowered(i, function, layout)
 
     while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
     function = neighbours.with_vectors(switches.with_searches(function), layout, pure)
     return narrow_division.with_narrow_divisions(function)
+
+
+def _of_intrinsic(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:
+    """What stands for a call of one of LLVM's intrinsics; None for all else."""
+    if not isinstance(i, ir.Call) or not (i.callee_name or "").startswith("llvm."):
+        return None
+    return (
+        copies.lowered(i, layout)
+        or intrinsics.lowered(i)
+        or masked.lowered(i, layout)
+        or vector_moves.lowered(i)
+        or elementwise.lowered(i)
+    )

@@ -73,17 +73,16 @@ def with_vectors(
     function: ir.Function, layout: TypeLayout, pure: frozenset[str] = frozenset()
 ) -> ir.Function:
     """The function with neighbours moved as one, across calls of `pure` functions too."""
-    if not any(_begins(i, layout) for i in function.instructions()):
+    accesses = [i for i in function.instructions() if isinstance(i, (ir.Load, ir.Store))]
+    if not any(_begins(i, layout) for i in accesses):
         return function
     return _Neighbours(function, layout, pure).run()
 
 
-def _begins(i: ir.Instruction, layout: TypeLayout) -> bool:
+def _begins(access: _Access, layout: TypeLayout) -> bool:
     """Whether an access is aligned so that a neighbour could move with it."""
-    if not isinstance(i, (ir.Load, ir.Store)):
-        return False
-    moved = _moved(i)
-    return _is_element(moved, layout) and (i.alignment or 0) >= 2 * layout.size(moved)
+    moved = _moved(access)
+    return _is_element(moved, layout) and (access.alignment or 0) >= 2 * layout.size(moved)
 
 
 def _moved(access: _Access) -> Type:
@@ -262,20 +261,18 @@ def _place(i: ir.Instruction) -> tuple[int, int, int | None, ir.Attachments]:
 
 def may_pass_loads(i: ir.Instruction, pure: frozenset[str]) -> bool:
     """Whether a load may move across an instruction: it writes no memory, and control goes on."""
-    match i:
-        case ir.Load():
-            return not i.volatile and i.ordering is None
-        case ir.BinaryOp() | ir.UnaryOp() | ir.Cast() | ir.Compare() | ir.Select() | ir.Phi():
-            return True
-        case ir.GetElementPtr() | ir.Freeze() | ir.ExtractValue() | ir.InsertValue():
-            return True
-        case ir.ExtractElement() | ir.InsertElement() | ir.ShuffleVector():
-            return True
-        case ir.Call():
-            return i.callee_name in pure
-    return False
+    if isinstance(i, ir.Load):
+        return not i.volatile and i.ordering is None
+    return type(i) in _WITHOUT_MEMORY or (isinstance(i, ir.Call) and i.callee_name in pure)
 
 
 def _stops(i: ir.Instruction, kind: type[_Access], pure: frozenset[str]) -> bool:
     """Whether nothing may be moved across an instruction: it may write, or for stores read."""
     return (kind is ir.Store and isinstance(i, ir.Load)) or not may_pass_loads(i, pure)
+
+
+_WITHOUT_MEMORY = {
+    *(ir.BinaryOp, ir.UnaryOp, ir.Cast, ir.Compare, ir.Select, ir.Phi, ir.GetElementPtr, ir.Freeze),
+    *(ir.ExtractValue, ir.InsertValue, ir.ExtractElement, ir.InsertElement, ir.ShuffleVector),
+}
+"""What neither reads memory nor writes it."""

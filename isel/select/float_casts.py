@@ -44,19 +44,19 @@ def float_cast(state: FunctionState, i: ir.Cast) -> None:
     floats = Floats(state, i.flags)
     values = state.value(i.operand)
     if i.opcode in (Opcode.FPTRUNC, Opcode.FPEXT):
-        source = kind_of(i.operand.type, i.opcode.value)
-        to = kind_of(i.type, i.opcode.value)
+        source = kind_of(i.operand.type, i.opcode)
+        to = kind_of(i.type, i.opcode)
         pair = PAIR_OF.get(to) if source is T.F32 and isinstance(i.type, VectorType) else None
         if pair is not None:
             state.forward(i.result, narrowed_pairs(floats, to, values))
             return
         found = [converted(floats, op, source, to) for op in values]
     elif i.opcode in (Opcode.SITOFP, Opcode.UITOFP):
-        to = kind_of(i.type, i.opcode.value)
+        to = kind_of(i.type, i.opcode)
         signed = i.opcode is Opcode.SITOFP
         found = [from_integer(floats, op, i.operand.type, to, signed=signed) for op in values]
     else:
-        source = kind_of(i.operand.type, i.opcode.value)
+        source = kind_of(i.operand.type, i.opcode)
         signed = i.opcode is Opcode.FPTOSI
         found = [to_integer(floats, op, source, i.type, signed=signed) for op in values]
     state.forward(i.result, tuple(found))

@@ -40,7 +40,7 @@ _ONE = {T.F16: 0x3C00, T.BF16: 0x3F80, T.F32: 0x3F800000, T.F64: 0x3FF0000000000
 _SIGNIFICAND = {T.F32: 23, T.F64: 52}
 
 
-def kind_of(type_: Type, what: str) -> ScalarType:
+def kind_of(type_: Type, what: str | Opcode) -> ScalarType:
     """The PTX type of a floating-point type, or of a vector's elements.
 
     Raises: Unselectable for fp128 and what is no number.
@@ -48,7 +48,7 @@ def kind_of(type_: Type, what: str) -> ScalarType:
     scalar = type_.scalar
     kind = KINDS.get(scalar.keyword) if isinstance(scalar, FloatType) else None
     if kind is None:
-        raise not_yet(f"{what} of {type_}")
+        raise not_yet(f"{what.value if isinstance(what, Opcode) else what} of {type_}")
     return kind
 
 
@@ -342,7 +342,7 @@ _HEADS = {Opcode.FADD: "add", Opcode.FSUB: "sub", Opcode.FMUL: "mul"}
 
 def float_binary(state: FunctionState, i: ir.BinaryOp) -> None:
     """fadd, fsub, fmul, fdiv, frem."""
-    kind = kind_of(i.type, i.opcode.value)
+    kind = kind_of(i.type, i.opcode)
     floats = Floats(state, i.flags)
     lhs, rhs = state.value(i.lhs), state.value(i.rhs)
     head = _HEADS.get(i.opcode)
@@ -436,7 +436,7 @@ def pair_sign(floats: Floats, head: str, kind: ScalarType) -> Form | None:
 
 def float_negate(state: FunctionState, i: ir.UnaryOp) -> None:
     """fneg."""
-    kind = kind_of(i.type, i.opcode.value)
+    kind = kind_of(i.type, i.opcode)
     floats = Floats(state, i.flags)
     state.forward(i.result, negatives(floats, i.type, kind, state.value(i.operand)))
 
