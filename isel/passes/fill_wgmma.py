@@ -76,6 +76,23 @@ def read_by(mi: MachineInstr) -> set[Reg]:
     return found
 
 
+_Touching = list[tuple[int, MachineInstr]]
+"""Records of a block, by their indices."""
+
+
+def _touching(blocks: Sequence[Block], filled: set[Reg]) -> list[_Touching]:
+    """For each block the records that write or read registers of `filled`: few, and all that
+    says what is in them."""
+    return [
+        [
+            (at, mi)
+            for at, mi in enumerate(block.instrs)
+            if not (filled.isdisjoint(mi.defs()) and filled.isdisjoint(mi.uses()))
+        ]
+        for block in blocks
+    ]
+
+
 # ---- numbers that are there already ----------------------------------------------------------
 
 _Numbers = dict[Reg, Imm | FloatImm]
@@ -83,23 +100,23 @@ _Numbers = dict[Reg, Imm | FloatImm]
 
 def _repeated_numbers(function: MachineFunction, filled: set[Reg]) -> Iterator[set[int]]:
     """For each block the indices of the moves of numbers that are in their registers already."""
-    after = successors(function)
-    before = inverted(after)
-    ends: list[_Numbers | None] = [None for _ in after]  # None until a path to the block is known
+    before = inverted(successors(function))
+    touching = _touching(function.blocks, filled)
+    ends: list[_Numbers | None] = [None for _ in before]  # None until a path to the block is known
     changed = True
     while changed:
         changed = False
-        for i, block in enumerate(function.blocks):
+        for i, records in enumerate(touching):
             known = _at_entry(i, before, ends)
             if known is not None:
-                for mi in block.instrs:
+                for _, mi in records:
                     _note(mi, known, filled)
                 changed |= known != ends[i]
                 ends[i] = known
-    for i, block in enumerate(function.blocks):
+    for i, records in enumerate(touching):
         known = _at_entry(i, before, ends) or {}
         repeated: set[int] = set()
-        for at, mi in enumerate(block.instrs):
+        for at, mi in records:
             reg = _number_into(mi, filled)
             if reg is not None and known.get(reg) == mi.ops[1]:
                 repeated.add(at)
@@ -136,16 +153,17 @@ def _note(mi: MachineInstr, known: _Numbers, filled: set[Reg]) -> None:
 def _dead_numbers(function: MachineFunction, filled: set[Reg]) -> Iterator[set[int]]:
     """For each block the indices of the moves of numbers that no record reads."""
     after = successors(function)
-    entry = _live_at_entry(function.blocks, after, filled)
-    for block, following in zip(function.blocks, after, strict=True):
+    touching = _touching(function.blocks, filled)
+    entry = _live_at_entry(touching, after, filled)
+    for records, following in zip(touching, after, strict=True):
         live = set().union(*(entry[target] for target in following))
         dead: set[int] = set()
-        for at in reversed(range(len(block.instrs))):
-            reg = _number_into(block.instrs[at], filled)
+        for at, mi in reversed(records):
+            reg = _number_into(mi, filled)
             if reg is not None and reg not in live:
                 dead.add(at)
             else:
-                live = _before(block.instrs[at], live, filled)
+                live = _before(mi, live, filled)
         yield dead
 
 
@@ -158,20 +176,16 @@ def _before(mi: MachineInstr, live: set[Reg], filled: set[Reg]) -> set[Reg]:
 
 
 def _live_at_entry(
-    blocks: Sequence[Block], after: Sequence[Sequence[int]], filled: set[Reg]
+    touching: Sequence[_Touching], after: Sequence[Sequence[int]], filled: set[Reg]
 ) -> list[set[Reg]]:
     """The registers of `filled` whose contents count where each block begins."""
-    touching = [
-        [mi for mi in reversed(block.instrs) if not filled.isdisjoint(mi.defs() + mi.uses())]
-        for block in blocks
-    ]
-    found: list[set[Reg]] = [set() for _ in blocks]
+    found: list[set[Reg]] = [set() for _ in touching]
     changed = True
     while changed:
         changed = False
-        for i in reversed(range(len(blocks))):
+        for i in reversed(range(len(touching))):
             live = set().union(*(found[target] for target in after[i]))
-            for mi in touching[i]:
+            for _, mi in reversed(touching[i]):
                 live = _before(mi, live, filled)
             if live != found[i]:
                 found[i], changed = live, True
@@ -202,7 +216,7 @@ def _flow(function: MachineFunction, filled: set[Reg]) -> _Flow:
     after = successors(function)
     mentioned = [[mi.defs() + mi.uses() for mi in block.instrs] for block in function.blocks]
     touched = [filled.intersection(chain.from_iterable(records)) for records in mentioned]
-    entry = _live_at_entry(function.blocks, after, filled)
+    entry = _live_at_entry(_touching(function.blocks, filled), after, filled)
     before, over = inverted(after), dominators(after)
     return _Flow(function.blocks, filled, after, before, over, entry, touched, mentioned)
 
