@@ -17,7 +17,7 @@ from isel.llvm import values as llvm
 from isel.llvm.types import I1, I64, IntType, PointerType
 from isel.llvm.vocabulary import Opcode
 from isel.lower.folding import Known, folded
-from isel.lower.rewriter import number
+from isel.lower.rewriter import NONE, number
 from isel.select.constants import known
 from isel.select.types import TypeLayout
 
@@ -27,7 +27,8 @@ Spaces: TypeAlias = dict[str, int]
 GLOBAL = 1
 _SHARED = 3
 _CONST = 4
-_OWN = (_SHARED, _CONST, 5, 7)
+_LOCAL = 5
+_OWN = (_SHARED, _CONST, _LOCAL, 7)
 """The address spaces whose addresses are other numbers than the generic ones."""
 
 _OWN_SHARED = "llvm.nvvm.isspacep.shared"
@@ -38,7 +39,7 @@ QUESTIONS = {
     _OWN_SHARED: _SHARED,
     "llvm.nvvm.isspacep.shared.cluster": _SHARED,
     "llvm.nvvm.isspacep.const": _CONST,
-    "llvm.nvvm.isspacep.local": 5,
+    "llvm.nvvm.isspacep.local": _LOCAL,
 }
 """What asks whether an address is one of a space, and which."""
 
@@ -69,7 +70,11 @@ def inferred(function: ir.Function, layout: TypeLayout, *, is_kernel: bool) -> S
         return {}
     if is_kernel:
         found |= dict.fromkeys(_taken(function), GLOBAL)
-    sources = {name: _origins(i, layout) for name, i in made.items()}
+    stack = _on_stack(function)
+    sources = {
+        name: [_LOCAL if one in stack else one for one in _origins(i, layout)]
+        for name, i in made.items()
+    }
     changed = True
     while changed:
         changed = False
@@ -82,6 +87,15 @@ def inferred(function: ir.Function, layout: TypeLayout, *, is_kernel: bool) -> S
             if space != found[name]:
                 found[name], changed = space, True
     return {name: space for name, space in found.items() if space > 0}
+
+
+def _on_stack(function: ir.Function) -> frozenset[str]:
+    """The generic pointers to the function's own local memory."""
+    return frozenset(
+        i.result
+        for i in function.instructions()
+        if isinstance(i, ir.Alloca) and i.type is _GENERIC and i.result is not None
+    )
 
 
 def _taken(function: ir.Function) -> list[str]:
@@ -109,6 +123,7 @@ def with_known_spaces(
     if not questions:
         return function
     pointers = spaces | dict.fromkeys(_taken(function) if is_kernel else (), GLOBAL)
+    pointers |= dict.fromkeys(_on_stack(function), _LOCAL)
     has_peers = any(_is_of_a_peer(i) for i in function.instructions())
     answers: Known = {}
     for result, (question, pointer) in questions.items():
@@ -176,14 +191,16 @@ def with_spaces(function: ir.Function, layout: TypeLayout, spaces: Spaces) -> ir
     own = {name: space for name, space in spaces.items() if space in _OWN}
     if not own:
         return function
+    rewriter = _Rewriter(function, layout, own)
     wanted = [
         i.pointer.name
         for i in function.instructions()
-        if isinstance(i, _Access) and isinstance(i.pointer, llvm.Local) and i.pointer.name in own
+        if isinstance(i, _Access)
+        and isinstance(i.pointer, llvm.Local)
+        and i.pointer.name in own
+        and not rewriter.is_followed(i.pointer)
     ]
-    if not wanted:
-        return function
-    return _Rewriter(function, layout, own).rewritten(wanted)
+    return rewriter.rewritten(wanted) if wanted else function
 
 
 class _Rewriter:
@@ -192,9 +209,19 @@ class _Rewriter:
         self.layout = layout
         self.spaces = spaces
         self.made = {i.result: i for i in function.instructions() if i.result in spaces}
+        self.stack = _on_stack(function)
+        self.followed = set(self.stack)
+        for name, i in self.made.items():
+            if isinstance(i, ir.GetElementPtr) and self.is_followed(i.base) and name is not None:
+                self.followed.add(name)
+        self.local: set[str] = set()  # of these, those whose local addresses are asked for
         self.names: dict[str, str] = {}
         self.taken = {i.result for i in function.instructions()}
         self.taken |= {param.name for param in function.params}
+
+    def is_followed(self, pointer: llvm.Value) -> bool:
+        """Whether a pointer is only steps behind the stack's: selection knows where it points."""
+        return isinstance(pointer, llvm.Local) and pointer.name in self.followed
 
     def rewritten(self, wanted: list[str]) -> ir.Function:
         """The function with pointers of their spaces for the names that are wanted."""
@@ -221,9 +248,12 @@ class _Rewriter:
         """An instruction, an access to its own space; and the copy of an address behind it."""
         if isinstance(i, _Access):
             pointer = i.pointer
-            if isinstance(pointer, llvm.Local) and pointer.name in self.spaces:
-                return (dataclasses.replace(i, pointer=self._moved(pointer, pointer.name)),)
+            name = pointer.name if isinstance(pointer, llvm.Local) else ""
+            if name in self.spaces and not self.is_followed(pointer):
+                return (dataclasses.replace(i, pointer=self._moved(pointer, name)),)
             return (i,)
+        if i.result in self.local:
+            return i, self._local_address(i, i.result)
         copy = copies.get(i.result) if i.result is not None else None
         return (i,) if copy is None else (i, copy)
 
@@ -255,6 +285,9 @@ class _Rewriter:
             if isinstance(made, ir.Cast):
                 return self._moved(made.operand, user)
             return llvm.Local(self._name(value.name), space)
+        if isinstance(value, llvm.Local) and value.name in self.stack:
+            self.local.add(value.name)
+            return llvm.Local(self._name(value.name), space)
         if value.type is space:
             return value
         if isinstance(value, (llvm.Undef, llvm.Poison)):
@@ -270,9 +303,16 @@ class _Rewriter:
             Opcode.GETELEMENTPTR, space, (base, step), element_type=IntType(8)
         )  # fmt: skip
 
+    def _local_address(self, i: ir.Instruction, result: str) -> ir.Cast:
+        """The address of a variable on the stack in local memory."""
+        space = PointerType(_LOCAL)
+        place = i.line, i.ordinal, i.dbg, ()
+        generic = llvm.Local(result, i.type)
+        return ir.Cast(Opcode.ADDRSPACECAST, self._name(result), *place, space, generic, NONE)
+
     def _name(self, name: str) -> str:
         if name not in self.names:
-            new = f"{name}.as{self.spaces[name]}"
+            new = f"{name}.as{self.spaces.get(name, _LOCAL)}"
             while new in self.taken:
                 new += "_"
             self.taken.add(new)

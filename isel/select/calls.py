@@ -11,12 +11,11 @@ from intrinsics.modifiers import ScalarType, Space, Uniform
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
-from isel.llvm.types import VOID, PointerType, Type
+from isel.llvm.types import VOID, Type
 from isel.llvm.vocabulary import TailKind
 from isel.select.abi import device_param, is_passed, load_value, store_value
 from isel.select.diagnostics import Unselectable
 from isel.select.state import FunctionState, form
-from isel.select.types import SPACES
 
 T = ScalarType
 _UNITS = ((8, T.B64), (4, T.B32), (2, T.B16), (1, T.B8))
@@ -149,9 +148,7 @@ def _unnamed(param: Param) -> Param:
 
 def _copy(state: FunctionState, param: Param, pointer: llvm.Value) -> None:
     """What a byval argument points to, into the parameter."""
-    assert isinstance(pointer.type, PointerType)
-    space = SPACES.get(pointer.type.address_space)
-    source = state.address(pointer)
+    space, source = state.place(pointer)
     at = 0
     while at < param.size:
         size, unit = next(

@@ -6,9 +6,10 @@ registers.
 
 from __future__ import annotations
 
-from intrinsics.mir import Imm, Reg, Scalar
-from intrinsics.modifiers import ScalarType
+from intrinsics.mir import Imm, Reg, Scalar, Sym
+from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
+from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType
 from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import not_yet
@@ -27,6 +28,8 @@ from isel.select.widths import (
 )
 
 T = ScalarType
+
+_LOCAL = PointerType(5)
 
 
 def cast(state: FunctionState, i: ir.Cast) -> None:
@@ -154,8 +157,22 @@ def _address_number(state: FunctionState, result: Reg, op: Scalar, address: int,
 
 def _address_space_cast(state: FunctionState, i: ir.Cast) -> None:
     source, target = i.operand.type.scalar, i.type.scalar
+    local = _local_place(state, i.operand) if target == _LOCAL else None
+    if local is not None:
+        state.forward(i.result, (local,))
+        return
     found = tuple(state.convert_address(op, source, target) for op in state.value(i.operand))
     state.forward(i.result, found)
+
+
+def _local_place(state: FunctionState, pointer: llvm.Value) -> Sym | None:
+    """The address in local memory of what is known to point to a variable there."""
+    if not isinstance(pointer, llvm.Local):
+        return None
+    space, mem = state.known.get(pointer.name, (None, None))
+    if space is not Space.LOCAL or mem is None or not isinstance(mem.base, Sym):
+        return None
+    return Sym(mem.base.name, mem.base.offset + mem.offset)
 
 
 def _bit_cast(state: FunctionState, i: ir.Cast) -> None:

@@ -13,6 +13,7 @@ from intrinsics.mir import Mem, Param, Reg, Sym, Variable
 from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.types import PointerType
 from isel.select.access_splitting import UNITS
 from isel.select.state import FunctionState, form
@@ -37,7 +38,8 @@ def struct_by_value(
     state: FunctionState, function: ir.Function, param: ir.Param, lowered: Param
 ) -> None:
     """The generic address of a struct that a kernel takes by value, and where it really stands."""
-    if not lowered.constant and _may_be_written(function, param.name):
+    is_read = lowered.constant or "readonly" in param.attributes
+    if not is_read and _may_be_written(function, param.name):
         copy_of_param(state, param.name, lowered.name, lowered.size, lowered.align)
         return
     state.known[param.name] = (Space.PARAM, Mem(Sym(lowered.name)))
@@ -83,7 +85,7 @@ def _may_be_written(function: ir.Function, name: str) -> bool:
                     derived.add(i.result)
             case ir.Load() | ir.Compare():
                 pass
-            case ir.Call() if not _call_writes(i, derived):
+            case ir.Call() if not _call_writes(i, derived) or _is_copied(i, derived):
                 pass
             case _:
                 return True
@@ -101,3 +103,12 @@ def _call_writes(call: ir.Call, derived: set[str]) -> bool:
         target = call.arguments[0]
         return isinstance(target, llvm.Local) and target.name in derived
     return not name.startswith("llvm.")
+
+
+def _is_copied(call: ir.Call, derived: set[str]) -> bool:
+    """Whether a call takes the pointers only by value: what they point to is read."""
+    return all(
+        call.argument_attributes.get(n, NO_ATTRIBUTES).type_of("byval") is not None
+        for n, value in enumerate(call.arguments)
+        if isinstance(value, llvm.Local) and value.name in derived
+    )
