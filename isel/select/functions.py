@@ -29,7 +29,7 @@ from isel.select.abi import (
 from isel.select.assembly import WORD
 from isel.select.calls import result_param
 from isel.select.diagnostics import Unselectable
-from isel.select.parameters import copy_of_param, know_pointer, struct_by_value
+from isel.select.parameters import know_pointer, struct_by_value, struct_of_function
 from isel.select.state import FunctionState
 from isel.select.types import SPACES, UNSIGNED, TypeLayout
 
@@ -126,7 +126,7 @@ def device_interface(function: ir.Function, state: FunctionState) -> None:
         lowered = device_param(state.layout, name, param.type, param.attributes)
         out.params.append(lowered)
         if param.attributes.type_of("byval") is not None:
-            copy_of_param(state, param.name, name, lowered.size, lowered.align)
+            struct_of_function(state, function, param, lowered)
         else:
             load_value(state, lowered, param.type, state.define(param.name, param.type))
 

@@ -69,6 +69,25 @@ def copy_of_param(state: FunctionState, result: str, name: str, size: int, align
     _generic(state, result, copy, Space.LOCAL)
 
 
+def struct_of_function(
+    state: FunctionState, function: ir.Function, param: ir.Param, lowered: Param
+) -> None:
+    """The address of a struct that a device function takes by value.
+
+    It is the function's own, and may be written.  What takes its address finds it in local memory,
+    on the stack; what only reads parts of it by their names leaves it where it was passed.  PTX
+    ISA, mov.
+    """
+    address, generic = state.new(T.B64), state.new(T.B64, param.name)
+    state.emit(form("mov", type=T.B64), address, Sym(lowered.name))
+    state.emit(form("cvta", space=Space.LOCAL, size=T.U64), generic, address)
+    state.forward(param.name, (generic,))
+    if _is_read_in_place(function, param.name):
+        state.known[param.name] = (Space.PARAM, Mem(Sym(lowered.name)))
+    else:
+        state.known[param.name] = (Space.LOCAL, Mem(address))
+
+
 # ---- writers ---------------------------------------------------------------------------------
 
 
@@ -112,3 +131,35 @@ def _is_copied(call: ir.Call, derived: set[str]) -> bool:
         for n, value in enumerate(call.arguments)
         if isinstance(value, llvm.Local) and value.name in derived
     )
+
+
+def _is_read_in_place(function: ir.Function, name: str) -> bool:
+    """Whether all that is done with a pointer is to read, at places that are numbers."""
+    derived: set[str] = {name}
+    before = 0
+    while before != len(derived):
+        before = len(derived)
+        for i in function.instructions():
+            if isinstance(i, ir.GetElementPtr) and i.result is not None and _is_in(i.base, derived):
+                derived.add(i.result)
+    return all(
+        _reads_in_place(i, derived)
+        for i in function.instructions()
+        if any(_is_in(value, derived) for value in i.operands())
+    )
+
+
+def _is_in(value: llvm.Value, names: set[str]) -> bool:
+    return isinstance(value, llvm.Local) and value.name in names
+
+
+def _reads_in_place(i: ir.Instruction, derived: set[str]) -> bool:
+    match i:
+        case ir.GetElementPtr():
+            is_scalar = isinstance(i.type, PointerType)
+            return is_scalar and all(isinstance(n, llvm.ConstInt) for n in i.indices)
+        case ir.Load():
+            return not i.volatile and i.ordering is None
+        case ir.Call():
+            return _is_copied(i, derived)
+    return False

@@ -231,34 +231,3 @@ def test_pointers_to_one_of_several_variables_on_the_stack_are_local() -> None:
         "st.local",
         "st.global",
     }
-
-
-@pytest.mark.parametrize("attributes", ["", "readonly "])
-def test_a_struct_that_goes_on_by_value_is_read_where_it_is_passed(attributes: str) -> None:
-    """No copy of the kernel's own: a parameter that is passed by value is copied by the call."""
-    text = f"""
-%S = type {{ i32, [5 x i32] }}
-define internal i32 @f(ptr byval(%S) align 4 %s, i32 %i) noinline {{
-  %p = getelementptr %S, ptr %s, i32 0, i32 1, i32 %i
-  %old = load i32, ptr %p
-  store i32 99, ptr %p
-  %new = load i32, ptr %p
-  %sum = add i32 %old, %new
-  ret i32 %sum
-}}
-define ptx_kernel void @k(ptr addrspace(1) %out, ptr {attributes}byval(%S) align 4 %s, i32 %i) {{
-  %one = call i32 @f(ptr byval(%S) align 4 %s, i32 2)
-  %two = call i32 @f(ptr byval(%S) align 4 %s, i32 2)
-  %p = getelementptr %S, ptr %s, i32 0, i32 1, i32 %i
-  %own = load i32, ptr %p
-  %a = add i32 %one, %two
-  %b = add i32 %a, %own
-  store i32 %b, ptr addrspace(1) %out
-  ret void
-}}
-"""
-    compiled = nvgen.compile(text, target="sm_90a")
-    assert compiled.ptx.split(".entry")[1].count(".local") == 0
-    out, struct = np.zeros(1, np.int32), np.array([1, 20, 30, 40, 50, 60], np.int32)
-    compiled.run(out, struct, 4, block=1)
-    assert out[0] == 2 * (40 + 99) + 60

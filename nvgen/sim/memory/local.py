@@ -128,6 +128,14 @@ class LocalMemory:
         """Zeros again, for the threads of a call to a place where another call was."""
         self._rows[lanes, at : at + size] = 0
 
+    def fill(self, lanes: NDArray[np.bool_], at: int, rows: NDArray[np.uint8]) -> None:
+        """A parameter that was passed, for the threads of a call."""
+        self._rows[lanes, at : at + rows.shape[1]] = rows[lanes]
+
+    def rows(self, at: int, size: int) -> NDArray[np.uint8]:
+        """Bytes of every thread."""
+        return self._rows[:, at : at + size]
+
 
 def check_passed(size: int) -> None:
     """Raise a Fault where the parameters of a function and of its calls need `size` bytes, more

@@ -8,7 +8,7 @@ the loads from tensor memory whose registers a record uses.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -30,6 +30,7 @@ from intrinsics.mir import (
     Special,
     Sym,
     Text,
+    Variable,
     registers_of,
 )
 from intrinsics.modifiers import ScalarType, Space
@@ -141,8 +142,21 @@ class Compiler:
 
     @functools.cached_property
     def local(self) -> LocalLayout:
-        """Where its own local variables lie in a frame."""
-        return local_layout(self.function.variables)
+        """Where its own local variables lie in a frame, and what stands on the stack with them."""
+        return local_layout([*self.function.variables, *self._on_stack()])
+
+    def _on_stack(self) -> Iterator[Variable]:
+        """The parameters of a device function whose addresses it takes: they are local memory.
+
+        PTX ISA, mov.
+        """
+        own = self.function
+        if own.is_kernel or not own.params:
+            return
+        named = {op.name for mi in own.instructions() for op in mi.ops if type(op) is Sym}
+        for param in own.params:
+            if param.name in named:
+                yield Variable(param.name, Space.LOCAL, param.size, param.align)
 
     def registers(self) -> Registers:
         """Fresh registers for one warp."""

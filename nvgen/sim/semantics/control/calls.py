@@ -123,6 +123,9 @@ def _go(
     below.stack[lanes] = warp.local.top[lanes]
     for name, formal in zip(passed, code.params, strict=True):
         below.passed[formal][lanes] = frame.passed[name][lanes]
+        if formal in code.local.offsets:
+            place = below.local + code.local.offsets[formal]
+            warp.local.fill(lanes, place, below.passed[formal])
     fragment.back = warp.way_back(fragment, results)
     fragment.frame = below
     fragment.outer_loops.append(fragment.loops)
@@ -196,9 +199,14 @@ def load(c: Compiler, mi: MachineInstr, place: Mem) -> Step:
         (c.set(r), c.function.regs.classes[r].bits) if type(r) is int else None for r in targets
     ]
     name = _name(place)
+    on_stack = c.local.offsets.get(name)
 
     def run(fragment: Fragment) -> Outcome:
-        data = np.ascontiguousarray(fragment.frame.passed[name][:, span]).view(element)
+        rows = fragment.frame.passed[name]
+        if on_stack is not None:
+            at = fragment.frame.local + on_stack
+            rows = fragment.warp.local.rows(at, rows.shape[1])
+        data = np.ascontiguousarray(rows[:, span]).view(element)
         for i, writer in enumerate(writers):
             if writer is not None:
                 write, width = writer
