@@ -13,10 +13,9 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
-from nvgen.builder.arguments import Parameter
-from nvgen.builder.constants import constant
+from nvgen.arguments import Parameter
 from nvgen.builder.llvm_ext import BFloatType, vector_value
-from nvgen.builder.number_types import element_of, is_float
+from nvgen.builder.number_types import constant, element_of, is_float
 from nvgen.builder.numbers import (
     F32,
     Float,
@@ -247,12 +246,7 @@ class BuilderBase:
         given = (self.raw(value, i32) for value in values)
         return Vector(self, vector_value(self.at_caller(), i32, count, given), count)
 
-    def vector(self, values: Sequence[Number]) -> Vector:
-        """Numbers of one type side by side.
-
-        Raises: InputError for none, and for numbers of several types.
-        """
-        return vector_of(values)
+    vector = staticmethod(vector_of)
 
     def pair(self, low: Float, high: Float) -> Float:
         """Two numbers of one type as f16x2, bf16x2 or f32x2, the first in the lower half.

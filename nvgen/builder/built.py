@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from intrinsics.findings import by_names
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
-from nvgen.builder.arguments import Parameter, arguments
+from nvgen.arguments import Parameter, arguments
 from nvgen.builder.refusals import refuse
 from nvgen.extension import PLAIN, Extension
 

@@ -1,9 +1,8 @@
 """fp8 operands of a second multiply: sums as its A in registers, and B transposed.
 
 Layer: nvgen.builder.  A multiply of bytes takes K-major matrices only, and of its sums a thread
-holds other columns than it has to give of A.  K may be summed in any order that A and B share: of
-16 columns, number 8j + 2q + e (j and e below 2, q below 4) is A's at place 4q + 2j + e, where the
-thread has it, and `transpose_bytes` puts B's there.  PTX ISA, Register Fragments of
+holds other columns than it has to give of A.  K may be summed in any order that A and B share: A's
+is that in which a thread has it, and `transpose_bytes` puts B's so.  PTX ISA, Register Fragments of
 wgmma.mma_async; ldmatrix; stmatrix; prmt; cvt.
 """
 
@@ -75,10 +74,20 @@ def _word(
     return Int(b, b.at_caller().bitcast(word, ir.IntType(32)))
 
 
-def transpose(
-    b: SharedMemory, source: SharedTile, target: SharedTile, index: IntLike, warps: int
+def transpose_bytes(
+    b: SharedMemory,
+    source: SharedTile,
+    target: SharedTile,
+    *,
+    index: IntLike = 0,
+    warps: int = 1,
 ) -> None:
-    """Store a tile of K × N bytes as one of N × K; see `transpose_bytes`.
+    """Store a tile of K × N bytes as one of N × K, which a multiply of fp8 takes for its B.
+
+    K is then in the order in which `as_bytes` has A: of 16 columns, number 8j + 2q + e (j and e
+    below 2, q below 4) is at place 4q + 2j + e.  So many `warps` share the work, each with its
+    `index`; all their threads come here.  A `fence_proxy_async` and an arrival follow.  From
+    sm_90 on.
 
     Raises: InputError for tiles of other types and shapes, or that warps do not share evenly.
     """

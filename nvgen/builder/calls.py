@@ -26,16 +26,16 @@ from intrinsics.patterns import (
     results,
 )
 from intrinsics.row import Attribute, Code
+from nvgen.arguments import Parameter
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.numbers import F32, Float, Int, WordLike
-from nvgen.builder.parameters import check_copy
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing
 from nvgen.builder.vectors import Vector
-from nvgen.builder.verb import Draft, Operand, Verb
-from nvgen.builder.verb_rules import alike
+from nvgen.builder.verb import Verb
+from nvgen.builder.verb_rules import Draft, Operand, alike
 from nvgen.callers import place_of_caller
 
 Result: TypeAlias = "Int | F32 | Pointer | Vector"
@@ -60,15 +60,6 @@ def llvm_type(text: str, count: int = 1) -> ir.Type:
 class IntrinsicCalls(BuilderBase):
     """Calls of intrinsics by row, attributes and operands."""
 
-    def _call(
-        self,
-        row_id: str,
-        attributes: Mapping[str, Attribute],
-        operands: Mapping[str, Operand],
-    ) -> ir.Value:
-        """Emit the intrinsic of a row that has `attributes` and takes `operands`."""
-        return self._spelled(self._spelling(row_id, attributes, operands), attributes, operands)
-
     def _spelling(
         self, row_id: str, attributes: Mapping[str, Attribute], operands: Mapping[str, Operand]
     ) -> Spelling:
@@ -76,7 +67,7 @@ class IntrinsicCalls(BuilderBase):
             name: attribute for name, attribute in attributes.items() if attribute is not None
         }
         if attributes.get("mode") in (LoadMode.TILE, StoreMode.TILE):
-            check_copy(self._maps, operands)
+            _check_copy(self._maps, operands)
         return spelled(row_id, wanted, operands)
 
     def _spelled(
@@ -243,6 +234,43 @@ def function_of(verb: Verb) -> Callable[..., object]:
     call.__doc__ = verb.doc
     call.__signature__ = signature  # type: ignore[attr-defined]  # as inspect reads it
     return call
+
+
+def _check_copy(maps: Mapping[str, Parameter], operands: Mapping[str, object]) -> None:
+    """Whether a copy of a tile fits its tensor map, where that is a parameter of the kernel.
+
+    Raises: InputError for other coordinates than the map has dimensions, a box that is larger than
+    the shared memory of the tile, or a tile whose elements are sought where another swizzling than
+    the map's puts them.
+    """
+    tmap = operands.get("tmap")
+    if not isinstance(tmap, Pointer) or tmap.value.name not in maps:
+        return
+    name: str = tmap.value.name
+    declared = maps[name]
+    coords = operands.get("coords")
+    if isinstance(coords, Sequence) and len(coords) != declared.rank:
+        raise refuse(
+            f"a copy through {name} has other coordinates than the tensor has dimensions",
+            rule="map-rank",
+            got=f"{len(coords)} coordinates",
+            expected=f"{declared.rank}, as the box of {name}",
+            hint="the innermost dimension comes first",
+            section="Tensors",
+        )
+    near = operands.get("dst", operands.get("src"))
+    if isinstance(near, Pointer) and near.layout is not None:
+        if declared.box_bytes > near.layout.room:
+            raise refuse(
+                f"a box of {name} is larger than the shared memory that it is copied to or from",
+                rule="map-size",
+                got=f"{declared.box_bytes} bytes",
+                expected=f"at most {near.layout.room}, which the tile has",
+                hint="a smaller box, or a larger tile; of several copies each has its part of the "
+                "tile",
+                section="Tensors",
+            )
+        near.layout.copy(name, declared.swizzle)
 
 
 # ---- spellings ---------------------------------------------------------------------------------

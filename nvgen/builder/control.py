@@ -1,7 +1,6 @@
-"""Control flow as context managers, and variables.
+"""Control flow as context managers.
 
-Layer: nvgen.builder.  Variables are kept in SSA form: a branch or loop that assigns one ends in a
-phi.
+Layer: nvgen.builder.  A branch or loop that assigns a variable ends in a phi.
 """
 
 from __future__ import annotations
@@ -9,101 +8,19 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Generic, NoReturn, Protocol, Self, SupportsIndex, TypeVar, cast, overload
+from typing import SupportsIndex, cast, overload
 
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.atomics import Atomics
-from nvgen.builder.constants import float_constant
+from nvgen.builder.number_types import float_constant
 from nvgen.builder.numbers import F32, Int, IntLike
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.regions import Changing, Frame, Host
+from nvgen.builder.regions import Changing, Frame, Held, Variable
 
 _ROLES = ("warpgroup", "warp", "thread", "elected")
 """What blocks of roles are called."""
-
-
-class Value(Protocol):
-    """What a variable may hold: a number, registers, an address."""
-
-    @property
-    def builder(self) -> Host:
-        """The kernel that it is of."""
-
-    @property
-    def value(self) -> ir.Value:
-        """It as llvmlite's."""
-
-    @property
-    def words(self) -> str:
-        """Its type, in words."""
-
-    def like(self, value: ir.Value) -> Self:
-        """Another value of llvmlite's as one of this type."""
-
-    def taken(self, other: object) -> ir.Value:
-        """Another one of this type as llvmlite's.
-
-        Raises: InputError for one that is not.
-        """
-
-
-Held = TypeVar("Held", bound=Value)
-
-
-class Variable(Changing, Generic[Held]):
-    """A value that changes as the kernel runs: a number, registers, an address."""
-
-    def __init__(self, value: Held) -> None:
-        super().__init__(value.builder, value.value)
-        self._first = value
-
-    @property
-    def value(self) -> Held:
-        """What it is at this place of the kernel."""
-        return self._first.like(self.raw)
-
-    def __repr__(self) -> str:
-        return f"<a variable: {self._first.words} of {self.builder.name}>"
-
-    def set(self, value: Held | float) -> None:
-        """Assign a value of the same type and width, or a Python number.
-
-        Raises: InputError for another one.
-        """
-        if hasattr(value, "words") and value.words != self._first.words:
-            raise refuse(
-                "a variable keeps its type and width",
-                got=value.words,
-                expected=self._first.words,
-                hint="x.to(…) is the number in another type, b.f32(word) the f32 whose bits a word "
-                "holds, x.word the other way round",
-            )
-        self.raw = self._first.taken(value)
-
-    def _no_value(self, *_: object) -> NoReturn:
-        raise refuse(
-            "a variable in place of its value",
-            got=type(self).__name__,
-            expected=self._first.words,
-            hint="v.value is what it holds at this place",
-        )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_value
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = _no_value
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __neg__ = __invert__ = _no_value
-    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _no_value
-    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __index__ = _no_value
-
-    def __eq__(self, other: object) -> NoReturn:
-        self._no_value()
-
-    def __ne__(self, other: object) -> NoReturn:
-        self._no_value()
-
-    def __hash__(self) -> int:
-        return id(self)
 
 
 class ControlFlow(Atomics):
@@ -150,10 +67,8 @@ class ControlFlow(Atomics):
         Raises: InputError for what is no condition of the kernel.
         """
         holds = condition_of(condition)
+        then, after = self._new_blocks(name, "after")
         builder = self.at_caller()
-        self._blocks += 1
-        then = builder.append_basic_block(f"{name}.{self._blocks}")
-        after = builder.append_basic_block(f"after.{self._blocks}")
         branch = builder.cbranch(holds, then, after)
         frame = Frame(after, self._known(), is_role=name in _ROLES, branch=branch)
         frame.leave(builder.block)
@@ -182,8 +97,7 @@ class ControlFlow(Atomics):
                 expected="`with b.else_():` right behind `with b.if_(…):`",
             )
         self._closed = None
-        self._blocks += 1
-        otherwise = builder.append_basic_block(f"else.{self._blocks}")
+        (otherwise,) = self._new_blocks("else")
         frame.branch.operands[2] = otherwise
         frame.branch, joined = None, frame.values
         del frame.ways[0]
@@ -213,9 +127,8 @@ class ControlFlow(Atomics):
         holds = condition_of(condition)
         if not frames:
             raise refuse(f"there is no {what[2:]} to leave", expected=f"inside {what}")
+        (stay,) = self._new_blocks("stay")
         builder = self.at_caller()
-        self._blocks += 1
-        stay = builder.append_basic_block(f"stay.{self._blocks}")
         frames[-1].leave(builder.block)
         builder.cbranch(holds, frames[-1].after, stay)
         self._open(stay)
@@ -234,6 +147,10 @@ class ControlFlow(Atomics):
         """
         at = 1 if frame.branch is not None or frame.is_loop else len(frame.ways)
         frame.ways.insert(at, (self.at_caller().block, frame.values))
+        self._go_behind(frame, joined)
+
+    def _go_behind(self, frame: Frame, joined: Sequence[ir.Value] | None = None) -> None:
+        """Go on behind a branch or loop all of whose ways out are known."""
         self._frames.pop()
         self.regions.end()
         self._open(frame.after)
@@ -242,15 +159,15 @@ class ControlFlow(Atomics):
             variable.raw = value
         frame.join(self.at_caller())
 
+    def _new_blocks(self, *names: str) -> list[ir.Block]:
+        """Empty basic blocks, numbered together."""
+        builder = self.at_caller()
+        self._blocks += 1
+        return [builder.append_basic_block(f"{name}.{self._blocks}") for name in names]
+
     def _known(self) -> list[tuple[Changing, ir.Value]]:
         """The variables that there are, with their values."""
         return [(variable, variable.raw) for variable in self._variables]
-
-    def _phi(self, *incoming: tuple[ir.Value, ir.Block]) -> ir.PhiInstr:
-        found = self.at_caller().phi(incoming[0][0].type)
-        for value, block in incoming:
-            found.add_incoming(value, block)
-        return found
 
     @contextmanager
     def range(self, stop: IntLike, start: IntLike = 0, step: IntLike = 1) -> Iterator[Int]:
@@ -265,11 +182,9 @@ class ControlFlow(Atomics):
         """
         like = self._index(start, stop, step)
         downwards = isinstance(step, int) and step < 0
+        body, after = self._new_blocks("loop", "after")
         builder = self.at_caller()
-        self._blocks += 1
         before = builder.block
-        body = builder.append_basic_block(f"loop.{self._blocks}")
-        after = builder.append_basic_block(f"after.{self._blocks}")
         first, last = like.taken(start), like.taken(stop)
         frame = Frame(after, self._known(), is_loop=True)
         frame.leave(before)
@@ -291,8 +206,7 @@ class ControlFlow(Atomics):
             following = builder.add(index, like.taken(step))
             goes_on = compare("<", following, last)
         index.add_incoming(following, end)
-        for value, now in zip(turning, frame.values, strict=True):
-            value.add_incoming(now, end)
+        _turn_back(turning, frame.values, end)
         builder.cbranch(goes_on, body, after)
         self._close_frame(frame)
 
@@ -329,9 +243,12 @@ class ControlFlow(Atomics):
 
     def _turn(self, known: list[tuple[Changing, ir.Value]], before: ir.Block) -> list[ir.PhiInstr]:
         """A phi for each variable, with what it is before the loop."""
-        turning = [self._phi((old, before)) for _, old in known]
-        for (variable, _), value in zip(known, turning, strict=True):
+        turning = []
+        for variable, old in known:
+            value = self.at_caller().phi(old.type)
+            value.add_incoming(old, before)
             variable.raw = value
+            turning.append(value)
         return turning
 
     @contextmanager
@@ -342,12 +259,9 @@ class ControlFlow(Atomics):
 
         Raises: InputError for what is no condition of the kernel.
         """
+        head, body, after = self._new_blocks("while", "loop", "after")
         builder = self.at_caller()
-        self._blocks += 1
         before = builder.block
-        head = builder.append_basic_block(f"while.{self._blocks}")
-        body = builder.append_basic_block(f"loop.{self._blocks}")
-        after = builder.append_basic_block(f"after.{self._blocks}")
         builder.branch(head)
         builder.position_at_end(head)
         frame = Frame(after, self._known(), is_loop=True)
@@ -358,15 +272,9 @@ class ControlFlow(Atomics):
         self._open_frame(frame, "a loop")
         self._open(body)
         yield
-        end = self.at_caller().block
+        _turn_back(turning, frame.values, self.at_caller().block)
         self.at_caller().branch(head)
-        for value, now in zip(turning, frame.values, strict=True):
-            value.add_incoming(now, end)
-        self._frames.pop()
-        self.regions.end()
-        self._open(after)
-        del self._variables[len(frame.known) :]
-        frame.join(self.at_caller())
+        self._go_behind(frame)
 
     def _open(self, block: ir.Block) -> None:
         """Go on in `block`, behind all the blocks that there are."""
@@ -374,6 +282,12 @@ class ControlFlow(Atomics):
         builder.function.blocks.remove(block)
         builder.function.blocks.append(block)
         builder.position_at_end(block)
+
+
+def _turn_back(turning: Sequence[ir.PhiInstr], values: Sequence[ir.Value], end: ir.Block) -> None:
+    """What variables are at the end of a loop's body is what they are in its next turn."""
+    for phi, value in zip(turning, values, strict=True):
+        phi.add_incoming(value, end)
 
 
 def _value(value: object) -> object:

@@ -19,12 +19,11 @@ from typing import TypeAlias
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.control import Value
 from nvgen.builder.number_types import PAIR_OF, NumberType, is_float, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, Number, number_of
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.regions import Changing, Frame, PlacedBuilder, Regions
+from nvgen.builder.regions import Changing, Frame, PlacedBuilder, Regions, Value
 from nvgen.builder.roles import ExecutionScope, Roles
 from nvgen.callers import calls_of_anybody, stack
 

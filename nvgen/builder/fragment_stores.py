@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from intrinsics import catalog
 from intrinsics.element import Major
 from intrinsics.layouts.fragments_matrix import matrix_bytes
 from intrinsics.layouts.register_layout import FragmentLayout, layout_of
@@ -32,7 +33,6 @@ _MATRIX = 8
 
 _LANE_BITS = 5
 _CHUNK = 16
-_FIRST_WITH_STMATRIX = 90
 
 
 def store_in_tile(vector: Vector, holders: Holders, tile: SharedTile) -> None:
@@ -51,12 +51,8 @@ def store_in_tile(vector: Vector, holders: Holders, tile: SharedTile) -> None:
             got=f"{tile.rows}x{tile.k} of {tile.dtype.value}, {tile.mode.words}",
             expected=f"{shape[0]}x{shape[1]} of {type_.value if type_ else 'a known type'}",
         )
-    target = holders.builder.target
-    if (
-        target is not None
-        and target.number >= _FIRST_WITH_STMATRIX
-        and _lies_as_matrices(vector, holders)
-    ):
+    able = holders.builder.target in catalog.row("stmatrix").needs.targets
+    if able and _lies_as_matrices(vector, holders):
         _store_matrices(vector, holders, tile)
     else:
         _store_pieces(vector, holders, tile)

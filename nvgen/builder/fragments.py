@@ -2,35 +2,27 @@
 
 Layer: nvgen.builder.  A fragment is a value: what an accumulator holds at a place of the kernel, or
 what was computed of it.  Which elements a thread has is its layout's; reductions along a row take
-those of a thread, and `fragment_rows` joins them.  PTX ISA, Register Fragments of wgmma.mma_async;
+those of a thread, and `Rows` joins them.  PTX ISA, Register Fragments of wgmma.mma_async;
 Matrix Fragments for mma; tcgen05.ld.
 """
 
 from __future__ import annotations
 
-import functools
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
-
-from llvmlite import ir
+from typing import Protocol, runtime_checkable
 
 from intrinsics.element import ElementType
 from intrinsics.layouts.register_layout import FragmentLayout, operand_layout, sources
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.byte_operands import packed_bytes
 from nvgen.builder.control import condition_of
-from nvgen.builder.fragment_layouts import Holders, RegisterTile
-from nvgen.builder.fragment_rows import Columns, Joined, OfThreads, Rows
+from nvgen.builder.fragment_layouts import Columns, Joined, OfThreads, RegisterTile, Rows
 from nvgen.builder.fragment_stores import Condition, store_in_memory, store_in_tile
-from nvgen.builder.llvm_ext import vector_value
-from nvgen.builder.number_types import element_of, is_float, llvm_type_of, scalar_type
+from nvgen.builder.number_types import is_float
 from nvgen.builder.numbers import Int, IntLike, Number
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, function_of, refuse
-from nvgen.builder.regions import Changing
-from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import (
     Elementwise,
@@ -38,8 +30,6 @@ from nvgen.builder.vectors import (
     as_words,
     greater,
     joined,
-    mask_of,
-    shuffled,
     vector_of,
 )
 
@@ -298,85 +288,3 @@ class TakesFragment(Protocol):
 
 def _sum(a: Number, b: Number) -> Number:
     return a + b  # type: ignore[operator, arg-type]  # both are of one type
-
-
-# ---- accumulators ------------------------------------------------------------------------------
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _held(
-    method: Callable[Concatenate[Fragment, P], R],
-) -> Callable[Concatenate[HeldFragment, P], R]:
-    """A method of the fragment that an accumulator holds."""
-
-    @functools.wraps(method)
-    def call(self: HeldFragment, /, *args: P.args, **named: P.kwargs) -> R:
-        return method(self.fragment, *args, **named)
-
-    return call
-
-
-class HeldFragment(ABC):
-    """An accumulator: the operations of the `fragment` that it holds at this place of the kernel.
-
-    Of wgmma it means something behind a wait for the multiplies that wrote it.
-    """
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def fragment(self) -> Fragment:
-        """What it holds at this place of the kernel."""
-
-    @abstractmethod
-    def set(self, value: object) -> None:
-        """Assign a matrix of the same layout and type, or one number for all elements."""
-
-    __add__, __sub__ = _held(Fragment.__add__), _held(Fragment.__sub__)
-    __mul__, __truediv__ = _held(Fragment.__mul__), _held(Fragment.__truediv__)
-    __neg__, map, to = _held(Fragment.__neg__), _held(Fragment.map), _held(Fragment.to)
-    coordinates, where = _held(Fragment.coordinates), _held(Fragment.where)
-    map_at, scale_rows = _held(Fragment.map_at), _held(Fragment.scale_rows)
-    row_reduce, rows = _held(Fragment.row_reduce), _held(Fragment.rows)
-    columns = _held(Fragment.columns)
-    row_max, row_sum = _held(Fragment.row_max), _held(Fragment.row_sum)
-    as_a_operand, as_tile = _held(Fragment.as_a_operand), _held(Fragment.as_tile)
-    as_bytes = _held(Fragment.as_bytes)
-    store = _held(Fragment.store)
-
-
-def held(
-    builder: SharedMemory, values: Sequence[ir.Value], dtype: ElementType, holders: Holders
-) -> Fragment:
-    """The parts of an accumulator, one after the other, as a matrix."""
-    type_ = element_of(scalar_type(dtype))
-    count = holders.layout.count
-    llvm = ir.VectorType(llvm_type_of(type_), count // len(values))
-    typed = [builder.at_caller().bitcast(value, llvm) for value in values]
-    return Fragment(Vector(builder, _side_by_side(builder, typed), count, type_), holders)
-
-
-def assign(parts: Sequence[Changing], value: ir.Value) -> None:
-    """Give each part of an accumulator its elements."""
-    builder, size = parts[0].builder.at_caller(), value.type.count // len(parts)
-    for number, part in enumerate(parts):
-        wanted = range(number * size, (number + 1) * size)
-        piece = shuffled(builder, value, wanted) if len(parts) > 1 else value
-        part.raw = builder.bitcast(piece, part.raw.type)
-
-
-def _side_by_side(builder: SharedMemory, values: Sequence[ir.Value]) -> ir.Value:
-    """Vectors of one type, one behind the other."""
-    if len(values) == 1:
-        return values[0]
-    type_, at_caller = values[0].type, builder.at_caller()
-    if len(values) & len(values) - 1 == 0:
-        mask = mask_of(range(2 * type_.count))
-        pairs = zip(values[::2], values[1::2], strict=True)
-        return _side_by_side(builder, [at_caller.shuffle_vector(a, b, mask) for a, b in pairs])
-    places = [ir.Constant(ir.IntType(32), i) for i in range(type_.count)]
-    elements = (at_caller.extract_element(value, place) for value in values for place in places)
-    return vector_value(at_caller, type_.element, type_.count * len(values), elements)

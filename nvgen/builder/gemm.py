@@ -14,9 +14,8 @@ from typing import overload
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
-from nvgen.builder import multiplies, tensor_gemm, warp_tiles, warpgroup_tiles
+from nvgen.builder import byte_operands, multiplies, tensor_gemm, warp_tiles, warpgroup_tiles
 from nvgen.builder.accumulators import AccumulatorTile, Multiply, check_tiles
-from nvgen.builder.byte_operands import transpose
 from nvgen.builder.fragment_layouts import RegisterTile
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
@@ -24,9 +23,10 @@ from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator, accumulator
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.rings import TileRing
-from nvgen.builder.tensor_gemm import TensorTile, checked
+from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_memory import allocate, pointer_at
-from nvgen.builder.tensor_requests import LaneMask, LeftTile, OperandTile, TensorOptions
+from nvgen.builder.tensor_requests import LaneMask, TensorOptions
+from nvgen.builder.tensor_tiles import LeftTile, OperandTile
 from nvgen.builder.tile_copies import Coordinates, TileCopies, copies
 from nvgen.builder.tiles import ScaleTile, SharedTile, Tiles
 from nvgen.builder.warpgroup_tiles import WarpgroupTile
@@ -130,19 +130,7 @@ class TileOperations(TileCopies):
         self.wgmma_commit_group()
         self.wgmma_wait_group(in_flight)
 
-    def transpose_bytes(
-        self, source: SharedTile, target: SharedTile, *, index: IntLike = 0, warps: int = 1
-    ) -> None:
-        """Store a tile of K × N bytes as one of N × K, which a multiply of fp8 takes for its B.
-
-        K is then in the order in which `as_bytes` has A: of 16 columns, number 8j + 2q + e (j and e
-        below 2, q below 4) is at place 4q + 2j + e.  So many `warps` share the work, each with its
-        `index`; all their threads come here.  A `fence_proxy_async` and an arrival follow.  From
-        sm_90 on.
-
-        Raises: InputError for tiles of other types and shapes, or that warps do not share evenly.
-        """
-        transpose(self, source, target, index, warps)
+    transpose_bytes = byte_operands.transpose_bytes
 
     # ---- D -----------------------------------------------------------------------------------
 
@@ -268,14 +256,11 @@ class TileOperations(TileCopies):
     def tensor_fragment(
         self, tile: TensorTile, first: int = 0, columns: int | None = None
     ) -> Fragment:
-        """Columns of an accumulator of 128 rows, in the registers of a warpgroup: 32 lanes a warp.
+        """Columns of an accumulator of 128 rows, in registers: `tile.load(first, columns)`.
 
-        The wait for the load is made; that for the multiplies is the caller's.
-
-        Raises: InputError for another number of rows, columns that no loads bring, or a scope that
-        is no warpgroup.
+        Raises: InputError for what is no accumulator in tensor memory, and as `load` does.
         """
-        return checked(tile).load(first, columns)
+        return tensor_gemm.checked(tile).load(first, columns)
 
     descriptor, copy_scales = tensor_gemm.descriptor, tensor_gemm.copy_scales
     copy_metadata = tensor_gemm.copy_metadata

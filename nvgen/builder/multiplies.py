@@ -22,11 +22,11 @@ from intrinsics.multiplies.wgmma_families import FAMILY_OF, INT
 from intrinsics.rows.mma_families import DENSE, KINDS, SPARSE
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.numbers import Int, IntLike
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.pointers import Pointer, descriptor_at
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, Host
 from nvgen.builder.vectors import Vector
-from nvgen.builder.verb import Draft, following
+from nvgen.builder.verb_rules import Draft, following
 
 T = ScalarType
 
@@ -185,9 +185,7 @@ def wgmma_accumulator(b: BuilderBase, n: int, type: ScalarType = T.F32) -> Accum
 
 def wgmma_descriptor(b: BuilderBase, pointer: Pointer, layout: WgmmaDescriptor) -> Int:
     """A descriptor of `layout`, with an address in shared memory that the kernel knows."""
-    address = b.at_caller().ptrtoint(pointer.value, ir.IntType(32))
-    low = (Int(b, address) & 0x3FFFF) >> 4
-    return b.zext(low, 64) | replace(layout, address=0).encode()
+    return descriptor_at(b, pointer, replace(layout, address=0).encode())
 
 
 _USUAL = {"scale_a": 1, "scale_b": 1, "trans_a": 0, "trans_b": 0, "sp_sel": 0}

@@ -1,20 +1,23 @@
-"""The types of numbers that a kernel computes with, by the names that users write.
+"""The types of numbers that a kernel computes with, and Python numbers as constants of them.
 
 Layer: nvgen.builder.  `from nvgen import f32, bf16, i32` gives members of `ElementType` where a
 matrix has such elements, so that one name serves a tile and a value, and of `ScalarType` where none
-has.  Input: either.  Output: the scalar type and LLVM's.  PTX ISA, Types.
+has.  Constants are rounded to nearest even, or refused in words.  PTX ISA, Types.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+import math
+import operator
+import struct
+from typing import Final, Literal, SupportsFloat, SupportsIndex, TypeAlias
 
 from llvmlite import ir
 
 from intrinsics.element import ElementType
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.llvm_ext import BFloatType
-from nvgen.builder.refusals import refuse
+from nvgen.builder.refusals import described, refuse
 
 NumberType: TypeAlias = ElementType | ScalarType
 """What says of which type a number is."""
@@ -127,3 +130,79 @@ def llvm_type_of(type_: ScalarType) -> ir.Type:
             return ir.DoubleType()
         case _:
             return ir.IntType(type_.bits)
+
+
+# ---- constants -----------------------------------------------------------------------------------
+
+_LARGEST = {
+    ScalarType.E4M3: 448.0,
+    ScalarType.E5M2: 57344.0,
+    ScalarType.F16: 65504.0,
+    ScalarType.BF16: 3.3895313892515355e38,
+    ScalarType.F32: 3.4028234663852886e38,
+}
+
+
+def instead(given: object) -> str:
+    """What to write in place of what is no integer of the kernel, nor a whole number."""
+    if hasattr(given, "word"):
+        return "x.to(u32) is the number as an integer, x.word the register's bits as one"
+    if hasattr(given, "set"):
+        return "v.value is what the variable holds at this place"
+    if isinstance(given, float):
+        return "b.f32(1.5) is a number in f32, b.f32(word) the one whose bits a word holds"
+    return ""
+
+
+def constant(given: object, bits: int, *, signed: bool = False) -> ir.Constant:
+    """A constant of a width; of an unsigned type a negative one counts from the top.
+
+    Raises: InputError when it is no whole number, or does not fit.
+    """
+    if not isinstance(given, SupportsIndex):
+        raise refuse(
+            "no integer",
+            got=described(given),
+            expected=f"i{bits}, or a whole number",
+            hint=instead(given),
+        )
+    value = int(operator.index(given))
+    if not -(1 << max(bits - 1, 1)) <= value < 1 << bits - (signed and bits > 1):
+        raise refuse(f"{value} does not fit into {bits} bits", got=str(value), expected=f"i{bits}")
+    return ir.Constant(ir.IntType(bits), value)
+
+
+def float_constant(given: SupportsFloat, type_: ScalarType) -> ir.Constant:
+    """The number of a type next to a Python number, in a pair twice.
+
+    Raises: InputError where none is finite, and the number is.
+    """
+    number = float(given)
+    element = element_of(type_)
+    if math.isfinite(number) and abs(number) > _LARGEST.get(element, math.inf):
+        most = f"±{_LARGEST[element]:.5g}"
+        if element is not ScalarType.F32 or _overflows(number):
+            raise refuse(f"the number is beyond {element.value}'s", got=str(given), expected=most)
+    if element in STORED:
+        return ir.Constant(ir.IntType(8), _bits_of(number, element))
+    code = {ScalarType.F32: "<f", ScalarType.F16: "<e"}.get(element)
+    if code:
+        (number,) = struct.unpack(code, struct.pack(code, number))
+    one = ir.Constant(llvm_type_of(element), number)
+    return one if element is type_ else ir.Constant(llvm_type_of(type_), [one, one])
+
+
+def _bits_of(number: float, type_: ScalarType) -> int:
+    """The bits of the nearest number of 8 bits."""
+    import numpy as np
+
+    given = np.array([number]).astype(ElementType(type_.value).numpy)
+    return int(given.view(np.uint8)[0])
+
+
+def _overflows(number: float) -> bool:
+    try:
+        struct.pack("<f", number)
+    except OverflowError:
+        return True
+    return False

@@ -13,11 +13,10 @@ from typing import NoReturn, SupportsIndex
 
 from llvmlite import ir
 
-from intrinsics.descriptors.smem_desc import Swizzle
+from intrinsics.descriptors.smem_desc import ADDRESS_LIMIT, Swizzle
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.constants import constant
-from nvgen.builder.number_types import element_of, is_float, llvm_type_of, scalar_type
+from nvgen.builder.number_types import constant, element_of, is_float, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, IntLike, Number, number_of
 from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.regions import Host
@@ -244,6 +243,13 @@ def index_of(number: object, count: int, name: str) -> IntLike:
     if known is None or not 0 <= known < count:
         raise refuse(f"{name} has no such number", got=repr(number), expected=f"0..{count - 1}")
     return known
+
+
+def descriptor_at(builder: Host, pointer: Pointer, layout: int) -> Int:
+    """A descriptor in shared memory of tcgen05 or wgmma: one of address 0, moved to a pointer."""
+    address = builder.at_caller().ptrtoint(pointer.value, ir.IntType(32))
+    field = (Int(builder, address) & ADDRESS_LIMIT - 1) >> 4
+    return field.zext(64) | layout
 
 
 # ---- memory ------------------------------------------------------------------------------------

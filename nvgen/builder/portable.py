@@ -17,25 +17,26 @@ from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import tensor_layout, warpgroup_layout
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
 from intrinsics.modifiers import LdStNum, LdStShape
+from intrinsics.multiplies.register_atom import TARGETS, Machine, machine_of
+from intrinsics.targets import TargetSet
+from nvgen.builder import warp_tiles, warpgroup_tiles
 from nvgen.builder.accumulators import AccumulatorTile, Multiply
 from nvgen.builder.fragment_layouts import Holders
 from nvgen.builder.fragments import Fragment
-from nvgen.builder.numbers import IntLike
-from nvgen.builder.pointers import Pointer
-from nvgen.builder.portable_requirements import (
-    HALVES,
+from nvgen.builder.multiply_requirements import (
     OF_ACCUMULATORS,
     REQUIREMENTS,
     AccumulatorRequest,
-    Multiplier,
     PortableRequest,
-    multiplier_of,
 )
+from nvgen.builder.numbers import IntLike
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.refusals import check, refuse
 from nvgen.builder.roles import WARP, WARPGROUP
 from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_memory import allocate
+from nvgen.builder.tensor_tiles import in_pieces, lanes_of_warp
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.warp_tiles import (
     FRAGMENT_COLUMNS,
@@ -47,6 +48,19 @@ from nvgen.builder.warp_tiles import (
 from nvgen.builder.warpgroup_tiles import WarpgroupTile, warpgroup_tile
 
 E = ElementType
+HALVES = (E.F16, E.BF16)
+_TENSOR, _WARPGROUP = TARGETS[Machine.SM100], TARGETS[Machine.SM90]
+_ABLE: tuple[tuple[tuple[ElementType, ...], TargetSet], ...] = (
+    ((*HALVES, E.TF32, E.E4M3, E.E5M2), _TENSOR),
+    *((family.types, family.targets) for family in warpgroup_tiles.FAMILIES),
+    *((f.types, f.targets - _TENSOR - _WARPGROUP) for f in warp_tiles.FAMILIES),
+)
+"""Element types, and the targets whose multiplier of tiles has them."""
+
+
+def targets_for(dtype: ElementType) -> TargetSet:
+    """The targets that multiply elements of `dtype`."""
+    return frozenset().union(*(targets for types, targets in _ABLE if dtype in types))
 
 
 class PortableAccumulator(AccumulatorTile):
@@ -75,7 +89,8 @@ class PortableAccumulator(AccumulatorTile):
         """By all threads of the CTA."""
         b, a = asked.builder, asked.a
         assert isinstance(a, SharedTile)
-        request = PortableRequest(b, b.scope, self, a, asked.b, asked.options.given())
+        able, others = targets_for(a.dtype), asked.options.given()
+        request = PortableRequest(b, b.scope, self, a, asked.b, able, others)
         check("gemm_async", REQUIREMENTS, request)
         self.start_on_target(a, asked)
 
@@ -180,10 +195,10 @@ class TensorAccumulator(PortableAccumulator):
         """
         b, share, is_half = self.builder, self.n // self._groups, self.m == _HALF
         first: IntLike = b.warpgroup * share if self._groups > 1 else 0
-        lanes = self.tile.pointer + ((b.tid_x >> 5 & 3) << 21)
+        lanes = lanes_of_warp(b, self.tile.pointer)
         shape = LdStShape.S16X256B if is_half else LdStShape.S32X32B
         for number in range(max(self.m // _ROWS, 1)):
-            for place, width in _pieces(share):
+            for place, width in in_pieces(share, _WIDTHS):
                 num = LdStNum(f"x{width // 8 if is_half else width}")
                 columns = lanes + (first + (place + number * self.n))
                 values = b.tcgen05_ld(columns, shape=shape, num=num).f32
@@ -195,16 +210,6 @@ class TensorAccumulator(PortableAccumulator):
     def free(self) -> None:
         """The columns, by warp 0."""
         self._memory.free()
-
-
-def _pieces(columns: int) -> list[tuple[int, int]]:
-    """Columns in pieces that one load brings: (first column, how many)."""
-    found, place = [], 0
-    for width in _WIDTHS:
-        while columns - place >= width:
-            found.append((place, width))
-            place += width
-    return found
 
 
 class WarpgroupAccumulator(PortableAccumulator):
@@ -289,13 +294,14 @@ def accumulator(
     Raises: InputError when the target has no such accumulator, or none is known.
     """
     target = b.known_target()
-    check("gemm_async", OF_ACCUMULATORS, AccumulatorRequest(target, b.scope, dtype))
-    match multiplier_of(target):
-        case Multiplier.TENSOR:
+    able = targets_for(E.S8 if dtype is E.S32 else E.F16)
+    check("gemm_async", OF_ACCUMULATORS, AccumulatorRequest(target, b.scope, dtype, able))
+    match machine_of(target):
+        case Machine.SM100:
             return TensorAccumulator(b, f"accumulator_{number}", m, n)
-        case Multiplier.WARPGROUP:
+        case Machine.SM90:
             return WarpgroupAccumulator(b, m, n, dtype)
-        case Multiplier.WARP:
+        case Machine.SM80 | Machine.SM120:
             return WarpAccumulator(b, m, n, dtype)
         case other:
             assert_never(other)

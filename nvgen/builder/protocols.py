@@ -13,6 +13,7 @@ from typing import TypeAlias, TypeVar, overload
 
 from intrinsics.limits import MOST_TX
 from intrinsics.modifiers import Scope, Shuffle
+from intrinsics.targets import Feature
 from nvgen.builder.numbers import F32, Int, IntLike, type_of
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
 from nvgen.builder.refusals import function_of, refuse
@@ -30,7 +31,6 @@ Copied: TypeAlias = SharedTile | SharedScales | Tiles[SharedTile] | Tiles[Shared
 Summed = TypeVar("Summed", Int, F32)
 """A number that threads reduce."""
 
-_FIRST_WITH_CLUSTERS = 90
 _ODD_CTA = 1 << 24
 
 
@@ -284,7 +284,7 @@ class Protocols(SharedMemory):
             yield
 
     def _has_clusters(self) -> bool:
-        return self.target is None or self.target.number >= _FIRST_WITH_CLUSTERS
+        return self.target is None or Feature.HAS_CLUSTERS in self.target.features
 
     def _announce(self) -> None:
         """Make the thread's changes of mbarriers visible, where there is such a fence."""

@@ -1,21 +1,24 @@
-"""Where in a kernel a value may be used: in the block of Python that made it, and in those within.
+"""Where in a kernel a value may be used, in the block of Python that made it and those within; and
+variables, which carry what is assigned in a block on.
 
 Layer: nvgen.builder.  Branches and loops of the builder nest as Python's blocks do, so a definition
 dominates what is built in its block and behind it, up to the block's end.  Input: every instruction
 that is built.  Output: none; a use that the definition does not reach is refused, with both lines.
+Variables are kept in SSA form.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Generic, NoReturn, Protocol, Self, TypeAlias, TypeVar
 
 from llvmlite import ir
 from llvmlite.ir.instructions import Instruction
 
 from intrinsics.findings import InputError, input_error
 from nvgen.builder.llvm_ext import DebugLines
+from nvgen.builder.refusals import refuse
 from nvgen.callers import Call, Stack, calls, calls_of_anybody, place_of_caller
 
 
@@ -172,6 +175,91 @@ class Changing:
         if not self._region.open:
             what = f"a{'n' * (type(self).__name__[0] in 'AI')} {type(self).__name__}"
             raise out_of_reach(what, self._made, self._region)
+
+
+# ---- variables ---------------------------------------------------------------------------------
+
+
+class Value(Protocol):
+    """What a variable may hold: a number, registers, an address."""
+
+    @property
+    def builder(self) -> Host:
+        """The kernel that it is of."""
+
+    @property
+    def value(self) -> ir.Value:
+        """It as llvmlite's."""
+
+    @property
+    def words(self) -> str:
+        """Its type, in words."""
+
+    def like(self, value: ir.Value) -> Self:
+        """Another value of llvmlite's as one of this type."""
+
+    def taken(self, other: object) -> ir.Value:
+        """Another one of this type as llvmlite's.
+
+        Raises: InputError for one that is not.
+        """
+
+
+Held = TypeVar("Held", bound=Value)
+
+
+class Variable(Changing, Generic[Held]):
+    """A value that changes as the kernel runs: a number, registers, an address."""
+
+    def __init__(self, value: Held) -> None:
+        super().__init__(value.builder, value.value)
+        self._first = value
+
+    @property
+    def value(self) -> Held:
+        """What it is at this place of the kernel."""
+        return self._first.like(self.raw)
+
+    def __repr__(self) -> str:
+        return f"<a variable: {self._first.words} of {self.builder.name}>"
+
+    def set(self, value: Held | float) -> None:
+        """Assign a value of the same type and width, or a Python number.
+
+        Raises: InputError for another one.
+        """
+        if hasattr(value, "words") and value.words != self._first.words:
+            raise refuse(
+                "a variable keeps its type and width",
+                got=value.words,
+                expected=self._first.words,
+                hint="x.to(…) is the number in another type, b.f32(word) the f32 whose bits a word "
+                "holds, x.word the other way round",
+            )
+        self.raw = self._first.taken(value)
+
+    def _no_value(self, *_: object) -> NoReturn:
+        raise refuse(
+            "a variable in place of its value",
+            got=type(self).__name__,
+            expected=self._first.words,
+            hint="v.value is what it holds at this place",
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_value
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = _no_value
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __neg__ = __invert__ = _no_value
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _no_value
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __index__ = _no_value
+
+    def __eq__(self, other: object) -> NoReturn:
+        self._no_value()
+
+    def __ne__(self, other: object) -> NoReturn:
+        self._no_value()
+
+    def __hash__(self) -> int:
+        return id(self)
 
 
 # ---- ways that meet ----------------------------------------------------------------------------

@@ -12,12 +12,10 @@ from enum import Enum
 from llvmlite import ir
 
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Shuffle
-from intrinsics.row import Attribute
 from nvgen.builder.control import ControlFlow
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer, pointer_of
 from nvgen.builder.refusals import refuse, whole
-from nvgen.builder.verb import Operand
 
 WARP = 32
 """Threads of a warp."""
@@ -25,7 +23,6 @@ WARP = 32
 WARPGROUP = 128
 """Threads of a warpgroup."""
 
-_LAST_LANE = 31
 _TURNS_THREADS = 256
 """Of the one that waits and the one that arrives."""
 
@@ -126,11 +123,7 @@ class Roles(ControlFlow):
 
         Raises: InputError for another width.
         """
-        if value.bits != WARP:
-            raise refuse("a register is shuffled", got=f"i{value.bits}", expected=f"i{WARP}")
-        attributes: dict[str, Attribute] = {"mode": Shuffle.IDX, "type": ScalarType.B32}
-        operands: dict[str, Operand] = {"membermask": -1, "a": value, "b": 0, "c": _LAST_LANE}
-        return Int(self, self._call("shfl.sync", attributes, operands))
+        return self.shfl_sync(Shuffle.IDX, value, 0)
 
     @property
     def warp(self) -> Int:
@@ -194,10 +187,8 @@ class Roles(ControlFlow):
         Raises: InputError for what is no mbarrier.
         """
         pointer_of(barrier)
+        spin, done = self._new_blocks(f"wait_{barrier.name}", f"{barrier.name}_done")
         builder = self.at_caller()
-        self._blocks += 1
-        spin = builder.append_basic_block(f"wait_{barrier.name}.{self._blocks}")
-        done = builder.append_basic_block(f"{barrier.name}_done.{self._blocks}")
         builder.branch(spin)
         builder.position_at_end(spin)
         ready = self.mbarrier_try_wait_parity(barrier, phase, scope=scope)

@@ -27,11 +27,10 @@ from nvgen.builder.accumulators import AccumulatorTile, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.pointers import Pointer, descriptor_at
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.roles import ExecutionScope, Roles
 from nvgen.builder.shared_memory import SharedMemory
-from nvgen.builder.tensor_columns import by_warpgroup, load_columns, store_columns
 from nvgen.builder.tensor_places import (
     OperandAddresses,
     crosses_spans,
@@ -39,18 +38,21 @@ from nvgen.builder.tensor_places import (
     mask_word,
     scale_vector,
 )
-from nvgen.builder.tensor_requests import (
+from nvgen.builder.tensor_requests import TensorRequest
+from nvgen.builder.tensor_requirements import check
+from nvgen.builder.tensor_tiles import (
     AccumulatorColumns,
     OperandTile,
     SparseTile,
-    TensorRequest,
+    by_warpgroup,
+    load_columns,
+    store_columns,
 )
-from nvgen.builder.tensor_requirements import check
 from nvgen.builder.tiles import SCALE_BLOCK, ScaleTile, SharedScales, SharedTile
 from nvgen.builder.vectors import Vector, vector_of
 
 _ROWS = 128
-_ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE)
+_ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE).encode()
 """Rows of 16 bytes, one after the other: a matrix without swizzling, one piece wide."""
 
 
@@ -159,8 +161,8 @@ def checked(tile: object) -> TensorTile:
     Raises: InputError for what is none.
     """
     if not isinstance(tile, TensorTile):
-        wanted = "memory.tile"
-        raise refuse("no accumulator in tensor memory", got=described(tile), expected=wanted)
+        got, wanted = described(tile), "memory.tile"
+        raise refuse("no accumulator in tensor memory", got=got, expected=wanted)
     return tile
 
 
@@ -236,12 +238,12 @@ def _first(builder: SharedMemory, request: TensorRequest, tile: SharedTile) -> I
     if not crosses_spans(request, tile):
         return descriptor(builder, tile)
     layout = replace(tile.descriptor(), lbo=0, absolute_lbo=True)
-    return descriptor_at(builder, tile.pointer, layout)
+    return descriptor_at(builder, tile.pointer, layout.encode())
 
 
 def descriptor(b: Roles, tile: SharedTile) -> Int:
     """The descriptor of a tile, whose address the kernel knows."""
-    return descriptor_at(b, tile.pointer, tile.descriptor())
+    return descriptor_at(b, tile.pointer, tile.descriptor().encode())
 
 
 def _joined(fields: IntLike, word: IntLike) -> IntLike:
@@ -273,13 +275,6 @@ def _nest(request: TensorRequest, steps: range | tuple[IntLike]) -> Iterator[_In
 
 
 # ---- scale factors -----------------------------------------------------------------------------
-
-
-def descriptor_at(b: Roles, pointer: Pointer, layout: SharedMemoryDescriptor) -> Int:
-    """A shared memory descriptor of `layout`, with an address that the kernel knows."""
-    address = b.at_caller().ptrtoint(pointer.value, b.int_type(32))
-    low = (Int(b, address) & 0x3FFFF) >> 4
-    return low.zext(64) | layout.encode()
 
 
 def copy_scales(

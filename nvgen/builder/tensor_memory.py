@@ -24,7 +24,7 @@ from nvgen.builder.refusals import refuse
 from nvgen.builder.roles import WARP, ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_gemm import TensorTile
-from nvgen.builder.tensor_requests import OperandTile, SparseTile, whole_words
+from nvgen.builder.tensor_tiles import OperandTile, SparseTile, whole_words
 from nvgen.builder.tiles import (
     WORD_COLUMNS,
     ScaleTile,

@@ -18,7 +18,8 @@ from intrinsics.modifiers import MmaKind, ScaleVec
 from intrinsics.multiplies.tensor_shapes import Piece, block_of
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.tensor_requests import SparseTile, TensorRequest, whole_words
+from nvgen.builder.tensor_requests import SHIFTS, TensorRequest
+from nvgen.builder.tensor_tiles import SparseTile, whole_words
 from nvgen.builder.tiles import WORD_FACTORS, ScaleTile, SharedTile
 
 _SFA_ID, _SFB_ID = 29, 4
@@ -40,7 +41,7 @@ def instruction_word(request: TensorRequest, m: int, n: int) -> int:
         negate_a=options.negate_a,
         negate_b=options.negate_b,
         sparse=request.sparse,
-        max_shift=(0, 8, 16, 32).index(options.most_shifted),
+        max_shift=SHIFTS.index(options.most_shifted),
         scale=options.sfa.dtype if options.sfa else None,
         k96=options.k96,
     ).encode()

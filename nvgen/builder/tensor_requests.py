@@ -1,7 +1,6 @@
-"""Matrices in tensor memory, and one multiply into it: its options, and what follows from them.
+"""One multiply into tensor memory: its options, and what follows from them.
 
-Layer: nvgen.builder.  A tile is an element type, a shape and the columns from a pointer on; lanes
-are given by the data path of the instruction.  PTX ISA, tcgen05.mma; tcgen05.mma.ws; Instruction
+Layer: nvgen.builder.  PTX ISA, tcgen05.mma; tcgen05.mma.ws; Instruction
 descriptor; Matrix Shape (Table 39); Table 50 (N of an 8-bit B that is transposed).
 """
 
@@ -9,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TypeAlias
 
 from intrinsics.descriptors.idesc import FP4_KINDS, m_values, n_values
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
-from intrinsics.element import ElementType, Major
-from intrinsics.layouts.register_layout import tensor_layout
-from intrinsics.layouts.sparse import SparseColumns
+from intrinsics.element import Major
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, MmaKind
 from intrinsics.multiplies.tensor_shapes import (
     KindTypes,
@@ -24,128 +20,14 @@ from intrinsics.multiplies.tensor_shapes import (
     block_of,
     family_of,
     pieces,
-    row_blocks,
 )
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import refuse
 from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.tensor_columns import by_warpgroup, store_columns
-from nvgen.builder.tiles import WORD_COLUMNS, ScaleTile, SharedTile, container_bits
+from nvgen.builder.tensor_tiles import AccumulatorColumns, LeftTile, SparseTile
+from nvgen.builder.tiles import ScaleTile, SharedTile
 from nvgen.builder.vectors import Vector
-
-_CELL = 32
-
-
-@dataclass(frozen=True, slots=True)
-class AccumulatorColumns:
-    """An accumulator in tensor memory: `m` rows and `n` columns of a type, from `pointer` on.
-
-    Each 128 rows of a CTA are a block of `n` columns, one behind the other.  Of a CTA pair's each
-    CTA holds its half at the same address.  `columns` are those that it has in each CTA, where
-    that is known.
-    """
-
-    pointer: Pointer
-    m: int
-    n: int
-    dtype: ElementType = ElementType.F32
-    columns: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OperandTile:
-    """A in tensor memory: `m` rows of one CTA by `k` elements, packed into cells along K.
-
-    Each 128 rows are a block of `pitch` columns, one behind the other.
-    A `padded` tile keeps a 4-bit element in a byte; 6-bit elements always lie so.  Where the data
-    path has M = 32 or 64, or half of a pair's 128, the tensor core may read A from several groups
-    of lanes: whoever writes it writes them all.
-    """
-
-    pointer: Pointer
-    m: int
-    k: int
-    dtype: ElementType
-    padded: bool = False
-
-    def __repr__(self) -> str:
-        lies = f"{self.pitch} columns for each 128 rows, row r in lane r mod 128"
-        return f"<A in tensor memory: {self.m}x{self.k} of {self.dtype.value}, {lies}>"
-
-    @property
-    def bits(self) -> int:
-        """Bits that an element takes in tensor memory."""
-        return container_bits(self.dtype, padded=self.padded)
-
-    @property
-    def pitch(self) -> int:
-        """Columns of all k of a row."""
-        return self.k * self.bits // _CELL
-
-    @property
-    def columns(self) -> int:
-        """Columns that it takes."""
-        return self.pitch * row_blocks(self.m)
-
-    def take_fragment(self, fragment: Fragment, first: int) -> None:
-        """Store 128 rows of some columns of it, rounded to the tile's type, and wait for that.
-
-        `first` is the first column, of elements.  PTX ISA, tcgen05.st.
-
-        Raises: InputError for what is not such columns of it, or of another type.
-        """
-        b, layout = fragment.builder, fragment.layout
-        made = fragment.to(self.dtype).vector
-        begin, cells = first * self.bits, layout.columns * self.bits
-        inside = first >= 0 and first + layout.columns <= self.k
-        rows = layout == tensor_layout(layout.columns) and self.m == layout.rows
-        if not (inside and rows and begin % _CELL == cells % _CELL == 0 and by_warpgroup(b)):
-            raise refuse(
-                "no columns of an A in tensor memory",
-                got=f"{fragment.words}, from column {first} on",
-                expected=f"whole cells of {self.m}x{self.k}, a row in a thread of a warpgroup, as "
-                "tensor_fragment(…) has it",
-            )
-        store_columns(b, self.pointer, begin // _CELL, made)
-
-
-@dataclass(frozen=True, slots=True)
-class SparseTile:
-    """A sparse A in tensor memory: `m` rows of `k` elements, of which the half at `values` is
-    stored, and its metadata; both are taken from one allocation and lie at the same lanes.
-
-    Each 128 rows are a block of `pitch` columns, values and then metadata.
-    """
-
-    values: Pointer
-    metadata: Pointer
-    m: int
-    k: int
-    dtype: ElementType
-    columns: SparseColumns
-
-    def __repr__(self) -> str:
-        lies = f"{self.columns.values} columns of values and {self.columns.metadata} of metadata"
-        return f"<sparse A in tensor memory: {self.m}x{self.k} of {self.dtype.value}, {lies}>"
-
-    @property
-    def bits(self) -> int:
-        """Bits that an element takes in tensor memory."""
-        return self.columns.values * _CELL * 2 // self.k
-
-    @property
-    def pitch(self) -> int:
-        """Columns of a block: whole copies of metadata."""
-        return whole_words(self.columns.values + self.columns.metadata)
-
-
-def whole_words(columns: int) -> int:
-    """Columns, rounded up to those that copies of scale factors or metadata fill."""
-    return -(-columns // WORD_COLUMNS) * WORD_COLUMNS
-
 
 LaneMask = Vector | Sequence[IntLike]
 """Lanes that are not written, 32 in a word: four words, of a CTA pair four for each CTA."""
@@ -156,7 +38,8 @@ _DISCARDS = (
     CollectorWs.B2_DISCARD,
     CollectorWs.B3_DISCARD,
 )
-_SHIFTS = (0, 8, 16, 32)
+SHIFTS = (0, 8, 16, 32)
+"""How many more columns than N a collector may keep, by their code in the descriptor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,11 +131,8 @@ class TensorOptions:
         """
         if self.max_shift is not None:
             return self.max_shift
-        return next((most for most in _SHIFTS if self.shift <= most), self.shift)
+        return next((most for most in SHIFTS if self.shift <= most), self.shift)
 
-
-LeftTile: TypeAlias = SharedTile | OperandTile | SparseTile
-"""What A may be."""
 
 _K96 = 96
 

@@ -25,7 +25,8 @@ from intrinsics.row import Problem
 from intrinsics.targets import Feature, spell, with_feature
 from nvgen.builder.refusals import Requirement, unmet
 from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.tensor_requests import LeftTile, TensorRequest
+from nvgen.builder.tensor_requests import SHIFTS, TensorRequest
+from nvgen.builder.tensor_tiles import LeftTile
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 
 _SCALING = with_feature(Feature.HAS_SCALE_INPUT_ACCUMULATOR)
@@ -128,7 +129,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
     Requirement(
         "shift", "columns are shifted by more than the data path can",
         lambda r: r.options.shift <= r.options.most_shifted
-        in ((0, 8, 16) if r.m == 32 else (0, 8, 16, 32)),
+        in SHIFTS[: 3 if r.m == 32 else 4],
         lambda r: f"a shift of {r.options.shift}, at most {r.options.most_shifted}",
         lambda r: "0, 8, 16 or, with M = 64 and 128, 32; no less than the mask's shift",
         "Zero-Column Mask Descriptor (Table 45)",

@@ -14,8 +14,8 @@ from typing import TypeAlias, overload
 
 from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import CtaGroup, Space
-from intrinsics.targets import Feature, Target
-from nvgen.builder.arguments import MapKind, Parameter
+from intrinsics.targets import Feature
+from nvgen.arguments import MapKind, Parameter
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.protocols import Protocols
@@ -26,12 +26,10 @@ from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 _CHUNK = 16
 """Bytes of one copy."""
 
-_PERIOD = 8
+PERIOD = 8
 """Lines after which every swizzling begins anew."""
 
 _THREADS = {ExecutionScope.WARPGROUP: WARPGROUP, ExecutionScope.WARP: WARP}
-
-_MOST_LINES = 256
 
 _PACKED = 4
 """Bits of the elements that a copy counts two in a byte."""
@@ -45,31 +43,6 @@ def in_bytes(
     if dtype.bits == _PACKED and major is Major.K and k % 2 == 0:
         return ElementType.U8, (rows, k // 2)
     return dtype, shape
-
-
-def box_of(
-    dtype: ElementType, shape: tuple[int, int], swizzle: int, major: Major, rank: int
-) -> tuple[int, ...]:
-    """The box, outermost first, of which copies make a tile of `shape` (rows, K).
-
-    A box is one span wide, and as many lines high as go evenly into the tile, 256 at most.
-
-    Raises: InputError where no copies make such a tile.
-    """
-    rows, k = shape
-    along, lines = (k, rows) if major is Major.K else (rows, k)
-    span = (swizzle or PLAIN_SPAN) * 8 // dtype.bits
-    heights = [n for n in range(min(lines, _MOST_LINES), 0, -1) if lines % n == 0]
-    height = next((n for n in heights if n == lines or n % _PERIOD == 0), 0)
-    if dtype.bits % 8 or along % span or not height or not 2 <= rank <= 5:
-        raise refuse(
-            "no copies by TMA make such a tile",
-            rule="tile-map",
-            got=f"{rows}x{k} of {dtype.value}, {major.value}-major, rank {rank}",
-            expected=f"whole bytes, a multiple of {span} elements along the major, rank 2 to 5",
-            hint="a tile whose rows end early is as wide as its span: TMA fills it with zeros",
-        )
-    return (1,) * (rank - 2) + (height, span)
 
 
 Coordinates: TypeAlias = Sequence[IntLike | Sequence[IntLike]]
@@ -153,7 +126,7 @@ def copies(
     if from_anywhere:
         parts = _of_rows(tile, name, coordinates)
     else:
-        parts = _of_boxes(tile, known.box, along, lines, [_number(n) for n in coordinates])
+        parts = _of_boxes(tile, known.box, [_number(n) for n in coordinates])
     if b.scope is not ExecutionScope.THREAD:
         raise refuse(
             "a copy by TMA is issued by one thread",
@@ -166,17 +139,13 @@ def copies(
 
 
 def _of_boxes(
-    tile: SharedTile, box: tuple[int, ...], along: int, lines: int, coordinates: list[IntLike]
+    tile: SharedTile, box: tuple[int, ...], coordinates: list[IntLike]
 ) -> Iterator[tuple[Pointer, tuple[object, ...]]]:
     """Boxes of neighbours, or pixels of images, which the hardware counts on by itself."""
-    height, width = box[-2], box[-1]
     first, line, *rest = coordinates
-    for span in range(along // width):
-        for top in range(0, lines, height):
-            away = (span * tile.lines + top) * tile.width
-            place = tile.pointer + away if away else tile.pointer
-            column = first + span * width if span else first
-            yield place, ((column, line + top if top else line, *rest),)
+    for place, along, top in _parts(tile, box[-2]):
+        column = first + along if along else first
+        yield place, ((column, line + top if top else line, *rest),)
 
 
 def _of_rows(
@@ -192,12 +161,18 @@ def _of_rows(
             expected=f"(column, rows): the {tile.rows} rows of tile {tile.name}, a multiple of 4",
         )
     column = _number(first)
-    for span in range(tile.k // tile.span):
-        for top in range(0, tile.rows, _ROWS):
-            away = (span * tile.lines + top) * tile.width
-            place = tile.pointer + away if away else tile.pointer
-            begin = column + span * tile.span if span else column
-            yield place, (begin, tuple(rows[top : top + _ROWS]))
+    for place, along, top in _parts(tile, _ROWS):
+        begin = column + along if along else column
+        yield place, (begin, tuple(rows[top : top + _ROWS]))
+
+
+def _parts(tile: SharedTile, height: int) -> Iterator[tuple[Pointer, int, int]]:
+    """Spans of so many lines: where each lies, and its first element and line in the tile."""
+    along, lines = (tile.k, tile.rows) if tile.major is Major.K else (tile.rows, tile.k)
+    for first in range(0, along, tile.span):
+        for top in range(0, lines, height):
+            away = (first // tile.span * tile.lines + top) * tile.width
+            yield tile.pointer + away if away else tile.pointer, first, top
 
 
 def _number(coordinate: object) -> IntLike:
@@ -225,7 +200,7 @@ def _check(
     box, rank = known.box, known.rank
     height = lines if known.kind is MapKind.ROWS else box[-2] if rank > 1 else 0
     fits = height and box[-1] == tile.span and lines % height == 0 and set(box[:-2]) <= {1}
-    whole = fits and along % box[-1] == 0 and (lines == height or height % _PERIOD == 0)
+    whole = fits and along % box[-1] == 0 and (lines == height or height % PERIOD == 0)
     same = known.dtype is tile.dtype and known.swizzle is tile.mode and tile.bits % 8 == 0
     plain = known.kind is MapKind.TILES or (tile.major is Major.K and lines == height)
     if whole and same and plain and count == rank:
@@ -314,7 +289,7 @@ class TileCopies(Protocols):
         chunks = tile.line_bytes // _CHUNK
         total, stride = _lines(tile) * chunks, pitch * tile.bits // 8
         index = self.tid_x % threads
-        if threads % chunks or threads // chunks % _PERIOD or total % threads:
+        if threads % chunks or threads // chunks % PERIOD or total % threads:
             for first in range(0, total, threads):
                 self._load_chunk(tile, source, stride, index + first, total - first < threads)
             return
@@ -367,9 +342,9 @@ class TileCopies(Protocols):
 
         Raises: InputError where the kernel's target is not known.
         """
-        target = self.known_target()
+        features = self.known_target().features
         self.cp_async_wait_group(in_flight)
-        if reads_by_async_proxy(target):
+        if features & (Feature.HAS_WGMMA | Feature.HAS_TMEM):  # they read by the async proxy
             self.fence_proxy_async(Space.SHARED_CTA)
         self.barrier_cta_sync_aligned()
 
@@ -381,11 +356,6 @@ class TileCopies(Protocols):
                 expected="the CTA, a warpgroup or a warp",
             )
         return _THREADS.get(self.scope, self.threads)
-
-
-def reads_by_async_proxy(target: Target) -> bool:
-    """Whether its multiplies read shared memory through the async proxy."""
-    return bool(target.features & (Feature.HAS_WGMMA | Feature.HAS_TMEM))
 
 
 def _offset(line: IntLike, number: Int) -> Int:

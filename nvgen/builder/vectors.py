@@ -401,17 +401,17 @@ def greater(a: Number, b: Number) -> Number:
     return a.max(b)  # type: ignore[arg-type]  # both are of one type
 
 
-def vector_of(numbers: Sequence[Number]) -> Vector:
+def vector_of(values: Sequence[Number]) -> Vector:
     """Numbers of one type side by side: a vector of that type.
 
     Raises: InputError for none, and for numbers of several types.
     """
-    types = {type_of(number) for number in numbers}
+    types = {type_of(number) for number in values}
     if len(types) != 1:
-        words = ", ".join(sorted(number.words for number in numbers)) or "none"
+        words = ", ".join(sorted(number.words for number in values)) or "none"
         raise refuse("numbers of one type make a vector", got=words, expected="one or more")
-    (type_,), first = types, numbers[0]
-    raw, count = (number.value for number in numbers), len(numbers)
+    (type_,), first = types, values[0]
+    raw, count = (number.value for number in values), len(values)
     found = vector_value(first.builder.at_caller(), llvm_type_of(type_), count, raw)
     return Vector(first.builder, found, count, type_)
 

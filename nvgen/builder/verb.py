@@ -10,12 +10,11 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from types import NoneType
-from typing import TypeAlias
 
 import numpy as np
 
@@ -25,14 +24,9 @@ from intrinsics.modifiers import CtaGroup, Modifier, Scope
 from intrinsics.patterns import Argument, arguments, results
 from intrinsics.row import Attribute, Attributes, Kind, Qualifier, Row
 from intrinsics.targets import EVERY_TARGET, spell
-from nvgen.builder.base import BuilderBase
-from nvgen.builder.numbers import WordLike
-from nvgen.builder.pointers import Pointer, pointer_of
+from nvgen.builder.pointers import pointer_of
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.vectors import Vector
-
-Operand: TypeAlias = WordLike | Pointer | Vector | Sequence[WordLike] | float
-"""What an operand of an instruction may be."""
+from nvgen.builder.verb_rules import Draft, Follow
 
 _EMPTY = inspect.Parameter.empty
 _USUAL: Mapping[str, object] = {
@@ -44,30 +38,6 @@ _USUAL: Mapping[str, object] = {
 
 _BARRIER = "mbar"
 _DOC_WIDTH = 92
-
-
-@dataclass(slots=True)
-class Draft:
-    """One call of a verb: the arguments, and what they make; `row` where they choose it."""
-
-    builder: BuilderBase
-    given: Mapping[str, object]
-    attributes: dict[str, Attribute] = field(default_factory=dict)
-    operands: dict[str, Operand] = field(default_factory=dict)
-    row: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Follow:
-    """What follows from the arguments of a call; it decides the qualifiers that it `sets`."""
-
-    act: Callable[[Draft], None]
-    sets: tuple[str, ...] = ()
-
-
-def following(*sets: str) -> Callable[[Callable[[Draft], None]], Follow]:
-    """Make a function of a draft something that follows, and decides these qualifiers."""
-    return lambda act: Follow(act, sets)
 
 
 @dataclass(frozen=True)
@@ -164,8 +134,9 @@ class Verb:
         found = []
         for row in map(catalog.row, self.row_ids):
             states = {n: f for n, f in self.states.items() if n in row.qualifier}
+            given = {n for n in self.states if n in row.operand}
             fitting = (s for s in catalog.spellings_of(row) if _agrees(s, states))
-            found.append(Choice(row, tuple(fitting)))
+            found.append(Choice(row, tuple(s for s in fitting if given <= _results(s))))
         return tuple(found)
 
     def row_for(self, draft: Draft) -> Choice:
@@ -365,6 +336,10 @@ def _agrees(spelling: Spelling, states: Attributes) -> bool:
     )
 
 
+def _results(spelling: Spelling) -> set[str]:
+    return {part.name for part in results(spelling.pattern.result)}
+
+
 def _operands(spelling: Spelling) -> tuple[list[str], list[str]]:
     """The operands that an intrinsic must have, and those that a flag lets be left out."""
     formal = arguments(spelling.pattern.args)
@@ -401,9 +376,3 @@ def _result_type(part: Argument, *, alone: bool) -> str:
 def shown(value: object) -> str:
     """A default as a stub writes it."""
     return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
-
-
-def verb_of_row(row: Row) -> Verb:
-    """The verb of a row that has none of its own."""
-    name = "".join(c if c.isalnum() else "_" for c in row.id)
-    return Verb(name, row.id)

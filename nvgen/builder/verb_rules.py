@@ -6,8 +6,9 @@ wants besides.  `verb_table` says which verb follows which.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from llvmlite import ir
 
@@ -32,15 +33,45 @@ from intrinsics.modifiers import (
     WarpReduce,
 )
 from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
-from intrinsics.row import Residency
-from nvgen.builder.numbers import F32, Float, Int, as_float, float_of
+from intrinsics.row import Attribute, Residency
+from nvgen.builder.base import BuilderBase
+from nvgen.builder.numbers import F32, Float, Int, WordLike, as_float, float_of
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.vectors import Vector
-from nvgen.builder.verb import Draft, Follow, following
 from nvgen.tensor_map import SIZE
 
 T = ScalarType
+
+Operand: TypeAlias = WordLike | Pointer | Vector | Sequence[WordLike] | float
+"""What an operand of an instruction may be."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """One call of a verb: the arguments, and what they make; `row` where they choose it."""
+
+    builder: BuilderBase
+    given: Mapping[str, object]
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    operands: dict[str, Operand] = field(default_factory=dict)
+    row: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """What follows from the arguments of a call; it decides the qualifiers that it `sets`."""
+
+    act: Callable[[Draft], None]
+    sets: tuple[str, ...] = ()
+
+
+def following(*sets: str) -> Callable[[Callable[[Draft], None]], Follow]:
+    """Make a function of a draft something that follows, and decides these qualifiers."""
+    return lambda act: Follow(act, sets)
+
+
+# ---- rules -------------------------------------------------------------------------------------
 
 
 def _ordered(strong: Sem) -> Follow:
@@ -257,7 +288,7 @@ def part_of_all(draft: Draft) -> None:
 
 
 @following("type")
-def field(draft: Draft) -> None:
+def map_field(draft: Draft) -> None:
     """The operand of a field's new value, and its type."""
     from intrinsics.rows.tensormap import type_of
 

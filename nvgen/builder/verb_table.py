@@ -31,7 +31,7 @@ from intrinsics.row import Attributes
 from intrinsics.rows.cluster import FenceRestrict
 from nvgen.builder import multiplies
 from nvgen.builder import verb_rules as rules
-from nvgen.builder.verb import Verb, verb_of_row
+from nvgen.builder.verb import Verb
 
 T = ScalarType
 _SHARED, _NEAR = Space.SHARED, {"space": Space.SHARED}
@@ -445,7 +445,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "interleave_layout,\nswizzle_mode, fill_mode and swizzle_atomicity are codes, which "
              "are numbers.\n\n"
              "Raises: InputError where `dim` is missing or too much, or a code is no number.",
-             follows=(rules.field,)),
+             follows=(rules.map_field,)),
         Verb("tensormap_cp_fenceproxy(dst, src, scope=GPU)", "tensormap.cp_fenceproxy",
              "Copy the tensor map at `src` (shared memory) to `dst` (global memory), and hand it "
              "on.\n\nThe threads of a whole warp execute it together.", follows=(rules.whole_map,)),
@@ -511,9 +511,9 @@ NAMED = {verb.name: verb for verbs in CHAPTERS.values() for verb in verbs}
 def others() -> dict[str, Verb]:
     """A verb for each row that LLVM has intrinsics for, and that has no name of its own."""
     named = {row for verb in NAMED.values() for row in verb.row_ids}
-    rows = (row for row in catalog.rows() if row.llvm)
-    made = (verb_of_row(row) for row in rows if row.id not in named)
-    return {verb.name: verb for verb in made}
+    rows = [row.id for row in catalog.rows() if row.llvm and row.id not in named]
+    names = ("".join(c if c.isalnum() else "_" for c in row) for row in rows)
+    return {name: Verb(name, row) for name, row in zip(names, rows, strict=True)}
 
 
 def verb_of(name: str) -> Verb | None:

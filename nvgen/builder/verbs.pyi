@@ -1415,7 +1415,7 @@ class Verbs(IntrinsicCalls):
         bounds: WordLike | None = None,
         *,
         membermask: WordLike = -1,
-    ) -> Shuffled:
+    ) -> tuple[Shuffled, Int]:
         """As `shfl_sync`, and whether the thread that was asked is within bounds.
 
         PTX ISA, shfl.sync.

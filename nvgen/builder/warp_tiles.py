@@ -16,21 +16,19 @@ from llvmlite import ir
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.register_layout import warp_layout
 from intrinsics.modifiers import ScalarType
-from intrinsics.multiplies.element_names import MODIFIERS
+from intrinsics.multiplies.element_names import ELEMENTS, MODIFIERS
 from intrinsics.multiplies.matrix import MatrixNum
 from intrinsics.multiplies.mma_sync import MmaShape
-from intrinsics.targets import Feature, at_least, with_feature
-from nvgen.builder.accumulators import (
-    AccumulatorTile,
-    Multiply,
+from intrinsics.rows.mma_families import DENSE
+from intrinsics.targets import at_least
+from nvgen.builder.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
+from nvgen.builder.fragment_layouts import Holders, RegisterTile
+from nvgen.builder.multiply_requirements import (
     RegisterFamily,
     RegisterRequest,
     in_registers,
-    kernel_of,
     requested,
 )
-from nvgen.builder.fragment_layouts import Holders, RegisterTile
-from nvgen.builder.fragments import Fragment, HeldFragment, assign, held
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import Requirement, check, refuse
@@ -60,13 +58,19 @@ _STEP_LINES = 16
 _SUMS = {E.F32: ScalarType.F32, E.S32: ScalarType.S32}
 _SHAPE = "Warp Level Matrix Instructions, Matrix Shape"
 
-FAMILIES = (
-    RegisterFamily((E.F16,), (E.F32,), at_least(80), MmaShape.M16N8K16),
-    RegisterFamily((E.BF16,), (E.F32,), at_least(80), MmaShape.M16N8K16),
-    RegisterFamily((E.TF32,), (E.F32,), at_least(80), MmaShape.M16N8K8),
-    RegisterFamily((E.E4M3, E.E5M2), (E.F32,), with_feature(Feature.HAS_FP8), MmaShape.M16N8K32),
-    RegisterFamily((E.S8, E.U8), (E.S32,), at_least(80), MmaShape.M16N8K32),
-)
+
+def _families() -> Iterator[RegisterFamily]:
+    """Of the rows' families those of whole bytes, with the K that 32 bytes hold (sm_80)."""
+    for family in DENSE:
+        types = tuple(ELEMENTS[a] for a in family.a if a in ELEMENTS)
+        sums = E.F32 if ScalarType.F32 in family.d else E.S32
+        if types:
+            shape = MmaShape(f"m16n8k{256 // family.bits}")
+            targets = family.needs.targets & at_least(80)
+            yield RegisterFamily(types, (sums,), targets, shape)
+
+
+FAMILIES = tuple(_families())
 """What may be multiplied: A and B of one family, whose types may be mixed."""
 
 
@@ -137,19 +141,13 @@ class WarpTile(HeldFragment, AccumulatorTile):
         return f"<D of warps: {words}; layout of one {warp_layout(*self.share)}>"
 
     @property
-    def fragment(self) -> Fragment:
-        """What D holds at this place of the kernel: the share of this warp."""
-        values = [part.raw for row in self.parts for part in row]
+    def _parts(self) -> tuple[Sums, ...]:
+        return tuple(part for row in self.parts for part in row)
+
+    @property
+    def _holders(self) -> Holders:
         first = self.place if self.warps != (1, 1) else None
-        holders = Holders(self.builder, warp_layout(*self.share), first, across=self.warps[1] > 1)
-        return held(self.builder, values, self.dtype, holders)
-
-    def set(self, value: object) -> None:
-        """Assign a matrix of the same layout and type, or one number for all elements.
-
-        Raises: InputError for anything else.
-        """
-        assign([part for row in self.parts for part in row], self.fragment.taken(value))
+        return Holders(self.builder, warp_layout(*self.share), first, across=self.warps[1] > 1)
 
     def place(self) -> tuple[IntLike, IntLike]:
         """The first row and the first column of this warp's share."""
@@ -186,7 +184,7 @@ class WarpTile(HeldFragment, AccumulatorTile):
             with self.builder.if_(accumulate ^ 1, "begin"):
                 self._begin(accumulate=False)
         elif not accumulate:
-            for part in (part for row in self.parts for part in row):
+            for part in self._parts:
                 part.raw = Sums.zeros()
 
     def _multiply_step(
@@ -285,9 +283,10 @@ def warp_tile(
         )
     rows, columns = m // warps[0] // FRAGMENT_ROWS, n // warps[1] // FRAGMENT_COLUMNS
     parts = tuple(tuple(Sums(b, _SUMS[dtype]) for _ in range(columns)) for _ in range(rows))
-    for part in (part for row in parts for part in row):
+    made = WarpTile(parts, m, n, dtype, warps)
+    for part in made._parts:
         b.changing(part)
-    return WarpTile(parts, m, n, dtype, warps)
+    return made
 
 
 def whole_fragments(m: int, n: int, warps: tuple[int, int]) -> bool:

@@ -22,18 +22,15 @@ from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS
 from intrinsics.multiplies.wgmma_families import B1, HALF
 from intrinsics.multiplies.wgmma_families import FAMILIES as FAMILIES_OF_ROWS
 from intrinsics.targets import Feature, with_feature
-from nvgen.builder.accumulators import (
-    AccumulatorTile,
-    Multiply,
+from nvgen.builder.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
+from nvgen.builder.fragment_layouts import Holders, RegisterTile
+from nvgen.builder.multiplies import Accumulator, wgmma_accumulator, wgmma_descriptor
+from nvgen.builder.multiply_requirements import (
     RegisterFamily,
     RegisterRequest,
     in_registers,
-    kernel_of,
     requested,
 )
-from nvgen.builder.fragment_layouts import Holders, RegisterTile
-from nvgen.builder.fragments import Fragment, HeldFragment, assign, held
-from nvgen.builder.multiplies import Accumulator, wgmma_accumulator, wgmma_descriptor
 from nvgen.builder.numbers import Int
 from nvgen.builder.refusals import Requirement, check, refuse
 from nvgen.builder.roles import WARPGROUP, ExecutionScope
@@ -128,19 +125,12 @@ class WarpgroupTile(HeldFragment, AccumulatorTile):
         return f"<D of a warpgroup: {self.dtype.value}; layout {self.layout}>"
 
     @property
-    def fragment(self) -> Fragment:
-        """What D holds at this place of the kernel."""
-        values = [part.raw for part in self.parts]
-        return held(self.builder, values, self.dtype, Holders(self.builder, self.layout))
+    def _parts(self) -> tuple[Accumulator, ...]:
+        return self.parts
 
-    def set(self, value: object) -> None:
-        """Assign a matrix of the same layout and type, or one number for all elements.
-
-        A `wgmma_fence` goes before the next multiply.
-
-        Raises: InputError for anything else.
-        """
-        assign(self.parts, self.fragment.taken(value))
+    @property
+    def _holders(self) -> Holders:
+        return Holders(self.builder, self.layout)
 
     def start(self, asked: Multiply) -> None:
         """By all threads of the warpgroup: steps of K, and in each the parts of 64 rows."""

@@ -23,7 +23,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.builder.arguments import MapKind, Parameter
+from nvgen.arguments import MapKind, Parameter
 from nvgen.driver.kernel_code import MachineCode
 from nvgen.ptxas_log import Resources
 

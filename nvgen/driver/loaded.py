@@ -14,7 +14,7 @@ import numpy as np
 
 from intrinsics.findings import input_error
 from intrinsics.mir import Param
-from nvgen.builder.arguments import Parameter, arguments
+from nvgen.arguments import Parameter, arguments
 from nvgen.driver.device import Code, parameter, wait
 from nvgen.driver.errors import timed_out
 from nvgen.driver.jobs import LaunchConfig, Value, map_value, pointer_value

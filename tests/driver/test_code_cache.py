@@ -21,7 +21,7 @@ from intrinsics.mir import Module
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import beyond
 from nvgen import CodeCache, ElementType, InputError, Kernel, KernelBuilder, TensorMap, compilation
-from nvgen.builder.arguments import arguments
+from nvgen.arguments import arguments
 from nvgen.driver import code_cache, code_files
 from nvgen.driver.kernel_code import MachineCode, machine_code
 from nvgen.parameters import Output

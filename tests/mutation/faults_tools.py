@@ -55,7 +55,7 @@ FAULTS = (
     ),
     Fault(
         "tile-copy-width", Kind.ALIGNMENT, _BUILDER + "tile_copies.py",
-        "_PERIOD = 8\n", "_PERIOD = 4\n",
+        "PERIOD = 8\n", "PERIOD = 4\n",
         "swizzling taken to repeat after four lines",
         "tests/nvgen/test_tile_copies.py",
     ),

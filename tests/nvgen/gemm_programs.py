@@ -13,7 +13,7 @@ from intrinsics.element import Major
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.tensor_requests import OperandTile, SparseTile
+from nvgen.builder.tensor_tiles import OperandTile, SparseTile
 from nvgen.builder.tiles import ScaleTile
 
 SFA, SFB, A = 256, 320, 384

@@ -19,7 +19,7 @@ from intrinsics.modifiers import CtaGroup, LdStNum
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Barrier, Pointer
-from nvgen.builder.tensor_requests import OperandTile, SparseTile
+from nvgen.builder.tensor_tiles import OperandTile, SparseTile
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
 from tests.oracle.block_scaled import numbers

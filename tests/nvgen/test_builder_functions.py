@@ -79,6 +79,45 @@ def test_sines_and_logarithms_are_near_numpys(launch: Launch) -> None:
         assert (np.abs(got - expected) <= most).all(), name
 
 
+@kernel_test(schedules=["early"], targets="sm_90a", opt=0)
+@pytest.mark.parametrize("ftz", [False, True])
+def test_exponentials_have_the_error_that_is_documented(launch: Launch, ftz: bool) -> None:
+    """From the least number that f32 has to the greatest, and beyond both.
+
+    By rounding, x·log₂e loses 2^-24 of itself, and the constant lg, which is f32's, |lg - log₂e|:
+    that part of the exponent times ln 2 is the part of the result.  ex2's own is 2^-22.
+    """
+    threads, turns = 512, 32
+    b = KernelBuilder("exponentials", block=threads, target="sm_90a")
+    b.pointer("x", f32)
+    b.pointer("y", f32, output=True)
+    args = b.begin()
+    with b.range(turns) as turn:
+        at = turn * threads + b.tid_x
+        args["y"][at] = args["x"][at].exp(ftz=ftz)
+    rng = np.random.default_rng(5)
+    edges = [0.0, -0.0, np.inf, -np.inf, np.nan, 2.0**-149, 1e-38, 88.7, 89, -87.33, -87.34, -110]
+    near_0 = np.concatenate([sign * 2.0 ** rng.uniform(-30, 2, 2000) for sign in (1, -1)])
+    spread = np.linspace(-104, 88.72, threads * turns - len(edges) - len(near_0))
+    x = np.concatenate([edges, near_0, spread]).astype(np.float32)
+    y = np.zeros_like(x)
+    launch(b.finish(), x, y)
+    expected = np.exp(x.astype(np.float64))
+    log2e = np.float64(np.float32(np.log2(np.e)))
+    of_exponent = 2.0**-24 + abs(log2e / np.log2(np.e) - 1)
+    assert of_exponent <= 1.23 * 2.0**-24  # as the docstring says it
+    finite = np.isfinite(x) & (expected < 3.4e38)
+    least, exact = 2.0**-126, expected[finite]
+    most = (1.23 * 2.0**-24 * np.abs(x[finite]) + 2.0**-22) * exact + 2.0**-149
+    most = np.where(ftz & (exact < least * (1 + 1e-5)), least * (1 + 1e-5), most)
+    assert finite.sum() > 16_000
+    assert (np.abs(y[finite] - exact) <= most).all()
+    beyond = np.where(expected < 3.4e38, expected, np.inf)[~finite]
+    wanted = np.where(np.isnan(x[~finite]), np.nan, beyond).astype(np.float32)
+    assert_exact(y[~finite], wanted, bits=False)
+    assert not ftz or not ((y > 0) & (y < least)).any()
+
+
 @kernel_test(schedules=["early"], targets="sm_90a", opt=[0, 3])
 @pytest.mark.parametrize("dtype", [u32, i32, u64, i64])
 def test_bits_are_counted_as_python_does(launch: Launch, dtype: object) -> None:

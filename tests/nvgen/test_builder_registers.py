@@ -15,6 +15,7 @@ from nvgen import InputError, KernelBuilder
 from nvgen.builder.numbers import F32, Float, Int
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.vectors import Vector
+from nvgen.builder.verb_table import NAMED
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 THREADS = 64
@@ -170,6 +171,8 @@ def test_what_is_given_keeps_its_type() -> None:
     b, _ = begun("sm_100a")
     x = b.f32(1.0)
     assert isinstance(b.shfl_sync(Shuffle.IDX, x, 0), F32)
+    both = b.shfl_sync_p(Shuffle.IDX, b.tid_x, 0)
+    assert NAMED["shfl_sync_p"].returns == f"tuple[{', '.join(type(one).__name__ for one in both)}]"
     assert isinstance(b.shfl_sync_p(Shuffle.IDX, x, 0)[0], F32)
     assert isinstance(b.redux_sync(WarpReduce.MAX, T.F32, x), F32)
     assert isinstance(b.redux_sync(WarpReduce.MAX, T.F32, b.tid_x), Int)

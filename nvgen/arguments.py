@@ -1,8 +1,8 @@
 """A kernel's parameters on the host, and what a launch gives for them.
 
-Layer: nvgen.builder.  Input: the parameters of a kernel that is built, arrays and numbers.  Output:
-launch arguments, with tensor maps made of the arrays.  Launches of machine code that is kept on
-disk need this much of the builder, and no more.
+Layer: nvgen.  Input: the parameters of a kernel that is built, arrays and numbers.  Output: launch
+arguments, with tensor maps made of the arrays.  Launches of machine code that is kept on disk need
+this, and nothing of the builder.
 """
 
 from __future__ import annotations

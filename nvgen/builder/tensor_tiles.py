@@ -1,0 +1,188 @@
+"""Matrices in tensor memory, and columns of it to and from registers.
+
+Layer: nvgen.builder.  A tile is an element type, a shape and the columns from a pointer on; lanes
+are given by the data path of the instruction.  Each warp of a warpgroup has the 32 lanes of its
+number modulo 4, a thread a lane.  PTX ISA, tcgen05.ld; tcgen05.st; tcgen05.wait; Data Path Layout
+Organization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from intrinsics.element import ElementType
+from intrinsics.layouts.register_layout import tensor_layout
+from intrinsics.layouts.sparse import SparseColumns
+from intrinsics.modifiers import LdStNum
+from intrinsics.multiplies.tensor_shapes import row_blocks
+from nvgen.builder.fragments import Fragment
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import refuse
+from nvgen.builder.roles import WARPGROUP, ExecutionScope
+from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.tiles import WORD_COLUMNS, SharedTile, container_bits
+from nvgen.builder.vectors import Vector, as_words
+
+_CELL = 32
+_WIDTHS = tuple(sorted((num.times for num in LdStNum), reverse=True))
+
+
+@dataclass(frozen=True, slots=True)
+class AccumulatorColumns:
+    """An accumulator in tensor memory: `m` rows and `n` columns of a type, from `pointer` on.
+
+    Each 128 rows of a CTA are a block of `n` columns, one behind the other.  Of a CTA pair's each
+    CTA holds its half at the same address.  `columns` are those that it has in each CTA, where
+    that is known.
+    """
+
+    pointer: Pointer
+    m: int
+    n: int
+    dtype: ElementType = ElementType.F32
+    columns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OperandTile:
+    """A in tensor memory: `m` rows of one CTA by `k` elements, packed into cells along K.
+
+    Each 128 rows are a block of `pitch` columns, one behind the other.
+    A `padded` tile keeps a 4-bit element in a byte; 6-bit elements always lie so.  Where the data
+    path has M = 32 or 64, or half of a pair's 128, the tensor core may read A from several groups
+    of lanes: whoever writes it writes them all.
+    """
+
+    pointer: Pointer
+    m: int
+    k: int
+    dtype: ElementType
+    padded: bool = False
+
+    def __repr__(self) -> str:
+        lies = f"{self.pitch} columns for each 128 rows, row r in lane r mod 128"
+        return f"<A in tensor memory: {self.m}x{self.k} of {self.dtype.value}, {lies}>"
+
+    @property
+    def bits(self) -> int:
+        """Bits that an element takes in tensor memory."""
+        return container_bits(self.dtype, padded=self.padded)
+
+    @property
+    def pitch(self) -> int:
+        """Columns of all k of a row."""
+        return self.k * self.bits // _CELL
+
+    @property
+    def columns(self) -> int:
+        """Columns that it takes."""
+        return self.pitch * row_blocks(self.m)
+
+    def take_fragment(self, fragment: Fragment, first: int) -> None:
+        """Store 128 rows of some columns of it, rounded to the tile's type, and wait for that.
+
+        `first` is the first column, of elements.  PTX ISA, tcgen05.st.
+
+        Raises: InputError for what is not such columns of it, or of another type.
+        """
+        b, layout = fragment.builder, fragment.layout
+        made = fragment.to(self.dtype).vector
+        begin, cells = first * self.bits, layout.columns * self.bits
+        inside = first >= 0 and first + layout.columns <= self.k
+        rows = layout == tensor_layout(layout.columns) and self.m == layout.rows
+        if not (inside and rows and begin % _CELL == cells % _CELL == 0 and by_warpgroup(b)):
+            raise refuse(
+                "no columns of an A in tensor memory",
+                got=f"{fragment.words}, from column {first} on",
+                expected=f"whole cells of {self.m}x{self.k}, a row in a thread of a warpgroup, as "
+                "tensor_fragment(…) has it",
+            )
+        store_columns(b, self.pointer, begin // _CELL, made)
+
+
+@dataclass(frozen=True, slots=True)
+class SparseTile:
+    """A sparse A in tensor memory: `m` rows of `k` elements, of which the half at `values` is
+    stored, and its metadata; both are taken from one allocation and lie at the same lanes.
+
+    Each 128 rows are a block of `pitch` columns, values and then metadata.
+    """
+
+    values: Pointer
+    metadata: Pointer
+    m: int
+    k: int
+    dtype: ElementType
+    columns: SparseColumns
+
+    def __repr__(self) -> str:
+        lies = f"{self.columns.values} columns of values and {self.columns.metadata} of metadata"
+        return f"<sparse A in tensor memory: {self.m}x{self.k} of {self.dtype.value}, {lies}>"
+
+    @property
+    def bits(self) -> int:
+        """Bits that an element takes in tensor memory."""
+        return self.columns.values * _CELL * 2 // self.k
+
+    @property
+    def pitch(self) -> int:
+        """Columns of a block: whole copies of metadata."""
+        return whole_words(self.columns.values + self.columns.metadata)
+
+
+def whole_words(columns: int) -> int:
+    """Columns, rounded up to those that copies of scale factors or metadata fill."""
+    return -(-columns // WORD_COLUMNS) * WORD_COLUMNS
+
+
+LeftTile: TypeAlias = SharedTile | OperandTile | SparseTile
+"""What A may be."""
+
+# ---- columns -------------------------------------------------------------------------------------
+
+
+def by_warpgroup(b: SharedMemory) -> bool:
+    """Whether a warpgroup comes here, which has all 128 lanes."""
+    whole = b.scope is ExecutionScope.CTA and b.threads == WARPGROUP
+    return whole or b.scope is ExecutionScope.WARPGROUP
+
+
+def load_columns(b: SharedMemory, pointer: Pointer, first: int, columns: int) -> list[Vector]:
+    """The registers of some columns, behind the wait for them; several loads where one is not so
+    wide."""
+    base, found = _from(b, pointer, first), []
+    for at, count in in_pieces(columns):
+        found.append(b.tcgen05_ld(base + at if at else base, num=LdStNum(f"x{count}")))
+    b.tcgen05_wait_ld()
+    return found
+
+
+def store_columns(b: SharedMemory, pointer: Pointer, first: int, numbers: Vector) -> None:
+    """Store a thread's numbers, 32 bits a column, and wait until they are there."""
+    assert numbers.type is not None
+    base, each = _from(b, pointer, first), _CELL // numbers.type.bits
+    for at, count in in_pieces(numbers.count // each):
+        part = as_words(numbers.taken_apart(range(at * each, (at + count) * each)))
+        b.tcgen05_st(base + at if at else base, part, num=LdStNum(f"x{count}"))
+    b.tcgen05_wait_st()
+
+
+def lanes_of_warp(b: SharedMemory, pointer: Pointer) -> Pointer:
+    """Where the lanes of this warp begin, at the column that `pointer` is at."""
+    return pointer + ((b.tid_x >> 5 & 3) << 21)
+
+
+def _from(b: SharedMemory, pointer: Pointer, first: int) -> Pointer:
+    lanes = lanes_of_warp(b, pointer)
+    return lanes + first if first else lanes
+
+
+def in_pieces(columns: int, widths: tuple[int, ...] = _WIDTHS) -> Iterator[tuple[int, int]]:
+    """What each load or store moves: the first column, and how many, the widest first."""
+    at = 0
+    for width in widths:
+        while columns - at >= width:
+            yield at, width
+            at += width
