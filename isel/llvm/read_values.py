@@ -30,7 +30,6 @@ from isel.llvm.values import (
     ConstString,
     ConstStruct,
     ConstVector,
-    DSOLocalEquivalent,
     GlobalRef,
     InlineAsm,
     InlineNode,
@@ -38,7 +37,6 @@ from isel.llvm.values import (
     MetadataOperand,
     MetadataString,
     MetadataValue,
-    NoCFI,
     NodeRef,
     NoneToken,
     Null,
@@ -219,12 +217,17 @@ def _ptrauth(cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
     return PtrAuth(type, _typed_list(cursor, scope, ")"))
 
 
+def _function(cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
+    """A function by another of its addresses: PTX has one."""
+    return GlobalRef(cursor.name("@"), type)
+
+
 _WORDS: dict[str, Callable[[Cursor, SymbolTable, Type], Value]] = {
     "splat": _splat,
     "blockaddress": _block_address,
     "ptrauth": _ptrauth,
-    "dso_local_equivalent": lambda c, _, type: DSOLocalEquivalent(c.name("@"), type),
-    "no_cfi": lambda c, _, type: NoCFI(c.name("@"), type),
+    "dso_local_equivalent": _function,
+    "no_cfi": _function,
 }
 
 

@@ -181,22 +181,6 @@ class BlockAddress(Constant):
 
 
 @dataclass(frozen=True, slots=True)
-class DSOLocalEquivalent(Constant):
-    """`dso_local_equivalent @name`."""
-
-    name: str
-    type: Type
-
-
-@dataclass(frozen=True, slots=True)
-class NoCFI(Constant):
-    """`no_cfi @name`."""
-
-    name: str
-    type: Type
-
-
-@dataclass(frozen=True, slots=True)
 class PtrAuth(Constant):
     """`ptrauth (ptr p, i32 key[, i64 discriminator[, ptr address[, ptr deactivation]]])`."""
 

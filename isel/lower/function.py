@@ -10,6 +10,7 @@ from isel.llvm import ir
 from isel.llvm.vocabulary import Opcode
 from isel.lower import (
     atomics,
+    constrained,
     copies,
     elementwise,
     intrinsics,
@@ -78,6 +79,7 @@ def _of_intrinsic(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:
     return (
         copies.lowered(i, layout)
         or intrinsics.lowered(i)
+        or constrained.lowered(i)
         or masked.lowered(i, layout)
         or vector_moves.lowered(i)
         or elementwise.lowered(i)

@@ -51,7 +51,6 @@ IGNORED = (
     "llvm.assume",
     "llvm.donothing",
     "llvm.prefetch.",
-    "llvm.invariant.",
     "llvm.experimental.noalias.scope.decl",
     "llvm.fake.use",
 )

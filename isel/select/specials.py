@@ -56,14 +56,17 @@ def _handle(state: FunctionState, call: ir.Call) -> None:
     state.emit(form("mov", type=T.U64), *state.define(call.result, call.type), op)
 
 
-def _not_constant(state: FunctionState, call: ir.Call) -> None:
-    """What the optimiser did not find out is not constant."""
-    state.forward(call.result, (Imm(0),))
+def _known(answer: int) -> Callable[[FunctionState, ir.Call], None]:
+    """A question with one answer on a GPU."""
+
+    def say(state: FunctionState, call: ir.Call) -> None:
+        state.forward(call.result, (Imm(answer),))
+
+    return say
 
 
-def _warp_size(state: FunctionState, call: ir.Call) -> None:
-    """PTX ISA, Constants: WARP_SZ is 32 on every target."""
-    state.forward(call.result, (Imm(32),))
+_no = _known(0)
+_yes = _known(1)
 
 
 def _nothing(state: FunctionState, call: ir.Call) -> None:
@@ -75,13 +78,18 @@ _TABLE: Mapping[str, Callable[[FunctionState, ir.Call], None]] = {
     "llvm.ubsantrap": _trap,
     "llvm.debugtrap": _breakpoint,
     "llvm.nvvm.exit": _exit,
-    "llvm.nvvm.read.ptx.sreg.warpsize": _warp_size,
+    "llvm.nvvm.read.ptx.sreg.warpsize": _known(32),  # PTX ISA, Constants: WARP_SZ
     "llvm.readcyclecounter": _clock("clock64"),
     "llvm.readsteadycounter": _clock("globaltimer"),
     "llvm.sideeffect": _nothing,
     "llvm.pseudoprobe": _nothing,
-    "llvm.var.annotation": _nothing,
     "llvm.codeview.annotation": _nothing,
+    "llvm.returnaddress": _no,  # what LLVM says where a target has none to tell
+    "llvm.allow.runtime.check": _yes,  # what was asked for is checked
+    "llvm.allow.ubsan.check": _yes,
+    "llvm.experimental.widenable.condition": _yes,
+    "llvm.type.test": _yes,  # without a whole program, as LLVM says
+    "llvm.public.type.test": _yes,
 }
 _FAMILIES: Mapping[str, Callable[[FunctionState, ir.Call], None]] = {
     "llvm.nvvm.move.": _first,
@@ -93,7 +101,12 @@ _FAMILIES: Mapping[str, Callable[[FunctionState, ir.Call], None]] = {
     "llvm.strip.invariant.group": _first,
     "llvm.ssa.copy.": _first,
     WAITED: _first,
-    "llvm.is.constant.": _not_constant,
+    "llvm.is.constant.": _no,  # what the optimiser did not find out is not constant
+    "llvm.frameaddress": _no,
+    "llvm.get.dynamic.area.offset.": _no,
+    "llvm.var.annotation": _nothing,
+    "llvm.invariant.start": _no,  # names the range for invariant.end alone
+    "llvm.invariant.end": _nothing,
 }
 """By what the name begins with: the type follows."""
 

@@ -82,14 +82,12 @@ from isel.llvm.values import (
     ConstString,
     ConstStruct,
     ConstVector,
-    DSOLocalEquivalent,
     GlobalRef,
     InlineAsm,
     InlineNode,
     Local,
     MetadataString,
     MetadataValue,
-    NoCFI,
     NodeRef,
     NoneToken,
     Null,
@@ -821,8 +819,8 @@ class TestConstants:
         """
         variables = read(text).globals
         assert variables["block"].initializer == BlockAddress("f", "the block", PTR)
-        assert variables["equivalent"].initializer == DSOLocalEquivalent("f", PTR)
-        assert variables["nocfi"].initializer == NoCFI("f", PTR)
+        assert variables["equivalent"].initializer == GlobalRef("f", PTR)
+        assert variables["nocfi"].initializer == GlobalRef("f", PTR)
         operands = (GlobalRef("block", PTR), ConstInt(I32, 2), ConstInt(I64, 7))
         assert variables["auth"].initializer == PtrAuth(PTR, operands)
 
