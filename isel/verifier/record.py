@@ -34,6 +34,7 @@ from intrinsics.mir import (
     MachineInstr,
     Module,
     Special,
+    Text,
 )
 from intrinsics.modifiers import Modifier, ScalarType, Space
 from intrinsics.operand_fit import PlainFit, later_numbers, operand_problems, plain_fit
@@ -389,6 +390,10 @@ _MASKS_SINCE = Ptx(7, 1)
 """The PTX version that has bytes of addresses among initial values.  PTX ISA, Initializers."""
 
 
+_KEPT_SINCE = ((re.compile(r"(?:^|\s)cvt\.(?:[\w:]+\.)*rs\."), Ptx(8, 7)),)
+"""The PTX versions that have statements which are kept as text.  PTX ISA, cvt: Release Notes."""
+
+
 def lowest_ptx(module: Module, target: Target) -> Ptx:
     """The lowest PTX version that `target` and the forms in `module` need.
 
@@ -419,6 +424,8 @@ def _needs_of_record(mi: MachineInstr, verifier: RecordVerifier) -> Iterator[Ptx
     for op in mi.ops:
         if type(op) is Special and op.name in special_registers():
             yield special_registers()[op.name].needs.first_ptx(target)
+        elif type(op) is Text:
+            yield from (since for statement, since in _KEPT_SINCE if statement.search(op.text))
     if mi.row.packed_fields is not None:
         yield verifier.known(mi).judgement.newest_need(target)
     for _, later in later_numbers(mi.form, mi.ops):
@@ -448,8 +455,8 @@ _needs_of_forms = functools.cache(_NeedsOfForms)
 
 
 def _depends_on_operands(form: Form) -> bool:
-    """Whether special registers or numbers may stand in a form that have needs of their own."""
-    return any(
+    """Whether special registers, numbers or text may stand in a form with needs of their own."""
+    return form.row.id == "opaque" or any(
         o.specials or o.kind is Kind.SOURCE or o.numbers_under(form.attributes).later
         for o in form.operands
         if o is not None

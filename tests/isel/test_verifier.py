@@ -39,6 +39,7 @@ from isel.verifier.levels import verify
 from isel.verifier.record import check_target, lowest_ptx, verify_records
 from tests.each import each
 from tests.oracle import llvm_intrinsics, mma_sync_signatures, ptxas, wmma_signatures
+from tests.oracle.side_by_side import refusals
 from tests.oracle.tensor_forms import IMPOSSIBLE
 
 NEWEST = str(PTX_VERSIONS[-1])
@@ -1047,3 +1048,23 @@ def _assemble(text: str, target: str) -> tuple[int, list[tuple[int, str]], str]:
     log = done.stdout + done.stderr
     errors = re.findall(r"m\.ptx, line (\d+); (?:error|fatal)\s*: (.*)", log)
     return done.returncode, [(int(line), text) for line, text in errors], log
+
+
+@pytest.mark.parametrize(
+    ("statement", "first"),
+    [
+        ("cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;", "8.7"),
+        ("@%p1 cvt.rs.satfinite.e4m3x4.f32 %r1, {%f1, %f2, %f1, %f2}, %r2;", "8.7"),
+        ("cvt.pack.sat.u16.s32 %r1, %r2, %r2;", "8.6"),
+    ],
+)
+def test_statements_that_are_kept_have_the_version_that_they_need(statement: str, first: str):
+    """Random bits for rounding are PTX 8.7's; ptxas takes the module with that version only."""
+    body = f".reg .pred %p<2>;\n.reg .b32 %r<3>;\n.reg .f32 %f<3>;\n{statement}\nret;"
+    text = f".version 8.8\n.target sm_100a\n.address_size 64\n.entry k() {{\n{body}\n}}\n"
+    module = read_ptx(text).module
+    assert str(lowest_ptx(module, TARGETS["sm_100a"])) == first
+    found = refusals({"k": text.replace("8.8", first)}, "sm_100a")
+    assert not found
+    if first != "8.6":
+        assert refusals({"k": text.replace("8.8", "8.6")}, "sm_100a")
