@@ -47,6 +47,26 @@ class Strides:
     sbo: int
 
 
+def atoms(tile: Tile, swizzle: Swizzle, given: Strides, address: int) -> tuple[int, ...]:
+    """Where the atoms of a tile begin that an MMA reads at an address, in bytes, in order.
+
+    An address inside of a span counts as that span, so whatever swizzling does stays in its span.
+    () for what is not known for certain: tiles that are longer than a span where no offset says how
+    they go on, or that begin inside of a span along which they lie.
+    """
+    along, across = tile.grid(swizzle)
+    plain, k_major = swizzle is Swizzle.NONE, tile.major is Major.K
+    if k_major and not plain and (along > 1 or swizzle is Swizzle.B128_ATOM32):
+        return ()
+    if not k_major and address % swizzle.span:
+        return ()
+    exchanged = plain and not k_major
+    step_along, step_across = (given.sbo, given.lbo) if exchanged else (given.lbo, given.sbo)
+    first = address - address % swizzle.span
+    begins = {first + i * step_along + j * step_across for i in range(along) for j in range(across)}
+    return tuple(sorted(begins))
+
+
 def right_strides(tile: Tile, swizzle: Swizzle, given: Strides) -> Strides:
     """The strides nearest to `given` under which no two atoms of the tile overlap.
 

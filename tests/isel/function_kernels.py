@@ -1050,6 +1050,12 @@ ALLOCATED:
     shl.b32 %r4, %r1, 4;
     mov.u32 %r5, a_tile;
     add.s32 %r6, %r5, %r4;
+    st.shared.v4.b32 [%r6+4096], {%r1, %r1, %r1, %r1};
+    st.shared.v4.b32 [%r6+6144], {%r1, %r1, %r1, %r1};
+    st.shared.v4.b32 [%r6+8192], {%r1, %r1, %r1, %r1};
+    st.shared.v4.b32 [%r6+10240], {%r1, %r1, %r1, %r1};
+    st.shared.v4.b32 [%r6+12288], {%r1, %r1, %r1, %r1};
+    st.shared.v4.b32 [%r6+14336], {%r1, %r1, %r1, %r1};
     st.shared.v4.b32 [%r6], {%r1, %r1, %r1, %r1};
     st.shared.v4.b32 [%r6+2048], {%r1, %r1, %r1, %r1};
     fence.proxy.async.shared::cta;

@@ -46,6 +46,8 @@ that gives the accumulator back."""
 OTHER_COLUMNS = kernel(
     PROLOGUE
     + """
+    $store [%r5], {%r1, %r2};
+    $stored;
     add.s32 %r6, %r5, 48;
     $store [%r6], {%r1, %r2};
     $load {%r22, %r23}, [%r5];
@@ -92,6 +94,8 @@ OWN_HALVES = kernel(
 USED_AT_ONCE = kernel(
     PROLOGUE
     + """
+    $store [%r5], {%r1, %r2};
+    $stored;
     $load {%r22, %r23}, [%r5];
     add.s32 %r24, %r22, %r23;
     st.shared.b32 [a_tile], %r24;

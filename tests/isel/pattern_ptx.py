@@ -223,10 +223,13 @@ def _out(lines: Lines, words: list[str]) -> str:
 
 
 def _fill(lines: Lines, words: list[str]) -> str:
-    """Each thread stores 16 bytes of the first 2 KiB of a buffer."""
+    """128 threads store 16 KiB, the largest A of one CTA: each 16 bytes of every 2 KiB."""
     r = f"%at_{words[0]}"
-    store = f"st.shared.v4.b32 [{r}], {{%thread, %thread, %thread, %thread}};"
-    return f"shl.b32 {r}, %thread, 4; mov.u32 %at, {words[0]}; add.s32 {r}, {r}, %at; {store}"
+    stores = " ".join(
+        f"st.shared.v4.b32 [{r}+{at}], {{%thread, %thread, %thread, %thread}};"
+        for at in range(0, 16384, 2048)
+    )
+    return f"shl.b32 {r}, %thread, 4; mov.u32 %at, {words[0]}; add.s32 {r}, {r}, %at; {stores}"
 
 
 def _both(lines: Lines, words: list[str]) -> str:

@@ -116,8 +116,8 @@ def test_a_store_behind_the_proxy_fence_is_in_the_matrix(variable: str):
 .shared .align 4 .b32 slot;
 .extern .shared .align 1024 .b8 dynamic[];""",
     )
-    late = f"    st.shared.b32 [{variable}+12288], %r1;\n"
-    text = text.replace("a_tile;\n    add", f"{variable};\n    add")
+    late = "    st.shared.v4.b32 [%r6+12288], {%r1, %r1, %r1, %r1};\n"
+    text = text.replace("a_tile;\n    add", f"{variable};\n    add").replace(late, "")
     text = text.replace(
         "    fence.proxy.async.shared::cta;\n", "    fence.proxy.async.shared::cta;\n" + late
     )

@@ -14,6 +14,11 @@ from isel.verifier.function.check import verify_functions
 from isel.verifier.ordering import races
 from tests.each import each
 
+FILL = "".join(
+    f"    st.shared.v4.b32 [%r4+{at}], {{%t, %t, %t, %t}};\n" for at in range(0, 128, 16)
+)
+"""All 16,384 bytes that a multiply reads, 128 by each thread."""
+
 FRAME = """\
 .version 8.8
 .target sm_100a
@@ -39,13 +44,17 @@ FRAME = """\
     @!%p2 bra ALLOCATED;
     tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
 ALLOCATED:
+    mov.u32 %r2, tile;
+    shl.b32 %r4, %t, 7;
+    add.u32 %r4, %r2, %r4;
+$fill
+    fence.proxy.async.shared::cta;
     tcgen05.fence::before_thread_sync;
     bar.sync 0;
     tcgen05.fence::after_thread_sync;
     ld.shared.b32 %d, [slot];
     shl.b32 %r1, %w, 21;
     add.u32 %x, %d, %r1;
-    mov.u32 %r2, tile;
     shr.u32 %r3, %r2, 4;
     cvt.u64.u32 %rd1, %r3;
     or.b64 %desc, %rd1, 4611756662049538048;
@@ -59,7 +68,7 @@ $body
 END:
     ret;
 }
-"""
+""".replace("$fill\n", FILL)
 
 MULTIPLY = """\
     @!%p1 bra ISSUED;

@@ -16,11 +16,13 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.element import ElementType as E
 from intrinsics.modifiers import ScalarType as T
+from intrinsics.modifiers import Space
 from intrinsics.targets import parse_ptx
 from isel.passes.order_wgmma import order_wgmma
 from isel.verifier.function.check import verify_functions
 from nvgen import KernelBuilder
 from nvgen.builder.numbers import Int
+from nvgen.builder.tiles import SharedTile
 from nvgen.compilation import compile_text
 from tests.each import each
 from tests.isel.wgmma_kernels import DESCRIPTORS, kernel
@@ -95,13 +97,25 @@ def test_what_fills_registers_stands_before_the_fence(name: str) -> None:
     assert all(f.startswith(e) for f, e in zip(found, expected, strict=True)), found
 
 
+def _filled(b: KernelBuilder, name: str, of: E) -> SharedTile:
+    """A tile of 64 x 64 that 128 threads write before they go on."""
+    tile = b.shared_tile(name, of, (64, 64))
+    for chunk in range(4):
+        place = tile.chunk(b.tid_x >> 1, (b.tid_x & 1) * 4 + chunk)
+        b.store(b.words([b.const(1)] * 4), place, align=16)
+    b.fence_proxy_async(Space.SHARED_CTA)
+    b.barrier_cta_sync_aligned()
+    return tile
+
+
 @pytest.mark.parametrize("opt", range(4))
 def test_a_constant_accumulator_is_filled_before_the_fence(opt: int) -> None:
     """Zeros are an operand of the multiply in LLVM IR; nothing is wrong with what comes of it."""
     b = KernelBuilder("k", block=128)
-    tile, out = b.shared_word("tile"), (b.shared_word("first"), b.shared_word("second"))
+    out = b.shared_word("first"), b.shared_word("second")
     b.begin()
-    a = b.wgmma_descriptor(tile, WgmmaDescriptor(0))
+    tile = _filled(b, "tile", E.F16)
+    a = b.wgmma_descriptor(tile.pointer, WgmmaDescriptor(0))
     sums = [b.wgmma_accumulator(16), b.wgmma_accumulator(16)]
     b.wgmma_fence()
     for i, d in enumerate(sums):
@@ -234,7 +248,7 @@ def test_zeros_of_a_tile_stand_before_the_fence_or_nowhere(
     b.pointer("out", output=True)
     b.integer("n")
     args = b.begin()
-    a, w = (b.shared_tile(name, E.BF16, (64, 64)) for name in "aw")
+    a, w = _filled(b, "a", E.BF16), _filled(b, "w", E.BF16)
     bar = b.mbarrier("bar")
     b.make_mbarriers((bar, 128))
     b.mbarrier_arrive(bar)

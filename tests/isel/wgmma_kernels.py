@@ -42,7 +42,7 @@ HEAD = """\
 .target sm_90a
 .address_size 64
 .shared .align 1024 .b8 a_ring[32768];
-.shared .align 1024 .b8 b_ring[4096];
+.shared .align 1024 .b8 b_ring[8192];
 .shared .align 8 .b64 full[4];
 .shared .align 8 .b64 empty[4];
 .visible .entry k(
@@ -116,6 +116,26 @@ LOADED:
     @!%p2 bra LOADED;
 """
 
+FILL = """
+    mov.u32 %r1, %tid.x;
+    shl.b32 %r2, %r1, 6;
+    mov.u32 %r3, a_ring;
+    add.s32 %r3, %r3, %r2;
+    st.shared.v4.b32 [%r3], {%r1, %r1, %r1, %r1};
+    st.shared.v4.b32 [%r3+16], {%r1, %r1, %r1, %r1};
+    st.shared.v4.b32 [%r3+32], {%r1, %r1, %r1, %r1};
+    st.shared.v4.b32 [%r3+48], {%r1, %r1, %r1, %r1};
+    mov.u32 %r4, b_ring;
+    add.s32 %r4, %r4, %r2;
+    st.shared.v4.b32 [%r4], {%r1, %r1, %r1, %r1};
+    st.shared.v4.b32 [%r4+16], {%r1, %r1, %r1, %r1};
+    st.shared.v4.b32 [%r4+32], {%r1, %r1, %r1, %r1};
+    st.shared.v4.b32 [%r4+48], {%r1, %r1, %r1, %r1};
+    $proxy;
+    bar.sync 0;
+"""
+"""Threads write a matrix of 64 rows to the beginning of each ring."""
+
 TILE = kernel(
     BEGIN
     + LOAD
@@ -134,18 +154,7 @@ TILE = kernel(
 """Two multiplies of one shape on one accumulator, in one group."""
 
 STORED = kernel(
-    """
-    mov.u32 %r1, %tid.x;
-    shl.b32 %r2, %r1, 2;
-    mov.u32 %r3, a_ring;
-    add.s32 %r3, %r3, %r2;
-    st.shared.b32 [%r3], %r1;
-    mov.u32 %r4, b_ring;
-    add.s32 %r4, %r4, %r2;
-    st.shared.b32 [%r4], %r1;
-    $proxy;
-    bar.sync 0;
-"""
+    FILL
     + DESCRIPTORS
     + ZEROS
     + """
@@ -162,7 +171,8 @@ STORED = kernel(
 """Threads write the matrices, and overwrite one of them when the products are there."""
 
 TURNS = kernel(
-    DESCRIPTORS
+    FILL
+    + DESCRIPTORS
     + ZEROS
     + """
     ld.param.u32 %r20, [steps];
@@ -190,7 +200,8 @@ SCALED = TURNS.replace("    add.u32 %r21", "    mul.f32 %f0, %f0, 0f40000000;\n 
 """Each turn changes a sum behind the wait, and puts a fence before the next multiply."""
 
 TWO_SUMS = kernel(
-    DESCRIPTORS
+    FILL
+    + DESCRIPTORS
     + """
     $fence;
     $m0, %rd1, %rd2, $new;
@@ -208,7 +219,8 @@ TWO_SUMS = kernel(
 """The first accumulator is read while the second product still runs."""
 
 REGISTERS = kernel(
-    DESCRIPTORS
+    FILL
+    + DESCRIPTORS
     + """
     mov.b32 %r30, 1006648320;
     mov.b32 %r31, %r30;
@@ -229,7 +241,8 @@ REGISTERS = kernel(
 """A is in registers, which change behind the wait and before the fence."""
 
 ATTENTION = kernel(
-    DESCRIPTORS
+    FILL
+    + DESCRIPTORS
     + """
     ld.param.u32 %r20, [steps];
     mov.u32 %r21, 0;
@@ -256,7 +269,8 @@ STEP:
 """Scores become the A of the second product."""
 
 OVERLAPPED = kernel(
-    DESCRIPTORS
+    FILL
+    + DESCRIPTORS
     + """
     ld.param.u32 %r20, [steps];
     mov.u32 %r21, 0;

@@ -52,6 +52,7 @@ _EARLY = "wgmma.mma_async/in-flight"
 _RELEASED = "wgmma.mma_async/stage-released"
 _MODIFIED = "wgmma.mma_async/operand-modified"
 _MIXED = "wgmma.mma_async/mixed"
+_LAST = "    st.shared.v4.b32 [%r4+48], {%r1, %r1, %r1, %r1};\n"
 _BARRIER = "shared/barrier"
 _COMMIT = "wgmma.mma_async/no-commit"
 _WAIT_APART = "wgmma.wait_group/warpgroup"
@@ -198,10 +199,11 @@ MISTAKES = {
         "wgmma.mma_async/before-copy", k.TILE, "@!%p2 bra LOADED;", "", "$m0"),
     "a stage is not waited for": Mistake(
         "wgmma.mma_async/before-copy", k.RING, "    @!%p7 bra FULL;\n", "", "$m0"),
-    "no proxy fence": Mistake("shared/proxy-fence", k.STORED, "$proxy;", "", "st.shared.b32 [%r3]"),
+    "no proxy fence": Mistake("shared/proxy-fence", k.STORED, "$proxy;", "",
+        "st.shared.v4.b32 [%r3], "),
     "the proxy fence before the store": Mistake(
-        "shared/proxy-fence", k.STORED, "    st.shared.b32 [%r4], %r1;\n    $proxy;\n",
-        "    $proxy;\n    st.shared.b32 [%r4], %r1;\n", "st.shared.b32 [%r4]"),
+        "shared/proxy-fence", k.STORED, f"{_LAST}    $proxy;\n",
+        f"    $proxy;\n{_LAST}", "st.shared.v4.b32 [%r4+48]"),
     "no barrier behind the stores": Mistake(
         _BARRIER, k.STORED, "    $proxy;\n    bar.sync 0;\n", "    $proxy;\n", "$m0"),
     "no barrier behind the stores of B": Mistake(

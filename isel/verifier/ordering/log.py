@@ -19,6 +19,9 @@ from isel.verifier.rule import VerifierRule
 Point: TypeAlias = tuple[Source, int]
 """Something that is counted: it happened for a clock that has so much of its source."""
 
+Operands: TypeAlias = tuple[object, ...]
+"""A multiply: its record, the rank of its CTA, and its operands that are known, by name."""
+
 
 class Memory(Enum):
     """What is accessed."""
@@ -156,7 +159,10 @@ class Log:
     executed, in order, of what is for a warpgroup;
     `tracked` which mbarriers track operations and copies of a source, and how many of them;
     `late` which threads may see a phase of an mbarrier too late;
-    `lanes` which lanes of tensor memory warps load and store, for each record and warp once.
+    `lanes` which lanes of tensor memory warps load and store, for each record and warp once;
+    `multiplied` has what was multiplied, in order; `astray` are records that write at addresses
+    which nobody knows, perhaps of shared memory, and `strong` the addresses of strong and atomic
+    writes.
     """
 
     number: int = 0
@@ -182,6 +188,9 @@ class Log:
     certain: int | None = None
     late: list[tuple[str, Waiter]] = field(default_factory=list)
     lanes: dict[tuple[int, int, int], lanes.Access] = field(default_factory=dict)
+    multiplied: dict[Operands, None] = field(default_factory=dict)
+    astray: set[int] = field(default_factory=set)
+    strong: set[int] = field(default_factory=set)
 
     def guess(self) -> None:
         """Note that the run goes a way that another might not."""

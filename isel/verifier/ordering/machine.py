@@ -104,12 +104,8 @@ class Machine:
     @classmethod
     def of(cls, module: Module, function: MachineFunction, launch: Launch) -> Machine:
         """The machine for a function."""
-        variables = [*module.variables, *function.variables]
-        addresses = _addresses(variables, function)
-        shared = [
-            (addresses[v.name], addresses[v.name] + (v.size or _LIMIT))
-            for v in variables if v.space in _SHARED
-        ]  # fmt: skip
+        addresses = _addresses([*module.variables, *function.variables], function)
+        shared = [(v.first, v.last) for v in shared_variables(module, function)]
         return cls(launch, addresses, Log(launch.number), shared=shared)
 
     def address(self, name: str, rank: int) -> int | None:
@@ -136,6 +132,27 @@ class Machine:
             found.of_all = of_all
             found.wanted = wanted - (self.left.get(key[0], 0) if of_all else 0)
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class SharedVariable:
+    """Where a variable of shared memory lies; `sized` says that its end is known."""
+
+    name: str
+    first: int
+    last: int
+    sized: bool
+
+
+def shared_variables(module: Module, function: MachineFunction) -> list[SharedVariable]:
+    """The variables of shared memory, each with its place in the window of a CTA."""
+    variables = [*module.variables, *function.variables]
+    at = _addresses(variables, function)
+    return [
+        SharedVariable(v.name, at[v.name], at[v.name] + (v.size or _LIMIT), bool(v.size))
+        for v in variables
+        if v.space in _SHARED
+    ]
 
 
 def _addresses(variables: list[Variable], function: MachineFunction) -> dict[str, int]:

@@ -18,9 +18,7 @@ from isel.verifier.ordering.calculations import COMPUTED
 from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, packed
 from isel.verifier.ordering.scene import Scene
 from isel.verifier.ordering.strand import Strand
-
-_POINTER = 1 << 40
-"""Every pointer in memory: a place far from shared memory."""
+from isel.verifier.ordering.windows import POINTER
 
 
 @dataclass(slots=True)
@@ -72,7 +70,7 @@ def _load(p: Plain) -> None:
         return
     p.run.log.made_up |= p.mi.form.attributes.get("space") is not Space.PARAM
     p.run.log.argued |= type_.bits <= 32
-    number = p.run.launch.number if type_.bits <= 32 else _POINTER
+    number = p.run.launch.number if type_.bits <= 32 else POINTER
     p.write("d", None if type_.kind == "f" else number & (1 << type_.bits) - 1)
 
 

@@ -22,7 +22,8 @@ from isel.verifier.ordering.calculations import (
     calculates,
     calculation_of,
 )
-from isel.verifier.ordering.log import Region
+from isel.verifier.ordering.log import Operands
+from isel.verifier.ordering.matrices import Multiplied
 
 MEMORY = ("ld", "st", "atom", "atom.cas", "red", "ldmatrix", "stmatrix", "cp.async")
 
@@ -74,7 +75,7 @@ class Program:
     reads_bytes: bool = False
     numbers: list[int] = field(default_factory=list)
     ways: list[Way] = field(default_factory=list)
-    touched: dict[tuple[object, ...], list[Region]] = field(default_factory=dict)
+    touched: dict[Operands, Multiplied] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph) -> Program:

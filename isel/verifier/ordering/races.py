@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from intrinsics.mir import MachineInstr
@@ -18,6 +18,7 @@ from isel.verifier.function.events import Kind
 from isel.verifier.ordering.clocks import Clock, Source
 from isel.verifier.ordering.history import TENSOR_OPS, History, Kept
 from isel.verifier.ordering.log import Access, Log, Memory, Region
+from isel.verifier.ordering.sizes import ends_of_copies, sized
 
 
 class Missing(Enum):
@@ -84,10 +85,10 @@ class Finder:
     def races(self) -> list[Race]:
         """Every race, once for a pair of records."""
         live: dict[tuple[Memory, int], History] = defaultdict(History)
-        ends = _sizes(self.log)
+        ends = ends_of_copies(self.log)
         for access in self.log.accesses:
-            sized = [_sized(region, ends) for region in access.regions]
-            for key, regions in itertools.groupby(sized, _memory_of):
+            found = [sized(region, ends) for region in access.regions]
+            for key, regions in itertools.groupby(found, _memory_of):
                 history, new = live[key], Kept.of(access, list(regions))
                 self._compare(history, new)
                 if not self._left:
@@ -230,33 +231,5 @@ def _memory_of(region: Region) -> tuple[Memory, int]:
     return region.memory, region.rank
 
 
-def _sized(region: Region, ends: dict[int, int]) -> Region:
-    """A region; that of a copy of unknown size reaches as far as is known."""
-    if region.name != "copy" or region.exact or region.last != region.first:
-        return region
-    return replace(region, last=ends.get(region.first, region.first + 16), exact=True)
-
-
 def _has(clock: Clock, done: tuple[Source, int]) -> bool:
     return clock.get(done[0], 0) >= done[1]
-
-
-def _sizes(log: Log) -> dict[int, int]:
-    """Where copies of unknown size end, by where they begin.
-
-    All copies of a phase together bring the bytes that it expects, but for those of known size.
-    One that goes on to where the next begins is known if that adds up; else only its first bytes
-    are.
-    """
-    starts = sorted({first for found in log.copies.values() for first in found})
-    following = dict(itertools.pairwise(starts))
-    ends: dict[int, int] = {}
-    for phase, copies in log.copies.items():
-        whole = log.expected.get(phase, 0) - log.brought.get(phase, 0)
-        if whole <= 0:
-            continue
-        last = {c: min(following.get(c, c + whole), c + whole) for c in copies}
-        if sum(last.values()) - sum(copies) == whole:
-            for first, end in last.items():
-                ends[first] = min(ends.get(first, end), end)
-    return ends

@@ -17,7 +17,7 @@ from isel.verifier.function.clusters import cluster_size, pair_records
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.function.values import LANES
-from isel.verifier.ordering import ends, life, sums, warpgroups
+from isel.verifier.ordering import ends, life, sums, unfilled, warpgroups
 from isel.verifier.ordering.execute import Run
 from isel.verifier.ordering.history import TENSOR_OPS
 from isel.verifier.ordering.log import Access, Log
@@ -66,6 +66,7 @@ def check(report: Report) -> None:
     lanes.strayed(report, (access for log in logs for access in log.lanes.values()))
     ends.left(report, logs)
     sums.check(report, logs)
+    unfilled.check(report, program, logs)
     warpgroups.check(report, logs)
     found = _races(report, logs)
     unfenced = {race.first.index for _, race in found if race.missing not in _NOT_OVER}

@@ -1,8 +1,9 @@
-"""Sums that begin with columns of tensor memory that nothing has written.
+"""Sums that begin with columns of tensor memory that nothing has written, and loads of such.
 
 Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: a review for each
-multiply that adds to such columns, and whose sums are read there, in every run that comes to it.
-PTX ISA, tcgen05.mma: enable-input-d.
+multiply that adds to such columns, and whose sums are read there, in every run that comes to it; an
+error for each load all of whose columns nothing writes in any run.
+PTX ISA, tcgen05.mma: enable-input-d; tcgen05.ld.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
-from isel.verifier.ordering.log import Log, Memory, Region
-from isel.verifier.ordering.rows import NOT_WRITTEN
+from isel.verifier.ordering.log import Log, Memory, Operands, Region
+from isel.verifier.ordering.rows import NOT_WRITTEN, UNWRITTEN
 
 
 def check(report: Report, logs: list[Log]) -> None:
@@ -25,6 +27,8 @@ def check(report: Report, logs: list[Log]) -> None:
         columns = [run.get(index, 0) for log, run in runs if index in log.threads]
         if all(columns):
             report.add(NOT_WRITTEN, index, got=f"nothing has written {_said(columns[0])}")
+    if _all_writes_seen(report, logs):
+        _loads(report, logs)
 
 
 @dataclass(slots=True)
@@ -44,6 +48,48 @@ class _Columns:
             if rank == region.rank and lanes & region.lanes:
                 here |= columns
         return here & (1 << region.last) - (1 << region.first)
+
+
+# ---- loads ---------------------------------------------------------------------------------------
+
+_WRITERS = ("tcgen05.mma", "tcgen05.st", "tcgen05.cp", "tcgen05.shift")
+
+
+def _all_writes_seen(report: Report, logs: list[Log]) -> bool:
+    """Whether every record that writes tensor memory was executed, each with a known extent."""
+    executed = set[int]().union(*(log.threads for log in logs))
+    shaped = all(_has_shape(key) for log in logs for key in log.multiplied)
+    return shaped and all(
+        index in executed
+        for index, mi in enumerate(report.analysis.graph.records)
+        if mi.row.id.startswith(_WRITERS)
+    )
+
+
+def _has_shape(key: Operands) -> bool:
+    """Whether the instruction descriptor of a multiply is known; wgmma's is in its name."""
+    return any(isinstance(operand, tuple) and operand[0] == "idesc" for operand in key)
+
+
+def _loads(report: Report, logs: list[Log]) -> None:
+    """Report loads all of whose columns nothing writes."""
+    written = _Columns()
+    read: dict[int, list[Region]] = defaultdict(list)
+    for access in (access for log in logs for access in log.accesses):
+        if access.kind is Kind.TENSOR_LOAD:
+            read[access.index] += access.regions
+        elif access.kind is not Kind.DEALLOC:
+            for region in access.regions:
+                if region.memory is Memory.TENSOR and region.writes:
+                    written.add(region)
+    outside = {index for rule, index in report.findings if rule.endswith("/beyond-allocation")}
+    for index, regions in read.items():
+        if index not in outside and not any(written.among(region) for region in regions):
+            columns = _said((1 << regions[0].last) - (1 << regions[0].first))
+            report.add(UNWRITTEN, index, got=f"the load: {columns}, and nothing writes any of them")
+
+
+# ---- sums ----------------------------------------------------------------------------------------
 
 
 def _unwritten(log: Log) -> dict[int, int]:

@@ -12,6 +12,9 @@ _OFFSET = (1 << _BITS) - 1
 _LIMIT = 1 << 32
 """Where shared memory ends in the generic address space of a run."""
 
+POINTER = 1 << 40
+"""What 64 bits of an argument or of global memory are in a run: far from shared memory."""
+
 MOST_CTAS = 16
 """CTAs of a cluster."""
 

@@ -12,6 +12,7 @@ from isel.verifier.function.events import Kind
 from isel.verifier.ordering import regions, windows
 from isel.verifier.ordering.clocks import NO_RELEASE, Clock, Release, Source, joined
 from isel.verifier.ordering.events.execution import Event, Execution
+from isel.verifier.ordering.events.memory import note_astray
 from isel.verifier.ordering.meetings import Delivery
 
 _SENT = "sent"
@@ -133,6 +134,7 @@ _CP_ASYNC = "cp.async"
 
 def _copy_async(e: Execution) -> bool:
     address, size = e.slot("dst"), e.mi.get("size")
+    note_astray(e, address)
     if windows.may_be_shared(address):
         width = size.value if isinstance(size, Imm) else 16
         found = regions.pieces(address, e.mask, width, writes=True)

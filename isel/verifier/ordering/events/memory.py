@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Mapping
 
 from intrinsics.mir import MachineInstr, Op
-from intrinsics.modifiers import ScalarType, Sem
+from intrinsics.modifiers import ScalarType, Sem, Space
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import regions
@@ -89,6 +89,7 @@ def _load_flag(e: Execution) -> bool:
 def _store(e: Execution) -> bool:
     address = e.slot("a")
     strong = _is_strong(e)
+    note_astray(e, address)
     if may_be_shared(address) and not strong:
         e.log(Kind.SHARED_STORE, regions.generic(e.mi, address, e.mask, writes=True))
     width = _width(e.mi)
@@ -104,6 +105,14 @@ def _store(e: Execution) -> bool:
     if strong:
         _release_flag(e, address)
     return True
+
+
+def note_astray(e: Execution, address: Number) -> None:
+    """Note a write at an address that is not known in some lane, and may be of shared memory."""
+    if isinstance(address, int) or e.mi.form.facts.get("space") is Space.GLOBAL:
+        return
+    if any(a is None for i, a in enumerate(lanes_of(address)) if e.mask >> i & 1):
+        e.run.log.astray.add(e.index)
 
 
 @functools.lru_cache(1024)  # warps come to the same places again and again
@@ -129,6 +138,7 @@ _ATOMIC: dict[str, Callable[[int, int], int]] = {
 
 def _atomic(e: Execution) -> bool:
     address = e.slot("a")
+    note_astray(e, address)
     _release_flag(e, address)
     _acquire_flag(e, address)
     data, memory = lanes_of(e.slot("b")), e.machine.memory
@@ -154,6 +164,7 @@ def _release_flag(e: Execution, address: Number) -> None:
     for at in regions.union_lanes(address, e.mask):
         e.machine.flags.setdefault(at, Flag()).write(release)
         e.machine.changed = True
+        e.run.log.strong.add(at)
 
 
 def _acquire_flag(e: Execution, address: Number) -> None:

@@ -16,15 +16,19 @@ from isel.verifier.function.clusters import is_of_pair
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.function.widths import moved_columns
-from isel.verifier.ordering import regions
+from isel.verifier.ordering import matrices, regions
 from isel.verifier.ordering.clocks import Clock, Release, joined
 from isel.verifier.ordering.events.allocation import is_nowhere, touch
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.log import Memory, Region
+from isel.verifier.ordering.matrices import Multiplied
 from isel.verifier.ordering.meetings import Delivery
+from isel.verifier.ordering.windows import in_window
 
 _COLUMN = 0xFFFF
 _LANE = 0x7F
+_LEAST = 16
+"""Bytes that tcgen05.cp certainly reads."""
 
 
 def _ranks(e: Execution) -> tuple[int, ...]:
@@ -112,22 +116,24 @@ def _multiply(e: Execution) -> bool:
     found = e.run.program.touched.get(key)
     if found is None:
         found = e.run.program.touched[key] = _multiplied(e, numbers)
-    _issue(e, Kind.MULTIPLY, found, accumulates=e.number("enable_d") == 1)
+    e.run.log.multiplied[key] = None
+    _issue(e, Kind.MULTIPLY, [*found.columns, *found.hulls], accumulates=e.number("enable_d") == 1)
     return True
 
 
-def _multiplied(e: Execution, numbers: dict[str, int]) -> list[Region]:
+def _multiplied(e: Execution, numbers: dict[str, int]) -> Multiplied:
     """What a multiply touches whose operands are these."""
     in_tensor = e.mi.form.attributes.get("a") is Residency.TENSOR
     described = ("b",) if in_tensor else ("a", "b")
     ranks = _ranks(e)
     touched = {n: v for n, v in numbers.items() if n not in described}
     found = regions.columns(e.mi, e.index, Kind.MULTIPLY, touched, ranks)
-    matrices = {
+    in_shared = {
         n: v for n, v in numbers.items()
-        if n == "idesc" or (n in described and e.machine.has_variable_at(regions.start_of(v)))
+        if n == "idesc" or (n in described and e.machine.has_variable_at(matrices.start_of(v)))
     }  # fmt: skip
-    return [*found, *regions.matrices(e.mi, e.index, matrices, e.strand.rank, len(ranks))]
+    read = matrices.of_tensor_core(e.mi, e.index, in_shared, e.strand.rank, len(ranks))
+    return Multiplied.of(found, read)
 
 
 def _copy(e: Execution) -> bool:
@@ -135,8 +141,9 @@ def _copy(e: Execution) -> bool:
     if address is None:
         return is_nowhere(e)
     found = regions.columns(e.mi, e.index, Kind.TENSOR_COPY, {"taddr": address}, _ranks(e))
-    if descriptor is not None and e.machine.has_variable_at(regions.start_of(descriptor)):
-        found.append(regions.copied(descriptor, e.strand.rank))
+    if descriptor is not None and e.machine.has_variable_at(matrices.start_of(descriptor)):
+        first = in_window(matrices.start_of(descriptor), e.strand.rank)
+        found.append(regions.shared(first, _LEAST, writes=False, name="matrix"))
     _issue(e, Kind.TENSOR_COPY, found)
     return True
 

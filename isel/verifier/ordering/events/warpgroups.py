@@ -7,10 +7,11 @@ wgmma.wait_group.
 from __future__ import annotations
 
 from isel.verifier.function.events import Kind
-from isel.verifier.ordering import regions
+from isel.verifier.ordering import matrices
 from isel.verifier.ordering.clocks import Source, joined
 from isel.verifier.ordering.events.copies import commit_group, complete
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
+from isel.verifier.ordering.matrices import Multiplied
 from isel.verifier.ordering.strand import warpgroup_of
 
 
@@ -24,11 +25,16 @@ def multiply(e: Execution) -> bool:
     numbers = {
         name: n for name in ("a", "b")
         if type(e.mi.get(name)) is int and (n := e.number(name)) is not None
-        and e.machine.has_variable_at(regions.start_of(n))
+        and e.machine.has_variable_at(matrices.start_of(n))
     }  # fmt: skip
-    found = list(regions.warpgroup_matrices(e.mi, numbers, e.strand.rank))
-    count = e.counters.next(WGMMA)
-    e.log(Kind.WARPGROUP_MULTIPLY, found, count=count, source=_source(e), by_proxy=True)
+    key = e.index, e.strand.rank, *numbers.items()
+    found = e.run.program.touched.get(key)
+    if found is None:
+        read = matrices.of_warpgroup(e.mi, numbers, e.strand.rank)
+        found = e.run.program.touched[key] = Multiplied.of((), read)
+    e.run.log.multiplied[key] = None
+    count, touched = e.counters.next(WGMMA), list(found.hulls)
+    e.log(Kind.WARPGROUP_MULTIPLY, touched, count=count, source=_source(e), by_proxy=True)
     for reg in e.mi.defs():
         e.strand.registers.pop(reg, None)
     return True

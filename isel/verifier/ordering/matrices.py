@@ -1,0 +1,150 @@
+"""The matrices of shared memory that a multiply reads: their hulls, and the atoms that they lie in.
+
+Layer: isel.verifier.ordering.  PTX ISA, tcgen05: Shared memory descriptor, Canonical Layouts;
+wgmma: Matrix Descriptor Format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
+from intrinsics.descriptors.smem_strides import Strides, Tile, atoms
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
+from intrinsics.element import Major
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import MmaKind
+from intrinsics.multiplies.wgmma import WgmmaShape
+from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.matrices import shape_of
+from isel.verifier.function.threads import Threads
+from isel.verifier.function.values import constant
+from isel.verifier.ordering.log import Memory, Region
+from isel.verifier.ordering.windows import POINTER, in_window
+
+_CORE = 8
+"""Rows of a core matrix or swizzle atom."""
+_ROW = 32
+"""Bytes of K that a multiply reads in a row; of a sparse B, and where K is 96, it reads more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A or B of a multiply: `rows` of M or N, whose elements have `size` bytes, in a CTA.
+
+    `certain` says that its shape and its descriptor are known, and that all of its rows are read.
+    """
+
+    name: str
+    rank: int
+    descriptor: SharedMemoryDescriptor | WgmmaDescriptor
+    rows: int
+    size: int
+    mn_major: bool
+    certain: bool = True
+
+    def hull(self) -> Region:
+        """What it is part of, or the smaller where its strides may mean two things."""
+        d = self.descriptor
+        first, span = d.address, d.swizzle.span
+        across = max(self.rows * self.size // span, 1)
+        groups = -(-self.rows // _CORE)
+        if self.mn_major:
+            reach = min((across - 1) * d.lbo, (across - 1) * d.sbo) if across > 1 else 0
+            last = first + reach + _CORE * span
+        elif span == 16:
+            last = first + (groups - 1) * d.sbo + d.lbo + 16 * _CORE
+        else:
+            last = first - first % span + (groups - 1) * d.sbo + span * _CORE
+        return Region(
+            Memory.SHARED, self.rank, in_window(first, self.rank), in_window(0, self.rank) + last,
+            name=self.name.upper(), exact=not self.mn_major or across == 1,
+        )  # fmt: skip
+
+    def lines(self) -> Iterator[tuple[int, int]]:
+        """The spans that it certainly reads some bytes of: the offset of each, and its bytes."""
+        d = self.descriptor
+        if not self.certain or (isinstance(d, SharedMemoryDescriptor) and d.absolute_lbo):
+            return
+        tile = Tile(self.rows, _ROW // self.size, self.size * 8, self._major)
+        rows = min(d.swizzle.rows, tile.rows if self._major is Major.K else tile.k)
+        for first in atoms(tile, d.swizzle, Strides(d.lbo, d.sbo), d.address):
+            for row in range(rows):
+                yield first + row * d.swizzle.span, d.swizzle.span
+
+    @property
+    def _major(self) -> Major:
+        return Major.MN if self.mn_major else Major.K
+
+
+def of_tensor_core(
+    mi: MachineInstr, index: int, numbers: dict[str, int], rank: int, ctas: int
+) -> Iterator[Matrix]:
+    """What tcgen05.mma reads of shared memory, in each of its CTAs."""
+    event = Event(
+        Kind.MULTIPLY, index, mi, Threads(1), None,
+        values=tuple((n, constant(v)) for n, v in numbers.items()),
+    )  # fmt: skip
+    shape = shape_of(event)
+    word = numbers.get("idesc", 0)
+    size = 4 if shape is not None and shape.kind is MmaKind.TF32 else 2
+    if shape is not None and shape.kind not in (MmaKind.TF32, MmaKind.F16):
+        size = 1
+    known = shape is not None and mi.get("zero_mask") is None
+    for name, rows, bit in (
+        ("a", shape.m if shape else 64, 15),
+        ("b", shape.n if shape else 8, 16),
+    ):
+        if name not in numbers:
+            continue
+        descriptor, mn_major = decoded(numbers[name]), bool(word >> bit & 1)
+        for peer in range(ctas):
+            base = (rank & ~1) + peer if ctas == 2 else rank
+            certain = known and not _is_argument(numbers[name])
+            yield Matrix(name, base, descriptor, rows // ctas, size, mn_major, certain)
+
+
+def of_warpgroup(mi: MachineInstr, numbers: dict[str, int], rank: int) -> Iterator[Matrix]:
+    """What wgmma.mma_async reads of shared memory."""
+    shape = mi.form.facts["shape"]
+    assert isinstance(shape, WgmmaShape)
+    for name, rows in (("a", 64), ("b", shape.n)):
+        if name in numbers:
+            descriptor = WgmmaDescriptor.decode(numbers[name])
+            transposed = getattr(mi.get(f"trans_{name}"), "value", 0) == 1
+            size, certain = max(_ROW // shape.k, 1), not _is_argument(numbers[name])
+            yield Matrix(name, rank, descriptor, rows, size, transposed, certain)
+
+
+def _is_argument(word: int) -> bool:
+    """Whether a descriptor is an argument, whose number is made up, or a distance from one."""
+    return word >> 32 == POINTER >> 32
+
+
+@dataclass(frozen=True, slots=True)
+class Multiplied:
+    """What a multiply touches: columns of tensor memory, and matrices, whose hulls are `hulls`."""
+
+    columns: tuple[Region, ...]
+    matrices: tuple[Matrix, ...]
+    hulls: tuple[Region, ...]
+
+    @classmethod
+    def of(cls, columns: Iterable[Region], matrices: Iterable[Matrix]) -> Multiplied:
+        """What is touched, of columns and matrices."""
+        known = tuple(matrices)
+        return cls(tuple(columns), known, tuple(matrix.hull() for matrix in known))
+
+
+def start_of(descriptor: int) -> int:
+    """The address in a descriptor."""
+    return decoded(descriptor).address
+
+
+def decoded(word: int) -> SharedMemoryDescriptor:
+    """A descriptor; where its swizzling mode is none, which another rule says, without one."""
+    try:
+        return SharedMemoryDescriptor.decode(word)
+    except ValueError:
+        return SharedMemoryDescriptor.decode(word & ~(7 << 61))

@@ -1,0 +1,56 @@
+"""How far copies go whose sizes no operand tells: tensor copies bring boxes of tensor maps.
+
+Layer: isel.verifier.ordering.  Input: the log of a run, whose mbarriers say how many bytes all
+copies of a phase bring together.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+from isel.verifier.ordering.log import Log, Region
+
+
+def sized(region: Region, ends: dict[int, int]) -> Region:
+    """A region; that of a copy of unknown size reaches as far as is known."""
+    if region.name != "copy" or region.exact or region.last != region.first:
+        return region
+    return replace(region, last=ends.get(region.first, region.first + 16), exact=True)
+
+
+def ends_of_copies(log: Log) -> dict[int, int]:
+    """Where copies of unknown size end, by where they begin.
+
+    All copies of a phase together bring the bytes that it expects, but for those of known size.
+    One that goes on to where the next begins is known if that adds up; else only its first bytes
+    are.
+    """
+    starts = sorted({first for found in log.copies.values() for first in found})
+    following = dict(itertools.pairwise(starts))
+    ends: dict[int, int] = {}
+    for phase, copies in log.copies.items():
+        whole = log.expected.get(phase, 0) - log.brought.get(phase, 0)
+        if whole <= 0:
+            continue
+        last = {c: min(following.get(c, c + whole), c + whole) for c in copies}
+        if sum(last.values()) - sum(copies) == whole:
+            for first, end in last.items():
+                ends[first] = min(ends.get(first, end), end)
+    return ends
+
+
+def reach_of_copies(log: Log) -> dict[int, int] | None:
+    """How many bytes a copy of unknown size brings at most, by where it begins.
+
+    It is all that its phase expects, but for what copies of known size bring; None where that is
+    not known of some copy.
+    """
+    reach: dict[int, int] = {}
+    for phase, copies in log.copies.items():
+        whole = log.expected.get(phase, 0) - log.brought.get(phase, 0)
+        if whole <= 0:
+            return None
+        for first in copies:
+            reach[first] = max(reach.get(first, 0), whole)
+    return reach

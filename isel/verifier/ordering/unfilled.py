@@ -1,0 +1,169 @@
+"""Matrices of shared memory that a multiply reads, and that nothing writes.
+
+Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: an error where M, N, a
+stride or a step along K leads beyond what copies and stores fill, or beyond the variable.  It is
+looked for where every write is known: nothing is said of a run that guessed, of writes at unknown
+addresses, or while some record that may write was not executed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from intrinsics.mir import MachineInstr
+from isel.verifier.function.report import Report
+from isel.verifier.ordering.log import Log, Memory
+from isel.verifier.ordering.machine import SharedVariable, shared_variables
+from isel.verifier.ordering.matrices import Matrix
+from isel.verifier.ordering.program import Program, is_event
+from isel.verifier.ordering.rows import BEYOND_VARIABLE, NOT_FILLED
+from isel.verifier.ordering.sizes import ends_of_copies, reach_of_copies
+from isel.verifier.ordering.windows import offset_of, rank_of
+from isel.verifier.rule import VerifierRule
+
+_GRAIN = 16
+"""Bytes that are told apart: no layout splits them."""
+_WRITE = ("st", "atom", "red", "cp.")
+"""How rows begin that may write shared memory."""
+
+_Found = dict[int, tuple[tuple[object, ...], str]]
+"""What is wrong with a record: what it has in common with others of the same cause, and words."""
+
+
+def check(report: Report, program: Program, logs: list[Log]) -> None:
+    """Report matrices that leave their variable, or what is written."""
+    runs = [log for log in logs if log.multiplied]
+    if not runs or report.analysis.graph.has_opaque or any(log.guessed for log in runs):
+        return
+    variables = shared_variables(report.module, report.analysis.function)
+    beyond = [_beyond(program, log, variables) for log in runs]
+    _report(report, BEYOND_VARIABLE, runs, beyond)
+    written = _written(report, logs, variables)
+    if written is None or any(beyond):
+        return  # rows beyond a variable are hardly filled: one mistake is told once
+    unfilled = [_unfilled(program, log, written, variables) for log in runs]
+    _report(report, NOT_FILLED, runs, unfilled)
+
+
+def _report(report: Report, rule: VerifierRule, runs: list[Log], found: list[_Found]) -> None:
+    """Report what is so in every run that comes to a record: made-up arguments may not fit."""
+    told: set[tuple[object, ...]] = set()
+    for index in dict.fromkeys(index for run in found for index in run):
+        there = [run for log, run in zip(runs, found, strict=True) if index in log.threads]
+        if all(index in run for run in there):
+            cause, words = there[0][index]
+            if cause not in told:
+                report.add(rule, index, got=words)
+            told.add(cause)
+
+
+def _read(program: Program, log: Log) -> Iterator[tuple[int, Matrix]]:
+    """The matrices that each record reads."""
+    for key in log.multiplied:
+        index = key[0]
+        assert isinstance(index, int)
+        for matrix in program.touched[key].matrices:
+            yield index, matrix
+
+
+# ---- beyond a variable ---------------------------------------------------------------------------
+
+
+def _beyond(program: Program, log: Log, variables: list[SharedVariable]) -> _Found:
+    """For each record, a matrix that goes on behind its variable."""
+    found: _Found = {}
+    for index, matrix in _read(program, log):
+        at = matrix.descriptor.address
+        variable = next((v for v in variables if v.first <= at < v.last and v.sized), None)
+        if variable is None or index in found:
+            continue
+        last = max((first + size for first, size in matrix.lines()), default=0)
+        if last > variable.last:
+            begin, end, size = (n - variable.first for n in (at, last, variable.last))
+            found[index] = (
+                (matrix.name, variable.name, last),
+                f"matrix {matrix.name.upper()} from byte {begin} of {variable.name} to byte "
+                f"{end - 1}, of {size} bytes",
+            )
+    return found
+
+
+# ---- what is written -----------------------------------------------------------------------------
+
+
+def _unfilled(
+    program: Program, log: Log, written: Mapping[int, int], variables: list[SharedVariable]
+) -> _Found:
+    """For each record, a row of a matrix in which no byte is written."""
+    found: _Found = {}
+    for index, matrix in _read(program, log):
+        here = written.get(matrix.rank, 0)
+        for first, size in matrix.lines():
+            if not here >> first // _GRAIN & (1 << size // _GRAIN) - 1:
+                words = (
+                    f"matrix {matrix.name.upper()} of {matrix.rows} rows at "
+                    f"{_said(matrix.descriptor.address, variables)}; nothing writes the {size} "
+                    f"bytes at {_said(first, variables)}"
+                )
+                found.setdefault(index, ((matrix.name, first), words))
+                break
+    return found
+
+
+def _said(offset: int, variables: list[SharedVariable]) -> str:
+    """A place in shared memory, in words."""
+    found = next((v for v in variables if v.first <= offset < v.last), None)
+    return f"byte {offset - found.first} of {found.name}" if found else f"byte {offset}"
+
+
+def _written(
+    report: Report, logs: list[Log], variables: list[SharedVariable]
+) -> dict[int, int] | None:
+    """All that some run writes of each CTA's memory, a bit a grain; None if that may not be all."""
+    if any(log.guessed or log.unknown or log.astray for log in logs):
+        return None
+    executed = set[int]().union(*(log.threads for log in logs))
+    if any(
+        _may_write(mi) and index not in executed
+        for index, mi in enumerate(report.analysis.graph.records)
+    ):
+        return None
+    written: dict[int, int] = defaultdict(int)
+    for first, last in set[tuple[int, int]]().union(*map(_stored, logs)):
+        _add(written, first, last)
+    for log in logs:
+        reach = reach_of_copies(log)
+        if reach is None:
+            return None
+        ends = ends_of_copies(log)
+        for first, most in reach.items():
+            _add(written, first, ends.get(first, _end_of_copy(first, most, variables)))
+    return written
+
+
+def _may_write(mi: MachineInstr) -> bool:
+    return (mi.row.id.startswith(_WRITE) and is_event(mi)) or mi.row.id.startswith("st.bulk")
+
+
+def _stored(log: Log) -> set[tuple[int, int]]:
+    """Where stores, and copies of known size, begin and end in the windows of the CTAs."""
+    found = {(at, at + _GRAIN) for at in log.strong}
+    for access in log.accesses:
+        for region in access.regions:
+            if region.writes and region.memory is Memory.SHARED and region.first < region.last:
+                found.add((region.first, region.last))
+    return found
+
+
+def _end_of_copy(first: int, most: int, variables: list[SharedVariable]) -> int:
+    """Where a copy ends at the latest: it brings `most` bytes, and stays in its variable."""
+    at = offset_of(first)
+    ends = [v.last - at for v in variables if v.first <= at < v.last]
+    return first + min([most, *ends])
+
+
+def _add(written: dict[int, int], first: int, last: int) -> None:
+    """Put the bytes from `first` to `last` in, in the window of their CTA."""
+    begin, end = offset_of(first) // _GRAIN, offset_of(last - 1) // _GRAIN + 1
+    written[rank_of(first)] |= (1 << end) - (1 << begin)
