@@ -223,11 +223,11 @@ def _out(lines: Lines, words: list[str]) -> str:
 
 
 def _fill(lines: Lines, words: list[str]) -> str:
-    """128 threads store 16 KiB, the largest A of one CTA: each 16 bytes of every 2 KiB."""
-    r = f"%at_{words[0]}"
+    """`fill BUFFER [THREADS]`: 128 threads store 16 KiB, the largest A of one CTA, by turns."""
+    r, threads = f"%at_{words[0]}", int(words[1]) if len(words) > 1 else 128
     stores = " ".join(
         f"st.shared.v4.b32 [{r}+{at}], {{%thread, %thread, %thread, %thread}};"
-        for at in range(0, 16384, 2048)
+        for at in range(0, 16384, 16 * threads)
     )
     return f"shl.b32 {r}, %thread, 4; mov.u32 %at, {words[0]}; add.s32 {r}, {r}, %at; {stores}"
 

@@ -84,6 +84,8 @@ def other_cta() -> Iterator[Case]:
 
 _STORE = "st.shared.b32 [a], %thread;"
 _COPY = "expect {0} 16384\ntma a {0}"
+_BEGUN = "fill a 64\nproxy_fence\nbefore\nbar\nafter"
+"""All of the tile is there before a thread stores its first word."""
 _READERS = {"mma": "mma 0 a B new", "cp": "cp 0 a"}
 
 
@@ -134,7 +136,8 @@ def _shared(what: str, rows: Iterable[Row], copies: int) -> Iterator[Case]:
     end = f"if t0\ncommit back\nend\nif t32\ncommit back\nend\n{came}wait back 0\nafter"
     for way, first, second, verdict in rows:
         threads = _one_thread if way.startswith("one") else _two_threads
-        kernel = story(head, threads(first, second), end, finish(), threads=64)
+        begun = "" if "TMA" in what else _BEGUN
+        kernel = story(head, begun, threads(first, second), end, finish(), threads=64)
         yield Case(f"shared: {what}, {way}", kernel, verdict, "9.7.16.6.5")
 
 

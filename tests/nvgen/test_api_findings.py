@@ -12,7 +12,7 @@ import pytest
 import nvgen
 from intrinsics.element import ElementType as E
 from intrinsics.findings import Severity
-from nvgen import FindingWarning, InputError, Kernel, KernelBuilder, VerificationError
+from nvgen import FindingWarning, InputError, Kernel, KernelBuilder, Space, VerificationError
 from nvgen.cli import main
 
 ADD = """
@@ -29,6 +29,11 @@ def early_read() -> Kernel:
     b.pointer("out", output=True)
     out = b.begin()["out"]
     tile = b.shared_tile("tile", E.BF16, (64, 64))
+    for chunk in range(4):
+        place = tile.chunk(b.tid_x >> 1, (b.tid_x & 1) * 4 + chunk)
+        b.store(b.words([b.const(0)] * 4), place, align=16)
+    b.fence_proxy_async(Space.SHARED_CTA)
+    b.barrier_cta_sync_aligned()
     d = b.warpgroup_tile(64, 64)
     b.wgmma_fence()
     b.gemm_async(d, tile, tile)

@@ -85,6 +85,10 @@ def test_the_next_a_is_made_beside_the_multiply() -> None:
     b.pointer("d", f32, output=True)
     args = b.begin()
     tile = b.shared_tile("tile", e4m3, (SIZE, SIZE))
+    for chunk in range(SIZE // 16):
+        b.store(b.words([b.const(0)] * 4), tile.chunk(b.tid_x, chunk), align=16)
+    b.fence_proxy_async(Space.SHARED_CTA)
+    b.barrier_cta_sync_aligned()
     s, d = b.warpgroup_tile(64, SIZE), b.warpgroup_tile(64, SIZE)
     s.set(1.0)
     p = b.variable(s.as_bytes(e4m3))

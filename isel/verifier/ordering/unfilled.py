@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import MmaKind
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.log import Log, Memory
 from isel.verifier.ordering.machine import SharedVariable, shared_variables
@@ -24,6 +25,7 @@ from isel.verifier.rule import VerifierRule
 
 _GRAIN = 16
 """Bytes that are told apart: no layout splits them."""
+_PADDED = (MmaKind.F8F6F4, MmaKind.MXF8F6F4)
 _WRITE = ("st", "atom", "red", "cp.")
 """How rows begin that may write shared memory."""
 
@@ -132,14 +134,24 @@ def _written(
     written: dict[int, int] = defaultdict(int)
     for first, last in set[tuple[int, int]]().union(*map(_stored, logs)):
         _add(written, first, last)
+    padded = any(_is_padded(mi) for mi in report.analysis.graph.records)
     for log in logs:
         reach = reach_of_copies(log)
         if reach is None:
             return None
-        ends = ends_of_copies(log)
+        ends = {} if padded else ends_of_copies(log)
         for first, most in reach.items():
-            _add(written, first, ends.get(first, _end_of_copy(first, most, variables)))
+            end = _end_of_copy(first, most << padded, variables)
+            _add(written, first, ends.get(first, end))
     return written
+
+
+def _is_padded(mi: MachineInstr) -> bool:
+    """Whether a multiply may read numbers of 4 or 6 bits in pieces of 16 bytes.
+
+    Copies bring at most twice as many bytes then as their mbarrier counts.
+    """
+    return mi.row.id.startswith("tcgen05.mma") and mi.facts().get("kind") in _PADDED
 
 
 def _may_write(mi: MachineInstr) -> bool:
