@@ -107,7 +107,7 @@ def of_tensor_core(
 
 def of_warpgroup(mi: MachineInstr, numbers: dict[str, int], rank: int) -> Iterator[Matrix]:
     """What wgmma.mma_async reads of shared memory."""
-    shape = mi.form.facts["shape"]
+    shape = mi.form.attributes["shape"]
     assert isinstance(shape, WgmmaShape)
     for name, rows in (("a", 64), ("b", shape.n)):
         if name in numbers:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
+from isel.verifier.ordering.history import TENSOR_OPS
 from isel.verifier.ordering.log import Log, Memory, Operands, Region
 from isel.verifier.ordering.rows import NOT_WRITTEN, UNWRITTEN
 
@@ -52,18 +53,14 @@ class _Columns:
 
 # ---- loads ---------------------------------------------------------------------------------------
 
-_WRITERS = ("tcgen05.mma", "tcgen05.st", "tcgen05.cp", "tcgen05.shift")
+_WRITERS = (*TENSOR_OPS, Kind.TENSOR_STORE)
 
 
 def _all_writes_seen(report: Report, logs: list[Log]) -> bool:
     """Whether every record that writes tensor memory was executed, each with a known extent."""
     executed = set[int]().union(*(log.threads for log in logs))
     shaped = all(_has_shape(key) for log in logs for key in log.multiplied)
-    return shaped and all(
-        index in executed
-        for index, mi in enumerate(report.analysis.graph.records)
-        if mi.row.id.startswith(_WRITERS)
-    )
+    return shaped and all(event.index in executed for event in report.analysis.events(*_WRITERS))
 
 
 def _has_shape(key: Operands) -> bool:

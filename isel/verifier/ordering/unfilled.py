@@ -17,7 +17,7 @@ from isel.verifier.function.report import Report
 from isel.verifier.ordering.log import Log, Memory
 from isel.verifier.ordering.machine import SharedVariable, shared_variables
 from isel.verifier.ordering.matrices import Matrix
-from isel.verifier.ordering.program import Program, is_event
+from isel.verifier.ordering.program import MEMORY, Program, is_event
 from isel.verifier.ordering.rows import BEYOND_VARIABLE, NOT_FILLED
 from isel.verifier.ordering.sizes import ends_of_copies, reach_of_copies
 from isel.verifier.ordering.windows import offset_of, rank_of
@@ -41,7 +41,7 @@ def check(report: Report, program: Program, logs: list[Log]) -> None:
     variables = shared_variables(report.module, report.analysis.function)
     beyond = [_beyond(program, log, variables) for log in runs]
     _report(report, BEYOND_VARIABLE, runs, beyond)
-    written = _written(report, logs, variables)
+    written = _written(report, program, logs, variables)
     if written is None or any(beyond):
         return  # rows beyond a variable are hardly filled: one mistake is told once
     unfilled = [_unfilled(program, log, written, variables) for log in runs]
@@ -120,7 +120,7 @@ def _said(offset: int, variables: list[SharedVariable]) -> str:
 
 
 def _written(
-    report: Report, logs: list[Log], variables: list[SharedVariable]
+    report: Report, program: Program, logs: list[Log], variables: list[SharedVariable]
 ) -> dict[int, int] | None:
     """All that some run writes of each CTA's memory, a bit a grain; None if that may not be all."""
     if any(log.guessed or log.unknown or log.astray for log in logs):
@@ -134,7 +134,8 @@ def _written(
     written: dict[int, int] = defaultdict(int)
     for first, last in set[tuple[int, int]]().union(*map(_stored, logs)):
         _add(written, first, last)
-    padded = any(_is_padded(mi) for mi in report.analysis.graph.records)
+    multiplies = {index for log in logs for index, _ in _read(program, log)}
+    padded = any(_is_padded(report.record(index)) for index in multiplies)
     for log in logs:
         reach = reach_of_copies(log)
         if reach is None:
@@ -151,11 +152,11 @@ def _is_padded(mi: MachineInstr) -> bool:
 
     Copies bring at most twice as many bytes then as their mbarrier counts.
     """
-    return mi.row.id.startswith("tcgen05.mma") and mi.facts().get("kind") in _PADDED
+    return mi.attributes().get("kind") in _PADDED
 
 
 def _may_write(mi: MachineInstr) -> bool:
-    return (mi.row.id.startswith(_WRITE) and is_event(mi)) or mi.row.id.startswith("st.bulk")
+    return mi.row.id.startswith(_WRITE) and (is_event(mi) or mi.row.id not in MEMORY)
 
 
 def _stored(log: Log) -> set[tuple[int, int]]:
