@@ -164,7 +164,7 @@ def in_registers(
             "kernel", "a tile belongs to another kernel",
             lambda r: not r.strangers,
             lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
-            lambda r: "tiles of the builder that multiplies them",
+            "tiles of the builder that multiplies them",
             shape,
         ),
         Requirement(
@@ -186,7 +186,7 @@ def in_registers(
             "option", f"an option of tcgen05.mma that a {who}'s multiply does not have",
             lambda r: not r.others,
             lambda r: ", ".join(r.others),
-            lambda r: "accumulate and step",
+            "accumulate and step",
             op,
         ),
         Requirement(
@@ -235,7 +235,7 @@ def in_registers(
             "swizzle", "A and B lie swizzled, in whole spans",
             lambda r: all(_swizzled(r, tile) for tile in r.shared),
             lambda r: "; ".join(f"{t.name}: {t.mode.words}, {t.rows}x{t.k}" for t in r.shared),
-            lambda r: "32, 64 or 128 bytes with 16-byte atoms, and a multiple of the span along "
+            "32, 64 or 128 bytes with 16-byte atoms, and a multiple of the span along "
             "the major",
             layout,
         ),
@@ -243,7 +243,7 @@ def in_registers(
             "major", "only 16-bit matrices may be MN-major",
             lambda r: all(tile.dtype.bits == 16 for tile in r.transposed),
             lambda r: ", ".join(f"{t.dtype.value} {t.major.value}-major" for t in r.transposed),
-            lambda r: "K-major",
+            "K-major",
             op,
         ),
     )
@@ -271,14 +271,14 @@ OF_ACCUMULATORS: tuple[Requirement[AccumulatorRequest], ...] = (
         "scope", "an accumulator is made by all threads of the CTA",
         lambda r: r.scope is ExecutionScope.CTA,
         lambda r: r.scope.value,
-        lambda r: ExecutionScope.CTA.value,
+        ExecutionScope.CTA.value,
         _SECTION,
     ),
     Requirement(
         "accumulator", "sums have a type that only some instructions have",
         lambda r: r.dtype in (ElementType.F32, ElementType.S32),
         lambda r: r.dtype.value,
-        lambda r: "f32 or s32",
+        "f32 or s32",
         _SECTION,
     ),
     Requirement(
@@ -317,22 +317,22 @@ REQUIREMENTS: tuple[Requirement[PortableRequest], ...] = (
     Requirement(
         "kernel", "a tile belongs to another kernel",
         lambda r: r.d.builder is r.builder,
-        lambda r: "D of another KernelBuilder",
-        lambda r: "tiles of the builder that multiplies them",
+        "D of another KernelBuilder",
+        "tiles of the builder that multiplies them",
         _SECTION,
     ),
     Requirement(
         "scope", "tiles are multiplied by all threads of the CTA",
         lambda r: r.scope is ExecutionScope.CTA,
         lambda r: r.scope.value,
-        lambda r: ExecutionScope.CTA.value,
+        ExecutionScope.CTA.value,
         _SECTION,
     ),
     Requirement(
         "option", "an option of tcgen05.mma that not every target has",
         lambda r: not r.others,
         lambda r: ", ".join(r.others),
-        lambda r: "accumulate and step",
+        "accumulate and step",
         _SECTION,
     ),
     Requirement(

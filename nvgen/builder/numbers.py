@@ -511,8 +511,8 @@ class Float:
     def exp(self, *, ftz: bool = False) -> Float:
         """e to the power of the number: `ex2` of x times the logarithm of e, as f32.
 
-        The relative error is at most 1.23 |x| 2^-24 + 2^-22: what the product and the logarithm
-        lose by rounding is an error of the exponent, 6.7e-6 at x = 88, and ex2 has two units of its
+        The relative error is at most 1.23 |x| 2^-24 + 2^-22, 6.7e-6 at x = 88: what the product and
+        the logarithm lose by rounding is an error of the exponent, and ex2 has two units of its
         own.  Results below the normal numbers are also off by up to 2^-149, or with `ftz` zeros.
 
         Raises: InputError for f64.

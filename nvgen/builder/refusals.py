@@ -66,16 +66,20 @@ def function_of(given: Function) -> Function:
 class Requirement(Generic[Asked]):
     """Something an operation asks for: its id, whether it holds, what was there, what should be.
 
-    `hint` says how to get there.
+    `hint` says how to get there.  Words that depend on the request are functions of it.
     """
 
     rule: str
     text: str
     holds: Callable[[Asked], bool]
-    got: Callable[[Asked], str]
-    expected: Callable[[Asked], str]
+    got: str | Callable[[Asked], str]
+    expected: str | Callable[[Asked], str]
     section: str = "Matrix Shape (Table 39)"
-    hint: Callable[[Asked], str] = lambda _: ""
+    hint: str | Callable[[Asked], str] = ""
+
+
+def _told(words: str | Callable[[Asked], str], request: Asked) -> str:
+    return words if isinstance(words, str) else words(request)
 
 
 def unmet(
@@ -90,9 +94,9 @@ def unmet(
             requirement.text,
             place,
             op=operation,
-            got=requirement.got(request),
-            expected=requirement.expected(request),
-            hint=requirement.hint(request),
+            got=_told(requirement.got, request),
+            expected=_told(requirement.expected, request),
+            hint=_told(requirement.hint, request),
             section=f"PTX ISA, {requirement.section}",
         )
         for requirement in requirements

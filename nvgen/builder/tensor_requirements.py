@@ -114,9 +114,9 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         "collector", "a collector of B keeps what one instruction reads",
         lambda r: not r.options.holds_b or r.instructions <= 1,
         lambda r: f"{r.instructions} instructions",
-        lambda r: "one: a call for each, with `step`",
+        "one: a call for each, with `step`",
         "tcgen05.mma.ws",
-        hint=lambda r: "a loop over the steps, and in it gemm_async(…, step=…, collector=…)",
+        hint="a loop over the steps, and in it gemm_async(…, step=…, collector=…)",
     ),
     Requirement(
         "zero-mask", "a zero-column mask is for the columns of one instruction",
@@ -124,26 +124,26 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: f"N {r.n} in {len(r.column_pieces())} pieces",
         lambda r: f"one of {', '.join(map(str, r.widths()))}",
         "Zero-Column Mask Descriptor (Table 45)",
-        hint=lambda r: "a call for each piece of N, with parts of B and a mask of its own",
+        hint="a call for each piece of N, with parts of B and a mask of its own",
     ),
     Requirement(
         "shift", "columns are shifted by more than the data path can",
         lambda r: r.options.shift <= r.options.most_shifted
         in SHIFTS[: 3 if r.m == 32 else 4],
         lambda r: f"a shift of {r.options.shift}, at most {r.options.most_shifted}",
-        lambda r: "0, 8, 16 or, with M = 64 and 128, 32; no less than the mask's shift",
+        "0, 8, 16 or, with M = 64 and 128, 32; no less than the mask's shift",
         "Zero-Column Mask Descriptor (Table 45)",
-        hint=lambda r: "leave max_shift out: it follows from the mask",
+        hint="leave max_shift out: it follows from the mask",
     ),
     Requirement(
         "collector-a", "the collector of A keeps what one instruction reads",
         _keeps_a,
         lambda r: f"{r.options.collector_a.value}{', reuse_a' if r.options.reuse_a else ''}, "
         f"{r.instructions} instructions{', stationary' if r.stationary else ''}",
-        lambda r: "one of both, without stationary: reuse_a for a nest, collector_a for a call of "
+        "one of both, without stationary: reuse_a for a nest, collector_a for a call of "
         "one instruction",
         _MMA,
-        hint=lambda r: "reuse_a=True fills, uses and gives up by itself",
+        hint="reuse_a=True fills, uses and gives up by itself",
     ),
     Requirement(
         "ashift", "ashift moves 128 rows of A in tensor memory, which no collector keeps",
@@ -151,10 +151,10 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: f"{r.rows} rows in {'shared' if isinstance(r.a, SharedTile) else 'tensor'} "
         f"memory, {r.options.collector_a.value}{', reuse_a' if r.options.reuse_a else ''}"
         + _beside(r),
-        lambda r: "operand_tile(128, …), collector::a::lastuse or discard, neither stationary nor "
+        "operand_tile(128, …), collector::a::lastuse or discard, neither stationary nor "
         "scale factors",
         _MMA,
-        hint=lambda r: "a call for each 128 rows",
+        hint="a call for each 128 rows",
     ),
     Requirement(
         "negate", "kind::i8 has no negate",
@@ -162,9 +162,9 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: " and ".join(
             name for name in ("negate_a", "negate_b") if getattr(r.options, name)
         ),
-        lambda r: "no negate",
+        "no negate",
         "Transpose and Negate operations (Table 49)",
-        hint=lambda r: "negate the sums in the epilogue",
+        hint="negate the sums in the epilogue",
     ),
     Requirement(
         "scale-d", "D is scaled by 2^-n before it is added to, by kind::f16 and kind::tf32",
@@ -173,7 +173,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: "0..15 with f16, bf16 or tf32, with accumulate, not stationary, on "
         + spell(_SCALING),
         _MMA,
-        hint=lambda r: "scale D in the epilogue instead",
+        hint="scale D in the epilogue instead",
     ),
     Requirement(
         "lane-mask", "a lane mask has a bit for each lane, and no place in this MMA",
@@ -182,7 +182,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: f"{4 * r.group} words with cta_group::{r.group}, neither stationary nor scale "
         "factors",
         _MMA,
-        hint=lambda r: "a list of words, lane 0 in bit 0 of the first",
+        hint="a list of words, lane 0 in bit 0 of the first",
     ),
     Requirement(
         "k96", "K = 96 is of 4-bit kinds, on a dense pair with M = 256 and N up to 256",
@@ -193,7 +193,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         + (f" on {r.builder.target}" if r.builder.target else ""),
         lambda r: "256x16..256 of e2m1 with scale factors, swizzle 0 or 128, on "
         + spell(_K96_TARGETS),
-        hint=lambda r: "leave k96 out: K = 64 at once exists everywhere",
+        hint="leave k96 out: K = 64 at once exists everywhere",
     ),
 )
 # fmt: on
@@ -282,8 +282,8 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         "kernel", "a tile belongs to another kernel",
         lambda r: not r.strangers,
         lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
-        lambda r: "tiles of the builder that multiplies them",
-        hint=lambda r: "shared_tile(…), tile(…) and the rest of one KernelBuilder",
+        "tiles of the builder that multiplies them",
+        hint="shared_tile(…), tile(…) and the rest of one KernelBuilder",
     ),
     Requirement(
         "target", "the target has no multiplies into tensor memory",
@@ -291,14 +291,14 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: str(r.builder.target),
         lambda r: spell(_WITH_TENSOR_MEMORY),
         "tcgen05.mma",
-        hint=lambda r: "accumulator(…) is multiplied by what each target has",
+        hint="accumulator(…) is multiplied by what each target has",
     ),
     Requirement(
         "scope", "gemm_async is issued by a single thread or one warp",
         lambda r: r.scope in (ExecutionScope.WARP, ExecutionScope.THREAD),
         lambda r: r.scope.value,
-        lambda r: "inside `b.if_warp(…)` or `b.elect()`",
-        hint=lambda r: "in the scope of a warp one of its threads is elected",
+        "inside `b.if_warp(…)` or `b.elect()`",
+        hint="in the scope of a warp one of its threads is elected",
     ),
     Requirement(
         "dtype", "A and B have element types that no kind of MMA multiplies",
@@ -306,7 +306,7 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: f"{_type(r.a)} x {_type(r.b)}"
         + (", with scale factors" if r.options.sfa else ""),
         lambda r: "; ".join(dict.fromkeys(map(str, FAMILIES))),
-        hint=lambda r: "bring A and B in types of one of these; padded=True has 4 bits in a byte",
+        hint="bring A and B in types of one of these; padded=True has 4 bits in a byte",
     ),
     Requirement(
         "scales", "scale factors come for both matrices, for every row and all of K",
@@ -315,7 +315,7 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: f"sfa for {r.rows} rows and sfb for {r.n}{_in_parts(r.scale_parts)}, of K {r.k}, "
         "alike; or neither",
         "Block Scaling (Tables 54 and 55)",
-        hint=lambda r: "scale_tile(rows, k, …, parts=…) of tensor memory, filled by copy_scales",
+        hint="scale_tile(rows, k, …, parts=…) of tensor memory, filled by copy_scales",
     ),
     Requirement(
         "accumulator", "the accumulator has another type than the sums of A and B",
@@ -329,7 +329,7 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: r.a_k == r.b.k and (r.d.m, r.d.n) == (r.m, r.n),
         lambda r: f"A {r.rows}x{r.a_k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
         lambda r: f"A {r.rows}x{r.a_k}, B {r.b.rows}x{r.a_k}, D {r.m}x{r.n}",
-        hint=lambda r: "A is M x K, B N x K, D M x N, where rows of both CTAs of a pair count",
+        hint="A is M x K, B N x K, D M x N, where rows of both CTAs of a pair count",
     ),
     Requirement(
         "columns", "the accumulator has fewer columns than this MMA writes",
@@ -338,7 +338,7 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: f"{r.columns_of(r.m, r.n)}, as tile(…, stationary=…, sparse=…) of the same MMA "
         "takes",
         "Data Path Layout Organization",
-        hint=lambda r: "fewer rows or columns, or a tile(…) of the same MMA",
+        hint="fewer rows or columns, or a tile(…) of the same MMA",
     ),
     Requirement(
         "m", "M is not made of what the tensor core multiplies at once",
@@ -375,9 +375,9 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         "major", "a matrix of this type has no such major and swizzling",
         lambda r: all(map(_lies, r.shared)),
         lambda r: ", ".join(_major(t) for t in r.shared if not _lies(t)),
-        lambda r: "K-major, or MN-major: of 8 and 16 bits, of tf32 with swizzle=128 and atom=32",
+        "K-major, or MN-major: of 8 and 16 bits, of tf32 with swizzle=128 and atom=32",
         "Valid Combinations of Type-Size, Major-ness and Swizzling (Table 52)",
-        hint=lambda r: "shared_tile(…, major=…, swizzle=…, atom=…), and tensor_map alike",
+        hint="shared_tile(…, major=…, swizzle=…, atom=…), and tensor_map alike",
     ),
     *OPTION_REQUIREMENTS,
 )  # fmt: skip
