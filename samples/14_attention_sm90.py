@@ -54,7 +54,7 @@ class Attention(Blocks):
         b.tile_map("q", dtype, (self.config.rows, d), rank=self.rank)
         b.tile_map("k", dtype, (block, d), rank=self.rank)
         b.tile_map("v", dtype, (d, block), rank=self.rank, major=Major.MN)
-        b.tile_map("o", dtype, (ROWS, d), rank=self.rank, output=True)
+        b.tile_map("o", dtype, (self.config.height, d), rank=self.rank, output=True)
         b.pointer("counter", u32)
         for name in self.numbers:
             b.u32(name)
@@ -143,12 +143,12 @@ class Attention(Blocks):
 
     def store(self) -> None:
         """Store O, and give its buffer, which is Q's, back."""
-        b, place = self.b, self.b.ring(self.config.queries)
+        b, place, height = self.b, self.b.ring(self.config.queries), self.config.height
         with self.q.consumer().until(self.total) as slot:
             head, row = self.item(slot.note)
             b.wait(self.o_full[place.stage], place.parity)
-            for first in range(0, self.config.rows, ROWS):
-                part = self.o_tiles[slot.stage].part(first, ROWS)
+            for first in range(0, self.config.rows, height):
+                part = self.o_tiles[slot.stage].part(first, height)
                 with self.when_whole(row + first):
                     b.store_tile(part, self.args["o"], self.at(row + first, head))
             b.cp_async_bulk_wait_group_read(0)

@@ -62,6 +62,21 @@ class Half:
     turn: object  # the phase of all three: a block each
 
 
+@dataclass
+class Scores:
+    """A block of scores, where a mask finds them: a thread's row."""
+
+    held: object
+
+    def set(self, s) -> None:
+        """What they are from here on."""
+        self.held.set(s)
+
+    def __getattr__(self, name: str):
+        """What one does with a matrix in registers."""
+        return getattr(self.held.value, name)
+
+
 class BlackwellAttention(plain.Attention):
     """The kernel under construction."""
 
@@ -110,9 +125,12 @@ class BlackwellAttention(plain.Attention):
         with self.q.consumer().until(self.total) as slot:
             _, row = self.item(slot.note)
             blocks = self.blocks(row, config.rows)
-            firsts = blocks - self.blocks(row, HEIGHT), b.const(0)
+            firsts, count = (
+                (blocks - self.blocks(row, HEIGHT), b.const(0)),
+                blocks - self.unseen(row),
+            )
             parts = [slot.tile.part(i * HEIGHT, HEIGHT) for i in range(2)]
-            with b.range(blocks) as index:
+            with b.range(count) as index:
                 k = keys.take()
                 for half, first, q in zip(halves, firsts, parts, strict=True):
                     with b.if_(index > first):
@@ -124,7 +142,7 @@ class BlackwellAttention(plain.Attention):
                     b.tcgen05_commit(self.v.empty[held.value])
                 held.set(values.take().stage)
             for half, first in zip(halves, firsts, strict=True):
-                self.add_values(half, held, blocks - 1 > first)
+                self.add_values(half, held, count - 1 > first)
             b.tcgen05_commit(self.v.empty[held.value])
 
     def start_scores(self, half: Half, q, k) -> None:
@@ -151,20 +169,23 @@ class BlackwellAttention(plain.Attention):
         """P of all blocks of a half, then O."""
         b, config, half = self.b, self.config, self.half(self.b.warpgroup)
         with self.q.consumer().until(self.total) as slot:
-            head, row = self.item(slot.note)
+            head, first = self.item(slot.note)
             self.take_scales(head)
-            row = row + b.warpgroup * HEIGHT
+            row = first + b.warpgroup * HEIGHT
             blocks = self.blocks(row, HEIGHT)
-            s = self.seen(self.scores(half), row, (blocks - 1) * config.block)
+            column = (blocks - 1) * config.block
+            s = self.masked(self.seen(self.scores(half), row, column), row, column)
             self.m = b.variable(self.near(s.row_max()))
             p, sums = self.powers(s, finite(self.m.value))
             self.sums = b.variable(sums)
             self.hand_on(half, p)
-            with b.range(blocks - 1):
-                p, part = map(b.variable, self.powers(self.scores(half), self.m.value))
+            with b.range(blocks - self.unseen(first), start=1) as index:
+                column = (blocks - 1 - index) * config.block
+                s = self.masked(self.scores(half), row, column)
+                p, part = map(b.variable, self.powers(s, self.m.value))
                 few = part.value.vector[0] <= config.limit
                 with b.if_(b.vote_sync(Vote.ALL, few) ^ 1):
-                    self.correct(half, p, part)
+                    self.correct(half, self.masked(half.s.load(), row, column), p, part)
                 self.hand_on(half, p.value)
                 self.sums.set(self.sums.value + part.value)
             b.wait(half.o_done, half.turn.parity ^ 1)
@@ -192,9 +213,14 @@ class BlackwellAttention(plain.Attention):
             b.mbarrier_arrive(half.p_full)
         half.turn.advance()
 
-    def correct(self, half: Half, p, part) -> None:
+    def masked(self, s, row, column):
+        """What rows see of a block that is not an item's first."""
+        self.s = Scores(self.b.variable(s))
+        self.mask(row, column)
+        return self.s.held.value
+
+    def correct(self, half: Half, s, p, part) -> None:
         """A block of scores far above m: another m, and what there is of O scaled."""
-        s = half.s.load()
         greatest = self.m.value.max(self.near(s.row_max()))
         shrink = (self.m.value - finite(greatest)).ex2(ftz=True)
         numbers, sums = self.powers(s, finite(greatest))

@@ -26,7 +26,7 @@ from nvgen import Kernel, i32, u32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from attention_plan import ROWS, Config, attention, grid, packed_numbers
+from attention_plan import Config, attention, grid, packed_numbers
 
 plain = importlib.import_module("14_attention_sm90")
 TARGET = plain.TARGET
@@ -69,7 +69,7 @@ class PackedAttention(plain.Attention):
 
     def when_whole(self, row) -> AbstractContextManager:
         """Rows behind a sequence's end are another's."""
-        return self.b.if_(row + ROWS <= self.length)
+        return self.b.if_(row + self.config.height <= self.length)
 
     def write(self, o, stage, row, head) -> None:
         """A tile for TMA, or each row that is the sequence's."""
@@ -108,7 +108,7 @@ class PackedAttention(plain.Attention):
                 s.set(s.where(lambda end, c: c.to(i32) <= end, -math.inf, of=ends))
         if config.window:
             behind = begin + self.args["window"].to(i32)
-            with b.if_(behind < last + ROWS):
+            with b.if_(behind < last + config.height):
                 begins = s.rows(lambda r: r.to(i32) + (last - behind))
                 s.set(s.where(lambda begin, c: c.to(i32) > begin, -math.inf, of=begins))
 
