@@ -7,7 +7,7 @@ which llvmlite has no place for in atomic operations.  PTX ISA, membar / fence; 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import overload
+from typing import ClassVar, overload
 
 from llvmlite import ir
 from llvmlite.ir.instructions import AtomicRMW, CmpXchg
@@ -57,33 +57,31 @@ _OPERATIONS: Mapping[AtomicOp, Mapping[ScalarType, str]] = {
 """LLVM's names of what PTX has, by type."""
 
 
-class _ScopedRmw(AtomicRMW):  # type: ignore[misc]  # llvmlite is untyped
+class _Scoped:
+    """What llvmlite prints of an atomic instruction, with a syncscope before its orderings."""
+
+    scope = ""
+    orderings: ClassVar[tuple[str, ...]] = ("ordering",)
+
+    def descr(self, buf: list[str]) -> None:
+        lines: list[str] = []
+        super().descr(lines)  # type: ignore[misc]  # of llvmlite's instruction
+        said = f" {' '.join(getattr(self, name) for name in self.orderings)} "
+        for line in lines:
+            before, found, behind = line.rpartition(said)
+            assert found, line
+            scope = f' syncscope("{self.scope}")' if self.scope else ""
+            buf.append(before + scope + said + behind)
+
+
+class _ScopedRmw(_Scoped, AtomicRMW):  # type: ignore[misc]  # llvmlite is untyped
     """An atomicrmw with a syncscope."""
 
-    scope = ""
 
-    def descr(self, buf: list[str]) -> None:
-        lines: list[str] = []
-        super().descr(lines)
-        buf += [_scoped(line, self.scope, f" {self.ordering} ") for line in lines]
-
-
-class _ScopedCas(CmpXchg):  # type: ignore[misc]  # llvmlite is untyped
+class _ScopedCas(_Scoped, CmpXchg):  # type: ignore[misc]  # llvmlite is untyped
     """A cmpxchg with a syncscope."""
 
-    scope = ""
-
-    def descr(self, buf: list[str]) -> None:
-        lines: list[str] = []
-        super().descr(lines)
-        orderings = f" {self.ordering} {self.failordering} "
-        buf += [_scoped(line, self.scope, orderings) for line in lines]
-
-
-def _scoped(line: str, scope: str, orderings: str) -> str:
-    before, found, behind = line.rpartition(orderings)
-    assert found, line
-    return f'{before} syncscope("{scope}"){orderings}{behind}' if scope else line
+    orderings = ("ordering", "failordering")
 
 
 class Atomics(Verbs):

@@ -31,12 +31,7 @@ _WIDTHS = tuple(sorted((num.times for num in LdStNum), reverse=True))
 
 @dataclass(frozen=True, slots=True)
 class AccumulatorColumns:
-    """An accumulator in tensor memory: `m` rows and `n` columns of a type, from `pointer` on.
-
-    Each 128 rows of a CTA are a block of `n` columns, one behind the other.  Of a CTA pair's each
-    CTA holds its half at the same address.  `columns` are those that it has in each CTA, where
-    that is known.
-    """
+    """What a multiply into tensor memory asks of its accumulator: see `TensorTile`."""
 
     pointer: Pointer
     m: int
