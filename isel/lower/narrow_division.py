@@ -3,8 +3,8 @@
 Layer: isel.lower.  Input: a function.  Output: the same function, or one that asks before a
 division of 64 bits whether the upper halves of both operands are zero: ptxas divides 32 bits in
 some ten instructions, 64 in a routine of about a hundred.  LLVM's NVPTX back end asks likewise
-(BypassSlowDivision), but in functions that are to be small.  A quotient and a remainder of the same
-operands in one block are one division and a multiplication.  Divisions by numbers are left to
+(BypassSlowDivision), except in functions that are to be small.  A quotient and a remainder of the
+same operands in one block are one division and a multiplication.  Divisions by numbers are left to
 `isel.select.division`.
 """
 
@@ -170,7 +170,7 @@ def _by_width(
     """Divide the lower halves where the upper halves are zero, else the whole."""
     narrow, wide, done = (out.name(hint) for hint in ("narrow", "wide", "divided"))
     bits = long[0] if len(long) == 1 else out.binary(Opcode.OR, a, b)
-    upper = out.binary(Opcode.LSHR, bits, number(I64, 32))
+    upper = out.binary(Opcode.AND, bits, number(I64, -1 << 32))
     out.branch_if(out.compare(IntPredicate.EQ, upper, number(I64, 0)), narrow, wide)
 
     out.open(narrow)

@@ -118,7 +118,7 @@ def test_the_same_seed_draws_the_same_inputs():
 def test_mutants_of_each_language_get_behind_the_reader():
     """Some are accepted and some refused, under many rules."""
     source = Source(random.Random(6), tuple(LANGUAGES))
-    batch = [source.draw() for _ in range(400)]
+    batch = [source.draw() for _ in range(600)]
     for item, outcome in outcomes(batch, doors.take):
         source.learn(item, outcome)
         assert outcome.problem is None, (outcome, item.text)

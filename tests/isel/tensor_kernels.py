@@ -1,7 +1,8 @@
 """Kernels around a few MMAs, for tests of the rules about tensor memory's contents.
 
 One warp allocates 512 columns and thread 0 issues `body`; the others wait for its commit, load, and
-free.  Registers: %r3 the address of tensor memory, %rd1 to %rd4 descriptors, %r9 a parameter.
+free.  Registers: %r3 the address of tensor memory, %rd1 to %rd4 descriptors, %r9 a parameter.  All
+of a_tile and b_tile, 16 KiB each, is written before anything is multiplied.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ from isel.verifier.function.check import verify_functions
 from tests.isel.function_kernels import kernel
 from tests.isel.test_function_rules import module_of
 
-HEAD = """
+FILL = "".join(
+    f"    st.shared.v4.b32 [%r{tile}+{at}], {{%r1, %r1, %r1, %r1}};\n"
+    for tile in (35, 36)
+    for at in range(0, 16384, 32 * 16)
+)
+
+HEAD = f"""
     mov.u32 %r1, %tid.x;
     ld.param.u32 %r9, [steps];
     mov.u32 %r30, a_tile;
@@ -24,6 +31,10 @@ HEAD = """
     cvt.u64.u32 %rd6, %r33;
     or.b64 %rd2, %rd6, 4611756662049538048;
     add.s64 %rd4, %rd2, 128;
+    shl.b32 %r34, %r1, 4;
+    add.u32 %r35, %r30, %r34;
+    add.u32 %r36, %r32, %r34;
+{FILL}    fence.proxy.async.shared::cta;
     setp.ne.u32 %p1, %r1, 0;
     @%p1 bra READY;
     $init [done], 1;

@@ -82,8 +82,8 @@ ISSUED = (
            "tcgen05.mma.sp/same-lanes"),
     Issued("D has a place of its own", _issue(128, "%r3", "[%r3+32]"),
            _issue(128, "%r3", "[%r3+24]"), "tcgen05.mma/overlap"),
-    Issued("D lies in what was allocated", _issue(128, "%r3", n=256),
-           _issue(128, "%r3+384", n=256), "tcgen05.mma/beyond-allocation"),
+    Issued("D lies in what was allocated", _issue(128, "%r3", n=128),
+           _issue(128, "%r3+448", n=128), "tcgen05.mma/beyond-allocation"),
 )  # fmt: skip
 
 test_a_sentence_about_a_statement = statements(ROWS)

@@ -226,6 +226,11 @@ def alignment(label: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def branches(label: str) -> bool:
+    """Whether a kernel has branches: a division of 64 bits asks first whether 32 are enough."""
+    return label in cases("control") or bool(re.fullmatch(r"[us](div|rem) i64 r,r", label))
+
+
 def _load(pointer: str, type_: str, volatile: str = "", align: int = 0) -> str:
     body = _Body()
     how = f", align {align}" if align else ""

@@ -293,9 +293,9 @@ def kernels(family: str) -> list[Kernel]:
     return found
 
 
-def form(family: str, ptx: str) -> list[str]:
-    """What is compared in a family: effects, the declaration too, or the instructions alone."""
-    if family == "control":
+def form(family: str, label: str, ptx: str) -> list[str]:
+    """What is compared of a kernel: effects, its declaration too, or the instructions alone."""
+    if llvm_scalar.branches(label):
         return [f"{name}: {count}" for name, count in sorted(llvm_forms.opcodes(ptx).items())]
     lines = normal(ptx)
     return [llvm_forms.header(ptx), *lines] if family == "parameters" else lines
@@ -311,8 +311,10 @@ def test_ordinary_instructions_have_llvms_text(family: str):
         if not kernel.ours:
             wrong.append(shown(kernel.label, "selects it", kernel.refusal))
             continue
-        theirs = [form(family, text) for text in (kernel.unoptimised, kernel.optimised)]
-        ours = form(family, kernel.ours)
+        theirs = [
+            form(family, kernel.label, text) for text in (kernel.unoptimised, kernel.optimised)
+        ]
+        ours = form(family, kernel.label, kernel.ours)
         deviation = deviation_of(kernel.label, SCALAR)
         if deviation is not None:
             if ours in theirs:
@@ -404,8 +406,8 @@ def test_a_deviation_of_instructions_is_as_described(row: Deviation):
         if row.covers(kernel.label)
     }
     family, kernel = covered[row.example]
-    theirs = [form(family, text) for text in (kernel.unoptimised, kernel.optimised)]
-    _check_example(row, theirs, form(family, kernel.ours))
+    theirs = [form(family, kernel.label, text) for text in (kernel.unoptimised, kernel.optimised)]
+    _check_example(row, theirs, form(family, kernel.label, kernel.ours))
     assert row.rewrite or row.same_sass, "a deviation needs a proof"
     if row.same_sass:
         require_ptxas()
