@@ -148,6 +148,7 @@ UNWRITTEN = VerifierRule(
     "{op}/unwritten-columns",
     "columns of tensor memory are read that nothing in the kernel writes",
     "tcgen05.ld",
+    Severity.WARNING,
     expected="columns of an accumulator, or those that tcgen05.st or tcgen05.cp has written",
     hint="an accumulator has as many columns as N, which the instruction descriptor says, from the "
     "column of D on",
@@ -156,6 +157,7 @@ NOT_FILLED = VerifierRule(
     "{op}/not-filled",
     "a multiply reads shared memory that nothing has written",
     "tcgen05, Shared memory descriptor",
+    Severity.WARNING,
     expected="a descriptor and a shape whose rows all lie in what copies and stores fill",
     hint="M and N say how many rows are read, the descriptor's offsets where each group of them "
     "begins; the next K of 32 bytes begins 32 bytes on, inside of the same swizzled rows",
@@ -164,6 +166,7 @@ BEYOND_VARIABLE = VerifierRule(
     "{op}/beyond-variable",
     "a multiply reads shared memory beyond the variable that its descriptor begins in",
     "tcgen05, Shared memory descriptor",
+    Severity.WARNING,
     expected="a descriptor and a shape whose rows all lie in one variable",
     hint="what lies behind a variable is not defined; M and N say how many rows are read, the "
     "descriptor's offsets where each group of them begins",

@@ -1,6 +1,6 @@
 """Matrices of shared memory that a multiply reads, and that nothing writes.
 
-Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: an error where M, N, a
+Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: a warning where M, N, a
 stride or a step along K leads beyond what copies and stores fill, or beyond the variable.  It is
 looked for where every write is known: nothing is said of a run that guessed, of writes at unknown
 addresses, or while some record that may write was not executed.
