@@ -20,9 +20,10 @@ from enum import Enum
 from pathlib import Path
 
 import nvgen.builder
-from nvgen.builder.base import BuilderBase, NumberVerb
+from nvgen.builder.base import BuilderBase
 from nvgen.builder.calls import function_of
 from nvgen.builder.kernel import KernelBuilder
+from nvgen.builder.number_makers import NumberVerb
 from nvgen.builder.number_types import is_float
 from nvgen.builder.numbers import Float
 from nvgen.builder.roles import SpecialRegister

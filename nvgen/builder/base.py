@@ -1,13 +1,12 @@
 """What every part of the builder stands on: llvmlite's builder, Python lines, numbers.
 
-Layer: nvgen.builder.  `b.f32("scale")`, before `begin`, declares a parameter; `b.f32(1.5)` is a
-constant; `b.f32(word)` is the number whose bits an integer holds.
+Layer: nvgen.builder.  Input: a kernel's name.  Output: a module of llvmlite's under construction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, TypeAlias, TypeVar, overload
+from typing import overload
 
 from llvmlite import ir
 
@@ -15,7 +14,8 @@ from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
 from nvgen.arguments import Parameter
 from nvgen.builder.llvm_ext import BFloatType, vector_value
-from nvgen.builder.number_types import constant, element_of, is_float
+from nvgen.builder.number_makers import Given, NumberVerb
+from nvgen.builder.number_types import constant
 from nvgen.builder.numbers import (
     F32,
     Float,
@@ -25,7 +25,6 @@ from nvgen.builder.numbers import (
     Number,
     WordLike,
     as_float,
-    float_of,
     pair_of,
 )
 from nvgen.builder.pointers import Pointer, check_pointer
@@ -36,61 +35,6 @@ from nvgen.builder.vectors import Vector, vector_of
 T = ScalarType
 _F32 = ir.FloatType()
 _FLOATS = {ir.FloatType: T.F32, ir.DoubleType: T.F64}
-Made = TypeVar("Made", Int, Float, F32, covariant=True)
-
-Given: TypeAlias = WordLike | float
-"""Bits, or a number that is known."""
-
-
-class NumberMaker(Generic[Made]):
-    """`b.f32` and its like, of one kernel."""
-
-    def __init__(self, builder: BuilderBase, type_: ScalarType) -> None:
-        self._builder, self._type = builder, type_
-
-    @overload
-    def __call__(self, value: str) -> None: ...
-
-    @overload
-    def __call__(self, value: Given) -> Made: ...
-
-    def __call__(self, value: str | Given) -> Number | None:
-        """A number of the type: a parameter by its name, a constant, or by its bits.
-
-        Raises: InputError for anything else, for a number beyond the type's, and for a parameter
-        that is declared behind `begin` or twice.
-        """
-        b, type_ = self._builder, self._type
-        if isinstance(value, str) and element_of(type_) is not type_:
-            raise refuse("no parameter is a pair", got=type_.value, expected="two parameters")
-        if isinstance(value, str):
-            b.declare_number(value, type_)
-            return None
-        if is_float(type_):
-            return float_of(b, as_float(b, value, type_), type_)
-        if isinstance(value, Float):
-            value = value.word
-        if not isinstance(value, Int):
-            return Int(b, constant(value, type_.bits, signed=type_.is_signed), type_.is_signed)
-        if value.bits != type_.bits:
-            raise refuse(
-                "bits of another width",
-                got=value.words,
-                expected=f"{type_.bits} bits",
-                hint="x.to(…) is the same number in another type",
-            )
-        return Int(b, value.value, type_.is_signed)
-
-
-class NumberVerb(Generic[Made]):
-    """A number of one type: its parameters, its constants, and what bits mean."""
-
-    def __init__(self, type_: ScalarType, words: str) -> None:
-        self.type = type_
-        self.__doc__ = f"{words}: a parameter by its name, a constant, or by its bits."
-
-    def __get__(self, instance: BuilderBase, owner: type) -> NumberMaker[Made]:
-        return NumberMaker(instance, self.type)
 
 
 class BuilderBase:

@@ -18,17 +18,19 @@ from nvgen.builder import byte_operands, multiplies, tensor_gemm, warp_tiles, wa
 from nvgen.builder.accumulators import AccumulatorTile, Multiply, check_tiles
 from nvgen.builder.fragment_layouts import RegisterTile
 from nvgen.builder.fragments import Fragment
+from nvgen.builder.map_copies import Coordinates, copies
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator, accumulator
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.rings import TileRing
+from nvgen.builder.scale_tiles import ScaleTile, Tiles
 from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_memory import allocate, pointer_at
 from nvgen.builder.tensor_requests import LaneMask, TensorOptions
 from nvgen.builder.tensor_tiles import LeftTile, OperandTile
-from nvgen.builder.tile_copies import Coordinates, TileCopies, copies
-from nvgen.builder.tiles import ScaleTile, SharedTile, Tiles
+from nvgen.builder.tile_copies import TileCopies
+from nvgen.builder.tiles import SharedTile
 from nvgen.builder.warpgroup_tiles import WarpgroupTile
 
 

@@ -30,13 +30,13 @@ from nvgen.builder.llvm_ext import (
     TextAttributes,
     make_kernel,
 )
+from nvgen.builder.map_copies import PERIOD, in_bytes
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Number, number_of
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.shared_memory import two
-from nvgen.builder.tile_copies import PERIOD, in_bytes
 from nvgen.builder.tiles import PLAIN_SPAN, check_element, swizzle_mode
 from nvgen.callers import place_of_caller, stack
 from nvgen.launches import dim3

@@ -23,14 +23,14 @@ from nvgen.builder import warp_tiles, warpgroup_tiles
 from nvgen.builder.accumulators import AccumulatorTile, Multiply
 from nvgen.builder.fragment_layouts import Holders
 from nvgen.builder.fragments import Fragment
-from nvgen.builder.multiply_requirements import (
+from nvgen.builder.numbers import IntLike
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.portable_requirements import (
     OF_ACCUMULATORS,
     REQUIREMENTS,
     AccumulatorRequest,
     PortableRequest,
 )
-from nvgen.builder.numbers import IntLike
-from nvgen.builder.pointers import Pointer
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.refusals import check, refuse
 from nvgen.builder.roles import WARP, WARPGROUP

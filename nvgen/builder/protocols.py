@@ -18,8 +18,9 @@ from nvgen.builder.numbers import F32, Int, IntLike, type_of
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
 from nvgen.builder.refusals import function_of, refuse
 from nvgen.builder.roles import WARP, ExecutionScope
+from nvgen.builder.scale_tiles import SharedScales, Tiles
 from nvgen.builder.shared_memory import SharedMemory
-from nvgen.builder.tiles import SharedScales, SharedTile, Tiles
+from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import joined
 
 Counted: TypeAlias = tuple[Barrier | Barriers, int]

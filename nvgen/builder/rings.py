@@ -17,7 +17,8 @@ from nvgen.builder.pointers import Barrier, Barriers, Pointer
 from nvgen.builder.protocols import Counted, Protocols
 from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.roles import WARPGROUP, ExecutionScope, Ring
-from nvgen.builder.tiles import SharedTile, Tiles
+from nvgen.builder.scale_tiles import Tiles
+from nvgen.builder.tiles import SharedTile
 
 _WARPS = 4
 

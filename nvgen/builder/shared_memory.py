@@ -24,15 +24,8 @@ from nvgen.builder.pointers import (
 )
 from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.roles import Roles
-from nvgen.builder.tiles import (
-    PLAIN_SPAN,
-    SharedScales,
-    SharedTile,
-    Tiles,
-    container_bits,
-    scale_bytes,
-    swizzle_mode,
-)
+from nvgen.builder.scale_tiles import SharedScales, Tiles, scale_bytes
+from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, container_bits, swizzle_mode
 from nvgen.builder.vectors import Vector
 from nvgen.tensor_map import SIZE
 

@@ -30,6 +30,7 @@ from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, descriptor_at
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.roles import ExecutionScope, Roles
+from nvgen.builder.scale_tiles import SCALE_BLOCK, ScaleTile, SharedScales
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_places import (
     OperandAddresses,
@@ -48,7 +49,7 @@ from nvgen.builder.tensor_tiles import (
     load_columns,
     store_columns,
 )
-from nvgen.builder.tiles import SCALE_BLOCK, ScaleTile, SharedScales, SharedTile
+from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector, vector_of
 
 _ROWS = 128

@@ -22,16 +22,11 @@ from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import refuse
 from nvgen.builder.roles import WARP, ExecutionScope
+from nvgen.builder.scale_tiles import WORD_COLUMNS, ScaleTile, Tiles, scale_columns
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_tiles import OperandTile, SparseTile, whole_words
-from nvgen.builder.tiles import (
-    WORD_COLUMNS,
-    ScaleTile,
-    Tiles,
-    container_bits,
-    scale_columns,
-)
+from nvgen.builder.tiles import container_bits
 
 _refuse = functools.partial(refuse, rule="tensor-memory")
 

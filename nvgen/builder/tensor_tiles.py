@@ -21,8 +21,9 @@ from nvgen.builder.fragments import Fragment
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import refuse
 from nvgen.builder.roles import WARPGROUP, ExecutionScope
+from nvgen.builder.scale_tiles import WORD_COLUMNS
 from nvgen.builder.shared_memory import SharedMemory
-from nvgen.builder.tiles import WORD_COLUMNS, SharedTile, container_bits
+from nvgen.builder.tiles import SharedTile, container_bits
 from nvgen.builder.vectors import Vector, as_words
 
 _CELL = 32

@@ -1,21 +1,17 @@
-"""Whole tiles between global and shared memory: by TMA, or by copies that all threads make.
+"""Copies of whole tiles from global to shared memory: by TMA, or by all threads of a scope.
 
-Layer: nvgen.builder.  A tile's spans, its lines and its major say which boxes of a tensor map it
-takes; a map that cannot bring them is refused where it is declared, or where it meets the tile.
-Every target from sm_80 on has copies of 16 bytes.  PTX ISA, cp.async.bulk.tensor; Tensors;
-Swizzling Modes; cp.async; Async proxy.
+Layer: nvgen.builder.  Every target from sm_80 on has copies of 16 bytes.  PTX ISA, cp.async; Async
+proxy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias, overload
+from collections.abc import Sequence
+from typing import overload
 
-from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import CtaGroup, Space
 from intrinsics.targets import Feature
-from nvgen.arguments import MapKind, Parameter
+from nvgen.builder.map_copies import PERIOD, Coordinates, copies
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.protocols import Protocols
@@ -26,197 +22,7 @@ from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 _CHUNK = 16
 """Bytes of one copy."""
 
-PERIOD = 8
-"""Lines after which every swizzling begins anew."""
-
 _THREADS = {ExecutionScope.WARPGROUP: WARPGROUP, ExecutionScope.WARP: WARP}
-
-_PACKED = 4
-"""Bits of the elements that a copy counts two in a byte."""
-
-
-def in_bytes(
-    dtype: ElementType, shape: tuple[int, int], major: Major
-) -> tuple[ElementType, tuple[int, int]]:
-    """A tile's type and shape as copies count it: pairs of 4-bit elements along K are bytes."""
-    rows, k = shape
-    if dtype.bits == _PACKED and major is Major.K and k % 2 == 0:
-        return ElementType.U8, (rows, k // 2)
-    return dtype, shape
-
-
-Coordinates: TypeAlias = Sequence[IntLike | Sequence[IntLike]]
-"""Where a tile begins, innermost dimension first; for rows from anywhere (column, rows)."""
-
-_LOAD, _PREFETCH, _STORE = range(3)
-_VERBS = {
-    MapKind.TILES: ("g2s_tile", "prefetch_tile", "s2g_tile"),
-    MapKind.IMAGES: ("g2s_im2col", "prefetch_im2col", "s2g_im2col"),
-    MapKind.ROWS: ("g2s_tile_gather4", "prefetch_tile_gather4", "s2g_tile_scatter4"),
-}
-"""The verbs that load, prefetch and store, behind `cp_async_bulk_tensor_`."""
-
-_ROWS = 4
-"""Rows that one copy brings from anywhere."""
-
-
-@dataclass(frozen=True, slots=True)
-class Copies:
-    """The copies by TMA that make a tile: where the part of each lies, and its coordinates.
-
-    `verbs` load, prefetch and store; `offsets` are those within a filter, of images.
-    """
-
-    builder: Protocols
-    tmap: Pointer
-    verbs: tuple[str, ...]
-    parts: tuple[tuple[Pointer, tuple[object, ...]], ...]
-    offsets: tuple[object, ...] = ()
-
-    def load(
-        self,
-        barrier: Barrier,
-        cta_mask: IntLike | None,
-        cache_policy: IntLike | None,
-        cta_group: CtaGroup | None,
-    ) -> None:
-        """Bring the tile; its bytes are counted on `barrier`."""
-        for part, place in self.parts:
-            self._verb(_LOAD)(
-                part, barrier, self.tmap, *place, *self.offsets, cta_mask=cta_mask,
-                cache_policy=cache_policy, cta_group=cta_group,
-            )  # fmt: skip
-
-    def prefetch(self) -> None:
-        """Bring into L2 what `load` brings into shared memory."""
-        for _, place in self.parts:
-            self._verb(_PREFETCH)(self.tmap, *place, *self.offsets)
-
-    def store(self) -> None:
-        """Store the tile, as a bulk group of its own."""
-        for part, place in self.parts:
-            self._verb(_STORE)(self.tmap, *place, part)
-        self.builder.cp_async_bulk_commit_group()
-
-    def _verb(self, number: int) -> Callable[..., object]:
-        verb: Callable[..., object] = getattr(
-            self.builder, f"cp_async_bulk_tensor_{self.verbs[number]}"
-        )
-        return verb
-
-
-def copies(
-    b: Protocols,
-    tile: SharedTile,
-    tmap: Pointer,
-    coordinates: Coordinates,
-    offsets: Sequence[IntLike] | None = None,
-) -> Copies:
-    """The copies that make a tile, by one thread.
-
-    Raises: InputError where those of the map do not make it, or several threads come here.
-    """
-    known, name = b.declared_map(tmap), tmap.value.name
-    if tile.bits == _PACKED and tile.major is Major.K and coordinates:
-        tile = replace(tile, dtype=ElementType.U8, k=tile.k // 2)
-        coordinates = (_number(coordinates[0]) >> 1, *coordinates[1:])
-    along, lines = (tile.k, tile.rows) if tile.major is Major.K else (tile.rows, tile.k)
-    from_anywhere = known.kind is MapKind.ROWS
-    _check(tile, name, known, along, lines, len(coordinates))
-    if from_anywhere:
-        parts = _of_rows(tile, name, coordinates)
-    else:
-        parts = _of_boxes(tile, known.box, [_number(n) for n in coordinates])
-    if b.scope is not ExecutionScope.THREAD:
-        raise refuse(
-            "a copy by TMA is issued by one thread",
-            rule="tile-scope",
-            got=b.scope.value,
-            expected="inside `b.elect()` of one warp, or `b.if_thread(…)`",
-        )
-    given = _offsets(name, known, offsets)
-    return Copies(b, tmap, _VERBS[known.kind], tuple(parts), given)
-
-
-def _of_boxes(
-    tile: SharedTile, box: tuple[int, ...], coordinates: list[IntLike]
-) -> Iterator[tuple[Pointer, tuple[object, ...]]]:
-    """Boxes of neighbours, or pixels of images, which the hardware counts on by itself."""
-    first, line, *rest = coordinates
-    for place, along, top in _parts(tile, box[-2]):
-        column = first + along if along else first
-        yield place, ((column, line + top if top else line, *rest),)
-
-
-def _of_rows(
-    tile: SharedTile, name: str, coordinates: Coordinates
-) -> Iterator[tuple[Pointer, tuple[object, ...]]]:
-    """Four rows at a time."""
-    first, rows = coordinates
-    if not isinstance(rows, Sequence) or len(rows) != tile.rows or tile.rows % _ROWS:
-        raise refuse(
-            f"{name} brings rows from anywhere, four at once",
-            rule="tile-copy",
-            got=f"{len(rows)} rows" if isinstance(rows, Sequence) else described(rows),
-            expected=f"(column, rows): the {tile.rows} rows of tile {tile.name}, a multiple of 4",
-        )
-    column = _number(first)
-    for place, along, top in _parts(tile, _ROWS):
-        begin = column + along if along else column
-        yield place, (begin, tuple(rows[top : top + _ROWS]))
-
-
-def _parts(tile: SharedTile, height: int) -> Iterator[tuple[Pointer, int, int]]:
-    """Spans of so many lines: where each lies, and its first element and line in the tile."""
-    along, lines = (tile.k, tile.rows) if tile.major is Major.K else (tile.rows, tile.k)
-    for first in range(0, along, tile.span):
-        for top in range(0, lines, height):
-            away = (first // tile.span * tile.lines + top) * tile.width
-            yield tile.pointer + away if away else tile.pointer, first, top
-
-
-def _number(coordinate: object) -> IntLike:
-    if not isinstance(coordinate, (int, Int)):
-        raise refuse("no coordinate", got=described(coordinate), expected="a whole number")
-    return coordinate
-
-
-def _offsets(name: str, known: Parameter, offsets: Sequence[IntLike] | None) -> tuple[object, ...]:
-    """Those within a filter, of which images want one for each of their inner dimensions."""
-    wanted = known.rank - 2 if known.kind is MapKind.IMAGES else None
-    if (None if offsets is None else len(offsets)) != wanted:
-        raise refuse(
-            "offsets within a filter are for images: one for each inner dimension",
-            rule="tile-copy",
-            got="none" if offsets is None else f"{len(offsets)} offsets",
-            expected=f"{'none' if wanted is None else wanted} for {name}, W first",
-        )
-    return () if offsets is None else (tuple(offsets),)
-
-
-def _check(
-    tile: SharedTile, name: str, known: Parameter, along: int, lines: int, count: int
-) -> None:
-    box, rank = known.box, known.rank
-    height = lines if known.kind is MapKind.ROWS else box[-2] if rank > 1 else 0
-    fits = height and box[-1] == tile.span and lines % height == 0 and set(box[:-2]) <= {1}
-    whole = fits and along % box[-1] == 0 and (lines == height or height % PERIOD == 0)
-    same = known.dtype is tile.dtype and known.swizzle is tile.mode and tile.bits % 8 == 0
-    plain = known.kind is MapKind.TILES or (tile.major is Major.K and lines == height)
-    if whole and same and plain and count == rank:
-        return
-    wanted = f"a box of {tile.span} elements of {tile.dtype.value} by what divides {lines} lines"
-    raise refuse(
-        f"{known.kind.value} of {name} do not make tile {tile.name}",
-        rule="tile-copy",
-        got=f"box {'x'.join(map(str, box))} of {known.dtype.value if known.dtype else '?'}, "
-        f"{known.swizzle.words}, {count} coordinates",
-        expected=f"{wanted}, {tile.mode.words}, {rank} coordinates, innermost first",
-        hint="b.tile_map(name, dtype, (rows, K), …) has the box that a tile needs",
-    )
-
-
-# ---- the verbs ---------------------------------------------------------------------------------
 
 
 class TileCopies(Protocols):

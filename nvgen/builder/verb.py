@@ -19,13 +19,13 @@ from types import NoneType
 import numpy as np
 
 from intrinsics import catalog
-from intrinsics.catalog import Spelling
 from intrinsics.modifiers import CtaGroup, Modifier, Scope
 from intrinsics.patterns import Argument, arguments, results
-from intrinsics.row import Attribute, Attributes, Kind, Qualifier, Row
+from intrinsics.row import Attributes, Kind, Qualifier
 from intrinsics.targets import EVERY_TARGET, spell
 from nvgen.builder.pointers import pointer_of
 from nvgen.builder.refusals import described, refuse
+from nvgen.builder.verb_choices import Choice, choice_of, operands_of
 from nvgen.builder.verb_rules import Draft, Follow
 
 _EMPTY = inspect.Parameter.empty
@@ -38,34 +38,6 @@ _USUAL: Mapping[str, object] = {
 
 _BARRIER = "mbar"
 _DOC_WIDTH = 92
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A row that a verb may become, with the attributes that all its intrinsics have in common."""
-
-    row: Row
-    spellings: tuple[Spelling, ...]
-
-    @cached_property
-    def constants(self) -> dict[str, Attribute]:
-        """Qualifiers that have one value in all intrinsics of the row."""
-        found: dict[str, Attribute] = {}
-        for name in self.row.qualifier:
-            values = {spelling.attributes.get(name) for spelling in self.spellings}
-            if len(values) == 1 and None not in values:
-                (found[name],) = values
-        return found
-
-    def takes(self, draft: Draft) -> bool:
-        """Whether the instruction has all that is given."""
-        qualifiers, operands = self.row.qualifier, self.row.operand
-        attributes = ((n, f) for n, f in draft.attributes.items() if isinstance(f, Modifier))
-        fits = all(
-            f in qualifiers[n].attributes if n in qualifiers else n in operands
-            for n, f in attributes
-        )
-        return fits and set(draft.operands) <= operands.keys()
 
 
 @dataclass(frozen=True)
@@ -131,13 +103,7 @@ class Verb:
     @cached_property
     def choices(self) -> tuple[Choice, ...]:
         """The rows that it may become, with their intrinsics."""
-        found = []
-        for row in map(catalog.row, self.row_ids):
-            states = {n: f for n, f in self.states.items() if n in row.qualifier}
-            given = {n for n in self.states if n in row.operand}
-            fitting = (s for s in catalog.spellings_of(row) if _agrees(s, states))
-            found.append(Choice(row, tuple(s for s in fitting if given <= _results(s))))
-        return tuple(found)
+        return tuple(choice_of(row, self.states) for row in map(catalog.row, self.row_ids))
 
     def row_for(self, draft: Draft) -> Choice:
         """The first row that has all that is given; the last one if none has."""
@@ -250,7 +216,7 @@ class Verb:
 
     def _derived(self) -> Iterator[Parameter]:
         """Operands in the order of LLVM's patterns, then the optional ones, then the qualifiers."""
-        patterns = [_operands(s) for c in self.choices for s in c.spellings]
+        patterns = [operands_of(s) for c in self.choices for s in c.spellings]
         required = set.intersection(*(set(must) for must, _ in patterns)) if patterns else set()
         named = dict.fromkeys(name for must, may in patterns for name in (*must, *may))
         for name in (n for n in named if n in required):
@@ -327,26 +293,6 @@ def _attribute(parameter: Parameter, qualifier: Qualifier, value: object) -> Mod
         got=described(value),
         expected=", ".join(shown[:8]) + ", …" * (len(shown) > 8),
     )
-
-
-def _agrees(spelling: Spelling, states: Attributes) -> bool:
-    return all(
-        spelling.attributes.get(name) is attribute or name in spelling.pattern.codes
-        for name, attribute in states.items()
-    )
-
-
-def _results(spelling: Spelling) -> set[str]:
-    return {part.name for part in results(spelling.pattern.result)}
-
-
-def _operands(spelling: Spelling) -> tuple[list[str], list[str]]:
-    """The operands that an intrinsic must have, and those that a flag lets be left out."""
-    formal = arguments(spelling.pattern.args)
-    flagged = {a.name for a in formal if a.sign == "?"}
-    names = [a.name for a in formal if a.sign == ":"]
-    must = [n for n in names if n not in flagged] + list(spelling.pattern.numbers)
-    return must, [n for n in names if n in flagged]
 
 
 def _qualifier_type(qualifier: Qualifier, default: object) -> str:

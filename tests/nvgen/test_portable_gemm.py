@@ -17,7 +17,7 @@ from intrinsics.element import Major
 from intrinsics.findings import InputError, Verdict, verdict
 from intrinsics.modifiers import CtaGroup
 from nvgen import KernelBuilder
-from nvgen.builder.multiply_requirements import OF_ACCUMULATORS, REQUIREMENTS
+from nvgen.builder.portable_requirements import OF_ACCUMULATORS, REQUIREMENTS
 from nvgen.builder.tiles import SharedTile
 from nvgen.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
