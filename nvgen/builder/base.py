@@ -27,7 +27,7 @@ from nvgen.builder.numbers import (
     as_float,
     pair_of,
 )
-from nvgen.builder.pointers import Pointer, check_pointer
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, PlacedBuilder, Regions
 from nvgen.builder.vectors import Vector, vector_of
@@ -249,11 +249,6 @@ class BuilderBase:
 
     # ---- f32 in registers whose bits mean one ------------------------------------------------
 
-    def load_f32(self, pointer: Pointer) -> F32:
-        """Load an f32."""
-        check_pointer(self, pointer)
-        return F32(self, self.at_caller().load(pointer.value, typ=_F32, align=4))
-
     def multiply_f32(self, values: Vector, factor: Given) -> Vector:
         """Each of the registers, which hold f32, times `factor`."""
         if not isinstance(values, Vector) or values.type not in (None, T.F32):
@@ -262,30 +257,11 @@ class BuilderBase:
                 got=described(values) if not isinstance(values, Vector) else str(values.type),
                 expected="a Vector of them",
             )
-        one, builder = self._f32(factor), self.at_caller()
+        one, builder = as_float(self, factor, T.F32), self.at_caller()
         numbers = Vector(self, values.f32.typed, values.count, T.F32)
-        products = (builder.fmul(number.value, one.value) for number in numbers)
+        products = (builder.fmul(number.value, one) for number in numbers)
         found = vector_value(builder, _F32, values.count, products)
         return Vector(self, builder.bitcast(found, values.value.type), values.count, T.F32)
-
-    def fma_f32(self, a: Given, b: Given, c: Given) -> F32:
-        """a·b + c, rounded once, of f32 or their bits."""
-        return self._f32(self._f32(a).fma(self._f32(b), self._f32(c)))
-
-    def add_f32(self, a: Given, b: Given) -> F32:
-        """The sum of two f32, or their bits."""
-        return self._f32(self._f32(a) + self._f32(b))
-
-    def min_f32(self, a: Given, b: Given) -> F32:
-        """The lesser of two f32, or their bits; the other one where one is a NaN."""
-        return self._f32(self._f32(a).min(self._f32(b)))
-
-    def max_f32(self, a: Given, b: Given) -> F32:
-        """The greater of two f32, or their bits; the other one where one is a NaN."""
-        return self._f32(self._f32(a).max(self._f32(b)))
-
-    def _f32(self, value: object) -> F32:
-        return F32(self, as_float(self, value, T.F32))
 
     def pack_bf16x2(self, low: Given, high: Given, *, relu: bool = False) -> Int:
         """Two f32 rounded to bf16, in the lower and in the upper half of a register.

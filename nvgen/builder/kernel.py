@@ -23,6 +23,7 @@ from intrinsics.tma.rules import MOST_BOX, MOST_PIXELS, box_findings
 from nvgen.arguments import MapKind, Parameter
 from nvgen.builder.built import Kernel
 from nvgen.builder.device import DeviceCalls
+from nvgen.builder.device_functions import Functions
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import (
     TENSOR_MAP_ATTRIBUTES,
@@ -42,7 +43,7 @@ from nvgen.callers import place_of_caller, stack
 from nvgen.launches import dim3
 
 
-class KernelBuilder(TileOperations, DeviceCalls):
+class KernelBuilder(TileOperations, DeviceCalls, Functions):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `f32` and its like, `tensor_map`), then `begin` opens

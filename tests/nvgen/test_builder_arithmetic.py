@@ -58,9 +58,9 @@ def test_packed_numbers_may_be_clamped_at_zero() -> None:
 @pytest.mark.parametrize(
     ("operation", "model"),
     [
-        (lambda b, x, y: b.min_f32(x, y), np.minimum),
-        (lambda b, x, y: b.max_f32(x, y), np.maximum),
-        (lambda b, x, y: b.add_f32(x, b.max_f32(y, 0)), lambda x, y: x + np.maximum(y, 0)),
+        (lambda b, x, y: b.f32(x).min(b.f32(y)), np.minimum),
+        (lambda b, x, y: b.f32(x).max(b.f32(y)), np.maximum),
+        (lambda b, x, y: b.f32(x) + b.f32(y).max(0), lambda x, y: x + np.maximum(y, 0)),
     ],
 )
 def test_f32(operation: Binary, model: np.ufunc) -> None:

@@ -11,7 +11,7 @@ import pytest
 from intrinsics.element import ElementType as E
 from intrinsics.modifiers import ScalarType as T
 from intrinsics.modifiers import Shuffle, WarpReduce
-from nvgen import InputError, KernelBuilder
+from nvgen import InputError, KernelBuilder, f32
 from nvgen.builder.numbers import F32, Float, Int
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.vectors import Vector
@@ -101,8 +101,11 @@ def test_an_integer_where_a_fraction_is_given_names_f32() -> None:
 
 def two(b: KernelBuilder) -> tuple[F32, F32]:
     x = b._ir.function.args[0]  # type: ignore[union-attr]
-    place = Pointer(b, x) + b.tid_x * 8
-    return b.load_f32(place), b.load_f32(place + 4)
+    place = (Pointer(b, x) + b.tid_x * 8).of(f32)
+    first, second = place[0], place[1]
+    assert isinstance(first, F32)
+    assert isinstance(second, F32)
+    return first, second
 
 
 OPERATIONS: dict[str, tuple[Callable[[KernelBuilder, F32, F32], F32], Callable[..., object]]] = {
@@ -113,10 +116,10 @@ OPERATIONS: dict[str, tuple[Callable[[KernelBuilder, F32, F32], F32], Callable[.
     "by a number": (lambda b, x, y: 1.5 * x - 2 + y * 3, lambda x, y: 1.5 * x - 2 + y * 3),
     "from a number": (lambda b, x, y: 1 - x, lambda x, y: 1 - x),
     "fma": (
-        lambda b, x, y: b.fma_f32(x, y, 0.25),
+        lambda b, x, y: x.fma(y, 0.25),
         lambda x, y: (x.astype(np.float64) * y + 0.25).astype(np.float32),
     ),
-    "the greater": (lambda b, x, y: b.max_f32(x, 1), lambda x, y: np.fmax(x, 1)),
+    "the greater": (lambda b, x, y: x.max(1), lambda x, y: np.fmax(x, 1)),
     "selected": (
         lambda b, x, y: b.select(x < y, x, 0.0),
         lambda x, y: np.where(x < y, x, np.float32(0)),

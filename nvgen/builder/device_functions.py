@@ -1,0 +1,188 @@
+"""Functions on the device, which kernels call.
+
+    @device_function
+    def gelu(b, x):
+        return x * (1 + (x * 0.7978845608).tanh()) * 0.5
+
+Layer: nvgen.builder.  A call of a function is one of LLVM's, which its optimiser may inline; it is
+built once for the types that it gets.  PTX ISA, call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from llvmlite import ir
+
+from nvgen.builder.refusals import described, refuse
+from nvgen.builder.regions import Changing, Frame, PlacedBuilder, Regions, Value
+from nvgen.builder.roles import ExecutionScope, Roles
+from nvgen.callers import stack
+
+Results: TypeAlias = Value | tuple[Value, ...] | None
+"""What a function gives: a value, several as a tuple, or nothing."""
+
+Body: TypeAlias = Callable[..., Results]
+"""What builds a function: the builder, then the values that are passed; gives what comes back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function of a module: LLVM's, and values of the types that come back."""
+
+    function: ir.Function
+    result: Results
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where the kernel was being built when a function began."""
+
+    builder: PlacedBuilder
+    regions: Regions
+    scope: ExecutionScope
+    frames: list[Frame]
+    variables: list[Changing]
+
+
+class Functions(Roles):
+    """The functions of a module, and the way into the one that is being built and back."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.functions_made: dict[tuple[object, ...], Definition] = {}
+
+    def defined(self, called: DeviceFunction, values: tuple[Value, ...]) -> Definition:
+        """A function of this module for the types of some values, built where it is not there.
+
+        Raises: InputError as its body does.
+        """
+        key = (called.name, called.body, *(value.words for value in values))
+        if key not in self.functions_made:
+            self.functions_made[key] = define(self, called, values)
+        return self.functions_made[key]
+
+    @property
+    def current_builder(self) -> PlacedBuilder:
+        """llvmlite's builder, as it stands."""
+        assert self._ir is not None
+        return self._ir
+
+    def leave_for_function(self) -> Kept:
+        """Leave what is being built, for a function."""
+        kept = Kept(
+            self.current_builder, self.regions, self.scope, [*self._frames], [*self._variables]
+        )
+        self.regions = Regions()
+        self._frames.clear()
+        self._variables.clear()
+        return kept
+
+    def enter_function(self, builder: PlacedBuilder) -> None:
+        """Go on in the body of a function."""
+        self._ir = builder
+
+    def come_back(self, kept: Kept) -> None:
+        """Go on where the kernel was being built."""
+        self._ir, self.regions, self.scope = kept.builder, kept.regions, kept.scope
+        self._frames[:] = kept.frames
+        self._variables[:] = kept.variables
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFunction:
+    """A function of the device; a call passes values of the kernel."""
+
+    name: str
+    body: Body
+
+    def __call__(self, *values: Value) -> Results:
+        """Call it: numbers, registers and addresses are passed, and come back; several as a tuple.
+
+        In each kernel it is built once for the types of what is passed, in the scope of its first
+        call.
+
+        Raises: InputError for what is no value of the kernel, for nothing, and where the body uses
+        values of the kernel that are not passed.
+        """
+        for value in values:
+            if not hasattr(value, "taken"):
+                raise refuse(
+                    f"{self.name} is called with what is no value of the kernel",
+                    got=described(value),
+                    expected="numbers, registers or addresses: b.f32(1.0)",
+                )
+        if not values:
+            raise refuse(f"{self.name} is called with nothing", expected="a value of the kernel")
+        b = values[0].builder
+        assert isinstance(b, Functions)
+        defined = b.defined(self, values)
+        found = b.at_caller().call(defined.function, [value.value for value in values])
+        if not isinstance(defined.result, tuple):
+            return None if defined.result is None else defined.result.like(found)
+        parts = enumerate(defined.result)
+        return tuple(one.like(b.at_caller().extract_value(found, i)) for i, one in parts)
+
+
+def device_function(body: Body) -> DeviceFunction:
+    """A function on the device of one in Python: `body(b, x, …)` builds it.
+
+    Raises: InputError for what is no function.
+    """
+    if not callable(body):
+        raise refuse("no function", got=described(body), expected="a function of Python")
+    return DeviceFunction(body.__name__, body)
+
+
+def define(b: Functions, called: DeviceFunction, values: tuple[Value, ...]) -> Definition:
+    """Build a function for the types of some values.
+
+    Raises: InputError for what comes back and is no value.
+    """
+    number = sum(name == called.name for name, *_ in b.functions_made)
+    name = f"{called.name}.{number}" if number else called.name
+    b.at_caller()
+    outer = b.current_builder
+    types = [value.value.type for value in values]
+    function = ir.Function(b.module, ir.FunctionType(ir.VoidType(), types), f"{b.name}.{name}")
+    function.linkage = "internal"
+    function.attributes.add("convergent")  # what it calls may wait for other threads
+    kept = b.leave_for_function()
+    try:
+        entry = function.append_basic_block("entry")
+        b.enter_function(PlacedBuilder(entry, b.regions, outer.debug.beside(function), stack()))
+        result = called.body(b, *(v.like(a) for v, a in zip(values, function.args, strict=True)))
+        _close(b, function, called.name, result)
+    except BaseException:
+        del b.module.globals[function.name]  # half of it is none
+        raise
+    finally:
+        b.come_back(kept)
+    return Definition(function, result)
+
+
+def _close(b: Functions, function: ir.Function, name: str, result: Results) -> None:
+    """End the body with what comes back, and give the function its type.
+
+    Raises: InputError for what is no value of the kernel.
+    """
+    if result is None:
+        b.at_caller().ret_void()
+        return
+    several = result if isinstance(result, tuple) else (result,)
+    strange = [described(one) for one in several if not hasattr(one, "taken")]
+    if strange or not several:
+        expected = "a value of the kernel, several in a tuple, or None"
+        raise refuse(f"{name} gives no value", got=", ".join(strange) or "()", expected=expected)
+    raw = several[0].value
+    if isinstance(result, tuple):
+        type_ = ir.LiteralStructType([one.value.type for one in result])
+        raw = ir.Constant(type_, ir.Undefined)
+        for number, one in enumerate(result):
+            raw = b.at_caller().insert_value(raw, one.value, number)
+    function.ftype = ir.FunctionType(raw.type, function.ftype.args)
+    function.type = function.ftype.as_pointer()
+    function.return_value = ir.values.ReturnValue(function, raw.type)
+    b.at_caller().ret(raw)
