@@ -34,8 +34,18 @@ class SpecialRegister:
             return ""
         if self.name == "is_explicit_cluster":
             return self.name
-        words = self.name if self.name.endswith("smem_size") else self.name.replace("_", ".")
-        return "read.ptx.sreg." + words
+        return "read.ptx.sreg." + self.dotted
+
+    @property
+    def dotted(self) -> str:
+        """Its name as LLVM has it behind `read.ptx.sreg.`."""
+        return self.name if self.name.endswith("smem_size") else self.name.replace("_", ".")
+
+    @property
+    def llvm_bits(self) -> int:
+        """The width of what the intrinsic gives: 1 of a predicate, 64 of what no word holds."""
+        first = self.types[0]
+        return 1 if first is ScalarType.PRED else 64 if first in _LONG else 32
 
 
 _CONSTANT = re.compile(

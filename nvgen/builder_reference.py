@@ -30,6 +30,7 @@ from nvgen.builder.roles import SpecialRegister
 from nvgen.builder.verb import Verb
 from nvgen.builder.verb_table import CHAPTERS, others
 from nvgen.builder.verbs import Verbs
+from nvgen.builder_stubs import is_free
 
 PAGE = Path(__file__).parents[1] / "docs" / "builder.md"
 
@@ -65,7 +66,7 @@ GROUPS = (
     Group("Instructions: fences and atomic operations", ("atomics",)),
     *(Group(f"Instructions: {title}", (), OBJECTS.get(title, ()), verbs)
       for title, verbs in CHAPTERS.items()),
-    Group("Instructions: others", (), (), tuple(others().values())),
+    Group("Instructions: others", (), (), tuple(filter(is_free, others().values()))),
 )  # fmt: skip
 """What there is, in the order of the page; verbs of modules that are not named come last."""
 
@@ -145,7 +146,12 @@ def _titled() -> Iterator[tuple[str, list[type], tuple[str, ...], tuple[Verb, ..
 
 def _verb(verb: Verb) -> Iterator[str]:
     yield f"#### b.{verb.name}\n"
-    yield from _code([f"{verb.name}{_signature(function_of(verb), bound=True)}"])
+    shown = _signature(function_of(verb), bound=True)
+    if verb.like:  # a type of the caller's choice, which the result has too
+        given, arrow, gives = shown.rpartition(" -> ")
+        given = given.replace(f"{verb.like}: WordLike", f"{verb.like}: Number")
+        shown = given + arrow + gives.replace("Int", "Number", 1)
+    yield from _code([f"{verb.name}{shown}"])
     yield verb.doc.replace(".  ", ". ") + "\n"
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from nvgen.builder.numbers import Float
 from nvgen.builder.verb import Parameter, Verb, shown
 from nvgen.builder.verb_table import NAMED, others
 from nvgen.builder.verbs import Verbs
@@ -32,7 +33,7 @@ _WIDTH = 100
 
 def stub() -> str:
     """The text of the stub."""
-    verbs = [verb for verb in (*NAMED.values(), *others().values()) if _is_free(verb)]
+    verbs = [verb for verb in (*NAMED.values(), *others().values()) if is_free(verb)]
     body = "".join(line for verb in verbs for line in _method(verb))
     first = 'class Verbs(IntrinsicCalls):\n    """One method for each instruction."""\n'
     return _HEAD + "".join(_imports(verbs)) + "\n" + first + body
@@ -43,7 +44,7 @@ def main() -> None:
     STUB.write_text(stub(), encoding="utf-8")
 
 
-def _is_free(verb: Verb) -> bool:
+def is_free(verb: Verb) -> bool:
     """Whether no method that is written out has the verb's name."""
     return verb.name in NAMED or all(verb.name not in vars(c) for c in _builders())
 
@@ -59,6 +60,7 @@ def _imports(verbs: list[Verb]) -> Iterator[str]:
     parameters = [one for verb in verbs for one in verb.parameters]
     words = {word for one in parameters for word in re.findall(r"\w+", one.type)}
     homes = {module: set(names) for module, names in _VALUES.items()}
+    homes[Float.__module__].add(Float.__name__)  # of what is shuffled
     for value in (value for one in parameters if one.qualifier for value in one.qualifier.values):
         if type(value).__name__ in words:
             homes.setdefault(type(value).__module__, set()).add(type(value).__name__)
@@ -66,7 +68,7 @@ def _imports(verbs: list[Verb]) -> Iterator[str]:
     for home, names in sorted(homes.items()):
         listed = "".join(f"    {name},\n" for name in sorted(names))
         yield f"from {home} import (\n{listed})\n"
-    yield '\nShuffled = TypeVar("Shuffled", Int, F32)\n'
+    yield '\nShuffled = TypeVar("Shuffled", Int, F32, Float)\n'
 
 
 def _method(verb: Verb) -> Iterator[str]:

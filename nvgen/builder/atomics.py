@@ -12,6 +12,7 @@ from typing import ClassVar, overload
 from llvmlite import ir
 from llvmlite.ir.instructions import AtomicRMW, CmpXchg
 
+from intrinsics.element import ElementType
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Sem
 from nvgen.builder.number_types import FloatType, NumberType
 from nvgen.builder.numbers import (
@@ -23,8 +24,8 @@ from nvgen.builder.numbers import (
     as_float,
     number_of,
 )
-from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import refuse
+from nvgen.builder.pointers import Pointer, check_pointer
+from nvgen.builder.refusals import described, refuse
 from nvgen.builder.verbs import Verbs
 
 _ORDERINGS: Mapping[Sem, str] = {
@@ -41,7 +42,7 @@ _SCOPES: Mapping[Scope, str] = {
     Scope.SYS: "",
 }
 T = ScalarType
-_FLOATS = (T.F32, T.F64)
+_FLOATS = (T.F32, T.F64, T.F16, T.F16X2, T.BF16, T.BF16X2)
 _UNSIGNED, _SIGNED = (T.U32, T.U64), (T.S32, T.S64)
 _OPERATIONS: Mapping[AtomicOp, Mapping[ScalarType, str]] = {
     AtomicOp.AND: dict.fromkeys((T.B32, T.B64), "and"),
@@ -92,9 +93,9 @@ class Atomics(Verbs):
 
         Raises: InputError for `Sem.RELAXED`, which orders nothing.
         """
-        if sem not in _ORDERINGS or sem is Sem.RELAXED:
+        if _ordering(sem, "a fence") == _ORDERINGS[Sem.RELAXED]:
             raise refuse("a fence orders", got=f".{sem.value}", expected="acquire … sc")
-        self.at_caller().fence(_ORDERINGS[sem], _SCOPES[scope] or None)
+        self.at_caller().fence(_ORDERINGS[sem], _scope(scope) or None)
 
     @overload
     def atom(
@@ -132,23 +133,19 @@ class Atomics(Verbs):
     ) -> Number:
         """Combine a number with memory (global, shared, of the cluster) at once; returns the old.
 
-        `type` is `u32`, `f32` and so on, or for bits `ScalarType.B32`.  The old number is of it; of
-        an f32 or f64 that is given as its bits, in an integer of the kernel, it is the bits.
+        `type` is `u32`, `f32`, `bf16x2` and so on, or for bits `ScalarType.B32`.  The old number is
+        of it; of a float that is given as its bits, in an integer of the kernel, it is the bits.
 
         Raises: InputError for a type that PTX does not have the operation of.
         """
-        known = next((t for t in _OPERATIONS[op] if t.value == type.value), None)
-        if known is None:
-            raise refuse(
-                f"atom.{op.value} of another type",
-                got=f".{type.value}",
-                expected=" or ".join(f".{t.value}" for t in _OPERATIONS[op]),
-            )
+        known = _operand_type(op, type)
         is_float, bits = known in _FLOATS, ir.IntType(known.bits)
         given = as_float(self, value, known) if is_float else self.raw(value, bits)
         builder, name = self.at_caller(), _OPERATIONS[op][known]
-        made = _ScopedRmw(builder.block, name, address.value, given, _ordering(sem), name="old")
-        made.scope = _SCOPES[scope]
+        check_pointer(self, address)
+        there, ordering = address.value, _ordering(sem)
+        made = _ScopedRmw(builder.block, name, there, given, ordering, name="old")
+        made.scope = _scope(scope)
         builder._insert(made)
         if is_float and isinstance(value, Int):
             return Int(self, self.at_caller().bitcast(made, bits))
@@ -163,7 +160,18 @@ class Atomics(Verbs):
         sem: Sem = Sem.RELAXED,
         scope: Scope = Scope.GPU,
     ) -> Int:
-        """Put `new` into memory if `expected` (16, 32 or 64 bits) is there; returns the old."""
+        """Put `new` into memory if `expected` (16, 32 or 64 bits) is there; returns the old.
+
+        Raises: InputError for what is no integer of the kernel of such a width.
+        """
+        if not isinstance(expected, Int) or expected.bits not in (16, 32, 64):
+            raise refuse(
+                "no integer of the kernel is compared with memory",
+                got=expected.words if isinstance(expected, (Int, Float)) else described(expected),
+                expected="an Int of 16, 32 or 64 bits",
+                hint="b.u32(0), b.u64(0) are such numbers; x.word is a float's bits",
+            )
+        check_pointer(self, address)
         weaker = {Sem.RELEASE: Sem.RELAXED, Sem.ACQ_REL: Sem.ACQUIRE}.get(sem, sem)
         builder = self.at_caller()
         made = _ScopedCas(
@@ -175,13 +183,49 @@ class Atomics(Verbs):
             _ordering(weaker),
             name="cas",
         )
-        made.scope = _SCOPES[scope]
+        made.scope = _scope(scope)
         builder._insert(made)
-        return Int(self, self.at_caller().extract_value(made, 0))
+        return expected.like(self.at_caller().extract_value(made, 0))
 
 
-def _ordering(sem: Sem) -> str:
+def _operand_type(op: AtomicOp, type_: NumberType) -> ScalarType:
+    """The type of an operation that PTX has of it."""
+    operations = _OPERATIONS.get(op)
+    if operations is None:
+        expected = ", ".join(f"AtomicOp.{known.name}" for known in _OPERATIONS)
+        raise refuse("no atomic operation", got=described(op), expected=expected)
+    known = next((t for t in operations if t.value == getattr(type_, "value", None)), None)
+    if known is None:
+        raise refuse(
+            f"atom.{op.value} of another type",
+            got=f".{type_.value}" if isinstance(type_, NumberType) else described(type_),
+            expected=" or ".join(f".{t.value}" for t in operations),
+            hint=_instead(op, type_),
+        )
+    return known
+
+
+def _instead(op: AtomicOp, type_: object) -> str:
+    """What to do where PTX has not the operation of a type."""
+    if op in (AtomicOp.MIN, AtomicOp.MAX) and type_ in (ElementType.F32, T.F32, T.F64):
+        return "numbers that are not negative are ordered as their bits: x.word, with u32 or u64"
+    if op is AtomicOp.ADD and type_ is T.S64:
+        return "u64 adds the same bits: x.to(u64)"
+    if op in (AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR, AtomicOp.EXCH):
+        return "bits are combined: ScalarType.B32, ScalarType.B64"
+    return ""
+
+
+def _scope(scope: Scope) -> str:
+    if scope not in _SCOPES:
+        expected = ", ".join(f"Scope.{known.name}" for known in _SCOPES)
+        raise refuse("no scope", got=described(scope), expected=expected)
+    return _SCOPES[scope]
+
+
+def _ordering(sem: Sem, what: str = "an atomic operation") -> str:
     if sem not in _ORDERINGS:
-        expected = " or ".join(f".{known.value}" for known in _ORDERINGS)
-        raise refuse("no ordering of an atomic operation", got=f".{sem.value}", expected=expected)
+        expected = ", ".join(f"Sem.{known.name}" for known in _ORDERINGS)
+        got = f".{sem.value}" if isinstance(sem, Sem) else described(sem)
+        raise refuse(f"no ordering of {what}", got=got, expected=expected)
     return _ORDERINGS[sem]

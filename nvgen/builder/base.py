@@ -162,7 +162,7 @@ class BuilderBase:
     def select(self, condition: Int, if_true: Given, if_false: Given, bits: int = 32) -> Number:
         """One of two values of a type, by a condition; Python numbers take the other one's type.
 
-        Two Python integers are unsigned, of `bits` bits.
+        Two Python integers are unsigned, of `bits` bits; two Python numbers else are f32.
 
         Raises: InputError for values of two types.
         """
@@ -173,6 +173,8 @@ class BuilderBase:
                 expected="i1, as a comparison gives it",
             )
         typed = next((v for v in (if_true, if_false) if isinstance(v, (Int, Float))), None)
+        if typed is None and any(isinstance(one, float) for one in (if_true, if_false)):
+            typed = self.f32(0.0)
         if typed is None:
             yes, no = constant(if_true, bits), constant(if_false, bits)
             return Int(self, self.at_caller().select(condition.value, yes, no))

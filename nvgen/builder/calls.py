@@ -29,6 +29,7 @@ from intrinsics.row import Attribute, Code
 from nvgen.arguments import Parameter
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.llvm_ext import vector_value
+from nvgen.builder.number_words import WORD, of_words, words_of
 from nvgen.builder.numbers import F32, Float, Int, WordLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, refuse
@@ -141,6 +142,10 @@ class IntrinsicCalls(BuilderBase):
 
         Raises: InputError for arguments that no instruction takes.
         """
+        whole = given[verb.by_words] if verb.by_words else None
+        if isinstance(whole, (Int, Float)) and whole.bits != WORD:
+            parts = [self.perform(verb, {**given, verb.by_words: w}) for w in words_of(whole)]
+            return of_words(whole, parts)
         draft = Draft(self, given)
         verb.fill(draft)
         row = verb.row_for(draft)

@@ -14,9 +14,9 @@ from typing import TypeAlias, TypeVar, overload
 from intrinsics.limits import MOST_TX
 from intrinsics.modifiers import Scope, Shuffle
 from intrinsics.targets import Feature
-from nvgen.builder.numbers import F32, Int, IntLike, type_of
+from nvgen.builder.numbers import F32, Float, Int, IntLike, type_of
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
-from nvgen.builder.refusals import function_of, refuse
+from nvgen.builder.refusals import described, function_of, refuse
 from nvgen.builder.roles import WARP, ExecutionScope
 from nvgen.builder.scale_tiles import SharedScales, Tiles
 from nvgen.builder.shared_memory import SharedMemory
@@ -29,7 +29,7 @@ Counted: TypeAlias = tuple[Barrier | Barriers, int]
 Copied: TypeAlias = SharedTile | SharedScales | Tiles[SharedTile] | Tiles[SharedScales] | Pointer
 """What copies fill: a tile, one tile of a ring, or, for a tensor map, one box of it."""
 
-Summed = TypeVar("Summed", Int, F32)
+Summed = TypeVar("Summed", Int, F32, Float)
 """A number that threads reduce."""
 
 _ODD_CTA = 1 << 24
@@ -224,15 +224,20 @@ class Protocols(SharedMemory):
     def warp_reduce(self, number: Summed, function: Callable[[Summed, Summed], Summed]) -> Summed:
         """What `function` makes of the numbers of a warp's 32 threads, as all of them get it.
 
-        Numbers have 32 bits, and `function` asks for no order: `operator.add`, `lambda x, y:
-        x.max(y)`.  All threads of the warp come here.
+        `function` asks for no order: `operator.add`, `lambda x, y: x.max(y)`.  All threads of the
+        warp come here.  Of numbers of 64 bits each half is shuffled.
 
-        Raises: InputError for numbers of another width.
+        Raises: InputError for what is no number of the kernel, and where `function` makes one of
+        another type.
         """
-        made = function_of(function)
+        made, type_ = function_of(function), type_of(number)
         for bit in (16, 8, 4, 2, 1):
             other = self.shfl_sync(Shuffle.BFLY, number, bit)
-            number = made(number, number.like(other.value))
+            number = made(number, other)
+            if not isinstance(number, (Int, Float)) or type_of(number) is not type_:
+                got = number.words if isinstance(number, (Int, Float)) else described(number)
+                expected = f"{type_.value}, as it was given"
+                raise refuse("a reduction makes another type", got=got, expected=expected)
         return number
 
     def cta_reduce(
@@ -260,7 +265,8 @@ class Protocols(SharedMemory):
         with self.if_(self.tid_x % WARP == 0):
             slots.of(type_)[self.tid_x // WARP] = number
         self.barrier_cta_sync_aligned()
-        found = list(self.load(slots, type_, warps, align=min(4 * (warps & -warps), 16)))
+        align = min(type_.bits // 8 * (warps & -warps), 16)
+        found = list(self.load(slots, type_, warps, align=align))
         self.barrier_cta_sync_aligned()
         return joined([number.like(one.value) for one in found], function)
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from enum import Enum
 
 from llvmlite import ir
 
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Shuffle
+from intrinsics.special import special_registers
 from nvgen.builder.control import ControlFlow
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer, pointer_of
-from nvgen.builder.refusals import refuse, whole
+from nvgen.builder.refusals import described, refuse, whole
 
 WARP = 32
 """Threads of a warp."""
@@ -98,9 +100,23 @@ class Roles(ControlFlow):
     # ---- numbers -----------------------------------------------------------------------------
 
     def sreg(self, name: str) -> Int:
-        """A special register: `b.sreg("tid.x")`."""
-        type_ = ir.FunctionType(ir.IntType(32), [])
-        function = self.declare("llvm.nvvm.read.ptx.sreg." + name, type_)
+        """A special register: `b.sreg("laneid")`; `clock64` and `globaltimer` have 64 bits.
+
+        Raises: InputError for what is none, or none that LLVM reads.
+        """
+        known = special_registers()
+        found = known.get(name) or next((r for r in known.values() if r.dotted == name), None)
+        if found is None or not found.llvm:
+            near = get_close_matches(str(name), known, 3)
+            raise refuse(
+                "no special register",
+                got=described(name),
+                expected="one that PTX has, without its %",
+                hint=f"did you mean {' or '.join(near)}?" if near else "",
+                section="Special Registers",
+            )
+        type_ = ir.FunctionType(ir.IntType(found.llvm_bits), [])
+        function = self.declare(f"llvm.nvvm.{found.llvm}", type_)
         return Int(self, self.at_caller().call(function, [], name=name))
 
     tid_x = SpecialRegister("tid.x", "The thread's index in its block.")
@@ -119,9 +135,9 @@ class Roles(ControlFlow):
     )
 
     def uniform(self, value: Int) -> Int:
-        """32 bits that are the same in all lanes of the warp, as the assembler then knows too.
+        """An integer that is the same in all lanes of the warp, as the assembler then knows too.
 
-        Raises: InputError for another width.
+        Raises: InputError for what is no number of the kernel.
         """
         return self.shfl_sync(Shuffle.IDX, value, 0)
 

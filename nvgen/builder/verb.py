@@ -71,7 +71,8 @@ class Verb:
     `rows`, where `mma*` are all with the head mma, the first is taken that has all that is given.
     `states` are the attributes that the name says, `gives` is the one result that counts, `like`
     the parameter whose type the result has, `keeps` the one whose registers the result becomes;
-    `typed` results are numbers of the type that `dtype` says.
+    `typed` results are numbers of the type that `dtype` says.  A value of another width than 32
+    bits goes `by_words`, one instruction for each.
     """
 
     call: str
@@ -84,6 +85,7 @@ class Verb:
     result: str = ""
     keeps: str = ""
     typed: bool = False
+    by_words: str = ""
 
     @property
     def name(self) -> str:

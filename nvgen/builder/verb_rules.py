@@ -235,9 +235,8 @@ def few_registers(draft: Draft) -> None:
 def shuffle(draft: Draft) -> None:
     """Without bounds the whole warp; a float's bits."""
     value = draft.given["value"]
-    if not isinstance(value, (Int, Float)) or value.bits != 32:
-        got = f"i{value.bits}" if isinstance(value, Int) else described(value)
-        raise refuse("a register is shuffled", got=got, expected="i32, or an F32")
+    if not isinstance(value, (Int, Float)):
+        raise refuse("a number is shuffled", got=described(value), expected="an Int or a Float")
     if draft.given["bounds"] is None:
         draft.operands["c"] = 0 if draft.attributes["mode"] is Shuffle.UP else 31
     draft.operands["a"] = value if isinstance(value, Int) else value.word

@@ -469,16 +469,17 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
     ),
     "warps": (
         Verb(f"shfl_sync({_SHUFFLED})", "shfl.sync",
-             "The 32 bits that another thread gives; the own ones where it is out of `bounds`.\n\n"
+             "The number that another thread gives, the own one where that is out of `bounds`.\n\n"
              "`lane` is a number of lanes up or down, a mask to flip bits of the own number by, or "
              "the\nnumber itself.  `bounds` is PTX's operand c: the last lane, and at bit 8 the "
              "bits of a\nlane's number that say which segment of the warp it is in.  Without it "
              "the warp is one.\n\n"
-             "Raises: InputError for a value of another width.",
-             {"type": T.B32}, (rules.shuffle,), like="value"),
+             "Of 64 bits each half is an instruction; of 8 or 16 one takes them in 32.\n\n"
+             "Raises: InputError for what is no number of the kernel.",
+             {"type": T.B32}, (rules.shuffle,), like="value", by_words="value"),
         Verb(f"shfl_sync_p({_SHUFFLED})", "shfl.sync",
              "As `shfl_sync`, and whether the thread that was asked is within bounds.",
-             {"type": T.B32, "p": True}, (rules.shuffle,), like="value"),
+             {"type": T.B32, "p": True}, (rules.shuffle,), like="value", by_words="value"),
         Verb("vote_sync(mode, says: a, *, membermask=-1)", "vote.sync vote.sync.ballot",
              "Whether all, any or equally many as none say yes; of a ballot, one bit for each "
              "lane.", follows=(rules.ballot,)),

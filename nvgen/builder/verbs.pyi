@@ -62,6 +62,7 @@ from nvgen.builder.multiplies import (
 )
 from nvgen.builder.numbers import (
     F32,
+    Float,
     FloatLike,
     Int,
     IntLike,
@@ -76,7 +77,7 @@ from nvgen.builder.vectors import (
     Vector,
 )
 
-Shuffled = TypeVar("Shuffled", Int, F32)
+Shuffled = TypeVar("Shuffled", Int, F32, Float)
 
 class Verbs(IntrinsicCalls):
     """One method for each instruction."""
@@ -1396,13 +1397,15 @@ class Verbs(IntrinsicCalls):
         *,
         membermask: WordLike = -1,
     ) -> Shuffled:
-        """The 32 bits that another thread gives; the own ones where it is out of `bounds`.
+        """The number that another thread gives, the own one where that is out of `bounds`.
 
         `lane` is a number of lanes up or down, a mask to flip bits of the own number by, or the
         number itself.  `bounds` is PTX's operand c: the last lane, and at bit 8 the bits of a
         lane's number that say which segment of the warp it is in.  Without it the warp is one.
 
-        Raises: InputError for a value of another width.
+        Of 64 bits each half is an instruction; of 8 or 16 one takes them in 32.
+
+        Raises: InputError for what is no number of the kernel.
 
         PTX ISA, shfl.sync.
         """

@@ -50,6 +50,9 @@ def python_module(file: str, rule: str) -> ModuleType:
     return module
 
 
+_GUARD = 'what a script does when it is run stands behind `if __name__ == "__main__":`'
+
+
 def built_kernel(file: str) -> Kernel:
     """The kernel that the function `build` of a Python file gives.
 
@@ -62,7 +65,7 @@ def built_kernel(file: str) -> Kernel:
         made = build() if callable(build) else None
     except NvgenError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         here = os.path.abspath(file)
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == here]
         raise input_error(
@@ -71,6 +74,7 @@ def built_kernel(file: str) -> Kernel:
             place=Place(file, (frames[-1].lineno or 0) if frames else 0),
             got=f"{type(error).__name__}: {error}"[:400],
             expected="a function build() that gives a kernel",
+            hint=_GUARD if isinstance(error, SystemExit) else "",
         ) from None
     if isinstance(made, Kernel):
         return made

@@ -855,7 +855,7 @@ NONSENSE: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "a number as a condition": lambda b, a: b.if_(b.tid_x).__enter__(),
     "a float": lambda b, a: b.tid_x + 1.5,
     "a narrower extension": lambda b, a: b.zext(b.tid_x, 16),
-    "two registers that are uniform": lambda b, a: b.uniform(b.zext(b.tid_x, 64)),
+    "an address that is uniform": lambda b, a: b.uniform(b.shared_word("w")),
     "a wider truncation": lambda b, a: b.trunc(b.tid_x, 64),
 }
 

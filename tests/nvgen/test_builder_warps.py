@@ -183,12 +183,26 @@ def test_a_verb_is_what_llvm_calls_by_its_name(name: str) -> None:
 @pytest.mark.parametrize(
     ("verb", "got"),
     [
-        (lambda b: b.shfl_sync(Shuffle.UP, b.zext(b.tid_x, 64), 1), "i64"),
+        (lambda b: b.shfl_sync(Shuffle.UP, 1.5, 1), "1.5"),
         (lambda b: b.match_any_sync(b.trunc(b.tid_x, 16)), "i16"),
         (lambda b: b.fence(Sem.RELAXED, Scope.CTA), ".relaxed"),
         (lambda b: b.atom(A.MIN, T.B32, b.shared_word("w"), 1), ".b32"),
         (lambda b: b.atom(A.INC, T.S32, b.shared_word("w"), 1), ".s32"),
         (lambda b: b.atom(A.ADD, T.U32, b.shared_word("w"), 1, sem=Sem.WEAK), ".weak"),
+        (lambda b: b.atom(A.ADD, T.U32, b.shared_word("w"), 1, sem="relaxed"), "'relaxed'"),
+        (lambda b: b.atom(A.ADD, T.U32, b.shared_word("w"), 1, scope="gpu"), "'gpu'"),
+        (lambda b: b.atom("add", T.U32, b.shared_word("w"), 1), "'add'"),
+        (lambda b: b.atom(A.ADD, "u32", b.shared_word("w"), 1), "'u32'"),
+        (lambda b: b.atom(A.ADD, T.U32, b.tid_x, 1), "Int"),
+        (lambda b: b.atom(A.MAX, T.F32, b.shared_word("w"), 1.0), ".f32"),
+        (lambda b: b.atom_cas(b.shared_word("w"), 0, 1), "0"),
+        (lambda b: b.atom_cas(b.shared_word("w"), b.f32(0.0), 1), "f32"),
+        (lambda b: b.atom_cas(None, b.u32(0), 1), "NoneType"),
+        (lambda b: b.fence("sc", Scope.CTA), "'sc'"),
+        (lambda b: b.fence(Sem.SC, "cta"), "'cta'"),
+        (lambda b: b.sreg("tid_q"), "'tid_q'"),
+        (lambda b: b.sreg("tid"), "'tid'"),
+        (lambda b: b.sreg(None), "None"),
     ],
 )
 def test_what_ptx_has_not_is_refused(verb: Verb, got: str) -> None:

@@ -206,6 +206,8 @@ def test_a_python_file_builds_a_kernel(nvgen: Nvgen, folder: Path):
         ("x = 1\n", "python/build", 0),
         ("def build():\n    return 3\n", "python/build", 0),
         ("def build():\n    return 1 // 0\n", "python/raised", 2),
+        ("import sys\nsys.exit(0)\n", "python/raised", 2),
+        ("def build():\n    raise SystemExit\n", "python/raised", 2),
         ("def build(:\n", "python/file", 0),
     ],
 )
