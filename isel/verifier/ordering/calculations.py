@@ -43,6 +43,7 @@ class Calculation:
 
 COMPUTED = (
     *("elect.sync", "ld", "activemask", "shfl.sync", "vote.sync", "vote.sync.ballot"),
+    "match.sync",
     *("mov.unpack2", "mov.unpack4", "mov.pack2", "mov.pack4"),
 )
 """Rows whose results depend on more than the values of operands: threads, or memory (`plain`)."""

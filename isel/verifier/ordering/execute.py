@@ -121,6 +121,7 @@ class Run(Scene):
             found = [s for s in waiting if s.what == "join"]
             for strand in found:
                 strand.joins.pop()
+        found = found or [s for s in waiting if s.at in self.machine.foreign]
         for strand in found:
             strand.failed = strand.what != "join"
             strand.waiting = None

@@ -72,7 +72,8 @@ class Machine:
     `owed` are mbarriers to which asynchronous operations bring something, `apart` what threads of
     each warp accessed since they last synchronised.  `issued` counts the
     operations of each thread that a commit tracks; `ahead` are those of others that fences put in
-    front of them.
+    front of them.  `asks` are records whose wait may return without success, `foreign` those of them
+    that another cluster may end.
     """
 
     launch: Launch
@@ -93,6 +94,7 @@ class Machine:
     copies: dict[int, int] = field(default_factory=dict)
     groups: dict[Source, list[int]] = field(default_factory=dict)
     asks: set[int] = field(default_factory=set)
+    foreign: set[int] = field(default_factory=set)
     issued: dict[int, int] = field(default_factory=dict)
     ahead: dict[int, Clock] = field(default_factory=dict)
     shared: list[tuple[int, int]] = field(default_factory=list)

@@ -174,6 +174,11 @@ def _clz(mi: MachineInstr) -> Operation:
     return lambda a: bits - (a & _mask(bits)).bit_length()
 
 
+def _brev(mi: MachineInstr) -> Operation:
+    bits = mi.scalar_type().bits
+    return lambda a: int(f"{a & _mask(bits):0{bits}b}"[::-1], 2)
+
+
 def _bfind(mi: MachineInstr) -> Operation:
     type_ = mi.scalar_type()
     shift = mi.form.attributes.get("shiftamt") is not None
@@ -302,6 +307,7 @@ PURE: dict[str, tuple[tuple[str, ...], Callable[[MachineInstr], Operation | None
     "abs.int": (("a",), _absolute),
     "popc": (("a",), _popc),
     "clz": (("a",), _clz),
+    "brev": (("a",), _brev),
     "bfind": (("a",), _bfind),
     "shl": (("a", "b"), _shl),
     "shr": (("a", "b"), _shr),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from intrinsics.mir import MachineInstr, Mem, Sym
-from intrinsics.modifiers import Shuffle, Space, Vote
+from intrinsics.modifiers import Match, Shuffle, Space, Vote
 from isel.verifier.function.evaluate import shuffle_source
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering.calculations import COMPUTED
@@ -120,6 +120,22 @@ def _vote(p: Plain) -> None:
     p.write("d", found)
 
 
+def _match(p: Plain) -> None:
+    """The lanes that have the number of each lane, or all of them where all have the same."""
+    here = [i for i in range(LANES) if p.mask >> i & 1]
+    lanes = lanes_of(p.slot("a"))
+    found: Number = None
+    alike: Number = None
+    if all(lanes[i] is not None for i in here):
+        groups = [sum(1 << i for i in here if lanes[i] == one) for one in lanes]
+        alike = int(groups[here[0]] == p.mask)
+        found = packed(tuple(groups))
+        if p.mi.form.attributes["mode"] is Match.ALL:
+            found = p.mask if alike else 0
+    p.write("d", found)
+    p.write("p", alike)
+
+
 def _unpack(p: Plain) -> None:
     ops = p.mi.get("d")
     if not isinstance(ops, tuple):
@@ -146,7 +162,7 @@ _OTHERS: dict[str, Callable[[Plain], None]] = dict(
     zip(
         COMPUTED,
         (
-            *(_elect, _load, _activemask, _shuffle, _vote, _vote),
+            *(_elect, _load, _activemask, _shuffle, _vote, _vote, _match),
             *(_unpack, _unpack, _pack, _pack),
         ),
         strict=True,

@@ -194,9 +194,7 @@ def _wanted(records: list[MachineInstr]) -> set[Reg]:
             wanted.update(_guard(mi))
         elif mi.form.is_terminator:
             wanted.update(_guard(mi))
-    stores = [
-        mi for mi in records if mi.row.id == "st" and mi.form.attributes.get("space") in SHARED
-    ]
+    stores = [mi for mi in records if mi.row.id in _STORES and _may_be_shared(mi)]
     seen: set[Reg] = set()
     while seen != wanted:
         fresh = wanted - seen
@@ -204,11 +202,21 @@ def _wanted(records: list[MachineInstr]) -> set[Reg]:
         for reg in fresh:
             for mi in writers.get(reg, ()):
                 wanted.update(_sources(mi))
-                if mi.row.id == "ld" and mi.form.attributes.get("space") in SHARED and stores:
+                if mi.row.id in _LOADS and _may_be_shared(mi) and stores:
                     for store in stores:
                         wanted.update(store.uses())
                     stores = []
     return wanted
+
+
+_LOADS = ("ld", "atom", "atom.cas")
+_STORES = ("st", "atom", "atom.cas", "red")
+
+
+def _may_be_shared(mi: MachineInstr) -> bool:
+    """Whether a record accesses shared memory, or any address in a way that is an event."""
+    space = mi.form.attributes.get("space")
+    return space in SHARED or (space is None and is_event(mi))
 
 
 def _sources(mi: MachineInstr) -> Iterable[Reg]:

@@ -63,8 +63,11 @@ def _stored(e: Execution, address: Number) -> Number:
 
 
 def _load_flag(e: Execution) -> bool:
-    """A strong load; one that finds nothing new waits until there is something."""
-    address, seen = e.slot("a"), e.strand.seen
+    """A strong load; one that finds nothing new waits until there is something.
+
+    Global memory another cluster may write, so that a load there may find something anyway.
+    """
+    address, seen, width = e.slot("a"), e.strand.seen, _width(e.mi)
     here = regions.union_lanes(address, e.mask)
     flags = e.machine.flags
 
@@ -72,17 +75,27 @@ def _load_flag(e: Execution) -> bool:
         return tuple(flags[at].version if at in flags else 0 for at in sorted(here))
 
     def resume() -> bool:
+        unheard = e.strand.failed and version() == before and is_foreign
         seen[e.index] = version()
         _acquire_flag(e, address)
-        e.write("d", _stored(e, address))
+        if unheard:
+            e.run.log.guess()
+            e.forget()
+            return True
+        for element, op in enumerate(_elements(e.mi, "d")):
+            found = _stored(e, moved(address, element * width))
+            e.run.write(e.strand, op, found, e.mask)
         return True
 
     old = seen.get(e.index)
     stored = all(at in e.machine.memory for at in here)
     before = old or (0,) * len(here)
+    is_foreign = not may_be_shared(address)
     if (old is None and stored) or version() != before or not here:
         return resume()
     e.machine.asks.add(e.index)
+    if is_foreign:
+        e.machine.foreign.add(e.index)
     return e.wait(lambda: version() != before, resume, "a flag in memory")
 
 
