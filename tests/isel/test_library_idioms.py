@@ -148,3 +148,147 @@ def test_behind_a_flag_of_another_cta_threads_still_race() -> None:
     load = "    ld.shared.u32 %r7, [prefix];\n"
     swapped = LOOK_BACK.replace(f"    bar.sync 0;\n{load}", f"{load}    bar.sync 0;\n")
     assert said(swapped) == {"shared/race"}
+
+
+# ---- CUTLASS: two warps ask whether beta is zero, one to bring a tile, the other to read it ---------
+
+OPTIONAL_TILE = """\
+.visible .entry k(.param .align 64 .b8 params[256]) .reqntid 64
+{
+    .reg .pred %p<9>;
+    .reg .b32 %r<30>;
+    .reg .b64 %rd<9>;
+    .shared .align 128 .b8 tile[1024];
+    .shared .align 8 .b64 full;
+    mov.b64 %rd1, params;
+    ld.param.b32 %r1, [%rd1+128];
+    ld.param.b64 %rd2, [%rd1+136];
+    mov.u32 %r2, %tid.x;
+    setp.ne.u32 %p1, %r2, 0;
+    @%p1 bra MADE;
+    mbarrier.init.shared.b64 [full], 1;
+    fence.mbarrier_init.release.cluster;
+MADE:
+    bar.sync 0;
+    setp.gt.u32 %p2, %r2, 31;
+    @%p2 bra READ;
+    @%p1 bra END;
+    setp.eq.f32 %p3, %r1, 0f00000000;
+    @%p3 bra END;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [full], 1024;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd2], 1024, [full];
+    ret;
+READ:
+    setp.neu.f32 %p4, %r1, 0f80000000;
+    @!%p4 bra END;
+WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 %p5, [full], 0;
+    @!%p5 bra WAIT;
+    ld.shared.u32 %r3, [tile];
+END:
+    ret;
+}
+"""
+
+
+def test_whether_a_parameter_is_zero_is_the_same_for_all_warps() -> None:
+    assert said(OPTIONAL_TILE) == set()
+
+
+def test_a_wait_for_a_tile_that_nobody_brings_never_ends() -> None:
+    assert said(OPTIONAL_TILE.replace("@!%p4", "@%p4")) == {"mbarrier/deadlock"}
+
+
+def test_what_a_table_of_parameters_holds_is_not_known() -> None:
+    entry = "shl.b32 %r4, %r2, 2;\n    and.b32 %r4, %r4, 124;\n    cvt.u64.u32 %rd3, %r4;\n"
+    indexed = OPTIONAL_TILE.replace(
+        "    setp.neu.f32 %p4",
+        f"    {entry}    add.s64 %rd3, %rd1, %rd3;\n    ld.param.b32 %r1, [%rd3];\n"
+        "    setp.neu.f32 %p4",
+    )
+    assert said(indexed) == {"mbarrier/deadlock"}
+
+
+# ---- CUTLASS: the size of the cluster is given at the launch, and stands nowhere in the PTX ---------
+
+OF_CLUSTER = """\
+.visible .entry k(.param .u64 source) .reqntid 64
+{
+    .reg .pred %p<9>;
+    .reg .b32 %r<30>;
+    .reg .b64 %rd<9>;
+    .shared .align 128 .b8 tile[1024];
+    .shared .align 8 .b64 full;
+    .shared .align 8 .b64 empty;
+    ld.param.b64 %rd2, [source];
+    mov.u32 %r2, %tid.x;
+    mov.u32 %r6, %cluster_ctaid.x;
+    mov.u32 %r7, 0;
+    setp.ne.u32 %p1, %r2, 0;
+    @%p1 bra MADE;
+    mbarrier.init.shared.b64 [full], 1;
+    mbarrier.init.shared.b64 [empty], 2;
+    fence.mbarrier_init.release.cluster;
+MADE:
+    barrier.cluster.arrive.release.aligned;
+    barrier.cluster.wait.acquire.aligned;
+    setp.gt.u32 %p2, %r2, 31;
+    @%p2 bra READ;
+    @%p1 bra DONE;
+FILL:
+    and.b32 %r8, %r7, 1;
+    xor.b32 %r9, %r8, 1;
+EMPTY:
+    mbarrier.try_wait.parity.shared::cta.b64 %p5, [empty], %r9;
+    @!%p5 bra EMPTY;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [full], 1024;
+    setp.ne.u32 %p6, %r6, 0;
+    @%p6 bra NEXT;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [tile], [%rd2], 1024, [full], 3;
+NEXT:
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p7, %r7, 4;
+    @%p7 bra FILL;
+    bra.uni DONE;
+READ:
+    and.b32 %r8, %r7, 1;
+FULL:
+    mbarrier.try_wait.parity.shared::cta.b64 %p5, [full], %r8;
+    @!%p5 bra FULL;
+    ld.shared.u32 %r3, [tile];
+    bar.warp.sync -1;
+    setp.gt.u32 %p3, %r2, 33;
+    sub.u32 %r10, %r2, 32;
+    mov.u32 %r11, empty;
+    mapa.shared::cluster.u32 %r12, %r11, %r10;
+    @!%p3 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r12];
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p7, %r7, 4;
+    @%p7 bra READ;
+DONE:
+    barrier.cluster.arrive.release.aligned;
+    barrier.cluster.wait.acquire.aligned;
+    ret;
+}
+"""
+
+
+def test_a_kernel_for_a_cluster_is_judged_in_one() -> None:
+    assert said(OF_CLUSTER) == set()
+
+
+def test_along_y_too() -> None:
+    assert said(OF_CLUSTER.replace("cluster_ctaid.x", "cluster_ctaid.y")) == set()
+
+
+def severities(text: str) -> set[Severity]:
+    """How severe the findings about a kernel are, but for notes."""
+    found = verify_functions(read_ptx(HEAD + text).module)
+    return {f.severity for f in found} - {Severity.NOTE}
+
+
+def test_what_is_found_in_a_cluster_that_nobody_gave_is_a_review() -> None:
+    wrong = OF_CLUSTER.replace("@!%p5 bra EMPTY;", "")
+    assert severities(wrong) == {Severity.REVIEW}
+    given = wrong.replace(".reqntid 64", ".reqntid 64 .reqnctapercluster 2")
+    assert severities(given) == {Severity.ERROR}

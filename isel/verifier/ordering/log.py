@@ -162,10 +162,11 @@ class Log:
     `lanes` which lanes of tensor memory warps load and store, for each record and warp once;
     `multiplied` has what was multiplied, in order; `astray` are records that write at addresses
     which nobody knows, perhaps of shared memory, and `strong` the addresses of strong and atomic
-    writes.
+    writes; `furthest` is the highest rank of a CTA that was named, and is not in the cluster.
     """
 
     number: int = 0
+    furthest: int = 0
     accesses: list[Access] = field(default_factory=list)
     stuck: list[Stuck] = field(default_factory=list)
     guessed: bool = False

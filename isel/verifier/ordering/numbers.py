@@ -250,6 +250,24 @@ def compared(mi: MachineInstr, a: Number, b: Number, c: Number) -> tuple[Number,
     assert isinstance(compare, Compare)
     operation, read = COMPARISONS[compare], reader(mi.scalar_type())
     found = lanewise(lambda x, y: int(operation(read(x), read(y))), a, b)
+    return _combined(found, how, c)
+
+
+def compared_with_zero(mi: MachineInstr, a: Number, b: Number, c: Number) -> tuple[Number, Number]:
+    """As `compared`, of floating-point numbers: known where one is asked whether it is zero."""
+    magnitude = (1 << mi.scalar_type().bits - 1) - 1
+    asks = mi.form.attributes["cmp"] in _ZERO and isinstance(b, int) and b & magnitude == 0
+    found = lanewise(lambda x: int(x & magnitude == 0), a) if asks else None
+    if mi.form.attributes["cmp"] in (Compare.NE, Compare.NEU):
+        found = lanewise(lambda x: x ^ 1, found)
+    return _combined(found, mi.form.attributes.get("combine"), c)
+
+
+_ZERO = (Compare.EQ, Compare.EQU, Compare.NE, Compare.NEU)
+
+
+def _combined(found: Number, how: object, c: Number) -> tuple[Number, Number]:
+    """A predicate and its opposite, each combined with a third."""
     opposite = lanewise(lambda x: x ^ 1, found)
     match how:
         case BoolOp.AND:

@@ -10,11 +10,12 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from intrinsics.mir import MachineInstr, Mem, Sym
+from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Match, Shuffle, Space, Vote
 from isel.verifier.function.evaluate import shuffle_source
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering.calculations import COMPUTED
+from isel.verifier.ordering.program import is_one_place
 from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, packed
 from isel.verifier.ordering.scene import Scene
 from isel.verifier.ordering.strand import Strand
@@ -61,17 +62,16 @@ def _elect(p: Plain) -> None:
 def _load(p: Plain) -> None:
     """Parameters and global data: every integer is the same, every pointer a place of its own.
 
-    What stands in a table of parameters is not known: its entries have to do with each other.
+    Floating-point numbers have the bits of the integer: they are asked whether they are zero.  What stands in a table of parameters is not known: its entries have to do with each other.
     """
-    type_, address = p.mi.scalar_type(), p.mi.get("a")
-    in_table = isinstance(address, Mem) and not isinstance(address.base, Sym)
-    if in_table and p.mi.form.attributes.get("space") is Space.PARAM:
+    type_, of_param = p.mi.scalar_type(), p.mi.form.attributes.get("space") is Space.PARAM
+    if of_param and not is_one_place(p.run.program.graph, p.mi.get("a")):
         p.write("d", None)
         return
-    p.run.log.made_up |= p.mi.form.attributes.get("space") is not Space.PARAM
+    p.run.log.made_up |= not of_param
     p.run.log.argued |= type_.bits <= 32
     number = p.run.launch.number if type_.bits <= 32 else POINTER
-    p.write("d", None if type_.kind == "f" else number & (1 << type_.bits) - 1)
+    p.write("d", number & (1 << type_.bits) - 1)
 
 
 def _activemask(p: Plain) -> None:

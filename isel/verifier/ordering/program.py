@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg
+from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg, Sym
 from intrinsics.modifiers import Compare, ScalarType, Sem, Space
 from isel.control_flow import components, post_dominators
 from isel.verifier.function.decisive import SHARED, synchronises
@@ -137,6 +137,21 @@ def _deciding(graph: Graph) -> list[int]:
                 exact = mi.form.attributes.get("cmp") in (Compare.EQ, Compare.NE)
                 found += [other.value] if exact else [other.value - 1, other.value, other.value + 1]
     return [n for n in dict.fromkeys(found) if 0 <= n < 1 << 31]
+
+
+def is_one_place(graph: Graph, address: Op | None) -> bool:
+    """Whether an address is a variable's or parameter's, at an offset that the text has."""
+    while isinstance(address, Mem) or type(address) is int:
+        reg = address.base if isinstance(address, Mem) else address
+        if type(reg) is not int:
+            address = reg
+        elif reg not in graph.single:
+            return False
+        else:
+            mi = graph.records[graph.writers[reg][0]]
+            is_sum = mi.row.id == "add.int" and isinstance(mi.get("b"), Imm)
+            address = mi.get("a") if is_sum or mi.row.id in ("mov", "cvta") else None
+    return isinstance(address, Sym)
 
 
 def _reads_byte(mi: MachineInstr) -> bool:

@@ -57,10 +57,7 @@ def check(report: Report) -> None:
     program = Program.of(report.analysis.graph)
     if program.calls or not any(s.is_event for steps in program.steps for s in steps):
         return
-    logs: list[Log] = []
-    for number, late in _runs(report, program):
-        if late or not logs or logs[0].argued:  # else it would be the first run again
-            logs.append(_run(report, program, number, late=late))
+    logs = _logs(report, program)
     _doubts_about_threads(report, logs)
     ends.breaches(report, logs)
     lanes.strayed(report, (access for log in logs for access in log.lanes.values()))
@@ -82,6 +79,36 @@ def check(report: Report) -> None:
     ends.halts(report, logs)
     ends.missed(report, logs)
     ends.unreached(report, logs, [s.index for steps in program.steps for s in steps if s.is_event])
+
+
+def _logs(report: Report, program: Program) -> list[Log]:
+    """The logs of all runs; in a cluster where the kernel is for one that nobody gave the size of.
+
+    That it names mbarriers of other CTAs tells how many there are, not how they lie: along x or y.
+    """
+    logs = _of_cluster(report, program, ())
+    last = max(log.furthest for log in logs)
+    if not last or cluster_size(report.analysis.function, report.cluster) is not None:
+        return logs
+    ctas = 1 << last.bit_length()
+    if ctas <= PORTABLE_CLUSTER:
+        for shape in ((ctas, 1, 1), (1, ctas, 1)):
+            logs = _of_cluster(report, program, shape)
+            if not any(log.stuck for log in logs):
+                break
+    for log in logs:
+        log.cannot_follow("a cluster whose size nobody gave")
+        log.certain = 0
+    return logs
+
+
+def _of_cluster(report: Report, program: Program, cluster: tuple[int, ...]) -> list[Log]:
+    """The logs of all runs in a cluster of some shape; () is what the kernel and its user say."""
+    logs: list[Log] = []
+    for number, late in _runs(report, program):
+        if late or not logs or logs[0].argued:  # else it would be the first run again
+            logs.append(_run(report, program, number, cluster, late=late))
+    return logs
 
 
 def _races(report: Report, logs: list[Log]) -> list[tuple[Log, Race]]:
@@ -147,10 +174,12 @@ def _is_too_large(ctas: int, steps: int) -> bool:
     return ctas > MOST_CLUSTER or (ctas > PORTABLE_CLUSTER and ctas * steps > _MOST)
 
 
-def _run(report: Report, program: Program, number: int, *, late: bool) -> Log:
+def _run(
+    report: Report, program: Program, number: int, cluster: tuple[int, ...], *, late: bool
+) -> Log:
     function = report.analysis.function
     x, y, z = (*report.analysis.block, 1, 1)[:3]
-    size = tuple(function.launch.cluster) or report.cluster or (1,)
+    size = cluster or tuple(function.launch.cluster) or report.cluster or (1,)
     cluster = (*size, 1, 1)[:3]
     if _is_too_large(math.prod(cluster), _steps(report, program)):
         cluster = (2, 1, 1)

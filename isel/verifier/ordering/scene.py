@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Not, Op, Special, Sym
+from intrinsics.mir import (
+    FloatImm,
+    Imm,
+    MachineFunction,
+    MachineInstr,
+    Mem,
+    Module,
+    Not,
+    Op,
+    Special,
+    Sym,
+)
 from isel.verifier.ordering.clocks import Source
 from isel.verifier.ordering.log import Log
 from isel.verifier.ordering.machine import Launch, Machine, special
@@ -16,7 +27,7 @@ from isel.verifier.ordering.meetings import Delivery, Mbarrier
 from isel.verifier.ordering.numbers import Number, lanewise, merged, moved
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.strand import Strand
-from isel.verifier.ordering.windows import offset_of
+from isel.verifier.ordering.windows import offset_of, rank_of
 
 
 class Scene:
@@ -53,6 +64,8 @@ class Scene:
         match op:
             case Imm(number):
                 return number
+            case FloatImm(bits):
+                return bits
             case Not(reg):
                 return lanewise(lambda x: x ^ 1, strand.registers.get(reg))
             case Mem(base, offset):
@@ -139,7 +152,10 @@ class Scene:
 
     def absent(self, address: int) -> None:
         """Note that no mbarrier was made at an address: another rule's affair, if that is sure."""
-        if self.log.guessed:
+        rank = rank_of(address)
+        is_there = rank < self.launch.ctas
+        self.log.furthest = self.log.furthest if is_there else max(self.log.furthest, rank)
+        if self.log.guessed or not is_there:
             self.log.cannot_follow(f"no mbarrier at {address:#x}")
 
     def name_of(self, address: int) -> str:
