@@ -1,4 +1,4 @@
-"""Idioms of other people's libraries: right ones, of which no rule says anything, and a wrong sibling.
+"""Idioms of other people's libraries: right kernels without a finding, and a wrong sibling of each.
 
 Each comes from PTX that a compiler makes of CUB, libcu++, CUTLASS or the CuTe DSL, written anew and
 as small as it goes; what is expected is what the manual says of it.
@@ -20,7 +20,7 @@ def said(text: str) -> set[str]:
     return {f.rule for f in verify_functions(reading.module) if f.severity is not Severity.NOTE}
 
 
-# ---- libcu++: a pipeline counts its producers by an atomic of each warp's first thread -------------
+# ---- libcu++: a pipeline counts its producers by an atomic of each warp's first thread -----------
 
 PIPELINE = """\
 .visible .entry k(.param .u32 turns) .reqntid 64
@@ -102,7 +102,7 @@ def test_a_count_of_too_many_producers_is_a_wait_without_end() -> None:
     assert "mbarrier/deadlock" in said(PIPELINE.replace("popc.b32 %r9, %r5", "mov.u32 %r9, 33"))
 
 
-# ---- CUB: a scan's tile waits for what the CTA before it tells in global memory --------------------
+# ---- CUB: a scan's tile waits for what the CTA before it tells in global memory ------------------
 
 LOOK_BACK = """\
 .visible .entry k(.param .u64 tiles) .reqntid 64
@@ -150,7 +150,7 @@ def test_behind_a_flag_of_another_cta_threads_still_race() -> None:
     assert said(swapped) == {"shared/race"}
 
 
-# ---- CUTLASS: two warps ask whether beta is zero, one to bring a tile, the other to read it ---------
+# ---- CUTLASS: two warps ask whether beta is zero, one to bring a tile, the other to read it ------
 
 OPTIONAL_TILE = """\
 .visible .entry k(.param .align 64 .b8 params[256]) .reqntid 64
@@ -209,7 +209,7 @@ def test_what_a_table_of_parameters_holds_is_not_known() -> None:
     assert said(indexed) == {"mbarrier/deadlock"}
 
 
-# ---- CUTLASS: the size of the cluster is given at the launch, and stands nowhere in the PTX ---------
+# ---- CUTLASS: the size of the cluster is given at the launch, and stands nowhere in the PTX ------
 
 OF_CLUSTER = """\
 .visible .entry k(.param .u64 source) .reqntid 64
@@ -244,7 +244,8 @@ EMPTY:
     mbarrier.arrive.expect_tx.shared::cta.b64 _, [full], 1024;
     setp.ne.u32 %p6, %r6, 0;
     @%p6 bra NEXT;
-    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [tile], [%rd2], 1024, [full], 3;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+        [tile], [%rd2], 1024, [full], 3;
 NEXT:
     add.u32 %r7, %r7, 1;
     setp.lt.u32 %p7, %r7, 4;

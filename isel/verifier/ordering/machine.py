@@ -72,8 +72,8 @@ class Machine:
     `owed` are mbarriers to which asynchronous operations bring something, `apart` what threads of
     each warp accessed since they last synchronised.  `issued` counts the
     operations of each thread that a commit tracks; `ahead` are those of others that fences put in
-    front of them.  `asks` are records whose wait may return without success, `foreign` those of them
-    that another cluster may end.
+    front of them.  `asks` are records whose wait may return without success, `foreign` those that
+    another cluster may end.
     """
 
     launch: Launch

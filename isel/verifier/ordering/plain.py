@@ -15,8 +15,8 @@ from intrinsics.modifiers import Match, Shuffle, Space, Vote
 from isel.verifier.function.evaluate import shuffle_source
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering.calculations import COMPUTED
-from isel.verifier.ordering.program import is_one_place
 from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, packed
+from isel.verifier.ordering.program import is_one_place
 from isel.verifier.ordering.scene import Scene
 from isel.verifier.ordering.strand import Strand
 from isel.verifier.ordering.windows import POINTER
@@ -62,7 +62,8 @@ def _elect(p: Plain) -> None:
 def _load(p: Plain) -> None:
     """Parameters and global data: every integer is the same, every pointer a place of its own.
 
-    Floating-point numbers have the bits of the integer: they are asked whether they are zero.  What stands in a table of parameters is not known: its entries have to do with each other.
+    Floating-point numbers have the bits of the integer: they are asked whether they are zero.
+    What stands in a table of parameters is not known: its entries have to do with each other.
     """
     type_, of_param = p.mi.scalar_type(), p.mi.form.attributes.get("space") is Space.PARAM
     if of_param and not is_one_place(p.run.program.graph, p.mi.get("a")):

@@ -229,9 +229,7 @@ _STORES = ("st", "atom", "atom.cas", "red")
 
 
 def _may_be_shared(mi: MachineInstr) -> bool:
-    """Whether a record accesses shared memory, or any address in a way that is an event."""
-    space = mi.form.attributes.get("space")
-    return space in SHARED or (space is None and is_event(mi))
+    return mi.form.attributes.get("space") in SHARED
 
 
 def _sources(mi: MachineInstr) -> Iterable[Reg]:
