@@ -293,3 +293,43 @@ def test_what_is_found_in_a_cluster_that_nobody_gave_is_a_review() -> None:
     assert severities(wrong) == {Severity.REVIEW}
     given = wrong.replace(".reqntid 64", ".reqntid 64 .reqnctapercluster 2")
     assert severities(given) == {Severity.ERROR}
+
+
+# ---- CUTLASS: a group of a grouped product is found by a vote, and its size told by one ----
+
+SEARCH = """\
+.visible .entry k(.param .u64 sizes) .reqntid 32
+{
+    .reg .pred %p<9>;
+    .reg .b32 %r<30>;
+    .reg .b64 %rd<9>;
+    .shared .align 8 .b64 full;
+    ld.param.b64 %rd1, [sizes];
+    cvta.to.global.u64 %rd1, %rd1;
+    mov.u32 %r1, %laneid;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd1, %rd1, %rd2;
+    ld.global.u32 %r2, [%rd1];
+    setp.gt.u32 %p1, %r2, 7;
+    vote.sync.ballot.b32 %r3, %p1, -1;
+    brev.b32 %r4, %r3;
+    bfind.shiftamt.u32 %r5, %r4;
+    shfl.sync.idx.b32 %r6|%p2, %r2, %r5, 31, -1;
+    setp.eq.u32 %p3, %r6, 9;
+    @%p3 bra DONE;
+    bar.warp.sync -1;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+DONE:
+    ret;
+}
+"""
+
+
+def test_what_one_thread_tells_all_is_the_same_for_all() -> None:
+    assert said(SEARCH) == set()
+
+
+def test_what_one_thread_of_each_half_tells_it_is_not() -> None:
+    halves = SEARCH.replace("%r2, %r5, 31, -1", "%r2, %r5, 4127, -1")
+    assert "barrier.cluster.arrive/aligned" in said(halves)

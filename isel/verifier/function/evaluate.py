@@ -471,7 +471,10 @@ def _shuffled(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg,
     mode = mi.form.attributes["mode"]
     assert isinstance(mode, Shuffle)
     if b is None or bounds is None or not _all_here(e, mi):
-        yield from _write(mi, a if _same_in_warp(a) else unknown(Spread.THREAD))
+        from_one = mode is Shuffle.IDX and bounds == LANES - 1 and _all_here(e, mi)
+        alike = from_one and _same_in_warp(e.slot(mi, "b"))
+        other = unknown(Spread.WARP if alike else Spread.THREAD)
+        yield from _write(mi, a if _same_in_warp(a) else other)
         yield from _write(mi, unknown(Spread.THREAD), "p")
         return
     sources = [shuffle_source(mode, i, _at(b, i), _at(bounds, i)) for i in range(LANES)]

@@ -72,7 +72,14 @@ def _load(p: Plain) -> None:
     p.run.log.made_up |= not of_param
     p.run.log.argued |= type_.bits <= 32
     number = p.run.launch.number if type_.bits <= 32 else POINTER
-    p.write("d", number & (1 << type_.bits) - 1)
+    known = type_.kind != "f" or of_param or _is_for_floats(p)
+    p.write("d", number & (1 << type_.bits) - 1 if known else None)
+
+
+def _is_for_floats(p: Plain) -> bool:
+    """Whether the register that is loaded holds nothing but floating-point numbers."""
+    reg, classes = p.mi.get("d"), p.run.program.graph.function.regs.classes
+    return type(reg) is int and classes[reg].kind == "f"
 
 
 def _activemask(p: Plain) -> None:
