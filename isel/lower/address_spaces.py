@@ -16,6 +16,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I1, I64, IntType, PointerType
 from isel.llvm.vocabulary import Opcode
+from isel.lower import kernel_structs
 from isel.lower.folding import Known, folded
 from isel.lower.rewriter import NONE, number
 from isel.select.constants import known
@@ -58,8 +59,10 @@ _ADDRESSES = (ir.GetElementPtr, ir.Phi, ir.Select, ir.Freeze, ir.Cast)
 def inferred(function: ir.Function, layout: TypeLayout, *, is_kernel: bool) -> Spaces:
     """Which address spaces generic pointers point to; those that may point to several are left out.
 
-    The pointers that a kernel takes point to global memory.
+    The pointers that a kernel takes point to global memory, and so do those in the structs that it
+    takes by value, as long as it writes into none.
     """
+    given = _given(function) if is_kernel else {}
     found: Spaces = {}
     made: dict[str, _Address] = {}
     for i in function.instructions():
@@ -67,13 +70,13 @@ def inferred(function: ir.Function, layout: TypeLayout, *, is_kernel: bool) -> S
             made[i.result] = i
             found[i.result] = _ANY
     if not made:
-        return {}
-    if is_kernel:
-        found |= dict.fromkeys(_taken(function), GLOBAL)
+        return given
+    found |= given
     stack = _on_stack(function)
     sources = {
         name: [_LOCAL if one in stack else one for one in _origins(i, layout)]
         for name, i in made.items()
+        if name not in given
     }
     changed = True
     while changed:
@@ -87,6 +90,11 @@ def inferred(function: ir.Function, layout: TypeLayout, *, is_kernel: bool) -> S
             if space != found[name]:
                 found[name], changed = space, True
     return {name: space for name, space in found.items() if space > 0}
+
+
+def _given(function: ir.Function) -> Spaces:
+    """The generic pointers that whoever launches a kernel gives it: they point to global memory."""
+    return dict.fromkeys((*_taken(function), *kernel_structs.pointers(function)), GLOBAL)
 
 
 def _on_stack(function: ir.Function) -> frozenset[str]:
@@ -122,7 +130,7 @@ def with_known_spaces(
     }
     if not questions:
         return function
-    pointers = spaces | dict.fromkeys(_taken(function) if is_kernel else (), GLOBAL)
+    pointers = spaces | (_given(function) if is_kernel else {})
     pointers |= dict.fromkeys(_on_stack(function), _LOCAL)
     has_peers = any(_is_of_a_peer(i) for i in function.instructions())
     answers: Known = {}

@@ -7,21 +7,17 @@ to global memory, whatever its type says.  PTX ISA, Kernel Function Parameters; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from intrinsics.mir import Mem, Param, Reg, Sym, Variable
 from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.types import PointerType
+from isel.lower.kernel_structs import is_copied, is_written
 from isel.select.access_splitting import UNITS
 from isel.select.state import FunctionState, form
 from isel.select.types import BITS
 
 T = ScalarType
-
-_WRITERS = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 
 
 def know_pointer(state: FunctionState, param: ir.Param, register: Reg) -> None:
@@ -38,8 +34,7 @@ def struct_by_value(
     state: FunctionState, function: ir.Function, param: ir.Param, lowered: Param
 ) -> None:
     """The generic address of a struct that a kernel takes by value, and where it really stands."""
-    is_read = lowered.constant or "readonly" in param.attributes
-    if not is_read and _may_be_written(function, param.name):
+    if not lowered.constant and is_written(function, param.name):
         copy_of_param(state, param.name, lowered.name, lowered.size, lowered.align)
         return
     state.known[param.name] = (Space.PARAM, Mem(Sym(lowered.name)))
@@ -88,49 +83,7 @@ def struct_of_function(
         state.known[param.name] = (Space.LOCAL, Mem(address))
 
 
-# ---- writers ---------------------------------------------------------------------------------
-
-
-def _may_be_written(function: ir.Function, name: str) -> bool:
-    """Whether anything may be stored through a pointer, or through what is computed from it."""
-    derived = {name}
-    for i in _in_order(function):
-        uses = [v for v in i.operands() if isinstance(v, llvm.Local) and v.name in derived]
-        if not uses:
-            continue
-        match i:
-            case ir.GetElementPtr() | ir.Cast() | ir.Phi() | ir.Select() | ir.Freeze():
-                if i.result is not None:
-                    derived.add(i.result)
-            case ir.Load() | ir.Compare():
-                pass
-            case ir.Call() if not _call_writes(i, derived) or _is_copied(i, derived):
-                pass
-            case _:
-                return True
-    return False
-
-
-def _in_order(function: ir.Function) -> Iterable[ir.Instruction]:
-    """Every instruction twice: what a phi takes from a later block is known the second time."""
-    return (*function.instructions(), *function.instructions())
-
-
-def _call_writes(call: ir.Call, derived: set[str]) -> bool:
-    name = call.callee_name or ""
-    if name.startswith(_WRITERS):
-        target = call.arguments[0]
-        return isinstance(target, llvm.Local) and target.name in derived
-    return not name.startswith("llvm.")
-
-
-def _is_copied(call: ir.Call, derived: set[str]) -> bool:
-    """Whether a call takes the pointers only by value: what they point to is read."""
-    return all(
-        call.argument_attributes.get(n, NO_ATTRIBUTES).type_of("byval") is not None
-        for n, value in enumerate(call.arguments)
-        if isinstance(value, llvm.Local) and value.name in derived
-    )
+# ---- readers ---------------------------------------------------------------------------------
 
 
 def _is_read_in_place(function: ir.Function, name: str) -> bool:
@@ -161,5 +114,5 @@ def _reads_in_place(i: ir.Instruction, derived: set[str]) -> bool:
         case ir.Load():
             return not i.volatile and i.ordering is None
         case ir.Call():
-            return _is_copied(i, derived)
+            return is_copied(i, derived)
     return False
