@@ -70,8 +70,17 @@ def arguments(
 
     Raises: InputError when one is missing, left over or does not fit.
     """
-    waiting = list(arrays)
+    waiting, names = list(arrays), ", ".join(p.name for p in parameters)
     found: list[object] = []
+    unknown = [name for name in named if name not in {p.name for p in parameters}]
+    if unknown:
+        raise input_error(
+            "run/arguments",
+            f"the kernel has no parameter '{unknown[0]}', nor has a launch of it such an option",
+            got=", ".join(unknown),
+            expected=names or "no parameters",
+        )
+    by_name = ", ".join(named)
     for parameter in parameters:
         if parameter.name in named:
             value = named.pop(parameter.name)
@@ -81,15 +90,15 @@ def arguments(
             raise input_error(
                 "run/arguments",
                 f"argument '{parameter.name}' is missing",
-                expected=", ".join(p.name for p in parameters),
+                expected=names,
             )
         found.append(_on_host(parameter, value))
-    if waiting or named:
+    if waiting:
         raise input_error(
             "run/arguments",
             "too many arguments",
-            got=", ".join([*map(str, named), *["…"] * len(waiting)]),
-            expected=", ".join(p.name for p in parameters),
+            got=f"{len(arrays)} by place" + (f", and by name {by_name}" if by_name else ""),
+            expected=names or "no parameters",
         )
     return found
 

@@ -74,7 +74,8 @@ def kernel_of(module: Module, name: str) -> MachineFunction:
     if found is not None and found.is_kernel:
         return found
     names = ", ".join(f.name for f in module.functions if f.is_kernel)
-    raise input_error("run/kernel", f"no kernel '{name}'", got=name, expected=names or "a kernel")
+    expected = names or "a kernel"
+    raise input_error("run/kernel", f"no kernel '{name}'", got=str(name), expected=expected)
 
 
 def check_shape(function: MachineFunction, grid: Dim3, block: Dim3) -> None:

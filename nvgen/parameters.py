@@ -147,13 +147,27 @@ def check_array(param: Param, array: Array) -> None:
         )
 
 
-def read_only(name: str) -> InputError:
-    """The error that the kernel wrote to the array for `name`, which cannot be written."""
+def put_back(name: str, array: Array, left: Array) -> None:
+    """Copy what a kernel has left in the memory of the parameter `name` into its array.
+
+    Raises: InputError where that is read-only, or its elements share memory, and cannot hold it.
+    """
+    if not array.flags.writeable:
+        if left.tobytes() != array.tobytes():
+            raise _cannot_hold("run/read-only", "read-only", name, "an array that can be written")
+        return
+    np.copyto(array, left)
+    if not array.flags.c_contiguous and left.tobytes() != array.tobytes():
+        shared = "one whose elements share memory"
+        raise _cannot_hold("run/overlap", shared, name, "an element of its own in each place")
+
+
+def _cannot_hold(rule: str, kind: str, name: str, expected: str) -> InputError:
     return input_error(
-        "run/read-only",
-        "the kernel has written to an array that is read-only",
+        rule,
+        f"the kernel has written to an array that is {kind}",
         got=f"the array for {name}",
-        expected="an array that can be written",
+        expected=expected,
         hint="array.copy()",
     )
 

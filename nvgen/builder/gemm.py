@@ -26,7 +26,7 @@ from nvgen.builder.refusals import described, refuse
 from nvgen.builder.rings import TileRing
 from nvgen.builder.scale_tiles import ScaleTile, Tiles
 from nvgen.builder.tensor_gemm import TensorTile
-from nvgen.builder.tensor_memory import allocate, pointer_at
+from nvgen.builder.tensor_memory import pointer_at, tensor_memory
 from nvgen.builder.tensor_requests import LaneMask, TensorOptions
 from nvgen.builder.tensor_tiles import LeftTile, OperandTile
 from nvgen.builder.tile_copies import TileCopies
@@ -242,7 +242,7 @@ class TileOperations(TileCopies):
 
     # ---- tensor memory -----------------------------------------------------------------------
 
-    tensor_memory, tensor_pointer = allocate, pointer_at
+    tensor_memory, tensor_pointer = tensor_memory, pointer_at
 
     def tensor_tile(
         self, taddr: Int, m: int, n: int, dtype: ElementType = ElementType.F32

@@ -9,6 +9,7 @@ Half Precision Floating Point Instructions; cvt.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn, SupportsFloat, SupportsIndex, TypeAlias, overload
@@ -16,6 +17,7 @@ from typing import NoReturn, SupportsFloat, SupportsIndex, TypeAlias, overload
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
+from nvgen.builder.approximations import erf_of_size, power
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import (
     PAIR_OF,
@@ -77,10 +79,28 @@ def _ints(name: str, unsigned: str = "", *, swapped: bool = False) -> Callable[[
     def operate(self: Int, other: IntLike) -> Int:
         chosen = unsigned if unsigned and not self.signed else name
         pair = (self.value, self.taken(other))
+        if not swapped and not isinstance(other, Int):
+            _check_constant(name, self, operator.index(other))
         operation = getattr(self.builder.at_caller(), chosen)
         return self.like(operation(*(pair[::-1] if swapped else pair)))
 
     return operate
+
+
+_SHIFTS = ("shl", "ashr")
+_DIVISIONS = ("sdiv", "srem")
+
+
+def _check_constant(name: str, number: Int, other: int) -> None:
+    """Whether an operation by a known number has a result.
+
+    Raises: InputError for a shift by as many bits as there are, and a division by 0.
+    """
+    if name in _SHIFTS and not 0 <= other < number.bits:
+        expected = f"0 to {number.bits - 1}, of {number.words}"
+        raise refuse("a shift by more bits than there are", got=str(other), expected=expected)
+    if name in _DIVISIONS and other == 0:
+        raise refuse("a division by 0", got=f"{number.words} by 0", expected="another divisor")
 
 
 def _int_order(predicate: str) -> Callable[[Int, object], Int]:
@@ -105,7 +125,8 @@ class Int:
 
     Comparisons, divisions, shifts to the right and conversions to more bits take it for what it
     is.  `//` and `%` round towards zero, as PTX's div and rem do; what leaves the range begins anew
-    at the other end.  A Python number takes the other side's type.
+    at the other end.  A shift by as many bits as there are, or more, and a division by 0 have no
+    meaning.  A Python number takes the other side's type.
     """
 
     builder: Host
@@ -266,6 +287,10 @@ class Int:
     def __neg__(self) -> Int:
         return 0 - self
 
+    def __pow__(self, exponent: object) -> Int:
+        """By a known whole exponent, as products."""
+        return power(self, exponent, "1 << n is 2 to the power of n", operator.mul)
+
     def __invert__(self) -> Int:
         return self ^ (-1 if self.signed else (1 << self.bits) - 1)
 
@@ -284,7 +309,8 @@ class Int:
 
     def __bool__(self) -> bool:
         _not_known(
-            "branch on it with `with b.if_(condition):`; & and | join conditions, ~ turns one"
+            "branch on it with `with b.if_(condition):`; & and | join conditions, ~ turns one; "
+            "x.max(y) and x.min(y) are Python's max and min"
         )
 
 
@@ -438,7 +464,8 @@ class Float:
             "an integer operation on a register that holds no unsigned integer",
             got=f"an {self.type.value}",
             expected="an Int",
-            hint="x.word is its bits as an unsigned integer, x.to(u32) the number as one",
+            hint="x.word is its bits as an unsigned integer, x.to(u32) the number as one; "
+            "(x / y).floor() is a whole quotient, n.to(f32) an integer as a float",
         )
 
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _no_integer
@@ -540,6 +567,15 @@ class Float:
         """
         return self._approximated("cos", ftz=ftz)
 
+    def erf(self) -> Float:
+        """The error function, as f32; the relative error is at most 2^-22.
+
+        x · (1 + erf(x / √2)) / 2 is GELU as it is defined; with `tanh` it is approximated.
+
+        Raises: InputError for f64.
+        """
+        return self._in_f32(lambda x: erf_of_size(x.abs())._called("copysign", x))
+
     def floor(self) -> Float:
         """The largest whole number that is not greater."""
         return self._in_f32(lambda x: x._called("floor"))
@@ -599,6 +635,11 @@ class Float:
                 hint="round(x * 100) / 100 is near the number with two digits",
             )
         return self.round()
+
+    def __pow__(self, exponent: object) -> Float:
+        """By a known whole exponent, as products; each is rounded."""
+        hint = "(x.lg2() * y).ex2() is x to the power of y, of f32 from 0 on"
+        return power(self, exponent, hint, operator.mul)
 
     __abs__, __floor__, __ceil__, __trunc__ = abs, floor, ceil, trunc
 

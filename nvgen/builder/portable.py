@@ -35,7 +35,7 @@ from nvgen.builder.protocols import Protocols
 from nvgen.builder.refusals import check, refuse
 from nvgen.builder.roles import WARP, WARPGROUP
 from nvgen.builder.tensor_gemm import TensorTile
-from nvgen.builder.tensor_memory import allocate
+from nvgen.builder.tensor_memory import tensor_memory
 from nvgen.builder.tensor_tiles import in_pieces, lanes_of_warp
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.warp_tiles import (
@@ -165,7 +165,7 @@ class TensorAccumulator(PortableAccumulator):
         with builder.if_thread(0):
             builder.mbarrier_init(self._done, 1)
             builder.fence_mbarrier_init_release_cluster()
-        self._memory = allocate(builder, f"{name}_columns", columns)
+        self._memory = tensor_memory(builder, f"{name}_columns", columns)
         self.tile = self._memory.tile(m, n)
         self._parity = builder.variable(0)
 

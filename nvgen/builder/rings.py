@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from intrinsics.modifiers import Space
+from intrinsics.modifiers import CtaGroup, Space
 from nvgen.builder.number_types import u32
-from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.numbers import Int, IntLike, WordLike
 from nvgen.builder.pointers import Barrier, Barriers, Pointer
 from nvgen.builder.protocols import Counted, Protocols
 from nvgen.builder.refusals import described, refuse, whole
@@ -223,7 +223,8 @@ class Consumer(_End):
         """Give a buffer back: one thread of the consumer arrives, or of each of its warps.
 
         What read it is complete: multiplies behind a wait for them, and what other threads have
-        read for whom this one arrives, behind a barrier.
+        read for whom this one arrives, behind a barrier.  Multiplies into tensor memory go on:
+        `commit` gives their buffer back.
         """
         b = self.ring.builder
         empty = self.ring.empty[slot.stage if isinstance(slot, Slot) else slot]
@@ -242,12 +243,42 @@ class Consumer(_End):
                 with b.if_thread(0):
                     b.mbarrier_arrive(empty)
 
+    def commit(
+        self,
+        slot: Slot | IntLike,
+        *,
+        cta_group: CtaGroup = CtaGroup.ONE,
+        cta_mask: WordLike | None = None,
+    ) -> None:
+        """Give a buffer back once the thread's multiplies into tensor memory are complete.
+
+        The thread that multiplies comes here; in warp scope one of the warp is elected.  The
+        options are those of `tcgen05_commit`.  A producer that ends before the kernel does waits
+        for the last ones: `producer.drain()`.
+
+        Raises: InputError for a warpgroup or the whole CTA.
+        """
+        b = self.ring.builder
+        empty = self.ring.empty[slot.stage if isinstance(slot, Slot) else slot]
+        match b.scope:
+            case ExecutionScope.THREAD:
+                b.tcgen05_commit(empty, cta_group=cta_group, cta_mask=cta_mask)
+            case ExecutionScope.WARP:
+                with b.elect():
+                    b.tcgen05_commit(empty, cta_group=cta_group, cta_mask=cta_mask)
+            case _:
+                expected = "the thread that multiplies: b.elect() of one warp"
+                raise refuse("a commit is of one thread", got=b.scope.value, expected=expected)
+
     @contextmanager
-    def use(self) -> Iterator[Slot]:
-        """The next buffer, when it is full; behind the block it is given back."""
+    def use(self, *, commit: bool = False) -> Iterator[Slot]:
+        """The next buffer, when it is full; behind the block it is given back.
+
+        With `commit` it is when multiplies into tensor memory that read it are complete.
+        """
         slot = self.take()
         yield slot
-        self.release(slot)
+        (self.commit if commit else self.release)(slot)
 
     @contextmanager
     def until(self, end: IntLike) -> Iterator[Slot]:

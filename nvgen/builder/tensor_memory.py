@@ -50,12 +50,12 @@ class TensorMemory:
         Raises: InputError when fewer are left.
         """
         self.used = -(-self.used // align) * align
-        if columns <= 0 or self.used + columns > self.columns:
+        left = self.columns - self.used
+        if columns <= 0 or columns > left:
             raise _refuse(
-                f"allocated tmem out of resource: {columns} columns of {self.columns - self.used} "
-                "that are left",
-                got=f"{columns} columns",
-                expected=f"1..{self.columns - self.used} columns",
+                f"allocated tmem out of resource: {columns} columns of {left} that are left",
+                got=f"{columns} columns beside {self.used} that are taken",
+                expected=f"1 to {left} columns" if left > 0 else f"{self.columns} columns in all",
                 hint="ask tensor_memory for more: a power of 2, 512 at most",
             )
         first = self.used
@@ -180,7 +180,7 @@ def pointer_at(b: SharedMemory, taddr: Int) -> Pointer:
     return Pointer(b, b.at_caller().inttoptr(taddr.value, ir.PointerType(addrspace=6)))
 
 
-def allocate(
+def tensor_memory(
     b: SharedMemory, name: str, columns: int, *, warp: int = 0, cta_group: CtaGroup = CtaGroup.ONE
 ) -> TensorMemory:
     """Columns of tensor memory, allocated by one warp; all threads of the CTA come here.

@@ -198,7 +198,11 @@ class Elementwise(ABC):
     rcp, sqrt, tanh = _each(Float.rcp), _each(Float.sqrt), _each(Float.tanh)
     exp, log, sin, cos = _each(Float.exp), _each(Float.log), _each(Float.sin), _each(Float.cos)
     floor, ceil = _each(Float.floor), _each(Float.ceil)
-    trunc, round = _each(Float.trunc), _each(Float.round)
+    trunc, round, erf = _each(Float.trunc), _each(Float.round), _each(Float.erf)
+
+    def __pow__(self, exponent: object) -> Self:
+        """Each number by a known whole exponent, as products."""
+        return self.map(lambda number: number**exponent)
 
 
 Operand: TypeAlias = Elementwise | Number | float

@@ -19,7 +19,8 @@ from types import NoneType
 import numpy as np
 
 from intrinsics import catalog
-from intrinsics.modifiers import CtaGroup, Modifier, Scope
+from intrinsics.element import ElementType
+from intrinsics.modifiers import CtaGroup, Modifier, ScalarType, Scope
 from intrinsics.patterns import Argument, arguments, results
 from intrinsics.row import Attributes, Kind, Qualifier
 from intrinsics.targets import EVERY_TARGET, spell
@@ -289,6 +290,10 @@ def _attribute(parameter: Parameter, qualifier: Qualifier, value: object) -> Mod
         return None
     if isinstance(value, Modifier) and type(value) in map(type, qualifier.values):
         return value
+    if isinstance(value, ElementType):  # `f32` and `i32` of nvgen are those of tiles
+        alike = [v for v in qualifier.values if type(v) is ScalarType and v.value == value.value]
+        if alike:
+            return alike[0]
     shown = [f"{type(one).__name__}.{one.name}" for one in qualifier.values]
     raise refuse(
         f"no {parameter.name} of an instruction",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nvgen.builder.calls import IntrinsicCalls, function_of
+from nvgen.builder.names_elsewhere import no_such
 from nvgen.builder.verb import Verb
 from nvgen.builder.verb_table import NAMED, verb_of
 
@@ -32,7 +33,7 @@ class Verbs(IntrinsicCalls):
     def __getattr__(self, name: str) -> Callable[..., object]:
         verb = None if name.startswith("_") else verb_of(name)
         if verb is None:
-            raise AttributeError(f"a KernelBuilder has no {name!r}", name=name, obj=self)
+            raise AttributeError(no_such(name, dir(type(self))), name=name, obj=self)
         made = function_of(verb)
         setattr(Verbs, name, made)
         return made.__get__(self, type(self))

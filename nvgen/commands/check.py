@@ -124,10 +124,12 @@ def _fails(findings: Sequence[Finding], *, strict: bool) -> bool:
 def _shape(arguments: argparse.Namespace) -> LaunchShape:
     """How the kernels are launched, as far as the command says it."""
     from nvgen.commands.shape import parse_box, parse_dim3
+    from nvgen.launches import check_dynamic
 
     def size(name: str) -> tuple[int, ...]:
         given = getattr(arguments, name)
         return parse_dim3(given, name) if given is not None else ()
 
     boxes = tuple(parse_box(text) for text in arguments.box)
+    check_dynamic(arguments.smem)
     return LaunchShape(size("grid"), size("block"), size("cluster"), arguments.smem, boxes)

@@ -29,7 +29,7 @@ from nvgen.parameters import (
     number_value,
     overlap,
     overlapping,
-    read_only,
+    put_back,
 )
 from nvgen.tensor_map import SIZE, TensorMap
 
@@ -130,16 +130,12 @@ class HostMemory:
     def deliver(self, contents: Sequence[bytes | bytearray]) -> None:
         """Put what the kernel left back into the arrays.
 
-        Raises: InputError where it wrote something else to one that is read-only.
+        Raises: InputError where one cannot hold it: see `put_back`.
         """
         for copy, data in zip(self.copies, contents, strict=True):
             if not copy.size:
                 continue
-            left = _elements(copy, np.frombuffer(data, np.uint8))
-            if copy.array.flags.writeable:
-                copy.array[...] = left
-            elif left.tobytes() != copy.array.tobytes():
-                raise read_only(copy.name)
+            put_back(copy.name, copy.array, _elements(copy, np.frombuffer(data, np.uint8)))
 
 
 def _elements(copy: _Copy, image: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> Array:

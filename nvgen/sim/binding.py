@@ -28,7 +28,7 @@ from nvgen.parameters import (
     number_value,
     overlap,
     overlapping,
-    read_only,
+    put_back,
 )
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.bound_maps import BoundMap
@@ -137,13 +137,9 @@ class Binding:
     def deliver(self) -> None:
         """Copy what the kernel wrote back into the arrays.
 
-        Raises: InputError where it wrote something else to one that is read-only.
+        Raises: InputError where one cannot hold it: see `put_back`.
         """
         for array, region in self._written:
             raw = np.frombuffer(array.tobytes(), np.uint8).copy()
-            before = raw.copy()
             raw[region.written] = region.data[region.written]
-            if array.flags.writeable:
-                np.copyto(array, raw.view(array.dtype).reshape(array.shape))
-            elif not np.array_equal(raw, before):
-                raise read_only(region.name)
+            put_back(region.name, array, raw.view(array.dtype).reshape(array.shape))

@@ -132,6 +132,21 @@ def test_an_array_that_is_read_only() -> None:
     assert array[0] == 1
 
 
+def test_an_output_whose_elements_share_memory() -> None:
+    """numpy would keep the last of what the kernel wrote, without a word."""
+    b = nvgen.KernelBuilder("k", block=4, target="sm_90a")
+    b.pointer("y", nvgen.i32, output=True)
+    y = b.begin()["y"]
+    y[b.tid_x] = b.tid_x.to(nvgen.i32)
+    compiled = b.finish().compile()
+    one = np.lib.stride_tricks.as_strided(np.zeros(4, np.int32), (4,), (0,))
+    with pytest.raises(InputError, match="elements share memory"):
+        compiled.run(one)
+    every_other = np.zeros(8, np.int32)
+    compiled.run(every_other[::2])
+    assert every_other.tolist() == [0, 0, 1, 0, 2, 0, 3, 0]
+
+
 def test_an_array_that_is_read_only_on_a_gpu() -> None:
     array = np.ones(1, np.int32)
     array.flags.writeable = False

@@ -334,3 +334,9 @@ def test_a_box_of_no_parameter(nvgen: Nvgen, write) -> None:
 def test_what_was_not_checked_names_the_file(nvgen: Nvgen, write) -> None:
     path = write(".ll", ADD)
     assert f"--> {path}, in @add" in nvgen("check", path, *TARGET).out
+
+
+def test_a_negative_size_of_shared_memory_is_bad_usage(nvgen: Nvgen, write) -> None:
+    done = nvgen("check", write(".ll", ADD), "--target", "sm_90a", "--smem", "-5")
+    assert done.status == 2
+    assert "error[run/shared-memory]" in done.text

@@ -97,7 +97,7 @@ def halts(report: Report, logs: list[Log]) -> None:
             runs = [log] if causes and not stuck.unheard else there
             certain = all(run.stuck and not (run.guessed or run.made_up) for run in runs)
             severity = None if certain else Severity.REVIEW
-            got = f"{named(stuck.actor)} waits here for {stuck.waits_for}"
+            got = f"{named(stuck.actor)} waits here for {stuck.waits_for}{stuck.progress}"
             report.add(rule, index, severity=severity, got=got)
 
 

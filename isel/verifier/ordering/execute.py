@@ -67,7 +67,10 @@ class Run(Scene):
             if s.waiting is not None:
                 at = s.mbarrier
                 unheard = at is not None and self._is_heard_elsewhere(at)
-                self.log.stuck.append(Stuck(s.at, s.actor, s.what, at is not None, unheard))
+                mbarrier = None if at is None else self.machine.mbarriers.get(at)
+                progress = "" if mbarrier is None else mbarrier.progress
+                stuck = Stuck(s.at, s.actor, s.what, at is not None, unheard, progress)
+                self.log.stuck.append(stuck)
         if self.log.stuck:
             return
         for mine in self.machine.allocations.values():

@@ -123,11 +123,11 @@ UNHEARD = VerifierRule(
 )
 DEADLOCK = VerifierRule(
     "mbarrier/deadlock",
-    "the first wait on an mbarrier never ends",
+    "a wait on an mbarrier never ends",
     "mbarrier, Phase of the mbarrier object",
     expected="an arrival that comes before the wait, or in another thread that can come to it",
-    hint="who waits for a stage to be empty begins with parity 1: the phase before the first "
-    "counts as complete",
+    hint="a phase completes with all the arrivals that mbarrier.init counts; who waits for a stage "
+    "to be empty begins with parity 1: the phase before the first counts as complete",
 )
 
 # ---- CTAs of a cluster -----------------------------------------------------------------------

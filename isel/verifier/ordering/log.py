@@ -107,7 +107,7 @@ class Stuck:
     """Where a thread waits that nobody will wake: the record, its warp, and for what.
 
     `at_mbarrier` says that it is at an mbarrier, `unheard` that nothing ever arrived at that, but
-    in another CTA.
+    in another CTA; `progress` is how far its phase has come.
     """
 
     index: int
@@ -115,6 +115,7 @@ class Stuck:
     waits_for: str
     at_mbarrier: bool = False
     unheard: bool = False
+    progress: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,12 @@ class Mbarrier:
     waiters: list[Waiter] = field(default_factory=list)
     late: list[Waiter] = field(default_factory=list)
 
+    @property
+    def progress(self) -> str:
+        """How many arrivals its phase has, behind the words for a wait."""
+        come = self.expected - self.pending
+        return f"; phase {self.phase} has {come} of {self.expected} arrivals"
+
     def __post_init__(self) -> None:
         self.pending = self.expected
 

@@ -111,6 +111,12 @@ MODIFIED = VerifierRule(
     hint="the mbarrier that says that a stage is empty is told by tcgen05.commit; whatever the "
     "collector buffer holds, the matrix is not modified before that",
 )
+WARPGROUP_WAITS = (
+    "wgmma.commit_group behind the multiply, and a wgmma.wait_group of it before the write",
+    "wait before the arrival that gives the stage back; with one group left in flight, give back "
+    "the stage of the turn before",
+)
+"""What is expected of wgmma in the place of tcgen05's commit, and how to get there."""
 SOURCE_MODIFIED = VerifierRule(
     "{op}/source-modified",
     "shared memory is overwritten while a bulk copy may still read it",

@@ -28,9 +28,11 @@ from isel.verifier.ordering.races import Finder, Missing, Race
 from isel.verifier.ordering.rows import (
     BEFORE_COMPLETION,
     BEFORE_COPY,
+    MODIFIED,
     NO_COMMIT,
     ORDER_RULES,
     OTHER_THREADS,
+    WARPGROUP_WAITS,
 )
 from isel.verifier.ordering.strand import place_of
 
@@ -218,8 +220,12 @@ def _report(report: Report, log: Log, race: Race, name: Name) -> None:
     if name.rule.severity is Severity.REVIEW and not doubt and race.is_relaxed:
         severity = Severity.ERROR  # nothing but the fence would order the two
     expected = _expected(log, race, name)
+    hint = ""
+    if name.rule is MODIFIED and race.first.kind is Kind.WARPGROUP_MULTIPLY:
+        expected, hint = WARPGROUP_WAITS
     report.add(
-        name.rule, name.index, got=words_of(report, race), expected=expected, severity=severity
+        name.rule, name.index, got=words_of(report, race), expected=expected, severity=severity,
+        hint=hint,
     )  # fmt: skip
 
 

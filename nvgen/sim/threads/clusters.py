@@ -56,7 +56,8 @@ def check_runs(cta: Cta, agent: str) -> None:
             f"{agent} reaches shared memory of a CTA that has exited",
             got=f"CTA {cta.number}, rank {cta.rank} of its cluster",
             expected="a CTA with a thread that runs",
-            hint="let the cluster meet at barrier.cluster.arrive and .wait before a CTA exits",
+            hint="a CTA waits for what it has started before it exits (of a ring of buffers: "
+            "producer.drain()); those of a cluster meet at barrier.cluster.arrive and .wait",
             section="Shared State Space",
         )
 
