@@ -394,7 +394,9 @@ class Compiled:
         required = function.launch.reqntid if function else ()
         if not required:
             raise input_error(
-                "run/block", f"kernel {name} does not say its block size", expected="block=…"
+                "run/block",
+                f"kernel {name} does not say its block size",
+                expected="block=…, on the command line --block …",
             )
         return three(required)
 

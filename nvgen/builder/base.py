@@ -159,10 +159,20 @@ class BuilderBase:
     @overload
     def select(self, condition: Int, if_true: float, if_false: Float) -> Float: ...
 
-    def select(self, condition: Int, if_true: Given, if_false: Given, bits: int = 32) -> Number:
+    @overload
+    def select(self, condition: Int, if_true: Pointer, if_false: Pointer) -> Pointer: ...
+
+    def select(
+        self,
+        condition: Int,
+        if_true: Given | Pointer,
+        if_false: Given | Pointer,
+        bits: int = 32,
+    ) -> Number | Pointer:
         """One of two values of a type, by a condition; Python numbers take the other one's type.
 
-        Two Python integers are unsigned, of `bits` bits; two Python numbers else are f32.
+        Two Python integers are unsigned, of `bits` bits; two Python numbers else are f32.  Of two
+        addresses it is one to numbers of their type, where they have the same.
 
         Raises: InputError for values of two types.
         """
@@ -172,6 +182,10 @@ class BuilderBase:
                 got=described(condition),
                 expected="i1, as a comparison gives it",
             )
+        if isinstance(if_true, Pointer):
+            there = self.at_caller().select(condition.value, if_true.value, if_true.taken(if_false))
+            alike = isinstance(if_false, Pointer) and if_false.dtype is if_true.dtype
+            return Pointer(self, there, dtype=if_true.dtype if alike else None)
         typed = next((v for v in (if_true, if_false) if isinstance(v, (Int, Float))), None)
         if typed is None and any(isinstance(one, float) for one in (if_true, if_false)):
             typed = self.f32(0.0)

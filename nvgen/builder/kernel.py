@@ -43,6 +43,13 @@ from nvgen.callers import place_of_caller, stack
 from nvgen.launches import dim3
 
 
+class _Parameters(dict[str, Pointer | Number]):
+    """The parameters of a kernel by name."""
+
+    def __missing__(self, name: str) -> Pointer | Number:
+        raise KeyError(f"no parameter {name!r}: the kernel has {', '.join(self) or 'none'}")
+
+
 class KernelBuilder(TileOperations, DeviceCalls, Functions):
     """Builds one kernel.
 
@@ -241,7 +248,7 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
         make_kernel(function, strings)
         entry, lines = function.append_basic_block("entry"), DebugLines(self.module, function)
         self._ir = PlacedBuilder(entry, self.regions, lines, stack())
-        found: dict[str, Pointer | Number] = {}
+        found: dict[str, Pointer | Number] = _Parameters()
         for (parameter, type_), argument in zip(self._parameters, function.args, strict=True):
             argument.name = parameter.name
             if parameter.box:

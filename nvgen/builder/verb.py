@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from numbers import Integral
 from types import NoneType
 
 import numpy as np
@@ -123,6 +124,8 @@ class Verb:
         for parameter in self.parameters:
             value = draft.given[parameter.name]
             if parameter.operand and not (value is None and parameter.default is None):
+                if parameter.type.startswith("int"):
+                    _check_known(self.name, parameter.name, value)
                 draft.operands[parameter.source] = (
                     pointer_of(value) if parameter.source == _BARRIER else value  # type: ignore[assignment]  # raw() checks it
                 )
@@ -276,6 +279,19 @@ class Verb:
             return "FloatLike"
         kinds = {c.row.operand[name].kind for c in self.choices if name in c.row.operand}
         return "int" if kinds == {Kind.NUMBER} else "WordLike"
+
+
+def _check_known(verb: str, parameter: str, value: object) -> None:
+    """Whether a number is one that stands in the instruction.
+
+    Raises: InputError for a value of the kernel, and for what is no whole number.
+    """
+    if not isinstance(value, Integral):
+        raise refuse(
+            f"{parameter} of {verb} is a number in the instruction itself",
+            got=described(value),
+            expected="a whole number of Python's",
+        )
 
 
 def _attribute(parameter: Parameter, qualifier: Qualifier, value: object) -> Modifier | None:

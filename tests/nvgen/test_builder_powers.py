@@ -97,6 +97,10 @@ REFUSED: dict[str, tuple[Callable[[Int, Float], object], str]] = {
     "a shift below 0": (lambda n, x: n >> -1, "-1"),
     "a quotient by 0": (lambda n, x: n // 0, "u32 by 0"),
     "a remainder by 0": (lambda n, x: n % 0, "u32 by 0"),
+    "a wait for a computed number of groups": (
+        lambda n, x: n.builder.cp_async_wait_group(n),
+        "Int",
+    ),
     "an error function of f64": (lambda n, x: x.to(f64).erf(), "f64"),
     "an error function of 8 bits": (lambda n, x: x.to(e4m3) ** 2, "e4m3"),
 }
@@ -147,3 +151,13 @@ def test_types_of_tiles_are_types_of_instructions() -> None:
     args["x"][b.tid_x + 64] = b.mul_hi(x, x, type=u32).to(i32)
     ptx = b.finish().compile().ptx
     assert "redux.sync.add.s32" in ptx
+
+
+def test_a_parameter_that_there_is_not_is_told() -> None:
+    b = KernelBuilder("k", block=32)
+    b.f32("x")
+    b.u32("n")
+    args = b.begin()
+    with pytest.raises(KeyError, match="no parameter 'm': the kernel has x, n"):
+        args["m"]
+    assert args.get("m") is None

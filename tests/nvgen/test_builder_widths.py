@@ -131,3 +131,22 @@ def test_two_floats_are_chosen_between() -> None:
     y = np.zeros(32, np.float32)
     b.finish().compile().run(y, device="sim")
     assert_exact(y, np.where(np.arange(32) < 5, 1.5, -2).astype(np.float32))
+
+
+def test_one_of_two_addresses_is_chosen() -> None:
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    for name in ("x", "z"):
+        b.pointer(name, f32)
+    b.pointer("y", f32, output=True)
+    args = b.begin()
+    even = b.tid_x % 2 == 0
+    shared = b.shared_array("s", f32, 32)
+    args["y"][b.tid_x] = b.select(even, args["x"], args["z"])[b.tid_x]
+    for other, got in ((shared, "Pointer"), (1, "1")):
+        with pytest.raises(InputError, match="another address") as caught:
+            b.select(even, args["x"], other)
+        assert caught.value.findings[0].got == got
+    x, z = np.random.default_rng(2).standard_normal((2, 32)).astype(np.float32)
+    y = np.zeros(32, np.float32)
+    b.finish().compile().run(x, z, y, device="sim")
+    assert_exact(y, np.where(np.arange(32) % 2 == 0, x, z))
