@@ -31,7 +31,7 @@ from intrinsics import catalog
 from intrinsics.legality import expected, got, judge, text_of
 from intrinsics.mir import Imm, Label, MachineInstr, Not, Op, Reg, Text, form_of
 from intrinsics.modifiers import Dim, ScalarType, Space
-from intrinsics.operand_fit import operand_problems
+from intrinsics.operand_fit import operand_problems, plain_fit
 from intrinsics.row import Attribute, Row
 
 _INSTRUCTION = re.compile(
@@ -215,11 +215,18 @@ class InstructionReader(Reporter):
         self._append(MachineInstr(form, ops, guard, self.location_at(start)))
 
     def _best(self, candidates: tuple[Candidate, ...], operands: list[Syntax]) -> Candidate:
-        """Of the rows that share a head, the one with the least that does not fit."""
+        """Of the rows that share a head, the first with the least that does not fit."""
         clean = [c for c in candidates if not c.problems]
         if len(clean) < 2:
             return candidates[0]
-        return min(clean, key=lambda candidate: self._misfits(candidate, operands))
+        best, least = clean[0], math.inf
+        for candidate in clean:
+            misfits = self._misfits(candidate, operands)
+            if not misfits:
+                return candidate
+            if misfits < least:
+                best, least = candidate, misfits
+        return best
 
     def _misfits(self, candidate: Candidate, operands: list[Syntax]) -> float:
         """How much is wrong with the operands in the places of a row; infinite without places."""
@@ -231,11 +238,11 @@ class InstructionReader(Reporter):
         attributes = {**candidate.attributes, **operand_attributes(row, placed)}
         unbrace(row, attributes, placed)
         form = form_of(row, **attributes)
-        ops = tuple(placed[s] for s in form.slots)
-        problems = operand_problems(
-            form, attributes, ops, self.function.regs.classes, self._space_of
-        )
-        return sum(1 for _ in problems)
+        ops = tuple([placed[s] for s in form.slots])
+        classes = self.function.regs.classes
+        if plain_fit(form).holds(ops, classes, self._space_of):
+            return 0
+        return sum(1 for _ in operand_problems(form, attributes, ops, classes, self._space_of))
 
     def _append(self, mi: MachineInstr) -> None:
         assert self.function is not None

@@ -7,7 +7,6 @@ that back-end verifiers use (`has_tmem`, `has_wgmma`, …).
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from dataclasses import dataclass, field
@@ -239,6 +238,7 @@ def at_least(number: int) -> TargetSet:
     return frozenset(t for t in TARGETS.values() if t.number >= number)
 
 
+@functools.cache
 def named(names: str) -> TargetSet:
     """The targets written in `names`: `"100a 103af"` is sm_100a, sm_103a and sm_103f."""
     result = set()
@@ -326,6 +326,8 @@ def parse_target(said: object) -> Target:
     found = TARGETS.get(text)
     if found is not None:
         return found
+    import difflib
+
     near = difflib.get_close_matches(text.lower(), TARGETS, n=3, cutoff=0.5)
     if text.upper() in _MADE_AS:
         near = [_MADE_AS[text.upper()]]

@@ -25,7 +25,6 @@ from nvgen import __version__
 from nvgen.commands.draw_options import add_options as add_draw_options
 from nvgen.commands.explain_options import add_options as add_explain_options
 from nvgen.commands.tune_options import add_options as add_tune_options
-from nvgen.llvm_process import LLVM
 
 OK, WRONG, USAGE, INTERNAL, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 70, 141, 130
 
@@ -83,6 +82,8 @@ def _run_command(argv: Sequence[str] | None) -> int:
     arguments = _parser().parse_args([_WHOLE.get(word, word) for word in given])
     files = getattr(arguments, "files", None) or [getattr(arguments, "file", ".mir")]
     if any(os.path.splitext(file)[1] not in _NEVER_LLVM for file in files):
+        from nvgen.llvm_process import LLVM
+
         LLVM.start()  # it is there when the rest of nvgen is imported
     if argv is None and arguments.command in _READS_ONE:
         gc.disable()  # what is made stays until the process ends, which is soon
@@ -151,7 +152,8 @@ def _parser() -> argparse.ArgumentParser:
         description="LLVM IR for NVIDIA's tensor-core machines: compile, check, run, explain.",
     )
     parser.add_argument("--version", action="version", version=f"nvgen {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    # "prog" spares argparse making a usage text to find it
+    commands = parser.add_subparsers(prog="nvgen", dest="command", required=True, metavar="COMMAND")
     _compile(commands.add_parser("compile", help="LLVM IR to MIR, PTX or a cubin"))
     _check(commands.add_parser("check", help="judge LLVM IR, MIR or PTX"))
     _run(commands.add_parser("run", help="run a kernel on the CPU simulator or a GPU"))

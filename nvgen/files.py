@@ -9,13 +9,16 @@ import errno
 import io
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from intrinsics.findings import InputError, Place, input_error
 
 STANDARD = "-"
 """The name that stands for standard input or output."""
+
+
+_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+"""What bitcode begins with, bare and in a wrapper.  LLVM Bitcode File Format."""
 
 
 def printable(text: str) -> str:
@@ -45,6 +48,11 @@ def read_data(path: str) -> bytes:
         return _standard_input() if path == STANDARD else _all_of(Path(path))
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from None
+
+
+def is_bitcode(data: bytes) -> bool:
+    """Whether a file holds bitcode."""
+    return data.startswith(_BITCODE)
 
 
 _MOST = 1 << 30
@@ -192,6 +200,8 @@ def _replace(path: str, data: bytes) -> None:
         mask = os.umask(0)
         os.umask(mask)
         mode = 0o666 & ~mask
+    import tempfile  # and much that it needs: most commands write no file
+
     handle, temporary = tempfile.mkstemp(prefix=".nvgen-", dir=os.path.dirname(path))
     try:
         with os.fdopen(handle, "wb") as stream:

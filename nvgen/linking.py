@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from intrinsics.findings import Finding, InputError, Place, Severity, input_error, shortened
 from isel.llvm.data_layout import ForeignLayoutError, read_layout
+from nvgen.files import is_bitcode
 from nvgen.llvm_crash import timed_out
 from nvgen.llvm_process import (
     LLVM,
@@ -20,9 +21,6 @@ from nvgen.llvm_process import (
     LlvmTimeoutError,
     NotUtf8Error,
 )
-
-_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
-"""What bitcode begins with, bare and in a wrapper.  LLVM Bitcode File Format."""
 
 _TWICE = re.compile(r"Linking globals named '(?P<name>.*)': symbol multiply defined")
 _WIDEST = 128
@@ -37,11 +35,6 @@ class Part:
 
     file: str
     text: str
-
-
-def is_bitcode(data: bytes) -> bool:
-    """Whether a file holds bitcode."""
-    return data.startswith(_MAGIC)
 
 
 def disassembled(data: bytes, file: str = "") -> str:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from asmprinter.mir_printer import print_mir
-from asmprinter.ptx_printer import print_ptx
 from asmprinter.tile_words import has_tiles
 from intrinsics.findings import Finding, InputError, Place, VerificationError, errors, input_error
 from intrinsics.mir import Module
@@ -67,11 +65,15 @@ class Program:
     @property
     def mir(self) -> str:
         """The machine records as text."""
+        from asmprinter.mir_printer import print_mir
+
         return print_mir(self.final).text
 
     @property
     def ptx(self) -> str:
         """The program as PTX."""
+        from asmprinter.ptx_printer import print_ptx
+
         return print_ptx(self.final, self.ptx_version, lineinfo=self.lineinfo).text
 
     def compiled(self) -> Compiled:
@@ -245,6 +247,7 @@ def _from_records(
 
 def _keeper(kept: dict[str, str]) -> Observer:
     """What keeps the text of each stage."""
+    from asmprinter.mir_printer import print_mir
 
     def keep(name: str, after: Module) -> None:
         kept[name] = print_mir(after).text

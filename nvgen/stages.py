@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from asmprinter.mir_printer import print_mir
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
 
@@ -60,6 +59,7 @@ def stages_of(
     """The stages that the passes make of LLVM IR, which they took before."""
 
     def make() -> dict[str, str]:
+        from asmprinter.mir_printer import print_mir
         from isel.llvm.reader import read_module
         from isel.pipeline import lower
 

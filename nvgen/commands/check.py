@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,6 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     stage, file, text, findings, readable = _judge(arguments)
     shown = [f for f in findings if not _allowed(f, arguments.allow)]
     if arguments.format == "json":
+        import json
+
         report = {
             "file": file,
             "stage": stage,

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Place, input_error
-from nvgen.files import decode, printable, read_data
-from nvgen.linking import Part, disassembled, is_bitcode, linked
+from nvgen.files import decode, is_bitcode, printable, read_data
 from nvgen.loading import LANGUAGES, language_of
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ def read_input(files: Sequence[str]) -> Input:
     """
     if len(files) == 1:
         return _one(files[0])
+    from nvgen.linking import Part, linked
     from nvgen.llvm import parse
 
     inputs = [_one(file) for file in files]
@@ -65,5 +65,7 @@ def _one(file: str) -> Input:
         return Input(f"{kernel.name}.ll", kernel.llvm, kernel)
     data = read_data(file)
     if is_bitcode(data) and LANGUAGES.get(Path(file).suffix, "llvm") == "llvm":
+        from nvgen.linking import disassembled
+
         return Input(file, disassembled(data, printable(file)))
     return Input(file, decode(data, file))

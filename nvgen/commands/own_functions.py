@@ -12,14 +12,12 @@ import functools
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, NvgenError, Place, input_error
 from intrinsics.mir import Module
-from nvgen.commands.python_file import python_module
 from nvgen.extension import Extension, Rule
 
 if TYPE_CHECKING:
@@ -73,6 +71,8 @@ def _told(option: str, name: str) -> Iterator[None]:
     except NvgenError:
         raise
     except Exception as error:
+        import traceback
+
         frame = traceback.extract_tb(error.__traceback__)[-1]
         raise input_error(
             f"{option}/raised",
@@ -92,6 +92,8 @@ def _found(option: str, name: str) -> Callable[[Module], Iterable[Finding] | Non
         )  # fmt: skip
     try:
         if where.endswith(".py"):
+            from nvgen.commands.python_file import python_module
+
             module = python_module(where, f"{option}/file")
         else:
             with _without_working_directory():
