@@ -7,6 +7,7 @@ import pytest
 from intrinsics import catalog
 from intrinsics.mir import MachineInstr, form_of
 from isel.verifier.function.events import Kind
+from isel.verifier.ordering.clocks import Clock, source_of
 from isel.verifier.ordering.log import Access, Log, Memory, Region
 from isel.verifier.ordering.races import Finder, Missing
 
@@ -18,9 +19,9 @@ def log_of(warps: int) -> Log:
     """In turns, a copy of one record and a copy of another, each by a warp of its own."""
     log = Log(0)
     for warp in range(warps):
-        done = (("warp", warp), 1)
+        done = (source_of("warp", warp), 1)
         region = Region(Memory.SHARED, 0, 0, 64, writes=True)
-        clocks: list[dict[object, int]] = [{} for _ in range(5)]
+        clocks: list[Clock] = [{} for _ in range(5)]
         log.accesses.append(
             Access(warp % 2, Kind.COPY_IN, 0, warp, warp, [region], done, *clocks, done)
         )
@@ -51,11 +52,11 @@ def rounds(sites: int, warps: int, turns: int, pieces: int) -> Log:
     log = Log(0)
     for turn in range(turns * sites * warps):
         warp, site = turn % warps, turn // warps % sites
-        done = (("warp", warp), turn // warps + 1)
+        done = (source_of("warp", warp), turn // warps + 1)
         regions = [
             Region(Memory.SHARED, 0, 64 * i, 64 * i + 32, writes=True) for i in range(pieces)
         ]
-        clocks: list[dict[object, int]] = [{} for _ in range(5)]
+        clocks: list[Clock] = [{} for _ in range(5)]
         log.accesses.append(
             Access(site, Kind.SHARED_STORE, 0, warp, turn, regions, done, *clocks, done)
         )

@@ -85,8 +85,8 @@ FAULTS = (
     ),
     Fault(
         "told-too-early", Kind.ORDER, "isel/verifier/ordering/events/tensor.py",
-        'own["issued", thread] = e.machine.issued[thread]',
-        'own["tc", thread] = e.machine.issued[thread]',
+        'own[source_of("issued", thread)] = e.machine.issued[thread]',
+        'own[source_of("tc", thread)] = e.machine.issued[thread]',
         "ordering: a fence completes what runs",
         "tests/isel/test_order_in_runs.py tests/isel/test_function_rules.py",
     ),

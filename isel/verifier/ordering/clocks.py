@@ -9,18 +9,35 @@ before what comes now?  (Memory Consistency Model, causality order; tcgen05.wait
 tcgen05.commit.)  `fenced`: may an asynchronous tcgen05 operation rely on it?  (tcgen05.fence.)
 `proxied`: may the async proxy rely on it?  (fence.proxy.async.)  A fourth, `relaxed`, is the clock
 as it would be if relaxed arrivals and waits ordered anything: it tells a missing fence from threads
-that never met.  Clocks are never changed once they are shared.
+that never met.  That of a thread has all that it knows, and is the same object as `known` where
+nothing relaxed was ever in its past.  Clocks are never changed once they are shared.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
-Source: TypeAlias = tuple[str, int]
-"""What is counted, and of which warp or mbarrier."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """What is counted, and of which warp, thread, CTA or mbarrier; `source_of` makes each once.
+
+    Clocks are keyed by them, and told apart by identity, which costs the least.
+    """
+
+    kind: str
+    of: int
+
+
+@functools.cache
+def source_of(kind: str, of: int) -> Source:
+    """The one source of a kind."""
+    return Source(kind, of)
+
 
 Clock: TypeAlias = Mapping[Source, int]
 
@@ -33,15 +50,21 @@ def zero() -> Clock:
 
 
 def joined(one: Clock, other: Clock) -> Clock:
-    """The larger count of either clock for each source."""
-    if one is other or not other:
+    """The larger count of either clock for each source: one of the two itself where it has that.
+
+    What many threads share is then one object, which costs nothing to join with itself.
+    """
+    if one is other or not other or one == other:
         return one
     if not one:
         return other
     if len(one) < len(other):
         one, other = other, one
     new = {s: n for s, n in other.items() if one.get(s, 0) < n}
-    return {**one, **new} if new else one
+    if not new:
+        return one
+    both = {**one, **new}
+    return other if both == other else both
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +78,13 @@ class Release:
 
     def and_(self, other: Release) -> Release:
         """Both."""
+        known = joined(self.known, other.known)
+        alike = self.relaxed is self.known and other.relaxed is other.known
         return Release(
-            joined(self.known, other.known),
+            known,
             joined(self.fenced, other.fenced),
             joined(self.proxied, other.proxied),
-            joined(self.relaxed, other.relaxed),
+            known if alike else joined(self.relaxed, other.relaxed),
         )
 
     def completing(self, clock: Clock) -> Release:
@@ -101,27 +126,26 @@ class ThreadClocks:
         if relaxed:
             self.acquiring = self.acquiring.and_(release)
         else:
-            self.known = joined(self.known, release.known)
+            self.complete(release.known)
             self.proxied = joined(self.proxied, release.proxied)
-        self.relaxed = joined(self.relaxed, release.relaxed)
+        if relaxed or release.relaxed is not release.known:
+            self.relaxed = joined(self.relaxed, release.relaxed)
         self.acquired = joined(self.acquired, release.fenced)
 
     def complete(self, clock: Clock) -> None:
-        """Wait for the end of operations of these threads."""
+        """Wait for what is in a clock, as for the end of operations of these threads."""
+        alike = self.relaxed is self.known
         self.known = joined(self.known, clock)
+        self.relaxed = self.known if alike else joined(self.relaxed, clock)
 
     def unite(self, other: ThreadClocks) -> None:
         """Threads of one warp are together again."""
-        for name in (
-            "known",
-            "fenced",
-            "proxied",
-            "relaxed",
-            "acquired",
-            "before",
-            "ordered",
-            "late",
-        ):
+        if self.relaxed is not self.known or other.relaxed is not other.known:
+            self.relaxed = joined(self.relaxed, other.relaxed)
+            self.known = joined(self.known, other.known)
+        else:
+            self.relaxed = self.known = joined(self.known, other.known)
+        for name in ("fenced", "proxied", "acquired", "before", "ordered", "late"):
             setattr(self, name, joined(getattr(self, name), getattr(other, name)))
         self.released = self.released.and_(other.released)
         self.acquiring = self.acquiring.and_(other.acquiring)

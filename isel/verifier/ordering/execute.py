@@ -13,7 +13,7 @@ from intrinsics.row import IssueScope
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import life
 from isel.verifier.ordering.calculations import Calculation
-from isel.verifier.ordering.clocks import ThreadClocks, zero
+from isel.verifier.ordering.clocks import ThreadClocks, source_of, zero
 from isel.verifier.ordering.events import event_of
 from isel.verifier.ordering.events.execution import Execution, nothing
 from isel.verifier.ordering.log import Log, Stuck
@@ -296,5 +296,5 @@ class Run(Scene):
 
 def _begun(launch: Launch, rank: int) -> ThreadClocks:
     """The clocks of a thread that begins: that its CTA runs is what others may know."""
-    clock = {("cta", rank): 1} if launch.ctas > 1 else zero()
+    clock = {source_of("cta", rank): 1} if launch.ctas > 1 else zero()
     return ThreadClocks(known=clock, relaxed=clock)

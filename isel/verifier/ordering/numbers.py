@@ -53,10 +53,16 @@ def lanewise(operation: Callable[..., int], *numbers: Number) -> Number:
     return packed(tuple(map(operation, *lanes)))
 
 
-@functools.lru_cache(1024)
 def moved(address: Number, offset: int) -> Number:
     """An address and an offset from it, in every lane."""
-    return lanewise(lambda at: at + offset, address)
+    if not isinstance(address, tuple):
+        return None if address is None else address + offset
+    return _moved(address, offset) if offset else address
+
+
+@functools.lru_cache(1024)  # warps come to the same places again and again
+def _moved(address: tuple[int | None, ...], offset: int) -> Number:
+    return packed(tuple([None if at is None else at + offset for at in address]))
 
 
 def uniform(number: Number, mask: int) -> int | None:

@@ -15,7 +15,7 @@ from enum import Enum, auto
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyShape
 from isel.verifier.function.events import Kind
-from isel.verifier.ordering.clocks import Clock, Source
+from isel.verifier.ordering.clocks import Clock, Source, source_of
 from isel.verifier.ordering.history import TENSOR_OPS, History, Kept
 from isel.verifier.ordering.log import Access, Log, Memory, Region
 from isel.verifier.ordering.sizes import ends_of_copies, sized
@@ -129,7 +129,7 @@ class Finder:
         key = one.by, one.kind
         if key in self.alone or one.warp == other.warp:
             return
-        whole = one.met and _has(other.known, (("warp", one.warp), one.met))
+        whole = one.met and _has(other.known, (source_of("warp", one.warp), one.met))
         if not whole and any(map(old.meeting, new.regions)):
             self.alone[key] = one, other
 
@@ -171,7 +171,7 @@ class Finder:
             return self._issued(old, new)
         same_warp = old.warp == new.warp
         source, count = old.done
-        if same_warp and source[0] == "warp":
+        if same_warp and source.kind == "warp":
             return self._proxied(old, new) if new.by_proxy else None
         if new.known.get(source, 0) < count:
             reached = _has(new.relaxed, old.done)

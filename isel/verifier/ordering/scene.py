@@ -61,15 +61,15 @@ class Scene:
         """The value of an operand in a strand."""
         if type(op) is int:
             return strand.registers.get(op)
+        if type(op) is Imm:
+            return op.value
+        if type(op) is Mem:
+            return moved(self.value(strand, op.base), op.offset)
         match op:
-            case Imm(number):
-                return number
             case FloatImm(bits):
                 return bits
             case Not(reg):
                 return lanewise(lambda x: x ^ 1, strand.registers.get(reg))
-            case Mem(base, offset):
-                return moved(self.value(strand, base), offset)
             case Sym(name, offset):
                 found = self.machine.address(name, strand.rank)
                 return None if found is None else found + offset

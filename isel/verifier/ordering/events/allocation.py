@@ -11,6 +11,7 @@ from intrinsics.limits import COLUMNS
 from isel.verifier.function.clusters import is_of_pair
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import life, regions
+from isel.verifier.ordering.clocks import source_of
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.log import Memory, Region
 from isel.verifier.ordering.machine import Allocation
@@ -88,7 +89,7 @@ def _judge(e: Execution, mine: list[Allocation], to: int, count: int) -> None:
         if knows(point):
             log.breach(life.AFTER_RELINQUISH, e.index, "{line} comes before it", index)
     peer = e.strand.rank ^ 1
-    if is_of_pair(e.mi) and peer < e.run.launch.ctas and not knows((("cta", peer), 1)):
+    if is_of_pair(e.mi) and peer < e.run.launch.ctas and not knows((source_of("cta", peer), 1)):
         log.breach(life.PEER_RUNS, e.index, f"{e}: a way here without a cluster barrier")
 
 

@@ -9,7 +9,7 @@ from intrinsics.modifiers import Sem
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import regions, together
-from isel.verifier.ordering.clocks import HANDED
+from isel.verifier.ordering.clocks import HANDED, source_of
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
 from isel.verifier.ordering.life import PUBLISHED
 from isel.verifier.ordering.log import Remote
@@ -199,7 +199,7 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
 def _waiter(e: Execution, mbarrier: Mbarrier) -> Waiter:
     """These threads, which see the last phase complete."""
     counters, group = e.counters, warpgroup_of(e.strand.actor)
-    multiply = (WGMMA, group), counters.get(WGMMA) + 1
+    multiply = source_of(WGMMA, group), counters.get(WGMMA) + 1
     phase = mbarrier.phase - 1
     return Waiter(e.index, e.strand.actor, phase, multiply, counters, counters.get(HANDED))
 

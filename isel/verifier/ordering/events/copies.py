@@ -10,7 +10,7 @@ from intrinsics.mir import Imm
 from intrinsics.modifiers import CtaGroup
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import regions, windows
-from isel.verifier.ordering.clocks import NO_RELEASE, Clock, Release, Source, joined
+from isel.verifier.ordering.clocks import NO_RELEASE, Clock, Release, Source, joined, source_of
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.events.memory import note_astray
 from isel.verifier.ordering.meetings import Delivery
@@ -54,7 +54,7 @@ def _bulk_load(e: Execution) -> bool:
 
 def _next_copy(e: Execution, mbarrier: int) -> tuple[Source, int]:
     """One more of the copies that an mbarrier tracks."""
-    source = ("copy", mbarrier)
+    source = source_of("copy", mbarrier)
     count = e.machine.copies[mbarrier] = e.machine.copies.get(mbarrier, 0) + 1
     return source, count
 

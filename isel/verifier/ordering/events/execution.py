@@ -14,7 +14,15 @@ from intrinsics.mir import MachineInstr
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import together, windows
-from isel.verifier.ordering.clocks import HANDED, Clock, Counters, Release, Source, joined
+from isel.verifier.ordering.clocks import (
+    HANDED,
+    Clock,
+    Counters,
+    Release,
+    Source,
+    joined,
+    source_of,
+)
 from isel.verifier.ordering.life import PUBLISHED
 from isel.verifier.ordering.log import Access, Point, Region
 from isel.verifier.ordering.machine import Machine
@@ -83,7 +91,7 @@ class Execution:
 
     def source(self, kind: str) -> Source:
         """What the clocks count of this warp."""
-        return kind, self.strand.actor
+        return source_of(kind, self.strand.actor)
 
     def here(self) -> Point:
         """The last access of the warp, which whoever it tells knows from then on."""
@@ -106,8 +114,9 @@ class Execution:
         mine = self.strand.clocks
         self.counters.next(HANDED)
         known = joined(mine.known, self.issued("warp"))
+        relaxed = known if mine.relaxed is mine.known else joined(mine.relaxed, known)
         before = joined(joined(mine.before, mine.late), mine.acquired)
-        return Release(known, before, mine.proxied, joined(mine.relaxed, known))
+        return Release(known, before, mine.proxied, relaxed)
 
     def relaxed_release(self) -> Release:
         """What a relaxed arrival or write hands on: what fences let it, of either kind."""
@@ -135,7 +144,7 @@ class Execution:
             self.index, kind, self.strand.rank, self.strand.actor, len(self.run.log.accesses),
             [piece for piece in found if 0 <= piece.first <= piece.last],
             (source or self.source(done), number), mine.known, mine.fenced,
-            mine.proxied, mine.acquired, joined(mine.relaxed, mine.known),
+            mine.proxied, mine.acquired, mine.relaxed,
             (self.source("warp"), here), by_proxy, accumulates,
         )  # fmt: skip
         self.run.log.accesses.append(access)

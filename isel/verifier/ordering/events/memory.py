@@ -6,6 +6,7 @@ Layer: isel.verifier.ordering.events.  PTX ISA, Memory Consistency Model; fence.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping
 
 from intrinsics.mir import MachineInstr, Op
@@ -106,18 +107,24 @@ def _store(e: Execution) -> bool:
     if may_be_shared(address) and not strong:
         e.log(Kind.SHARED_STORE, regions.generic(e.mi, address, e.mask, writes=True))
     width = _width(e.mi)
-    for element, op in enumerate(_elements(e.mi, "b")):
-        number = e.run.value(e.strand, op)
-        places = _places(moved(address, element * width), e.mask)
-        if number is None and not e.run.program.reads_bytes:
-            e.machine.memory.update(dict.fromkeys(places.values()))
-            continue
-        data = lanes_of(number)
-        for lane, at in places.items():
-            _put(e, at, data[lane], width)
+    numbers = [e.run.value(e.strand, op) for op in _elements(e.mi, "b")]
+    if not e.run.program.reads_bytes and numbers.count(None) == len(numbers):
+        e.machine.memory.update(_spoilt(address, e.mask, width, len(numbers)))
+    else:
+        for element, number in enumerate(numbers):
+            data = lanes_of(number)
+            for lane, at in _places(moved(address, element * width), e.mask).items():
+                _put(e, at, data[lane], width)
     if strong:
         _release_flag(e, address)
     return True
+
+
+@functools.lru_cache(1024)  # warps come to the same places again and again
+def _spoilt(address: Number, mask: int, width: int, count: int) -> Mapping[int, None]:
+    """What memory holds behind a store of `count` elements that are data in every lane."""
+    places = (_places(moved(address, i * width), mask).values() for i in range(count))
+    return dict.fromkeys(itertools.chain.from_iterable(places))
 
 
 def note_astray(e: Execution, address: Number) -> None:

@@ -17,7 +17,7 @@ from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.function.widths import moved_columns
 from isel.verifier.ordering import matrices, regions
-from isel.verifier.ordering.clocks import Clock, Release, joined
+from isel.verifier.ordering.clocks import Clock, Release, joined, source_of
 from isel.verifier.ordering.events.allocation import is_nowhere, touch
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.log import Memory, Region
@@ -98,8 +98,10 @@ def _issue(e: Execution, kind: Kind, found: list[Region], *, accumulates: bool =
     """An operation that tcgen05.commit of the same thread tracks."""
     thread, issued = e.thread, e.machine.issued
     count = issued[thread] = issued.get(thread, 0) + 1
-    source = ("tc", thread)
-    ahead = {("tc", s[1]): n for s, n in e.strand.clocks.fenced.items() if s[0] == "issued"}
+    source = source_of("tc", thread)
+    ahead = {
+        source_of("tc", s.of): n for s, n in e.strand.clocks.fenced.items() if s.kind == "issued"
+    }
     e.machine.ahead[thread] = joined(e.machine.ahead.get(thread, {}), ahead)
     touch(e, found)
     e.log(kind, found, count=count, source=source, by_proxy=True, accumulates=accumulates)
@@ -157,7 +159,7 @@ def _shift(e: Execution) -> bool:
 
 
 def _commit(e: Execution) -> bool:
-    source, clocks = ("tc", e.thread), e.strand.clocks
+    source, clocks = source_of("tc", e.thread), e.strand.clocks
     ahead = e.machine.ahead.get(e.thread, {})  # what its own operations are pipelined behind
     clock = {**ahead, source: e.machine.issued.get(e.thread, 0)}
     e.run.log.committed = dict(joined(e.run.log.committed, clock))
@@ -195,12 +197,12 @@ def _fence(e: Execution) -> bool:
 def _own(e: Execution) -> Clock:
     """What tcgen05.fence::before_thread_sync orders of what these threads did themselves."""
     actor, known = e.strand.actor, e.strand.clocks.known
-    own = {s: n for s, n in known.items() if s[1] == actor and s[0] in ("ld", "st")}
-    own |= {s: n for s, n in known.items() if s[0] == "tc" and s[1] // LANES == actor}
+    own = {s: n for s, n in known.items() if s.of == actor and s.kind in ("ld", "st")}
+    own |= {s: n for s, n in known.items() if s.kind == "tc" and s.of // LANES == actor}
     own |= e.issued("warp")
     for thread in range(actor * LANES, (actor + 1) * LANES):
         if thread in e.machine.issued and e.strand.mask >> thread % LANES & 1:
-            own["issued", thread] = e.machine.issued[thread]
+            own[source_of("issued", thread)] = e.machine.issued[thread]
     return own
 
 

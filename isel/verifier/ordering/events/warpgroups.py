@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import matrices
-from isel.verifier.ordering.clocks import Source, joined
+from isel.verifier.ordering.clocks import Source, joined, source_of
 from isel.verifier.ordering.events.copies import commit_group, complete
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
 from isel.verifier.ordering.matrices import Multiplied
@@ -17,7 +17,7 @@ from isel.verifier.ordering.strand import warpgroup_of
 
 def _source(e: Execution) -> Source:
     """The multiplies of a warpgroup, which its four warps issue and complete together."""
-    return WGMMA, warpgroup_of(e.strand.actor)
+    return source_of(WGMMA, warpgroup_of(e.strand.actor))
 
 
 def multiply(e: Execution) -> bool:
