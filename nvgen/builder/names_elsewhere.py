@@ -42,11 +42,35 @@ _HERE: Mapping[str, str] = {
     "grid_dependency_launch gdc_launch_dependents": "b.griddepcontrol_launch_dependents()",
 }
 
+_OF_NUMBERS: Mapping[str, str] = {
+    "clamp clip": "x.max(least).min(greatest)",
+    "pow power": "x**3; (x.lg2() * y).ex2() for a y of the kernel",
+    "sigmoid": "1 / (1 + (-x).exp())",
+    "relu": "x.max(0)",
+    "isnan": "x != x",
+    "astype cast convert": "x.to(f32)",
+    "bitcast view": "x.word, the bits; b.f32(word), the f32 whose bits a word holds",
+    "ffs ctz cttz": "x.brev().clz(), how many zeros stand below the lowest bit that is set",
+    "log2": "x.lg2()",
+    "exp2": "x.ex2()",
+}
+
+
+def no_method(name: str, number: object) -> str:
+    """That a number has no such method, and what it may have been meant to be."""
+    kind = type(number)
+    return _told(f"{kind.__name__} has no {name!r}", name, _OF_NUMBERS, dir(kind), "x.")
+
 
 def no_such(name: str, known: Iterable[str]) -> str:
     """That the builder has no such name, and what it may have been meant to be."""
+    return _told(f"a KernelBuilder has no {name!r}", name, _HERE, known, "b.")
+
+
+def _told(what: str, name: str, here: Mapping[str, str], known: Iterable[str], prefix: str) -> str:
     plain = name.strip("_")
-    said = next((here for names, here in _HERE.items() if plain in names.split()), "")
-    near = "" if said else " or ".join(f"b.{n}" for n in get_close_matches(plain, known, 2))
-    meant = f"here it is {said}" if said else f"did you mean {near}?" if near else ""
-    return f"a KernelBuilder has no {name!r}" + (f": {meant}" if meant else "")
+    said = next((words for names, words in here.items() if plain in names.split()), "")
+    near = get_close_matches(plain, (one for one in known if not one.startswith("_")), 2)
+    if said:
+        return f"{what}: here it is {said}"
+    return f"{what}: did you mean {' or '.join(prefix + n for n in near)}?" if near else what

@@ -12,13 +12,14 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn, SupportsFloat, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, overload
 
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.approximations import erf_of_size, power
 from nvgen.builder.llvm_ext import vector_value
+from nvgen.builder.names_elsewhere import no_method
 from nvgen.builder.number_types import (
     PAIR_OF,
     STORED,
@@ -286,6 +287,11 @@ class Int:
 
     def __neg__(self) -> Int:
         return 0 - self
+
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(no_method(name, self), name=name, obj=self)
 
     def __pow__(self, exponent: object) -> Int:
         """By a known whole exponent, as products."""
@@ -635,6 +641,11 @@ class Float:
                 hint="round(x * 100) / 100 is near the number with two digits",
             )
         return self.round()
+
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(no_method(name, self), name=name, obj=self)
 
     def __pow__(self, exponent: object) -> Float:
         """By a known whole exponent, as products; each is rounded."""

@@ -176,7 +176,11 @@ class Protocols(SharedMemory):
 
     def of_cta(self, there: Barrier | Pointer, rank: IntLike) -> Barrier | Pointer:
         """An mbarrier, or an address in shared memory, at the same place of CTA `rank` of the
-        cluster."""
+        cluster.
+
+        That CTA has begun once the cluster has met (`cluster_sync`, or `make_mbarriers`), and it
+        does not end before what others reach there is over where the cluster meets again.
+        """
         if isinstance(there, Pointer):
             return self.mapa_shared_cluster(there, rank)
         found = self.mapa_shared_cluster(pointer_of(there), rank)

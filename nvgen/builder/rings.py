@@ -71,6 +71,7 @@ class TileRing:
     Of a consumer `warps` warps arrive when they are through with a buffer: one, or, of a
     warpgroup, all four, which need not come by together then.  With `notes` a number of 32 bits
     travels with each buffer.  With `writers` so many warps fill a buffer, in place of copies.
+    `full` and `empty` are the buffers' mbarriers, of which `full[slot.stage]` is one.
     """
 
     def __init__(

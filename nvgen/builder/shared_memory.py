@@ -216,6 +216,8 @@ class SharedMemory(Roles):
     def store(self, value: Vector | Number, pointer: Pointer, *, align: int | None = None) -> None:
         """Store a value; `align` in bytes says how much may go at once.
 
+        Its bits go as they are, to numbers of whatever type; `pointer[i] = x` asks for the type.
+
         Raises: InputError for what is no value of the kernel, or no pointer of it.
         """
         check_pointer(self, pointer)

@@ -139,6 +139,37 @@ def test_names_of_elsewhere_say_what_they_are_here(name: str, here: str) -> None
     assert not hasattr(b, name)
 
 
+@pytest.mark.parametrize(
+    ("name", "here"),
+    [
+        ("clamp", "F32 has no 'clamp': here it is x.max(least).min(greatest)"),
+        ("sqr", "did you mean x.sqrt"),
+        ("qqqqqq", "F32 has no 'qqqqqq'"),
+    ],
+)
+def test_methods_of_elsewhere_say_what_they_are_here(name: str, here: str) -> None:
+    b = KernelBuilder("k", block=32)
+    b.f32("x")
+    x = b.begin()["x"]
+    with pytest.raises(AttributeError) as caught:
+        getattr(x, name)
+    assert here in str(caught.value)
+    assert not hasattr(x, name)
+    assert not hasattr(b.tid_x, "log2")
+
+
+def test_what_ctz_is_here() -> None:
+    """As numpy counts: the lowest bit that is set."""
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.pointer("y", u32, output=True)
+    args = b.begin()
+    args["y"][b.tid_x] = (b.tid_x * 8 + 8).brev().clz()
+    y = np.zeros(32, np.uint32)
+    b.finish().compile().run(y, device="sim")
+    n = np.arange(8, 264, 8)
+    assert_exact(y, np.log2(n & -n).astype(np.uint32))
+
+
 def test_types_of_tiles_are_types_of_instructions() -> None:
     """`f32` and `i32` of nvgen are element types; instructions have scalar types."""
     b = KernelBuilder("k", block=32, target="sm_100a")
