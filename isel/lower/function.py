@@ -19,6 +19,7 @@ from isel.lower import (
     narrow_division,
     neighbours,
     remainders,
+    straight_lines,
     switches,
     varargs,
     vector_moves,
@@ -69,7 +70,7 @@ def lower(
     while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
     function = neighbours.with_vectors(switches.with_searches(function), layout, pure)
-    return narrow_division.with_narrow_divisions(function)
+    return straight_lines.with_shared_products(narrow_division.with_narrow_divisions(function))
 
 
 def _of_intrinsic(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:

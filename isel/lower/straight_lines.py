@@ -1,0 +1,141 @@
+"""Products whose factors differ by numbers: each is computed from the first one.
+
+Layer: isel.lower.  Input: a function.  Output: the same function, or one in which, of the sums
+`(b + k) * s + c` of a block with the same b, s and c, all but the first are that one plus a number
+times s.  So are products `(b + k) * s` that more than one sum is made of.  Rows of a matrix are
+addressed so: where each of them took an addition and a multiplication, it takes one multiplication
+and addition, which the machine does at once.  LLVM's NVPTX back end does likewise
+(StraightLineStrengthReduce).  Integers wrap, so the values are the same whatever overflows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import I32, I64, IntType
+from isel.llvm.vocabulary import Flag, Opcode
+from isel.lower.rewriter import Replacement, Rewriter, number
+
+_Key = tuple[llvm.Local, llvm.Local, llvm.Value | None]
+"""The parts b, s and c; c is None where there is nothing to add."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A value that is another one of its line plus a number times the factor."""
+
+    first: llvm.Local
+    factor: llvm.Local
+    times: int
+
+
+def with_shared_products(function: ir.Function) -> ir.Function:
+    """The function in which products and sums of a line are computed from its first one."""
+    if sum(i.opcode is Opcode.MUL for i in function.instructions()) < 2:
+        return function
+    found = _Lines(function).found()
+    if not found:
+        return function
+
+    def choose(i: ir.Instruction) -> Replacement | None:
+        line = found.get(i.result or "")
+        return None if line is None else lambda out: _add(out, line, i.result or "")
+
+    return Rewriter(function).run(choose)
+
+
+class _Lines:
+    """Looks for values of one line, block by block."""
+
+    def __init__(self, function: ir.Function) -> None:
+        self.function = function
+        self.made = {i.result: i for i in function.instructions() if i.result is not None}
+        self.uses = Counter(
+            value.name
+            for i in function.instructions()
+            for value in i.operands()
+            if isinstance(value, llvm.Local)
+        )
+        self.summands = {
+            value.name
+            for i in function.instructions()
+            if i.opcode is Opcode.ADD
+            for value in i.operands()
+            if isinstance(value, llvm.Local) and self.uses[value.name] == 1
+        }
+
+    def found(self) -> dict[str, _Line]:
+        """The lines of all values that are not the first of theirs, by name."""
+        found: dict[str, _Line] = {}
+        for block in self.function.blocks:
+            firsts: dict[_Key, tuple[llvm.Local, int]] = {}
+            for i in block.instructions:
+                if i.type in (I32, I64) and i.result is not None and isinstance(i, ir.BinaryOp):
+                    line = self._line(i, llvm.Local(i.result, i.type), firsts)
+                    if line is not None:
+                        found[i.result] = line
+        return found
+
+    def _line(
+        self, i: ir.BinaryOp, result: llvm.Local, firsts: dict[_Key, tuple[llvm.Local, int]]
+    ) -> _Line | None:
+        """The line of a value that is not the first of its own; the first is remembered."""
+        for key, k in self._forms(i):
+            if key not in firsts:
+                firsts[key] = result, k
+            elif firsts[key][1] != k:
+                first, k0 = firsts[key]
+                return _Line(first, key[1], k - k0)
+        return None
+
+    def _forms(self, i: ir.BinaryOp) -> Iterator[tuple[_Key, int]]:
+        """A value as (b + k) * s + c, in all ways."""
+        if i.opcode is Opcode.MUL and not self._is_summand(i):
+            yield from self._products(i, None)
+        elif i.opcode is Opcode.ADD:
+            for product, rest in ((i.lhs, i.rhs), (i.rhs, i.lhs)):
+                maker = self._maker(product)
+                if isinstance(maker, ir.BinaryOp) and self._is_summand(maker):
+                    yield from self._products(maker, rest)
+
+    def _products(self, i: ir.BinaryOp, rest: llvm.Value | None) -> Iterator[tuple[_Key, int]]:
+        for one, other in ((i.lhs, i.rhs), (i.rhs, i.lhs)):
+            if isinstance(one, llvm.Local) and isinstance(other, llvm.Local):
+                base, k = self._shifted(one)
+                yield (base, other, rest), k
+
+    def _shifted(self, value: llvm.Local) -> tuple[llvm.Local, int]:
+        """A value as another one plus a number."""
+        i = self._maker(value)
+        if (
+            isinstance(i, ir.BinaryOp)
+            and (i.opcode is Opcode.ADD or (i.opcode is Opcode.OR and Flag.DISJOINT in i.flags))
+            and isinstance(i.lhs, llvm.Local)
+            and isinstance(i.rhs, llvm.ConstInt)
+        ):
+            return i.lhs, i.rhs.signed
+        return value, 0
+
+    def _is_summand(self, i: ir.BinaryOp) -> bool:
+        """Whether a product is part of one sum, which the machine adds to it at once."""
+        return i.opcode is Opcode.MUL and i.result in self.summands
+
+    def _maker(self, value: llvm.Value) -> ir.Instruction | None:
+        return self.made.get(value.name) if isinstance(value, llvm.Local) else None
+
+
+def _add(out: Rewriter, line: _Line, result: str) -> None:
+    """The first value of a line, and a number of factors."""
+    type_ = line.factor.type
+    assert isinstance(type_, IntType)
+    if line.times == 1:
+        out.binary(Opcode.ADD, line.first, line.factor, result)
+    elif line.times == -1:
+        out.binary(Opcode.SUB, line.first, line.factor, result)
+    else:
+        steps = out.binary(Opcode.MUL, line.factor, number(type_, line.times))
+        out.binary(Opcode.ADD, line.first, steps, result)

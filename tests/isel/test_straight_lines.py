@@ -1,0 +1,110 @@
+"""Products of a line are made from its first: the host's values, and as many products as LLVM."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import nvgen
+from tests.oracle import llvm
+from tests.oracle.jit import HostKernel
+
+THREADS = 32
+
+FRAME = """
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %out) {{
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %p = getelementptr {type}, ptr addrspace(1) %a, i32 %t
+  %q = getelementptr {type}, ptr addrspace(1) %p, i32 1
+  %r = getelementptr {type}, ptr addrspace(1) %p, i32 2
+  %b = load {type}, ptr addrspace(1) %p
+  %s = load {type}, ptr addrspace(1) %q
+  %c = load {type}, ptr addrspace(1) %r
+  %o = getelementptr [4 x {type}], ptr addrspace(1) %out, i32 %t
+{body}
+  ret void
+}}
+"""
+
+
+def stored(type_: str, *names: str) -> str:
+    """Lines that store values beside each other."""
+    return "\n".join(
+        f"  %at{n} = getelementptr {type_}, ptr addrspace(1) %o, i32 {n}\n"
+        f"  store volatile {type_} %{name}, ptr addrspace(1) %at{n}"
+        for n, name in enumerate(names)
+    )
+
+
+def rows(type_: str, shift: str, numbers: tuple[int, ...], *, sums: bool) -> str:
+    """Several rows (b + k) * s, or (b + k) * s + c, of a matrix."""
+    body = []
+    for n, k in enumerate(numbers):
+        row = f"%b{n}" if k else "%b"
+        if k:
+            body.append(f"  %b{n} = {shift} {type_} %{'e' if 'or' in shift else 'b'}, {k}")
+        elif "or" in shift:
+            row = "%e"
+        factors = f"{row}, %s" if n % 2 else f"%s, {row}"
+        body.append(f"  %m{n} = mul {type_} {factors}")
+        if sums:
+            body.append(f"  %x{n} = add {type_} {f'%m{n}, %c' if n % 3 else f'%c, %m{n}'}")
+    if "or" in shift:
+        body.insert(0, f"  %e = and {type_} %b, -16")
+    names = [f"{'x' if sums else 'm'}{n}" for n in range(len(numbers))]
+    return FRAME.format(type=type_, body="\n".join([*body, stored(type_, *names)]))
+
+
+SUMS = {
+    "sums": rows("i32", "add", (0, 1, 8, -3), sums=True),
+    "sums of 64 bits": rows("i64", "add nsw", (0, 1, 8, -1), sums=True),
+    "disjoint bits": rows("i32", "or disjoint", (0, 2, 4, 6), sums=True),
+    "no row without a number": rows("i32", "add", (5, 7, 6, 4), sums=True),
+}
+PRODUCTS = {
+    "products": rows("i32", "add nuw nsw", (0, 1, 2, -2147483648), sums=False),
+    "products of 64 bits": rows("i64", "add", (3, 2, 1, 9223372036854775807), sums=False),
+}
+APART = {
+    "other factor": "  %b1 = add i32 %b, 1\n  %m0 = mul i32 %b, %s\n  %m1 = mul i32 %b1, %c",
+    "other base": "  %b1 = add i32 %c, 1\n  %m0 = mul i32 %b, %s\n  %m1 = mul i32 %b1, %s",
+    "the same": "  %b1 = add i32 %b, 0\n  %m0 = mul i32 %b1, %s\n  %m1 = mul i32 %b, %s",
+    "bits that are no sum": "  %b1 = or i32 %b, 1\n  %m0 = mul i32 %b, %s\n  %m1 = mul i32 %b1, %s",
+    "squares": "  %b1 = add i32 %b, 1\n  %m0 = mul i32 %b, %b\n  %m1 = mul i32 %b1, %b1",
+    "factor and base": "  %b1 = add i32 %b, 1\n  %s1 = add i32 %s, 1\n  %m0 = mul i32 %b, %s\n"
+    "  %m1 = mul i32 %b1, %s1",
+}
+ALL = SUMS | PRODUCTS
+ALL |= {
+    name: FRAME.format(type="i32", body=f"{body}\n{stored('i32', 'm0', 'm1')}")
+    for name, body in APART.items()
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_values_are_those_of_the_host(name: str) -> None:
+    """Also where sums and products wrap."""
+    kind = np.dtype(np.uint64 if "64" in name else np.uint32)
+    top = 1 << 8 * kind.itemsize
+    given = np.random.default_rng(3).integers(0, top, THREADS + 2, kind, endpoint=False)
+    given[:9] = [0, 1, 2, top - 1, top - 2, top // 2, top // 2 - 1, 3, 16]
+    ours, host = np.zeros((2, THREADS, 4), kind)
+    nvgen.compile(ALL[name], target="sm_90a").run(given, ours, block=THREADS, device="sim")
+    HostKernel(ALL[name]).run(given, host, block=(THREADS, 1, 1))
+    assert (ours == host).all()
+
+
+@pytest.mark.parametrize("name", SUMS | PRODUCTS)
+def test_one_product_of_two_variables_is_left_as_in_llvms_code(name: str) -> None:
+    text = (SUMS | PRODUCTS)[name]
+    (theirs,) = llvm.compile_all([llvm.HEADER + text], "sm_90a", "8.6")
+    ours = products(nvgen.compile(text, target="sm_90a").ptx)
+    assert ours == products(theirs.ptx) == 1
+
+
+def products(ptx: str) -> int:
+    """Products of two registers."""
+    return len(re.findall(r"\bm(?:ul|ad)\.lo\.s\d+\s+%r\w+, %r\w+, %r\w+[,;]", ptx))
