@@ -333,3 +333,83 @@ def test_what_one_thread_tells_all_is_the_same_for_all() -> None:
 def test_what_one_thread_of_each_half_tells_it_is_not() -> None:
     halves = SEARCH.replace("%r2, %r5, 31, -1", "%r2, %r5, 4127, -1")
     assert "barrier.cluster.arrive/aligned" in said(halves)
+
+
+# ---- quack: each thread of a warp tells one CTA of the cluster what comes next -------------------
+
+TOLD = """\
+.visible .entry k() .reqntid 64 .reqnctapercluster 2
+{
+    .reg .pred %p<9>;
+    .reg .b32 %r<30>;
+    .shared .align 16 .b8 next[16];
+    .shared .align 8 .b64 full;
+    .shared .align 8 .b64 empty;
+    mov.u32 %r2, %tid.x;
+    mov.u32 %r6, %cluster_ctarank;
+    mov.u32 %r7, 0;
+    setp.ne.u32 %p1, %r2, 0;
+    @%p1 bra MADE;
+    mbarrier.init.shared.b64 [full], 1;
+    mbarrier.init.shared.b64 [empty], 2;
+    fence.mbarrier_init.release.cluster;
+MADE:
+    barrier.cluster.arrive.release.aligned;
+    barrier.cluster.wait.acquire.aligned;
+    mov.u32 %r10, empty;
+    mapa.shared::cluster.u32 %r11, %r10, 0;
+    setp.gt.u32 %p2, %r2, 31;
+    @%p2 bra READ;
+    setp.ne.u32 %p3, %r6, 0;
+    @%p3 bra DONE;
+    setp.gt.u32 %p4, %r2, 1;
+    mov.u32 %r12, next;
+    mapa.shared::cluster.u32 %r13, %r12, %r2;
+    mov.u32 %r14, full;
+    mapa.shared::cluster.u32 %r15, %r14, %r2;
+TELL:
+    and.b32 %r8, %r7, 1;
+    xor.b32 %r9, %r8, 1;
+EMPTY:
+    mbarrier.try_wait.parity.shared::cta.b64 %p5, [empty], %r9;
+    @!%p5 bra EMPTY;
+    @%p4 bra TOLD;
+    mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%r15], 16;
+    st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.s32 [%r13], {%r7, %r7, %r7, %r7}, [%r15];
+TOLD:
+    bar.warp.sync -1;
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p7, %r7, 4;
+    @%p7 bra TELL;
+    bra.uni DONE;
+READ:
+    and.b32 %r8, %r7, 1;
+FULL:
+    mbarrier.try_wait.parity.shared::cta.b64 %p5, [full], %r8;
+    @!%p5 bra FULL;
+    ld.shared.v4.u32 {%r16, %r17, %r18, %r19}, [next];
+    bar.warp.sync -1;
+    setp.ne.u32 %p3, %r2, 32;
+    @!%p3 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r11];
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p7, %r7, 4;
+    @%p7 bra READ;
+DONE:
+    barrier.cluster.arrive.release.aligned;
+    barrier.cluster.wait.acquire.aligned;
+    ret;
+}
+"""
+
+
+def test_each_thread_may_store_to_another_cta() -> None:
+    assert said(TOLD) == set()
+
+
+def test_each_cta_is_told_as_many_bytes_as_it_expects() -> None:
+    assert "mbarrier/deadlock" in said(TOLD.replace("[%r15], 16;", "[%r15], 32;"))
+
+
+def test_a_cta_that_has_not_read_is_told_nothing_new() -> None:
+    one = TOLD.replace("mbarrier.init.shared.b64 [empty], 2", "mbarrier.init.shared.b64 [empty], 1")
+    assert said(one) & {"st.async/before-arrival", "st.async/operand-modified", "shared/race"}

@@ -14,6 +14,7 @@ from isel.verifier.ordering.clocks import NO_RELEASE, Clock, Release, Source, jo
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.events.memory import note_astray
 from isel.verifier.ordering.meetings import Delivery
+from isel.verifier.ordering.numbers import lanes_of
 
 _SENT = "sent"
 """What the clocks count of copies between shared memories."""
@@ -69,12 +70,16 @@ def _bulk_store(e: Execution) -> bool:
 
 
 def _store_async(e: Execution) -> bool:
-    found = regions.generic(e.mi, e.slot("a"), e.mask, writes=True)
-    size = sum(r.last - r.first for r in found)
+    """Each thread's bytes go to the mbarrier that it names, perhaps each in another CTA."""
+    by_mbarrier: dict[int, int] = {}
+    for lane, at in enumerate(lanes_of(e.slot("mbar"))):
+        if e.mask >> lane & 1 and at is not None:
+            by_mbarrier[at] = by_mbarrier.get(at, 0) | 1 << lane
     for mbarrier, _ in e.mbarriers():
-        at = next(iter(regions.union_lanes(e.slot("mbar"), e.mask)))
-        copy, count = _next_copy(e, at)
+        found = regions.generic(e.mi, e.slot("a"), by_mbarrier[mbarrier.at], writes=True)
+        copy, count = _next_copy(e, mbarrier.at)
         e.log(Kind.COPY_IN, found, count=count, source=copy)
+        size = sum(r.last - r.first for r in found)
         e.deliver(mbarrier, Delivery(Release({copy: count}), size))
     return True
 
