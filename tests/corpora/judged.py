@@ -1,10 +1,12 @@
 """What the rules about whole functions say of other people's kernels, and what the manual says.
 
-The corpus is that of `real_ptx` (`--only flashinfer fa4 liger`): 206 modules, of which 161 use
-tcgen05 and 15 wgmma; 163 of these have known blocks.  Counted on 24 November 2026.  Each rule that
-speaks has a row: in how many modules, how often, and why.  Of each rule some findings were read in
-the PTX, not every one; an error here is one that a reading of the manual confirms, and a review
-what the manual leaves open, or what only other arguments than the made-up ones could settle.
+The corpus is that of `real_ptx`, in two tables.  `JUDGED` is of FlashInfer, FlashAttention-4 and
+Liger: 206 modules, of which 161 use tcgen05 and 15 wgmma; 163 of these have known blocks; counted
+on 24 November 2026.  `LIBRARIES` is of quack, CUTLASS's collective builders, CUB and libcu++: 38
+modules, of which 13 use tcgen05 and 11 wgmma; counted on 28 November 2026.  Each rule that speaks
+has a row: in how many modules, how often, and why.  Of each rule some findings were read in the
+PTX, not every one; an error here is one that a reading of the manual confirms, and a review what
+the manual leaves open, or what only other arguments than the made-up ones could settle.
 `python -m tests.corpora.precision FOLDER` compares a corpus with these rows.
 """
 
@@ -111,3 +113,28 @@ JUDGED = (
     Judged("review", "tcgen05.ld.red/lane-quarter", 2, 3, _GUESSED),
 )  # fmt: skip
 """By severity: what is confirmed, what the manual asks for, and what is open."""
+
+
+LIBRARIES = (
+    Judged("review", "tcgen05.ld/before-fence", 11, 11,
+           "behind the wait for the MMA's mbarrier stands no tcgen05.fence::after_thread_sync "
+           "(Canonical synchronization patterns)"),
+    Judged("review", "tcgen05.cp/not-pipelined", 3, 13,
+           "scale factors are copied over those that an MMA or another copy was given: cp behind "
+           "mma or cp is no pair"),
+    Judged("review", "tcgen05/fence-after", 3, 7, _AFTER),
+    Judged("review", "tcgen05.ld/no-wait", 1, 7, _REGISTERS),
+    Judged("review", "mbarrier.init/fence", 2, 2,
+           "CUTLASS makes the mbarrier of a pair's deallocation behind fence.mbarrier_init, and "
+           "arrives at the cluster's barrier behind it with .relaxed"),
+    Judged("review", "wgmma.fence/warpgroup", 2, 2,
+           "what comes next stands in memory that each warp reads for itself: the sizes of groups, "
+           "or what a warp that schedules tells"),
+)  # fmt: skip
+"""Of libraries of kernels and of the device."""
+
+TABLES: dict[tuple[str, ...], tuple[Judged, ...]] = {
+    ("flashinfer", "fa4", "liger"): JUDGED,
+    ("quack", "collective", "cub", "libcu"): LIBRARIES,
+}
+"""By producers."""

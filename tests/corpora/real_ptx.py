@@ -10,6 +10,10 @@ into FOLDER/venv, and the compilers of the same packages make PTX of them.  No G
 | cutlass    | the Hopper and Blackwell examples in the wheel | nvcc     | sm_90a sm_100a         |
 | fa4        | FlashAttention-4, forward and backward         | CuTe DSL | sm_90a sm_100a         |
 | liger      | Liger's element-wise and row-wise kernels      | Triton   | sm_100a                |
+| quack      | quack's GEMMs and row-wise kernels             | CuTe DSL | sm_90a sm_100a         |
+| collective | `kernels/`: CUTLASS's collective builders      | nvcc     | sm_90a sm_100a         |
+| cub        | `kernels/`: CUB's algorithms of the device     | nvcc     | sm_80 sm_90 sm_100a    |
+| libcu      | `kernels/`: libcu++ and cooperative groups     | nvcc     | sm_90                  |
 
 FOLDER/ptx/PRODUCER/NAME.ptx is a module; FOLDER/index.tsv has a line for each: path, producer with
 its version, target, `.reqntid`, `.maxntid`, the block it is launched with, the cluster, and whether
@@ -23,12 +27,13 @@ is named and left out.
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import re
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,6 +79,24 @@ FA4 = (
     ("sm_100a", 256, 256, False, 1, True),
     ("sm_90a", 128, 128, True, 1, True),
 )
+KERNELS = {
+    # producer, pattern of the files in `kernels`, target
+    ("collective", "hopper_*.cu"): "sm_90a",
+    ("collective", "blackwell_*.cu"): "sm_100a",
+    ("cub", "cub_scan.cu"): "sm_90",
+    ("cub", "cub_sort.cu"): "sm_90",
+    ("cub", "cub_reduce.cu"): "sm_90",
+    ("cub", "cub_merge.cu"): "sm_100a",
+    ("cub", "cub_select.cu"): "sm_80",
+    ("libcu", "libcu_*.cu"): "sm_90",
+}
+QUACK = ("sm_90a", "sm_100a")
+VERSIONS = PACKAGES | {
+    "collective": PACKAGES["cutlass"],
+    "cub": PACKAGES["cccl"],
+    "libcu": PACKAGES["cccl"],
+}
+"""What the modules of a producer are made of."""
 SECONDS = 1200
 COLUMNS = (
     *("path", "producer", "target", "reqntid", "maxntid"),
@@ -108,7 +131,14 @@ def main() -> None:
     """Install what is missing, compile what is missing, and write the index."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    makers = {"flashinfer": flashinfer, "cutlass": cutlass, "fa4": fa4, "liger": liger}
+    makers: dict[str, Callable[[Place], None]] = {
+        "flashinfer": flashinfer,
+        "cutlass": cutlass,
+        "fa4": fa4,
+        "liger": liger,
+        "quack": quack,
+        **{name: functools.partial(kernels, producer=name) for name, _ in KERNELS},
+    }
     parser.add_argument("--only", nargs="+", choices=makers, default=list(makers))
     given = parser.parse_args()
     place = Place(given.folder.resolve())
@@ -151,14 +181,31 @@ def cutlass(place: Place) -> None:
                 nvcc(place, "cutlass", source, target, [*include, source.parent])
 
 
-def nvcc(place: Place, producer: str, source: Path, target: str, include: list[Path]) -> None:
+def kernels(place: Place, producer: str) -> None:
+    """The files of ours in `kernels` that instantiate what others wrote."""
+    root = place.site / "cutlass_library" / "source"
+    here = Path(__file__).resolve().parent / "kernels"
+    include = [root / "include", root / "tools/util/include"]
+    for (name, pattern), target in KERNELS.items():
+        for source in sorted(here.glob(pattern)) if name == producer else ():
+            nvcc(place, producer, source, target, include, standard="c++20")
+
+
+def nvcc(
+    place: Place,
+    producer: str,
+    source: Path,
+    target: str,
+    include: list[Path],
+    standard: str = "c++17",
+) -> None:
     """Compile one file as it stands."""
     to = place.module(producer, source.stem)
     if to.exists():
         return
     cuda = place.site / "nvidia" / "cu13"
     folders = [f"-I{folder}" for folder in (*include, cuda / "include", cuda / "include/cccl")]
-    options = ["-std=c++17", "-O3", "--expt-relaxed-constexpr", "-DNDEBUG", f"-arch={target}"]
+    options = [f"-std={standard}", "-O3", "--expt-relaxed-constexpr", "-DNDEBUG", f"-arch={target}"]
     run([cuda / "bin/nvcc", "-ptx", *options, *folders, source, "-o", to], to.name, {})
 
 
@@ -169,6 +216,13 @@ def fa4(place: Place) -> None:
         arch = re.sub(r"\D", "", target)
         sms = {"FLASH_ATTENTION_ARCH": arch, "FLASH_ATTENTION_NUM_SMS": "132"}
         inside(place, "fa4", name, INSIDE_FA4.format(*shape), {**sms, "CUTE_DSL_ARCH": target})
+
+
+def quack(place: Place) -> None:
+    """quack's kernels on tensors that have shapes alone."""
+    for target in QUACK:
+        arch = re.sub(r"\D", "", target)
+        inside(place, "quack", target, INSIDE_QUACK, {"QUACK_ARCH": arch, "CUTE_DSL_ARCH": target})
 
 
 def liger(place: Place) -> None:
@@ -237,6 +291,63 @@ with FakeTensorMode():
         flash_attn_func(q, k, v, causal=causal)
 """
 
+INSIDE_QUACK = """
+import glob
+import importlib
+import os
+import sys
+import types
+
+import cutlass.utils
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+major = int(os.environ["QUACK_ARCH"]) // 10
+chip = cutlass.utils.HardwareInfo
+chip.__init__ = lambda self, *_: None
+chip.get_max_active_clusters = lambda self, cluster_size: 132 // cluster_size
+chip.get_device_multiprocessor_count = lambda self: 132
+seen = types.SimpleNamespace(multi_processor_count=132, major=major, minor=0, name="")
+torch.cuda.get_device_properties = lambda *_: seen
+torch.cuda.get_device_capability = lambda *_: (major, 0)
+gemm, rmsnorm, softmax, topk, entropy = (
+    importlib.import_module(f"quack.{name}")
+    for name in ("gemm_interface", "rmsnorm", "softmax", "topk", "cross_entropy")
+)
+from quack.blockscaled.operand import BlockScaledOperand
+
+def tensor(*shape, dtype=torch.bfloat16): return torch.empty(shape, dtype=dtype, device="cuda")
+
+def scaled(m, k):
+    factors = tensor(m // 128, k // 128, 32, 4, 4, dtype=torch.uint8)
+    return BlockScaledOperand(tensor(m, k, dtype=torch.float8_e4m3fn), factors, "mxfp8")
+
+def calls():
+    a, b, c = tensor(2048, 1024), tensor(1024, 4096), tensor(2048, 4096)
+    ends = tensor(5, dtype=torch.int32)
+    rows, words = tensor(4096, 2048), tensor(4096, dtype=torch.int64)
+    yield lambda: gemm.gemm(a, b, tuned=False)
+    yield lambda: gemm.gemm_add(a, b, c, beta=0.5, tuned=False)
+    yield lambda: gemm.gemm_act(a, b, activation="gelu_tanh_approx", tuned=False)
+    yield lambda: gemm.gemm_act(a, b, activation="swiglu", tuned=False)
+    yield lambda: gemm.gemm(a, tensor(4, 1024, 4096), cu_seqlens_m=ends, tuned=False)
+    yield lambda: gemm.gemm_symmetric(a, a.mT)
+    yield lambda: gemm.gemm(scaled(2048, 1024), scaled(4096, 1024).mT, tuned=False)
+    yield lambda: rmsnorm.rmsnorm_fwd(rows, tensor(2048))
+    yield lambda: softmax.softmax_fwd(rows)
+    yield lambda: topk.topk_fwd(rows, 8)
+    yield lambda: entropy.cross_entropy_fwd(tensor(4096, 65536), words)
+
+with FakeTensorMode():
+    for number, call in enumerate(calls()):
+        try:
+            call()
+        except Exception as error:  # where it would launch
+            print(repr(error)[:300], file=sys.stderr)
+        for made in glob.glob("cutlass_*.ptx"):  # names say little of the shapes
+            os.rename(made, f"{number:02}.ptx")
+"""
+
 INSIDE_TRITON = """
 import types
 
@@ -298,14 +409,16 @@ def index(place: Place) -> Iterator[tuple[str, ...]]:
                 r"\.reqnctapercluster\s+([\d, ]+)",
             )
         )
-        all_of_them = producer == "cutlass" or path.name.startswith("flashkda_generated")
+        all_of_them = producer in ("cutlass", "collective") or path.name.startswith(
+            "flashkda_generated"
+        )
         said = {host[kernel] for kernel in re.findall(r"\.entry\s+(\w+)", text) if kernel in host}
         block = required or ";".join(said) or (most if all_of_them else "")
         target = re.search(r"^\.target\s+(\w+)", text, re.M)
         uses = ("yes" if word in text else "" for word in ("tcgen05.", "wgmma.", "cp.async.bulk"))
         yield (
             str(path.relative_to(place.folder)),
-            PACKAGES[producer],
+            VERSIONS[producer],
             target[1] if target else "",
             required,
             most,

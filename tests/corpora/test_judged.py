@@ -9,24 +9,25 @@ from pathlib import Path
 import pytest
 
 from intrinsics.findings import Severity
-from tests.corpora.judged import JUDGED
-from tests.corpora.precision import differences, said_of
+from tests.corpora.judged import JUDGED, TABLES
+from tests.corpora.precision import differences, found_in
 
 FOLDER = os.environ.get("NVGEN_CORPUS", "")
 
 
 def test_a_rule_is_judged_once_and_with_a_reason() -> None:
-    counts = Counter((j.severity, j.rule) for j in JUDGED)
-    assert set(counts.values()) == {1}
-    assert {j.severity for j in JUDGED} <= {s.value for s in Severity}
-    assert all(j.why and 0 < j.modules <= j.findings for j in JUDGED)
+    for table in TABLES.values():
+        counts = Counter((j.severity, j.rule) for j in table)
+        assert set(counts.values()) == {1}
+        assert {j.severity for j in table} <= {s.value for s in Severity}
+        assert all(j.why and 0 < j.modules <= j.findings for j in table)
 
 
 def test_what_differs_is_told() -> None:
     said = {(j.severity, j.rule): (j.modules, j.findings) for j in JUDGED}
-    assert differences(said) == []
+    assert differences(said, JUDGED) == []
     del said["error", "tcgen05.alloc/peer"]
-    assert differences({**said, ("error", "new/rule"): (1, 2)}) == [
+    assert differences({**said, ("error", "new/rule"): (1, 2)}, JUDGED) == [
         "error new/rule: 2 in 1 modules, judged: nothing",
         "error tcgen05.alloc/peer: nothing, judged: 2 in 1 modules",
     ]
@@ -34,4 +35,4 @@ def test_what_differs_is_told() -> None:
 
 @pytest.mark.skipif(not FOLDER, reason="NVGEN_CORPUS names no folder that real_ptx.py made")
 def test_the_corpus_is_as_judged() -> None:
-    assert differences(said_of(Path(FOLDER))) == []
+    assert found_in(Path(FOLDER)) == []

@@ -17,12 +17,9 @@ using Columns = cutlass::layout::ColumnMajor;
 using Dense = cutlass::arch::OpClassTensorOp;
 using Sparse = cutlass::arch::OpClassSparseTensorOp;
 using Scaled = cutlass::arch::OpClassBlockScaledTensorOp;
-using Auto = cutlass::gemm::collective::KernelScheduleAuto;
-using AutoEpilogue = cutlass::epilogue::collective::EpilogueScheduleAuto;
 using Alone = Shape<int, int, int, int>;
 using Grouped = cutlass::gemm::GroupProblemShape<Shape<int, int, int>>;
 using StreamK = cutlass::gemm::StreamKScheduler;
-using Persistent = cutlass::gemm::PersistentScheduler;
 
 // The elements of a row: what a global address has to be aligned to, in elements.
 template <class Type>
@@ -51,7 +48,6 @@ struct Gemm {
   using Store = typename cutlass::epilogue::collective::CollectiveBuilder<
       Arch, Class, Tile, Cluster, cutlass::epilogue::collective::EpilogueTileAuto, float, float, D,
       Rows, kElements<D>, D, Rows, kElements<D>, Epilogue>::CollectiveOp;
-  using LoadLayoutA = LayoutA;
   using Multiply = typename cutlass::gemm::collective::CollectiveBuilder<
       Arch, Class, A, LayoutA, kA, B, LayoutB, kB, float, Tile, Cluster,
       cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(
@@ -60,6 +56,6 @@ struct Gemm {
   using Kernel = cutlass::gemm::kernel::GemmUniversal<Problem, Multiply, Store, Scheduler>;
 };
 
-#define KERNEL(...)                                   \
+#define KERNEL(...)                                                                    \
   template __global__ void cutlass::device_kernel<typename Gemm<__VA_ARGS__>::Kernel>( \
       const __grid_constant__ typename Gemm<__VA_ARGS__>::Kernel::Params);
