@@ -26,9 +26,14 @@ from isel.control_flow import reach
 
 
 def place_blocks(function: MachineFunction) -> None:
-    """Thread jumps, drop unreachable blocks, join chains, let blocks fall through, turn tests."""
+    """Thread jumps, drop unreachable blocks, join chains, let blocks fall through, turn tests.
+
+    No block stands before all those that lead to it: ptxas 13.5 crashes at some functions in which
+    what follows a loop stands before it.
+    """
     _thread_jumps(function)
     _join_chains(function)
+    _behind_predecessors(function)
     _fall_through(function)
     _plain_guards(function)
 
@@ -110,6 +115,38 @@ def _goes_to(mi: MachineInstr, name: str) -> bool:
         return False
     target = mi.ops[0]
     return type(target) is Label and target.name == name
+
+
+def _behind_predecessors(function: MachineFunction) -> None:
+    """Put a block that stands before all that lead to it right behind the first of them.
+
+    Blocks that nothing leads to are gone already.
+    """
+    blocks = function.blocks
+    if not all(block.instrs and _ends(block.instrs[-1]) for block in blocks):
+        return
+    after = successors(function)
+    before = inverted(after)
+    order: list[int] = []
+    placed: set[int] = set()
+    late: set[int] = set()
+    for i in range(len(blocks)):
+        if i and placed.isdisjoint(before[i]):
+            late.add(i)
+            continue
+        work = [i]
+        while work:
+            one = work.pop()
+            if one not in placed:
+                order.append(one)
+                placed.add(one)
+                work += sorted(late.intersection(after[one]) - placed, reverse=True)
+    function.blocks = [blocks[i] for i in order]
+
+
+def _ends(last: MachineInstr) -> bool:
+    """Whether nothing goes on from a block to the one behind it."""
+    return last.form.is_terminator and last.guard is None
 
 
 def _fall_through(function: MachineFunction) -> None:
