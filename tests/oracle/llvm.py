@@ -82,8 +82,12 @@ def verify(text: str) -> str:
     return str(module)
 
 
-def compile_all(modules: Sequence[str], target: str, ptx: str, opt: int = 3) -> list[Outcome]:
+def compile_all(
+    modules: Sequence[str], target: str, ptx: str, opt: int = 3, *, unknown_calls: bool = False
+) -> list[Outcome]:
     """What LLVM's back end makes of each module, for a processor and a PTX version ("9.0").
+
+    With `unknown_calls` a call of what is no intrinsic of LLVM's stays a call.
 
     Raises: LlvmRejectedError for a module that is invalid, LlvmFailedError when LLVM does not know
     the processor or the version.
@@ -94,7 +98,7 @@ def compile_all(modules: Sequence[str], target: str, ptx: str, opt: int = 3) -> 
         if "rejected" in result:
             raise LlvmRejectedError(result["rejected"])
         unknown = _UNKNOWN_CALL.search(result.get("ptx", ""))
-        if unknown:
+        if unknown and not unknown_calls:
             raise LlvmRejectedError(f"LLVM has no intrinsic {unknown[1]}")
         outcomes.append(Outcome(**result))
     return outcomes
