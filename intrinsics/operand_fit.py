@@ -1,4 +1,4 @@
-"""Do the operands of a record fit their places?
+"""Do the operands of a record fit their slots?
 
 Layer: intrinsics.  Input: a form with its operands, the classes of the registers and the state
 spaces of the symbols.  Output: what is wrong: kinds, register classes, vector lengths, numbers,
@@ -62,7 +62,7 @@ def operand_problems(
     """What is wrong with the operands of a record."""
     for operand, op in zip(form.operands, ops, strict=True):
         if operand is not None:
-            for problem in _Place(attributes, operand, classes, space_of).problems(op):
+            for problem in _Slot(attributes, operand, classes, space_of).problems(op):
                 yield replace(problem, subject=operand.name)
     yield from _shared_registers(form, ops)
     yield from _beyond_limits(form, ops)
@@ -108,26 +108,26 @@ class PlainFit:
     """A short cut for the records of one form without packed words.
 
     Each shape of an operand (a register's class, those of a vector, an address by its register's
-    class or its symbol's state space, a label) is judged once at each place, by
+    class or its symbol's state space, a label) is judged once in each slot, by
     `operand_problems`'s own judge; only ranges of numbers are asked for every record.
     """
 
     def __init__(self, form: Form) -> None:
-        places = [_PlainPlace(operand, form.attributes) for operand in form.operands if operand]
-        self._places = tuple(places)
-        self._distinct = [i for i, place in enumerate(places) if place.distinct]
+        slots = [_KnownSlot(operand, form.attributes) for operand in form.operands if operand]
+        self._slots = tuple(slots)
+        self._distinct = [i for i, slot in enumerate(slots) if slot.distinct]
 
     def holds(self, ops: Sequence[Op], classes: Sequence[ScalarType], space_of: SpaceOf) -> bool:
         """Whether the operands are plainly right; what is not plain is False too."""
         if self._distinct and not self._are_distinct(ops):
             return False
-        for place, op in zip(self._places, ops, strict=True):
+        for slot, op in zip(self._slots, ops, strict=True):
             shape: _Shape
             if type(op) is int:
-                if place.known.get(shape := classes[op]):
+                if slot.known.get(shape := classes[op]):
                     continue  # as most are
             elif type(op) is Imm:
-                if not place.takes(op):
+                if not slot.takes(op):
                     return False
                 continue
             elif type(op) is Mem:
@@ -136,7 +136,7 @@ class PlainFit:
                 shape = found, op.offset != 0
             elif type(op) is Label:
                 shape = Label
-            elif type(op) is FloatImm and not place.in_range:
+            elif type(op) is FloatImm and not slot.in_range:
                 shape = FloatImm, op.type
             elif type(op) is Sym:
                 shape = Sym, space_of(op.name), op.offset != 0
@@ -146,8 +146,8 @@ class PlainFit:
                     return False
             else:
                 return False
-            known = place.known.get(shape)
-            if not (place.judge(shape, op, classes, space_of) if known is None else known):
+            known = slot.known.get(shape)
+            if not (slot.judge(shape, op, classes, space_of) if known is None else known):
                 return False
         return True
 
@@ -167,8 +167,8 @@ class PlainFit:
 _Shape: TypeAlias = ScalarType | tuple[object, ...] | type[Label]
 
 
-class _PlainPlace:
-    """What one place of a form is known to take."""
+class _KnownSlot:
+    """What one slot of a form is known to take."""
 
     __slots__ = (
         "_any_number",
@@ -196,8 +196,8 @@ class _PlainPlace:
         self, shape: _Shape, op: Op, classes: Sequence[ScalarType], space_of: SpaceOf
     ) -> bool:
         """Ask the judge of all operands about an operand of this shape, and keep the answer."""
-        place = _Place(self._attributes, self._operand, classes, space_of)
-        found = self.known[shape] = not any(True for _ in place.problems(op))
+        slot = _Slot(self._attributes, self._operand, classes, space_of)
+        found = self.known[shape] = not any(True for _ in slot.problems(op))
         return found
 
 
@@ -215,7 +215,7 @@ def later_numbers(form: Form, ops: Sequence[Op]) -> Iterator[tuple[Operand, Numb
 
 
 def _literals(operand: Operand, attributes: Attributes) -> Numbers | None:
-    """The integers that a place takes, where only their range counts; None for no integer."""
+    """The integers that a slot takes, where only their range counts; None for no integer."""
     if operand.limit:
         return None
     match operand.kind:
@@ -279,8 +279,8 @@ def _is_fraction(op: Scalar) -> bool:
     return isinstance(op, FloatImm) and 0 < op.bits_as(ScalarType.F32) <= _ONE
 
 
-class _Place:
-    """One operand's place in one record."""
+class _Slot:
+    """One operand's slot in one record."""
 
     def __init__(
         self,
@@ -326,7 +326,7 @@ class _Place:
 
     @functools.cached_property
     def type(self) -> ScalarType:
-        """The type that the place wants."""
+        """The type that the slot wants."""
         return self.operand.type_under(self.attributes)
 
     # ---- scalars -----------------------------------------------------------------------------
@@ -367,7 +367,7 @@ class _Place:
             )
 
     def _stands_for_number(self, op: Op) -> bool:
-        """A special register or `symbol+4` in the place of a number."""
+        """A special register or `symbol+4` in the slot of a number."""
         if isinstance(op, Special):
             return self.operand.specials
         if not (isinstance(op, Sym) and op.offset and self.operand.symbols):

@@ -35,7 +35,7 @@ _FOLLOWED = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _VariableOffset:
     """Where a signal goes: bytes from a variable's beginning on, all of them where `exact`."""
 
     variable: str
@@ -43,7 +43,7 @@ class _Place:
     exact: bool
 
 
-_Signal = tuple[MachineInstr, list[_Place]]
+_Signal = tuple[MachineInstr, list[_VariableOffset]]
 """A record that signals an mbarrier, and where; nowhere where that is not known."""
 
 
@@ -86,7 +86,7 @@ class _Signals:
             for one in self.code.blocks[number].instructions[first:]:
                 local |= dict.fromkeys(one.mi.defs(), one)
                 if "mbar" in one.mi.row.operand:
-                    found.append((one.mi, self.places(one.mi)))
+                    found.append((one.mi, self.offsets(one.mi)))
                 if not one.mi.form.is_terminator:
                     continue
                 taken = self._taken(fragment, frame, one.mi, local)
@@ -144,16 +144,16 @@ class _Signals:
             self._compute(fragment, use, done)
         one.run(fragment)
 
-    def places(self, mi: MachineInstr) -> list[_Place]:
+    def offsets(self, mi: MachineInstr) -> list[_VariableOffset]:
         """Where a record signals; empty where that is not known."""
         op = mi["mbar"]
         if not isinstance(op, Mem):
             return []
         if isinstance(op.base, Sym):
-            return [_Place(op.base.name, op.base.offset + op.offset, exact=True)]
+            return [_VariableOffset(op.base.name, op.base.offset + op.offset, exact=True)]
         return self._followed(op.base, op.offset)
 
-    def _followed(self, register: Reg, offset: int) -> list[_Place]:
+    def _followed(self, register: Reg, offset: int) -> list[_VariableOffset]:
         found, seen = [], set[Reg]()
         work: list[tuple[Reg, int, bool]] = [(register, offset, True)]
         while work and len(seen) < _FOLLOWED:
@@ -172,7 +172,7 @@ class _Signals:
                 else:
                     plus_here, exact_here = plus, exact_here and keeps
                 found += [
-                    _Place(op.name, op.offset + plus_here, exact_here)
+                    _VariableOffset(op.name, op.offset + plus_here, exact_here)
                     for op in mi.ops
                     if isinstance(op, Sym)
                 ]
@@ -229,15 +229,15 @@ class Suppliers:
             found = self._known[id(code)] = _Signals.of(code)
         return found
 
-    def _reaches(self, places: list[_Place], offset: int) -> bool:
-        if not places:
+    def _reaches(self, offsets: list[_VariableOffset], offset: int) -> bool:
+        if not offsets:
             return True
-        for place in places:
-            begin = self._machine.symbols.get(place.variable)
+        for signalled in offsets:
+            begin = self._machine.symbols.get(signalled.variable)
             if begin is None:
                 return True
-            at = begin + place.offset
-            if at == offset or (not place.exact and at <= offset):
+            at = begin + signalled.offset
+            if at == offset or (not signalled.exact and at <= offset):
                 return True
         return False
 

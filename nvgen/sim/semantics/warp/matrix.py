@@ -69,8 +69,8 @@ def _cells(shape: MatrixShape, count: int, transposed: bool, source: CopyFormat 
     return _Cells(line, byte, starts, owner[:, ::size], size)
 
 
-class _Place:
-    """Where in memory the matrices of a record lie."""
+class _Matrices:
+    """The matrices of a record, where they lie in memory."""
 
     def __init__(self, c: Compiler, mi: MachineInstr) -> None:
         attributes = mi.form.attributes
@@ -196,12 +196,12 @@ def _registers(op: Op) -> tuple[Op, ...]:
 
 def load(c: Compiler, mi: MachineInstr) -> Step:
     """Give each thread its part of the matrices."""
-    place = _Place(c, mi)
+    matrices = _Matrices(c, mi)
     writers = [c.set(r) if type(r) is int else None for r in _registers(mi["d"])]
 
     def run(fragment: Fragment) -> Outcome:
-        lines = place.read(fragment)
-        words = _words(lines[place.cells.line, place.cells.byte])
+        lines = matrices.read(fragment)
+        words = _words(lines[matrices.cells.line, matrices.cells.byte])
         for i, write in enumerate(writers):
             if write is not None:
                 write(fragment, words[:, i])
@@ -212,14 +212,14 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
 
 def store(c: Compiler, mi: MachineInstr) -> Step:
     """Put each thread's part of the matrices into memory."""
-    place = _Place(c, mi)
+    matrices = _Matrices(c, mi)
     getters = [c.get(r, ScalarType.B32) for r in _registers(mi["r"])]
 
     def run(fragment: Fragment) -> Outcome:
         words = np.stack([get(fragment.warp) for get in getters], axis=1).astype("<u4")
-        lines = np.empty((place.cells.lines, LINE), np.uint8)
-        lines[place.cells.line, place.cells.byte] = words.view(np.uint8)
-        place.write(fragment, lines)
+        lines = np.empty((matrices.cells.lines, LINE), np.uint8)
+        lines[matrices.cells.line, matrices.cells.byte] = words.view(np.uint8)
+        matrices.write(fragment, lines)
         return None
 
     return run

@@ -96,13 +96,13 @@ class DecodedWgmma:
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterPlaces:
+class RegisterWords:
     """Where registers of 32 bits lie in a frame's memory, as words of 32 threads each."""
 
     first: Integers
 
     @classmethod
-    def of(cls, frame: Frame, registers: tuple[Reg, ...]) -> RegisterPlaces:
+    def of(cls, frame: Frame, registers: tuple[Reg, ...]) -> RegisterWords:
         """Those of a function."""
         start = frame.memory.__array_interface__["data"][0]
         places = [frame.values[r].__array_interface__["data"][0] - start for r in registers]

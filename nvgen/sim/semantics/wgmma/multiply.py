@@ -30,7 +30,7 @@ from nvgen.sim.semantics.wgmma.effect import (
     DecodedWgmma,
     Elements,
     Index,
-    RegisterPlaces,
+    RegisterWords,
     WgmmaOperation,
 )
 from nvgen.sim.semantics.wgmma.sparse import Metadata
@@ -129,7 +129,7 @@ class _Where:
     def of(self, fragment: Fragment) -> Index:
         """The words of all threads of a warp."""
         if self.found is None:
-            self.found = RegisterPlaces.of(fragment.frame, self.registers).index
+            self.found = RegisterWords.of(fragment.frame, self.registers).index
         return self.found
 
 
