@@ -75,8 +75,9 @@ INNER = frozenset({
     "declare_number", "defined", "current_builder", "leave_for_function", "enter_function",
     "come_back", "free_accumulators", "perform", "take_fragment", "start", "start_on_target",
     "like", "taken", "made", "spread", "builder", "typed", "splat", "taken_apart",
-    "Int.words", "Float.words", "Vector.words", "Pointer.words", "Fragment.words", "Rows.words",
-    "Columns.words",    "OfThreads.value", "OfThreads.words", "OfThreads.builder",
+    "Integer.words", "Integer.unsigned", "Float.words", "FloatFunctions.words", "Vector.words",
+    "Pointer.words", "Fragment.words", "Rows.words", "Columns.words", "OfThreads.value",
+    "OfThreads.words", "OfThreads.builder",
 })  # fmt: skip
 """Members that are public to the builder's own parts only."""
 
@@ -88,7 +89,8 @@ Made from the docstrings by `make docs`; do not edit.
 
 `b` is an `nvgen.KernelBuilder`; [writing-kernels.md](writing-kernels.md) says how they go together.
 A `Pointer`, a `Barrier`, an `Int` or a `Float` is a value of the kernel; an `IntLike` or
-`FloatLike` may be Python's number, too.  A `NumberType` or `ElementType` is one of these of nvgen:
+`FloatLike` may be Python's number, too.  `Self` is the type of what a function is called on.  A
+`NumberType` or `ElementType` is one of these of nvgen:
 """
 
 
@@ -173,8 +175,11 @@ def _class(made: type, *, verbs: bool) -> Iterator[str]:
         return
     if known := [f"`{parent.__name__}`" for parent in made.__mro__[1:] if _is_shown(parent)]:
         yield f"It also has what {', '.join(known)} has.\n"
+    elsewhere = {
+        base for parent in made.__mro__[1:] if _is_shown(parent) for base in parent.__mro__
+    }
     for parent in made.__mro__:
-        if parent is made or not _is_shown(parent):
+        if parent not in elsewhere:
             yield from _members(parent, f"{made.__name__}.")
 
 

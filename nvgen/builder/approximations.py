@@ -9,12 +9,55 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, Self, TypeVar
+
+from llvmlite import ir
 
 from nvgen.builder.refusals import described, refuse
+from nvgen.builder.regions import Host
 
-if TYPE_CHECKING:
-    from nvgen.builder.numbers import Float, Int
+
+class Condition(Protocol):
+    """What a comparison gives."""
+
+    @property
+    def value(self) -> ir.Value:
+        """It as llvmlite's."""
+
+
+class Approximated(Protocol):
+    """What a polynomial asks of a number."""
+
+    @property
+    def builder(self) -> Host:
+        """The kernel that it is of."""
+
+    @property
+    def value(self) -> ir.Value:
+        """It as llvmlite's."""
+
+    def like(self, value: ir.Value) -> Self:
+        """Another value of llvmlite's as a number of this type."""
+
+    def taken(self, other: object) -> ir.Value:
+        """A number of this type, or a Python number, as llvmlite's."""
+
+    def fma(self, factor: Self | float, addend: Self | float) -> Self:
+        """The number times `factor` plus `addend`."""
+
+    def ex2(self) -> Self:
+        """2 to the power of the number."""
+
+    def __mul__(self, other: Self | float, /) -> Self: ...
+
+    def __rsub__(self, other: Self | float, /) -> Self: ...
+
+    def __lt__(self, other: object, /) -> Condition: ...
+
+    def __gt__(self, other: object, /) -> Condition: ...
+
+
+N = TypeVar("N", bound=Approximated)
 
 _ODD = (
     1.1283791065216064, -0.3761262595653534, 0.11283597350120544, -0.02685432881116867,
@@ -34,14 +77,14 @@ _MOST = 64
 """The greatest exponent: of a greater one the roundings of the products add up."""
 
 
-def erf_of_size(size: Float) -> Float:
+def erf_of_size(size: N) -> N:
     """The error function of an f32 that is not negative; a NaN of a NaN."""
     whole = size.like(size.taken(_WHOLE))
     far = 1.0 - _polynomial(_chosen(size > _WHOLE, whole, size), _TAIL).ex2()
     return _chosen(size < 1.0, size * _polynomial(size * size, _ODD), far)
 
 
-def _chosen(condition: Int, yes: Float, no: Float) -> Float:
+def _chosen(condition: Condition, yes: N, no: N) -> N:
     return yes.like(yes.builder.at_caller().select(condition.value, yes.value, no.value))
 
 
@@ -66,7 +109,7 @@ def power(
     return found
 
 
-def _polynomial(x: Float, coefficients: Sequence[float]) -> Float:
+def _polynomial(x: N, coefficients: Sequence[float]) -> N:
     """By Horner's rule, the constant first among the coefficients."""
     *rest, highest = coefficients
     found = x.like(x.taken(highest))

@@ -14,16 +14,9 @@ from llvmlite.ir.instructions import AtomicRMW, CmpXchg
 
 from intrinsics.element import ElementType
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Sem
+from nvgen.builder.number_makers import as_float
 from nvgen.builder.number_types import FloatType, NumberType
-from nvgen.builder.numbers import (
-    Float,
-    FloatLike,
-    Int,
-    IntLike,
-    Number,
-    as_float,
-    number_of,
-)
+from nvgen.builder.numbers import Float, FloatLike, Int, IntLike, Number, number_of
 from nvgen.builder.pointers import Pointer, check_pointer
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.verbs import Verbs

@@ -14,19 +14,9 @@ from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
 from nvgen.arguments import Parameter
 from nvgen.builder.llvm_ext import BFloatType, vector_value
-from nvgen.builder.number_makers import Given, NumberVerb
+from nvgen.builder.number_makers import Given, NumberVerb, as_float
 from nvgen.builder.number_types import constant
-from nvgen.builder.numbers import (
-    F32,
-    Float,
-    FloatLike,
-    Int,
-    IntLike,
-    Number,
-    WordLike,
-    as_float,
-    pair_of,
-)
+from nvgen.builder.numbers import F32, Float, FloatLike, Int, IntLike, Number, WordLike, pair_of
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, PlacedBuilder, Regions

@@ -15,7 +15,8 @@ from intrinsics.layouts.register_layout import FragmentLayout, warp_layout, warp
 from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.matrix import MatrixNum
 from nvgen.builder.llvm_ext import vector_value
-from nvgen.builder.numbers import Int, IntLike, Number, narrow_word
+from nvgen.builder.number_types import narrow_word
+from nvgen.builder.numbers import Int, IntLike, Number
 from nvgen.builder.refusals import refuse
 from nvgen.builder.roles import WARP
 from nvgen.builder.shared_memory import SharedMemory
@@ -69,7 +70,8 @@ def _word(
 ) -> Int:
     """Two pairs of neighbours as a register, the first one in its low bytes."""
     type_ = ScalarType(dtype.value)
-    halves = (narrow_word(sums[step + at], sums[step + at + 1].value, type_) for at in pair)
+    values = ([sums[step + at + i].value for i in (0, 1)] for at in pair)
+    halves = (narrow_word(sums[step].builder, low, high, type_) for low, high in values)
     word = vector_value(b.at_caller(), ir.IntType(16), 2, halves)
     return Int(b, b.at_caller().bitcast(word, ir.IntType(32)))
 

@@ -62,7 +62,7 @@ class Holders:
     across: bool = False
     """Whether several warps hold elements of one row."""
 
-    def place(self) -> tuple[Int, Int]:
+    def corner(self) -> tuple[Int, Int]:
         """The row and the column that this thread's elements are counted from."""
         thread = self.builder.tid_x
         row = scaled_bits(thread, self.layout.row_bits)
@@ -170,7 +170,7 @@ class Rows(OfThreads):
 
     def items(self) -> Iterator[tuple[Int, Number]]:
         """Each row's number in the matrix, with what the thread holds for it."""
-        row, _ = self.holders.place()
+        row, _ = self.holders.corner()
         for down, number in zip(self.holders.layout.slots, self.vector, strict=True):
             yield row + down if down else row, number
 

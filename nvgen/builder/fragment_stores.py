@@ -157,7 +157,7 @@ def _store_pieces(vector: Vector, holders: Holders, tile: SharedTile) -> None:
     """A chunk of 16 bytes, two neighbours, or single elements at a time."""
     layout = holders.layout
     size = tile.bits // 8
-    row, column = holders.place()
+    row, column = holders.corner()
     if tile.major is Major.K:
         for run in _runs(layout, _CHUNK // size):
             down, along = layout.down[run[0]], layout.along[run[0]]
@@ -206,7 +206,7 @@ def store_in_memory(
             expected=target.dtype.value if target.dtype else "",
             hint="x.to(…)",
         )
-    size, places = type_.bits // 8, holders.place()
+    size, places = type_.bits // 8, holders.corner()
     most = 1 if where else max(min(checked_align(align, size), _CHUNK) // size, 1)
     wide = [place.to(u64) for place in places]
     pitch = b.u64(pitch) if isinstance(pitch, int) else pitch.to(u64)

@@ -24,14 +24,7 @@ from nvgen.builder.numbers import Int, IntLike, Number
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, function_of, refuse
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.vectors import (
-    Elementwise,
-    Vector,
-    as_words,
-    greater,
-    joined,
-    vector_of,
-)
+from nvgen.builder.vectors import Elementwise, Vector, as_words, greater, joined, vector_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +71,7 @@ class Fragment(OfThreads):
 
     def coordinates(self) -> list[tuple[Int, Int]]:
         """The row and the column of each of the thread's elements, as unsigned integers."""
-        row, column = self.holders.place()
+        row, column = self.holders.corner()
         places = zip(self.layout.down, self.layout.along, strict=True)
         return [(row + down, column + along) for down, along in places]
 
@@ -158,7 +151,7 @@ class Fragment(OfThreads):
         if not callable(function):
             count = len(self.layout.slots)
             return Rows(self.vector.taken_apart([0] * count).splat(function), self.holders)
-        row, _ = self.holders.place()
+        row, _ = self.holders.corner()
         numbers = [function(row + down if down else row) for down in self.layout.slots]
         return Rows(vector_of(numbers), self.holders)
 
@@ -169,7 +162,7 @@ class Fragment(OfThreads):
 
         Raises: InputError where it does not make numbers of one type.
         """
-        _, column = self.holders.place()
+        _, column = self.holders.corner()
         made = function_of(function)
         numbers = [made(column + along if along else column) for along in self.layout.column_slots]
         return Columns(vector_of(numbers), self.holders)

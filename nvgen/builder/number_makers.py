@@ -6,14 +6,17 @@ constant; `b.f32(word)` is the number whose bits an integer holds.
 
 from __future__ import annotations
 
-from typing import Generic, Protocol, TypeAlias, TypeVar, overload
+from typing import Generic, Protocol, SupportsFloat, TypeAlias, TypeVar, overload
+
+from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.number_types import constant, element_of, is_float
-from nvgen.builder.numbers import F32, Float, Int, Number, WordLike, as_float, float_of
-from nvgen.builder.refusals import refuse
+from nvgen.builder.number_types import constant, element_of, float_constant, is_float, llvm_type_of
+from nvgen.builder.numbers import F32, Float, Int, Number, WordLike, float_of
+from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Host
 
+T = ScalarType
 Made = TypeVar("Made", Int, Float, F32, covariant=True)
 
 Given: TypeAlias = WordLike | float
@@ -76,3 +79,24 @@ class NumberVerb(Generic[Made]):
 
     def __get__(self, instance: Declaring, owner: type) -> NumberMaker[Made]:
         return NumberMaker(instance, self.type)
+
+
+def as_float(builder: Host, value: object, type_: ScalarType) -> ir.Value:
+    """A number of `type_` as llvmlite's: the kernel's, its bits in an integer, or a known one.
+
+    Raises: InputError for another width or type, and for a number beyond the type's.
+    """
+    if isinstance(value, Float) and value.type is type_:
+        return value.value
+    if isinstance(value, Int) and value.bits == type_.bits:
+        return builder.at_caller().bitcast(value.value, llvm_type_of(type_))
+    if isinstance(value, (Int, Float)) or not isinstance(value, SupportsFloat):
+        several = not isinstance(value, (Int, Float)) and hasattr(value, "count")
+        article = "an F32" if type_ is T.F32 else f"a number in {type_.value}"
+        raise refuse(
+            f"no {type_.value}",
+            got=described(value),
+            expected=f"{article}, {type_.bits} bits of one, or a Python number",
+            hint="registers one by one: values[0]" if several else f"x.to({type_.value})",
+        )
+    return float_constant(value, type_)

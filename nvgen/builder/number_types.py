@@ -15,9 +15,11 @@ from typing import Final, Literal, SupportsFloat, SupportsIndex, TypeAlias
 from llvmlite import ir
 
 from intrinsics.element import ElementType
+from intrinsics.findings import InputError
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.llvm_ext import BFloatType
 from nvgen.builder.refusals import described, refuse
+from nvgen.builder.regions import Host
 
 NumberType: TypeAlias = ElementType | ScalarType
 """What says of which type a number is."""
@@ -72,12 +74,14 @@ IntType: TypeAlias = Literal[
 ]
 """Types of integers."""
 
-_PAIRS = {
+PAIRS = {
     ScalarType.F16X2: ScalarType.F16,
     ScalarType.BF16X2: ScalarType.BF16,
     ScalarType.F32X2: ScalarType.F32,
 }
-PAIR_OF = {element: pair for pair, element in _PAIRS.items()}
+"""The types of two numbers side by side, with theirs."""
+
+PAIR_OF = {element: pair for pair, element in PAIRS.items()}
 """The type of two numbers side by side, by theirs."""
 
 _INTEGERS = tuple(ScalarType(f"{sign}{bits}") for bits in (8, 16, 32, 64) for sign in "su")
@@ -94,7 +98,7 @@ def scalar_type(dtype: object) -> ScalarType:
     """
     if isinstance(dtype, ElementType):
         dtype = next((t for t in ScalarType if t.value == dtype.value), dtype)
-    if dtype in _INTEGERS or dtype in _FLOATS or dtype in _PAIRS:
+    if dtype in _INTEGERS or dtype in _FLOATS or dtype in PAIRS:
         assert isinstance(dtype, ScalarType)
         return dtype
     raise refuse(
@@ -107,18 +111,18 @@ def scalar_type(dtype: object) -> ScalarType:
 
 def is_float(type_: ScalarType) -> bool:
     """Whether a scalar type is of floating-point numbers, or of pairs of them."""
-    return type_ in _FLOATS or type_ in _PAIRS
+    return type_ in _FLOATS or type_ in PAIRS
 
 
 def element_of(type_: ScalarType) -> ScalarType:
     """The type of one number of a pair; that of a number is its own."""
-    return _PAIRS.get(type_, type_)
+    return PAIRS.get(type_, type_)
 
 
 def llvm_type_of(type_: ScalarType) -> ir.Type:
     """LLVM's type of a number, or of a pair of them."""
-    if type_ in _PAIRS:
-        return ir.VectorType(llvm_type_of(_PAIRS[type_]), 2)
+    if type_ in PAIRS:
+        return ir.VectorType(llvm_type_of(PAIRS[type_]), 2)
     match type_:
         case ScalarType.F16:
             return ir.HalfType()
@@ -206,3 +210,41 @@ def _overflows(number: float) -> bool:
     except OverflowError:
         return True
     return False
+
+
+# ---- operations ----------------------------------------------------------------------------------
+
+
+def called(host: Host, name: str, *values: ir.Value) -> ir.Value:
+    """A call of an intrinsic whose arguments and whose result are of one type."""
+    type_ = values[0].type
+    function = host.declare(name, ir.FunctionType(type_, [type_] * len(values)))
+    return host.at_caller().call(function, list(values))
+
+
+def not_known(hint: str) -> InputError:
+    """What is said where Python asks for the value of a number."""
+    return refuse("a value of the kernel is not known while the kernel is built", hint=hint)
+
+
+def no_conversion(got: str, type_: ScalarType) -> InputError:
+    """What is said of a conversion from or to a pair."""
+    return refuse(
+        "a pair is not converted to one number, nor the other way round",
+        got=f"{got} to {type_.value}",
+        expected="pair[0], pair[1]; b.pair(x, y)",
+    )
+
+
+def narrow_word(host: Host, low: ir.Value, high: ir.Value, type_: ScalarType) -> ir.Value:
+    """Two f32, rounded to a type of 8 bits, in 16 bits."""
+    made = ir.FunctionType(ir.IntType(16), [low.type, low.type])
+    function = host.declare(f"llvm.nvvm.ff.to.{type_.value}x2.rn", made)
+    return host.at_caller().call(function, [high, low])
+
+
+def wide_pair(host: Host, word: ir.Value, type_: ScalarType) -> ir.Value:
+    """Two numbers of 8 bits as a pair in f16, which has them all."""
+    made = ir.FunctionType(llvm_type_of(ScalarType.F16X2), [word.type])
+    function = host.declare(f"llvm.nvvm.{type_.value}x2.to.f16x2.rn", made)
+    return host.at_caller().call(function, [word])

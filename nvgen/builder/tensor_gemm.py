@@ -27,18 +27,18 @@ from nvgen.builder.accumulators import AccumulatorTile, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
-from nvgen.builder.pointers import Pointer, descriptor_at
-from nvgen.builder.refusals import described, refuse
-from nvgen.builder.roles import ExecutionScope, Roles
-from nvgen.builder.scale_tiles import SCALE_BLOCK, ScaleTile, SharedScales
-from nvgen.builder.shared_memory import SharedMemory
-from nvgen.builder.tensor_places import (
+from nvgen.builder.operand_addresses import (
     OperandAddresses,
     crosses_spans,
     instruction_word,
     mask_word,
     scale_vector,
 )
+from nvgen.builder.pointers import Pointer, descriptor_at
+from nvgen.builder.refusals import described, refuse
+from nvgen.builder.roles import ExecutionScope, Roles
+from nvgen.builder.scale_tiles import SCALE_BLOCK, ScaleTile, SharedScales
+from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_requests import TensorRequest
 from nvgen.builder.tensor_requirements import check
 from nvgen.builder.tensor_tiles import (
@@ -186,7 +186,7 @@ class _Multiply:
     """What all instructions of one gemm_async have in common."""
 
     request: TensorRequest
-    places: OperandAddresses
+    addresses: OperandAddresses
     lane_mask: Vector | None
     zero_mask: int | None
 
@@ -212,10 +212,10 @@ def _issue(builder: SharedMemory, request: TensorRequest, step: IntLike | None) 
 
 def _emit(builder: SharedMemory, multiply: _Multiply, i: _Instruction) -> None:
     """One instruction."""
-    request, places, options = multiply.request, multiply.places, multiply.request.options
-    d = places.of_d(i.rows, i.columns)
-    a, b = places.of_a(i.rows, i.step), places.of_b(i.columns, i.step)
-    selector, sp_meta = places.of_metadata(i.rows, i.step)
+    request, at, options = multiply.request, multiply.addresses, multiply.request.options
+    d = at.of_d(i.rows, i.columns)
+    a, b = at.of_a(i.rows, i.step), at.of_b(i.columns, i.step)
+    selector, sp_meta = at.of_metadata(i.rows, i.step)
     word = instruction_word(request, i.rows.size, i.columns.size)
     adds = request.accumulate
     enable_d = (int(adds) if isinstance(adds, bool) else adds) if i.opens else 1
@@ -225,7 +225,7 @@ def _emit(builder: SharedMemory, multiply: _Multiply, i: _Instruction) -> None:
             collector=options.collector, zero_mask=multiply.zero_mask, sp_meta=sp_meta,
         )  # fmt: skip
         return
-    ids, sfa, sfb = places.of_factors(i.rows, i.columns, i.step)
+    ids, sfa, sfb = at.of_factors(i.rows, i.columns, i.step)
     builder.tcgen05_mma(
         d, a, b, _joined(selector, _joined(ids, word)), enable_d, kind=request.kind,
         cta_group=options.cta_group, collector_a=i.usage, ashift=options.ashift,
@@ -266,13 +266,13 @@ def _nest(request: TensorRequest, steps: range | tuple[IntLike]) -> Iterator[_In
                 for number, step in enumerate(steps)
             )
             continue
-        for number, step in enumerate(steps):
-            for place, piece in enumerate(columns):
-                last = place == len(columns) - 1
-                usage = CollectorA.LASTUSE if last else CollectorA.USE
-                yield _Instruction(
-                    rows, piece, step, number == 0, usage if place else CollectorA.FILL
-                )
+        between = [CollectorA.USE] * (len(columns) - 2)
+        usages = (CollectorA.FILL, *between, CollectorA.LASTUSE)
+        yield from (
+            _Instruction(rows, piece, step, number == 0, usage)
+            for number, step in enumerate(steps)
+            for piece, usage in zip(columns, usages, strict=True)
+        )
 
 
 # ---- scale factors -----------------------------------------------------------------------------

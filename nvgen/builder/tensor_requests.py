@@ -286,7 +286,7 @@ class TensorRequest:
         steps = self.steps if self.all_steps else 1
         return len(self.row_pieces()) * len(self.column_pieces()) * steps
 
-    def place_in_d(self, rows: Piece, columns: Piece) -> int:
+    def offset_in_d(self, rows: Piece, columns: Piece) -> int:
         """The column of the accumulator at which a piece begins."""
         return self.columns_of(rows.first, self.n) + self.columns_of(rows.size, columns.first)
 

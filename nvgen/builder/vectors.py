@@ -18,8 +18,14 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.llvm_ext import vector_value
-from nvgen.builder.number_types import STORED, llvm_type_of, scalar_type
-from nvgen.builder.numbers import Float, Int, Number, narrow_word, number_of, type_of, wide_pair
+from nvgen.builder.number_types import (
+    STORED,
+    llvm_type_of,
+    narrow_word,
+    scalar_type,
+    wide_pair,
+)
+from nvgen.builder.numbers import Float, Int, Number, number_of, type_of
 from nvgen.builder.refusals import described, function_of, refuse
 from nvgen.builder.regions import Host
 
@@ -371,8 +377,12 @@ def _narrowed(vector: Vector, type_: ScalarType) -> Vector:
     """f32 rounded to numbers of 8 bits, two with each instruction."""
     numbers = list(vector)
     pairs = zip(numbers[::2], numbers[1::2], strict=True)
-    words = [Int(low.builder, narrow_word(low, high.value, type_)) for low, high in pairs]
+    words = [_narrow(low, high, type_) for low, high in pairs]
     return replace(vector, value=_rejoined(vector_of(words), vector.count), type=type_)
+
+
+def _narrow(low: Number, high: Number, type_: ScalarType) -> Int:
+    return Int(low.builder, narrow_word(low.builder, low.value, high.value, type_))
 
 
 def _widened(vector: Vector) -> Vector:
@@ -380,7 +390,8 @@ def _widened(vector: Vector) -> Vector:
     assert vector.type is not None
     host, count = vector.builder, vector.count // 2
     words = host.at_caller().bitcast(vector.value, ir.VectorType(ir.IntType(16), count))
-    pairs = [wide_pair(host, word.value, vector.type) for word in Vector(host, words, count)]
+    raw = (wide_pair(host, word.value, vector.type) for word in Vector(host, words, count))
+    pairs = [Float(host, pair, T.F16X2) for pair in raw]
     return vector_of([pair[i] for pair in pairs for i in (0, 1)])
 
 

@@ -35,7 +35,8 @@ from intrinsics.modifiers import (
 from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from intrinsics.row import Attribute, Residency
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.numbers import F32, Float, Int, WordLike, as_float, float_of
+from nvgen.builder.number_makers import as_float
+from nvgen.builder.numbers import F32, Float, Int, WordLike, float_of
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.vectors import Vector

@@ -146,10 +146,10 @@ class WarpTile(HeldFragment, AccumulatorTile):
 
     @property
     def _holders(self) -> Holders:
-        first = self.place if self.warps != (1, 1) else None
+        first = self.corner if self.warps != (1, 1) else None
         return Holders(self.builder, warp_layout(*self.share), first, across=self.warps[1] > 1)
 
-    def place(self) -> tuple[IntLike, IntLike]:
+    def corner(self) -> tuple[IntLike, IntLike]:
         """The first row and the first column of this warp's share."""
         rows, columns = self.warps
         if rows * columns == 1:
@@ -166,7 +166,7 @@ class WarpTile(HeldFragment, AccumulatorTile):
         check("gemm_async", REQUIREMENTS, request)
         left = request.a
         self._begin(asked.accumulate)
-        row, column = self.place()
+        row, column = self.corner()
         lane = b.tid_x & 31
         of_a: _Fragments | RegisterTile = (
             _Fragments(left, _Lane(lane % FRAGMENT_ROWS, lane // FRAGMENT_ROWS), row)

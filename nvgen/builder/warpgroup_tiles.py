@@ -32,10 +32,10 @@ from nvgen.builder.multiply_requirements import (
     requested,
 )
 from nvgen.builder.numbers import Int
+from nvgen.builder.operand_addresses import advanced
 from nvgen.builder.refusals import Requirement, check, refuse
 from nvgen.builder.roles import WARPGROUP, ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
-from nvgen.builder.tensor_places import advanced
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
 

@@ -34,7 +34,7 @@ HALF = {f16: np.float16, bf16: ml_dtypes.bfloat16}
 def filled(b: KernelBuilder, layout, source, dtype=f32) -> Fragment:
     """A matrix in memory as a fragment of a layout, element by element."""
     holders = Holders(b, layout)
-    row, column = holders.place()
+    row, column = holders.corner()
     places = zip(layout.down, layout.along, strict=True)
     values = [source[(row + d) * layout.columns + (column + a)] for d, a in places]
     vector = b.vector(values)

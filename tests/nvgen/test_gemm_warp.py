@@ -68,7 +68,7 @@ def build(
 
 def store(b: KernelBuilder, d: WarpTile, memory: Pointer, pitch: int, size: int) -> None:
     """As the manual's figure of C and D of m16n8: two columns of row lane / 4, and of 8 below."""
-    down, along = d.place()
+    down, along = d.corner()
     lane = b.tid_x & 31
     for i, row in enumerate(d.parts):
         for j, part in enumerate(row):

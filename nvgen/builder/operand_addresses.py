@@ -60,7 +60,7 @@ def scale_vector(request: TensorRequest) -> ScaleVec | None:
     return ScaleVec.BLOCK32 if request.options.k96 else None
 
 
-def scale_place(request: TensorRequest, scales: ScaleTile, step: IntLike, first: int) -> IntLike:
+def scale_offset(request: TensorRequest, scales: ScaleTile, step: IntLike, first: int) -> IntLike:
     """The column of the factors of a step, for rows from the `first` on, a multiple of 32."""
     return _word(request, scales, step) * scales.pitch + first // 32
 
@@ -86,7 +86,7 @@ def scale_ids(request: TensorRequest, step: IntLike) -> IntLike:
     return number << _SFA_ID | number << _SFB_ID
 
 
-def metadata_place(request: TensorRequest, step: IntLike) -> tuple[IntLike, IntLike]:
+def metadata_offset(request: TensorRequest, step: IntLike) -> tuple[IntLike, IntLike]:
     """The column of a step's metadata, and the selector.
 
     Of kind::f16 and kind::tf32 a step takes one column; the address is that of an even one, and
@@ -125,7 +125,7 @@ def advanced(descriptor: Int, offset: IntLike) -> Int:
     return descriptor + (offset >> 4) if offset else descriptor
 
 
-# ---- places ------------------------------------------------------------------------------------
+# ---- addresses ---------------------------------------------------------------------------------
 
 _ADDRESS, _LEADING = 0x3FFF, 16
 """Of a descriptor, the bits of the address; the first bit of the leading dimension."""
@@ -141,7 +141,7 @@ class OperandAddresses:
 
     def of_d(self, rows: Piece, columns: Piece) -> Pointer:
         """A piece of D."""
-        return moved(self.request.d.pointer, self.request.place_in_d(rows, columns))
+        return moved(self.request.d.pointer, self.request.offset_in_d(rows, columns))
 
     def of_a(self, rows: Piece, step: IntLike) -> Int | Pointer:
         """A's rows, from a step of K on."""
@@ -174,7 +174,7 @@ class OperandAddresses:
         first = a.metadata if isinstance(a, SparseTile) else request.options.metadata
         if first is None:
             return 0, None
-        columns, selector = metadata_place(request, step)
+        columns, selector = metadata_offset(request, step)
         pitch = a.pitch if isinstance(a, SparseTile) else metadata_pitch(request)
         before = block_of(rows.first // request.group)[0] * pitch
         return selector, moved(first, columns + before if before else columns)
@@ -186,8 +186,8 @@ class OperandAddresses:
         request, options = self.request, self.request.options
         if options.sfa is None or options.sfb is None:
             return 0, None, None
-        of_a = scale_place(request, options.sfa, step, rows.first // request.group)
-        of_b = scale_place(request, options.sfb, step, columns.first // options.sfb.parts)
+        of_a = scale_offset(request, options.sfa, step, rows.first // request.group)
+        of_b = scale_offset(request, options.sfb, step, columns.first // options.sfb.parts)
         return (
             scale_ids(request, step),
             moved(options.sfa.pointer, of_a),

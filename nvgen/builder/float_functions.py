@@ -1,0 +1,228 @@
+"""Functions of floats: what LLVM has intrinsics for, and what the builder makes of these.
+
+Layer: nvgen.builder.  An approximation that PTX has not for a type is computed in f32.  PTX ISA,
+Floating Point Instructions; Half Precision Floating Point Instructions.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn, Self
+
+from llvmlite import ir
+
+from intrinsics.modifiers import ScalarType
+from nvgen.builder.approximations import power
+from nvgen.builder.names_elsewhere import no_method
+from nvgen.builder.number_types import STORED, called
+from nvgen.builder.refusals import described, refuse
+from nvgen.builder.regions import Host
+
+T = ScalarType
+
+_APPROXIMATE: dict[str, dict[ScalarType, str]] = {
+    "ex2": {T.F32: "ex2.approx.f", T.F16: "ex2.approx.f16", T.F16X2: "ex2.approx.f16x2",
+            T.BF16: "ex2.approx.ftz.bf16", T.BF16X2: "ex2.approx.ftz.bf16x2"},
+    "lg2": {T.F32: "lg2.approx.f"},
+    "rsqrt": {T.F32: "rsqrt.approx.f", T.F64: "rsqrt.approx.d"},
+    "tanh": {T.F32: "tanh.approx.f32", T.F16: "tanh.approx.f16", T.BF16: "tanh.approx.bf16",
+             T.F16X2: "tanh.approx.f16x2", T.BF16X2: "tanh.approx.bf16x2"},
+    "rcp": {T.F32: "rcp.approx.ftz.f"},
+    "sqrt": {T.F32: "sqrt.approx.f"},
+    "sin": {T.F32: "sin.approx.f"},
+    "cos": {T.F32: "cos.approx.f"},
+}  # fmt: skip
+"""LLVM's names of approximations; the types that are missing are computed in f32."""
+
+_SUFFIXES = {
+    T.F16: "f16", T.BF16: "bf16", T.F32: "f32", T.F64: "f64",
+    T.F16X2: "v2f16", T.BF16X2: "v2bf16", T.F32X2: "v2f32",
+}  # fmt: skip
+"""What LLVM appends to the name of an overloaded intrinsic."""
+
+
+class FloatFunctions(ABC):
+    """Functions of a number, or of both numbers of a pair."""
+
+    __slots__ = ()
+
+    builder: Host
+    value: ir.Value
+    type: ScalarType
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """Its type, in words."""
+
+    @abstractmethod
+    def like(self, value: ir.Value) -> Self:
+        """Another value of llvmlite's as a number of this type."""
+
+    @abstractmethod
+    def taken(self, other: object) -> ir.Value:
+        """A number of this type, or a Python number, as llvmlite's.
+
+        Raises: InputError for another type, and for a number beyond the type's.
+        """
+
+    @abstractmethod
+    def _in_f32(self, operation: Callable[[Self], Self]) -> Self:
+        """What `operation` makes of the number, or of both of a pair; of narrower ones in f32."""
+
+    def _computed(self) -> ir.Value:
+        """It as llvmlite's, where PTX computes with such numbers."""
+        if self.type in STORED:
+            hint = "x.to(f32), and back"
+            raise refuse("no arithmetic of 8 bits", got=self.words, expected="f32", hint=hint)
+        return self.value
+
+    def min(self, other: Self | float, *, nan: bool = False) -> Self:
+        """The lesser of two numbers; the other one where one is a NaN, or with `nan` the NaN."""
+        return self._called("minimum" if nan else "minnum", other)
+
+    def max(self, other: Self | float, *, nan: bool = False) -> Self:
+        """The greater of two numbers; the other one where one is a NaN, or with `nan` the NaN."""
+        return self._called("maximum" if nan else "maxnum", other)
+
+    def fma(self, factor: Self | float, addend: Self | float) -> Self:
+        """This number times `factor` plus `addend`, rounded once."""
+        return self._called("fma", factor, addend)
+
+    def abs(self) -> Self:
+        """The number without its sign."""
+        return self._called("fabs")
+
+    def ex2(self, *, ftz: bool = False) -> Self:
+        """2 to the power of the number, approximated to two units in the last place of f32.
+
+        With `ftz` numbers below the normal ones are zeros, which is one instruction; bf16 is always
+        so.  PTX ISA, ex2.
+
+        Raises: InputError for f64, which PTX has no instruction for.
+        """
+        return self._approximated("ex2", ftz=ftz)
+
+    def lg2(self, *, ftz: bool = False) -> Self:
+        """The logarithm to base 2, approximated.  PTX ISA, lg2.
+
+        Raises: InputError for f64.
+        """
+        return self._approximated("lg2", ftz=ftz)
+
+    def rsqrt(self, *, ftz: bool = False) -> Self:
+        """1 over the square root, approximated.  PTX ISA, rsqrt."""
+        return self._approximated("rsqrt", ftz=ftz)
+
+    def tanh(self) -> Self:
+        """The hyperbolic tangent, approximated (sm_75 and later; bf16 sm_90).  PTX ISA, tanh.
+
+        Raises: InputError for f64.
+        """
+        return self._approximated("tanh")
+
+    def exp(self, *, ftz: bool = False) -> Self:
+        """e to the power of the number: `ex2` of x times the logarithm of e, as f32.
+
+        The relative error is at most 1.23 |x| 2^-24 + 2^-22, 6.7e-6 at x = 88: what the product and
+        the logarithm lose by rounding is an error of the exponent, and ex2 has two units of its
+        own.  Results below the normal numbers are also off by up to 2^-149, or with `ftz` zeros.
+
+        Raises: InputError for f64.
+        """
+        return self._in_f32(lambda x: x._times(math.log2(math.e)).ex2(ftz=ftz))
+
+    def log(self, *, ftz: bool = False) -> Self:
+        """The natural logarithm: `lg2` times the logarithm of 2, as f32.
+
+        Raises: InputError for f64.
+        """
+        return self._in_f32(lambda x: x.lg2(ftz=ftz)._times(math.log(2)))
+
+    def sin(self, *, ftz: bool = False) -> Self:
+        """The sine of an angle in radians, approximated: to 2^-20.5 from -π to π.  PTX ISA, sin.
+
+        Raises: InputError for f64.
+        """
+        return self._approximated("sin", ftz=ftz)
+
+    def cos(self, *, ftz: bool = False) -> Self:
+        """The cosine of an angle in radians, approximated as `sin` is.  PTX ISA, cos.
+
+        Raises: InputError for f64.
+        """
+        return self._approximated("cos", ftz=ftz)
+
+    def floor(self) -> Self:
+        """The largest whole number that is not greater."""
+        return self._in_f32(lambda x: x._called("floor"))
+
+    def ceil(self) -> Self:
+        """The smallest whole number that is not less."""
+        return self._in_f32(lambda x: x._called("ceil"))
+
+    def trunc(self) -> Self:
+        """The whole part."""
+        return self._in_f32(lambda x: x._called("trunc"))
+
+    def round(self) -> Self:
+        """The nearest whole number, of two the even one."""
+        return self._in_f32(lambda x: x._called("roundeven"))
+
+    def rcp(self, *, approx: bool = False) -> Self:
+        """1 over the number, rounded to nearest even, or of f32 approximated with `approx`, which
+        takes numbers below the normal ones for zeros.  PTX ISA, rcp.
+        """
+        if approx:
+            return self._approximated("rcp")
+        mine, one = self._computed(), self.taken(1.0)
+        return self.like(self.builder.at_caller().fdiv(one, mine))
+
+    def sqrt(self, *, approx: bool = False) -> Self:
+        """The square root, rounded to nearest even, or of f32 approximated with `approx`.
+
+        PTX ISA, sqrt.
+        """
+        return self._approximated("sqrt") if approx else self._called("sqrt")
+
+    def _approximated(self, head: str, *, ftz: bool = False) -> Self:
+        name = _APPROXIMATE[head].get(self.type)
+        if name is None and self.type is not T.F64:
+            return self._in_f32(lambda x: x._approximated(head, ftz=ftz))
+        if name is None:
+            raise refuse(f"PTX has no {head} of f64", got="f64", expected="f32: x.to(f32)")
+        if ftz and self.type is T.F32:
+            name = name.replace(".approx", ".approx.ftz")
+        return self.like(called(self.builder, f"llvm.nvvm.{name}", self.value))
+
+    def _times(self, factor: float) -> Self:
+        return self.like(self.builder.at_caller().fmul(self._computed(), self.taken(factor)))
+
+    def __round__(self, digits: object = None) -> Self:
+        if digits is not None:
+            raise refuse(
+                "a float is not rounded to digits",
+                got=f"round(x, {described(digits)})",
+                expected="round(x)",
+                hint="round(x * 100) / 100 is near the number with two digits",
+            )
+        return self.round()
+
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(no_method(name, self), name=name, obj=self)
+
+    def __pow__(self, exponent: object) -> Self:
+        """By a known whole exponent, as products; each is rounded."""
+        hint = "(x.lg2() * y).ex2() is x to the power of y, of f32 from 0 on"
+        return power(self, exponent, hint, operator.mul)
+
+    __abs__, __floor__, __ceil__, __trunc__ = abs, floor, ceil, trunc
+
+    def _called(self, name: str, *others: Self | float) -> Self:
+        given = [self._computed(), *(self.taken(other) for other in others)]
+        return self.like(called(self.builder, f"llvm.{name}.{_SUFFIXES[self.type]}", *given))
