@@ -465,7 +465,7 @@ def _identifier(name: str, taken: set[str]) -> str:
 def _declarations(
     function: MachineFunction, names: Sequence[str], others: set[str]
 ) -> Iterator[str]:
-    if not function.keep_names and not any(name[0] == "%" for name in others):
+    if not function.keep_names and "%" not in [name[0] for name in others]:
         counts = Counter(function.regs.classes)
         for cls in sorted(counts, key=_RANK.__getitem__):
             yield f".reg {cls.ptx} {PREFIX[cls]}<{counts[cls] + 1}>;"
@@ -534,8 +534,10 @@ def _statement(mi: MachineInstr, names: _Names) -> str:
     ops, registers = mi.ops, names.registers
     if pattern.slots is not None:
         ops = tuple([ops[i] for i in pattern.slots])
-    shown = [registers[op] if type(op) is int else _operand(op, names) for op in ops]
-    text = pattern.text % (*shown,)
+    shown: tuple[str, ...] = ()
+    for op in ops:
+        shown += (registers[op] if type(op) is int else _operand(op, names),)
+    text = pattern.text % shown
     if pattern.packed:
         text = mi.row.spell(mi.attributes()) + text
     return text if mi.guard is None else _guarded(text, mi, names)

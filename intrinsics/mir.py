@@ -294,16 +294,14 @@ class MachineInstr:
 
     def map_registers(self, table: dict[Reg, Reg]) -> None:
         """Replace every register that `table` names."""
-        self.ops = tuple(
-            [
-                table.get(op, op)
-                if type(op) is int
-                else _mapped(op, table)
-                if type(op) in HOLDERS
-                else op
-                for op in self.ops
-            ]
-        )
+        ops: list[Op] = []
+        for op in self.ops:
+            if type(op) is int:
+                op = table.get(op, op)
+            elif type(op) in HOLDERS:
+                op = _mapped(op, table)
+            ops.append(op)
+        self.ops = tuple(ops)
         if isinstance(self.guard, Not):
             self.guard = Not(table.get(self.guard.reg, self.guard.reg))
         elif self.guard is not None:
@@ -695,19 +693,21 @@ class Module:
 
 def successors(function: MachineFunction) -> list[list[int]]:
     """For each block, the indices of the blocks that control may go to next."""
-    position = {block.name: i for i, block in enumerate(function.blocks)}
+    blocks = function.blocks
+    position = {block.name: i for i, block in enumerate(blocks)}
     result: list[list[int]] = []
-    for i, block in enumerate(function.blocks):
+    for i, block in enumerate(blocks, 1):
         targets: list[int] = []
-        falls = i + 1 < len(function.blocks)
+        falls = i < len(blocks)
         for mi in block.instrs:
-            if not mi.form.is_terminator:
-                continue
-            names = [op.name for op in mi.ops if type(op) is Label]
-            targets += [position[name] for name in names if name in position]
-            falls = falls and mi.guard is not None
+            if mi.form.is_terminator:
+                falls = falls and mi.guard is not None
+                for op in mi.ops:
+                    target = position.get(op.name) if type(op) is Label else None
+                    if target is not None:
+                        targets.append(target)
         if falls:
-            targets.append(i + 1)
+            targets.append(i)
         result.append(targets if len(targets) < 2 else list(dict.fromkeys(targets)))
     return result
 
@@ -731,38 +731,30 @@ def renumber(function: MachineFunction) -> None:
 
     Texts of a function and the function read back from them then agree on every number.
     """
-    table = _Numbers()
+    table: dict[Reg, Reg] = {}
     for block in function.blocks:
         for mi in block.instrs:
             if not mi.form.in_order or mi.guard is not None:
                 for reg in appearances(mi):
-                    table[reg]
+                    table.setdefault(reg, len(table))
                 mi.map_registers(table)
                 continue
-            mi.ops = tuple(
-                [
-                    table[op] if type(op) is int else table.of(op) if type(op) in HOLDERS else op
-                    for op in mi.ops
-                ]
-            )
+            ops: list[Op] = []  # a plain loop, as in `MachineInstr.map_registers`
+            for op in mi.ops:
+                if type(op) is int:
+                    if op not in table:
+                        table[op] = len(table)
+                    op = table[op]
+                elif type(op) in HOLDERS:
+                    for reg in registers_of(op):
+                        table.setdefault(reg, len(table))
+                    op = _mapped(op, table)
+                ops.append(op)
+            mi.ops = tuple(ops)
     old = function.regs
     function.regs = RegisterTable(
         [old.classes[reg] for reg in table], [old.names[reg] for reg in table]
     )
-
-
-class _Numbers(dict[Reg, Reg]):
-    """A number for every register that is asked for, in the order of asking."""
-
-    def __missing__(self, reg: Reg) -> Reg:
-        number = self[reg] = len(self)
-        return number
-
-    def of(self, op: Op) -> Op:
-        """An operand with numbers for its registers."""
-        for reg in registers_of(op):
-            self[reg]
-        return _mapped(op, self)
 
 
 def appearances(mi: MachineInstr) -> list[Reg]:

@@ -102,7 +102,7 @@ def _on_stack(function: ir.Function) -> frozenset[str]:
     return frozenset(
         i.result
         for i in function.instructions()
-        if isinstance(i, ir.Alloca) and i.type is _GENERIC and i.result is not None
+        if i.type is _GENERIC and isinstance(i, ir.Alloca) and i.result is not None
     )
 
 

@@ -29,12 +29,19 @@ from isel.select.types import TypeLayout
 
 _ATOMIC = {Opcode.ATOMICRMW, Opcode.CMPXCHG}
 _ACCESSES = {Opcode.LOAD, Opcode.STORE}
+_ELEMENTS = {Opcode.EXTRACTELEMENT, Opcode.INSERTELEMENT}
+_DIVISIONS = {Opcode.SDIV, Opcode.UDIV, Opcode.SREM, Opcode.UREM}
 _CONVERSIONS = {Opcode.SITOFP, Opcode.UITOFP, Opcode.FPTOSI, Opcode.FPTOUI}
 _CANDIDATES = {
     *(*_ATOMIC, *_ACCESSES, *_CONVERSIONS),
     *(Opcode.CALL, Opcode.FREM, Opcode.VA_ARG),
 }
 """The opcodes of what may have no instruction."""
+
+
+def _opcodes(function: ir.Function) -> set[Opcode]:
+    """Of what a function consists: most have nothing that a rewriting is about."""
+    return {i.opcode for i in function.instructions()}
 
 
 def _candidates(function: ir.Function) -> list[ir.Instruction]:
@@ -50,8 +57,10 @@ def lower(
     Accesses may move across calls of `pure` functions.  What stands for an instruction may need the
     same again, on smaller parts.
     """
-
-    function = memory_elements.with_elements(varargs.with_list(function), layout, pure)
+    function = varargs.with_list(function)
+    opcodes = _opcodes(function)
+    if not _ELEMENTS.isdisjoint(opcodes):
+        function = memory_elements.with_elements(function, layout, pure)
 
     def choose(i: ir.Instruction) -> Replacement | None:
         opcode = i.opcode
@@ -69,8 +78,14 @@ def lower(
 
     while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
-    function = neighbours.with_vectors(switches.with_searches(function), layout, pure)
-    return straight_lines.with_shared_products(narrow_division.with_narrow_divisions(function))
+        opcodes = _opcodes(function)
+    if Opcode.SWITCH in opcodes:
+        function = switches.with_searches(function)
+    if not _ACCESSES.isdisjoint(opcodes):
+        function = neighbours.with_vectors(function, layout, pure)
+    if not _DIVISIONS.isdisjoint(opcodes):
+        function = narrow_division.with_narrow_divisions(function)
+    return straight_lines.with_shared_products(function)
 
 
 def _of_intrinsic(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:

@@ -25,6 +25,7 @@ from isel.select.types import TypeLayout, walk_indices
 _MOST = 16
 """Bytes of a vector."""
 
+_ACCESSES = (Opcode.LOAD, Opcode.STORE)
 _SIZES = (1, 2, 4, 8)
 """Bytes of what becomes an element."""
 
@@ -73,7 +74,11 @@ def with_vectors(
     function: ir.Function, layout: TypeLayout, pure: frozenset[str] = frozenset()
 ) -> ir.Function:
     """The function with neighbours moved as one, across calls of `pure` functions too."""
-    accesses = [i for i in function.instructions() if isinstance(i, (ir.Load, ir.Store))]
+    accesses = [
+        i
+        for i in function.instructions()
+        if i.opcode in _ACCESSES and isinstance(i, (ir.Load, ir.Store))
+    ]
     if not any(_begins(i, layout) for i in accesses):
         return function
     return _Neighbours(function, layout, pure).run()

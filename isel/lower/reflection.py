@@ -21,7 +21,7 @@ from isel.select.specials import REFLECT, answer_of
 
 def with_answers(module: ir.Module, target: Target) -> ir.Module:
     """The module with every question answered."""
-    if not any(name in module.functions for name in REFLECT):
+    if module.functions.keys().isdisjoint(REFLECT):
         return module
     functions = {
         name: _answered(function, module, target) for name, function in module.functions.items()

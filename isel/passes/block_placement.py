@@ -83,19 +83,28 @@ def _join_chains(function: MachineFunction) -> None:
     reached = reach(after, [0])
     before = inverted([after[i] if i in reached else () for i in range(len(after))])
     home = list(range(len(function.blocks)))
-    forks = [True in [mi.form.is_terminator for mi in b.instrs[:-1]] for b in function.blocks]
+    forks: dict[int, bool] = {}  # of those that were asked
     gone = set(range(len(after))) - reached
     for i, block in enumerate(function.blocks):
         if i == 0 or len(before[i]) != 1 or i in gone:
             continue
         p = _root(home, before[i][0])
-        last = function.blocks[p].instrs[-1:] if p != i and not forks[p] else []
+        last = function.blocks[p].instrs[-1:] if p != i else []
         if not last or not _goes_only_to(last[0], block.name):
             continue
+        if p not in forks:
+            forks[p] = _forks(function.blocks[p])
+        if forks[p]:
+            continue
         function.blocks[p].instrs[-1:] = block.instrs
-        home[i], forks[p] = p, forks[i]
+        home[i], forks[p] = p, forks[i] if i in forks else _forks(block)
         gone.add(i)
     function.blocks = [block for i, block in enumerate(function.blocks) if i not in gone]
+
+
+def _forks(block: Block) -> bool:
+    """Whether a record before the last one may go elsewhere."""
+    return block.end < len(block.instrs) - 1
 
 
 def _root(home: list[int], i: int) -> int:
@@ -158,14 +167,14 @@ def _fall_through(function: MachineFunction) -> None:
     place = {block.name: i for i, block in enumerate(function.blocks)}
     for i, block in enumerate(function.blocks):
         last = block.instrs[-1] if block.instrs else None
-        if last is None or last.row.id != "bra" or last.guard is not None:
+        if last is None or last.form.row.id != "bra" or last.guard is not None:
             continue
         target = _place_of(last, place)
         if target == i + 1:
             block.instrs.pop()
             continue
         before = block.instrs[-2] if len(block.instrs) > 1 else None
-        if before is None or before.row.id != "bra" or before.guard is None:
+        if before is None or before.form.row.id != "bra" or before.guard is None:
             continue
         other = _place_of(before, place)
         if other == i + 1 or (target <= i and not target <= other <= i):

@@ -2,41 +2,53 @@
 
 Layer: isel.passes.  Input and output: a function before it leaves SSA form.  Everything that has
 an effect is kept, and everything that feeds it.  Inline assembly may write a register more than
-once: a writer of one that another record writes is kept too.
+once: where somebody reads it, all its writers are kept.
 """
 
 from __future__ import annotations
 
-from intrinsics.mir import MachineFunction, MachineInstr, Reg
+from intrinsics.mir import HOLDERS, MachineFunction, MachineInstr, Reg, registers_of
 
 _FIRST = (0,)
 """The place of the result of most records."""
 
 
 def remove_dead_code(function: MachineFunction) -> None:
-    """Drop pure records that no kept record needs."""
-    unneeded: dict[Reg, MachineInstr] = {}  # results of pure records, until somebody reads them
-    work: list[MachineInstr] = []
-    for mi in function.instructions():
-        form = mi.form
-        if not form.is_pure:
-            work.append(mi)
-        elif form.defs == _FIRST and type(mi.ops[0]) is int:
-            if unneeded.setdefault(mi.ops[0], mi) is not mi:
-                work += (unneeded[mi.ops[0]], mi)
-        else:
-            for reg in mi.defs():
-                if unneeded.setdefault(reg, mi) is not mi:
-                    work += (unneeded[reg], mi)
-    take = unneeded.pop
-    while work:
-        for reg in work.pop().uses():
-            maker = take(reg, None)
-            if maker is not None:
-                work.append(maker)
+    """Drop pure records that no kept record needs.
+
+    From the end to the beginning, most results are read before they are made: what is read round a
+    loop alone is looked for afterwards.
+    """
+    needed: set[Reg] = set()
+    unneeded: dict[Reg, list[MachineInstr]] = {}  # results, and what makes them, not read so far
+    for block in reversed(function.blocks):
+        for mi in reversed(block.instrs):
+            form, ops = mi.form, mi.ops
+            if form.is_pure:
+                made = ops[:1] if form.defs == _FIRST and type(ops[0]) is int else mi.defs()
+                if needed.isdisjoint(made):
+                    for reg in mi.defs():
+                        unneeded.setdefault(reg, []).append(mi)
+                    continue
+            for i in form.uses:
+                op = ops[i]
+                if type(op) is int:
+                    needed.add(op)
+                elif type(op) in HOLDERS:
+                    needed.update(registers_of(op))
+            if mi.guard is not None:
+                needed.update(registers_of(mi.guard))
     if not unneeded:
         return
-    makers = {id(mi): mi for mi in unneeded.values()}
-    dead = {n for n, mi in makers.items() if all(reg in unneeded for reg in mi.defs())}
+    work = [mi for reg in needed & unneeded.keys() for mi in unneeded.pop(reg)]
+    while work:
+        for reg in work.pop().uses():
+            work += unneeded.pop(reg, ())
+    dead = {
+        id(mi)
+        for makers in unneeded.values()
+        for mi in makers
+        if all(reg in unneeded for reg in mi.defs())
+    }
     for block in function.blocks:
         block.instrs = [mi for mi in block.instrs if id(mi) not in dead]

@@ -11,6 +11,7 @@ one (coalescing); those that a multiply of a warpgroup reads are needed up to th
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -50,7 +51,8 @@ def destruct_ssa(function: MachineFunction) -> None:
     phis = {i: found for i, block in enumerate(function.blocks) if (found := _phis(block))}
     after = successors(function)
     before = inverted(after)
-    moves = _isolate(function, phis, before, [len(successors) > 1 for successors in after])
+    forks = {i for i, following in enumerate(after) if len(following) > 1}
+    moves = _isolate(function, phis, before, forks)
     moves += _place_moves(function, phis)
     multiplies = multiplies_among(forms)
     _coalesce(function, moves + ties, before, multiplies)
@@ -103,7 +105,7 @@ def _ties(function: MachineFunction) -> list[tuple[Reg, Reg]]:
 
 
 def _isolate(
-    function: MachineFunction, phis: _Phis, before: Sequence[Sequence[int]], forks: Sequence[bool]
+    function: MachineFunction, phis: _Phis, before: Sequence[Sequence[int]], forks: Set[int]
 ) -> list[tuple[Reg, Reg]]:
     """Let each PHI that comes from a fork write a register that only its block's beginning reads.
 
@@ -114,7 +116,7 @@ def _isolate(
     regs = function.regs
     found: list[tuple[Reg, Reg]] = []
     for i, merged in phis.items():
-        if not any(forks[p] for p in before[i]):
+        if forks.isdisjoint(before[i]):
             continue
         copies = []
         for phi in merged:
@@ -134,7 +136,7 @@ def _isolate(
 def _place_moves(function: MachineFunction, phis: _Phis) -> list[tuple[Reg, Reg]]:
     """Turn PHI records into moves; returns the two registers of each that has two."""
     by_name = {block.name: block for block in function.blocks}
-    parallel: dict[str, list[tuple[Reg, Scalar, int]]] = {}
+    parallel: dict[str, list[_Move]] = {}
     for i, merged in phis.items():
         for phi in merged:
             result, values, blocks = phi.ops
@@ -147,24 +149,33 @@ def _place_moves(function: MachineFunction, phis: _Phis) -> list[tuple[Reg, Reg]
         del function.blocks[i].instrs[: len(merged)]
     found: list[tuple[Reg, Reg]] = []
     for name, moves in parallel.items():
-        ordered = _sequence(function, moves)
+        made: list[MachineInstr] = []
+        for result, source, loc in _sequence(function, moves):
+            made.append(move(function, result, source, loc))
+            if type(source) is int:
+                found.append((result, source))
         block = by_name[name]
         end = block.end
-        block.instrs[end:end] = ordered
-        for result, source in [mi.ops for mi in ordered]:
-            if type(result) is int and type(source) is int:
-                found.append((result, source))
+        block.instrs[end:end] = made
     return found
 
 
-def _sequence(
-    function: MachineFunction, moves: Iterable[tuple[Reg, Scalar, int]]
-) -> list[MachineInstr]:
+_Move = tuple[Reg, Scalar, int]
+"""What a move writes, what it reads, and its location."""
+
+
+def _sequence(function: MachineFunction, moves: list[_Move]) -> list[_Move]:
     """Moves that happen at the same time, one after the other."""
-    pending = {result: (source, loc) for result, source, loc in moves if result != source}
-    if pending.keys().isdisjoint([source for _, source, _ in moves if type(source) is int]):
-        return [move(function, result, *given) for result, given in pending.items()]
-    ordered: list[MachineInstr] = []
+    pending: dict[Reg, tuple[Scalar, int]] = {}
+    sources: list[Scalar] = []
+    for result, source, loc in moves:
+        if result != source:
+            pending[result] = source, loc
+        if type(source) is int:
+            sources.append(source)
+    if pending.keys().isdisjoint(sources):
+        return [(result, *given) for result, given in pending.items()]
+    ordered: list[_Move] = []
     while pending:
         read = {source for source, _ in pending.values() if type(source) is int}
         free = [result for result in pending if result not in read]
@@ -172,22 +183,20 @@ def _sequence(
             # Only cycles are left: save one register, and read it from the copy.
             result, (_, loc) = next(iter(pending.items()))
             saved = function.regs.new(function.regs.classes[result])
-            ordered.append(move(function, saved, result, loc))
+            ordered.append((saved, result, loc))
             pending = {
                 r: (saved if source == result else source, at)
                 for r, (source, at) in pending.items()
             }
             continue
-        for result in free:
-            source, loc = pending.pop(result)
-            ordered.append(move(function, result, source, loc))
+        ordered += [(result, *pending.pop(result)) for result in free]
     return ordered
 
 
 # ---- coalescing ------------------------------------------------------------------------------
 
 
-_Touch = tuple[MachineInstr, bool, Sequence[Reg], Sequence[Reg], Set[Reg]]
+_Touch = tuple[MachineInstr, bool, tuple[Reg, ...], tuple[Reg, ...], Set[Reg]]
 """A record, whether it is a move, the ends of moves that it writes and those that it reads, and
 those that moves next to this one give the same value.
 """
@@ -235,15 +244,23 @@ def _rename(block: Block, touches: Iterable[_Touch], table: dict[Reg, Reg]) -> N
     """Put one register in the place of those that became one with it, and drop needless moves:
     of a register to itself, and a second one of the same.
     """
-    joined = table.keys()
     gone: set[int] = set()
     last: tuple[Op, ...] = ()
+    find = table.get
     for mi, is_move, written, used, same in touches:
-        if not (joined.isdisjoint(written) and joined.isdisjoint(used)):
-            mi.map_registers(table)
+        touched = written + used
+        if is_move and mi.guard is None and mi.ops == touched:
+            result, source = touched
+            if find(result, result) == find(source, source):
+                gone.add(id(mi))
+                continue
+        for reg in touched:
+            if reg in table:
+                mi.map_registers(table)
+                break
         if not is_move or mi.guard is not None:
             last = ()
-        elif mi.ops[0] == mi.ops[1] or (mi.ops == last and same):
+        elif mi.ops == last and same:
             gone.add(id(mi))
         else:
             last = mi.ops
@@ -259,18 +276,39 @@ def _part(
     awaited: set[Reg] = set()
     run: _Run | None = None
     for mi in block.instrs:
-        writes, reads = _ends_in(mi, ends)
+        form, ops, guard = mi.form, mi.ops, mi.guard
+        writes: tuple[Reg, ...] = ()
+        reads: tuple[Reg, ...] = ()
+        for i in form.defs:
+            op = ops[i]
+            if type(op) is int:
+                if op in ends:
+                    writes += (op,)
+            elif type(op) in HOLDERS:
+                writes += _ends_in(op, ends)
+        for i in form.uses:
+            op = ops[i]
+            if type(op) is int:
+                if op in ends:
+                    reads += (op,)
+            elif type(op) in HOLDERS:
+                reads += _ends_in(op, ends)
+        if form.updates:
+            for i in form.updates:
+                writes += _ends_in(ops[i], ends)
+        if guard is not None:
+            reads += _ends_in(guard, ends)
         if waits and id(mi) in waits:
-            reads += ends.keys() & waits[id(mi)]
+            reads += (*(ends.keys() & waits[id(mi)]),)
         elif not writes and not reads:
             continue
-        if multiplies and mi.form in multiplies:
-            reads = [*ends.keys() & read_by(mi)]
-        same: Set[Reg] = _NONE
-        is_move, guard = mi.form.row.id == _MOV, mi.guard
+        if multiplies and form in multiplies:
+            reads = (*(ends.keys() & read_by(mi)),)
+        is_move = form.row.id == _MOV
+        same = _NONE
         if is_move and guard is None:
             run = run or _Run()
-            same = run.add(mi.ops)
+            same = run.add(ops)
         if not same:
             run = None
         touches.append((mi, is_move, writes, reads, same))
@@ -282,27 +320,12 @@ def _part(
     return _Part(touches, written, awaited)
 
 
-_NONE: frozenset[Reg] = frozenset()
+_NONE: Set[Reg] = frozenset()
 
 
-def _ends_in(mi: MachineInstr, ends: _Ends) -> tuple[list[Reg], list[Reg]]:
-    """Those of `ends` that a record writes, and those that it reads: few, and often none."""
-    writes: list[Reg] = []
-    reads: list[Reg] = []
-    form, ops, guard = mi.form, mi.ops, mi.guard
-    for places, found in ((form.defs, writes), (form.uses, reads)):
-        for i in places:
-            op = ops[i]
-            if type(op) is int:
-                if op in ends:
-                    found.append(op)
-            elif type(op) in HOLDERS:
-                found += [reg for reg in registers_of(op) if reg in ends]
-    for i in form.updates:
-        writes += [reg for reg in registers_of(ops[i]) if reg in ends]
-    if guard is not None:
-        reads += [reg for reg in registers_of(guard) if reg in ends]
-    return writes, reads
+def _ends_in(op: Op, ends: _Ends) -> tuple[Reg, ...]:
+    """Those of `ends` that stand in an operand."""
+    return tuple([reg for reg in registers_of(op) if reg in ends])
 
 
 @dataclass(slots=True)
@@ -389,26 +412,23 @@ def _interference(
     """
     conflicts: dict[Reg, set[Reg]] = {}
     for part, at_end in zip(parts, _live_sets(parts, before), strict=True):
-        live: dict[Reg, set[Reg]] = {}
-        for reg in at_end if part.touches else ():
-            live.setdefault(kin[reg], set()).add(reg)
+        if not part.touches:
+            continue
+        live: defaultdict[Reg, set[Reg]] = defaultdict(set)
+        for reg in at_end:
+            live[kin[reg]].add(reg)
         for mi, is_move, written, used, same in reversed(part.touches):
             for reg in written:
-                others = set()
-                if near := live.get(kin[reg]):
-                    others = near.difference((reg,), used if is_move else (), same)
-                    if mi.guard is None:
-                        near.discard(reg)
+                near = live[kin[reg]]
+                if mi.guard is None:
+                    near.discard(reg)
+                others = near and near.difference((reg,), used if is_move else (), same)
                 if len(written) > 1:
-                    others |= {r for r in written if r != reg and kin[r] == kin[reg]}
+                    others = others | {r for r in written if r != reg and kin[r] == kin[reg]}
                 if others:
                     conflicts[reg] = _united(conflicts.get(reg) or set(), others)
             for reg in used:
-                near = live.get(kin[reg])
-                if near is None:
-                    live[kin[reg]] = {reg}
-                else:
-                    near.add(reg)
+                live[kin[reg]].add(reg)
     return conflicts
 
 

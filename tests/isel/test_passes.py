@@ -754,6 +754,34 @@ def test_a_dead_phi_goes_even_when_it_feeds_itself():
     assert [mi.opcode for mi in b.function.instructions()] == ["BRA", "BRA"]
 
 
+def test_what_only_the_next_turn_of_a_loop_reads_stays():
+    b = Builder()
+    entry, loop = b.block("entry"), b.block("loop")
+    x, y, z = (b.reg(name) for name in "xyz")
+    b.branch(entry, "loop")
+    b.phi(loop, x, {"entry": Imm(0), "loop": z})
+    b.add(loop, y, x, Imm(1))
+    b.store(loop, x)
+    b.add(loop, z, y, Imm(1))  # behind all that is stored, and stored in the next turn
+    b.branch(loop, "loop")
+    kept = [mi.opcode for mi in b.function.instructions()]
+    remove_dead_code(b.function)
+    assert [mi.opcode for mi in b.function.instructions()] == kept
+
+
+def test_of_a_register_that_is_read_all_writers_stay_and_of_others_none():
+    b = Builder()
+    entry = b.block("entry")
+    x, y = b.reg("x"), b.reg("y")
+    for reg in (x, y):  # as inline assembly may write them
+        b.set(entry, reg, Imm(1))
+        b.set(entry, reg, Imm(2))
+    b.store(entry, x)
+    b.ret(entry)
+    remove_dead_code(b.function)
+    assert [mi.ops[0] for mi in b.function.instructions() if mi.opcode == "MOV_B32"] == [x, x]
+
+
 def test_an_unused_load_goes_and_a_store_stays():
     text = """
     define ptx_kernel void @k(ptr addrspace(1) %p, i32 %x) {
