@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -466,9 +465,9 @@ def _declarations(
     function: MachineFunction, names: Sequence[str], others: set[str]
 ) -> Iterator[str]:
     if not function.keep_names and "%" not in [name[0] for name in others]:
-        counts = Counter(function.regs.classes)
-        for cls in sorted(counts, key=_RANK.__getitem__):
-            yield f".reg {cls.ptx} {PREFIX[cls]}<{counts[cls] + 1}>;"
+        classes = function.regs.classes
+        for cls in sorted(set(classes), key=_RANK.__getitem__):
+            yield f".reg {cls.ptx} {PREFIX[cls]}<{classes.count(cls) + 1}>;"
         return
     by_class: dict[ScalarType, list[str]] = {}
     for cls, name in zip(function.regs.classes, names, strict=True):

@@ -186,15 +186,14 @@ def _arithmetic(
 ) -> None:
     row, types = _BINARY[opcode]
     bits = container(width)
-    signed = _SIGN_COUNTS.get(opcode)
-    if signed is not None and width != bits:
+    if width != bits and (signed := _SIGN_COUNTS.get(opcode)) is not None:
         lhs = extend(state, lhs, width, signed=signed)
         rhs = rhs if opcode in _SHIFTS else extend(state, rhs, width, signed=signed)
     if opcode in _SHIFTS:
         rhs = shift_amount(state, rhs, width)
-    if isinstance(lhs, Imm):
+    if type(lhs) is Imm:
         lhs = state.reg(lhs, BITS[bits])
-    assert isinstance(lhs, int)
+    assert type(lhs) is int
     if (
         opcode in _DIVISIONS
         and isinstance(rhs, Imm)

@@ -54,6 +54,8 @@ def loops_kept(ids: frozenset[int], blocks: Sequence[ir.Block]) -> set[str]:
 
     As LLVM sees it: a branch counts if no smaller loop is around it.
     """
+    if not ids:
+        return set()
     hinted = [i for i, b in enumerate(blocks) if b.instructions[-1].attachment(_KIND) in ids]
     if not hinted:
         return set()
