@@ -29,7 +29,7 @@ from asmprinter.ptx_source import NAME
 from asmprinter.ptx_tokens import OperandError
 from intrinsics import catalog
 from intrinsics.legality import expected, got, judge, text_of
-from intrinsics.mir import Imm, Label, MachineInstr, Not, Op, Reg, Text, form_of
+from intrinsics.mir import Form, Imm, Label, MachineInstr, Not, Op, Reg, Text, form_of
 from intrinsics.modifiers import Dim, ScalarType, Space
 from intrinsics.operand_fit import operand_problems, plain_fit
 from intrinsics.row import Attribute, Row
@@ -54,6 +54,25 @@ class Parts(NamedTuple):
     def guard(self) -> str:
         """The guard as it is written, with a space behind it; "" where there is none."""
         return f"@{self.negated}{self.predicate} " if self.predicate else ""
+
+
+class Laid(NamedTuple):
+    """Operands in the places of a row, and the form that they and the qualifiers give."""
+
+    attributes: dict[str, Attribute]
+    placed: dict[str, Op]
+    form: Form
+
+
+def _lay(candidate: Candidate, operands: list[Syntax]) -> Laid | None:
+    """Lay operands on a row's places; None where it has no such places."""
+    row = candidate.row
+    placed = place(row, candidate.attributes, operands)
+    if placed is None:
+        return None
+    attributes = {**candidate.attributes, **operand_attributes(row, placed)}
+    unbrace(row, attributes, placed)
+    return Laid(attributes, placed, form_of(row, **attributes))
 
 
 def split_instruction(text: str) -> Parts | None:
@@ -181,13 +200,13 @@ class InstructionReader(Reporter):
         guard: Reg | Not | None,
         start: int,
     ) -> None:
-        best = self._best(candidates, operands)
+        best, laid = self._best(candidates, operands)
         if best.problems:
             self._report_problems(best, start)
             return
         _check_coordinates(best, operands)
-        placed = place(best.row, best.attributes, operands)
-        if placed is None:
+        laid = laid or _lay(best, operands)
+        if laid is None:
             raise BadStatementError(
                 "ptx/operands",
                 f"operands do not fit {best.row.head}",
@@ -196,11 +215,8 @@ class InstructionReader(Reporter):
                 expected=best.row.syntax or "no operand",
                 section=best.row.section,
             )
-        attributes = {**best.attributes, **operand_attributes(best.row, placed)}
-        row = best.row
-        unbrace(row, attributes, placed)
+        row, (attributes, placed, form) = best.row, laid
         words = row.packed_fields.pack(attributes) if row.packed_fields else {}
-        form = form_of(row, **attributes)
         packed, _ = (
             row.packed_fields.unpack(words, form.attributes) if row.packed_fields else ({}, ())
         )
@@ -214,30 +230,30 @@ class InstructionReader(Reporter):
         ops = tuple(placed[s] if s in placed else Imm(words[s]) for s in form.slots)
         self._append(MachineInstr(form, ops, guard, self.location_at(start)))
 
-    def _best(self, candidates: tuple[Candidate, ...], operands: list[Syntax]) -> Candidate:
-        """Of the rows that share a head, the first with the least that does not fit."""
+    def _best(
+        self, candidates: tuple[Candidate, ...], operands: list[Syntax]
+    ) -> tuple[Candidate, Laid | None]:
+        """Of the rows that share a head, the first with the least that does not fit.
+
+        With it its operands in their places, where they were looked at.
+        """
         clean = [c for c in candidates if not c.problems]
         if len(clean) < 2:
-            return candidates[0]
-        best, least = clean[0], math.inf
+            return candidates[0], None
+        best, found, least = clean[0], None, math.inf
         for candidate in clean:
-            misfits = self._misfits(candidate, operands)
+            laid = _lay(candidate, operands) if candidate.row.packed_fields is None else None
+            misfits = math.inf if laid is None else self._misfits(laid)
             if not misfits:
-                return candidate
+                return candidate, laid
             if misfits < least:
-                best, least = candidate, misfits
-        return best
+                best, found, least = candidate, laid, misfits
+        return best, found
 
-    def _misfits(self, candidate: Candidate, operands: list[Syntax]) -> float:
-        """How much is wrong with the operands in the places of a row; infinite without places."""
+    def _misfits(self, laid: Laid) -> int:
+        """How much is wrong with operands in the places of a row."""
         assert self.function is not None
-        row = candidate.row
-        placed = place(row, candidate.attributes, operands)
-        if placed is None or row.packed_fields is not None:
-            return math.inf
-        attributes = {**candidate.attributes, **operand_attributes(row, placed)}
-        unbrace(row, attributes, placed)
-        form = form_of(row, **attributes)
+        attributes, placed, form = laid
         ops = tuple([placed[s] for s in form.slots])
         classes = self.function.regs.classes
         if plain_fit(form).holds(ops, classes, self._space_of):

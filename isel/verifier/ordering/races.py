@@ -144,8 +144,9 @@ class Finder:
         return region.writes and region.exact and region.covers(there)
 
     def _add(self, old: Access, new: Access, one: Region, other: Region, missing: Missing) -> None:
-        self._raced[old.index, new.index] += 1
-        if self._raced[old.index, new.index] >= _ENOUGH:
+        pair = old.index, new.index
+        raced = self._raced[pair] = self._raced[pair] + 1
+        if raced >= _ENOUGH:
             self._full.setdefault(new.index, set()).add(old.index)
         self._left = max(self._left - 1, 0)
         key = old.index, new.index, missing
