@@ -226,7 +226,7 @@ def _literals(operand: Operand, attributes: Attributes) -> Numbers | None:
             return operand.numbers_under(attributes)
         case Kind.SOURCE if number_fits(operand.type_under(attributes), Imm(0)):
             return Numbers()
-        case Kind.PREDICATE if operand.number_too:
+        case Kind.PREDICATE if operand.takes_number(attributes):
             return operand.numbers_under(attributes)
         case Kind.VECTOR if operand.count is not None and not operand.count.of(attributes):
             takes = operand.vector_numbers is not VectorNumbers.NONE
@@ -348,7 +348,7 @@ class _Slot:
         inner = op.reg if isinstance(op, Not) and self.operand.negatable else op
         if type(inner) is int:
             return self.classes[inner] is ScalarType.PRED
-        return isinstance(op, Imm) and self.operand.number_too
+        return isinstance(op, Imm) and self.operand.takes_number(self.attributes)
 
     def _value(self, op: Op) -> Iterator[Problem]:
         if type(op) is int:

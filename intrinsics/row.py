@@ -218,7 +218,7 @@ class Operand:
     count: Count | None = None
     numbers: Numbers | By[Numbers] = Numbers()
     negatable: bool = False  # `!p`
-    number_too: bool = False  # a predicate's place that also takes a number
+    number_too: bool | By[bool] = False  # a predicate's place that also takes a number
     sink: bool = False  # `_` discards the result, or one register of a vector
     unused: bool = False  # `_` discards a whole vector
     widened: bool = False  # a register wider than the type may hold it (ld, st, cvt)
@@ -250,13 +250,17 @@ class Operand:
         """The literals that the operand takes."""
         return _under(self.numbers, attributes)
 
+    def takes_number(self, attributes: Attributes) -> bool:
+        """Whether a number may stand in the place of a predicate."""
+        return _under(self.number_too, attributes)
+
     def each_under(self, attributes: Attributes) -> tuple[Numbers, ...]:
         """The literals that the elements of a vector take, in turn; () where any will do."""
         return tuple(_under(numbers, attributes) for numbers in self.each)
 
 
-def _under(numbers: Numbers | By[Numbers], attributes: Attributes) -> Numbers:
-    return numbers.of(attributes) if isinstance(numbers, By) else numbers
+def _under(found: T | By[T], attributes: Attributes) -> T:
+    return found.of(attributes) if isinstance(found, By) else found
 
 
 def result(
@@ -316,7 +320,7 @@ def predicate(
     numbers: Numbers = Numbers(),
     *,
     negatable: bool = True,
-    number_too: bool = False,
+    number_too: bool | By[bool] = False,
 ) -> Operand:
     """A predicate that the instruction reads; `numbers` says which stand for one."""
     return Operand(

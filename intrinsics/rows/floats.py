@@ -23,6 +23,7 @@ from intrinsics.modifiers import (
     XorSign,
 )
 from intrinsics.row import (
+    By,
     Row,
     Rule,
     absent_or,
@@ -222,13 +223,15 @@ TESTP = Row(
 )
 _ORDERED = (Compare.EQ, Compare.NE, Compare.LT, Compare.LE, Compare.GT, Compare.GE)
 _UNORDERED = (Compare.EQU, Compare.NEU, Compare.LTU, Compare.LEU, Compare.GTU, Compare.GEU)
+_COMBINED = By("type", dict.fromkeys(_BRAIN, False), True)
+"""Whether c may be a number; ptxas takes only a predicate beside bf16."""
 SETP = Row(
     "setp", ".cmp{.combine}{.ftz}.type", "p{|q}, a, b {, c}", name="setp.float",
     qualifiers={"cmp": (*_ORDERED, *_UNORDERED, Compare.NUM, Compare.NAN), "combine": BoolOp,
                 "ftz": Ftz, "type": (*_HALF, *_BRAIN, *_WIDE)},
     operands=(
         predicate_result("p", sink=True), predicate_result("q", sink=True),
-        value("a", "type"), value("b", "type"), predicate("c", number_too=True),
+        value("a", "type"), value("b", "type"), predicate("c", number_too=_COMBINED),
     ),
     section="setp", tied={"combine": "c"},
     rules=(

@@ -421,7 +421,7 @@ def _operand(
             return Imm(state.number(value, operand.name))
         case Kind.PREDICATE:
             op = state.scalar(value)
-            keep = operand.number_too and isinstance(op, Imm)
+            keep = isinstance(op, Imm) and operand.takes_number(attributes)
             return op if keep else state.scalar_reg(value)
         case Kind.VECTOR:
             if operand.count is not None and not operand.count.of(attributes):

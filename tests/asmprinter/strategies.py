@@ -252,7 +252,7 @@ def draw_operand(
         case Kind.NUMBER:
             return Imm(draw(_numbers(operand.numbers_under(attributes))))
         case Kind.PREDICATE:
-            return _predicate(draw, scene, operand)
+            return _predicate(draw, scene, operand, attributes)
         case Kind.ADDRESS:
             return _address(draw, scene, operand, attributes)
         case Kind.TENSOR_ADDRESS:
@@ -278,9 +278,11 @@ def _value(draw: st.DrawFn, scene: Scene, operand: Operand, attributes: dict[str
     return scene.register(draw, _fitting(scene, operand, wanted))
 
 
-def _predicate(draw: st.DrawFn, scene: Scene, operand: Operand) -> Op:
+def _predicate(
+    draw: st.DrawFn, scene: Scene, operand: Operand, attributes: dict[str, Attribute]
+) -> Op:
     choice = draw(st.integers(0, 2))
-    if choice == 0 and operand.number_too:
+    if choice == 0 and operand.takes_number(attributes):
         return Imm(draw(st.integers(0, 1)))
     reg = scene.register(draw, [ScalarType.PRED])
     return Not(reg) if choice == 1 and operand.negatable else reg

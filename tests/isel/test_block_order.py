@@ -34,7 +34,7 @@ end:
 def test_what_follows_a_loop_stands_behind_it() -> None:
     compiled = nvgen.compile(AFTER_FIRST, target="sm_90a", opt=0)
     assert compiled.ptx.index("add.s32") < compiled.ptx.index("div.s32")
-    assert not report(compiled.ptx, "sm_90a", "-O3").strip().startswith("error")
+    assert "Used " in report(compiled.ptx, "sm_90a", "-O3")  # registers: it came to the end
     for n, expected in ((7, 142), (900, 0)):
         x = np.zeros(1, np.int32)
         compiled.run(x, n, block=1, device="sim")

@@ -92,7 +92,7 @@ FAULTS = (
     ),
     Fault(
         "forks", Kind.FLOW, "isel/passes/destruct_ssa.py",
-        "if not any(forks[p] for p in before[i]):", "if True:",
+        "if forks.isdisjoint(before[i]):", "if True:",
         "a phi's move at a fork happens on the other way too",
         "tests/isel/test_passes.py",
     ),
