@@ -326,18 +326,42 @@ def parse_target(said: object) -> Target:
     found = TARGETS.get(text)
     if found is not None:
         return found
-    import difflib
-
-    near = difflib.get_close_matches(text.lower(), TARGETS, n=3, cutoff=0.5)
-    if text.upper() in _MADE_AS:
-        near = [_MADE_AS[text.upper()]]
+    near = _nearest(text)
     raise input_error(
         "target/unknown",
         f"unknown target '{text}'",
         got=text,
         expected="one of " + ", ".join(TARGETS),
-        hint="did you mean " + " or ".join(near) + "?" if near else "`nvgen targets` lists them",
+        hint="did you mean " + " or ".join(near) + "?" if near else _ends(),
     )
+
+
+def _nearest(text: str) -> list[str]:
+    """The targets that may be meant, at most three; a number that none has stands for none but
+    where a digit is missing or one too many.
+    """
+    if text.upper() in _MADE_AS:
+        return [_MADE_AS[text.upper()]]
+    if number := re.fullmatch(r"(?:sm|compute)?_?(\d+)([a-z]?)", text.lower(), re.ASCII):
+        said = number[1]
+        known = {str(target.number) for target in TARGETS.values()}
+        meant = [said] if said in known else [n for n in known if _one_digit_apart(n, said)]
+        found = [target for target in TARGETS.values() if str(target.number) in meant]
+        found.sort(key=lambda target: target.suffix != number[2])
+        return [target.name for target in found[:3]]
+    import difflib
+
+    return difflib.get_close_matches(text.lower(), TARGETS, n=3, cutoff=0.5)
+
+
+def _one_digit_apart(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return len(long) == len(short) + 1 and long.startswith(short)
+
+
+def _ends() -> str:
+    oldest, *_, newest = TARGETS
+    return f"{oldest} is the oldest and {newest} the newest; `nvgen targets` lists them all"
 
 
 def parse_ptx(said: object) -> Ptx:

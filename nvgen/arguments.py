@@ -39,7 +39,8 @@ class Parameter:
     """What a kernel's parameter stands for on the host.
 
     The `box` of a tensor map is outermost first; of images it is the pixels and channels of a copy.
-    `number` is what a pointer is to, where that is said.
+    `number` is what a pointer is to, where that is said, and `holds` the type of a number that is
+    the parameter itself.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Parameter:
     is_output: bool = False
     kind: MapKind = MapKind.TILES
     number: ScalarType | None = None
+    holds: ScalarType | None = None
 
     @property
     def rank(self) -> int:
@@ -105,11 +107,31 @@ def arguments(
 
 def _on_host(parameter: Parameter, value: object) -> object:
     _check_numbers(parameter, value)
+    _check_range(parameter, value)
     found = _tensor_map(parameter, value) if parameter.box else value
     if not parameter.is_output:
         return found
     is_array = isinstance(found, (np.ndarray, TensorMap)) or is_device_array(found)
     return Output(found) if is_array else found
+
+
+def _check_range(parameter: Parameter, value: object) -> None:
+    """Whether an integer is one that the parameter's type has: no negative one is unsigned.
+
+    Raises: InputError.
+    """
+    type_ = parameter.holds
+    if type_ is None or type_.kind != "i" or not isinstance(value, (int, np.integer)):
+        return
+    low = -(1 << type_.bits - 1) if type_.is_signed else 0
+    if not low <= int(value) < low + (1 << type_.bits):
+        name = type_.value.replace("s", "i")
+        raise input_error(
+            "run/argument",
+            f"'{parameter.name}' is declared as {name}, which does not have this number",
+            got=str(value),
+            expected=f"{low} to {low + (1 << type_.bits) - 1}",
+        )
 
 
 _NAMES = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import TypeAlias
 
 from llvmlite import ir
@@ -25,7 +26,7 @@ from intrinsics.patterns import (
     find_spelling,
     results,
 )
-from intrinsics.row import Attribute, Code
+from intrinsics.row import Attribute, Code, Kind, Row
 from nvgen.arguments import Parameter
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.llvm_ext import vector_value
@@ -151,6 +152,7 @@ class IntrinsicCalls(BuilderBase):
         row = verb.row_for(draft)
         attributes = {**row.constants, **draft.attributes}
         spelling = self._spelling(row.row.id, attributes, draft.operands)
+        _check_numbers(spelling.row, attributes, draft.operands)
         raw = self._spelled(spelling, attributes, draft.operands)
         if verb.keeps:
             _keep(given[verb.keeps], raw)
@@ -239,6 +241,30 @@ def function_of(verb: Verb) -> Callable[..., object]:
     call.__doc__ = verb.doc
     call.__signature__ = signature  # type: ignore[attr-defined]  # as inspect reads it
     return call
+
+
+def _check_numbers(
+    row: Row, attributes: Mapping[str, Attribute], operands: Mapping[str, Operand]
+) -> None:
+    """Whether numbers that stand in the instruction itself are some that it takes.
+
+    Raises: InputError with the row's rule.
+    """
+    for operand in row.operands:
+        given: object = operands.get(operand.name)
+        if operand.kind is not Kind.NUMBER or not isinstance(given, Integral):
+            continue
+        numbers = operand.numbers_under(attributes)
+        if not numbers.accepts(int(given)):
+            near = numbers.nearest(int(given))
+            raise refuse(
+                f"{operand.name} of {row.head} is out of range",
+                rule=numbers.rule,
+                got=str(given),
+                expected=str(numbers),
+                hint=f"the nearest one is {near}" if near is not None else "",
+                section=row.section,
+            )
 
 
 def _check_copy(maps: Mapping[str, Parameter], operands: Mapping[str, object]) -> None:

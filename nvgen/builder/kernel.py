@@ -42,6 +42,8 @@ from nvgen.builder.tiles import PLAIN_SPAN, check_element, swizzle_mode
 from nvgen.callers import place_of_caller, stack
 from nvgen.launches import dim3
 
+_UNSIGNED = {t.bits: t for t in (ScalarType.U8, ScalarType.U16, ScalarType.U32, ScalarType.U64)}
+
 
 class _Parameters(dict[str, Pointer | Number]):
     """The parameters of a kernel by name."""
@@ -110,12 +112,13 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
     def integer(self, name: str, bits: int = 32) -> None:
         """An unsigned integer; `i32`, `f32` and their like declare numbers of other types."""
         bits = whole(bits, "width of an integer")
-        self._parameter(Parameter(name), ir.IntType(bits))
+        holds = _UNSIGNED.get(bits)
+        self._parameter(Parameter(name, holds=holds), ir.IntType(bits))
 
     def declare_number(self, name: str, type_: ScalarType) -> None:
         """A number of a type; `b.f32(name)` and its like come here."""
         self._types[name] = type_
-        self._parameter(Parameter(name), llvm_type_of(type_))
+        self._parameter(Parameter(name, holds=type_), llvm_type_of(type_))
 
     def tensor_map(
         self,

@@ -38,7 +38,7 @@ from nvgen.builder.base import BuilderBase
 from nvgen.builder.number_makers import as_float
 from nvgen.builder.numbers import F32, Float, Int, WordLike, float_of
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import described, refuse
+from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.vectors import Vector
 from nvgen.tensor_map import SIZE
 
@@ -302,6 +302,12 @@ def map_field(draft: Draft) -> None:
     row = next(row for row in rows if field in row.qualifier["field"].values)
     draft.operands[row.operands[-1].name] = new  # type: ignore[assignment]  # raw() checks it
     draft.row = row.id
+
+
+@following()
+def groups_left(draft: Draft) -> None:
+    """How many groups may be under way: none or more; ptxas takes numbers below 0 too."""
+    whole(draft.given["n"], "number of groups", 0)
 
 
 @following()

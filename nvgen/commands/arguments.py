@@ -36,18 +36,27 @@ _INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"}
 
 @dataclass(slots=True)
 class Given:
-    """One argument: what the kernel gets, and the file that it goes to afterwards."""
+    """One argument: what the kernel gets, the file that it comes from, and the one that it goes to
+    afterwards.
+    """
 
     value: Argument | Output
     output: str = ""
+    source: str = ""
 
     def as_npy(self) -> bytes:
         """The array as the contents of an .npy file."""
-        array = self.value.array if isinstance(self.value, Output) else self.value
-        array = array.array if isinstance(array, TensorMap) else array
         stream = io.BytesIO()
-        np.save(stream, np.asarray(array))
+        np.save(stream, self._array())
         return stream.getvalue()
+
+    def only_read(self) -> bytes:
+        """The bytes of an array that comes from a file and goes to none; of all else none."""
+        return self._array().tobytes() if self.source and not self.output else b""
+
+    def _array(self) -> Array:
+        array = self.value.array if isinstance(self.value, Output) else self.value
+        return np.asarray(array.array if isinstance(array, TensorMap) else array)
 
 
 def parse_argument(text: str) -> Given:
@@ -59,7 +68,7 @@ def parse_argument(text: str) -> Given:
     match kind:
         case "in":
             path, options = _options(rest, text)
-            return Given(_load(path, options))
+            return Given(_load(path, options), source=path)
         case "inout":
             return _inout(rest, text)
         case "out":
@@ -167,7 +176,7 @@ def _out(rest: str, whole: str) -> Given:
 def _tensor_map(rest: str, whole: str) -> Given:
     path, options = _options(rest, whole)
     box, swizzle = _box(options, whole)
-    return Given(tensor_map(_load(path, options), box, swizzle))
+    return Given(tensor_map(_load(path, options), box, swizzle), source=path)
 
 
 def _output_map(rest: str, whole: str) -> Given:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Check, report; the status says whether there were errors."""
     stage, file, text, findings, readable = _judge(arguments)
+    if not arguments.rule:  # own rules have ids of their own
+        _check_allowed(arguments.allow, findings)
     shown = [f for f in findings if not _allowed(f, arguments.allow)]
     if arguments.format == "json":
         import json
@@ -61,11 +63,11 @@ def _judge(arguments: argparse.Namespace) -> tuple[str, str, str, list[Finding],
     try:
         shape = _shape(arguments)
         given = read_input(arguments.files)
-        file, text = given.file, given.text
+        file, text = given.name, given.text
         if given.kernel is not None:
             shape = _as_built(shape, given.kernel)
         program = load(
-            file,
+            given.file,
             text,
             target=given.target(arguments.target),
             ptx=arguments.ptx,
@@ -80,7 +82,7 @@ def _judge(arguments: argparse.Namespace) -> tuple[str, str, str, list[Finding],
     except NvgenError as error:
         stage = "select" if isinstance(error, SelectionError) else "verify"
         return stage, file, text, list(error.findings), True
-    return "verify", file, text, [_in_file(f, file) for f in program.findings], True
+    return "verify", file, text, [_in_file(f, given.file) for f in program.findings], True
 
 
 def _as_built(shape: LaunchShape, kernel: Kernel) -> LaunchShape:
@@ -114,6 +116,29 @@ def _check_boxes(module: Module, shape: LaunchShape) -> None:
 
 def _allowed(finding: Finding, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(finding.rule, pattern) for pattern in patterns)
+
+
+def _check_allowed(patterns: Sequence[str], findings: Sequence[Finding]) -> None:
+    """Whether there are rules with the ids that are to be left out.
+
+    Raises: InputError with the nearest ids.
+    """
+    for pattern in patterns:
+        if any(_allowed(finding, [pattern]) for finding in findings):
+            continue
+        from isel.rule_ids import is_rule, nearest
+
+        if not is_rule(pattern):
+            near = nearest(pattern)
+            raise input_error(
+                "check/allow",
+                "no rule has this id",
+                got=pattern,
+                expected="the id of a rule, as findings give it; * stands for anything",
+                hint=f"did you mean {' or '.join(near)}?"
+                if near
+                else "`rules.md` of the reference lists them",
+            )
 
 
 def _fails(findings: Sequence[Finding], *, strict: bool) -> bool:

@@ -21,11 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A program: what findings call it, its text, and the kernel that a Python file has built."""
+    """A program: the file of its text, as findings call it, that text, and for a Python file the
+    kernel that it has built and its own name.
+    """
 
     file: str
     text: str
     kernel: Kernel | None = None
+    python: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the user called it."""
+        return self.python or self.file
 
     def target(self, asked: str | None) -> str | None:
         """The target that is asked for, else the one that the kernel was built for."""
@@ -62,7 +70,7 @@ def _one(file: str) -> Input:
         from nvgen.commands.python_file import built_kernel
 
         kernel = built_kernel(file)
-        return Input(f"{kernel.name}.ll", kernel.llvm, kernel)
+        return Input(f"{kernel.name}.ll", kernel.llvm, kernel, file)
     data = read_data(file)
     if is_bitcode(data) and LANGUAGES.get(Path(file).suffix, "llvm") == "llvm":
         from nvgen.linking import disassembled

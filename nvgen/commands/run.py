@@ -55,6 +55,8 @@ class _Outcome:
     given: Input | None = None
     statistics: Statistics = field(default_factory=Statistics)
     outputs: list[str] = field(default_factory=list)
+    not_kept: list[str] = field(default_factory=list)
+    """Files whose arrays the kernel has changed, and that stay as they are."""
 
     @property
     def is_limited(self) -> bool:
@@ -98,8 +100,10 @@ def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
     )
     compiled = program.compiled()
     compiled.kernel = source.kernel
-    statistics = _launch(arguments, compiled, given)
-    outcome.statistics = statistics
+    before = [one.only_read() for one in given]
+    outcome.statistics = _launch(arguments, compiled, given)
+    changed = [one.only_read() != was for one, was in zip(given, before, strict=True)]
+    outcome.not_kept = [one.source for one, is_so in zip(given, changed, strict=True) if is_so]
     outcome.findings = program.findings
     if program.bounded is not None and arguments.device == "cuda":
         outcome.findings = [*outcome.findings, *program.bounded.findings]
@@ -185,10 +189,11 @@ def _as_json(arguments: argparse.Namespace, outcome: _Outcome) -> dict[str, obje
     if arguments.device != "sim":
         how = {"device": arguments.device, "milliseconds": statistics.milliseconds}
     return {
-        "file": outcome.given.file if outcome.given else " + ".join(arguments.files),
+        "file": outcome.given.name if outcome.given else " + ".join(arguments.files),
         "outcome": "limit" if outcome.is_limited else _OUTCOMES[outcome.status],
         **how,
         "outputs": outcome.outputs,
+        "not_kept": outcome.not_kept,
         "findings": [as_json(f) for f in outcome.findings],
     }
 
@@ -198,10 +203,18 @@ def _say(arguments: argparse.Namespace, outcome: _Outcome) -> None:
     print_findings(outcome.findings, given.text)
     if outcome.status == OK:
         print(
-            f"{given.file}: ran to the end {_how(arguments, outcome.statistics)}; "
-            f"wrote {', '.join(outcome.outputs) or 'nothing'}",
+            f"{given.name}: ran to the end {_how(arguments, outcome.statistics)}; "
+            f"wrote {', '.join(outcome.outputs) or 'no file'}{_not_kept(outcome.not_kept)}",
             file=sys.stderr,
         )
+
+
+def _not_kept(files: Sequence[str]) -> str:
+    """What is said of arrays that were changed for nobody."""
+    if not files:
+        return ""
+    kept = f"inout:{files[0]}:OUT.npy keeps it"
+    return f"; the kernel changed the array of {', '.join(files)}, which is lost ({kept})"
 
 
 def _how(arguments: argparse.Namespace, statistics: Statistics) -> str:

@@ -9,7 +9,8 @@ import re
 
 from intrinsics.findings import input_error
 
-_SIZE = re.compile(r"0*[1-9]\d{0,9}", re.ASCII)
+_SIZE = re.compile(r"0*[1-9]\d{0,99}", re.ASCII)
+"""A number from 1 on; what is too large for a launch the rules about launches say."""
 
 
 def parse_dim3(text: str, name: str) -> tuple[int, int, int]:
@@ -23,7 +24,7 @@ def parse_dim3(text: str, name: str) -> tuple[int, int, int]:
             f"run/{name}",
             f"--{name} takes one to three numbers",
             got=text,
-            expected="X, X,Y or X,Y,Z, each at least 1",
+            expected="X, X,Y or X,Y,Z, each at least 1, of at most 100 digits",
         )
     x, y, z = ([int(p) for p in parts] + [1, 1])[:3]
     return x, y, z

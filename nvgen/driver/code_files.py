@@ -168,13 +168,15 @@ def _told(parameter: Parameter) -> Iterator[str | bool | tuple[int, ...] | None]
     yield parameter.dtype.name if parameter.dtype is not None else None
     yield from (parameter.box, parameter.swizzle.name, parameter.is_output, parameter.kind.name)
     yield parameter.number.name if parameter.number is not None else None
+    yield parameter.holds.name if parameter.holds is not None else None
 
 
 def _parameter(
     name: str, dtype: str | None, box: list[int], swizzle: str, is_output: bool, kind: str,
-    number: str | None,
+    number: str | None, holds: str | None = None,
 ) -> Parameter:  # fmt: skip
     return Parameter(
         name, ElementType[dtype] if dtype else None, tuple(box), Swizzle[swizzle], is_output,
         MapKind[kind], ScalarType[number] if number else None,
+        ScalarType[holds] if holds else None,
     )  # fmt: skip

@@ -331,6 +331,23 @@ def test_an_unknown_target_offers_its_neighbours(wrong: str):
         assert "sm_100" in finding.hint
 
 
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        ("sm_42", "sm_75 is the oldest and sm_121f the newest; `nvgen targets` lists them all"),
+        ("sm_200", "sm_75 is the oldest and sm_121f the newest; `nvgen targets` lists them all"),
+        ("sm_12", "did you mean sm_120 or "),
+        ("sm90a", "did you mean sm_90a or sm_90?"),
+        ("compute_90a", "did you mean sm_90a or sm_90?"),
+    ],
+)
+def test_a_number_is_near_to_those_that_lack_a_digit_only(wrong: str, hint: str):
+    """sm_42 is like sm_121 to the eye of an algorithm, and to nobody else's."""
+    with pytest.raises(InputError) as caught:
+        parse_target(wrong)
+    assert caught.value.findings[0].hint.startswith(hint)
+
+
 @pytest.mark.parametrize("text", ["7.0", "8.8", "9.5"])
 def test_a_version_by_name(text: str):
     assert str(parse_ptx(text)) == text

@@ -100,6 +100,24 @@ def test_an_option_of_run(options: dict[str, object], rule: str) -> None:
     assert [f.rule for f in caught.value.findings] == [rule]
 
 
+@pytest.mark.parametrize(
+    ("type_", "least", "most"),
+    [("u8", 0, 255), ("u32", 0, 2**32 - 1), ("i32", -(2**31), 2**31 - 1), ("u64", 0, 2**64 - 1)],
+)
+def test_a_number_is_one_of_the_type_of_its_parameter(type_: str, least: int, most: int) -> None:
+    """A negative number of a u32 would be one of four thousand millions, and no guard holds."""
+    b = nvgen.KernelBuilder("k", block=32, target="sm_90a")
+    getattr(b, type_)("n")
+    b.begin()
+    compiled = b.finish().compile()
+    for right in (least, most, np.int16(7)):
+        compiled.run(right)
+    for wrong in (least - 1, most + 1):
+        with pytest.raises(InputError, match=f"'n' is declared as {type_}") as caught:
+            compiled.run(wrong)
+        assert caught.value.findings[0].expected == f"{least} to {most}"
+
+
 def test_sizes_of_every_kind_of_whole_number() -> None:
     sizes = [dim3(32), dim3(np.int64(32)), dim3([32]), dim3((32, 1)), dim3((np.int32(32), 1, 1))]
     assert sizes == [(32, 1, 1)] * 5

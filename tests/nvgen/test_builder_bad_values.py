@@ -63,6 +63,10 @@ WRONG: dict[str, Callable[[KernelBuilder], object]] = {
     "range": lambda b: b.range("x").__enter__(),
     "range f": lambda b: b.range(b.f32(1.0)).__enter__(),
     "range step f": lambda b: b.range(3, step=1.5).__enter__(),
+    "groups left": lambda b: b.cp_async_wait_group(-1),
+    "bulk groups left": lambda b: b.cp_async_bulk_wait_group(-1),
+    "bulk reads left": lambda b: b.cp_async_bulk_wait_group_read(-1),
+    "setmaxnreg": lambda b: b.setmaxnreg_inc(13),
     "turns": lambda b: b.turns("x").__enter__(),
     "if_warpgroup": lambda b: b.if_warpgroup(0, "x").__enter__(),
     "shared_array": lambda b: b.shared_array("a", "f32", 3),
@@ -90,3 +94,13 @@ def test_it_is_refused_at_its_line(name: str) -> None:
     with pytest.raises(InputError) as caught:
         WRONG[name](begun())
     assert caught.value.findings[0].place.file == __file__
+
+
+def test_a_number_of_an_instruction_breaks_its_rule() -> None:
+    """PTX ISA, setmaxnreg: imm-reg-count is a multiple of 8 in 24..256."""
+    with pytest.raises(InputError, match=r"a multiple of 8 in 24\.\.256") as caught:
+        begun().setmaxnreg_inc(13)
+    (found,) = caught.value.findings
+    assert (found.rule, found.got, found.section) == (
+        "builder/immediate-range", "13", "PTX ISA, setmaxnreg",
+    )  # fmt: skip

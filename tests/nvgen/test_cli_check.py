@@ -163,8 +163,7 @@ def test_the_levels(nvgen: Nvgen, write) -> None:
         (("tcgen05.*",), 0, ["verify/level"]),
         (("*",), 0, []),
         (("tcgen05.wait/*", "verify/level"), 0, []),
-        (("tcgen05.wait",), 1, ["verify/level", "tcgen05.wait/target"]),
-        (("TCGEN05.*",), 1, ["verify/level", "tcgen05.wait/target"]),
+        (("tcgen05.ld/*", "ptx/not-modelled"), 1, ["verify/level", "tcgen05.wait/target"]),
     ],
 )
 def test_rules_can_be_allowed(
@@ -176,6 +175,40 @@ def test_rules_can_be_allowed(
     found = nvgen("check", path, "--format", "json", *options)
     assert found.status == status
     assert [f["rule"] for f in found.json()["findings"]] == rules
+
+
+@pytest.mark.parametrize(
+    ("allowed", "help"),
+    [
+        ("tcgen05.wait", "did you mean tcgen05.wait/*?"),
+        ("TCGEN05.*", "did you mean tcgen05.*?"),
+        ("tcgen05.mma/i8-targt", "did you mean tcgen05.mma/i8-target or "),
+        ("NONSENSE", "`rules.md` of the reference lists them"),
+    ],
+)
+def test_a_rule_that_does_not_exist_cannot_be_allowed(
+    nvgen: Nvgen, write, allowed: str, help: str
+) -> None:
+    """A misspelt id would leave nothing out, and nobody would know."""
+    told = nvgen("check", write(".ptx", GOOD_PTX), "--allow", allowed)
+    assert (told.status, told.out) == (2, "")
+    assert "error[check/allow]: no rule has this id" in told.err
+    assert help in told.err
+
+
+def test_own_rules_have_ids_of_their_own(nvgen: Nvgen, write) -> None:
+    rule = write(".py", "def judge(module):\n    return []\n")
+    own = ("--rule", f"{rule}:judge", "--allow", "house/no-divisions")
+    assert nvgen("check", write(".ptx", GOOD_PTX), *own).status == 0
+
+
+def test_the_summary_names_what_was_given(nvgen: Nvgen, write) -> None:
+    """Of a Python file findings stand in the text that it builds; the verdict is about the file."""
+    body = "b = KernelBuilder('k', block=32, target='sm_90a')\n    b.begin()\n    return b.finish()"
+    path = write(".py", f"from nvgen import KernelBuilder\ndef build():\n    {body}\n")
+    told = nvgen("check", path, "--grid", "1")
+    assert told.out == f"{path}: clean\n"
+    assert nvgen("check", path, "--format", "json").json()["file"] == str(path)
 
 
 # ---- JSON ------------------------------------------------------------------------------------

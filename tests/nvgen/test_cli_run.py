@@ -159,6 +159,18 @@ def test_a_grid_and_one_of_several_kernels(nvgen: Nvgen, folder: Path) -> None:
     assert not np.load("C.npy")[4:].any(), "tid.x goes up to 3 only"
 
 
+def test_an_input_that_the_kernel_changes_is_said_to_be_lost(nvgen: Nvgen, folder: Path) -> None:
+    np.save("x.npy", np.zeros(32, np.int32))
+    told = run(nvgen, ADD, "in:x.npy", "i32:1", options=("--block", "32"))
+    assert told.status == 0
+    assert "wrote no file; the kernel changed the array of x.npy, which is lost" in told.err
+    assert "inout:x.npy:OUT.npy keeps it" in told.err
+    assert not np.load("x.npy").any(), "the file is as it was"
+    quiet = run(nvgen, ADD, "inout:x.npy:y.npy", "i32:1", options=("--block", "32"))
+    assert "lost" not in quiet.err
+    assert quiet.err.rstrip().endswith("wrote y.npy")
+
+
 # ---- what is told ----------------------------------------------------------------------------
 
 
@@ -174,6 +186,7 @@ def test_the_report_for_machines(nvgen: Nvgen, folder: Path) -> None:
         "schedule": "late",
         "operations": 0,
         "outputs": ["C.npy"],
+        "not_kept": [],
         "findings": [],
     }
 
@@ -190,6 +203,10 @@ ENDS = {
                        "not run", "launch/cluster-grid"),
     "large grid": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "99999"), 4, "not simulated",
                    "sim/not-simulated"),
+    "grid of 20 digits": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "9" * 20), 2, "not run",
+              "launch/grid-size"),
+    "block of 20 digits": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--block", "9" * 20), 2,
+              "not run", "run/shape"),
     "no such grid": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "9999999999"), 2, "not run",
                      "launch/grid-size"),
 }  # fmt: skip
