@@ -102,7 +102,7 @@ def test_an_option_of_run(options: dict[str, object], rule: str) -> None:
 
 @pytest.mark.parametrize(
     ("type_", "least", "most"),
-    [("u16", 0, 65535), ("u32", 0, 2**32 - 1), ("i32", -(2**31), 2**31 - 1), ("u64", 0, 2**64 - 1)],
+    [("u32", 0, 2**32 - 1), ("i32", -(2**31), 2**31 - 1), ("u64", 0, 2**64 - 1)],
 )
 def test_a_number_is_one_of_the_type_of_its_parameter(type_: str, least: int, most: int) -> None:
     """A negative number of a u32 would be one of four thousand millions, and no guard holds."""
