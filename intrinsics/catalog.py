@@ -16,29 +16,83 @@ from intrinsics.mir import Form, form_attribute_names, form_of, opcode_name
 from intrinsics.modifiers import Modifier
 from intrinsics.row import Attribute, Attributes, Literal, Llvm, Qualifier, Residency, Row
 
-_CHAPTERS = (
-    *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma", "mma_sync", "wmma"),
-    *("mbarrier", "tma", "tma_stores", "tensormap", "sync"),
-    *("memory", "stack", "atomic", "caches", "policies", "multimem"),
-    *("copies", "bulk", "bulk_reduce", "async_stores", "matrix"),
-    *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp", "cluster"),
-    "launch_control",
-)
+_CHAPTERS = {
+    **dict.fromkeys(("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma"), "tcgen05"),
+    "wgmma": "wgmma",
+    "mma_sync": "mma",
+    "wmma": "wmma",
+    "mbarrier": "mbarrier",
+    "tma": "cp",
+    "tma_stores": "cp",
+    "tensormap": "tensormap",
+    "sync": "fence elect bar barrier",
+    "memory": "ld st cvta",
+    "stack": "alloca stacksave stackrestore",
+    "atomic": "atom red",
+    "caches": "membar prefetch prefetchu isspacep discard applypriority",
+    "policies": "createpolicy",
+    "multimem": "multimem",
+    **dict.fromkeys(("copies", "bulk", "bulk_reduce"), "cp"),
+    "async_stores": "st red",
+    "matrix": "ldmatrix stmatrix movmatrix",
+    "scalar": "mov add sub mul mad div rem and or xor not shl shr bfe min max abs neg popc clz"
+    " brev shf setp selp cvt",
+    "integers": "add addc sub subc mad madc mul24 mad24 sad dp4a dp2a prmt bfi bfind fns cnot"
+    " szext bmsk lop3",
+    "floats": "add sub mul fma mad div rcp sqrt rsqrt sin cos lg2 ex2 tanh neg abs copysign min"
+    " max testp setp",
+    "float_conversions": "cvt",
+    "control": "bra ret exit trap brkpt ? opaque phi",
+    "calls": "call",
+    "warp": "shfl vote match redux activemask nanosleep pmevent griddepcontrol setmaxnreg"
+    " getctarank mapa",
+    "cluster": "fence membar",
+    "launch_control": "clusterlaunchcontrol",
+}
+"""The chapters, each with the words that the heads and ids of its rows begin with: a program is
+read without the chapters whose words it has not."""
+
+
+def _chapter(name: str) -> tuple[Row, ...]:
+    found: tuple[Row, ...] = importlib.import_module(f"intrinsics.rows.{name}").ROWS
+    return found
 
 
 @functools.cache
 def chapters() -> dict[str, tuple[Row, ...]]:
     """The rows of the machine by chapter, which is the name of their module."""
-    return {
-        chapter: tuple(importlib.import_module(f"intrinsics.rows.{chapter}").ROWS)
-        for chapter in _CHAPTERS
-    }
+    return {chapter: _chapter(chapter) for chapter in _CHAPTERS}
 
 
 @functools.cache
 def rows() -> tuple[Row, ...]:
     """Every row of the machine, chapter by chapter."""
     return tuple(itertools.chain.from_iterable(chapters().values()))
+
+
+def first_word(name: str) -> str:
+    """The word that a dotted name begins with: `cp` of `cp.async`, `red` of `red::async`."""
+    return name.partition(".")[0].partition(":")[0]
+
+
+def words_of(chapter: str) -> set[str]:
+    """The words that the heads and ids of a chapter's rows begin with."""
+    return set(_CHAPTERS[chapter].split())
+
+
+@functools.cache
+def _chapters_by_word() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for chapter in _CHAPTERS:
+        for word in words_of(chapter):
+            found.setdefault(word, []).append(chapter)
+    return found
+
+
+def _rows_of(word: str) -> Iterator[Row]:
+    """The rows of the chapters that have a word; no other chapter is imported."""
+    for chapter in _chapters_by_word().get(word, ()):
+        yield from _chapter(chapter)
 
 
 @functools.cache
@@ -50,13 +104,14 @@ def pseudo_rows() -> tuple[Row, ...]:
 
 
 @functools.cache
-def _by_id() -> dict[str, Row]:
-    return {row.id: row for row in (*rows(), *pseudo_rows())}
+def _by_id(word: str) -> dict[str, Row]:
+    found = pseudo_rows() if word == "walkthrough" else _rows_of(word)
+    return {row.id: row for row in found}
 
 
 def row(name: str) -> Row:
     """The row whose id is `name`; KeyError if there is none."""
-    return _by_id()[name]
+    return _by_id(first_word(name))[name]
 
 
 # ---- heads -----------------------------------------------------------------------------------
@@ -72,14 +127,16 @@ class Head:
 
 
 @functools.cache
-def _heads() -> dict[str, Head]:
+def _heads(word: str) -> dict[str, Head]:
+    """The heads that begin with a word."""
     found: dict[str, Head] = {}
 
     def add(text: str, row: Row, preset: Attributes) -> None:
-        old = found.get(text)
-        found[text] = Head(text, (*old.rows, row) if old else (row,), preset)
+        if first_word(text) == word:
+            old = found.get(text)
+            found[text] = Head(text, (*old.rows, row) if old else (row,), preset)
 
-    for row in rows():
+    for row in _rows_of(word):
         glued = row.items[0] if row.items else None
         if isinstance(glued, Qualifier) and glued.values[0].ptx.startswith("::"):
             for value in glued.values:
@@ -93,7 +150,7 @@ def _heads() -> dict[str, Head]:
 def find_head(name: str) -> tuple[Head | None, list[str]]:
     """The longest known head that begins `name` (a dotted name), and the modifiers after it."""
     parts = name.split(".")
-    heads = _heads()
+    heads = _heads(first_word(name))
     for length in range(len(parts), 0, -1):
         head = heads.get(".".join(parts[:length]))
         if head is not None:
@@ -101,10 +158,9 @@ def find_head(name: str) -> tuple[Head | None, list[str]]:
     return None, parts
 
 
-@functools.cache
 def head_words() -> frozenset[str]:
     """The first words of all known heads (`tcgen05`, `ld`)."""
-    return frozenset(text.split(".")[0] for text in _heads())
+    return frozenset(_chapters_by_word())
 
 
 # Instructions that PTX has beside those of the rows: a program that uses one is not wrong, nvgen

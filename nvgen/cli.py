@@ -16,7 +16,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from intrinsics.findings import InputError, NvgenError, input_error, shortened
 from isel.verifier.levels import LEVELS
@@ -79,7 +79,8 @@ def _run_command(argv: Sequence[str] | None) -> int:
     given = sys.argv[1:] if argv is None else argv
     if len(given) > 1 and given[0] == "explain" and given[1].startswith("llvm."):
         given = ["explain", "intrinsic", *given[1:]]
-    arguments = _parser().parse_args([_WHOLE.get(word, word) for word in given])
+    asked = given[0] if given else ""
+    arguments = _parser(asked).parse_args([_WHOLE.get(word, word) for word in given])
     files = getattr(arguments, "files", None) or [getattr(arguments, "file", ".mir")]
     if any(os.path.splitext(file)[1] not in _NEVER_LLVM for file in files):
         from nvgen.llvm_process import LLVM
@@ -146,7 +147,8 @@ def _internal(error: Exception) -> int:
     return INTERNAL
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(asked: str = "") -> argparse.ArgumentParser:
+    """The commands; where it is known which one is asked for, the others have no options."""
     parser = argparse.ArgumentParser(
         prog="nvgen",
         description="LLVM IR for NVIDIA's tensor-core machines: compile, check, run, explain.",
@@ -154,17 +156,25 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"nvgen {__version__}")
     # "prog" spares argparse making a usage text to find it
     commands = parser.add_subparsers(prog="nvgen", dest="command", required=True, metavar="COMMAND")
-    _compile(commands.add_parser("compile", help="LLVM IR to MIR, PTX or a cubin"))
-    _check(commands.add_parser("check", help="judge LLVM IR, MIR or PTX"))
-    _run(commands.add_parser("run", help="run a kernel on the CPU simulator or a GPU"))
-    _trace(commands.add_parser("trace", help="tell the story of one multiply, stage by stage"))
-    _targets(commands.add_parser("targets", help="list the targets"))
-    add_explain_options(
-        commands.add_parser("explain", help="say what a descriptor, word or layout means")
-    )
-    add_draw_options(commands.add_parser("draw", help="draw a layout: SVG, text or JSON"))
-    add_tune_options(commands.add_parser("tune", help="measure the configurations of a kernel"))
+    for name, (text, add_options) in _commands().items():
+        command = commands.add_parser(name, help=text)
+        if name == asked or asked not in _commands():
+            add_options(command)
     return parser
+
+
+def _commands() -> dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]:
+    """By name: what a command does, in a line, and what adds its options to a parser."""
+    return {
+        "compile": ("LLVM IR to MIR, PTX or a cubin", _compile),
+        "check": ("judge LLVM IR, MIR or PTX", _check),
+        "run": ("run a kernel on the CPU simulator or a GPU", _run),
+        "trace": ("tell the story of one multiply, stage by stage", _trace),
+        "targets": ("list the targets", _targets),
+        "explain": ("say what a descriptor, word or layout means", add_explain_options),
+        "draw": ("draw a layout: SVG, text or JSON", add_draw_options),
+        "tune": ("measure the configurations of a kernel", add_tune_options),
+    }
 
 
 def _program(parser: argparse.ArgumentParser, *, levels: bool) -> None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from intrinsics import catalog
-from intrinsics.catalog import find_head, head_words, other_instructions, spellings, spellings_of
+from intrinsics.catalog import (
+    find_head,
+    first_word,
+    head_words,
+    other_instructions,
+    spellings,
+    spellings_of,
+)
 from intrinsics.modifiers import CtaGroup, LdStNum, LdStShape, ThreadSync, WaitOp
 from tests.each import each
 
@@ -78,6 +85,18 @@ def test_rows_that_share_a_head():
 @pytest.mark.parametrize("name", ["frobnicate.u32", "tcgen", "", "mbarrierinit"])
 def test_no_head(name: str):
     assert find_head(name) == (None, name.split("."))
+
+
+def test_the_words_by_which_a_chapter_is_found_are_those_of_its_rows() -> None:
+    """Else a row would not be found, or a chapter be imported in vain."""
+    for chapter, rows in catalog.chapters().items():
+        names = [name for row in rows for name in (row.id, row.head, *row.aliases)]
+        assert catalog.words_of(chapter) == {first_word(name) for name in names}, chapter
+
+
+def test_every_row_is_found_by_its_id() -> None:
+    for row in (*catalog.rows(), *catalog.pseudo_rows()):
+        assert catalog.row(row.id) is row
 
 
 def test_what_nvgen_knows_is_not_listed_as_unknown():
