@@ -16,8 +16,10 @@ from nvgen.compiled import Compiled
 from nvgen.extension import Extension, Rule, extension_of
 from nvgen.launches import Dim3
 from nvgen.llvm import parse
+from nvgen.tracebacks import ends_at_caller
 
 
+@ends_at_caller
 @paused_collector()
 def compile(
     module_or_text: object,

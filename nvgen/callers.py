@@ -17,12 +17,15 @@ from typing import NamedTuple
 
 import llvmlite
 
+import asmprinter
 import intrinsics
+import isel
 from intrinsics.findings import NOWHERE, Place
 
 _PACKAGES = tuple(
     str(Path(file).resolve().parent) + os.sep
-    for file in (__file__, intrinsics.__file__, llvmlite.__file__)
+    for package in (asmprinter, intrinsics, isel, llvmlite)
+    for file in (__file__, package.__file__)
     if file is not None
 )
 _CONTEXTS = (
@@ -50,11 +53,12 @@ def _frames() -> Iterator[FrameType]:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return _is_file_of_ours(frame.f_code.co_filename)
+    return is_file_of_ours(frame.f_code.co_filename)
 
 
 @functools.cache
-def _is_file_of_ours(file: str) -> bool:
+def is_file_of_ours(file: str) -> bool:
+    """Whether a file's functions are nvgen's, or stand between it and the user."""
     return file.startswith(_PACKAGES) or file.endswith(_CONTEXTS)
 
 
@@ -82,7 +86,7 @@ def calls(begun: Stack) -> tuple[Call, ...]:
     found: list[Call] = []
     for frame in frames[: own + 1]:
         code = frame.f_code
-        if not _is_file_of_ours(code.co_filename):
+        if not is_file_of_ours(code.co_filename):
             call = Call(code.co_filename, frame.f_lineno, code.co_name)
             if not found or call != found[-1]:
                 found.append(call)

@@ -32,6 +32,7 @@ from nvgen.launches import (
 )
 from nvgen.sim.threads.limits import limits_of
 from nvgen.stages import Stages
+from nvgen.tracebacks import ends_at_caller
 
 if TYPE_CHECKING:
     from nvgen.assembler import Assembled
@@ -119,6 +120,7 @@ class Compiled:
         """The PTX."""
         return print_ptx(self.final, self.ptx_version, lineinfo=self.lineinfo).text
 
+    @ends_at_caller
     def cubin(self) -> bytes:
         """The cubin that ptxas makes of the PTX.
 
@@ -126,6 +128,7 @@ class Compiled:
         """
         return self.assembled().cubin
 
+    @ends_at_caller
     def assembled(self) -> Assembled:
         """The cubin with what ptxas says of it: the resources of each kernel, and warnings.
 
@@ -136,6 +139,7 @@ class Compiled:
         return assemble_module(self.final, self.ptx_version, self.target, lineinfo=self.lineinfo)
 
     @property
+    @ends_at_caller
     def resources(self) -> Resources:
         """The registers, spills, stack, shared memory and barriers of the only kernel.
 
@@ -144,6 +148,7 @@ class Compiled:
         return self.assembled().resources[self._only_kernel()]
 
     @property
+    @ends_at_caller
     def sass(self) -> Sass:
         """The machine code of the only kernel, as nvdisasm lists it: `print(compiled.sass)` counts
         instructions by kind for each loop and role, multiplies beside those of the PTX, and says
@@ -163,6 +168,7 @@ class Compiled:
         )
         return replace(found, asked=asked, resources=done.resources[kernel])
 
+    @ends_at_caller
     def with_bounded_waits(self, seconds: float = 1.0) -> Compiled:
         """The same, with a limit to every wait for an mbarrier on a GPU.
 
@@ -175,6 +181,7 @@ class Compiled:
         stages = self.stages.followed_by(BOUND_WAITS, lambda: print_mir(bounded.module).text)
         return replace(self, bounded=bounded, stages=stages)
 
+    @ends_at_caller
     def run(
         self,
         *args: object,
@@ -211,13 +218,7 @@ class Compiled:
         """
         check_device(device, schedule)
         limits_of(timeout, max_steps)
-        if named and self.kernel is None:
-            raise input_error(
-                "run/arguments",
-                "only the parameters of a built kernel have names here",
-                got=", ".join(f"{name}=…" for name in named),
-                expected="arguments by position, and options that `run` has",
-            )
+        self._check_named(named)
         with by_names(self._names):
             name = kernel or self._only_kernel()
             function = kernel_of(self.module, name)
@@ -258,6 +259,7 @@ class Compiled:
                 codes=self._codes,
             )
 
+    @ends_at_caller
     def __call__(
         self,
         *args: object,
@@ -317,6 +319,7 @@ class Compiled:
         if wrong := errors(judged):
             raise VerificationError(wrong)
 
+    @ends_at_caller
     def load(self, kernel: str = "") -> LoadedKernel:
         """Load a kernel on the GPU, to launch it on arrays that live there, on streams, and timed.
 
@@ -385,6 +388,28 @@ class Compiled:
                 hint=f'kernel="{names[0]}"',
             )
         return names[0]
+
+    def _check_named(self, named: Mapping[str, object]) -> None:
+        """Whether named arguments of `run` may be parameters.
+
+        Raises: InputError for those of a kernel whose parameters have no names here, and for the
+        option that only launches of a loaded kernel have.
+        """
+        if "dependent" in named and "dependent" not in self._names.values():
+            raise input_error(
+                "run/dependent",
+                "a run stands alone: it has no launch before it that it could overlap",
+                got=f"dependent={named['dependent']!r}",
+                expected="launches of a loaded kernel: compiled.load().launch(…, dependent=True)",
+                hint="on the simulator launches follow one another, each when the last is through",
+            )
+        if named and self.kernel is None:
+            raise input_error(
+                "run/arguments",
+                "only the parameters of a built kernel have names here",
+                got=", ".join(f"{name}=…" for name in named),
+                expected="arguments by position, and options that `run` has",
+            )
 
     def _dynamic_shared(self) -> int:
         return self.kernel.dynamic_shared if self.kernel else 0

@@ -16,6 +16,7 @@ from isel.verifier.levels import LAUNCH_LEVELS
 from nvgen.arguments import Parameter, arguments
 from nvgen.builder.refusals import refuse
 from nvgen.extension import PLAIN, Extension
+from nvgen.tracebacks import ends_at_caller
 
 if TYPE_CHECKING:
     from nvgen.compiled import Compiled
@@ -38,6 +39,7 @@ class Kernel:
         target = f" for {self.target}" if self.target else ""
         return f"<Kernel {self.name}({names}){target}, block {self.block}>"
 
+    @ends_at_caller
     def compile(
         self,
         *,

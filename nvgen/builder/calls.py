@@ -14,7 +14,7 @@ from typing import TypeAlias
 from llvmlite import ir
 
 from intrinsics.catalog import Spelling
-from intrinsics.findings import InputError
+from intrinsics.findings import InputError, NvgenError
 from intrinsics.legality import describe
 from intrinsics.modifiers import LoadMode, ScalarType, StoreMode
 from intrinsics.patterns import (
@@ -39,6 +39,7 @@ from nvgen.builder.vectors import Vector
 from nvgen.builder.verb import Verb
 from nvgen.builder.verb_rules import Draft, Operand, alike
 from nvgen.callers import place_of_caller
+from nvgen.tracebacks import without_ours
 
 Result: TypeAlias = "Int | F32 | Pointer | Vector"
 
@@ -228,6 +229,7 @@ def function_of(verb: Verb) -> Callable[..., object]:
     signature = verb.signature
 
     def call(self: IntrinsicCalls, *args: object, **named: object) -> object:
+        __tracebackhide__ = True
         try:
             bound = signature.bind(self, *args, **named)
         except TypeError as error:
@@ -235,7 +237,10 @@ def function_of(verb: Verb) -> Callable[..., object]:
         bound.apply_defaults()
         given = dict(bound.arguments)
         del given["self"]
-        return self.perform(verb, given)
+        try:
+            return self.perform(verb, given)
+        except NvgenError as error:
+            raise without_ours(error) from error.__cause__  # NVGEN_TRACEBACK=1: from inside nvgen
 
     call.__name__, call.__qualname__ = verb.name, f"Verbs.{verb.name}"
     call.__doc__ = verb.doc

@@ -41,6 +41,7 @@ from nvgen.builder.shared_memory import two
 from nvgen.builder.tiles import PLAIN_SPAN, check_element, swizzle_mode
 from nvgen.callers import place_of_caller, stack
 from nvgen.launches import dim3
+from nvgen.tracebacks import ends_at_caller
 
 _UNSIGNED = {t.bits: t for t in (ScalarType.U8, ScalarType.U16, ScalarType.U32, ScalarType.U64)}
 
@@ -263,6 +264,7 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
                 found[parameter.name] = number_of(self, argument, known)
         return found
 
+    @ends_at_caller
     def finish(self) -> Kernel:
         """Close the body and give the kernel.
 

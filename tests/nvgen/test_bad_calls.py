@@ -91,6 +91,7 @@ def test_a_character_is_told_with_its_place() -> None:
         ({"block": 32, "schedule": 1}, "run/schedule"),
         ({"block": 32, "device": None}, "run/device"),
         ({"block": 32, "shedule": "late"}, "run/arguments"),
+        ({"block": 32, "dependent": True}, "run/dependent"),
     ],
 )
 def test_an_option_of_run(options: dict[str, object], rule: str) -> None:
@@ -116,6 +117,13 @@ def test_a_number_is_one_of_the_type_of_its_parameter(type_: str, least: int, mo
         with pytest.raises(InputError, match=f"'n' is declared as {type_}") as caught:
             compiled.run(wrong)
         assert caught.value.findings[0].expected == f"{least} to {most}"
+
+
+def test_a_parameter_may_be_called_dependent() -> None:
+    b = nvgen.KernelBuilder("k", block=32, target="sm_90a")
+    b.u32("dependent")
+    b.begin()
+    b.finish().compile().run(dependent=1)
 
 
 def test_sizes_of_every_kind_of_whole_number() -> None:
