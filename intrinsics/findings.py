@@ -155,6 +155,27 @@ def once(findings: Iterable[Finding]) -> list[Finding]:
     return kept
 
 
+def told_once(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings as people are told them: copies from one line of Python are one.
+
+    A loop of Python unrolls a line into many of LLVM IR; the rule, the message and the calls that
+    lead to the line are then the same, and the first copy stands for all.
+    """
+    copies: dict[tuple[object, ...], list[Finding]] = {}
+    for number, f in enumerate(findings):
+        at = f.place
+        line = (at.python_file, at.python_line, at.callers, at.function)
+        key = (f.rule, f.severity, f.message, f.subject, line if at.python_line else number)
+        copies.setdefault(key, []).append(f)
+    return [_counted(first, 1 + len(others)) for first, *others in copies.values()]
+
+
+def _counted(finding: Finding, times: int) -> Finding:
+    if times == 1:
+        return finding
+    return replace(finding, message=f"{finding.message} ({times} times from this line of Python)")
+
+
 def verdict(findings: Iterable[Finding]) -> Verdict:
     """Sum findings up: an error outweighs what was not judged, which outweighs a review."""
     result = Verdict.CLEAN
@@ -178,9 +199,10 @@ class NvgenError(Exception):
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)
-        texts = [str(f) for f in self.findings[:_MOST_TOLD]]
-        if len(self.findings) > _MOST_TOLD:
-            texts.append(f"… and {len(self.findings) - _MOST_TOLD} more findings")
+        told = told_once(self.findings)
+        texts = [str(f) for f in told[:_MOST_TOLD]]
+        if len(told) > _MOST_TOLD:
+            texts.append(f"… and {len(told) - _MOST_TOLD} more findings")
         super().__init__("\n".join(texts))
 
     def __reduce__(self) -> tuple[type[NvgenError], tuple[tuple[Finding, ...]]]:

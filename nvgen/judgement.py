@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
-from intrinsics.findings import Finding, Severity, VerificationError
+from intrinsics.findings import Finding, Severity, VerificationError, told_once
 from nvgen.callers import stack_level
 
 CERTAIN = ("mbarrier/deadlock",)
@@ -39,5 +39,5 @@ def warn(findings: Iterable[Finding]) -> None:
     """Warn of errors and warnings, at the line of Python that called nvgen."""
     said = [f for f in findings if f.severity in (Severity.ERROR, Severity.WARNING)]
     level = stack_level() if said else 1
-    for finding in said:
+    for finding in told_once(said):
         warnings.warn(str(finding), FindingWarning, stacklevel=level)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from intrinsics.findings import Finding, Severity, Verdict, shortened, verdict
+from intrinsics.findings import Finding, Severity, Verdict, shortened, told_once, verdict
 from nvgen.files import printable
 
 Line = list[tuple[str, str]]
@@ -264,12 +264,13 @@ def print_findings(
 ) -> None:
     """Print findings to a stream (default: standard error), a blank line after each.
 
-    Of very many of one rule the first ones are printed, and how many there are.
+    Of very many of one rule the first ones are printed, and how many there are; copies from one
+    line of Python are one.
     """
     printer = Printer(stream or sys.stderr)
     lines = source.split("\n") if source else []
     counts: Counter[tuple[Severity, str]] = Counter()
-    for finding in findings:
+    for finding in told_once(findings):
         key = finding.severity, finding.rule
         counts[key] += 1
         if counts[key] <= _MOST_OF_RULE:

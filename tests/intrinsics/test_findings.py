@@ -24,6 +24,7 @@ from intrinsics.findings import (
     errors,
     input_error,
     once,
+    told_once,
     verdict,
 )
 from tests.each import each
@@ -180,3 +181,32 @@ def test_what_repeats_a_finding_at_its_line_is_left_out():
 
 def test_what_stands_nowhere_is_never_the_same():
     assert once([ERROR, ERROR]) == [ERROR, ERROR]
+
+
+# ---- copies from one line of Python ----------------------------------------------------------
+
+
+def unrolled(line: int, python: int, callers: tuple[tuple[str, int], ...] = ()) -> Finding:
+    """What is found at a line of LLVM IR that a line of Python has made."""
+    return finding(Severity.ERROR).at(Place("k.ll", line, 3, "k", "k.py", python, callers))
+
+
+def test_a_loop_that_python_unrolls_is_told_once_with_a_count() -> None:
+    found = [unrolled(10, 5), unrolled(14, 5), unrolled(16, 6), unrolled(18, 5)]
+    first, other = told_once(found)
+    assert (first.message, first.place) == (
+        "text (3 times from this line of Python)", found[0].place,
+    )  # fmt: skip
+    assert other == found[2]
+    assert str(VerificationError(found)).count("error[a/b]") == 2
+    assert VerificationError(found).findings == tuple(found), "nothing is lost for programs"
+
+
+def test_a_helper_that_is_called_from_two_lines_is_told_of_both() -> None:
+    found = [unrolled(10, 5, (("k.py", 8),)), unrolled(14, 5, (("k.py", 9),))]
+    assert told_once(found) == found
+
+
+def test_what_no_python_made_is_never_taken_for_the_same() -> None:
+    found = [unrolled(10, 0), unrolled(10, 0)]
+    assert told_once(found) == found

@@ -150,6 +150,14 @@ def test_a_thread_waits_for_its_reads_before_it_exits():
     assert not first_rule(body, schedule="early")
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_store_of_what_nobody_has_written_is_told(schedule: str):
+    """What would go to the tensor is then not there; that is no second fault."""
+    fill = "st.shared.v4.u32 [%r2], {{%r5, %r6, %r7, %r8}};".format()
+    assert fill in kernel_of(WHOLE)
+    assert first_rule(kernel_of(WHOLE).replace(fill, ""), schedule=schedule) == "sim/uninitialized"
+
+
 def test_a_store_that_is_in_no_group_is_not_waited_for():
     body = kernel_of(WHOLE).replace("cp.async.bulk.commit_group;", "")
     assert first_rule(body, schedule="late") == "sim/exit-pending"

@@ -83,6 +83,7 @@ class Engine:
         try:
             op.effect()
         except SimulationError as error:
+            op.failed = True
             raise located(error, op.place, str(op)) from None
         finally:
             if clocks is not None:

@@ -35,6 +35,7 @@ class AsyncOp:
     lazy: bool = False  # only a wait for it shows that it is there: the last one to be late
     number: int = 0
     done: bool = False
+    failed: bool = False  # its effect was a fault
     column: int = 0  # of its own in the clocks
     tick: int = 0
     issued: int = 0  # the tick of its issue
@@ -54,6 +55,11 @@ class AsyncOp:
     def ready(self) -> bool:
         """Whether everything that it must come after has taken effect."""
         return all(op.done for op in self.after)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether it comes after one that failed, and lacks what that would have given it."""
+        return any(op.failed or op.hopeless for op in self.after)
 
     def __str__(self) -> str:
         return f"{self.name} #{self.number}"

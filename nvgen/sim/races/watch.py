@@ -60,6 +60,8 @@ def explained(machine: Machine, error: SimulationError) -> SimulationError:
     if clocks is None or error.findings[0].rule not in _EARLY_SIGNS:
         return error
     for op in [*machine.engine.in_flight]:
+        if op.hopeless:
+            continue
         try:
             machine.engine.finish(op)
         except SimulationError as other:
