@@ -59,21 +59,25 @@ class Reading:
     records: dict[int, list[MachineInstr]]
     """The records of those that are not refused on every target, by their places."""
 
+    read: tuple[int, ...]
+    """The places of the statements that were read; nothing is known of the others."""
+
     @classmethod
-    def of(cls, statements: Iterable[str]) -> Reading:
-        """Let nvgen read the statements."""
+    def of(cls, statements: Iterable[str], places: Iterable[int] | None = None) -> Reading:
+        """Let nvgen read the statements, or those at some places."""
         texts = tuple(statements)
-        read = read_ptx(ptxas.module_text(texts, "sm_107a", "9.5"))
-        unknown = frozenset(f.place.line - _FIRST for f in read.findings if f.incomplete)
-        refused = _errors(read.findings)
-        assert not any(place < 0 for place in refused), "the preamble is refused"
+        chosen = (*range(len(texts)),) if places is None else (*places,)
+        read = read_ptx(ptxas.module_text([texts[place] for place in chosen], "sm_107a", "9.5"))
+        unknown = frozenset(chosen[f.place.line - _FIRST] for f in read.findings if f.incomplete)
+        assert all(line >= 0 for line in _errors(read.findings)), "the preamble is refused"
+        refused = {chosen[line]: rules for line, rules in _errors(read.findings).items()}
         records: dict[int, list[MachineInstr]] = {}
         for function in read.module.functions:
             for mi in function.instructions():
-                place = read.module.locations[mi.loc].line - _FIRST
+                place = chosen[read.module.locations[mi.loc].line - _FIRST]
                 if place not in refused:
                     records.setdefault(place, []).append(mi)
-        return cls(texts, refused, unknown, _with(read.module, []), records)
+        return cls(texts, refused, unknown, _with(read.module, []), records, chosen)
 
     def refusals(
         self, pair: Pair, places: Iterable[int] | None = None
@@ -82,7 +86,7 @@ class Reading:
 
         Without `places` all statements are judged.
         """
-        places = range(len(self.statements)) if places is None else [*places]
+        places = self.read if places is None else [*places]
         target, version = TARGETS[pair.target], _version(pair.ptx)
         whole = _errors(verify_records(self.module, target, version, hints=False))
         if whole:
@@ -91,7 +95,7 @@ class Reading:
         asked = [mi for place in places for mi in self.records.get(place, ())]
         found = verify_records(_with(self.module, asked), target, version, hints=False)
         read = {place: self.refused[place] for place in places if place in self.refused}
-        return read | _errors(found)
+        return read | {self.read[line]: rules for line, rules in _errors(found).items()}
 
 
 _FIRST = ptxas.line_of(0)
@@ -213,17 +217,26 @@ def agreed(
     return tally
 
 
+def agreed_today(
+    statements: Iterable[str], pairs: Sequence[Pair], deliberate: Sequence[Deliberate], *names: str
+) -> Tally:
+    """`agreed`, of statements on all pairs at once: nvgen reads those that it is asked about."""
+    texts = tuple(statements)
+    answers = Answers(texts, *names)
+    asked = np.flatnonzero(answers.cells(pairs).any(axis=1))
+    return agreed(Reading.of(texts, asked.tolist()), answers, pairs, deliberate)
+
+
 def rules_against_ptxas(
     statements: Iterable[str], entry: Deliberate, pairs: Iterable[Pair], *names: str
 ) -> set[str]:
     """nvgen's rules against what ptxas accepts, in statements that an entry describes."""
     texts = [text for text in statements if re.search(entry.statements, text)]
-    reading, answers = Reading.of(texts), Answers(texts, *names)
-    rules: set[str] = set()
-    for pair in pairs:
-        for difference in compare(reading, answers, [pair]).differences:
-            rules.update(difference.ours)
-    return rules
+    answers = Answers(texts, *names)
+    legal = {pair: np.flatnonzero(answers.verdicts(pair) == LEGAL).tolist() for pair in pairs}
+    reading = Reading.of(texts, sorted(set().union(*legal.values())))
+    refused = [reading.refusals(pair, places) for pair, places in legal.items()]
+    return {rule for broken in refused for rules in broken.values() for rule in rules}
 
 
 def _version(text: str) -> Ptx:

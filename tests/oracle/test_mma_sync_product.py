@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.oracle import mma_sync_product as product
-from tests.oracle.agreement import Deliberate, Reading, agreed, rules_against_ptxas
+from tests.oracle.agreement import Deliberate, Reading, agreed, agreed_today, rules_against_ptxas
 from tests.oracle.evidence import LEGAL, Answers
 from tests.oracle.mma_sync_differences import DELIBERATE
 from tests.oracle.recorded_lists import MMA_SYNC, every_pair
@@ -43,8 +43,7 @@ def test_every_product_is_whole(one: product.Product) -> None:
 
 def test_every_verdict_agrees() -> None:
     """What was compared is printed: see it with -rA."""
-    read = Reading.of(product.statements())
-    agreed(read, Answers(read.statements, "mma_sync"), MMA_SYNC, DELIBERATE)
+    agreed_today(product.statements(), MMA_SYNC, DELIBERATE, "mma_sync")
 
 
 def test_what_the_manual_has_is_where_ptxas_has_it() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.oracle import ptxas
 from tests.oracle import wgmma_product as product
-from tests.oracle.agreement import Deliberate, Reading, agreed, rules_against_ptxas
+from tests.oracle.agreement import Deliberate, Reading, agreed, agreed_today, rules_against_ptxas
 from tests.oracle.evidence import LEGAL, Answers
 from tests.oracle.recorded_lists import NOT_WGMMA, WGMMA, WGMMA_PART
 from tests.oracle.verdict_file import Pair
@@ -50,8 +50,7 @@ def test_every_product_is_whole(one: product.Product) -> None:
 
 def test_every_verdict_agrees() -> None:
     """What was compared is printed: see it with -rA."""
-    read = Reading.of(product.statements())
-    agreed(read, Answers(read.statements, "wgmma"), WGMMA, DELIBERATE)
+    agreed_today(product.statements(), WGMMA, DELIBERATE, "wgmma")
 
 
 def test_a_good_part_is_legal() -> None:
