@@ -5,6 +5,7 @@ Nothing of nvgen's is used here but the names of MMA kinds.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,7 +132,7 @@ class Placement:
 
     def extent(self, rows: int, k: int, size: int) -> int:
         """Bytes from the matrix's beginning to its end, as a multiple of 1024."""
-        last = max(self.offset(mn, i, size) for mn in range(rows) for i in range(k))
+        last = int(_offsets(self, rows, k, size).max())
         return (last + 1024) // 1024 * 1024
 
     def image(self, matrix: Array, size: int = 0) -> NDArray[np.uint8]:
@@ -144,10 +145,15 @@ class Placement:
         rows, k = matrix.shape
         size = size or self.extent(rows, k, item)
         memory = np.full(size, 0x7B, np.uint8)
-        for (mn, k), value in np.ndenumerate(matrix):
-            at = self.offset(mn, k, item)
-            memory[at : at + item] = np.frombuffer(value.tobytes(), np.uint8)
+        data = np.ascontiguousarray(matrix).view(np.uint8).reshape(rows, k, item)
+        memory[_offsets(self, rows, k, item)[:, :, None] + np.arange(item)] = data
         return memory
+
+
+@functools.lru_cache(maxsize=64)
+def _offsets(place: Placement, rows: int, k: int, size: int) -> NDArray[np.intp]:
+    """The byte offset of each element of a matrix."""
+    return np.array([[place.offset(mn, i, size) for i in range(k)] for mn in range(rows)], np.intp)
 
 
 def placements(size: int, rows: int, k: int, *, mn_major: bool) -> list[Placement]:

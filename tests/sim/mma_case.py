@@ -6,6 +6,7 @@ the multiply on the simulator, and gives D and all other cells.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -126,12 +127,16 @@ class Case:
 
     def d_index(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Lanes and columns of D, as arrays of its shape."""
-        lanes = np.empty((self.m, self.n), np.intp)
-        columns = np.empty_like(lanes)
-        for i, j in np.ndindex(self.m, self.n):
-            lane, column = d_cell(i, j, self.m, self.n, ws=self.ws)
-            lanes[i, j], columns[i, j] = lane + self.lane, column + D_COLUMN
-        return lanes, columns
+        lanes, columns = _d_cells(self.m, self.n, self.ws)
+        return lanes + self.lane, columns + D_COLUMN
+
+
+@functools.cache
+def _d_cells(m: int, n: int, ws: bool) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Lanes and columns of D's elements, counted from where D begins."""
+    cells = [d_cell(i, j, m, n, ws=ws) for i in range(m) for j in range(n)]
+    lanes, columns = np.array(cells, np.intp).reshape(m, n, 2).transpose(2, 0, 1)
+    return lanes, columns
 
 
 @dataclass
