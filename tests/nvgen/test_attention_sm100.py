@@ -36,7 +36,7 @@ ASSEMBLED = [
 ]  # fmt: skip
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @kernel_test(schedules=["late", "random:1"], targets="sm_100a")
 @pytest.mark.parametrize("case", CASES)
 def test_sizes(launch: Launch, case: str) -> None:

@@ -102,7 +102,7 @@ CASES = {
 }
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(10)
 @kernel_test(schedules=["late"], targets=TARGET, opt=[3])
 @pytest.mark.parametrize("case", CASES)
 def test_sizes_and_types(launch: Launch, case: str) -> None:
@@ -111,7 +111,7 @@ def test_sizes_and_types(launch: Launch, case: str) -> None:
     run(launch, config, lengths, ratio, ratio, huge=60.0 if "huge" in case else 1.0)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("d", "length"), [(64, 1024), (64, 4096), (128, 4096), (256, 4096)])
 def test_multiplies_overlap(d: int, length: int) -> None:
     """ptxas finds nothing to say of them: no multiply waits for another (C7510 and its kin)."""

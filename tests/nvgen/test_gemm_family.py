@@ -31,7 +31,7 @@ def built(kernel: Kernel):
     return made
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @kernel_test(schedules=["early", "late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(SCALED)))
 def test_scales_of_blocks(launch: Launch, number: int) -> None:

@@ -30,7 +30,7 @@ def built(name: str, cut: dict, *, masked: bool = False):
     return sample.build(config, sample.MXFP8, sample.scaled.MX, masked=masked)
 
 
-@pytest.mark.turns(15)
+@pytest.mark.turns(30)
 @kernel_test(schedules="all", targets="sm_100a")
 @pytest.mark.parametrize("name", CUTS)
 def test_blocks_of_experts(launch: Launch, name: str) -> None:

@@ -43,7 +43,7 @@ def built(kind: str, cut: dict):
     return sample.build(config, getattr(sample, kind), getattr(sample, KINDS[kind]))
 
 
-@pytest.mark.turns(32)
+@pytest.mark.turns(64)
 @kernel_test(schedules="all", targets="sm_100a")
 @pytest.mark.parametrize("case", CASES)
 def test_products(launch: Launch, case: str) -> None:

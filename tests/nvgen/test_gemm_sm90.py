@@ -108,7 +108,7 @@ widths; all types and majors.
 """
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @kernel_test(schedules=["early", "late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(CUT)))
 def test_however_it_is_cut_the_product_is_exact(launch: Launch, number: int) -> None:
@@ -135,7 +135,7 @@ One whole wave before and none; clusters; more parts than steps of K.
 """
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(schedules=["early", "late", "random:1"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(PARTS)))
 def test_parts_of_the_last_tiles_meet_in_memory(launch: Launch, number: int) -> None:
@@ -227,7 +227,7 @@ def best(dtype: ElementType, opt: int, cluster: int) -> Compiled:
     return made
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("cluster", [1, 2])
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.value)

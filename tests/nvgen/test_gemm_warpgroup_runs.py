@@ -114,7 +114,7 @@ def compiled(name: str, rows: int, n: int, in_flight: int, opt: int) -> Compiled
     return made
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(10)
 @kernel_test(schedules="all", random=1, targets="sm_90a", opt=(0, 3))
 @pytest.mark.parametrize("in_flight", [0, 1])
 @pytest.mark.parametrize(("rows", "n"), [(64, 64), (128, 24)])

@@ -42,7 +42,7 @@ def test_halves_are_exact(launch: Launch) -> None:
     Case(n=64).run(launch)
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @kernel_test(schedules="all", random=2, targets=TARGETS)
 def test_halves_are_exact_everywhere(launch: Launch) -> None:
     Case().run(launch)
@@ -156,7 +156,7 @@ def test_the_sample_runs_and_says_where_it_has_run(
     assert "never run on a real Blackwell GPU" in " ".join((module.__doc__ or "").split())
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @kernel_test(schedules="random", random=1, targets=TARGETS)
 def test_the_sample_is_exact(launch: Launch) -> None:
     """Two tiles of D, five steps of K."""
@@ -178,7 +178,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("name", SHOWN)
 @pytest.mark.parametrize("target", TARGETS)

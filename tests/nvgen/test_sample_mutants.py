@@ -28,10 +28,10 @@ def _tried(name: str, ptx: str, config: pytest.Config) -> list[Mutant]:
     found = list(mutants(ptx))
     if name in ALIKE:
         found = found[ALIKE.index(name) :: len(ALIKE)]
-    return [m for m in found if has_turn(config, m.name, _SELDOM if _is_known(name, m) else 9)]
+    return [m for m in found if has_turn(config, m.name, _SELDOM if _is_known(name, m) else 18)]
 
 
-_SELDOM = 36
+_SELDOM = 72
 
 
 def _is_known(name: str, mutant: Mutant) -> bool:

@@ -132,7 +132,7 @@ def careless(left: Left) -> type[KernelBuilder]:
     return type("Careless", (KernelBuilder,), {left.verb: skip})
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", OUT)
 def test_nothing_can_be_left_out(name: str, monkeypatch: pytest.MonkeyPatch):
     """Some schedule shows it: a finding, a deadlock, or a wrong product; or the verifier does."""

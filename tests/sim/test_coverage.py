@@ -240,7 +240,7 @@ class Family:
 
 
 def has_turn(statement: Statement) -> bool:
-    return is_todays(statement.text, 6)
+    return is_todays(statement.text, 12)
 
 
 _FIRST = 4

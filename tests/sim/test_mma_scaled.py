@@ -15,7 +15,7 @@ from tests.sim.mma_case import SFA_COLUMN, SFB_COLUMN, Case, Inputs, prepared, r
 from tests.sim.mma_layouts import bits, values
 from tests.sim.test_mma_kinds import EIGHT, check, name_of, random_codes
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 COUNTS = {ScaleVec.X1: 1, ScaleVec.X2: 2, ScaleVec.X4: 4, ScaleVec.BLOCK16: 4}
 KINDS = {
