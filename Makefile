@@ -23,7 +23,8 @@ help: ## list the tasks
 demo: $(READY) ## one kernel through every stage: LLVM IR, MIR, PTX, ptxas, CPU simulator, numpy
 	@$(BIN)/python samples/demo.py
 
-test: lint types unit ## linters, type checker, import order and all the tests
+test: lint ## linters, type checker, import order and all the tests
+	@$(MAKE) --no-print-directory -j 2 types unit
 
 evidence: $(READY) ## ask ptxas about every recorded statement and write tests/oracle/verdicts
 	$(BIN)/python -m tests.oracle.write_evidence
