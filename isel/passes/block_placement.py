@@ -32,8 +32,8 @@ def place_blocks(function: MachineFunction) -> None:
     what follows a loop stands before it.
     """
     _thread_jumps(function)
-    _join_chains(function)
-    _behind_predecessors(function)
+    after = _join_chains(function)
+    _behind_predecessors(function, after)
     _fall_through(function)
     _plain_guards(function)
 
@@ -77,8 +77,11 @@ def _hand_on_hints(function: MachineFunction, onward: dict[str, str]) -> None:
         block.nounroll = block.nounroll or block.name in hinted
 
 
-def _join_chains(function: MachineFunction) -> None:
-    """Append a block to its only predecessor, when that goes nowhere else; drop the unreachable."""
+def _join_chains(function: MachineFunction) -> list[list[int]]:
+    """Append a block to its only predecessor, when that goes nowhere else; drop the unreachable.
+
+    Returns the successors of the blocks that are left.
+    """
     after = successors(function)
     reached = reach(after, [0])
     before = inverted([after[i] if i in reached else () for i in range(len(after))])
@@ -98,8 +101,14 @@ def _join_chains(function: MachineFunction) -> None:
             continue
         function.blocks[p].instrs[-1:] = block.instrs
         home[i], forks[p] = p, forks[i] if i in forks else _forks(block)
+        after[p] = after[i]
         gone.add(i)
-    function.blocks = [block for i, block in enumerate(function.blocks) if i not in gone]
+    if not gone:
+        return after
+    left = [i for i in range(len(after)) if i not in gone]
+    place = {i: n for n, i in enumerate(left)}
+    function.blocks = [function.blocks[i] for i in left]
+    return [[place[target] for target in after[i]] for i in left]
 
 
 def _forks(block: Block) -> bool:
@@ -126,16 +135,17 @@ def _goes_to(mi: MachineInstr, name: str) -> bool:
     return type(target) is Label and target.name == name
 
 
-def _behind_predecessors(function: MachineFunction) -> None:
+def _behind_predecessors(function: MachineFunction, after: list[list[int]]) -> None:
     """Put a block that stands before all that lead to it right behind the first of them.
 
-    Blocks that nothing leads to are gone already.
+    Blocks that nothing leads to are gone already; `after` are the successors of the others.
     """
     blocks = function.blocks
     if not all(block.instrs and _ends(block.instrs[-1]) for block in blocks):
         return
-    after = successors(function)
     before = inverted(after)
+    if all(leading[0] < i for i, leading in enumerate(before) if i):  # as most are
+        return
     order: list[int] = []
     placed: set[int] = set()
     late: set[int] = set()

@@ -25,9 +25,10 @@ def remove_dead_code(function: MachineFunction) -> None:
         for mi in reversed(block.instrs):
             form, ops = mi.form, mi.ops
             if form.is_pure:
-                made = ops[:1] if form.defs == _FIRST and type(ops[0]) is int else mi.defs()
+                first = ops[0] if form.defs == _FIRST and not form.updates else None
+                made = [first] if type(first) is int else mi.defs()
                 if needed.isdisjoint(made):
-                    for reg in mi.defs():
+                    for reg in made:
                         unneeded.setdefault(reg, []).append(mi)
                     continue
             for i in form.uses:
