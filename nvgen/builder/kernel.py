@@ -43,8 +43,6 @@ from nvgen.callers import place_of_caller, stack
 from nvgen.launches import dim3
 from nvgen.tracebacks import ends_at_caller
 
-_UNSIGNED = {t.bits: t for t in (ScalarType.U8, ScalarType.U16, ScalarType.U32, ScalarType.U64)}
-
 
 class _Parameters(dict[str, Pointer | Number]):
     """The parameters of a kernel by name."""
@@ -111,10 +109,13 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
         self._parameter(made, ir.PointerType(addrspace=1))
 
     def integer(self, name: str, bits: int = 32) -> None:
-        """An unsigned integer; `i32`, `f32` and their like declare numbers of other types."""
+        """An unsigned integer; `i32`, `f32` and their like declare numbers of other types.
+
+        A negative number may be given for it, a coordinate before the first one for instance, and
+        is the one of the same bits; `u32` and `u64` take none.
+        """
         bits = whole(bits, "width of an integer")
-        holds = _UNSIGNED.get(bits)
-        self._parameter(Parameter(name, holds=holds), ir.IntType(bits))
+        self._parameter(Parameter(name), ir.IntType(bits))
 
     def declare_number(self, name: str, type_: ScalarType) -> None:
         """A number of a type; `b.f32(name)` and its like come here."""

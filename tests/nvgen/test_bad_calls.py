@@ -119,6 +119,18 @@ def test_a_number_is_one_of_the_type_of_its_parameter(type_: str, least: int, mo
         assert caught.value.findings[0].expected == f"{least} to {most}"
 
 
+def test_an_integer_of_no_type_takes_negative_coordinates() -> None:
+    """A box may begin before a tensor map's first element."""
+    b = nvgen.KernelBuilder("k", block=32, target="sm_90a")
+    b.pointer("out", nvgen.u32, output=True)
+    b.integer("c0")
+    p = b.begin()
+    p["out"][0] = p["c0"]
+    out = np.zeros(1, np.uint32)
+    b.finish().compile().run(out, -1)
+    assert out[0] == 2**32 - 1
+
+
 def test_a_parameter_may_be_called_dependent() -> None:
     b = nvgen.KernelBuilder("k", block=32, target="sm_90a")
     b.u32("dependent")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 import shlex
 import textwrap
@@ -14,14 +16,30 @@ import ml_dtypes  # noqa: F401
 import numpy as np  # noqa: F401
 import pytest
 
-import nvgen.api
-import nvgen.builder.kernel  # what nvgen keeps of it is that of all inner sessions
-import nvgen.sim.launch
+import asmprinter
+import intrinsics
+import isel
+import nvgen
 import nvgen.testing
 from nvgen.testing.schedules import seeds
 from tests.nvgen.programs import ADD, WAITS
 
 pytest_plugins = ["pytester"]
+
+SCRIPTS = ("nvgen.__main__", "nvgen.llvm_child", "nvgen.python_child")
+"""Modules that are run, not imported."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def all_modules() -> None:
+    """Import all of nvgen: of a module that an inner session has imported, which is taken out
+    again, there would be two in this process, with two of each of its types.
+    """
+    for package in (asmprinter, intrinsics, isel, nvgen):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if found.name not in SCRIPTS:
+                importlib.import_module(found.name)
+
 
 EARLY_AND_LATE = "--random-schedules=0"
 
@@ -88,11 +106,12 @@ def test_copy(launch):
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A project with kernels, and the environment of no other project.
+    """A project with kernels, the environment of no other project, and no GPU.
 
     pytest-benchmark, where it is installed, warns beside pytest-xdist, and a warning is an error.
     """
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:benchmark")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     pytester.makepyfile(kernels=KERNELS)
     return pytester
 

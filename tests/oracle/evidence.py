@@ -134,8 +134,9 @@ class Answers:
 
         All of them when everything is live.  Else those at which the verdict of ptxas changes, from
         one pair to the next, on both sides of the change; one more of each statement on one day of
-        `DAYS`; and all of a statement that has no record.  The one more is mostly of the newest
-        pair, where a rule that is missing shows; of the oldest where ptxas takes the statement.
+        `DAYS`; and all of a statement that has no record.  Where all pairs are of one target, the
+        one more is mostly of the newest, where a rule that is missing shows; of the oldest where
+        ptxas takes the statement.
         """
         shape = (len(self.statements), len(pairs))
         if options().live or len(pairs) < 2:
@@ -149,7 +150,8 @@ class Answers:
         chance = np.random.default_rng([options().seed, begin])
         one_more = chance.integers(shape[1], size=shape[0])
         telling = np.where(columns[:, 0] == LEGAL, 0, shape[1] - 1)
-        one_more = np.where(chance.random(shape[0]) < TELLING, telling, one_more)
+        if len({target for target, _ in pairs}) == 1:
+            one_more = np.where(chance.random(shape[0]) < TELLING, telling, one_more)
         today = (np.arange(shape[0]) + begin + options().seed) % DAYS == 0
         chosen[today, one_more[today]] = True
         chosen[(columns == UNKNOWN).any(axis=1)] = True
