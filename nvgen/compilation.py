@@ -19,6 +19,7 @@ from isel.pipeline import lower
 from isel.places import align_places, places_of_globals
 from isel.select.locations import Source
 from isel.select.machine import check_machine
+from isel.select.types import MOST_REGISTERS
 from isel.verifier.function import concerns
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
 from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, beyond, verify
@@ -156,6 +157,8 @@ def _read(
     Raises: InputError, SelectionError.
     """
     printed = None
+    if _has_huge_integers(text):
+        opt = 0  # selection refuses them at once, where LLVM's passes may multiply for minutes
     if opt is None and _ALLOCA.search(text) is not None:
         printed = promoted(text, default_level(text), target.llvm_processor, file=file)
     if printed is not None:
@@ -175,6 +178,12 @@ def _read(
 
 
 _ALLOCA = re.compile(r"=\s*+alloca\b")
+_INTEGER = re.compile(r"(?<![%@\w.$-])i(\d{6,})\b")
+
+
+def _has_huge_integers(text: str) -> bool:
+    """Whether a module names a type of integers that no thread has registers for."""
+    return any(int(bits) > 64 * MOST_REGISTERS for bits in _INTEGER.findall(text))
 
 
 def _places(text: str, file: str, printed: str, module: ir.Module) -> Source:

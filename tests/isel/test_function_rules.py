@@ -191,6 +191,14 @@ def test_the_block_may_come_from_outside():
     assert verify_functions(module_of(_without_block("by_row")), (32, 4)) == []
 
 
+def test_a_block_that_a_kernel_does_not_allow_is_that_of_another_kernel():
+    """A module has kernels for blocks of several sizes: each is judged in one that it can have."""
+    mistake = next(m for m in MISTAKES.values() if m.rule == "mbarrier/arrivals")
+    for text in (CLEAN["tile"], mistake.broken()):
+        bounded = module_of(_bounded(text))
+        assert verify_functions(bounded, (1024,)) == verify_functions(bounded)
+
+
 def test_what_holds_for_every_thread_is_checked_without_the_block():
     mistake = MISTAKES["free for two CTAs"]
     text = "\n".join(x for x in mistake.broken().splitlines() if not x.startswith(".reqntid"))

@@ -110,7 +110,13 @@ def verify_functions(
 
 
 def _block_of(function: MachineFunction, block: tuple[int, ...]) -> tuple[int, ...]:
-    """The size of the block; () where it is not known, or no block has so many threads."""
+    """The size of the block; () where it is not known, or no block has so many threads.
+
+    One that `.maxntid` does not allow is that of another kernel, as this one cannot be launched so.
+    """
+    largest = _largest_block(function)
+    if largest and math.prod(block) > math.prod(largest):
+        block = ()
     return _possible(tuple(function.launch.reqntid) or block)
 
 

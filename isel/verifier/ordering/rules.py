@@ -123,7 +123,7 @@ def _of_cluster(report: Report, program: Program, cluster: tuple[int, ...]) -> l
 def _races(report: Report, logs: list[Log]) -> list[tuple[Log, Race]]:
     """The races of all runs; but for those across the rounds of a loop that another explains."""
     records = report.analysis.graph.records
-    finders = [Finder(log, records) for log in logs]
+    finders = [Finder(log, records) for log in _apart(logs)]
     found = [(finder.log, race) for finder in finders for race in finder.races()]
     for finder in finders:
         _other_threads(report, finder)
@@ -134,6 +134,15 @@ def _races(report: Report, logs: list[Log]) -> list[tuple[Log, Race]]:
         for log, race in found
         if race.first.index <= race.second.index or race.first.index not in victims
     ]
+
+
+def _apart(logs: list[Log]) -> Iterator[Log]:
+    """The logs in which races are looked for: what a run does that ends as another did is known."""
+    seen: list[Log] = []
+    for log in logs:
+        if not any(map(log.is_as, seen)):
+            seen.append(log)
+            yield log
 
 
 def _other_threads(report: Report, finder: Finder) -> None:
