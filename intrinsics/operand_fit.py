@@ -201,6 +201,15 @@ class _KnownSlot:
         return found
 
 
+def out_of_range(name: str, number: int, numbers: Numbers) -> Problem | None:
+    """What is wrong with a number that an operand does not take; None if it does."""
+    if numbers.accepts(number):
+        return None
+    near = numbers.nearest(number)
+    hint = f"the nearest one is {near}" if near is not None else ""
+    return Problem(numbers.rule, f"{name} is out of range", str(number), str(numbers), hint=hint)
+
+
 def later_numbers(form: Form, ops: Sequence[Op]) -> Iterator[tuple[Operand, NumbersFrom]]:
     """The numbers of a record that not every target takes, and what takes them."""
     for operand, op in zip(form.operands, ops, strict=True):
@@ -385,11 +394,8 @@ class _Slot:
         yield from self._within(op, self.operand.numbers_under(self.attributes))
 
     def _within(self, op: Imm, numbers: Numbers) -> Iterator[Problem]:
-        if not numbers.accepts(op.value):
-            text = f"{self.operand.name} is out of range"
-            near = numbers.nearest(op.value)
-            hint = f"the nearest one is {near}" if near is not None else ""
-            yield Problem(numbers.rule, text, str(op.value), str(numbers), hint=hint)
+        if problem := out_of_range(self.operand.name, op.value, numbers):
+            yield problem
 
     def _source(self, op: Op) -> Iterator[Problem]:
         """What mov and cvta read."""

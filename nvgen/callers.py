@@ -24,8 +24,7 @@ from intrinsics.findings import NOWHERE, Place
 
 _PACKAGES = tuple(
     str(Path(file).resolve().parent) + os.sep
-    for package in (asmprinter, intrinsics, isel, llvmlite)
-    for file in (__file__, package.__file__)
+    for file in (__file__, *(p.__file__ for p in (asmprinter, intrinsics, isel, llvmlite)))
     if file is not None
 )
 _CONTEXTS = (

@@ -156,9 +156,10 @@ def _parser(asked: str = "") -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"nvgen {__version__}")
     # "prog" spares argparse making a usage text to find it
     commands = parser.add_subparsers(prog="nvgen", dest="command", required=True, metavar="COMMAND")
-    for name, (text, add_options) in _commands().items():
+    known = _commands()
+    for name, (text, add_options) in known.items():
         command = commands.add_parser(name, help=text)
-        if name == asked or asked not in _commands():
+        if name == asked or asked not in known:
             add_options(command)
     return parser
 

@@ -178,11 +178,14 @@ def _read(
 
 
 _ALLOCA = re.compile(r"=\s*+alloca\b")
+_LONG_INTEGER = re.compile(r"i\d{6}")  # nearly no text has one, and this is found fast
 _INTEGER = re.compile(r"(?<![%@\w.$-])i(\d{6,})\b")
 
 
 def _has_huge_integers(text: str) -> bool:
     """Whether a module names a type of integers that no thread has registers for."""
+    if _LONG_INTEGER.search(text) is None:
+        return False
     return any(int(bits) > 64 * MOST_REGISTERS for bits in _INTEGER.findall(text))
 
 

@@ -14,9 +14,10 @@ from typing import TypeAlias
 from llvmlite import ir
 
 from intrinsics.catalog import Spelling
-from intrinsics.findings import InputError, NvgenError
+from intrinsics.findings import InputError
 from intrinsics.legality import describe
 from intrinsics.modifiers import LoadMode, ScalarType, StoreMode
+from intrinsics.operand_fit import out_of_range
 from intrinsics.patterns import (
     PAIRS,
     PREFIX,
@@ -39,7 +40,7 @@ from nvgen.builder.vectors import Vector
 from nvgen.builder.verb import Verb
 from nvgen.builder.verb_rules import Draft, Operand, alike
 from nvgen.callers import place_of_caller
-from nvgen.tracebacks import without_ours
+from nvgen.tracebacks import ends_at_caller
 
 Result: TypeAlias = "Int | F32 | Pointer | Vector"
 
@@ -229,7 +230,6 @@ def function_of(verb: Verb) -> Callable[..., object]:
     signature = verb.signature
 
     def call(self: IntrinsicCalls, *args: object, **named: object) -> object:
-        __tracebackhide__ = True
         try:
             bound = signature.bind(self, *args, **named)
         except TypeError as error:
@@ -237,15 +237,12 @@ def function_of(verb: Verb) -> Callable[..., object]:
         bound.apply_defaults()
         given = dict(bound.arguments)
         del given["self"]
-        try:
-            return self.perform(verb, given)
-        except NvgenError as error:
-            raise without_ours(error) from error.__cause__  # NVGEN_TRACEBACK=1: from inside nvgen
+        return self.perform(verb, given)
 
     call.__name__, call.__qualname__ = verb.name, f"Verbs.{verb.name}"
     call.__doc__ = verb.doc
     call.__signature__ = signature  # type: ignore[attr-defined]  # as inspect reads it
-    return call
+    return ends_at_caller(call)
 
 
 def _check_numbers(
@@ -259,15 +256,15 @@ def _check_numbers(
         given: object = operands.get(operand.name)
         if operand.kind is not Kind.NUMBER or not isinstance(given, Integral):
             continue
-        numbers = operand.numbers_under(attributes)
-        if not numbers.accepts(int(given)):
-            near = numbers.nearest(int(given))
+        name = f"{operand.name} of {row.head}"
+        problem = out_of_range(name, int(given), operand.numbers_under(attributes))
+        if problem is not None:
             raise refuse(
-                f"{operand.name} of {row.head} is out of range",
-                rule=numbers.rule,
-                got=str(given),
-                expected=str(numbers),
-                hint=f"the nearest one is {near}" if near is not None else "",
+                problem.text,
+                rule=problem.rule,
+                got=problem.got,
+                expected=problem.expected,
+                hint=problem.hint,
                 section=row.section,
             )
 

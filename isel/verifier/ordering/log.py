@@ -5,7 +5,7 @@ Layer: isel.verifier.ordering.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TypeAlias
 
@@ -166,7 +166,7 @@ class Log:
     writes; `furthest` is the highest rank of a CTA that was named, and is not in the cluster.
     """
 
-    number: int = 0
+    number: int = field(default=0, compare=False)  # logs are equal where runs did the same
     furthest: int = 0
     accesses: list[Access] = field(default_factory=list)
     stuck: list[Stuck] = field(default_factory=list)
@@ -211,10 +211,6 @@ class Log:
     def is_doubtful(self, turn: int) -> bool:
         """Whether what happened behind so many accesses may be due to a guess."""
         return self.certain is not None and turn >= self.certain
-
-    def is_as(self, other: Log) -> bool:
-        """Whether what two runs did is the same, whatever their arguments were."""
-        return self == replace(other, number=self.number)
 
     def breach(self, rule: VerifierRule, index: int, got: str, other: int = -1) -> None:
         """Note that a record breaks a rule; what it does again is not said again."""

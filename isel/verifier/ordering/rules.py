@@ -136,13 +136,13 @@ def _races(report: Report, logs: list[Log]) -> list[tuple[Log, Race]]:
     ]
 
 
-def _apart(logs: list[Log]) -> Iterator[Log]:
+def _apart(logs: list[Log]) -> list[Log]:
     """The logs in which races are looked for: what a run does that ends as another did is known."""
-    seen: list[Log] = []
+    found: list[Log] = []
     for log in logs:
-        if not any(map(log.is_as, seen)):
-            seen.append(log)
-            yield log
+        if log not in found:
+            found.append(log)
+    return found
 
 
 def _other_threads(report: Report, finder: Finder) -> None:
