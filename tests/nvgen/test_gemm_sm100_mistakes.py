@@ -56,7 +56,7 @@ MISTAKES: dict[str, tuple[int, str, str, str]] = {
         2, "self.commit(self.sums[turn.stage], self.multiplying)",
         "self.commit(self.sums[turn.stage], 1)", "mbarrier/deadlock"),
     "a copy of the odd CTA arrives at its own mbarrier": (
-        2, "b.of_even_cta(self.full[stage])", "self.full[stage]", "tcgen05.mma/before-copy"),
+        2, "self.b.of_even_cta(full)", "full", "tcgen05.mma/before-copy"),
     "the first step adds": (
         2, "step != work.first)", "step >= work.first)", "tcgen05.mma/not-written"),
     "the last commits are not waited for": (

@@ -635,13 +635,13 @@ def guide_example() -> str:
     return textwrap.dedent(found)
 
 
-def test_the_example_of_the_guide_runs(pytester: pytest.Pytester) -> None:
+def test_the_example_of_the_guide_runs(project: pytest.Pytester) -> None:
     sample = Path(__file__).parents[2] / "samples" / "01_gemm_tile.py"
-    pytester.makepyfile(tile=sample.read_text(encoding="utf-8"), test_tile=guide_example())
-    pytester.runpytest("-p", "no:cacheprovider").assert_outcomes(passed=6)
+    project.makepyfile(tile=sample.read_text(encoding="utf-8"), test_tile=guide_example())
+    project.runpytest("-p", "no:cacheprovider").assert_outcomes(passed=6)
 
 
-def test_the_options_of_the_guide_are_there(pytester: pytest.Pytester) -> None:
-    shown = pytester.runpytest("--help").stdout.str()
+def test_the_options_of_the_guide_are_there(project: pytest.Pytester) -> None:
+    shown = project.runpytest("--help").stdout.str()
     for option in re.findall(r"--[\w-]+", nvgen.testing.__doc__ or ""):
         assert f" {option}=" in shown
