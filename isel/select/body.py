@@ -19,6 +19,7 @@ from isel.select.instructions import SELECTORS, fill_phi, select_instruction
 from isel.select.intrinsics import select_call
 from isel.select.names import block_names
 from isel.select.specials import REFLECT, reflect
+from isel.select.stack_slots import shared_slots
 from isel.select.state import FunctionState
 from isel.select.unrolling import loops_kept
 from isel.select.walkthrough import Spellings, select_walkthrough
@@ -39,6 +40,7 @@ class Body:
         reachable = {block.name for block in self.order}
         state.block_names = {n: m for n, m in names.items() if n in reachable}
         state.taken_blocks = set(names.values())
+        state.slots = shared_slots(self.order, state.layout)
         self.first = context.locations.add(function.name)  # the number of the first location
 
     def select(self) -> None:

@@ -1,8 +1,9 @@
 """Stack memory to records: variables of the local state space, and sizes known in a run.
 
 Layer: isel.select.  An alloca of constant size is one variable of the function, wherever it stands,
-as in LLVM's back end for PTX: in a loop it is the same memory each time round.  PTX ISA, State
-Spaces: Local State Space; cvta; alloca; stacksave; stackrestore.
+as in LLVM's back end for PTX: in a loop it is the same memory each time round, and `stack_slots`
+says which have the memory of another.  PTX ISA, State Spaces: Local State Space; cvta; alloca;
+stacksave; stackrestore.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType
 from isel.select.diagnostics import Unselectable
+from isel.select.stack_slots import Slot
 from isel.select.state import FunctionState, form
 from isel.select.types import container
 from isel.select.widths import LIMB, elements, extend, resize
@@ -50,8 +52,12 @@ def alloca(state: FunctionState, i: ir.Alloca) -> None:
             expected=f"at most {_LARGEST} bytes",
         )
     align = i.alignment or state.layout.align(i.allocated_type)
-    name = f"__local_{state.out.name}_{len(state.out.variables)}"
-    state.out.variables.append(Variable(name, Space.LOCAL, max(size, 1), align))
+    slot = state.slots.get(i.result or "") or Slot(size, align)
+    if not slot.variable:
+        slot.variable = f"__local_{state.out.name}_{len(state.out.variables)}"
+        variable = Variable(slot.variable, Space.LOCAL, max(slot.size, 1), slot.align)
+        state.out.variables.append(variable)
+    name = slot.variable
     if _is_local(i):
         state.forward(i.result, (Sym(name),))
         return

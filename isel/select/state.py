@@ -41,6 +41,7 @@ from isel.llvm.types import PointerType, Type
 from isel.select.assembly import Assembly
 from isel.select.constants import as_instruction, known
 from isel.select.diagnostics import NoValue, Unselectable
+from isel.select.stack_slots import Slot
 from isel.select.types import (
     SPACES,
     TypeLayout,
@@ -119,6 +120,7 @@ class FunctionState:
         self.loc = 0
         self.calls = 0
         self.return_attributes = NO_ATTRIBUTES
+        self.slots: dict[str, Slot] = {}  # memory that allocas share
         self._own: set[str] = set(symbols.values())
         self._moved: dict[tuple[Scalar, ScalarType], Reg] = {}
         self._symbols: dict[tuple[Scalar, ScalarType], Reg] = {}  # moved in the entry block
