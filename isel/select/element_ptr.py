@@ -25,7 +25,10 @@ _FARTHEST = 1 << 23
 
 
 class Step(NamedTuple):  # which hashes faster than a dataclass: it is a key again and again
-    """`size` times an index (`operand`) of `width` bits, extended by its sign or with zeros."""
+    """`size` times an index (`operand`) of `width` bits, extended by its sign or with zeros.
+
+    A size below 0 leads down.
+    """
 
     size: int
     operand: Scalar
@@ -93,14 +96,15 @@ def _holds_extended(step: Step, found: Sum | Added, bits: int) -> bool:
 
 
 def _without_number(state: FunctionState, step: Step, bits: int) -> tuple[Step, int]:
-    """`base + number` without the number, if extending the sum is adding the extended parts."""
+    """`number ± base` without the number, if extending the sum is adding the extended parts."""
     found = state.sums.get(step.operand) if type(step.operand) is int else None
     if found is None:
         return step, 0
     number = found.number if step.signed else found.number % (1 << step.width)
     if not _holds_extended(step, found, bits) or abs(step.size * number) >= _FARTHEST:
         return step, 0
-    return Step(step.size, found.base, step.width, step.signed), step.size * number
+    base = Step(found.sign * step.size, found.base, step.width, step.signed)
+    return base, step.size * number
 
 
 def _compute(
@@ -221,20 +225,20 @@ def _moved_on(state: FunctionState, base: Reg, steps: list[Step], bits: int) -> 
 
 
 def _step(state: FunctionState, base: Reg, step: Step, bits: int) -> Reg:
-    """base + size * index, in pointer width; the index is extended or truncated to it."""
+    """base ± size * index, in pointer width; the index is extended or truncated to it."""
     place = base, step, bits
     found = state.scaled.get(place) or state.kept.get(place)
     if found is not None:
         return found
     index_bits = container(step.width)
     extended = extend(state, step.operand, step.width, signed=step.signed)
-    step_of = Step(step.size, state.reg(extended, BITS[index_bits]), index_bits, step.signed)
+    step_of = Step(abs(step.size), state.reg(extended, BITS[index_bits]), index_bits, step.signed)
     product = step_of, bits
     scaled = state.scaled.get(product) or state.kept.get(product)
     if scaled is None:
         scaled = state.scaled[product] = _scaled(state, step_of, bits)
     result = state.scaled[place] = state.new(BITS[bits])
-    state.emit(typed("add.int", SIGNED[bits]), result, base, scaled)
+    state.emit(typed("sub.int" if step.size < 0 else "add.int", SIGNED[bits]), result, base, scaled)
     return result
 
 

@@ -112,30 +112,38 @@ def binary(state: FunctionState, i: ir.BinaryOp) -> None:
     if i.type is element and 1 < element.bits <= LIMB:
         left, right = state.scalar(i.lhs), state.scalar(i.rhs)
         _arithmetic(state, i.opcode, element.bits, results[0], left, right)
-        if type(left) is int and element.bits in (32, 64):
-            if type(right) is Imm:
-                _remember_sum(state, i, results[0], left, right.value)
-            elif i.opcode is Opcode.ADD and type(right) is int:
-                _remember_added(state, i, results[0], left, right)
+        if element.bits in (32, 64):
+            _remember(state, i, results[0], left, right)
         return
     _each_element(state, i, element.bits, results)
 
 
-def _remember_sum(
-    state: FunctionState, i: ir.BinaryOp, result: Reg, base: Reg, number: int
+def _remember(
+    state: FunctionState, i: ir.BinaryOp, result: Reg, left: Scalar, right: Scalar
 ) -> None:
-    """What addresses may take a constant from: a sum, or an `or` that is one."""
-    if i.opcode is Opcode.OR and Flag.DISJOINT in i.flags:
-        found = Sum(base, number, signed=True, unsigned=True)
-    elif i.opcode is Opcode.ADD:
-        found = Sum(base, number, Flag.NSW in i.flags, Flag.NUW in i.flags)
-    else:
-        return
+    """A sum that has a number, or in one of whose parts addresses may find one."""
+    if type(left) is int and type(right) is Imm:
+        if i.opcode is Opcode.ADD or (i.opcode is Opcode.OR and Flag.DISJOINT in i.flags):
+            _remember_sum(state, i, result, left, right.value)
+    elif type(left) is Imm and type(right) is int and i.opcode is Opcode.SUB:
+        _remember_sum(state, i, result, right, left.value, sign=-1)
+    elif type(left) is int and type(right) is int and i.opcode is Opcode.ADD:
+        _remember_added(state, i, result, left, right)
+
+
+def _remember_sum(
+    state: FunctionState, i: ir.BinaryOp, result: Reg, base: Reg, number: int, sign: int = 1
+) -> None:
+    """What addresses may take a constant from: a sum, a difference, or an `or` that is one."""
+    signed = unsigned = i.opcode is Opcode.OR
+    signed, unsigned = signed or Flag.NSW in i.flags, unsigned or Flag.NUW in i.flags
     inner = state.sums.get(base)
     if inner is not None:
-        signed, unsigned = found.signed and inner.signed, found.unsigned and inner.unsigned
-        found = Sum(inner.base, inner.number + number, signed, unsigned)
-    state.sums[result] = found
+        base, number = inner.base, number + sign * inner.number
+        signed = signed and inner.signed
+        unsigned = unsigned and inner.unsigned and inner.sign > 0  # 1 - (3 - x) has no number
+        sign *= inner.sign
+    state.sums[result] = Sum(base, number, signed, unsigned, sign)
 
 
 def _remember_added(

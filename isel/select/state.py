@@ -67,12 +67,13 @@ def typed(row: str, type: ScalarType) -> Form:
 
 
 class Sum(NamedTuple):
-    """`base` + `number`; whether it is still so of both extended by sign, or with zeros."""
+    """`number` + or - `base`; whether it is still so of both extended by sign, or with zeros."""
 
     base: Reg
     number: int
     signed: bool
     unsigned: bool
+    sign: int = 1
 
 
 class Added(NamedTuple):
