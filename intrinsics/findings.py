@@ -79,12 +79,12 @@ NOWHERE = Place()
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to tell the user.
+    """One message to the user: an error, a warning, a review or a note.
 
     `rule` is the stable id of the rule (`tcgen05.mma/i8-target`), `op` the instruction, `got` and
-    `expected` what was there and what would be right, `hint` what to do, `section` where to read;
+    `expected` what was there and what would be right, `hint` what to do, `section` the manual's;
     `got` may be a table of several lines.  `incomplete` marks a finding that says "not judged"
-    rather than "wrong".  `subject` names the operand or modifier that it is about and `label` what
+    rather than "wrong". `subject` names the operand or modifier that it is about and `label` what
     that is, for whoever points at it.
     """
 
@@ -102,11 +102,11 @@ class Finding:
     label: str = ""
 
     def at(self, place: Place) -> Finding:
-        """The same finding, standing at `place`."""
+        """The same finding at `place`."""
         return replace(self, place=place)
 
     def renamed(self, names: Mapping[str, str]) -> Finding:
-        """The same finding, which calls things by other names; whole words are replaced."""
+        """The same finding with names replaced, as whole words."""
         if not names:
             return self
         pattern = re.compile(r"\b(" + "|".join(map(re.escape, names)) + r")\b")
@@ -221,7 +221,7 @@ def by_names(names: Mapping[str, str]) -> Iterator[None]:
 
 
 class InputError(NvgenError):
-    """The input could not be read: not text, not LLVM IR, not MIR, not PTX; or a bad argument."""
+    """The input could not be read (not text, LLVM IR, MIR or PTX), or an argument is wrong."""
 
 
 class SelectionError(NvgenError):
@@ -233,7 +233,7 @@ class VerificationError(NvgenError):
 
 
 class AssemblerError(NvgenError):
-    """ptxas is missing, or refused what it was given."""
+    """ptxas is missing, or rejected its input."""
 
 
 class SimulationError(NvgenError):

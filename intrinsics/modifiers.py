@@ -151,7 +151,7 @@ class Sem(Modifier):
 
 
 class Scope(Modifier):
-    """Which threads an ordering speaks of."""
+    """The threads that an ordering or an atomic operation is about."""
 
     CTA = "cta"
     CLUSTER = "cluster"
@@ -228,7 +228,7 @@ class CollectorB(Modifier):
 
 
 class CollectorWs(Modifier):
-    """What one of the four collector buffers of B does in a weight-stationary MMA."""
+    """What one of the four collector buffers of B does in a tcgen05.mma.ws."""
 
     B0_FILL = "collector::b0::fill"
     B0_USE = "collector::b0::use"
@@ -318,7 +318,7 @@ class CopyMulticast(Modifier):
 
 
 class CopyFormat(Modifier):
-    """What a tcgen05.cp makes of narrow elements: bytes, of 4 bits or 6 bits with padding."""
+    """The narrow elements that a tcgen05.cp unpacks to bytes: of 4 bits, or 6 bits with padding."""
 
     B8X16 = "b8x16"
     B6X16_P32 = "b6x16_p32"
@@ -500,7 +500,7 @@ class Shuffle(Modifier):
 
 
 class Vote(Modifier):
-    """What the threads of a vote agree on; `BALLOT` gives each one's say."""
+    """What a vote returns: ALL, ANY, UNI (equal in all), or by BALLOT a bit for each lane."""
 
     ALL = "all"
     ANY = "any"
@@ -750,7 +750,7 @@ class AtomicOp(Modifier):
 
 
 class AccPrecision(Modifier):
-    """In which precision a reduction of several GPUs' memory adds."""
+    """The precision in which a reduction over several GPUs' memory adds."""
 
     F32 = "acc::f32"
     F16 = "acc::f16"
@@ -781,7 +781,7 @@ class L2Eviction(Modifier):
 
 
 class CachePriority(Modifier):
-    """How long L2 keeps what a cache policy is about."""
+    """The eviction priority of a cache policy."""
 
     LAST = "L2::evict_last"
     NORMAL = "L2::evict_normal"
@@ -790,7 +790,7 @@ class CachePriority(Modifier):
 
 
 class PrefetchSize(Modifier):
-    """How much L2 reads at once."""
+    """How many bytes L2 prefetches."""
 
     B64 = "L2::64B"
     B128 = "L2::128B"
@@ -819,7 +819,7 @@ class ClusterDimension(Modifier):
 
 
 class CacheLevel(Modifier):
-    """Where a prefetch brings a line to."""
+    """The cache that a prefetch fills."""
 
     L1 = "L1"
     L2 = "L2"

@@ -47,35 +47,35 @@ def compile(
     one to judge them for.
 
     `ptx` is the PTX version (default: the lowest that target and program need).  `opt` is the level
-    of LLVM's optimiser: 0 compiles as written; None (the default) does so too, but modules with
-    variables of the stack, as no optimiser leaves them, get them in registers (LLVM's SROA) and are
-    made simpler (InstCombine and SimplifyCFG, where no call is asynchronous or a tensor core's);
-    1 to 3 are LLVM's pipelines, and tensor-core calls are shielded from them.  `bound_waits` is a
-    limit in seconds to each wait for an mbarrier on a GPU; see `Compiled.with_bounded_waits`.
+    of LLVM's optimiser: 0 compiles as written; None (the default) too, except for modules with
+    stack variables, whose variables become registers (LLVM's SROA) and which are simplified
+    (InstCombine and SimplifyCFG, where no call is asynchronous or a tensor core's); 1 to 3 are
+    LLVM's pipelines, and tensor-core calls are shielded from them.  `bound_waits` is a limit in
+    seconds to each wait for an mbarrier on a GPU; see `Compiled.with_bounded_waits`.
 
     `level` is the verification level ("record", "function", "launch" or "all") whose errors are
-    raised; what it leaves unchecked is a finding.  Errors and warnings of rules about whole
-    functions are Python warnings (`nvgen.FindingWarning`) where the level did not ask for them, but
-    for those that are certain (`nvgen.judgement.CERTAIN`), which are raised.
+    raised; what it leaves unchecked is a finding.  Findings of rules about whole functions that the
+    level did not ask for are Python warnings (`nvgen.FindingWarning`), except certain errors
+    (`nvgen.judgement.CERTAIN`), which are raised.
 
     `grid` (CTAs), `block` (threads), `cluster` (CTAs), each a number or up to three, and `smem`
-    (bytes of dynamic shared memory) are how the kernels will be launched.  What is given is judged
-    by the rules of launch level, whatever `level` is: a block or a cluster other than the one that
-    a kernel says is an error.
+    (bytes of dynamic shared memory) are how the kernels will be launched.  If given they are judged
+    by the rules of launch level, whatever `level` is: a block or a cluster other than the kernel's
+    own is an error.
 
     `passes` are functions that change the machine records (`intrinsics.mir.Module`) of LLVM IR as
     selection made them, before nvgen's own passes; `rules` judge the final records and give
-    findings, of which errors are raised.  `contract` lets sums and products of floating point
-    become one fma where no flag of theirs says so (Triton's and libNVVM's default).  `lineinfo`
-    writes `.file` and `.loc` into the PTX, for profilers and debuggers.  `cuda_atomics` makes
-    sequentially consistent atomicrmw what CUDA's atomicAdd is: relaxed, of the device (clang writes
-    the one for the other).  Without `keep_stages` there are no `Compiled.stages`, nor what they are
-    made of.  `docs/extending.md` shows these.
+    findings, of which errors are raised.  `contract` allows a floating-point product and sum to
+    become an fma without a fast-math flag (Triton's and libNVVM's default).  `lineinfo` writes
+    `.file` and `.loc` into the PTX, for profilers and debuggers.  `cuda_atomics` makes sequentially
+    consistent atomicrmw relaxed and of device scope, as CUDA's atomicAdd is (clang emits the one
+    for the other).  Without `keep_stages` there are no `Compiled.stages`, which saves their memory.
+    `docs/extending.md` shows these.
 
     May be called from several threads at once, and from a process that was forked.  LLVM runs in a
     process of its own, which is started by the first call and kept until this process ends.
 
-    Raises: InputError for what LLVM rejects, dies of or does not end with, and for no such size;
+    Raises: InputError for what LLVM rejects, crashes or hangs on, and for impossible sizes;
     SelectionError for what cannot be selected; VerificationError for what the rules find; whatever
     a pass or a rule of the caller's raises.
     """

@@ -68,7 +68,8 @@ class Parameter:
 def arguments(
     parameters: Sequence[Parameter], arrays: Sequence[object], named: dict[str, object]
 ) -> list[object]:
-    """Launch arguments from positional arrays and named ones, tensor maps made on the way.
+    """Launch arguments from positional and named ones; arrays become tensor maps where the kernel
+    takes these.
 
     Raises: InputError when one is missing, left over or does not fit.
     """

@@ -58,7 +58,7 @@ class BuiltKernel(Protocol):
 
     @property
     def names(self) -> dict[str, str]:
-        """What the parameters of machine records are called."""
+        """The names of the parameters in machine records."""
 
     def arguments(self, arrays: Sequence[object], named: dict[str, object]) -> list[object]:
         """Launch arguments from positional arrays and named ones.
@@ -74,7 +74,7 @@ class Compiled:
     `llvm` is the IR as LLVM prints it, `mir` and `ptx` the text of the final stages, `stages` the
     MIR after every pass, `judged` what the verifier says at `level` (errors were raised).  Where
     waits are bounded, MIR, PTX and machine code are those of `bounded`; the simulator runs
-    `module`, and says of itself who waits for what.
+    `module`, as it reports deadlocks itself.
     """
 
     target: Target
@@ -95,7 +95,7 @@ class Compiled:
 
     @property
     def findings(self) -> list[Finding]:
-        """What the verifier says: at the level asked for, and as warnings what it sees beyond."""
+        """The verifier's findings: those of the level asked for, and beyond it as warnings."""
         if self._advice is None:
             self._advice = advice(self.module, self.level, self.shape)
         found = [*self.judged, *(self.bounded.findings if self.bounded else ()), *self._advice]
@@ -112,7 +112,7 @@ class Compiled:
 
     @property
     def mir(self) -> str:
-        """The final machine records as text."""
+        """The final machine records as text (MIR)."""
         return print_mir(self.final).text
 
     @property
@@ -122,7 +122,7 @@ class Compiled:
 
     @ends_at_caller
     def cubin(self) -> bytes:
-        """The cubin that ptxas makes of the PTX.
+        """The cubin, assembled by ptxas.
 
         Raises: AssemblerError.
         """
@@ -130,7 +130,7 @@ class Compiled:
 
     @ends_at_caller
     def assembled(self) -> Assembled:
-        """The cubin with what ptxas says of it: the resources of each kernel, and warnings.
+        """The cubin with ptxas' log: the resources of each kernel, and warnings.
 
         Raises: AssemblerError.
         """
@@ -170,10 +170,10 @@ class Compiled:
 
     @ends_at_caller
     def with_bounded_waits(self, seconds: float = 1.0) -> Compiled:
-        """The same, with a limit to every wait for an mbarrier on a GPU.
+        """A copy in which every wait for an mbarrier on a GPU has a limit.
 
-        A wait that is not over after `seconds` ends the launch: `run` then raises a DriverError
-        that says which threads wait for which phase of which mbarrier, and where.
+        A wait longer than `seconds` ends the launch: `run` then raises a DriverError that says
+        which threads wait for which phase of which mbarrier, and where.
 
         Raises: InputError for no such time, and where the waits are bounded already.
         """
@@ -199,19 +199,18 @@ class Compiled:
     ) -> Statistics:
         """Launch the kernel on a device; arrays that it writes are changed in place.
 
-        `grid` may be a function of the arguments: `lambda x, y, n: -(-n // 128)`, which gets them
-        as they are given.  `smem` is the size of dynamic shared memory in bytes: what the kernel is
-        known to need, if nothing is said.  `device` is "sim" (the CPU simulator) or "cuda" (the
-        first GPU).  `schedule` is the simulator's: "early", "late" or "random:SEED"; with `races`
-        it also ends where two accesses meet that nothing orders, whatever the schedule.  `timeout`
-        are seconds after which the run is ended: 60 on a GPU, if nothing is said; numpy arrays
-        travel to a process of its own for that, arrays of the GPU (DLPack,
-        `__cuda_array_interface__`) are used where they are.  `max_steps` limits the instructions
-        that groups of threads carry out on the simulator: 20 million, if neither it nor a timeout
-        is given.
+        `grid` may be a function of the arguments as given: `lambda x, y, n: -(-n // 128)`.  `smem`
+        is the size of dynamic shared memory in bytes, by default what the kernel is known to need.
+        `device` is "sim" (the CPU simulator) or "cuda" (the first GPU).  `schedule` is the
+        simulator's: "early", "late" or "random:SEED"; with `races` a data race also ends the run,
+        whatever the schedule.  `timeout` (seconds) ends the run, by default after 60 on a GPU,
+        where numpy arrays are copied to a process of its own for that; arrays of the GPU (DLPack,
+        `__cuda_array_interface__`) are used in place.  `max_steps` limits the instructions of the
+        simulator, counted once for threads that execute together: 20 million, if neither it nor a
+        timeout is given.
 
-        What was compiled at level "launch" or "all" is judged again for this shape and the tensor
-        maps that are given.
+        A kernel compiled at level "launch" or "all" is judged again for this shape and these tensor
+        maps.
 
         Raises: InputError for arguments or a shape that do not fit, VerificationError for what the
         rules find, SimulationError or DriverError for what goes wrong.
@@ -321,7 +320,7 @@ class Compiled:
 
     @ends_at_caller
     def load(self, kernel: str = "") -> LoadedKernel:
-        """Load a kernel on the GPU, to launch it on arrays that live there, on streams, and timed.
+        """Load a kernel on the GPU, to launch it on arrays there, on streams, or timed.
 
         Raises: InputError when there is no GPU that runs it, AssemblerError, DriverError.
         """

@@ -89,7 +89,7 @@ def extension_of(
 
 
 def place_of(module: Module, record: MachineInstr, function: MachineFunction) -> Place:
-    """Where a record of a function comes from: the line of LLVM IR, and of Python if known."""
+    """A record's source location: the line of LLVM IR, and of Python if known."""
     return place_of_location(module.locations[record.loc], function.name)
 
 

@@ -22,7 +22,7 @@ ones are not certain enough: of right kernels that others wrote some are called 
 
 
 class FindingWarning(UserWarning):
-    """What a rule beyond the level that was asked for says of a program that is compiled."""
+    """A finding of a rule beyond the level that was asked for."""
 
 
 def check_certain(findings: Iterable[Finding]) -> None:

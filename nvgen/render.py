@@ -264,8 +264,8 @@ def print_findings(
 ) -> None:
     """Print findings to a stream (default: standard error), a blank line after each.
 
-    Of very many of one rule the first ones are printed, and how many there are; copies from one
-    line of Python are one.
+    Of very many of one rule the first are printed, with their number; copies from one line of
+    Python are one.
     """
     printer = Printer(stream or sys.stderr)
     lines = source.split("\n") if source else []

@@ -61,7 +61,7 @@ class TensorMap:
     `source` is the array, of numpy or of a library whose arrays live on a GPU; `item_size` is bytes
     of one of its elements, `dims` are elements, `strides` bytes from one element of dimension i + 1
     to the next (the innermost is packed).  `box` is as the driver takes it; of images it is the
-    channels and the pixels that one copy brings.
+    channels and the pixels of one copy.
 
     Where channels are interleaved (N x C / 8 x H x W x 8, say), `dims` begin with W, and one
     element of it is a slice of 16 or 32 bytes, the array's innermost dimension.
@@ -146,7 +146,7 @@ class TensorMap:
 
     @property
     def box_bytes(self) -> int:
-        """Bytes that one copy brings: what an mbarrier must expect."""
+        """Bytes of one copy: what an mbarrier must expect."""
         return int(np.prod(self.copied[1:], dtype=np.int64)) * self.row_bytes
 
 

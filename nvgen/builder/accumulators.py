@@ -147,9 +147,9 @@ def _held(
 
 
 class HeldFragment(ABC):
-    """An accumulator: the operations of the `fragment` that it holds at this place of the kernel.
+    """An accumulator with the operations of the `fragment` that it holds.
 
-    Of wgmma it means something behind a wait for the multiplies that wrote it.
+    With wgmma the fragment is valid after a wait for the multiplies that wrote it.
     """
 
     __slots__ = ()
@@ -168,8 +168,7 @@ class HeldFragment(ABC):
 
     @property
     def fragment(self) -> Fragment:
-        """What it holds at this place of the kernel; in the registers of several warps, what this
-        one has of it."""
+        """The current value; if several warps share the accumulator, this warp's part of it."""
         holders, parts = self._holders, self._parts
         builder, count = holders.builder, holders.layout.count
         type_ = element_of(scalar_type(self.dtype))
@@ -178,9 +177,9 @@ class HeldFragment(ABC):
         return Fragment(Vector(builder, _side_by_side(builder, typed), count, type_), holders)
 
     def set(self, value: object) -> None:
-        """Assign a matrix of the same layout and type, or one number for all elements.
+        """Assign a fragment of the same layout and type, or one number to all elements.
 
-        Of a warpgroup a `wgmma_fence` goes before the next multiply.
+        In a warpgroup's registers a `wgmma_fence` goes before the next multiply.
 
         Raises: InputError for anything else.
         """

@@ -82,7 +82,8 @@ class Atomics(Verbs):
     """Fences and atomic operations."""
 
     def fence(self, sem: Sem, scope: Scope) -> None:
-        """fence: order what this thread did before and does behind, as `scope` sees it.
+        """Order this thread's memory accesses before the fence with those after it, for the threads
+        of `scope`.  PTX ISA, fence.
 
         Raises: InputError for `Sem.RELAXED`, which orders nothing.
         """
@@ -124,12 +125,13 @@ class Atomics(Verbs):
         sem: Sem = Sem.RELAXED,
         scope: Scope = Scope.GPU,
     ) -> Number:
-        """Combine a number with memory (global, shared, of the cluster) at once; returns the old.
+        """Combine a number with one in memory (global, shared, or another CTA's shared) atomically;
+        returns the old one.  PTX ISA, atom.
 
-        `type` is `u32`, `f32`, `bf16x2` and so on, or for bits `ScalarType.B32`.  The old number is
-        of it; of a float that is given as its bits, in an integer of the kernel, it is the bits.
+        `type` is `u32`, `f32`, `bf16x2` and so on, or for bits `ScalarType.B32`.  The old number
+        has that type; if `value` is a float's bits in an integer, so is the old one.
 
-        Raises: InputError for a type that PTX does not have the operation of.
+        Raises: InputError for an operation that PTX does not have for `type`.
         """
         known = _operand_type(op, type)
         is_float, bits = known in _FLOATS, ir.IntType(known.bits)
@@ -153,9 +155,10 @@ class Atomics(Verbs):
         sem: Sem = Sem.RELAXED,
         scope: Scope = Scope.GPU,
     ) -> Int:
-        """Put `new` into memory if `expected` (16, 32 or 64 bits) is there; returns the old.
+        """Compare and swap: store `new` if memory holds `expected` (16, 32 or 64 bits); returns the
+        old number.  PTX ISA, atom.
 
-        Raises: InputError for what is no integer of the kernel of such a width.
+        Raises: InputError for what is not an integer of the kernel of such a width.
         """
         if not isinstance(expected, Int) or expected.bits not in (16, 32, 64):
             raise refuse(

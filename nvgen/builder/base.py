@@ -123,14 +123,14 @@ class BuilderBase:
         return Int(self, constant(value, bits))
 
     def zext(self, value: Int, bits: int) -> Int:
-        """The bits of an integer in more bits, with zeros before them.
+        """Zero-extend an integer to `bits` bits.
 
         Raises: InputError for fewer.
         """
         return value.zext(bits)
 
     def trunc(self, value: Int, bits: int) -> Int:
-        """The low bits.
+        """The low `bits` bits.
 
         Raises: InputError for more than there are.
         """
@@ -159,12 +159,13 @@ class BuilderBase:
         if_false: Given | Pointer,
         bits: int = 32,
     ) -> Number | Pointer:
-        """One of two values of a type, by a condition; Python numbers take the other one's type.
+        """`if_true` where `condition` holds, else `if_false`; both have one type, a Python number
+        the other's.
 
-        Two Python integers are unsigned, of `bits` bits; two Python numbers else are f32.  Of two
-        addresses it is one to numbers of their type, where they have the same.
+        Two Python integers are unsigned, of `bits` bits; with a Python float both are f32.  Of two
+        pointers the result keeps the number type if they have the same.
 
-        Raises: InputError for values of two types.
+        Raises: InputError for values of different types.
         """
         if not isinstance(condition, Int) or condition.bits != 1:
             raise refuse(
@@ -186,9 +187,9 @@ class BuilderBase:
         return typed.like(self.at_caller().select(condition.value, *pair))
 
     def words(self, values: Sequence[WordLike]) -> Vector:
-        """A vector of registers, 32 bits each.
+        """A vector of 32-bit registers.
 
-        Raises: InputError for less than two, or for other widths.
+        Raises: InputError for fewer than two, or for other widths.
         """
         if len(values) < 2:
             raise refuse("a vector of registers", got=str(len(values)), expected="two or more")
@@ -212,7 +213,7 @@ class BuilderBase:
     def min(self, a: Float, b: FloatLike) -> Float: ...
 
     def min(self, a: Number, b: Given) -> Number:
-        """The lesser of two numbers of one type."""
+        """The minimum of two numbers of one type."""
         return _extreme("min", a, b)
 
     @overload
@@ -222,7 +223,7 @@ class BuilderBase:
     def max(self, a: Float, b: FloatLike) -> Float: ...
 
     def max(self, a: Number, b: Given) -> Number:
-        """The greater of two numbers of one type."""
+        """The maximum of two numbers of one type."""
         return _extreme("max", a, b)
 
     def raw(self, value: WordLike | Pointer | float, type_: ir.Type) -> ir.Value:
@@ -256,7 +257,7 @@ class BuilderBase:
     # ---- f32 in registers whose bits mean one ------------------------------------------------
 
     def multiply_f32(self, values: Vector, factor: Given) -> Vector:
-        """Each of the registers, which hold f32, times `factor`."""
+        """Registers that hold f32, each times `factor`."""
         if not isinstance(values, Vector) or values.type not in (None, T.F32):
             raise refuse(
                 "no registers that hold f32",

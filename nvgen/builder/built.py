@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel that is built: LLVM IR, with what is known of its launch."""
+    """A built kernel: LLVM IR, its parameters, and what is known of its launch."""
 
     name: str
     llvm: str
@@ -56,10 +56,10 @@ class Kernel:
     ) -> Compiled:
         """Compile for a target, by default the one that it was built for; see `nvgen.compile`.
 
-        With `lineinfo` machine code knows its lines of Python, those of helpers as inlined where
-        they were called: ncu and cuda-gdb show them.
+        With `lineinfo` the machine code has the lines of Python, those of helpers as inlined calls,
+        for ncu and cuda-gdb.
 
-        `smem` is what its tiles in dynamic shared memory take, if nothing is said.
+        `smem` is by default the size of its tiles in dynamic shared memory.
 
         Raises: InputError where no target is known; else what `nvgen.compile` does.
         """
@@ -113,7 +113,7 @@ class Kernel:
 
     @property
     def names(self) -> dict[str, str]:
-        """What the parameters of machine records are called."""
+        """The names of the parameters in machine records."""
         named = enumerate(parameter.name for parameter in self.parameters)
         return {f"{self.name}_param_{number}": name for number, name in named}
 
@@ -123,7 +123,8 @@ class Kernel:
         return tuple((f"{self.name}_param_{n}", size) for n, size in enumerate(sizes) if size)
 
     def arguments(self, arrays: Sequence[object], named: dict[str, object]) -> list[object]:
-        """Launch arguments from positional arrays and named ones, tensor maps made on the way.
+        """Launch arguments from positional and named ones; arrays become tensor maps where the
+        kernel takes these.
 
         Raises: InputError when one is missing, left over or does not fit.
         """

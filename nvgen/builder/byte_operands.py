@@ -44,7 +44,7 @@ def packed_bytes(
 ) -> Vector:
     """Sums (`what` in words) rounded to fp8: the registers of A, four for each 32 columns.
 
-    Raises: InputError for other sums and types, and columns that are no multiple of 32.
+    Raises: InputError for other types, and columns that are not a multiple of 32.
     """
     known = vector.type is ScalarType.F32 and _is_of_a_multiply(layout)
     if not known or dtype not in _TYPES or layout.columns % _STEP:
@@ -84,14 +84,14 @@ def transpose_bytes(
     index: IntLike = 0,
     warps: int = 1,
 ) -> None:
-    """Store a tile of K × N bytes as one of N × K, which a multiply of fp8 takes for its B.
+    """Transpose a tile of K × N bytes into one of N × K, the B of an fp8 multiply.
 
-    K is then in the order in which `as_bytes` has A: of 16 columns, number 8j + 2q + e (j and e
-    below 2, q below 4) is at place 4q + 2j + e.  So many `warps` share the work, each with its
-    `index`; all their threads come here.  A `fence_proxy_async` and an arrival follow.  From
-    sm_90 on.
+    K is then in the order of `as_bytes`: in each 16, k = 8j + 2q + e (j, e < 2, q < 4) is at
+    position 4q + 2j + e.  `warps` warps share the work, each with its `index`; all their threads
+    execute it.  A `fence_proxy_async` and an arrival follow.  From sm_90 on.
 
-    Raises: InputError for tiles of other types and shapes, or that warps do not share evenly.
+    Raises: InputError for tiles of other types and shapes, or that do not divide evenly among the
+    warps.
     """
     groups = source.rows // _GROUP
     bytes_ = source.bits == target.bits == source.dtype.bits == 8 and source.dtype is target.dtype

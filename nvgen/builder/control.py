@@ -44,9 +44,9 @@ class ControlFlow(Atomics):
     def variable(
         self, value: Held | float, bits: int = 32
     ) -> Variable[Held] | Variable[Int] | Variable[F32]:
-        """A variable with its first value, whose type it keeps.
+        """A mutable variable with its first value, whose type it keeps.
 
-        A whole Python number is an unsigned integer of `bits` bits, another one an f32.
+        A Python int is an unsigned integer of `bits` bits, a Python float an f32.
 
         Raises: InputError for what is no value of the kernel.
         """
@@ -62,9 +62,9 @@ class ControlFlow(Atomics):
 
     @contextmanager
     def if_(self, condition: Int, name: str = "if") -> Iterator[None]:
-        """What follows is executed by the threads for which `condition` holds.
+        """A block (`with`) for the threads for which `condition` holds.
 
-        Raises: InputError for what is no condition of the kernel.
+        Raises: InputError for what is not a condition of the kernel.
         """
         holds = condition_of(condition)
         then, after = self._new_blocks(name, "after")
@@ -81,11 +81,12 @@ class ControlFlow(Atomics):
 
     @contextmanager
     def else_(self) -> Iterator[None]:
-        """What follows is executed by the threads for which the `if_` just before does not hold.
+        """A block (`with`) for the threads for which the condition of the `if_` just before does
+        not hold.
 
-        It may follow `if_warp` and the like, too.
+        It may follow `if_warp` and similar blocks, too.
 
-        Raises: InputError where no branch is right before it.
+        Raises: InputError where no such block is right before it.
         """
         frame, builder = self._closed, self.at_caller()
         if frame is None or frame.branch is None or builder.block is not frame.after:
@@ -110,14 +111,15 @@ class ControlFlow(Atomics):
         self._close_frame(frame, joined)
 
     def leave_if(self, condition: Int) -> None:
-        """Go on behind the role that this is in (`if_warp`, `if_warpgroup`, `elect`, `if_thread`).
+        """Leave the enclosing role (`if_warp`, `if_warpgroup`, `elect`, `if_thread`) if `condition`
+        holds.
 
         Raises: InputError outside of a role, and for what is no condition of the kernel.
         """
         self._leave(condition, [frame for frame in self._frames if frame.is_role], "a role")
 
     def break_if(self, condition: Int) -> None:
-        """Go on behind the loop that this is in.
+        """Leave the enclosing loop if `condition` holds.
 
         Raises: InputError outside of a loop, and for what is no condition of the kernel.
         """
@@ -171,14 +173,14 @@ class ControlFlow(Atomics):
 
     @contextmanager
     def range(self, stop: IntLike, start: IntLike = 0, step: IntLike = 1) -> Iterator[Int]:
-        """A loop: what follows is executed with each index from `start` on, before `stop`.
+        """A loop (`with b.range(n) as i:`) with indices from `start` up to, not including, `stop`.
 
-        A negative `step` goes downwards; one that the kernel computes goes upwards.  The index has
-        the type of the integers of the kernel among these; of Python's alone it is unsigned, or
-        signed if one of them is negative.
+        A negative `step` counts down; a `step` that the kernel computes must be positive.  The
+        index has the type of the kernel's integers among these; of Python's alone it is u32, or i32
+        if one of them is negative.
 
-        Raises: InputError for a step of 0, integers of two types, an unsigned loop below 0, and one
-        upwards to 0, from what cannot be below it.
+        Raises: InputError for a step of 0, integers of different types, an unsigned loop below 0,
+        and a loop that counts up to 0 from an unsigned number.
         """
         like = self._index(start, stop, step)
         downwards = isinstance(step, int) and step < 0
@@ -253,11 +255,11 @@ class ControlFlow(Atomics):
 
     @contextmanager
     def while_(self, condition: Callable[[], Int]) -> Iterator[None]:
-        """A loop: what follows is executed as long as `condition` holds, asked before each turn.
+        """A loop (`with`) that runs while `condition` holds, tested before each iteration.
 
-        `condition` adds instructions that compute it of variables: `lambda: left.value > 0`.
+        `condition` is a function that builds the test from variables: `lambda: left.value > 0`.
 
-        Raises: InputError for what is no condition of the kernel.
+        Raises: InputError for what is not a condition of the kernel.
         """
         head, body, after = self._new_blocks("while", "loop", "after")
         builder = self.at_caller()

@@ -37,12 +37,13 @@ class DeviceCalls(Roles):
     # ---- the host ----------------------------------------------------------------------------
 
     def printf(self, format: str, *values: Number | Pointer) -> None:
-        """Print for each thread that comes here, as C's printf does; the length of a number is
-        seen: `%d` prints one of 64 bits too, `%f` a half.
+        """Print for each thread that executes it, as C's printf does; length modifiers are not
+        needed: `%d` prints 64 bits too, `%f` an f16.
 
-        A GPU prints when the host waits for the kernel, the simulator at once.
+        A GPU prints when the host synchronises, the simulator at once.
 
-        Raises: InputError for another number of values than conversions, or values of other kinds.
+        Raises: InputError for another number of values than conversions, or values that do not fit
+        them.
         """
         _check_text(format)
         kinds = [kind for kind in _CONVERSION.finditer(format) if kind[3] != "%"]
@@ -65,9 +66,9 @@ class DeviceCalls(Roles):
         self.at_caller().call(function, [self._text(text), self._buffer(passed)])
 
     def device_assert(self, condition: Int, message: str) -> None:
-        """End the kernel with an error unless `condition` holds in every thread that comes here.
+        """End the kernel with an error unless `condition` holds in every thread that executes it.
 
-        Raises: InputError for what is no condition of the kernel.
+        Raises: InputError for what is not a condition of the kernel.
         """
         _check_text(message)
         anything, i32, i64 = ir.PointerType(), ir.IntType(32), ir.IntType(64)
@@ -120,11 +121,11 @@ class DeviceCalls(Roles):
         result: NumberType | Sequence[NumberType] | None = None,
         volatile: bool = True,
     ) -> Number | tuple[Number, ...] | None:
-        """PTX as it is written: `b.ptx("lop3.b32 $0, $1, $2, 7, 30;", x, y, result=u32)`.
+        """Inline PTX: `b.ptx("lop3.b32 $0, $1, $2, 7, 30;", x, y, result=u32)`.
 
-        `$0` and so on are the results, then the values.  It is read, judged, printed and simulated
-        like other instructions; statements that nvgen does not know stay as they are.  What is not
-        `volatile` may be moved, joined and left out where its results are not used.
+        `$0` and so on are the results, then the values.  It is judged and simulated like other
+        instructions; statements that nvgen does not know are kept as they are.  If not `volatile`
+        it may be moved, merged with another, or dropped where its results are not used.
 
         Raises: InputError for what is no value of the kernel, or no type of a register.
         """

@@ -93,7 +93,7 @@ class Functions(Roles):
 
 @dataclass(frozen=True, slots=True)
 class DeviceFunction:
-    """A function of the device; a call passes values of the kernel."""
+    """A device function; a call passes values of the kernel."""
 
     name: str
     body: Body
@@ -127,7 +127,7 @@ class DeviceFunction:
 
 
 def device_function(body: Body) -> DeviceFunction:
-    """A function on the device of one in Python: `body(b, x, …)` builds it.
+    """Make a device function of a Python one: `body(b, x, …)` builds it.
 
     Raises: InputError for what is no function.
     """

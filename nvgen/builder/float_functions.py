@@ -81,11 +81,11 @@ class FloatFunctions(ABC):
         return self.value
 
     def min(self, other: Self | float, *, nan: bool = False) -> Self:
-        """The lesser of two numbers; the other one where one is a NaN, or with `nan` the NaN."""
+        """The minimum of two numbers; if one is a NaN the other one, or with `nan` the NaN."""
         return self._called("minimum" if nan else "minnum", other)
 
     def max(self, other: Self | float, *, nan: bool = False) -> Self:
-        """The greater of two numbers; the other one where one is a NaN, or with `nan` the NaN."""
+        """The maximum of two numbers; if one is a NaN the other one, or with `nan` the NaN."""
         return self._called("maximum" if nan else "maxnum", other)
 
     def fma(self, factor: Self | float, addend: Self | float) -> Self:
@@ -93,14 +93,14 @@ class FloatFunctions(ABC):
         return self._called("fma", factor, addend)
 
     def abs(self) -> Self:
-        """The number without its sign."""
+        """The absolute value."""
         return self._called("fabs")
 
     def ex2(self, *, ftz: bool = False) -> Self:
         """2 to the power of the number, approximated to two units in the last place of f32.
 
-        With `ftz` numbers below the normal ones are zeros, which is one instruction; bf16 is always
-        so.  PTX ISA, ex2.
+        With `ftz` subnormal numbers are flushed to zero, which is one instruction; bf16 always is.
+        PTX ISA, ex2.
 
         Raises: InputError for f64, which PTX has no instruction for.
         """
@@ -127,9 +127,9 @@ class FloatFunctions(ABC):
     def exp(self, *, ftz: bool = False) -> Self:
         """e to the power of the number: `ex2` of x times the logarithm of e, as f32.
 
-        The relative error is at most 1.23 |x| 2^-24 + 2^-22, 6.7e-6 at x = 88: what the product and
-        the logarithm lose by rounding is an error of the exponent, and ex2 has two units of its
-        own.  Results below the normal numbers are also off by up to 2^-149, or with `ftz` zeros.
+        The relative error is at most 1.23 |x| 2^-24 + 2^-22, 6.7e-6 at x = 88: the rounding of the
+        product and of log2(e) is an error of the exponent, to which ex2's two ulps are added.
+        Subnormal results are also off by up to 2^-149, or with `ftz` zeros.
 
         Raises: InputError for f64.
         """
@@ -169,12 +169,12 @@ class FloatFunctions(ABC):
         return self._in_f32(lambda x: x._called("trunc"))
 
     def round(self) -> Self:
-        """The nearest whole number, of two the even one."""
+        """The nearest whole number, ties to even."""
         return self._in_f32(lambda x: x._called("roundeven"))
 
     def rcp(self, *, approx: bool = False) -> Self:
-        """1 over the number, rounded to nearest even, or of f32 approximated with `approx`, which
-        takes numbers below the normal ones for zeros.  PTX ISA, rcp.
+        """1 over the number, rounded to nearest even, or with `approx` (f32) approximated, where
+        subnormal numbers are zeros.  PTX ISA, rcp.
         """
         if approx:
             return self._approximated("rcp")
@@ -182,7 +182,7 @@ class FloatFunctions(ABC):
         return self.like(self.builder.at_caller().fdiv(one, mine))
 
     def sqrt(self, *, approx: bool = False) -> Self:
-        """The square root, rounded to nearest even, or of f32 approximated with `approx`.
+        """The square root, rounded to nearest even, or with `approx` (f32) approximated.
 
         PTX ISA, sqrt.
         """

@@ -119,8 +119,8 @@ class OfThreads(Elementwise):
 class Rows(OfThreads):
     """A number for each row of a matrix that a thread has elements of.
 
-    All threads that share a row hold the same number, but for what `row_reduce(…, whole=False)`
-    gives, which is a thread's part until `whole` joins them.
+    All threads that share a row hold the same number, except after `row_reduce(…, whole=False)`:
+    then each has its own part, until `whole` combines them.
     """
 
     @property
@@ -141,11 +141,12 @@ class Rows(OfThreads):
         raise refuse("no numbers of these rows", got=described(other), expected=self.words)
 
     def whole(self, function: Joined) -> Rows:
-        """What `function` makes of the parts that threads hold of a row: all get it.
+        """Combine the threads' parts of each row by `function`; all threads of the row get the
+        result.
 
-        All threads of the warp come here.  `function` does not ask for an order.
+        All threads of the warp execute it.  `function` is associative and commutative.
 
-        Raises: InputError where several warps hold a row.
+        Raises: InputError where several warps share a row.
         """
         holders = self.holders
         if holders.across or any(bit >> _WARP_BITS for bit in holders.layout.sharing):
@@ -169,7 +170,7 @@ class Rows(OfThreads):
         return number.like(self.builder.at_caller().bitcast(found.value, number.value.type))
 
     def items(self) -> Iterator[tuple[Int, Number]]:
-        """Each row's number in the matrix, with what the thread holds for it."""
+        """Each row's index in the matrix, with the thread's number for it."""
         row, _ = self.holders.corner()
         for down, number in zip(self.holders.layout.slots, self.vector, strict=True):
             yield row + down if down else row, number
@@ -202,10 +203,11 @@ class Columns(OfThreads):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegisterTile:
-    """A in registers: `fragments[i][s]` are the four for rows from i·`each` on, and step s of K.
+    """A in registers: `fragments[i][s]` are the four of rows i·`each` and following, and of step s
+    of K.
 
-    A register holds 32 bits of a row along K, as the manual's figures of A say.  One multiply has
-    `each` rows: 64 of a warpgroup, 16 of a warp.
+    A register holds 32 bits of a row along K, laid out as in the manual's figures of A. One
+    multiply has `each` rows: 64 of a warpgroup, 16 of a warp.
     """
 
     fragments: tuple[tuple[Vector, ...], ...]

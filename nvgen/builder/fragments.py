@@ -31,13 +31,13 @@ from nvgen.builder.vectors import Elementwise, Vector, as_words, greater, joined
 class Fragment(OfThreads):
     """A matrix in registers; operators go element by element.
 
-    The other side of an operator is a fragment of the same layout, `Rows` or `Columns` of it, whose
-    numbers are spread along the rows or the columns, or one number for all.
+    The other operand is a fragment of the same layout, `Rows` or `Columns` of it, which are
+    broadcast along the rows or the columns, or one number for all.
     """
 
     @property
     def layout(self) -> FragmentLayout:
-        """Which elements a thread has."""
+        """Which elements each thread holds."""
         return self.holders.layout
 
     @property
@@ -78,12 +78,13 @@ class Fragment(OfThreads):
     def where(
         self, condition: Condition, otherwise: Number | float, *, of: Rows | None = None
     ) -> Fragment:
-        """The elements for whose row and column `condition` holds; `otherwise` in place of others.
+        """The matrix with `otherwise` in place of elements for whose row and column `condition`
+        does not hold.
 
-        `acc.where(lambda row, column: column <= row, -math.inf)` is causal.  With `of`, numbers
-        of the rows, `condition` has the row's in place of the row, computed once.
+        `acc.where(lambda row, column: column <= row, -math.inf)` is a causal mask.  With `of`
+        (`Rows`) `condition` gets the row's number of these in place of the row.
 
-        Raises: InputError for a number of another type, and for rows of another layout.
+        Raises: InputError for a number of another type, and for `Rows` of another layout.
         """
         b, condition = self.builder, function_of(condition)
         places = self.coordinates()
@@ -109,22 +110,22 @@ class Fragment(OfThreads):
         return [numbers[slot] for slot in self.layout.slot_of]
 
     def map_at(self, function: Callable[[Number, Int, Int], Number]) -> Fragment:
-        """What `function` makes of each element, its row and its column."""
+        """Apply `function(element, row, column)` to each element."""
         pairs = zip(self.vector, self.coordinates(), strict=True)
         return self.made(vector_of([function(x, row, column) for x, (row, column) in pairs]))
 
     # ---- rows --------------------------------------------------------------------------------
 
     def scale_rows(self, factors: Rows) -> Fragment:
-        """Each row times its factor."""
+        """Multiply each row by its factor."""
         return self * factors
 
     def row_reduce(self, function: Joined, *, whole: bool = True) -> Rows:
-        """What `function` makes of all elements of a row, in no certain order.
+        """Each row's elements combined by `function`, in no fixed order.
 
-        Without `whole` a thread gets what its own elements make, without a shuffle.
+        Without `whole` each thread combines its own elements only, without a shuffle.
 
-        Raises: InputError where several warps hold a row.
+        Raises: InputError where several warps share a row.
         """
         numbers, function = list(self.vector), function_of(function)
         parts = [
@@ -136,7 +137,7 @@ class Fragment(OfThreads):
         return found.whole(function) if whole else found
 
     def row_max(self, *, whole: bool = True) -> Rows:
-        """The greatest element of each row; see `row_reduce`."""
+        """The maximum of each row; see `row_reduce`."""
         return self.row_reduce(greater, whole=whole)
 
     def row_sum(self, *, whole: bool = True) -> Rows:
@@ -144,9 +145,9 @@ class Fragment(OfThreads):
         return self.row_reduce(_sum, whole=whole)
 
     def rows(self, function: Callable[[Int], Number] | float) -> Rows:
-        """A number for each row: what `function` makes of the row's number, or the same for all.
+        """A number for each row: `function(row)`, or the same number for all.
 
-        Raises: InputError where it does not make numbers of one type.
+        Raises: InputError where it does not give numbers of one type.
         """
         if not callable(function):
             count = len(self.layout.slots)
@@ -156,11 +157,11 @@ class Fragment(OfThreads):
         return Rows(vector_of(numbers), self.holders)
 
     def columns(self, function: Callable[[Int], Number]) -> Columns:
-        """A number for each column, which `function` makes of the column's: a bias, say.
+        """A number for each column, `function(column)`: a bias, say.
 
-        `sums + sums.columns(lambda column: bias[column])` loads each once for all rows.
+        `sums + sums.columns(lambda column: bias[column])` loads each number once for all rows.
 
-        Raises: InputError where it does not make numbers of one type.
+        Raises: InputError where it does not give numbers of one type.
         """
         _, column = self.holders.corner()
         made = function_of(function)
@@ -170,11 +171,11 @@ class Fragment(OfThreads):
     # ---- elsewhere ---------------------------------------------------------------------------
 
     def as_a_operand(self, dtype: ElementType | None = None) -> RegisterTile:
-        """The matrix as A of a multiply by the same threads, rounded to `dtype` where it is given.
+        """The matrix as A of a multiply by the same threads, rounded to `dtype` if that is given.
 
-        Raises: InputError for a type that no multiply has, for K that is no whole number of
-        multiplies, and where a thread does not hold what it would have to give: fp8 and int8 lie
-        otherwise in sums than in A.
+        Raises: InputError for a type that no multiply has, for K that is not a multiple of the
+        instruction's, and where a thread does not hold the elements of A that it must give: 8-bit
+        types have another layout in A than in D.
         """
         made = self if dtype is None else self.to(dtype)
         type_, layout = made.vector.type, self.layout
@@ -204,21 +205,21 @@ class Fragment(OfThreads):
         return RegisterTile(tuple(fragments), element, wanted.rows)
 
     def as_bytes(self, dtype: ElementType) -> Vector:
-        """Sums rounded to fp8 as the registers of A of another multiply, four for 32 columns.
+        """Round f32 to fp8, as the registers of A of another multiply: four for 32 columns.
 
-        K is in the order in which `transpose_bytes` leaves B; `warpgroup_operand` makes A of them.
-        What is greater than all numbers of the type becomes the greatest.
+        K is in the order in which `transpose_bytes` stores B; `warpgroup_operand` makes A of them.
+        Numbers beyond the type saturate.
 
-        Raises: InputError for other sums and types, and columns that are no multiple of 32.
+        Raises: InputError for other types, and columns that are not a multiple of 32.
         """
         return packed_bytes(self.builder, self.vector, self.layout, dtype, self.words)
 
     def as_rows_of(self, whole: Fragment) -> Fragment:
-        """What a warp has computed by itself as its rows of a matrix that a warpgroup holds.
+        """A warp's own matrix as its rows of a warpgroup's matrix.
 
-        Its elements lie in a multiply of a warp as in the warp's rows of wgmma's.
+        D of mma.sync has the layout of a warp's rows of wgmma's D.
 
-        Raises: InputError where a thread does not hold the same elements of them.
+        Raises: InputError where the threads do not hold the same elements.
         """
         mine, theirs = self.layout, whole.layout
         lanes = len(mine.row_bits)
@@ -230,17 +231,17 @@ class Fragment(OfThreads):
         return whole.made(self.vector)
 
     def as_tile(self, tile: SharedTile | TakesFragment, *, first: int = 0) -> None:
-        """Store the matrix into a tile of the same shape in shared memory, where its swizzling
-        has it; by stmatrix where that is possible (16 bits an element, sm_90 and later).
+        """Store the matrix into a tile of the same shape in shared memory, swizzled; by stmatrix
+        where possible (16-bit elements, sm_90 and later).
 
-        A K-major tile has the matrix's rows as its rows.  All threads that hold the matrix come
-        here.  Nothing waits for others: `fence_proxy_async` and a barrier follow.
+        Rows of the matrix are rows of a K-major tile.  All threads that hold the matrix execute it,
+        without a barrier: `fence_proxy_async` and a barrier follow.
 
-        What `tensor_fragment` gave goes back to an accumulator in tensor memory, or rounded into
-        an A there, from its column `first` on, and is there then.
+        A fragment that was loaded from tensor memory may be stored to an accumulator there, or
+        rounded into an A, from its column `first` on; the store is waited for.
 
-        Raises: InputError for a tile of another shape or type, or one whose elements do not lie in
-        whole bytes.
+        Raises: InputError for a tile of another shape or type, or with elements of less than a
+        byte.
         """
         if isinstance(tile, TakesFragment):
             tile.take_fragment(self, first)
@@ -259,13 +260,14 @@ class Fragment(OfThreads):
         align: int | None = None,
         rows: Callable[[Int], Int] | None = None,
     ) -> None:
-        """Store the matrix to memory, row by row, `pitch` elements apart; `target` is its corner.
+        """Store the matrix to memory, rows `pitch` elements apart; `target` is its first element's
+        address.
 
-        With `align`, in bytes, rows begin at multiples of it, and so many go at once where a thread
-        has them side by side.  With `where` only those elements are stored for whose row and column
-        it holds, one by one; with `rows` only the rows for whose number it holds, asked once each.
+        `align` (bytes) is the known alignment of rows, which bounds the width of a store.
+        `where(row, column)` selects single elements, stored one by one; `rows(row)` selects whole
+        rows.
 
-        Raises: InputError for a pointer to numbers of another type, and an alignment that is no
+        Raises: InputError for a pointer to numbers of another type, and an alignment that is not a
         power of two.
         """
         store_in_memory(self.vector, self.holders, target, pitch, where, align, rows)

@@ -68,26 +68,26 @@ class TileOperations(TileCopies):
         lane_mask: LaneMask | None = None,
         k96: bool = False,
     ) -> None:
-        """Start D = A·Bᵀ (+ D with `accumulate`), asynchronously; the caller commits.
+        """Start D = A·Bᵀ (+ D with `accumulate`), asynchronously; a commit and a wait follow.
 
-        `a` is M × K, `b` is N × K in shared memory, `d` is M × N.  `accumulate` may be a condition
-        that the kernel computes.  Without `step` all steps of K are multiplied; with it only that
-        one, whose number, counted in the instruction's K, the kernel may compute.
+        `a` is M × K, `b` is N × K in shared memory, `d` is M × N. The kernel may compute
+        `accumulate`, a condition.  Without `step` all of K is multiplied; with it only that step,
+        in units of the instruction's K, which the kernel may compute.
 
-        With a `d` of `accumulator`, all threads of the CTA come here, `a` lies in shared memory,
-        and none of the other options is given; `gemm_commit` and `gemm_wait` follow.
+        With `d` from `accumulator`, all threads of the CTA execute it, `a` is in shared memory, and
+        no other option is allowed; `gemm_commit` and `gemm_wait` follow.
 
-        With `d` in the registers of a warpgroup, all its threads come here; `a` lies in shared
-        memory or in their registers, and none of the other options is given.  A `wgmma_fence` goes
-        before the first multiply, and before one whose registers others have written; `gemm` is
-        the whole protocol.
+        With `d` in the registers of a warpgroup, all its threads execute it; `a` is in shared
+        memory or in their registers, and no other option is allowed.  A `wgmma_fence` goes before
+        the first multiply, and before any whose registers other instructions have written; `gemm`
+        is the whole protocol.
 
-        With `d` in the registers of warps, all their threads come here; `a` lies in shared memory
-        or in their registers, none of the other options is given, and the multiplies are complete.
+        With `d` in the registers of warps, all their threads execute it; `a` is in shared memory or
+        in their registers, no other option is allowed, and the multiplies are synchronous.
 
-        With `d` in tensor memory, `a` lies in shared or tensor memory, and one thread comes here;
-        in warp scope one of the warp is elected.  The other options are those of `TensorOptions`,
-        which says what each means, and how M and N beyond one instruction lie in D.
+        With `d` in tensor memory, `a` is in shared or tensor memory, and one thread executes it; in
+        warp scope one is elected.  `TensorOptions` describes the other options, and the layout of D
+        for M and N beyond one instruction.
 
         Raises: InputError when a requirement is not met.
         """
@@ -109,9 +109,9 @@ class TileOperations(TileCopies):
     ) -> None:
         """D = A·Bᵀ (+ D with `accumulate`): the multiplies, their commit, and the wait for them.
 
-        In a warpgroup's registers that is the whole protocol: fence, multiplies, commit, wait.
-        There `in_flight` groups of multiplies, this one among them, may still run behind it; D,
-        the registers of A, and shared memory that they read, are then still in use.
+        For a warpgroup's registers: fence, multiplies, commit, wait.  With `in_flight` that many of
+        the latest groups, this one among them, may still run afterwards; D, the registers of A, and
+        shared memory that they read, are then still in use.
 
         Raises: InputError when a requirement of `gemm_async` is not met.
         """
@@ -143,10 +143,11 @@ class TileOperations(TileCopies):
     def accumulator(
         self, m: int, n: int, dtype: ElementType = ElementType.F32
     ) -> PortableAccumulator:
-        """D of the whole CTA, where the target's multiplies write it, before loops and branches.
+        """D of the whole CTA, in the memory that the target's multiplies use; made before loops and
+        branches.
 
-        That is tensor memory (given back by `finish`), or the registers of all warpgroups, or of
-        all warps; `dtype` is f32, or s32 for products of integers.
+        That is tensor memory (freed by `finish`), or the registers of all warpgroups, or of all
+        warps; `dtype` is f32, or i32 for products of integers.
 
         Raises: InputError when the target has no such accumulator, or none is known.
         """
@@ -160,14 +161,14 @@ class TileOperations(TileCopies):
             self._accumulators.pop().free()
 
     def gemm_commit(self, d: PortableAccumulator) -> None:
-        """Close the multiplies into `d` since the last commit, for the next wait."""
+        """Commit the multiplies into `d` since the last commit, for the next wait."""
         d.commit()
 
     def gemm_wait(self, d: PortableAccumulator) -> None:
-        """Wait for all multiplies into `d` that are committed.
+        """Wait for all committed multiplies into `d`.
 
-        Behind it D may be stored; behind a barrier of the CTA, as `load_wait` has one, what they
-        have read may be written again.
+        Then D may be stored; after a barrier of the CTA (`load_wait` has one), what the multiplies
+        read may be overwritten.
         """
         d.wait()
 
@@ -192,19 +193,19 @@ class TileOperations(TileCopies):
     ) -> None:
         """Store a tile by TMA, or D of `accumulator` row by row.
 
-        A tile in shared memory goes through a tensor map, as `tile_map` declares it, to the
-        coordinates of its first element, innermost first; one thread comes here.  What threads have
-        written there needs `fence_proxy_async` and a barrier before; the store is a bulk group of
-        its own, for which `cp_async_bulk_wait_group` waits.  What lies beyond the array is not
+        A tile in shared memory is stored through a tensor map, as `tile_map` declares it, at the
+        coordinates of its first element, innermost first; one thread executes it.  Threads that
+        wrote the tile execute `fence_proxy_async` and a barrier before.  The store is a bulk group
+        of its own, for which `cp_async_bulk_wait_group` waits.  Elements beyond the array are not
         stored.
 
-        D is stored as f32 or rounded to f16 or bf16, sums of integers as s32.  `target` is the
+        D is stored as f32 or rounded to f16 or bf16, sums of integers as i32.  `target` is the
         address of its first element, `pitch` the elements from one row to the next.  Rows begin at
-        multiples of 16 bytes, the last one less than 4 GiB behind the first.  Multiplies may change
-        D again behind a barrier of the CTA.
+        multiples of 16 bytes, the last one less than 4 GiB after the first.  Multiplies may change
+        D again after a barrier of the CTA.
 
-        Raises: InputError for another type; by TMA for several threads, or a tile that the map's
-        boxes do not make up.
+        Raises: InputError for another type; by TMA for several threads, or a tile that is not made
+        of whole boxes of the map.
         """
         if isinstance(d, SharedTile):
             if not isinstance(pitch, Sequence):
@@ -230,11 +231,11 @@ class TileOperations(TileCopies):
     ) -> TileRing:
         """A ring of buffers, each with one of each of the `tiles`, for one producer and consumers.
 
-        Of each consumer one thread says that it is through with a buffer; with `warps=4` one of
-        each warp of a warpgroup.  With `notes` a number of 32 bits travels with each buffer.
-        With `writers` so many warps fill a buffer (`producer.write()`), in place of copies.
+        One thread of each consumer releases a buffer; with `warps=4` one of each warp of a
+        warpgroup.  With `notes` each buffer carries a 32-bit number.  With `writers` that many
+        warps fill a buffer (`producer.write()`), in place of TMA copies.
 
-        Raises: InputError where there are not as many of each.
+        Raises: InputError where the `tiles` are not equally many.
         """
         return TileRing(self, name, tiles, consumers, warps, notes=notes, writers=writers)
 
@@ -251,16 +252,15 @@ class TileOperations(TileCopies):
         return TensorTile(self.tensor_pointer(taddr), m, n, dtype)
 
     def tensor_operand(self, taddr: Int, m: int, k: int, dtype: ElementType) -> OperandTile:
-        """The A of a multiply that begins at a tensor memory address; a fragment is stored there
-        by `as_tile`."""
+        """The A of a multiply, at a tensor memory address; `as_tile` stores a fragment there."""
         return OperandTile(self.tensor_pointer(taddr), m, k, dtype)
 
     def tensor_fragment(
         self, tile: TensorTile, first: int = 0, columns: int | None = None
     ) -> Fragment:
-        """Columns of an accumulator of 128 rows, in registers: `tile.load(first, columns)`.
+        """Load columns of an accumulator of 128 rows into registers: `tile.load(first, columns)`.
 
-        Raises: InputError for what is no accumulator in tensor memory, and as `load` does.
+        Raises: InputError for what is not an accumulator in tensor memory, and as `load` does.
         """
         return tensor_gemm.checked(tile).load(first, columns)
 

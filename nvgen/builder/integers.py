@@ -138,14 +138,14 @@ class Integer:
         return constant(other, self.bits, signed=self.signed)
 
     def zext(self, bits: int) -> Self:
-        """The bits in more bits, with zeros before them, as an unsigned integer.
+        """Zero-extended to `bits` bits, as an unsigned integer.
 
         Raises: InputError for fewer.
         """
         return self.unsigned(self._wider(bits, "zext"))
 
     def widened(self, bits: int) -> Self:
-        """The same number in more bits, by its sign.
+        """Sign- or zero-extended to `bits` bits, by its own signedness.
 
         Raises: InputError for fewer.
         """
@@ -157,27 +157,27 @@ class Integer:
         return getattr(self.builder.at_caller(), name)(self.value, ir.IntType(bits))
 
     def min(self, other: Self | int) -> Self:
-        """The lesser of two numbers of one type."""
+        """The minimum of two numbers of one type."""
         return self._extreme("min", other)
 
     def max(self, other: Self | int) -> Self:
-        """The greater of two numbers of one type."""
+        """The maximum of two numbers of one type."""
         return self._extreme("max", other)
 
     def abs(self) -> Self:
-        """The number without its sign; the least one stays as it is."""
+        """The absolute value; that of the least number is itself."""
         return self.max(-self) if self.signed else self
 
     def popc(self) -> Self:
-        """How many bits are set."""
+        """The number of bits that are set."""
         return self._of_bits("ctpop")
 
     def clz(self) -> Self:
-        """How many zeros the bits begin with, from the highest on; all of them where it is 0."""
+        """The number of leading zeros; the width for 0."""
         return self._of_bits("ctlz", ir.Constant(ir.IntType(1), 0))
 
     def brev(self) -> Self:
-        """The bits in the opposite order."""
+        """The bits in reverse order."""
         return self._of_bits("bitreverse")
 
     def _of_bits(self, name: str, *said: ir.Constant) -> Self:

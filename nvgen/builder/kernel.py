@@ -55,12 +55,11 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `f32` and its like, `tensor_map`), then `begin` opens
-    the body; `finish` closes it and gives the kernel.  `cluster` is how many CTAs, neighbours in x,
-    make a cluster.  With `dynamic_shared` tiles lie in dynamic shared memory, of which a CTA has
-    more than of static.  `target` is what the kernel is for: operations that differ between targets
-    ask it.
-    `maxnreg` is how many registers a thread has at most, `minctasm` how many CTAs a multiprocessor
-    holds at least: setmaxnreg wants to know one of the two.
+    the body; `finish` closes it and gives the kernel.  `block` is the threads of a CTA, a number or
+    x, y and z; `cluster` the CTAs of a cluster, along x.  With `dynamic_shared` tiles are in
+    dynamic shared memory, which may exceed 48 KiB. `target` ("sm_90a") is needed by operations that
+    differ between targets.  `maxnreg` is the most registers of a thread, `minctasm` the least CTAs
+    of an SM (`.maxnreg`, `.minnctapersm`): setmaxnreg needs one of the two.
 
     Raises: InputError for a block, a cluster or numbers of these that are not possible.
     """
@@ -95,12 +94,13 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
     # ---- parameters --------------------------------------------------------------------------
 
     def pointer(self, name: str, dtype: NumberType | None = None, *, output: bool = False) -> None:
-        """A pointer to global memory; an output's contents do not count before the launch.
+        """Declare a parameter: a pointer to global memory.  An `output` is uninitialised before the
+        launch.
 
-        With `dtype` it is one to such numbers: `x[i]` loads one, `x[i] = y` stores one, and a
-        launch gives an array of such, or of their bits.
+        With `dtype` it points to such numbers: `x[i]` loads one, `x[i] = y` stores one, and a
+        launch takes an array of that type, or of its bits.
 
-        Raises: InputError for what is no type of numbers.
+        Raises: InputError for what is no number type.
         """
         number = None if dtype is None else scalar_type(dtype)
         if number is not None:
@@ -109,10 +109,11 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
         self._parameter(made, ir.PointerType(addrspace=1))
 
     def integer(self, name: str, bits: int = 32) -> None:
-        """An unsigned integer; `i32`, `f32` and their like declare numbers of other types.
+        """Declare a parameter: an unsigned integer.  `i32`, `f32` and so on declare numbers of
+        other types.
 
-        A negative number may be given for it, a coordinate before the first one for instance, and
-        is the one of the same bits; `u32` and `u64` take none.
+        A launch may give a negative number (a coordinate, say), which is passed as the same bits;
+        `u32` and `u64` refuse one.
         """
         bits = whole(bits, "width of an integer")
         self._parameter(Parameter(name), ir.IntType(bits))
@@ -132,10 +133,11 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
         atom: int = PLAIN_SPAN,
         output: bool = False,
     ) -> None:
-        """A tensor map of an array of `dtype`, with tiles of `box` elements (outermost first); an
-        output's contents do not count before the launch.  `atom` is as a tile's.
+        """Declare a parameter: the tensor map of an array of `dtype`, with boxes of `box` elements
+        (outermost first).  `swizzle` is 0, 32, 64 or 128 bytes, `atom` as in `SharedTile`; an
+        `output` is uninitialised before the launch.
 
-        A launch may give a `TensorMap` of another kind in place of an array: of images, say.
+        A launch gives the array, or a `TensorMap` (of images, say).
 
         Raises: InputError for a box that no tensor map has, as far as that is known here: more than
         256 elements of a dimension, an innermost one that is not a multiple of 16 bytes or longer
@@ -161,13 +163,13 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
         rank: int = 2,
         output: bool = False,
     ) -> None:
-        """A tensor map for tiles of `shape` (rows, K), declared as `shared_tile` declares them.
+        """Declare a parameter: a tensor map for tiles of `shape` (rows, K), as `shared_tile`
+        declares them.
 
-        The array has `rank` dimensions, the last of which is contiguous: K of a K-major tile, its
-        rows of an MN-major one; a tile lies in the last two.  `load_tile` and `store_tile` copy
-        tiles of this shape, and parts of them that its boxes make up.  Of elements of 4 bits an
-        array has bytes with two in each, the first in the low half, and a launch gives these;
-        shapes and coordinates count elements.
+        The array has `rank` dimensions, the last contiguous; a tile is in the last two: (rows, K)
+        of a K-major tile, (K, rows) of an MN-major one.  `load_tile` and `store_tile` copy tiles of
+        this shape, and parts of them that are whole boxes.  Elements of 4 bits are packed two to a
+        byte of the array, the first in the low half; shapes and coordinates count elements.
 
         Raises: InputError where no copies make such a tile.
         """
@@ -188,9 +190,10 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
     ) -> None:
         """A tensor map of images, N x H x W x C with `rank` 4, for tiles of (pixels, channels).
 
-        A tile's rows are the pixels that a filter looks at, at one of its places, from one base to
-        the next (im2col).  A launch gives `im2col_map(array, Im2col(lower, upper, channels,
-        pixels), swizzle)`: as many pixels as the tile has rows, as many channels as a span.
+        A tile's rows are the pixels under one filter tap, for consecutive filter positions
+        (im2col).  A launch gives
+        `im2col_map(array, Im2col(lower, upper, channels, pixels), swizzle)`, with as many pixels as
+        the tile has rows and as many channels as a swizzle span.
 
         Raises: InputError where no copies make such a tile.
         """
@@ -212,9 +215,10 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
         swizzle: int = 128,
         output: bool = False,
     ) -> None:
-        """A tensor map of a matrix, for tiles of `k` columns and rows from anywhere (sm_100).
+        """A tensor map of a matrix, for tiles of `k` columns of any rows (sm_100: gather4,
+        scatter4).
 
-        `load_tile` gathers, and `store_tile` scatters, the rows whose numbers they get.
+        `load_tile` gathers, and `store_tile` scatters, the rows whose indices they get.
 
         Raises: InputError where no copies make such a tile.
         """
@@ -240,7 +244,7 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
     def begin(self) -> dict[str, Pointer | Number]:
         """Open the body; returns the parameters by name.
 
-        Raises: InputError when it is open already.
+        Raises: InputError when it was called before.
         """
         if self._ir is not None:
             raise refuse("the kernel has a body already", expected="one call of begin()")

@@ -67,7 +67,7 @@ class WarpScales:
     b_place: tuple[IntLike, IntLike] = (0, 0)
 
     def join(self, draft: Draft) -> None:
-        """Let a multiply have them."""
+        """Add them to a multiply's operands."""
         draft.attributes |= {"stype": self.type, "scale_vec": self.vector}
         draft.operands |= {"sfa": self.a, "sfa_place": self.a_place}
         draft.operands |= {"sfb": self.b, "sfb_place": self.b_place}
@@ -138,9 +138,9 @@ def _refuse(text: str, *, got: str, expected: str, hint: str = "") -> InputError
 
 
 class Accumulator(Changing):
-    """A thread's part of D, 64 rows by `n` columns of `type` (f32, f16 or s32).
+    """A thread's registers of D, 64 rows by `n` columns of `type` (f32, f16 or s32).
 
-    Multiplies change it in place; its registers mean something behind a wait for their group.
+    Multiplies change it in place; its registers are valid after a wait for their group.
     """
 
     def __init__(self, builder: Host, n: int, type: ScalarType, raw: ir.Value) -> None:
@@ -154,7 +154,7 @@ class Accumulator(Changing):
 
     @property
     def registers(self) -> Vector:
-        """The registers, 32 bits each: an `F32`, or without arithmetic two f16 or an s32."""
+        """The 32-bit registers: each an `F32`, or an integer that holds two f16 or an s32."""
         count: int = self.raw.type.count
         words = ir.VectorType(ir.IntType(32), count)
         raw = self.raw
@@ -165,9 +165,9 @@ class Accumulator(Changing):
 
 
 def wgmma_accumulator(b: BuilderBase, n: int, type: ScalarType = T.F32) -> Accumulator:
-    """Zeros for D of 64 rows by `n` columns.
+    """A zeroed D of 64 rows by `n` columns.
 
-    Raises: InputError when no multiply has such a D.
+    Raises: InputError when no wgmma has such a D.
     """
     widths = [shape.n for shape in shapes(INT.k, integers=type is T.S32)]
     if n not in widths or type not in (T.F32, T.F16, T.S32):
@@ -184,7 +184,7 @@ def wgmma_accumulator(b: BuilderBase, n: int, type: ScalarType = T.F32) -> Accum
 
 
 def wgmma_descriptor(b: BuilderBase, pointer: Pointer, layout: WgmmaDescriptor) -> Int:
-    """A descriptor of `layout`, with an address in shared memory that the kernel knows."""
+    """The wgmma descriptor of `layout` at a shared address that is known when the kernel runs."""
     return descriptor_at(b, pointer, replace(layout, address=0).encode())
 
 

@@ -42,12 +42,11 @@ T = ScalarType
 
 
 class Int(Integer):
-    """An integer that knows its sign (i1 for conditions); indices and sizes are unsigned.
+    """A signed or unsigned integer, or a condition (i1); indices and sizes are unsigned.
 
-    Comparisons, divisions, shifts to the right and conversions to more bits take it for what it
-    is.  `//` and `%` round towards zero, as PTX's div and rem do; what leaves the range begins anew
-    at the other end.  A shift by as many bits as there are, or more, and a division by 0 have no
-    meaning.  A Python number takes the other side's type.
+    Comparisons, divisions, right shifts and extensions go by its signedness.  `//` and `%` round
+    towards zero, as PTX's div and rem do; overflow wraps around.  A shift by the width or more, and
+    a division by 0, are undefined.  A Python number takes the other operand's type.
     """
 
     __slots__ = ()
@@ -62,12 +61,12 @@ class Int(Integer):
     def to(self, dtype: object) -> Number: ...
 
     def to(self, dtype: object) -> Number:
-        """The same number in another type: more or fewer bits, another sign, a float's.
+        """Convert to another type: more or fewer bits, other signedness, or a float.
 
-        To more bits it keeps its sign; to fewer the low ones are kept.  A float is rounded to
+        It is sign- or zero-extended by its own signedness, or truncated.  A float is rounded to
         nearest even.  A condition becomes 0 or 1.
 
-        Raises: InputError for what is no type of numbers, or for pairs of them.
+        Raises: InputError for what is no number type, and for a type of pairs.
         """
         type_ = scalar_type(dtype)
         builder, llvm = self.builder.at_caller(), llvm_type_of(type_)
@@ -116,10 +115,10 @@ def _float_order(predicate: str) -> Callable[[Float, object], Int]:
 class Float(FloatFunctions):
     """A floating-point number, or a pair of them; operators round to nearest even.
 
-    Pairs (f16x2, bf16x2 and, from sm_100 on in one instruction, f32x2) are computed side by side.
-    A Python number takes the type of the other side, in a pair for both.  Comparisons give
-    conditions, false where one is a NaN but for `!=`.  Two types are never mixed: `x.to(f32)`.
-    e4m3 and e5m2 are loaded, stored and converted; one computes with them in another type.
+    Operations on pairs (f16x2, bf16x2 and, in one instruction from sm_100 on, f32x2) are element by
+    element.  A Python number takes the other operand's type, in a pair for both.  Comparisons give
+    conditions; with a NaN all but `!=` are false.  Types do not mix: convert with `x.to(f32)`. e4m3
+    and e5m2 are only loaded, stored and converted.
     """
 
     builder: Host
@@ -180,11 +179,11 @@ class Float(FloatFunctions):
     def to(self, dtype: object) -> Number:
         """The same number in another type.
 
-        To a narrower float it is rounded to nearest even, to an integer towards zero; what no
-        integer of the type is has no meaning.  To e4m3 and e5m2 (sm_89) what is beyond the largest
-        number becomes that; two numbers of a vector are converted with one instruction.
+        A narrower float is rounded to nearest even; an integer is truncated towards zero, and
+        undefined out of its range. e4m3 and e5m2 (sm_89) saturate; two elements of a vector are
+        converted by one instruction.
 
-        Raises: InputError for what is no type of numbers, and of a pair for what is none.
+        Raises: InputError for what is no number type, and from a pair to what is none.
         """
         type_ = scalar_type(dtype)
         builder, llvm = self.builder.at_caller(), llvm_type_of(type_)
@@ -235,7 +234,7 @@ class Float(FloatFunctions):
     def erf(self) -> Self:
         """The error function, as f32; the relative error is at most 2^-22.
 
-        x · (1 + erf(x / √2)) / 2 is GELU as it is defined; with `tanh` it is approximated.
+        The exact GELU is x · (1 + erf(x / √2)) / 2; `tanh` gives the approximate one.
 
         Raises: InputError for f64.
         """

@@ -78,8 +78,8 @@ _NARROW_SPACES = (3, _TENSOR, 7)
 class Pointer:
     """An address in one of LLVM's address spaces.
 
-    Within a tile in shared memory it keeps how the tile lies there.  One to numbers of a `dtype`
-    loads and stores them by their index: `x[i]`, `x[i] = y`; `+` goes by bytes all the same.
+    With a `dtype`, `x[i]` and `x[i] = y` load and store by index; `+` always counts bytes.  Within
+    a tile in shared memory it keeps the tile's layout.
     """
 
     builder: Host
@@ -126,16 +126,16 @@ class Pointer:
         return replace(self, value=moved)
 
     def of(self, dtype: object) -> Pointer:
-        """The same address, of numbers of a type.
+        """The same address as a pointer to numbers of `dtype`.
 
-        Raises: InputError for what is no type of numbers.
+        Raises: InputError for what is no number type.
         """
         return replace(self, dtype=scalar_type(dtype))
 
     def at(self, index: IntLike) -> Pointer:
-        """The address of the number of that index.
+        """The address of element `index`: the pointer plus that many elements.
 
-        Raises: InputError for a pointer without a type of numbers, and for what is no whole number.
+        Raises: InputError for a pointer without a number type, and for what is no integer.
         """
         if not isinstance(index, (Int, SupportsIndex)):
             raise refuse("no index", got=described(index), expected="x[i]: one whole number")
@@ -198,7 +198,7 @@ class Barriers:
 
     @property
     def pointer(self) -> Pointer:
-        """Where the only one is.
+        """The address of the only one.
 
         Raises: InputError when there are several.
         """

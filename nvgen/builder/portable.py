@@ -99,15 +99,15 @@ class PortableAccumulator(AccumulatorTile):
         """Start D = A·Bᵀ, or add to what is in D, as the target does."""
 
     def commit(self) -> None:
-        """Close what has been started, for the next wait."""
+        """Commit the multiplies that were started, for the next wait."""
 
     def wait(self) -> None:
-        """Wait for all that is committed: D may be read, A and B be written again."""
+        """Wait for all committed multiplies: then D may be read, A and B overwritten."""
 
     def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
         """Store D to global memory, row by row, as elements of `dtype`.
 
-        Raises: InputError for a type that sums are not stored as.
+        Raises: InputError for a type that D cannot be stored as.
         """
         possible = (self.dtype, *HALVES) if self.dtype is E.F32 else (self.dtype,)
         if dtype not in possible:
@@ -123,10 +123,10 @@ class PortableAccumulator(AccumulatorTile):
 
     @abstractmethod
     def fragments(self) -> Iterator[tuple[Fragment, IntLike, IntLike]]:
-        """The thread's parts of D, with the row and the column at which each begins."""
+        """The thread's fragments of D, each with its first row and column."""
 
     def free(self) -> None:
-        """Give back what was allocated, when all threads are through with it."""
+        """Free what was allocated, once all threads have finished with it."""
 
 
 _ROW_ALIGN = 16

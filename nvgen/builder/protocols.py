@@ -48,13 +48,13 @@ class Protocols(SharedMemory):
     # ---- mbarriers ---------------------------------------------------------------------------
 
     def make_mbarriers(self, *counted: Counted, scope: Scope | None = None) -> None:
-        """Make mbarriers; all threads of the CTA come here, and can use them behind it.
+        """Initialise mbarriers; all threads of the CTA execute it, and may use them afterwards.
 
-        One thread initialises them and, from sm_90 on, makes that visible to the cluster and to
-        copies; then the threads meet, those of the whole cluster if `scope` is CLUSTER (which it is
-        where the kernel has a cluster).
+        One thread initialises them and, from sm_90 on, makes that visible to the cluster and the
+        async proxy; then a barrier follows, of the whole cluster if `scope` is CLUSTER (the default
+        in a kernel with clusters).  An mbarrier may come with its arrival count: `(barrier, 128)`.
 
-        Raises: InputError where not all threads come by, or for no number of arrivals.
+        Raises: InputError where not all threads execute it, or for no possible number of arrivals.
         """
         self._whole_cta("make_mbarriers")
         with self._one_thread():
@@ -68,12 +68,13 @@ class Protocols(SharedMemory):
     def invalidate_mbarriers(
         self, *barriers: Barrier | Barriers, scope: Scope | None = None
     ) -> None:
-        """Give mbarriers back; all threads of the CTA come here; behind it their memory is free.
+        """Invalidate mbarriers, whose memory may then be used otherwise; all threads of the CTA
+        execute it.
 
-        The threads meet first, those of the cluster too if `scope` is CLUSTER: nobody uses the
-        mbarriers any more, and no copy is on its way to them.
+        It begins with a barrier, of the cluster if `scope` is CLUSTER. No thread may use the
+        mbarriers any more, and no copy to them may be in flight.
 
-        Raises: InputError where not all threads come by.
+        Raises: InputError where not all threads execute it.
         """
         self._whole_cta("invalidate_mbarriers")
         self.cluster_sync(scope=scope)
@@ -86,18 +87,19 @@ class Protocols(SharedMemory):
 
     @contextmanager
     def mbarriers_in_use(self, *counted: Counted, scope: Scope | None = None) -> Iterator[None]:
-        """`make_mbarriers` before what follows, and `invalidate_mbarriers` behind it."""
+        """A block (`with`) between `make_mbarriers` and `invalidate_mbarriers`."""
         self.make_mbarriers(*counted, scope=scope)
         yield
         self.invalidate_mbarriers(*(barrier for barrier, _ in counted), scope=scope)
 
     def transaction_bytes(self, *copied: Copied, ctas: int = 1) -> int:
-        """The bytes that copies bring to one mbarrier: of whole tiles, and of boxes of tensor maps.
+        """The bytes that copies complete on one mbarrier: of whole tiles, and of boxes of tensor
+        maps.
 
-        A tile is counted once, in however many parts it comes; of a ring it is one tile.  A
-        multicast brings all of its box to each CTA.  `ctas` is how many CTAs copy as much to it.
+        A tile counts once, in however many parts it is copied; a ring counts as one tile.  A
+        multicast counts its whole box at each CTA. `ctas` is how many CTAs each copy that much.
 
-        Raises: InputError for what is no such thing, and for more than a phase can expect.
+        Raises: InputError for anything else, and for more than a phase can expect.
         """
         found = ctas * sum(self._bytes_of(one) for one in copied)
         if not 0 < found <= MOST_TX:
@@ -109,9 +111,10 @@ class Protocols(SharedMemory):
         return found
 
     def arrive_expecting(self, barrier: Barrier, *copied: Copied, ctas: int = 1) -> Int:
-        """Arrive, and expect what copies bring; see `transaction_bytes`.  Gives the phase's token.
+        """Arrive, and expect the bytes of copies (see `transaction_bytes`).  Returns the phase's
+        token.
 
-        One thread does so for each phase, before the copies or behind them.
+        One thread executes it once per phase, before the copies or after them.
         """
         return self.mbarrier_arrive_expect_tx(barrier, self.transaction_bytes(*copied, ctas=ctas))
 
@@ -132,13 +135,14 @@ class Protocols(SharedMemory):
     def cluster_sync(
         self, *, scope: Scope | None = None, memory: bool = True, aligned: bool = True
     ) -> None:
-        """All threads meet: those of the cluster, or those of the CTA where that is the same.
+        """A barrier of all threads of the cluster, or of the CTA.
 
         It is `barrier.cluster` if the target has clusters, the kernel's have more than one CTA, and
-        `scope` is CLUSTER, which it is where nothing is said; else it is barrier 0 of the CTA.
-        Without `memory` the cluster's barrier hands on nothing but the making of mbarriers.
+        `scope` is CLUSTER (the default); else it is barrier 0 of the CTA. Without `memory` the
+        cluster's barrier is relaxed: it orders only the initialisation of mbarriers.
 
-        Raises: InputError for another scope than CTA or CLUSTER, or where not all threads come by.
+        Raises: InputError for another scope than CTA or CLUSTER, or where not all threads execute
+        it.
         """
         self._whole_cta("cluster_sync")
         if not self._is_wide(scope):
@@ -158,10 +162,10 @@ class Protocols(SharedMemory):
         self.barrier_cluster_wait()
 
     def of_even_cta(self, barrier: Barrier) -> Barrier:
-        """The mbarrier of the even CTA of this CTA's pair, at the same place as `barrier`.
+        """The mbarrier of the even CTA of this CTA's pair, at the offset of `barrier`.
 
-        The rank in the cluster is at bit 24 of an address of shared memory; a copy by TMA with
-        cta_group 2 may arrive there.
+        The CTA's rank is at bit 24 of a shared::cluster address; a TMA copy with cta_group 2 may
+        arrive there.
         """
         builder, pointer = self.at_caller(), pointer_of(barrier).value
         address = Int(self, builder.ptrtoint(pointer, self.int_type(32))) & ~_ODD_CTA
@@ -175,11 +179,11 @@ class Protocols(SharedMemory):
     def of_cta(self, there: Pointer, rank: IntLike) -> Pointer: ...
 
     def of_cta(self, there: Barrier | Pointer, rank: IntLike) -> Barrier | Pointer:
-        """An mbarrier, or an address in shared memory, at the same place of CTA `rank` of the
+        """An mbarrier, or an address in shared memory, at the same offset in CTA `rank` of the
         cluster.
 
-        That CTA has begun once the cluster has met (`cluster_sync`, or `make_mbarriers`), and it
-        does not end before what others reach there is over where the cluster meets again.
+        That CTA has started after a cluster barrier (`cluster_sync`, or `make_mbarriers`); another
+        one at the end keeps it from exiting before others have finished their accesses.
         """
         if isinstance(there, Pointer):
             return self.mapa_shared_cluster(there, rank)
@@ -187,9 +191,9 @@ class Protocols(SharedMemory):
         return Barrier(there.name, found)
 
     def peer_rank(self) -> Int:
-        """The rank of the other CTA of this CTA's pair: ranks of a pair differ in the last bit.
+        """The rank of the other CTA of this CTA's pair; the two differ in the lowest bit.
 
-        Raises: InputError where the CTAs of a cluster make no pairs.
+        Raises: InputError where the cluster has no CTA pairs.
         """
         if self.cluster % 2:
             raise refuse(
@@ -206,10 +210,10 @@ class Protocols(SharedMemory):
     def of_peer(self, there: Pointer) -> Pointer: ...
 
     def of_peer(self, there: Barrier | Pointer) -> Barrier | Pointer:
-        """An mbarrier, or an address in shared memory, at the same place of the other CTA of the
+        """An mbarrier, or an address in shared memory, at the same offset in the other CTA of the
         pair.
 
-        Raises: InputError where the CTAs of a cluster make no pairs.
+        Raises: InputError where the cluster has no CTA pairs.
         """
         return self.of_cta(there, self.peer_rank())
 
@@ -226,12 +230,12 @@ class Protocols(SharedMemory):
     # ---- reductions --------------------------------------------------------------------------
 
     def warp_reduce(self, number: Summed, function: Callable[[Summed, Summed], Summed]) -> Summed:
-        """What `function` makes of the numbers of a warp's 32 threads, as all of them get it.
+        """Combine the numbers of a warp's 32 threads by `function`; all of them get the result.
 
-        `function` asks for no order: `operator.add`, `lambda x, y: x.max(y)`.  All threads of the
-        warp come here.  Of numbers of 64 bits each half is shuffled.
+        `function` is associative and commutative: `operator.add`, `lambda x, y: x.max(y)`.  All
+        threads of the warp execute it. 64-bit numbers take two shuffles per step.
 
-        Raises: InputError for what is no number of the kernel, and where `function` makes one of
+        Raises: InputError for what is not a number of the kernel, and where `function` gives
         another type.
         """
         made, type_ = function_of(function), type_of(number)
@@ -250,12 +254,12 @@ class Protocols(SharedMemory):
         function: Callable[[Summed, Summed], Summed],
         slots: Pointer | None = None,
     ) -> Summed:
-        """What `function` makes of the numbers of all threads of the CTA, as all of them get it.
+        """Combine the numbers of all threads of the CTA by `function`; all of them get the result.
 
-        The warps meet in `slots`, shared memory for a number of each, by default of its own; behind
-        the reduction others may use it.  See `warp_reduce`.
+        `slots` is shared memory for one number of each warp, by default its own; it may be reused
+        after the reduction.  See `warp_reduce`.
 
-        Raises: InputError where not all threads come by, or they fill no warps.
+        Raises: InputError where not all threads execute it, or they are not whole warps.
         """
         self._whole_cta("cta_reduce")
         warps, rest = divmod(self.threads, WARP)

@@ -209,7 +209,7 @@ Held = TypeVar("Held", bound=Value)
 
 
 class Variable(Changing, Generic[Held]):
-    """A value that changes as the kernel runs: a number, registers, an address."""
+    """A mutable value: a number, registers or an address."""
 
     def __init__(self, value: Held) -> None:
         super().__init__(value.builder, value.value)
@@ -217,7 +217,7 @@ class Variable(Changing, Generic[Held]):
 
     @property
     def value(self) -> Held:
-        """What it is at this place of the kernel."""
+        """The current value."""
         return self._first.like(self.raw)
 
     def __repr__(self) -> str:

@@ -25,9 +25,10 @@ _WARPS = 4
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One buffer of a ring at work: its number, its tiles, and the mbarrier of its copies.
+    """One buffer of a ring: its index (`stage`), its tiles, and the mbarrier of its copies
+    (`full`).
 
-    `notes` are the numbers that travel with the ring's buffers.
+    `notes` are the numbers of all buffers of the ring.
     """
 
     stage: Int
@@ -52,7 +53,7 @@ class Slot:
 
     @property
     def note(self) -> Int:
-        """The number that came with the tiles.
+        """The number that the producer gave with the buffer.
 
         Raises: InputError where the ring has no notes.
         """
@@ -66,12 +67,13 @@ class Slot:
 
 
 class TileRing:
-    """As many buffers as `tiles` are, each with its tiles, for one producer and `consumers`.
+    """A ring of buffers, each with one of each of `tiles`, for one producer and `consumers`
+    consumers.
 
-    Of a consumer `warps` warps arrive when they are through with a buffer: one, or, of a
-    warpgroup, all four, which need not come by together then.  With `notes` a number of 32 bits
-    travels with each buffer.  With `writers` so many warps fill a buffer, in place of copies.
-    `full` and `empty` are the buffers' mbarriers, of which `full[slot.stage]` is one.
+    A consumer releases a buffer by one arrival, or with `warps=4` by one of each warp of a
+    warpgroup, which then need not synchronise first.  With `notes` each buffer carries a 32-bit
+    number.  With `writers` that many warps fill a buffer, in place of TMA copies.  `full` and
+    `empty` are the buffers' mbarriers: `full[slot.stage]`.
     """
 
     def __init__(
@@ -120,15 +122,15 @@ class TileRing:
         return (self.full, self.writers or 1), (self.empty, self.consumers * self.warps)
 
     def producer(self) -> Producer:
-        """The end that fills, at the first buffer."""
+        """The producer's end, at the first buffer."""
         return Producer(self)
 
     def consumer(self) -> Consumer:
-        """An end that uses, at the first buffer."""
+        """A consumer's end, at the first buffer."""
         return Consumer(self)
 
     def slot(self, stage: IntLike) -> Slot:
-        """A buffer by its number, which the kernel may compute."""
+        """A buffer by its index, which the kernel may compute."""
         number = stage if isinstance(stage, Int) else self.builder.const(stage)
         tiles = tuple(tile[number] for tile in self.tiles)
         return Slot(number, tiles, self.full[number], self.notes)
@@ -146,13 +148,14 @@ class _End:
 
 
 class Producer(_End):
-    """Fills one buffer after the other; one thread does."""
+    """Fills one buffer after the other, by one thread."""
 
     @contextmanager
     def fill(self, note: IntLike | None = None) -> Iterator[Slot]:
-        """The next buffer, when all consumers are through with it; copies that fill it follow.
+        """The next buffer, once all consumers have released it; in the block (`with`) are the
+        copies that fill it.
 
-        The bytes of all its tiles are expected on `slot.full`.  `note` comes with them.
+        The bytes of all its tiles are expected on `slot.full`.  `note` is the buffer's number.
 
         Raises: InputError for a note in a ring without, and without one in a ring of notes.
         """
@@ -163,10 +166,10 @@ class Producer(_End):
 
     @contextmanager
     def write(self) -> Iterator[Slot]:
-        """The next buffer, when it is free, of a ring with `writers`: warps, each of which stores
-        its part in what follows.  Behind it consumers see it, and their multiplies do.
+        """The next buffer, once it is free, of a ring with `writers`; in the block (`with`) each
+        warp stores its part.  Then consumers and their multiplies see it.
 
-        Raises: InputError where no warp comes here, or copies fill the ring.
+        Raises: InputError where it is not executed by whole warps, or copies fill the ring.
         """
         b, ring, place = self.ring.builder, self.ring, self._place
         if not ring.writers or b.scope is not ExecutionScope.WARP:
@@ -181,7 +184,7 @@ class Producer(_End):
         place.advance()
 
     def send(self, note: IntLike) -> None:
-        """Hand on a number in the next buffer, without tiles: that nothing more comes, say.
+        """Send a number with the next buffer, without tiles: the end of the work, say.
 
         Raises: InputError where the ring has no notes.
         """
@@ -189,8 +192,9 @@ class Producer(_End):
         self._place.advance()
 
     def drain(self) -> None:
-        """Wait until all buffers have been given back, so that no commit is on its way to them when
-        the CTA ends."""
+        """Wait until all buffers have been released, so that no commit is in flight when the CTA
+        exits.
+        """
         b, ring, place = self.ring.builder, self.ring, self._place
         with b.range(ring.stages):
             b.wait(ring.empty[place.stage], place.parity ^ 1)
@@ -210,10 +214,10 @@ class Producer(_End):
 
 
 class Consumer(_End):
-    """Uses one buffer after the other; all threads of a consumer do."""
+    """Uses one buffer after the other, by all threads of a consumer."""
 
     def take(self) -> Slot:
-        """The next buffer, when it is full."""
+        """The next buffer, once it is full."""
         b, ring, place = self.ring.builder, self.ring, self._place
         b.wait(ring.full[place.stage], place.parity)
         slot = ring.slot(place.stage)
@@ -221,11 +225,10 @@ class Consumer(_End):
         return slot
 
     def release(self, slot: Slot | IntLike) -> None:
-        """Give a buffer back: one thread of the consumer arrives, or of each of its warps.
+        """Release a buffer: one thread of the consumer, or of each of its warps, arrives.
 
-        What read it is complete: multiplies behind a wait for them, and what other threads have
-        read for whom this one arrives, behind a barrier.  Multiplies into tensor memory go on:
-        `commit` gives their buffer back.
+        Reads of the buffer must be complete: wait for wgmma, and synchronise the threads for which
+        this one arrives.  For multiplies into tensor memory use `commit`.
         """
         b = self.ring.builder
         empty = self.ring.empty[slot.stage if isinstance(slot, Slot) else slot]
@@ -251,11 +254,11 @@ class Consumer(_End):
         cta_group: CtaGroup = CtaGroup.ONE,
         cta_mask: WordLike | None = None,
     ) -> None:
-        """Give a buffer back once the thread's multiplies into tensor memory are complete.
+        """Release a buffer once the thread's multiplies into tensor memory are complete.
 
-        The thread that multiplies comes here; in warp scope one of the warp is elected.  The
-        options are those of `tcgen05_commit`.  A producer that ends before the kernel does waits
-        for the last ones: `producer.drain()`.
+        The thread that issued the multiplies executes it; in warp scope one is elected.  The
+        options are those of `tcgen05_commit`.  The producer waits for the last releases by
+        `producer.drain()`.
 
         Raises: InputError for a warpgroup or the whole CTA.
         """
@@ -273,9 +276,10 @@ class Consumer(_End):
 
     @contextmanager
     def use(self, *, commit: bool = False) -> Iterator[Slot]:
-        """The next buffer, when it is full; behind the block it is given back.
+        """The next buffer, once it is full; it is released after the block (`with`).
 
-        With `commit` it is when multiplies into tensor memory that read it are complete.
+        With `commit` it is released when the multiplies into tensor memory that read it are
+        complete.
         """
         slot = self.take()
         yield slot
@@ -283,9 +287,9 @@ class Consumer(_End):
 
     @contextmanager
     def until(self, end: IntLike) -> Iterator[Slot]:
-        """A loop over buffers as long as their notes are below `end`, which a producer `send`s.
+        """A loop over buffers, until one comes whose note is not below `end` (`producer.send`).
 
-        What stands in the loop gives its buffer back.
+        The loop's body releases its buffer.
 
         Raises: InputError where the ring has no notes.
         """

@@ -41,10 +41,10 @@ class ExecutionScope(Enum):
 
 
 class Ring:
-    """A place in a ring of buffers: the `stage`, and the `parity` of the round that it is in.
+    """A position in a ring of buffers: the `stage`, and the `parity` of the current round.
 
-    A consumer waits for the phase of `parity`; a producer, who finds every buffer free in the first
-    round, for the phase before: `parity ^ 1`.
+    A consumer waits for the phase of `parity`; a producer, for which every buffer is free in the
+    first round, for the phase before: `parity ^ 1`.
     """
 
     def __init__(self, builder: Roles, stages: int) -> None:
@@ -67,7 +67,7 @@ class Ring:
         return self._parity.value
 
     def advance(self) -> None:
-        """Go on to the next buffer; behind the last one the next round begins."""
+        """Advance to the next buffer; after the last one the next round begins."""
         following = self.stage + 1
         wraps = following == self.stages
         self._stage.set(self.builder.select(wraps, 0, following))
@@ -93,7 +93,7 @@ class Roles(ControlFlow):
 
     @property
     def threads(self) -> int:
-        """How many threads the CTA has."""
+        """The number of threads of the CTA."""
         x, y, z = self.block
         return x * y * z
 
@@ -102,7 +102,7 @@ class Roles(ControlFlow):
     def sreg(self, name: str) -> Int:
         """A special register: `b.sreg("laneid")`; `clock64` and `globaltimer` have 64 bits.
 
-        Raises: InputError for what is none, or none that LLVM reads.
+        Raises: InputError for what is no special register, or none that LLVM can read.
         """
         known = special_registers()
         found = known.get(name) or next((r for r in known.values() if r.dotted == name), None)
@@ -135,20 +135,21 @@ class Roles(ControlFlow):
     )
 
     def uniform(self, value: Int) -> Int:
-        """An integer that is the same in all lanes of the warp, as the assembler then knows too.
+        """An integer that is the same in all lanes of the warp; ptxas then knows so and may use a
+        uniform register.
 
-        Raises: InputError for what is no number of the kernel.
+        Raises: InputError for what is not a number of the kernel.
         """
         return self.shfl_sync(Shuffle.IDX, value, 0)
 
     @property
     def warp(self) -> Int:
-        """The number of the warp in its CTA, whose threads are numbered in x."""
+        """The warp's index in its CTA, along x."""
         return self.uniform(self.tid_x >> 5)
 
     @property
     def warpgroup(self) -> Int:
-        """The number of the warpgroup in its CTA, whose threads are numbered in x."""
+        """The warpgroup's index in its CTA, along x."""
         return self.uniform(self.tid_x >> 7)
 
     # ---- roles -------------------------------------------------------------------------------
@@ -165,9 +166,9 @@ class Roles(ControlFlow):
 
     @contextmanager
     def if_warpgroup(self, number: IntLike, count: int = 1) -> Iterator[None]:
-        """What follows is executed by one warpgroup of the CTA: four warps, 128 threads.
+        """A block (`with`) for one warpgroup of the CTA: four warps, 128 threads.
 
-        With `count` so many do, from that one on, each for itself.
+        With `count` for that many warpgroups, from `number` on, each by itself.
         """
         mine = self.tid_x >> 7
         chosen = mine == number if count == 1 else mine - number < count
@@ -176,19 +177,19 @@ class Roles(ControlFlow):
 
     @contextmanager
     def if_warp(self, number: IntLike) -> Iterator[None]:
-        """What follows is executed by one warp of the CTA."""
+        """A block (`with`) for one warp of the CTA."""
         with self._in_scope(ExecutionScope.WARP, (self.tid_x >> 5) == number, "warp"):
             yield
 
     @contextmanager
     def if_thread(self, number: IntLike) -> Iterator[None]:
-        """What follows is executed by one thread of the CTA."""
+        """A block (`with`) for one thread of the CTA."""
         with self._in_scope(ExecutionScope.THREAD, self.tid_x == number, "thread"):
             yield
 
     @contextmanager
     def elect(self) -> Iterator[None]:
-        """What follows is executed by one thread of the warp, whichever the hardware elects."""
+        """A block (`with`) for one thread of the warp, which the hardware elects."""
         with self._in_scope(ExecutionScope.THREAD, self.elect_sync(), "elected"):
             yield
 
@@ -197,10 +198,9 @@ class Roles(ControlFlow):
     def wait(self, barrier: Barrier, phase: IntLike, *, scope: Scope = Scope.CTA) -> None:
         """Wait until the phase of parity `phase` of an mbarrier has completed.
 
-        What other CTAs of the cluster have released with their arrivals is seen behind a wait of
-        cluster scope.
+        To see what other CTAs of the cluster released with their arrivals, wait at cluster scope.
 
-        Raises: InputError for what is no mbarrier.
+        Raises: InputError for what is not an mbarrier.
         """
         pointer_of(barrier)
         spin, done = self._new_blocks(f"wait_{barrier.name}", f"{barrier.name}_done")
@@ -213,11 +213,12 @@ class Roles(ControlFlow):
 
     @contextmanager
     def items(self, counter: Pointer, total: IntLike) -> Iterator[Int]:
-        """A loop over numbers below `total`, which CTAs that stay share: whoever comes takes one.
+        """A loop over work items 0 to `total` - 1, which the CTAs of a persistent kernel share
+        dynamically.
 
-        The first is the CTA's own index, the others come from `counter`, a word in global memory
-        that is zero before a launch of at most `total` CTAs, and zero again behind it.  The next
-        number is asked for at the beginning of a turn.  One thread of each CTA comes here.
+        The first item is the CTA's own index, the others come from `counter`, a word in global
+        memory that is zero before a launch of at most `total` CTAs, and zero again after it.  The
+        next item is fetched when an iteration begins.  One thread of each CTA executes the loop.
 
         Raises: InputError for several threads.
         """
@@ -233,17 +234,18 @@ class Roles(ControlFlow):
             number.set(following)
 
     def ring(self, stages: int) -> Ring:
-        """A place in a ring of `stages` buffers, at its start."""
+        """A position in a ring of `stages` buffers, at its start."""
         return Ring(self, stages)
 
     @contextmanager
     def turns(self, first_barrier: int | None, warpgroups: int = 2) -> Iterator[Turns]:
-        """`with b.turns(3) as turns:` the first warpgroups of the CTA take turns: `turns.mine()`.
+        """The first warpgroups of the CTA take turns: `with b.turns(3) as turns:`, then
+        `turns.mine()`.
 
-        Each has a named barrier, from that number on; with None nobody waits.  The first turn is
-        that of warpgroup 0; at the end nobody waits any more.
+        Each has a named barrier, from `first_barrier` on; with None no one waits.  Warpgroup 0
+        begins.
 
-        Raises: InputError outside of a role of warpgroups, and for barriers that there are not.
+        Raises: InputError outside of a role of warpgroups, and for barriers beyond 15.
         """
         made = Turns(self, first_barrier, warpgroups)
         if first_barrier is None:
@@ -257,9 +259,9 @@ class Roles(ControlFlow):
 
 
 class Turns:
-    """The first `warpgroups` warpgroups of a CTA by turns, with named barriers from `first` on.
+    """The first `warpgroups` warpgroups of a CTA alternate, by named barriers from `first` on.
 
-    Without a `first` nobody waits.
+    With `first` None no one waits.
     """
 
     def __init__(self, builder: Roles, first: int | None, warpgroups: int) -> None:
@@ -284,22 +286,22 @@ class Turns:
 
     @contextmanager
     def mine(self) -> Iterator[None]:
-        """What follows is done when it is this warpgroup's turn; the next one's comes behind it.
+        """A block (`with`) that runs in this warpgroup's turn; then the next one's begins.
 
-        All of them come here equally often.
+        All of the warpgroups execute it equally often.
         """
         self.wait()
         yield
         self.pass_on()
 
     def wait(self) -> None:
-        """Wait for the turn."""
+        """Wait for this warpgroup's turn."""
         if self.first is not None:
             mine = self.builder.warpgroup + self.first
             self.builder.barrier_cta_sync_aligned(mine, _TURNS_THREADS)
 
     def pass_on(self) -> None:
-        """The turn of the next one begins."""
+        """End this warpgroup's turn: the next one's begins."""
         if self.first is not None:
             self.builder.barrier_cta_arrive_aligned(self._next(), _TURNS_THREADS)
 

@@ -29,12 +29,11 @@ SCALE_BLOCK = 512
 class SharedScales:
     """Scale factors in shared memory: for each of `rows` rows one for `size` elements of its `k`.
 
-    They lie in blocks of 128 rows and four factors: 512 bytes, in which factor f of row r is byte
-    f of the four at 16 (r mod 32) + 4 (r div 32).  A row's blocks follow one another, then come
-    those of the next 128 rows.  So cuDNN and CUTLASS keep them in global memory too.
+    They are in blocks of 128 rows by four factors: 512 bytes, in which factor f of row r is at byte
+    16 (r mod 32) + 4 (r div 32) + f.  The blocks of the same rows follow one another, then those of
+    the next 128 rows: the layout of cuDNN and CUTLASS in global memory.
 
-    Of 2 `parts` (see `ScaleTile`) each has such blocks of its own, and each block of the first is
-    followed by that of the second.
+    With 2 `parts` (see `ScaleTile`) the blocks of the two parts alternate.
     """
 
     name: str
@@ -53,7 +52,7 @@ class SharedScales:
 
     @property
     def blocks(self) -> tuple[int, int]:
-        """How many blocks of a part along the rows and along K; the last ones may be padding."""
+        """Blocks of a part along the rows and along K; the last ones may be padding."""
         return _blocks(self.rows // self.parts, self.k, self.size)
 
     @property
@@ -88,9 +87,9 @@ class ScaleTile:
     Four along K make a word.  Word w of row r is at lane r mod 32, in all four groups of 32 lanes,
     and column r div 32 of the columns of w; these are four for 128 rows.
 
-    Of 2 `parts`, which B has on a pair with M = 128, the first are the factors of the even CTA's
-    rows of B, in the first two groups of lanes, and the others those of the odd CTA's, in the last
-    two; the rows are counted in each.
+    B in a CTA pair with M = 128 has 2 `parts`: the factors of the even CTA's rows of B, in the
+    first two groups of lanes, and those of the odd CTA's, in the last two; `rows` counts those of
+    one part.
     """
 
     pointer: Pointer
@@ -113,7 +112,7 @@ class ScaleTile:
 
     @property
     def columns(self) -> int:
-        """Columns that they all take."""
+        """Columns of all of them."""
         return scale_columns(self.rows, self.k, self.size, self.parts)
 
     @property
@@ -123,7 +122,7 @@ class ScaleTile:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that they are, without the copies for the other groups of lanes."""
+        """Bytes without the copies for the other groups of lanes."""
         return self.columns * 128 * self.parts
 
 

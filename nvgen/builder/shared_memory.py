@@ -146,7 +146,7 @@ class SharedMemory(Roles):
         size: int = 32,
         parts: int = 1,
     ) -> Tiles[SharedScales]:
-        """Room for `count` times the scale factors of `rows` rows: see `SharedScales`."""
+        """Shared memory for `count` blocks of scale factors of `rows` rows: see `SharedScales`."""
         pointer = self._tiles(name, count * scale_bytes(rows, k, size, parts), 128)
         return Tiles(SharedScales(name, pointer, dtype, rows, k, size, parts), count)
 
@@ -157,43 +157,44 @@ class SharedMemory(Roles):
         return self._shared_variable(name, size, align)
 
     def mbarrier(self, name: str) -> Barrier:
-        """Room for an mbarrier in shared memory."""
+        """Shared memory for an mbarrier; `make_mbarriers` initialises it."""
         return Barrier(name, self._shared_variable(name, 8, 8))
 
     def mbarriers(self, name: str, count: int) -> Barriers:
-        """Room for `count` mbarriers in shared memory."""
+        """Shared memory for `count` mbarriers; `make_mbarriers` initialises them."""
         count = whole(count, "number of mbarriers")
         return Barriers(name, self._shared_variable(name, 8 * count, 8), count)
 
     def shared_word(self, name: str) -> Pointer:
-        """Room for 32 bits in shared memory."""
+        """32 bits of shared memory."""
         return self._shared_variable(name, 4, 4)
 
     def shared_array(self, name: str, dtype: NumberType, count: int) -> Pointer:
-        """Room for `count` numbers of a type in shared memory, from a multiple of 16 bytes on.
+        """`count` numbers of a type in shared memory, aligned to 16 bytes.
 
-        Raises: InputError for what is no type of numbers, and for more than there is room.
+        Raises: InputError for what is no number type, and for more than fits.
         """
         type_, count = scalar_type(dtype), whole(count, "number of elements")
         pointer = self._shared_variable(name, count * type_.bits // 8, 16)
         return replace(pointer, dtype=type_)
 
     def shared_tensor_map(self, name: str) -> Pointer:
-        """Room for the 128 bytes of a tensor map in shared memory, to change its fields there."""
+        """128 bytes of shared memory for a tensor map, to change its fields there."""
         return self._shared_variable(name, SIZE, SIZE)
 
     def load_word(self, pointer: Pointer) -> Int:
         """Load 32 bits.
 
-        Raises: InputError for what is no pointer of this kernel.
+        Raises: InputError for what is not a pointer of this kernel.
         """
         check_pointer(self, pointer)
         return Int(self, self.at_caller().load(pointer.value, typ=ir.IntType(32), align=4))
 
     def load_words(self, pointer: Pointer, count: int, *, align: int = 4) -> Vector:
-        """Load `count` registers, 32 bits each; `align` in bytes says how much may go at once.
+        """Load `count` 32-bit registers; `align` (bytes) is the known alignment, which bounds the
+        width of a load.
 
-        Raises: InputError for less than two.
+        Raises: InputError for fewer than two.
         """
         if count < 2:
             raise refuse("a vector of registers", got=str(count), expected="two or more")
@@ -204,19 +205,20 @@ class SharedMemory(Roles):
     def load(
         self, pointer: Pointer, dtype: NumberType, count: int = 1, *, align: int | None = None
     ) -> Vector:
-        """Load `count` numbers of a type that lie side by side; one alone is `pointer[i]`.
+        """Load `count` contiguous numbers of a type; a single one is `pointer[i]`.
 
-        `align` in bytes says how much may go at once, 16 at most.
+        `align` (bytes, 16 at most) is the known alignment, which bounds the width of a load.
 
-        Raises: InputError for what is no pointer of this kernel, no type or no such numbers.
+        Raises: InputError for what is not a pointer of this kernel, for no number type, and for
+        other counts and alignments.
         """
         check_pointer(self, pointer)
         return load_numbers(pointer, dtype, count, align)
 
     def store(self, value: Vector | Number, pointer: Pointer, *, align: int | None = None) -> None:
-        """Store a value; `align` in bytes says how much may go at once.
+        """Store a value; `align` (bytes) is the known alignment, which bounds the width of a store.
 
-        Its bits go as they are, to numbers of whatever type; `pointer[i] = x` asks for the type.
+        Its bits are stored whatever type `pointer` points to; `pointer[i] = x` checks the type.
 
         Raises: InputError for what is no value of the kernel, or no pointer of it.
         """

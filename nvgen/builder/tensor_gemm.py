@@ -77,9 +77,8 @@ _TYPES = {ElementType.F32: ScalarType.F32, ElementType.S32: ScalarType.S32}
 class TensorTile(AccumulatorColumns, AccumulatorTile):
     """An accumulator in tensor memory: `m` rows and `n` columns of a type, from `pointer` on.
 
-    Each 128 rows of a CTA are a block of `n` columns, one behind the other.  Of a CTA pair's each
-    CTA holds its half at the same address.  `columns` are those that it has in each CTA, where
-    that is known.
+    Each 128 rows of a CTA are a block of `n` columns, one after the other.  In a CTA pair each CTA
+    holds its half at the same address.  `columns` is their number in each CTA, where it is known.
     """
 
     instruction: ClassVar[str] = "tcgen05.mma"
@@ -112,12 +111,12 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
             _issue(b, found, step)
 
     def load(self, first: int = 0, columns: int | None = None) -> Fragment:
-        """Columns of 128 rows, in the registers of a warpgroup: 32 lanes a warp.
+        """Load columns of 128 rows into the registers of a warpgroup: 32 lanes per warp.
 
-        The wait for the load is made; that for the multiplies is the caller's.
+        It waits for the load; waiting for the multiplies before it is the caller's part.
 
-        Raises: InputError for another number of rows, columns that no loads bring, or a scope that
-        is no warpgroup.
+        Raises: InputError for another number of rows, columns out of range or that are no multiple
+        of a load's, or outside of a warpgroup.
         """
         columns = self.n - first if columns is None else columns
         self._check(first, columns)
@@ -243,7 +242,7 @@ def _first(builder: SharedMemory, request: TensorRequest, tile: SharedTile) -> I
 
 
 def descriptor(b: Roles, tile: SharedTile) -> Int:
-    """The descriptor of a tile, whose address the kernel knows."""
+    """The tcgen05 descriptor of a tile in shared memory."""
     return descriptor_at(b, tile.pointer, tile.descriptor().encode())
 
 
@@ -283,8 +282,8 @@ def copy_scales(
 ) -> None:
     """Start copies of scale factors into tensor memory, by one thread.
 
-    MMAs that this thread issues later see them; with `cta_group` 2 each CTA of the pair gets
-    what lies in its own shared memory.
+    MMAs that this thread issues later see them; with `cta_group` 2 each CTA of the pair copies from
+    its own shared memory.
 
     Raises: InputError when the two are of different shapes or types.
     """

@@ -33,7 +33,7 @@ _refuse = functools.partial(refuse, rule="tensor-memory")
 
 @dataclass(slots=True)
 class TensorMemory:
-    """An allocation of `columns` columns at `address`, of which the first `used` are taken."""
+    """An allocation of `columns` columns at `address`, of which the first `used` are in use."""
 
     builder: SharedMemory
     address: Int
@@ -45,7 +45,7 @@ class TensorMemory:
         return f"<tensor memory: {self.used} of {self.columns} columns taken>"
 
     def take(self, columns: int, align: int = 1) -> Pointer:
-        """The next columns, the first of them a multiple of `align`.
+        """Take the next free columns, from a multiple of `align` on.
 
         Raises: InputError when fewer are left.
         """
@@ -71,9 +71,9 @@ class TensorMemory:
         stationary: bool = False,
         sparse: bool = False,
     ) -> TensorTile:
-        """An accumulator of m rows and n columns; of a pair m counts the rows of both CTAs.
+        """An accumulator of m rows and n columns; in a CTA pair m counts the rows of both.
 
-        `stationary` and `sparse` say by what MMA: some lie in fewer columns than n.
+        `stationary` and `sparse` say which MMA writes it: for some it has fewer columns than n.
 
         Raises: InputError when it does not fit.
         """
@@ -85,7 +85,7 @@ class TensorMemory:
     def operand_tile(
         self, m: int, k: int, dtype: ElementType, *, padded: bool = False
     ) -> OperandTile:
-        """Room for an A of m rows in this CTA and k elements.
+        """Columns for an A of m rows in this CTA and k elements.
 
         Raises: InputError when it does not fill whole columns, or does not fit.
         """
@@ -107,9 +107,9 @@ class TensorMemory:
         *,
         parts: int = 1,
     ) -> ScaleTile:
-        """Room for scale factors: of each row one for `size` elements of its `k`.
+        """Columns for scale factors: one for each `size` of a row's `k` elements.
 
-        Of B on a pair with M = 128 they have 2 `parts`: see `ScaleTile`.
+        Those of B in a CTA pair with M = 128 have 2 `parts`: see `ScaleTile`.
 
         Raises: InputError when they do not fit.
         """
@@ -125,7 +125,7 @@ class TensorMemory:
         *,
         parts: int = 1,
     ) -> Tiles[ScaleTile]:
-        """Room for `count` times the scale factors of `rows` rows, one after the other.
+        """Columns for `count` blocks of scale factors of `rows` rows, one after the other.
 
         Raises: InputError when they do not fit.
         """
@@ -133,11 +133,11 @@ class TensorMemory:
         return Tiles(ScaleTile(pointer, rows, k, dtype, size, parts=parts), count)
 
     def metadata(self, k: int, dtype: ElementType, m: int = 128) -> Pointer:
-        """Room for the metadata of a sparse A in shared memory; `k` counts the zeros too.
+        """Columns for the metadata of a sparse A in shared memory; `k` counts the zeros too.
 
-        Each 128 of its `m` rows in this CTA have columns of their own, from a multiple of 4 on.
+        Each 128 of its `m` rows in this CTA have their own columns, from a multiple of 4 on.
 
-        Raises: InputError when K is no whole number of instructions, or it does not fit.
+        Raises: InputError when K is not a multiple of the instruction's K, or it does not fit.
         """
         columns = _sparse_columns(k, dtype).metadata
         before = whole_words(columns) * (row_blocks(m) - 1)
@@ -146,11 +146,11 @@ class TensorMemory:
     def sparse_tile(
         self, m: int, k: int, dtype: ElementType, *, metadata: int | None = None
     ) -> SparseTile:
-        """Room for a sparse A, and behind its values for the metadata.
+        """Columns for a sparse A: its values, then the metadata.
 
         `k` counts the zeros too.  `metadata`, in columns, is checked against what the values need.
 
-        Raises: InputError when they do not belong together or do not fit.
+        Raises: InputError when the two do not match, or do not fit.
         """
         columns = _sparse_columns(k, dtype)
         if metadata not in (None, columns.metadata):
@@ -164,7 +164,7 @@ class TensorMemory:
         return SparseTile(both, both + columns.values, m, k, dtype, columns)
 
     def free(self, *, warp: int = 0) -> None:
-        """Give the columns back, by one warp, once all threads of the CTA have come here."""
+        """Free the columns, by one warp, after a barrier of all threads of the CTA."""
         b = self.builder
         b.tcgen05_fence_before_thread_sync()
         b.barrier_cta_sync_aligned()
@@ -183,12 +183,13 @@ def pointer_at(b: SharedMemory, taddr: Int) -> Pointer:
 def tensor_memory(
     b: SharedMemory, name: str, columns: int, *, warp: int = 0, cta_group: CtaGroup = CtaGroup.ONE
 ) -> TensorMemory:
-    """Columns of tensor memory, allocated by one warp; all threads of the CTA come here.
+    """Allocate columns of tensor memory, by one warp; all threads of the CTA execute it.
 
-    With `cta_group` 2 those of both CTAs of a pair do.  `name` is that of the slot in shared
-    memory through which the address goes.
+    With `cta_group` 2 those of both CTAs of a pair do.  `name` names the word of shared memory that
+    holds the address.
 
-    Raises: InputError when there are not so many, or nobody can allocate them.
+    Raises: InputError for other numbers of columns than 32, 64, 128, 256 or 512, and where that
+    warp does not execute it.
     """
     _check(b, columns, b.tensor_columns)
     try:

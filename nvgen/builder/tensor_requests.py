@@ -47,9 +47,9 @@ SHIFTS = (0, 8, 16, 32)
 class TensorOptions:
     """Options of a multiply into tensor memory.
 
-    M beyond 128 rows of a CTA goes in blocks of 128, which lie in D one behind the other, N columns
-    each.  N beyond 256 goes in pieces of 256; of a pair's pieces the first half of the columns are
-    rows of the even CTA's B, the other half rows of the odd CTA's.
+    M beyond 128 rows of a CTA is split into blocks of 128, which follow one another in D, N columns
+    each.  N beyond 256 is split into 256; in a CTA pair the first half of each 256 columns are rows
+    of the even CTA's B, the other half rows of the odd CTA's.
     """
 
     cta_group: CtaGroup = CtaGroup.ONE
@@ -100,7 +100,7 @@ class TensorOptions:
     """Multiply 96 elements of K at once: 4-bit kinds, a pair with M = 256, sm_103a."""
 
     def given(self) -> tuple[str, ...]:
-        """The names of those that are not as they are by default."""
+        """The names of the options that differ from their defaults."""
         usual = TensorOptions()
         names = (field.name for field in fields(self))
         return tuple(name for name in names if getattr(self, name) != getattr(usual, name))
@@ -127,8 +127,8 @@ class TensorOptions:
 
     @property
     def most_shifted(self) -> int:
-        """How many more columns than N a collector keeps: the fewest that do where none is given,
-        and the shift itself where none does.
+        """How many more columns than N a collector keeps: the least sufficient number where none is
+        given, and the shift itself where none is sufficient.
         """
         if self.max_shift is not None:
             return self.max_shift

@@ -43,12 +43,11 @@ class AccumulatorColumns:
 
 @dataclass(frozen=True, slots=True)
 class OperandTile:
-    """A in tensor memory: `m` rows of one CTA by `k` elements, packed into cells along K.
+    """A in tensor memory: `m` rows of one CTA by `k` elements, packed into 32-bit cells along K.
 
-    Each 128 rows are a block of `pitch` columns, one behind the other.
-    A `padded` tile keeps a 4-bit element in a byte; 6-bit elements always lie so.  Where the data
-    path has M = 32 or 64, or half of a pair's 128, the tensor core may read A from several groups
-    of lanes: whoever writes it writes them all.
+    Each 128 rows are a block of `pitch` columns, one after the other.  A `padded` tile keeps a
+    4-bit element in a byte; 6-bit elements always are.  For M = 32 or 64, or half of a pair's 128,
+    the tensor core may read A from several groups of lanes: write all of them.
     """
 
     pointer: Pointer
@@ -63,7 +62,7 @@ class OperandTile:
 
     @property
     def bits(self) -> int:
-        """Bits that an element takes in tensor memory."""
+        """Bits of an element in tensor memory."""
         return container_bits(self.dtype, padded=self.padded)
 
     @property
@@ -73,7 +72,7 @@ class OperandTile:
 
     @property
     def columns(self) -> int:
-        """Columns that it takes."""
+        """Columns of all of it."""
         return self.pitch * row_blocks(self.m)
 
     def take_fragment(self, fragment: Fragment, first: int) -> None:
@@ -100,8 +99,8 @@ class OperandTile:
 
 @dataclass(frozen=True, slots=True)
 class SparseTile:
-    """A sparse A in tensor memory: `m` rows of `k` elements, of which the half at `values` is
-    stored, and its metadata; both are taken from one allocation and lie at the same lanes.
+    """A sparse A in tensor memory: `m` rows of `k` elements, of which half are stored, at `values`,
+    and its metadata; both are of one allocation and in the same lanes.
 
     Each 128 rows are a block of `pitch` columns, values and then metadata.
     """
@@ -119,12 +118,12 @@ class SparseTile:
 
     @property
     def bits(self) -> int:
-        """Bits that an element takes in tensor memory."""
+        """Bits of an element in tensor memory."""
         return self.columns.values * _CELL * 2 // self.k
 
     @property
     def pitch(self) -> int:
-        """Columns of a block: whole copies of metadata."""
+        """Columns of a block, a multiple of a metadata copy's."""
         return whole_words(self.columns.values + self.columns.metadata)
 
 

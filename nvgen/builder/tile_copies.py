@@ -59,24 +59,24 @@ class TileCopies(Protocols):
     ) -> None:
         """Copy a tile from global memory, swizzled, asynchronously: by TMA, or by all threads.
 
-        By TMA, `source` is a tensor map as `tile_map` declares it, and in place of a pitch come the
-        coordinates of the tile's first element, innermost first; one thread comes here.  What lies
-        beyond the array is zeros.  The bytes are counted on `barrier`, which expects `tile.nbytes`
-        (`arrive_expecting`).  With `cta_mask` the tile goes to these CTAs of the cluster, and is
-        counted on the mbarrier of each.  With `cta_group` 2 that may be the mbarrier of each pair's
-        even CTA: `of_even_cta(barrier)` (from sm_100 on).
+        By TMA, `source` is a tensor map as `tile_map` declares it, and the coordinates of the
+        tile's first element, innermost first, take the place of `pitch`; one thread executes it.
+        Elements beyond the array are zeros.  The copy completes `tile.nbytes` bytes on `barrier`,
+        which must expect them (`arrive_expecting`).  `cta_mask` multicasts the tile to these CTAs
+        of the cluster, each of which counts it on its own mbarrier; with `cta_group` 2 that may be
+        the mbarrier of each pair's even CTA: `of_even_cta(barrier)` (from sm_100 on).
 
-        Of an `image_map` the coordinates are those of the first pixel, and `offsets` say where in
-        the filter (W first) it is looked at (im2col); of a `row_map` they are `(column, rows)`,
-        the numbers of as many rows as the tile has, from anywhere (gather, from sm_100 on).
+        With an `image_map` the coordinates are those of the first pixel, and `offsets` the filter
+        tap (W first; im2col); with a `row_map` they are `(column, rows)`, as many row indices as
+        the tile has rows (gather, from sm_100 on).
 
-        By all threads, `source` is the address of its first element, `pitch` the elements from one
-        row to the next, of an MN-major tile from one k to the next.  Lines lie at multiples of 16
-        bytes, the last within 4 GiB of the first.  All threads of the CTA come here, in their
-        scopes those of a warpgroup or a warp; `load_wait` waits for them.
+        By all threads (cp.async), `source` is the address of the first element, `pitch` the
+        elements from one row to the next, in an MN-major tile from one k to the next.  Rows begin
+        at multiples of 16 bytes, the last within 4 GiB of the first.  All threads of the CTA, or of
+        the enclosing warpgroup or warp, execute it; `load_wait` waits for the copies.
 
-        Raises: InputError for a single thread, or a tile that is not made of whole spans; by TMA
-        for several threads, or a tile that the map's boxes do not make up.
+        Raises: InputError for a single thread, or a tile that is not made of whole swizzle spans;
+        by TMA for several threads, or a tile that is not made of whole boxes of the map.
         """
         if isinstance(pitch, Sequence):
             if barrier is None:
@@ -127,24 +127,25 @@ class TileCopies(Protocols):
         *,
         offsets: Sequence[IntLike] | None = None,
     ) -> None:
-        """Bring into L2 what `load_tile` by TMA would bring into a tile; one thread comes here.
+        """Prefetch into L2 what `load_tile` by TMA would load; one thread executes it.
 
-        It changes nothing that a program can see, not even in a launch that begins before the one
-        whose results it reads has ended.
+        It changes no result, not even in a dependent launch that overlaps with the one that writes
+        the array.
 
-        Raises: InputError for several threads, or a tile that the map's boxes do not make up.
+        Raises: InputError for several threads, or a tile that is not made of whole boxes of the
+        map.
         """
         copies(self, tile, source, coordinates, offsets).prefetch()
 
     def load_commit(self) -> None:
-        """Make a group of this thread's loads since the last one."""
+        """Commit this thread's loads since the last commit, as one group."""
         self.cp_async_commit_group()
 
     def load_wait(self, in_flight: int = 0) -> None:
-        """Wait until all but the `in_flight` latest groups of loads are there for all threads.
+        """Wait until all but the `in_flight` latest groups of loads are complete for all threads.
 
-        All threads of the CTA come here.  Multiplies of the target may then read the tiles, be it
-        through the generic or the async proxy.
+        All threads of the CTA execute it; it ends with a barrier.  Multiplies may then read the
+        tiles, through the generic or the async proxy.
 
         Raises: InputError where the kernel's target is not known.
         """

@@ -49,14 +49,13 @@ def check_element(dtype: object) -> None:
 class SharedTile:
     """A matrix in shared memory: `rows` (of M or N) by `k` elements, swizzled or not.
 
-    K-major, K is contiguous; a row longer than the swizzle span is cut into spans, each a block of
-    all rows.  MN-major, the rows are contiguous; more of them than a span holds are cut into
-    spans, each a block of all k.  Blocks lie one after the other, as one TMA copy a span leaves
-    them.  Without swizzling a span is 16 bytes.  `atom` is how many bytes the swizzling keeps
-    together: 16, or 32 as kind::tf32 has them where it is MN-major.
+    K-major: K is contiguous; a row longer than the swizzle span is split into spans, each a block
+    of all rows.  MN-major: M or N is contiguous, and split into spans likewise, each a block of all
+    k.  Blocks follow one another, one TMA copy each.  Without swizzling a span is 16 bytes.  `atom`
+    is how many bytes swizzling keeps together: 16, or 32 for MN-major kind::tf32.
 
-    A `padded` tile keeps each 16 elements of 4 or 6 bits in 16 bytes, those that are left over
-    being padding; 6-bit elements always lie so.
+    A `padded` tile has 16 elements of 4 or 6 bits in each 16 bytes, the rest being padding; 6-bit
+    elements are always padded.
     """
 
     name: str
@@ -73,14 +72,14 @@ class SharedTile:
 
     @property
     def bits(self) -> int:
-        """Bits that an element takes in shared memory."""
+        """Bits of an element in shared memory."""
         return container_bits(self.dtype, padded=self.padded)
 
     @property
     def nbytes(self) -> int:
         """Size in bytes: what a TMA copy of the whole tile counts on its mbarrier.
 
-        A copy that makes the padding (elements `…_ALIGN16B`) counts the bytes without it.
+        A copy that inserts the padding (elements `…_ALIGN16B`) counts the bytes without it.
         """
         return self.rows * self.k * self.bits // 8
 
@@ -96,12 +95,12 @@ class SharedTile:
 
     @property
     def width(self) -> int:
-        """Bytes of a span."""
+        """Bytes of a swizzle span."""
         return self.swizzle or PLAIN_SPAN
 
     @property
     def span(self) -> int:
-        """Elements in one span."""
+        """Elements of a swizzle span."""
         return self.width * 8 // self.bits
 
     def __repr__(self) -> str:
@@ -111,7 +110,7 @@ class SharedTile:
     def offset(self, k: IntLike, row: int = 0) -> IntLike:
         """Byte offset of the element (row, k), before swizzling.
 
-        `k` may be computed by the kernel; `row` begins a span where the tile is MN-major.
+        The kernel may compute `k`; in an MN-major tile `row` begins a span.
         """
         if self.major is Major.MN:
             return k * self.width + row // self.span * self.lines * self.width
@@ -119,9 +118,9 @@ class SharedTile:
         return block + k % self.span * self.bits // 8 + row * self.width
 
     def part(self, first: IntLike, rows: int) -> SharedTile:
-        """Rows `first` to `first + rows`, which lie where they do; `first` may be computed.
+        """A view of rows `first` to `first + rows` - 1; the kernel may compute `first`.
 
-        Raises: InputError when there are no such rows, or the swizzling does not begin anew there:
+        Raises: InputError for rows out of range, and where the swizzling pattern does not restart:
         K-major it does every eight rows, MN-major with each span.
         """
         known = first if isinstance(first, int) else 0
@@ -143,10 +142,10 @@ class SharedTile:
         return replace(self, pointer=self.pointer + away * self.width, rows=rows, whole=self.lines)
 
     def part_of_k(self, first: IntLike, k: int) -> SharedTile:
-        """K from `first` to `first + k` of all rows, where they lie; `first` may be computed.
+        """A view of K from `first` to `first + k` - 1, of all rows; the kernel may compute `first`.
 
-        Raises: InputError when there is no such K, or it is not made of whole spans (K-major), or
-        of whole eights (MN-major), after which the swizzling begins anew.
+        Raises: InputError for K out of range, and where it is not whole spans (K-major) or a
+        multiple of eight (MN-major), where the swizzling pattern restarts.
         """
         step = self.span if self.major is Major.K else 8
         known = first if isinstance(first, int) else 0
@@ -175,11 +174,10 @@ class SharedTile:
         return (self.k if self.major is Major.K else self.rows) * self.bits // 8
 
     def chunk(self, line: Int, number: IntLike) -> Pointer:
-        """Where 16 bytes lie, swizzled: chunk `number` of a line, which is a row, or a k of an
+        """The swizzled address of 16 bytes: chunk `number` of a line, which is a row, or a k of an
         MN-major tile.
 
-        Eight neighbouring lines have their chunks of one number in eight different places of the
-        128 bytes that the banks of shared memory are wide.
+        The chunks of one number of eight consecutive lines are in different banks.
         """
         if self.atom != PLAIN_SPAN:
             raise refuse(f"tile {self.name} keeps {self.atom} bytes together", expected="16 bytes")

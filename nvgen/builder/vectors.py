@@ -89,8 +89,8 @@ def _each(function: Callable[Concatenate[Float, P], Float]) -> Callable[Concaten
 class Elementwise(ABC):
     """Numbers of one type, several in a thread.
 
-    The other side of an operator is of the same kind, or a number for all of them.  Each operation
-    raises InputError for another kind, and as the same operation of a number does.
+    The other operand is of the same kind, or one number for all.  Each operation raises InputError
+    for another kind, and where the same operation of a number does.
     """
 
     __slots__ = ()
@@ -98,7 +98,7 @@ class Elementwise(ABC):
     @property
     @abstractmethod
     def vector(self) -> Vector:
-        """The numbers of a thread."""
+        """The thread's numbers."""
 
     @abstractmethod
     def made(self, vector: Vector) -> Self:
@@ -112,15 +112,15 @@ class Elementwise(ABC):
         """
 
     def map(self, function: Callable[[Number], Number]) -> Self:
-        """What `function` makes of each of the numbers.
+        """Apply `function` to each of the numbers.
 
-        Raises: InputError where it does not make numbers of one type.
+        Raises: InputError where it does not give numbers of one type.
         """
         made = function_of(function)
         return self.made(vector_of([made(number) for number in self.vector]))
 
     def to(self, dtype: object) -> Self:
-        """The same numbers in another type; see `to` of a number."""
+        """Convert each number to another type; see `Float.to` and `Int.to`."""
         mine, type_ = self.vector, scalar_type(dtype)
         if mine.type is type_:
             return self
@@ -185,11 +185,11 @@ class Elementwise(ABC):
         return self._of(mine.builder.at_caller().fneg(mine.typed), mine.type)
 
     def min(self, other: Operand) -> Self:
-        """The lesser of each two numbers; the other one where one is a NaN."""
+        """The minimum, element by element; if one is a NaN the other one."""
         return self._called("minnum", other)
 
     def max(self, other: Operand) -> Self:
-        """The greater of each two numbers; the other one where one is a NaN."""
+        """The maximum, element by element; if one is a NaN the other one."""
         return self._called("maxnum", other)
 
     def fma(self, factor: Operand, addend: Operand) -> Self:
@@ -197,7 +197,7 @@ class Elementwise(ABC):
         return self._called("fma", factor, addend)
 
     def abs(self) -> Self:
-        """The numbers without their signs."""
+        """The absolute value of each number."""
         return self._called("fabs")
 
     ex2, lg2, rsqrt = _each(Float.ex2), _each(Float.lg2), _each(Float.rsqrt)
@@ -217,10 +217,10 @@ Operand: TypeAlias = Elementwise | Number | float
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector(Elementwise):
-    """Registers that an instruction gave or takes, or numbers that lie side by side in memory.
+    """Registers that an instruction gave or takes, or contiguous numbers of memory.
 
-    `type` is what each of them holds, where that is known: `values[3]` is of it, an Int else, and
-    operators go element by element, with another vector of the type or one number for all.
+    `values[3]` is of the element `type`, or an Int where that is not known.  Operators are element
+    by element, with another vector of the type or one number for all.
     """
 
     builder: Host
@@ -327,15 +327,15 @@ class Vector(Elementwise):
         return Vector(self.builder, found, len(wanted), self.type)
 
     def reduce(self, function: Callable[[Number, Number], Number]) -> Number:
-        """What `function` makes of all the numbers, two at a time, neighbours first."""
+        """All numbers combined by `function`, as a tree, neighbours first."""
         return joined(list(self), function)
 
     def sum(self) -> Number:
-        """Their sum, in pairs."""
+        """Their sum, added as a tree."""
         return self.reduce(operator.add)
 
     def largest(self) -> Number:
-        """The greatest of them."""
+        """Their maximum."""
         return self.reduce(greater)
 
     def _words_of(self, wanted: Sequence[int]) -> list[int]:
@@ -412,12 +412,12 @@ def joined(numbers: list[N], function: Callable[[N, N], N]) -> N:
 
 
 def greater(a: Number, b: Number) -> Number:
-    """The greater of two numbers of one type."""
+    """The maximum of two numbers of one type."""
     return a.max(b)  # type: ignore[arg-type]  # both are of one type
 
 
 def vector_of(values: Sequence[Number]) -> Vector:
-    """Numbers of one type side by side: a vector of that type.
+    """A vector of numbers of one type.
 
     Raises: InputError for none, and for numbers of several types.
     """

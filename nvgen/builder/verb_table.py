@@ -32,6 +32,7 @@ from intrinsics.rows.cluster import FenceRestrict
 from nvgen.builder import multiplies
 from nvgen.builder import verb_rules as rules
 from nvgen.builder.verb import Verb
+from nvgen.builder.verb_sentences import SENTENCES
 
 T = ScalarType
 _SHARED, _NEAR = Space.SHARED, {"space": Space.SHARED}
@@ -69,9 +70,9 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
         Verb("tcgen05_alloc", "tcgen05.alloc",
              "Allocate columns of tensor memory; their address is written to shared `dst`.",
              {"space": Space.SHARED_CTA}),
-        Verb("tcgen05_dealloc", "tcgen05.dealloc", "Give columns of tensor memory back."),
+        Verb("tcgen05_dealloc", "tcgen05.dealloc", "Free columns of tensor memory."),
         Verb("tcgen05_relinq_alloc_permit", "tcgen05.relinquish_alloc_permit",
-             "Give up the right to allocate tensor memory."),
+             "Give up this CTA's right to allocate tensor memory."),
         Verb(f"tcgen05_mma({_FACTORS}, cta_group=ONE, collector_a=DISCARD, collector_b=None, "
              "ashift=False, mask=None, scale_d=None, scale_vec=None, sfa=None, sfb=None, "
              "sp_meta=None, lut=None)", "tcgen05.mma tcgen05.mma.sp",
@@ -132,7 +133,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
         Verb(f"wgmma_mma_async(d: 'Accumulator', a, b, scale_d=1, *, {_TYPES}, scale_a=1, "
              "scale_b=1, trans_a=0, trans_b=0, satfinite=False, sp_meta=None, sp_sel=0)",
              "wgmma.mma_async* wgmma.mma_async.sp*",
-             "Add A·B to D, or with `scale_d` 0 put it there.\n\n"
+             "D = A·B + D, or with `scale_d` 0 D = A·B.\n\n"
              "A is a descriptor or four registers, B a descriptor; `btype` is A's type unless it "
              "is given.\nWith metadata A is sparse, and K twice as much.\n\n"
              "Raises: InputError for types, signs or transpositions that the instruction does not "
@@ -142,7 +143,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "The first multiply needs it, and every one whose registers others than multiplies "
              "wrote."),
         Verb("wgmma_commit_group", "wgmma.commit_group",
-             "Make a group of the multiplies since the last one."),
+             "Commit the multiplies since the last commit, as one group."),
         Verb("wgmma_wait_group", "wgmma.wait_group",
              "Wait until all but the `n` latest groups are complete."),
     ),
@@ -188,9 +189,9 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
     ),
     "mbarrier": (
         Verb("mbarrier_init", "mbarrier.init",
-             "Make an mbarrier that expects `count` arrivals a phase.", _NEAR),
+             "Initialise an mbarrier that expects `count` arrivals per phase.", _NEAR),
         Verb("mbarrier_inval", "mbarrier.inval",
-             "End an mbarrier; its memory is free again.", _NEAR),
+             "Invalidate an mbarrier; its memory may be reused.", _NEAR),
         Verb(f"mbarrier_arrive({_COUNTED})", "mbarrier.arrive",
              "Arrive; returns the phase's token.", _NEAR, (rules.RELEASES,)),
         Verb(f"mbarrier_arrive_expect_tx({_BYTES})", "mbarrier.arrive.expect_tx",
@@ -200,7 +201,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "Arrive `count` times, which does not end the phase; returns the phase's token.",
              _NO_COMPLETE),
         Verb(f"mbarrier_arrive_drop({_COUNTED})", "mbarrier.arrive_drop",
-             "Arrive, and be no longer expected in the phases behind; returns the phase's token.",
+             "Arrive, and expect one arrival fewer in later phases; returns the phase's token.",
              _NEAR, (rules.RELEASES,)),
         Verb("mbarrier_arrive_drop_no_complete", "mbarrier.arrive_drop",
              "As `mbarrier_arrive_drop`, where the arrivals do not end the phase.", _NO_COMPLETE),
@@ -210,7 +211,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
         Verb("mbarrier_expect_tx(mbar, tx_count, *, scope)", "mbarrier.expect_tx",
              "Expect bytes in this phase.", {"sem": Sem.RELAXED, **_NEAR}),
         Verb("mbarrier_complete_tx(mbar, tx_count, *, scope)", "mbarrier.complete_tx",
-             "Count bytes as arrived, as a copy would; nothing is copied.",
+             "Complete bytes of this phase, as a copy would; nothing is copied.",
              {"sem": Sem.RELAXED, **_NEAR}),
         Verb("mbarrier_test_wait(mbar, state)", "mbarrier.test_wait",
              "Whether the phase of a token has completed.", _NEAR),
@@ -244,12 +245,12 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "Expect bytes in this phase at an mbarrier of any CTA of the cluster.",
              {"sem": Sem.RELAXED, **_REMOTE}),
         Verb("mbarrier_complete_tx_space_cluster(mbar, tx_count)", "mbarrier.complete_tx",
-             "Count bytes as arrived at an mbarrier of any CTA of the cluster.",
+             "Complete bytes at an mbarrier of any CTA of the cluster.",
              {"sem": Sem.RELAXED, **_REMOTE}),
     ),
     "fences and barriers": (
         Verb("fence_proxy_async(space=None)", "fence.proxy.async",
-             "Order generic accesses before those of the async proxy."),
+             "Order earlier generic accesses before later ones of the async proxy."),
         Verb("fence_mbarrier_init_release_cluster", "fence.mbarrier_init",
              "Make mbarrier initialisation visible to the cluster and the async proxy."),
         Verb("elect_sync", "elect.sync", "True in one thread of the warp.", gives="elected"),
@@ -263,28 +264,28 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "Arrive at a barrier of the CTA without waiting."),
         Verb("barrier_cta_red(op, says: c, barrier=0, count=None, *, aligned: 'bool' = False)",
              "bar.red barrier.red",
-             "Wait for the threads, and learn whether all or any said yes, or how many (.popc).\n\n"
+             "Wait for the threads; returns whether all or any gave true, or how many (.popc).\n\n"
              "`aligned` is for whole warps.", follows=(rules.answer,)),
         Verb("bar_warp_sync", "bar.warp.sync", "Wait for the threads of the warp in `membermask`."),
     ),
     "clusters, registers, dependent launches": (
         Verb("barrier_cluster_arrive(*, relaxed: 'bool' = False, aligned=True)",
              "barrier.cluster.arrive",
-             "Arrive at the cluster's barrier; `relaxed` hands on nothing that was written before."
+             "Arrive at the cluster's barrier; with `relaxed` it orders no memory accesses."
              "\n\nEvery thread of the cluster that has not exited arrives, and waits before it "
              "arrives again.", follows=(rules.only_relaxed,)),
         Verb("barrier_cluster_wait(*, aligned=True)", "barrier.cluster.wait",
              "Wait until every thread of the cluster has arrived at its barrier, or has exited."),
         Verb("mapa_shared_cluster(address: a, rank: b)", "mapa",
-             "What is at `address` in the shared memory of CTA `rank` of the cluster.",
+             "The shared::cluster address of `address` in CTA `rank` of the cluster.",
              {"space": _CLUSTER}, like="address"),
         Verb("getctarank_shared_cluster(address: a)", "getctarank",
              "The rank of the CTA whose shared memory `address` is in.", {"space": _CLUSTER}),
         Verb("fence_acquire_sync_restrict", "fence.sync_restrict",
-             "What other CTAs have released of the cluster's shared memory is seen behind it.",
+             "Acquire what other CTAs have released of the cluster's shared memory.",
              _ACQUIRE),
         Verb("fence_release_sync_restrict", "fence.sync_restrict",
-             "What this thread has done in its CTA's shared memory is handed on to the cluster.",
+             "Release this thread's accesses of its CTA's shared memory to the cluster.",
              _RELEASE),
         Verb("fence_proxy_async_generic_acquire", "fence.proxy.async::generic",
              "As `fence_acquire_sync_restrict`, between the async and the generic proxy.",
@@ -295,7 +296,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
         Verb("fence_proxy_alias", "fence.proxy.alias",
              "Order accesses by different virtual addresses of the same memory."),
         Verb("fence_proxy_tensormap_release(scope=GPU)", "fence.proxy.tensormap.release",
-             "Hand on what was written to a tensor map."),
+             "Release what was written to a tensor map."),
         Verb("fence_proxy_tensormap_acquire(tmap: a, scope=GPU)", "fence.proxy.tensormap.acquire",
              "See what others have written to the 128 bytes of a tensor map, before it is used.",
              follows=(rules.whole_map,)),
@@ -303,12 +304,12 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "Wait for registers, until each thread of the warpgroup has `count`.\n\n"
              "All four warps execute it, and `count` is a multiple of 8 in 24..256."),
         Verb("setmaxnreg_dec", "setmaxnreg.dec",
-             "Give registers back: each thread of the warpgroup keeps `count`."),
+             "Release registers: each thread of the warpgroup keeps `count`."),
         Verb("griddepcontrol_wait", "griddepcontrol",
-             "Wait until the grids that this one depends on are through, and their memory is seen.",
+             "Wait until the grids that this one depends on have completed, their memory visible.",
              {"action": GridControl.WAIT}),
         Verb("griddepcontrol_launch_dependents", "griddepcontrol",
-             "Let the grids that depend on this one start.",
+             "Allow the grids that depend on this one to start.",
              {"action": GridControl.LAUNCH_DEPENDENTS}),
     ),
     "copies of bytes": (
@@ -322,7 +323,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "Copy 16 bytes for each thread, cached in L2 only; the rest as above.",
              {"cache": CacheOp.CG, **_NEAR}, (rules.sixteen_bytes,)),
         Verb("cp_async_commit_group", "cp.async.commit_group",
-             "Make a group of this thread's copies since the last one."),
+             "Commit this thread's copies since the last commit, as one group."),
         Verb("cp_async_wait_group", "cp.async.wait_group",
              "Wait until all but the `n` latest groups of this thread are complete.",
              follows=(rules.groups_left,)),
@@ -333,18 +334,18 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "With `noinc` the arrival is one of those that the phase expects, else one more.",
              _NEAR),
         Verb("cp_async_bulk_global_to_shared_cluster", "cp.async.bulk.load",
-             "Bring bytes into shared memory; `mbar`, in the same CTA, counts them.\n\n"
+             "Copy bytes to shared memory; they are completed on `mbar`, in the same CTA.\n\n"
              "With `cta_mask` they go to the same place of each of these CTAs, and are counted "
              "there.", _CLUSTER_COPY, (rules.in_window,)),
         Verb("cp_async_bulk_global_to_shared_cta(dst, mbar, src, size, *, ignore_left=None, "
              "ignore_right=None, cache_policy=None)",
              "cp.async.bulk.load cp.async.bulk.load.ignore_oob",
-             "Bring bytes into the CTA's own shared memory (PTX 8.6).\n\n"
+             "Copy bytes to the CTA's own shared memory (PTX 8.6).\n\n"
              "The first `ignore_left` and the last `ignore_right` may lie outside of an "
              "allocation, and\nwhat comes in their place is not known (PTX 9.2).",
              _CTA_COPY, (rules.both_ends,)),
         Verb("cp_async_bulk_shared_cta_to_cluster", "cp.async.bulk.to_cluster",
-             "Send bytes of the own shared memory to another CTA's, whose `mbar` counts them.\n\n"
+             "Copy bytes of shared memory to another CTA's, completed on its `mbar`.\n\n"
              "`dst` and `mbar` are what `mapa_shared_cluster` and `of_cta` give.",
              follows=(rules.in_window,)),
         Verb("cp_async_bulk_shared_cta_to_global", "cp.async.bulk.store",
@@ -353,11 +354,11 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "when a\n`cp_async_bulk_wait_group` of this thread covers the group that it was "
              "committed to."),
         Verb("cp_async_bulk_prefetch_l2", "cp.async.bulk.prefetch",
-             "Bring bytes of global memory into L2."),
+             "Prefetch bytes of global memory into L2."),
         Verb("cp_async_bulk_reduce_shared_cta_to_cluster(op, type, dst, mbar, src, size)",
              "cp.reduce.async.bulk.to_cluster",
-             "Combine another CTA's shared memory with bytes of the own one; its `mbar` counts "
-             "them.\n\n`dst` and `mbar` are what `mapa_shared_cluster` and `of_cta` give.",
+             "Reduce bytes of shared memory into another CTA's, completed on its `mbar`.\n\n"
+             "`dst` and `mbar` are what `mapa_shared_cluster` and `of_cta` give.",
              follows=(rules.in_window,)),
         Verb("cp_async_bulk_reduce_shared_cta_to_global(op, type, dst, src, size, *, "
              "cache_policy=None)", "cp.reduce.async.bulk.store",
@@ -371,7 +372,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "Combine the memory of all GPUs that `dst` names with bytes of shared memory, as a "
              "part of\na bulk group.", follows=(rules.halves_keep_small_numbers,)),
         Verb("cp_async_bulk_commit_group", "cp.async.bulk.commit_group",
-             "Make a group of this thread's bulk stores since the last one."),
+             "Commit this thread's bulk stores since the last commit, as one group."),
         Verb("cp_async_bulk_wait_group(n)", "cp.async.bulk.wait_group",
              "Wait until all but the `n` latest groups of this thread are complete.",
              follows=(rules.groups_left,)),
@@ -388,26 +389,26 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
     ),
     "tensor copies": (
         Verb("cp_async_bulk_tensor_g2s_tile", _LOAD,
-             "Bring a tile into shared memory; `coords` are elements, innermost dimension first.",
+             "Copy a tile to shared memory; `coords` are elements, innermost dimension first.",
              {"mode": LoadMode.TILE, **_CLUSTER_COPY}, (rules.rank,)),
         Verb("cp_async_bulk_tensor_g2s_cta_tile", _LOAD,
-             "Bring a tile into the CTA's own shared memory (PTX 8.6).",
+             "Copy a tile to the CTA's own shared memory (PTX 8.6).",
              {"mode": LoadMode.TILE, **_CTA_COPY}, (rules.rank,)),
         Verb("cp_async_bulk_tensor_g2s_im2col(dst, mbar, tmap, coords, offsets, *, mode=IM2COL, "
              "cta_mask=None, cache_policy=None, cta_group=None)", _LOAD_PIXELS,
-             "Bring pixels of images into shared memory, of this CTA or of those in `cta_mask`."
+             "Copy pixels of images to shared memory, of this CTA or of those in `cta_mask`."
              "\n\n`offsets` are those within a filter, W first, or the halo and the offset of a "
              "wide copy.", _CLUSTER_COPY, (rules.rank,)),
         Verb("cp_async_bulk_tensor_g2s_cta_im2col(dst, mbar, tmap, coords, offsets, *, "
              "mode=IM2COL, cache_policy=None)", _LOAD_PIXELS,
-             "Bring pixels of images into the CTA's own shared memory (PTX 8.6).",
+             "Copy pixels of images to the CTA's own shared memory (PTX 8.6).",
              _CTA_COPY, (rules.rank,)),
         Verb(f"cp_async_bulk_tensor_g2s_tile_gather4(dst, mbar, tmap, {_TO_ROWS}, *, "
              "cta_mask=None, cache_policy=None, cta_group=None)", _LOAD,
-             "Bring four rows, from `column` on, into shared memory; boxes of the map are one "
+             "Copy four rows, from `column` on, to shared memory; boxes of the map are one "
              "row.", {**_GATHER, **_CLUSTER_COPY}, (rules.four_rows,)),
         Verb(f"cp_async_bulk_tensor_g2s_cta_tile_gather4(dst, mbar, tmap, {_TO_ROWS}, {_BACK})",
-             _LOAD, "Bring four rows into the CTA's own shared memory (PTX 8.6).",
+             _LOAD, "Copy four rows to the CTA's own shared memory (PTX 8.6).",
              {**_GATHER, **_CTA_COPY}, (rules.four_rows,)),
         Verb(f"cp_async_bulk_tensor_s2g_tile(tmap, coords, src, {_BACK})", _STORE,
              "Store a tile from shared memory; `coords` are elements, innermost dimension first."
@@ -429,13 +430,13 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
         Verb(f"cp_async_bulk_tensor_reduce_tile_scatter4(op, tmap, {_TO_ROWS}, src, {_BACK})",
              _REDUCE, "Combine four rows in shared memory with those of the tensor.",
              _SCATTER, (rules.four_rows,)),
-        Verb("cp_async_bulk_tensor_prefetch_tile", _PREFETCH, "Bring a tile into L2.",
+        Verb("cp_async_bulk_tensor_prefetch_tile", _PREFETCH, "Prefetch a tile into L2.",
              {"mode": LoadMode.TILE}, (rules.rank,)),
         Verb(f"cp_async_bulk_tensor_prefetch_tile_gather4(tmap, {_TO_ROWS}, {_BACK})", _PREFETCH,
-             "Bring four rows into L2.", _GATHER, (rules.four_rows,)),
+             "Prefetch four rows into L2.", _GATHER, (rules.four_rows,)),
         Verb("cp_async_bulk_tensor_prefetch_im2col(tmap, coords, offsets, *, mode=IM2COL, "
              "cache_policy=None)", "cp.async.bulk.prefetch.tensor.im2col",
-             "Bring pixels of images into L2.", follows=(rules.rank,)),
+             "Prefetch pixels of images into L2.", follows=(rules.rank,)),
     ),
     "tensor maps and cache policies": (
         Verb("tensormap_replace(tmap: a, field, new: 'IntLike | Pointer', *, dim: ord = None)",
@@ -452,7 +453,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "Copy the tensor map at `src` (shared memory) to `dst` (global memory), and hand it "
              "on.\n\nThe threads of a whole warp execute it together.", follows=(rules.whole_map,)),
         Verb("prefetch_tensormap(tmap: a)", "prefetch.tensormap",
-             "Bring a tensor map near, which copies by TMA will use; any one thread does."),
+             "Prefetch a tensor map that TMA copies will use; one thread is enough."),
         Verb("createpolicy_fractional(primary, fraction=1.0, *, secondary=None)",
              "createpolicy.fractional",
              "A policy by which L2 keeps a fraction of what is accessed so, the rest as "
@@ -471,22 +472,21 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
     ),
     "warps": (
         Verb(f"shfl_sync({_SHUFFLED})", "shfl.sync",
-             "The number that another thread gives, the own one where that is out of `bounds`.\n\n"
-             "`lane` is a number of lanes up or down, a mask to flip bits of the own number by, or "
-             "the\nnumber itself.  `bounds` is PTX's operand c: the last lane, and at bit 8 the "
-             "bits of a\nlane's number that say which segment of the warp it is in.  Without it "
-             "the warp is one.\n\n"
-             "Of 64 bits each half is an instruction; of 8 or 16 one takes them in 32.\n\n"
+             "The number of another lane, or the thread's own where that is out of `bounds`.\n\n"
+             "`lane` is a distance (UP, DOWN), a mask for exclusive or with the thread's lane "
+             "(BFLY),\nor a lane (IDX).  `bounds` is PTX's operand c: the clamp value, and from "
+             "bit 8 on the\nmask of segments; by default the whole warp is one segment.\n\n"
+             "64-bit values take two instructions, 8- and 16-bit ones one.\n\n"
              "Raises: InputError for what is no number of the kernel.",
              {"type": T.B32}, (rules.shuffle,), like="value", by_words="value"),
         Verb(f"shfl_sync_p({_SHUFFLED})", "shfl.sync",
-             "As `shfl_sync`, and whether the thread that was asked is within bounds.",
+             "As `shfl_sync`; also returns whether the source lane is within bounds.",
              {"type": T.B32, "p": True}, (rules.shuffle,), like="value", by_words="value"),
         Verb("vote_sync(mode, says: a, *, membermask=-1)", "vote.sync vote.sync.ballot",
-             "Whether all, any or equally many as none say yes; of a ballot, one bit for each "
-             "lane.", follows=(rules.ballot,)),
+             "Vote of the warp: whether `says` holds in all lanes, in any, or is equal in all "
+             "(UNI);\nof a ballot, one bit for each lane.", follows=(rules.ballot,)),
         Verb("match_any_sync(value: a, *, membermask=-1)", "match.sync",
-             "The lanes that have the own value, of 32 or 64 bits, as a mask.",
+             "The mask of lanes with the same value, of 32 or 64 bits, as this one.",
              {"mode": Match.ANY}, (rules.match,)),
         Verb("match_all_sync(value: a, *, membermask=-1)", "match.sync",
              "The mask of members if all have one value, of 32 or 64 bits, else 0; and whether "
@@ -499,7 +499,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "Raises: InputError for an F32 that is not reduced as .f32.",
              follows=(rules.reduced,), like="value"),
         Verb("activemask", "activemask",
-             "The lanes that execute this together, which may be any of those that could."),
+             "The mask of lanes that execute this together, by no guaranteed choice."),
         Verb("nanosleep(nanoseconds: t)", "nanosleep",
              "Sleep for up to twice as many nanoseconds, a million at most."),
     ),
@@ -516,7 +516,8 @@ def others() -> dict[str, Verb]:
     named = {row for verb in NAMED.values() for row in verb.row_ids}
     rows = [row.id for row in catalog.rows() if row.llvm and row.id not in named]
     names = ("".join(c if c.isalnum() else "_" for c in row) for row in rows)
-    return {name: Verb(name, row) for name, row in zip(names, rows, strict=True)}
+    made = zip(names, rows, strict=True)
+    return {name: Verb(name, row, SENTENCES.get(name, "")) for name, row in made}
 
 
 def verb_of(name: str) -> Verb | None:

@@ -103,13 +103,13 @@ class Verbs(IntrinsicCalls):
         cta_group: CtaGroup = CtaGroup.ONE,
         exclusive: bool = False,
     ) -> None:
-        """Give columns of tensor memory back.
+        """Free columns of tensor memory.
 
         PTX ISA, tcgen05.dealloc.  sm_100a/f, sm_101a/f, sm_103a/f, sm_107a/f or sm_110a/f, PTX 8.6.
         """
 
     def tcgen05_relinq_alloc_permit(self, *, cta_group: CtaGroup = CtaGroup.ONE) -> None:
-        """Give up the right to allocate tensor memory.
+        """Give up this CTA's right to allocate tensor memory.
 
         PTX ISA, tcgen05.relinquish_alloc_permit.  sm_100a/f, sm_101a/f, sm_103a/f, sm_107a/f or
         sm_110a/f, PTX 8.6.
@@ -325,7 +325,7 @@ class Verbs(IntrinsicCalls):
         sp_meta: WordLike | None = None,
         sp_sel: int = 0,
     ) -> None:
-        """Add A·B to D, or with `scale_d` 0 put it there.
+        """D = A·B + D, or with `scale_d` 0 D = A·B.
 
         A is a descriptor or four registers, B a descriptor; `btype` is A's type unless it is given.
         With metadata A is sparse, and K twice as much.
@@ -344,7 +344,7 @@ class Verbs(IntrinsicCalls):
         """
 
     def wgmma_commit_group(self) -> None:
-        """Make a group of the multiplies since the last one.
+        """Commit the multiplies since the last commit, as one group.
 
         PTX ISA, wgmma.commit_group.  sm_90a, PTX 8.0.
         """
@@ -459,13 +459,13 @@ class Verbs(IntrinsicCalls):
         """
 
     def mbarrier_init(self, mbar: Barrier | Barriers, count: WordLike) -> None:
-        """Make an mbarrier that expects `count` arrivals a phase.
+        """Initialise an mbarrier that expects `count` arrivals per phase.
 
         PTX ISA, mbarrier.init.  sm_80 and later, PTX 7.0.
         """
 
     def mbarrier_inval(self, mbar: Barrier | Barriers) -> None:
-        """End an mbarrier; its memory is free again.
+        """Invalidate an mbarrier; its memory may be reused.
 
         PTX ISA, mbarrier.inval.  sm_80 and later, PTX 7.0.
         """
@@ -510,7 +510,7 @@ class Verbs(IntrinsicCalls):
         scope: Scope = Scope.CTA,
         relaxed: bool = False,
     ) -> Int:
-        """Arrive, and be no longer expected in the phases behind; returns the phase's token.
+        """Arrive, and expect one arrival fewer in later phases; returns the phase's token.
 
         PTX ISA, mbarrier.arrive_drop.  sm_80 and later, PTX 7.0.
         """
@@ -553,7 +553,7 @@ class Verbs(IntrinsicCalls):
         *,
         scope: Scope = Scope.CTA,
     ) -> None:
-        """Count bytes as arrived, as a copy would; nothing is copied.
+        """Complete bytes of this phase, as a copy would; nothing is copied.
 
         PTX ISA, mbarrier.complete_tx.  sm_90 and later, PTX 8.0.
         """
@@ -676,13 +676,13 @@ class Verbs(IntrinsicCalls):
         mbar: Barrier | Barriers,
         tx_count: WordLike,
     ) -> None:
-        """Count bytes as arrived at an mbarrier of any CTA of the cluster.
+        """Complete bytes at an mbarrier of any CTA of the cluster.
 
         PTX ISA, mbarrier.complete_tx.  sm_90 and later, PTX 8.0.
         """
 
     def fence_proxy_async(self, space: Space | None = None) -> None:
-        """Order generic accesses before those of the async proxy.
+        """Order earlier generic accesses before later ones of the async proxy.
 
         PTX ISA, membar / fence.  sm_90 and later, PTX 8.0.
         """
@@ -736,7 +736,7 @@ class Verbs(IntrinsicCalls):
         *,
         aligned: bool = False,
     ) -> Int:
-        """Wait for the threads, and learn whether all or any said yes, or how many (.popc).
+        """Wait for the threads; returns whether all or any gave true, or how many (.popc).
 
         `aligned` is for whole warps.
 
@@ -750,7 +750,7 @@ class Verbs(IntrinsicCalls):
         """
 
     def barrier_cluster_arrive(self, *, relaxed: bool = False, aligned: bool = True) -> None:
-        """Arrive at the cluster's barrier; `relaxed` hands on nothing that was written before.
+        """Arrive at the cluster's barrier; with `relaxed` it orders no memory accesses.
 
         Every thread of the cluster that has not exited arrives, and waits before it arrives again.
 
@@ -764,7 +764,7 @@ class Verbs(IntrinsicCalls):
         """
 
     def mapa_shared_cluster(self, address: Pointer, rank: WordLike) -> Pointer:
-        """What is at `address` in the shared memory of CTA `rank` of the cluster.
+        """The shared::cluster address of `address` in CTA `rank` of the cluster.
 
         PTX ISA, mapa.  sm_90 and later, PTX 7.8.
         """
@@ -776,13 +776,13 @@ class Verbs(IntrinsicCalls):
         """
 
     def fence_acquire_sync_restrict(self) -> None:
-        """What other CTAs have released of the cluster's shared memory is seen behind it.
+        """Acquire what other CTAs have released of the cluster's shared memory.
 
         PTX ISA, membar / fence.  sm_90 and later, PTX 8.6.
         """
 
     def fence_release_sync_restrict(self) -> None:
-        """What this thread has done in its CTA's shared memory is handed on to the cluster.
+        """Release this thread's accesses of its CTA's shared memory to the cluster.
 
         PTX ISA, membar / fence.  sm_90 and later, PTX 8.6.
         """
@@ -806,7 +806,7 @@ class Verbs(IntrinsicCalls):
         """
 
     def fence_proxy_tensormap_release(self, scope: Scope = Scope.GPU) -> None:
-        """Hand on what was written to a tensor map.
+        """Release what was written to a tensor map.
 
         PTX ISA, membar / fence.  sm_90 and later, PTX 8.3.
         """
@@ -827,20 +827,20 @@ class Verbs(IntrinsicCalls):
         """
 
     def setmaxnreg_dec(self, count: int) -> None:
-        """Give registers back: each thread of the warpgroup keeps `count`.
+        """Release registers: each thread of the warpgroup keeps `count`.
 
         PTX ISA, setmaxnreg.  sm_90a, sm_100a/f, sm_101a/f, sm_103a/f, sm_107a/f, sm_110a/f,
         sm_120a/f or sm_121a/f, PTX 8.0.
         """
 
     def griddepcontrol_wait(self) -> None:
-        """Wait until the grids that this one depends on are through, and their memory is seen.
+        """Wait until the grids that this one depends on have completed, their memory visible.
 
         PTX ISA, griddepcontrol.  sm_90 and later, PTX 7.8.
         """
 
     def griddepcontrol_launch_dependents(self) -> None:
-        """Let the grids that depend on this one start.
+        """Allow the grids that depend on this one to start.
 
         PTX ISA, griddepcontrol.  sm_90 and later, PTX 7.8.
         """
@@ -879,7 +879,7 @@ class Verbs(IntrinsicCalls):
         """
 
     def cp_async_commit_group(self) -> None:
-        """Make a group of this thread's copies since the last one.
+        """Commit this thread's copies since the last commit, as one group.
 
         PTX ISA, cp.async.commit_group.  sm_80 and later, PTX 7.0.
         """
@@ -914,7 +914,7 @@ class Verbs(IntrinsicCalls):
         cta_mask: WordLike | None = None,
         cache_policy: WordLike | None = None,
     ) -> None:
-        """Bring bytes into shared memory; `mbar`, in the same CTA, counts them.
+        """Copy bytes to shared memory; they are completed on `mbar`, in the same CTA.
 
         With `cta_mask` they go to the same place of each of these CTAs, and are counted there.
 
@@ -932,7 +932,7 @@ class Verbs(IntrinsicCalls):
         ignore_right: WordLike | None = None,
         cache_policy: WordLike | None = None,
     ) -> None:
-        """Bring bytes into the CTA's own shared memory (PTX 8.6).
+        """Copy bytes to the CTA's own shared memory (PTX 8.6).
 
         The first `ignore_left` and the last `ignore_right` may lie outside of an allocation, and
         what comes in their place is not known (PTX 9.2).
@@ -947,7 +947,7 @@ class Verbs(IntrinsicCalls):
         src: Pointer,
         size: WordLike,
     ) -> None:
-        """Send bytes of the own shared memory to another CTA's, whose `mbar` counts them.
+        """Copy bytes of shared memory to another CTA's, completed on its `mbar`.
 
         `dst` and `mbar` are what `mapa_shared_cluster` and `of_cta` give.
 
@@ -978,7 +978,7 @@ class Verbs(IntrinsicCalls):
         *,
         cache_policy: WordLike | None = None,
     ) -> None:
-        """Bring bytes of global memory into L2.
+        """Prefetch bytes of global memory into L2.
 
         PTX ISA, cp.async.bulk.prefetch.  sm_90 and later, PTX 8.0.
         """
@@ -992,7 +992,7 @@ class Verbs(IntrinsicCalls):
         src: Pointer,
         size: WordLike,
     ) -> None:
-        """Combine another CTA's shared memory with bytes of the own one; its `mbar` counts them.
+        """Reduce bytes of shared memory into another CTA's, completed on its `mbar`.
 
         `dst` and `mbar` are what `mapa_shared_cluster` and `of_cta` give.
 
@@ -1044,7 +1044,7 @@ class Verbs(IntrinsicCalls):
         """
 
     def cp_async_bulk_commit_group(self) -> None:
-        """Make a group of this thread's bulk stores since the last one.
+        """Commit this thread's bulk stores since the last commit, as one group.
 
         PTX ISA, cp.async.bulk.commit_group.  sm_90 and later, PTX 8.0.
         """
@@ -1099,7 +1099,7 @@ class Verbs(IntrinsicCalls):
         cache_policy: WordLike | None = None,
         cta_group: CtaGroup | None = None,
     ) -> None:
-        """Bring a tile into shared memory; `coords` are elements, innermost dimension first.
+        """Copy a tile to shared memory; `coords` are elements, innermost dimension first.
 
         PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.0.
         """
@@ -1113,7 +1113,7 @@ class Verbs(IntrinsicCalls):
         *,
         cache_policy: WordLike | None = None,
     ) -> None:
-        """Bring a tile into the CTA's own shared memory (PTX 8.6).
+        """Copy a tile to the CTA's own shared memory (PTX 8.6).
 
         PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.0.
         """
@@ -1131,7 +1131,7 @@ class Verbs(IntrinsicCalls):
         cache_policy: WordLike | None = None,
         cta_group: CtaGroup | None = None,
     ) -> None:
-        """Bring pixels of images into shared memory, of this CTA or of those in `cta_mask`.
+        """Copy pixels of images to shared memory, of this CTA or of those in `cta_mask`.
 
         `offsets` are those within a filter, W first, or the halo and the offset of a wide copy.
 
@@ -1149,7 +1149,7 @@ class Verbs(IntrinsicCalls):
         mode: LoadMode = LoadMode.IM2COL,
         cache_policy: WordLike | None = None,
     ) -> None:
-        """Bring pixels of images into the CTA's own shared memory (PTX 8.6).
+        """Copy pixels of images to the CTA's own shared memory (PTX 8.6).
 
         PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.0.
         """
@@ -1166,7 +1166,7 @@ class Verbs(IntrinsicCalls):
         cache_policy: WordLike | None = None,
         cta_group: CtaGroup | None = None,
     ) -> None:
-        """Bring four rows, from `column` on, into shared memory; boxes of the map are one row.
+        """Copy four rows, from `column` on, to shared memory; boxes of the map are one row.
 
         PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.0.
         """
@@ -1181,7 +1181,7 @@ class Verbs(IntrinsicCalls):
         *,
         cache_policy: WordLike | None = None,
     ) -> None:
-        """Bring four rows into the CTA's own shared memory (PTX 8.6).
+        """Copy four rows to the CTA's own shared memory (PTX 8.6).
 
         PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.0.
         """
@@ -1279,7 +1279,7 @@ class Verbs(IntrinsicCalls):
         *,
         cache_policy: WordLike | None = None,
     ) -> None:
-        """Bring a tile into L2.
+        """Prefetch a tile into L2.
 
         PTX ISA, cp.async.bulk.prefetch.tensor.  sm_90 and later, PTX 8.0.
         """
@@ -1292,7 +1292,7 @@ class Verbs(IntrinsicCalls):
         *,
         cache_policy: WordLike | None = None,
     ) -> None:
-        """Bring four rows into L2.
+        """Prefetch four rows into L2.
 
         PTX ISA, cp.async.bulk.prefetch.tensor.  sm_90 and later, PTX 8.0.
         """
@@ -1306,7 +1306,7 @@ class Verbs(IntrinsicCalls):
         mode: LoadMode = LoadMode.IM2COL,
         cache_policy: WordLike | None = None,
     ) -> None:
-        """Bring pixels of images into L2.
+        """Prefetch pixels of images into L2.
 
         PTX ISA, cp.async.bulk.prefetch.tensor.  sm_90 and later, PTX 8.0.
         """
@@ -1341,7 +1341,7 @@ class Verbs(IntrinsicCalls):
         """
 
     def prefetch_tensormap(self, tmap: Pointer) -> None:
-        """Bring a tensor map near, which copies by TMA will use; any one thread does.
+        """Prefetch a tensor map that TMA copies will use; one thread is enough.
 
         PTX ISA, prefetch, prefetchu.  sm_90 and later, PTX 8.0.
         """
@@ -1397,13 +1397,13 @@ class Verbs(IntrinsicCalls):
         *,
         membermask: WordLike = -1,
     ) -> Shuffled:
-        """The number that another thread gives, the own one where that is out of `bounds`.
+        """The number of another lane, or the thread's own where that is out of `bounds`.
 
-        `lane` is a number of lanes up or down, a mask to flip bits of the own number by, or the
-        number itself.  `bounds` is PTX's operand c: the last lane, and at bit 8 the bits of a
-        lane's number that say which segment of the warp it is in.  Without it the warp is one.
+        `lane` is a distance (UP, DOWN), a mask for exclusive or with the thread's lane (BFLY),
+        or a lane (IDX).  `bounds` is PTX's operand c: the clamp value, and from bit 8 on the
+        mask of segments; by default the whole warp is one segment.
 
-        Of 64 bits each half is an instruction; of 8 or 16 one takes them in 32.
+        64-bit values take two instructions, 8- and 16-bit ones one.
 
         Raises: InputError for what is no number of the kernel.
 
@@ -1419,19 +1419,20 @@ class Verbs(IntrinsicCalls):
         *,
         membermask: WordLike = -1,
     ) -> tuple[Shuffled, Int]:
-        """As `shfl_sync`, and whether the thread that was asked is within bounds.
+        """As `shfl_sync`; also returns whether the source lane is within bounds.
 
         PTX ISA, shfl.sync.
         """
 
     def vote_sync(self, mode: Vote, says: WordLike, *, membermask: WordLike = -1) -> Int:
-        """Whether all, any or equally many as none say yes; of a ballot, one bit for each lane.
+        """Vote of the warp: whether `says` holds in all lanes, in any, or is equal in all (UNI);
+        of a ballot, one bit for each lane.
 
         PTX ISA, vote.sync.
         """
 
     def match_any_sync(self, value: WordLike, *, membermask: WordLike = -1) -> Int:
-        """The lanes that have the own value, of 32 or 64 bits, as a mask.
+        """The mask of lanes with the same value, of 32 or 64 bits, as this one.
 
         PTX ISA, match.sync.
         """
@@ -1463,7 +1464,7 @@ class Verbs(IntrinsicCalls):
         """
 
     def activemask(self) -> Int:
-        """The lanes that execute this together, which may be any of those that could.
+        """The mask of lanes that execute this together, by no guaranteed choice.
 
         PTX ISA, activemask.
         """
@@ -1483,7 +1484,9 @@ class Verbs(IntrinsicCalls):
         shape: WmmaShape,
         type: ScalarType | MatrixType,
     ) -> Vector:
-        """The instruction wmma.load.a.
+        """Load A of a warp's multiply.
+
+        All threads of the warp execute it; `stride` is the elements between lines of `layout`.
 
         PTX ISA, Warp-level Matrix Load Instruction: wmma.load.
         """
@@ -1497,7 +1500,9 @@ class Verbs(IntrinsicCalls):
         shape: WmmaShape,
         type: ScalarType | MatrixType,
     ) -> Vector:
-        """The instruction wmma.load.b.
+        """Load B of a warp's multiply.
+
+        All threads of the warp execute it; `stride` is the elements between lines of `layout`.
 
         PTX ISA, Warp-level Matrix Load Instruction: wmma.load.
         """
@@ -1511,7 +1516,9 @@ class Verbs(IntrinsicCalls):
         shape: WmmaShape,
         type: ScalarType,
     ) -> Vector:
-        """The instruction wmma.load.c.
+        """Load C of a warp's multiply.
+
+        All threads of the warp execute it; `stride` is the elements between lines of `layout`.
 
         PTX ISA, Warp-level Matrix Load Instruction: wmma.load.
         """
@@ -1526,7 +1533,9 @@ class Verbs(IntrinsicCalls):
         shape: WmmaShape,
         type: ScalarType,
     ) -> None:
-        """The instruction wmma.store.d.
+        """Store D of a warp's multiply.
+
+        All threads of the warp execute it; `stride` is the elements between lines of `layout`.
 
         PTX ISA, Warp-level Matrix Store Instruction: wmma.store.
         """
@@ -1543,7 +1552,7 @@ class Verbs(IntrinsicCalls):
         dtype: ScalarType,
         ctype: ScalarType,
     ) -> Vector:
-        """The instruction wmma.mma.
+        """D = A·B + C of f16 by a warp; returns the registers of D.
 
         PTX ISA, Warp-level Matrix Multiply-and-Accumulate Instruction: wmma.mma.
         """
@@ -1564,7 +1573,7 @@ class Verbs(IntrinsicCalls):
         ctype: ScalarType,
         satfinite: bool = False,
     ) -> Vector:
-        """The instruction wmma.mma.
+        """D = A·B + C by a warp, of the types named; returns the registers of D.
 
         PTX ISA, Warp-level Matrix Multiply-and-Accumulate Instruction: wmma.mma.
         """
@@ -1577,49 +1586,49 @@ class Verbs(IntrinsicCalls):
         *,
         op: BitOperation,
     ) -> Vector:
-        """The instruction wmma.mma.
+        """D = C + popcount of `op` of single bits, by a warp; returns registers of D.
 
         PTX ISA, Warp-level Matrix Multiply-and-Accumulate Instruction: wmma.mma.
         """
 
     def st_bulk(self, a: Pointer, size: WordLike, initval: int) -> None:
-        """The instruction st.bulk.
+        """Fill `size` bytes of shared memory, a multiple of 8, with `initval`, which is 0.
 
         PTX ISA, st.bulk.  sm_100 and later, PTX 8.6.
         """
 
     def membar(self, *, level: MembarLevel) -> None:
-        """The instruction membar.
+        """Order this thread's earlier memory accesses before later ones; `fence` is newer.
 
         PTX ISA, membar / fence.
         """
 
     def prefetch(self, a: Pointer, *, level: CacheLevel) -> None:
-        """The instruction prefetch.
+        """Prefetch the cache line of address `a` into the cache `level`.
 
         PTX ISA, prefetch, prefetchu.
         """
 
     def prefetchu(self, a: Pointer) -> None:
-        """The instruction prefetchu.
+        """Prefetch the cache line of the generic address `a` into the uniform cache.
 
         PTX ISA, prefetch, prefetchu.
         """
 
     def isspacep(self, a: Pointer, *, space: Space) -> Int:
-        """The instruction isspacep.
+        """Whether the generic address `a` is one of the state space.
 
         PTX ISA, isspacep.
         """
 
     def discard(self, a: Pointer, size: int) -> None:
-        """The instruction discard.
+        """Drop `size` (128) bytes at `a` from L2, not written back: then undefined.
 
         PTX ISA, discard.  sm_80 and later, PTX 7.4.
         """
 
     def applypriority(self, a: Pointer, size: int) -> None:
-        """The instruction applypriority.
+        """Give the `size` (128) bytes at `a` in L2 the eviction priority evict_normal.
 
         PTX ISA, applypriority.  sm_80 and later, PTX 7.4.
         """
@@ -1635,7 +1644,9 @@ class Verbs(IntrinsicCalls):
         vec: Vec | None = None,
         type: ScalarType,
     ) -> Int | F32 | Vector:
-        """The instruction multimem.ld_reduce.
+        """Load from several GPUs and combine by `op`.
+
+        `a` is a multimem address, which names the same place in the memory of several GPUs.
 
         PTX ISA, multimem.ld_reduce, multimem.st, multimem.red.  sm_90 and later, PTX 8.1.
         """
@@ -1650,7 +1661,9 @@ class Verbs(IntrinsicCalls):
         vec: Vec | None = None,
         type: ScalarType,
     ) -> None:
-        """The instruction multimem.st.
+        """Store `b` to several GPUs.
+
+        `a` is a multimem address, which names the same place in the memory of several GPUs.
 
         PTX ISA, multimem.ld_reduce, multimem.st, multimem.red.  sm_90 and later, PTX 8.1.
         """
@@ -1665,25 +1678,27 @@ class Verbs(IntrinsicCalls):
         vec: Vec | None = None,
         type: ScalarType,
     ) -> None:
-        """The instruction multimem.red.
+        """Combine `b` with memory of several GPUs by `op`.
+
+        `a` is a multimem address, which names the same place in the memory of several GPUs.
 
         PTX ISA, multimem.ld_reduce, multimem.st, multimem.red.  sm_90 and later, PTX 8.1.
         """
 
     def mul_hi(self, a: WordLike, b: WordLike, *, type: ScalarType) -> Int:
-        """The instruction mul.hi.
+        """The upper half of the product of `a` and `b`.
 
         PTX ISA, mul.
         """
 
     def mul24_lo(self, a: WordLike, b: WordLike, *, type: ScalarType) -> Int:
-        """The instruction mul24.lo.
+        """The low 32 bits of the product of the low 24 bits of `a` and of `b`.
 
         PTX ISA, mul24.
         """
 
     def sad(self, a: WordLike, b: WordLike, c: WordLike, *, type: ScalarType) -> Int:
-        """The instruction sad.
+        """`c` plus the absolute difference of `a` and `b`.
 
         PTX ISA, sad.
         """
@@ -1697,7 +1712,7 @@ class Verbs(IntrinsicCalls):
         atype: ScalarType,
         btype: ScalarType,
     ) -> Int:
-        """The instruction dp4a.
+        """`c` plus the dot product of the four bytes of `a` and of `b`.
 
         PTX ISA, dp4a.
         """
@@ -1710,37 +1725,43 @@ class Verbs(IntrinsicCalls):
         *,
         mode: PermuteMode | None = None,
     ) -> Int:
-        """The instruction prmt.
+        """Four of the eight bytes of `a` (0 to 3) and `b` (4 to 7), selected by 4 bits of `c` each.
 
         PTX ISA, prmt.
         """
 
     def bfind(self, a: WordLike, *, shiftamt: bool = False, type: ScalarType) -> Int:
-        """The instruction bfind.
+        """The position of the highest bit that is not a sign, 0xffffffff if there is none.
+
+        With `shiftamt` the left shift that brings it to the highest position.
 
         PTX ISA, bfind.
         """
 
     def fns(self, mask: WordLike, base: WordLike, offset: WordLike) -> Int:
-        """The instruction fns.
+        """The position of the `offset`-th set bit of `mask` from bit `base` on, or 0xffffffff.
 
         PTX ISA, fns.
         """
 
     def szext(self, a: WordLike, b: WordLike, *, mode: FunnelMode, type: ScalarType) -> Int:
-        """The instruction szext.
+        """The low `b` bits of `a`, sign- or zero-extended by `type`.
+
+        `mode` says what `b` beyond the width means: CLAMP or WRAP.
 
         PTX ISA, szext.
         """
 
     def bmsk(self, a: WordLike, b: WordLike, *, mode: FunnelMode) -> Int:
-        """The instruction bmsk.
+        """A mask of `b` ones from bit `a` on.
+
+        `mode` says what beyond the width means.
 
         PTX ISA, bmsk.
         """
 
     def pmevent_mask(self, a: int) -> None:
-        """The instruction pmevent.mask.
+        """Trigger the performance monitor events whose bits of the 16 in `a` are set.
 
         PTX ISA, pmevent.
         """
@@ -1752,7 +1773,10 @@ class Verbs(IntrinsicCalls):
         *,
         multicast: bool = False,
     ) -> None:
-        """The instruction clusterlaunchcontrol.try_cancel.async.
+        """Ask to cancel a cluster that has not started, and take its work.
+
+        The response, 16 bytes, is written to shared memory at `a` and completed on `mbar`; with
+        `multicast`, in every CTA of the cluster.
 
         PTX ISA, clusterlaunchcontrol.try_cancel.  sm_100 and later, PTX 8.6.
         """

@@ -109,10 +109,10 @@ class Sums(Changing):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WarpTile(HeldFragment, AccumulatorTile):
-    """D of `m` rows by `n` columns of `dtype` in the registers of `warps`, rows × columns of them.
+    """D of `m` rows by `n` columns of `dtype` in the registers of `warps` (rows, columns) warps.
 
-    `parts[i][j]` are rows 16·i and columns 8·j of each warp's share.  Branches and loops carry it
-    on.
+    `parts[i][j]` begins at row 16·i and column 8·j of each warp's part.  It keeps its value across
+    branches and loops.
     """
 
     parts: tuple[tuple[Sums, ...], ...]
@@ -132,7 +132,7 @@ class WarpTile(HeldFragment, AccumulatorTile):
 
     @property
     def share(self) -> tuple[int, int]:
-        """Rows and columns of one warp."""
+        """Rows and columns of one warp's part."""
         return self.m // self.warps[0], self.n // self.warps[1]
 
     def __repr__(self) -> str:
@@ -150,7 +150,7 @@ class WarpTile(HeldFragment, AccumulatorTile):
         return Holders(self.builder, warp_layout(*self.share), first, across=self.warps[1] > 1)
 
     def corner(self) -> tuple[IntLike, IntLike]:
-        """The first row and the first column of this warp's share."""
+        """The first row and the first column of this warp's part."""
         rows, columns = self.warps
         if rows * columns == 1:
             return 0, 0
@@ -267,12 +267,12 @@ def warp_tile(
     *,
     warps: tuple[int, int] = (1, 1),
 ) -> WarpTile:
-    """Zeros for D of `m` rows by `n` columns in the registers of `warps`, rows × columns.
+    """A zeroed D of `m` rows by `n` columns in the registers of `warps` (rows, columns) warps.
 
-    With one warp, each that comes here has a D of its own; otherwise all warps of the CTA, or of a
-    warpgroup in its scope, share one.
+    With one warp, each warp that executes it has a D of its own; otherwise all warps of the CTA, or
+    of the enclosing warpgroup, share one.
 
-    Raises: InputError when a warp's share is not made of fragments of 16 by 8.
+    Raises: InputError when a warp's part is not a multiple of 16 by 8.
     """
     if not whole_fragments(m, n, warps) or dtype not in _SUMS:
         raise refuse(

@@ -96,10 +96,11 @@ REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WarpgroupTile(HeldFragment, AccumulatorTile):
-    """D of one warpgroup: `m` rows by `n` columns of `dtype`, `parts` of 64 rows each.
+    """D in the registers of a warpgroup: `m` rows by `n` columns of `dtype`, `parts` of 64 rows
+    each.
 
-    Branches and loops carry it on.  Its registers mean something behind a wait for the group of
-    multiplies that last wrote them.
+    It keeps its value across branches and loops.  Its registers are valid after a wait for the
+    group of multiplies that last wrote them.
     """
 
     parts: tuple[Accumulator, ...]
@@ -118,7 +119,7 @@ class WarpgroupTile(HeldFragment, AccumulatorTile):
 
     @property
     def layout(self) -> FragmentLayout:
-        """Which elements a thread has."""
+        """Which elements each thread holds."""
         return warpgroup_layout(self.m, self.n, 16 if self.dtype is ElementType.F16 else 32)
 
     def __repr__(self) -> str:
@@ -160,7 +161,7 @@ class WarpgroupTile(HeldFragment, AccumulatorTile):
 
 
 def _descriptor(builder: SharedMemory, tile: SharedTile) -> Int:
-    """The descriptor of a tile, whose address the kernel knows."""
+    """The tcgen05 descriptor of a tile in shared memory."""
     layout = tile.descriptor()
     at_zero = WgmmaDescriptor(0, layout.lbo, layout.sbo, layout.swizzle)
     return wgmma_descriptor(builder, tile.pointer, at_zero)
@@ -169,9 +170,9 @@ def _descriptor(builder: SharedMemory, tile: SharedTile) -> Int:
 def warpgroup_tile(
     b: SharedMemory, m: int, n: int, dtype: ElementType = ElementType.F32
 ) -> WarpgroupTile:
-    """Zeros for D of `m` rows, a multiple of 64, by `n` columns in a warpgroup's registers.
+    """A zeroed D of `m` rows, a multiple of 64, by `n` columns in a warpgroup's registers.
 
-    Raises: InputError when no multiplies have such a D.
+    Raises: InputError when no wgmma has such a D.
     """
     if m < WARPGROUP_ROWS or m % WARPGROUP_ROWS or dtype not in _SUMS:
         raise refuse(
@@ -184,7 +185,7 @@ def warpgroup_tile(
 
 
 def warpgroup_operand(fragments: Sequence[Sequence[Vector]], dtype: ElementType) -> RegisterTile:
-    """A in registers: for every 64 rows, and in them for each step of K, four registers.
+    """A in registers: four 32-bit registers for each 64 rows and each step of K.
 
     Raises: InputError when some are missing.
     """

@@ -50,10 +50,11 @@ def _folder() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class CodeCache:
-    """Machine code in a folder, which holds `limit` bytes: what was not used for longest goes.
+    """A cache of machine code in a folder of at most `limit` bytes; the least recently used goes
+    first.
 
-    `cache.code(kernel).load()` is a kernel on the GPU.  What is not `judged` is compiled without
-    rules about whole functions, which take most of the time: of kernels that tests judge.
+    `cache.code(kernel).load()` is a kernel on the GPU. Without `judged` the rules about whole
+    functions, which take most of the time, are left out: for kernels that tests judge.
     """
 
     folder: Path = field(default_factory=_folder)
@@ -63,7 +64,7 @@ class CodeCache:
     def code(
         self, kernel: Kernel, target: str | None = None, opt: int | None = None
     ) -> MachineCode:
-        """A kernel's machine code: what is kept, or what is compiled and then kept.
+        """A kernel's machine code, from the folder, or compiled and stored there.
 
         Raises: what `Kernel.compile` does; AssemblerError.
         """
@@ -85,7 +86,8 @@ class CodeCache:
         target: str,
         opt: int | None = None,
     ) -> MachineCode:
-        """The same of what `build` builds, which is called only where nothing is kept.
+        """The same for the kernel of `build`, which is called only if the folder has no code for
+        it.
 
         The kernel must follow from `given` and from the text of the files `sources`: those that
         `build` is written in, with what they import beside nvgen.  `given` is None, a number, a

@@ -27,7 +27,7 @@ Outcome: TypeAlias = MachineCode | Refused
 
 @dataclass(frozen=True, slots=True)
 class Candidate(Generic[ConfigT]):
-    """A configuration, its kernel and the machine code of that."""
+    """A configuration, its kernel and the kernel's machine code."""
 
     config: ConfigT
     kernel: Kernel

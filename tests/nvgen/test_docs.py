@@ -24,6 +24,9 @@ from intrinsics.findings import VerificationError
 from intrinsics.targets import TARGETS
 from isel.pipeline import PASSES, SELECT
 from nvgen import FindingWarning, KernelBuilder, builder_reference, builder_stubs
+from nvgen.builder.verb_sentences import SENTENCES
+from nvgen.builder.verb_table import others
+from nvgen.builder_stubs import is_free
 from nvgen.cli import _parser, main
 from nvgen.render import print_findings
 from tests.each import each
@@ -235,6 +238,13 @@ def test_every_verb_of_the_builder_is_described():
     assert len(verbs) > 150
     undescribed = [name for name in verbs if f"\n#### b.{name}\n" not in page]
     assert undescribed == ["target"]  # an attribute
+
+
+def test_every_instruction_says_what_it_does():
+    """Not its name alone, and no sentence is left of a verb that is gone."""
+    free = [name for name, verb in others().items() if is_free(verb)]
+    assert sorted(SENTENCES) == sorted(free)
+    assert "The instruction " not in PAGES["docs/builder.md"]
 
 
 # ---- README --------------------------------------------------------------------------------------
