@@ -219,6 +219,33 @@ def test_how_many_threads_execute_a_record() -> None:
     assert counts == {1: 4, 2: 32, 3: 1, 4: 32, 5: None, 6: 32, 7: 32, 8: 4}
 
 
+def test_a_predicate_may_come_through_a_number() -> None:
+    found = events(
+        """
+        mov.u32 %r1, 0;
+        elect.sync _|%p1, -1;
+        @%p1 mov.u32 %r1, 1;
+        setp.eq.u32 %p2, %r1, 0;
+        @%p2 bra after1;
+        barrier.sync 1;
+        after1: mov.u32 %r2, %cluster_ctarank; mov.u32 %r3, %laneid;
+        or.b32 %r4, %r2, %r3;
+        setp.ne.u32 %p3, %r4, 0;
+        @%p3 bra after2;
+        barrier.sync 2;
+        after2: and.b32 %r5, %r4, 1; setp.ne.u32 %p4, %r5, 0;
+        @%p4 bra after3;
+        barrier.sync 3;
+        after3: sub.u32 %r6, %r4, %r4; setp.lt.u32 %p5, %r4, 4;
+        @%p5 bra after4;
+        barrier.sync 4;
+        after4: barrier.sync 5;
+        """
+    )
+    counts = {number: event.threads.count for number, event in found.items()}
+    assert counts == {1: 1, 2: 1, 3: None, 4: None, 5: 32}
+
+
 def test_the_last_warp_may_be_short() -> None:
     analysis = Analysis(function("barrier.sync 1;"), (40, 1, 1))
     assert [w.flow.warp.lanes for w in analysis.walkers] == [0xFFFF_FFFF, 0xFF]

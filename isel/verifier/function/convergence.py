@@ -78,12 +78,25 @@ def _several_warps(report: Report) -> None:
         events = [event for _, event in certain]
         if not events or events[0].kind not in _SINGLE or len(warps) < 2 or not _all_same(events):
             continue
+        if events[0].kind is Kind.COMMIT and _expects(report, events[0], len(warps)):
+            continue
         report.add(
             THREADS,
             index,
             got=f"a thread in each of {len(warps)} warps, with the same operands",
             hint="branch to it in one warp only, as with tid.x / 32 == 0",
         )
+
+
+def _expects(report: Report, commit: Event, warps: int) -> bool:
+    """Whether the mbarrier may wait for as many commits as there are warps."""
+    inits = report.analysis.events(Kind.INIT)
+    counts = [
+        init.count
+        for init in inits
+        if init.place is None or commit.place is None or init.place.meets(commit.place)
+    ]
+    return any(count is None or count >= warps for count in counts)
 
 
 def _all_same(events: list[Event]) -> bool:

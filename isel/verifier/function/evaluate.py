@@ -27,6 +27,7 @@ from isel.verifier.function.values import (
     Symbol,
     Value,
     Waited,
+    Zero,
     combine,
     constant,
     known,
@@ -130,14 +131,23 @@ class Evaluator:
     def results(self, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
         """The registers that `mi`, the record number `index`, writes, and what is in them then."""
         rule = _RULES.get(mi.row.id)
-        if rule is not None and mi.guard is None and _is_plain(mi):
-            yield from rule(self, mi, index)
+        if rule is not None and _is_plain(mi):
+            found = rule(self, mi, index)
+            yield from found if mi.guard is None else self._guarded(mi.guard, found)
             return
         spread = max((self.get(reg).spread for reg in mi.uses()), default=Spread.CTA)
         if not mi.form.is_pure:
             spread = Spread.THREAD
         for reg in mi.defs():
             yield reg, unknown(spread)
+
+    def _guarded(
+        self, guard: Reg | Not, found: Iterator[tuple[Reg, Value]]
+    ) -> Iterator[tuple[Reg, Value]]:
+        """What is in registers that are written where a guard holds, and else stay as they are."""
+        holds = self.operand(guard)
+        for reg, value in found:
+            yield reg, _selected(value, self.get(reg), holds)
 
     def slot(self, mi: MachineInstr, name: str) -> Value:
         """The value of an operand by name."""
@@ -193,7 +203,8 @@ def _sum(a: Value, b: Value, bits: int) -> Value:
 
 
 def _difference(a: Value, b: Value, bits: int) -> Value:
-    if a.base is not None and a.base == b.base and a.offset is not None and b.offset is not None:
+    same = a.base is not None and a.base == b.base and not a.is_predicate
+    if same and a.offset is not None and b.offset is not None:
         a, b = Value(None, a.offset, a.spread), Value(None, b.offset, b.spread)
     if a.base is None:
         return _calculate(int.__sub__, a, b, bits)
@@ -275,6 +286,8 @@ def _conjunction(a: Value, b: Value, bits: int) -> Value:
     """a & b, where a number, if there is one, is b."""
     if b.number == 0:
         return constant(0)
+    if isinstance(a.base, Zero) or isinstance(b.base, Zero):
+        return unknown(Spread.THREAD)
     if a.is_predicate and b.number == 1:
         return a
     for one, other in ((a, b), (b, a)):
@@ -319,7 +332,10 @@ def _disjunction(a: Value, b: Value, bits: int) -> Value:
     if bits == ScalarType.PRED.bits:
         return _negated(_conjunction(_negated(a), _negated(b), bits))
     if a.base is None and b.base is None:
-        return _calculate(int.__or__, a, b, bits)
+        found = _calculate(int.__or__, a, b, bits)
+        return found if found.number is not None else _zero_in_few(a, b) or found
+    if isinstance(a.base, Zero) or isinstance(b.base, Zero):
+        return _zero_in_few(a, b) or unknown(Spread.THREAD)
     if a.is_predicate or b.is_predicate:
         return unknown(Spread.THREAD)
     if isinstance(a.base, Sixteenth) and _is_multiple(b.number, 1 << 14):
@@ -327,6 +343,19 @@ def _disjunction(a: Value, b: Value, bits: int) -> Value:
     if isinstance(a.base, Loaded) and _is_multiple(b.number, 1 << 16):
         return _sum(a, b, bits)  # a lane of tensor memory
     return unknown(max(a.spread, b.spread), a.base or b.base)
+
+
+def _zero_in_few(a: Value, b: Value) -> Value | None:
+    """a | b, where one of them is certainly not zero in some lanes."""
+    lanes, by = (1 << LANES) - 1, Spread.CTA
+    for value in (a, b):
+        if isinstance(value.base, Zero) and value.offset == 0:
+            lanes, by = lanes & value.base.lanes, max(by, value.base.by)
+        elif isinstance(value.number, tuple):
+            lanes &= sum(1 << i for i, x in enumerate(value.number) if not x)
+        else:
+            by = max(by, value.spread)
+    return None if lanes == (1 << LANES) - 1 else Value(Zero(lanes, by), 0, Spread.THREAD)
 
 
 def _is_multiple(value: Offset, step: int) -> bool:
@@ -337,7 +366,7 @@ def _is_multiple(value: Offset, step: int) -> bool:
 
 def _xor(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
     a, b = _number_last(e, mi)
-    if a.is_predicate and b.number == 1:
+    if a.is_predicate and b.number == 1 and not isinstance(a.base, Zero):
         found = _negated(a)
     else:
         found = _calculate(int.__xor__, a, b, _bits(mi))
@@ -424,6 +453,10 @@ def _combined(e: Evaluator, mi: MachineInstr, value: Value) -> Value:
 
 
 def _compared(compare: Compare, a: Value, b: Value, type_: ScalarType) -> Value:
+    if isinstance(a.base, Zero):
+        if a.offset != 0 or b.number != 0 or compare not in (Compare.EQ, Compare.NE):
+            return unknown(Spread.THREAD)
+        return Value(Among(a.base.lanes, a.base.by), int(compare is Compare.NE), Spread.THREAD)
     if a.is_predicate and b.number in (0, 1) and compare in (Compare.EQ, Compare.NE):
         same = (compare is Compare.EQ) == (b.number == 1)
         return a if same else _negated(a)
@@ -574,6 +607,8 @@ def _cvt(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
         number = _read(value, source).number
         assert number is not None
         value = Value(None, _masked(number, wanted.bits), value.spread)
+    if isinstance(value.base, Zero) and wanted.bits < source.bits:
+        value = unknown(value.spread)
     yield from _write(mi, value)
 
 

@@ -113,7 +113,7 @@ class Graph:
         self.rewriting = {
             index for index, mi in found if any(reg not in self.single for reg in mi.defs())
         }
-        self.inputs = {index: tuple(mi.uses()) for index, mi in found}
+        self.inputs = {index: tuple(_read_by(mi)) for index, mi in found}
         self.of_warp = {i for i, mi in found if any(type(op) is Special for op in mi.ops)}
         self.results: dict[Inputs, Results] = {}
 
@@ -154,6 +154,13 @@ def _nodes(function: MachineFunction) -> list[Node]:
         if last is None or not last.form.is_terminator or last.guard is not None:
             node.next = i + 1 if i + 1 < len(nodes) else EXIT
     return nodes
+
+
+def _read_by(mi: MachineInstr) -> Iterator[Reg]:
+    """The registers that decide what a record leaves in those that it writes."""
+    yield from mi.uses()
+    if mi.guard is not None:
+        yield from mi.defs()
 
 
 def _readers(nodes: list[Node]) -> dict[Reg, list[int]]:

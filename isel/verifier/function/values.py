@@ -76,13 +76,21 @@ class Among:
 
 
 @dataclass(frozen=True, slots=True)
+class Zero:
+    """A number that is zero in no other lanes than these; `by` is as that of `Among`."""
+
+    lanes: int
+    by: Spread
+
+
+@dataclass(frozen=True, slots=True)
 class Waited:
     """The predicate of an mbarrier's wait, or of one of several: the records' indices."""
 
     records: frozenset[int]
 
 
-Base: TypeAlias = Symbol | Parameter | Loaded | Sixteenth | Elected | Among | Waited
+Base: TypeAlias = Symbol | Parameter | Loaded | Sixteenth | Elected | Among | Zero | Waited
 MemoryBase: TypeAlias = Symbol | Parameter | Loaded | Sixteenth
 
 
@@ -101,8 +109,11 @@ class Value:
 
     @property
     def is_predicate(self) -> bool:
-        """Whether it is the outcome of a wait, an election or a choice, or its negation."""
-        return isinstance(self.base, (Elected, Among, Waited))
+        """Whether it is the outcome of a wait, an election or a choice, or its negation.
+
+        So is a number of which only that is known whether it is zero.
+        """
+        return isinstance(self.base, (Elected, Among, Zero, Waited))
 
     def lane(self, lane: int) -> int | None:
         """The offset in one lane."""
@@ -177,6 +188,6 @@ class Where:
 
 def where(value: Value) -> Where | None:
     """The place that an address names, None when nothing is known of it."""
-    if value.base is None or isinstance(value.base, (Elected, Among, Waited)):
+    if value.base is None or isinstance(value.base, (Elected, Among, Zero, Waited)):
         return None
     return Where(value.base, value.offset if isinstance(value.offset, int) else None)

@@ -165,7 +165,8 @@ class Run(Scene):
         self.log.ends.setdefault(strand.rank, []).append(strand.clocks.known)
         for (rank, _), barrier in self.machine.barriers.items():
             if barrier.of_all and rank in (-1, strand.rank):
-                barrier.leave(strand.mask.bit_count() if rank < 0 else LANES)
+                arrived = rank < 0 and strand.generation == barrier.generation
+                barrier.leave(strand.mask.bit_count() if rank < 0 else LANES, arrived=arrived)
         self.machine.changed = True
         self.machine.left[strand.rank] = self.machine.left.get(strand.rank, 0) + LANES
         self.machine.left[-1] = self.machine.left.get(-1, 0) + strand.mask.bit_count()

@@ -197,14 +197,15 @@ class Log:
     def guess(self) -> None:
         """Note that the run goes a way that another might not."""
         self.guessed = True
-        self._doubt()
+        self.doubt()
 
     def cannot_follow(self, what: str) -> None:
         """Note something that the run does not understand."""
         self.unknown.append(what)
-        self._doubt()
+        self.doubt()
 
-    def _doubt(self) -> None:
+    def doubt(self) -> None:
+        """Note that what is found from here on may be due to what the run does not know."""
         if self.certain is None:
             self.certain = len(self.accesses)
 

@@ -153,12 +153,16 @@ class Mbarrier:
 
 @dataclass(slots=True)
 class Barrier:
-    """A barrier of a CTA or cluster: how many threads it waits for, who came, what they release."""
+    """A barrier of a CTA or cluster: how many threads it waits for, who came, what they release.
+
+    `short` says that threads ended which it had waited for: that orders nothing in the manual.
+    """
 
     wanted: int
     of_all: bool = False
     arrived: int = 0
     generation: int = 0
+    short: bool = False
     release: Release = NO_RELEASE
     over: Release = NO_RELEASE
 
@@ -168,9 +172,13 @@ class Barrier:
         self.arrived += threads
         self._complete()
 
-    def leave(self, threads: int) -> None:
-        """Threads end, and are waited for no more."""
+    def leave(self, threads: int, *, arrived: bool) -> None:
+        """Threads end, and are waited for no more; if they had `arrived`, others still are."""
         self.wanted -= threads
+        if arrived:
+            self.arrived -= threads
+        else:
+            self.short = True
         if self.arrived:
             self._complete()
 

@@ -41,8 +41,8 @@ class Strand:
     `waiting` says whether what they wait for has happened, None while they do not wait; `what` and
     `at` name it, and the record, `mbarrier` is its address where it is one; `resume` is done there.
     `failed` says that they were sent on from a wait that did not succeed.  `generation` is that of
-    the cluster's barrier at which they arrived, `branches` how often they came to a branch on
-    unknown data, `asked` and `seen` what they found at waits and strong loads before.
+    the cluster's barrier at which they arrived (-1: at none), `branches` how often they came to a
+    branch on unknown data, `asked` and `seen` what they found at waits and strong loads before.
     """
 
     rank: int
@@ -59,7 +59,7 @@ class Strand:
     at: int = -1
     mbarrier: int | None = None
     failed: bool = False
-    generation: int = 0
+    generation: int = -1
     branches: dict[int, int] = field(default_factory=dict)
     asked: dict[int, tuple[int, int]] = field(default_factory=dict)
     seen: dict[int, tuple[int, ...]] = field(default_factory=dict)
