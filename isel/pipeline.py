@@ -17,6 +17,7 @@ from isel.passes.common_subexpressions import share_values
 from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
 from isel.passes.order_wgmma import order_wgmma
+from isel.passes.sink_comparisons import sink_comparisons
 from isel.passes.stack_addresses import sink_stack_addresses
 from isel.select.locations import NO_SOURCE, Source
 from isel.select.module import select_module
@@ -53,6 +54,7 @@ MODULE_PASSES: dict[str, Pass] = {
     "dead-code": _each(remove_dead_code),
     "common-subexpressions": _each(share_values),
     "stack-addresses": _each(sink_stack_addresses),
+    "comparisons": _each(sink_comparisons),
     "destruct-ssa": _each(destruct_ssa),
     "order-wgmma": _each(order_wgmma),
     "expand-walkthrough": _expand_walkthrough,

@@ -121,37 +121,36 @@ def binary(state: FunctionState, i: ir.BinaryOp) -> None:
 def _remember(
     state: FunctionState, i: ir.BinaryOp, result: Reg, left: Scalar, right: Scalar
 ) -> None:
-    """A sum that has a number, or in one of whose parts addresses may find one."""
-    if type(left) is int and type(right) is Imm:
-        if i.opcode is Opcode.ADD or (i.opcode is Opcode.OR and Flag.DISJOINT in i.flags):
-            _remember_sum(state, i, result, left, right.value)
-    elif type(left) is Imm and type(right) is int and i.opcode is Opcode.SUB:
-        _remember_sum(state, i, result, right, left.value, sign=-1)
-    elif type(left) is int and type(right) is int and i.opcode is Opcode.ADD:
-        _remember_added(state, i, result, left, right)
+    """A sum or difference with a number, or in one of whose parts addresses may find one.
+
+    An `or` of bits that are not set is a sum.
+    """
+    is_or = i.opcode is Opcode.OR and Flag.DISJOINT in i.flags
+    signed, unsigned = is_or or Flag.NSW in i.flags, is_or or Flag.NUW in i.flags
+    if type(left) is Imm and type(right) is int and i.opcode is Opcode.SUB:
+        found = Sum(right, left.value, signed, unsigned, sign=-1)
+    elif type(left) is not int or not (is_or or i.opcode is Opcode.ADD):
+        return
+    elif type(right) is Imm:
+        found = Sum(left, right.value, signed, unsigned)
+    elif type(right) is int and (left in state.sums or right in state.sums):
+        state.added[result] = Added(left, right, signed, unsigned)
+        return
+    else:
+        return
+    inner = state.sums.get(found.base)
+    state.sums[result] = found if inner is None else _in_one(found, inner)
 
 
-def _remember_sum(
-    state: FunctionState, i: ir.BinaryOp, result: Reg, base: Reg, number: int, sign: int = 1
-) -> None:
-    """What addresses may take a constant from: a sum, a difference, or an `or` that is one."""
-    signed = unsigned = i.opcode is Opcode.OR
-    signed, unsigned = signed or Flag.NSW in i.flags, unsigned or Flag.NUW in i.flags
-    inner = state.sums.get(base)
-    if inner is not None:
-        base, number = inner.base, number + sign * inner.number
-        signed = signed and inner.signed
-        unsigned = unsigned and inner.unsigned and inner.sign > 0  # 1 - (3 - x) has no number
-        sign *= inner.sign
-    state.sums[result] = Sum(base, number, signed, unsigned, sign)
-
-
-def _remember_added(
-    state: FunctionState, i: ir.BinaryOp, result: Reg, left: Reg, right: Reg
-) -> None:
-    """A sum in one of whose parts addresses may find a constant."""
-    if left in state.sums or right in state.sums:
-        state.added[result] = Added(left, right, Flag.NSW in i.flags, Flag.NUW in i.flags)
+def _in_one(outer: Sum, inner: Sum) -> Sum:
+    """A sum of a sum as one."""
+    return Sum(
+        inner.base,
+        outer.number + outer.sign * inner.number,
+        outer.signed and inner.signed,
+        outer.unsigned and inner.unsigned and inner.sign > 0,  # 1 - (3 - x) has no number
+        outer.sign * inner.sign,
+    )
 
 
 def _each_element(

@@ -117,3 +117,53 @@ def test_elements_that_go_down_share_an_address() -> None:
     read = re.findall(r"\[(%rd\d+)\+(\d+)\]", nvgen.compile(text, target="sm_90a").ptx)
     assert [offset for _, offset in read] == ["24", "20", "16"]
     assert len({base for base, _ in read}) == 1
+
+
+LANES = """
+define ptx_kernel void @k(ptr addrspace(1) %out) {{
+  %zero = ptrtoint ptr addrspace(1) %out to i64
+  store volatile i32 {start}, ptr addrspace(1) %out
+  %start = load volatile i32, ptr addrspace(1) %out
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %lane = and i32 %tid, 127
+{lines}
+  ret void
+}}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+"""
+ROW = """
+  %c{n} = or disjoint i32 %lane, {number}
+  %s{n} = or disjoint i32 %start, %c{n}
+  %e{n} = {extend} i32 %s{n} to i64
+  %p{n} = getelementptr i16, ptr addrspace(1) %out, i64 %e{n}
+"""
+DISTANCE = """
+  %i{n} = ptrtoint ptr addrspace(1) %p{n} to i64
+  %d{n} = sub i64 %i{n}, %zero
+  %o{n} = getelementptr i64, ptr addrspace(1) %out, i64 {n}
+  store i64 %d{n}, ptr addrspace(1) %o{n}
+"""
+
+
+@pytest.mark.parametrize("extend", ["sext", "zext"])
+def test_bits_that_are_not_set_are_added(extend: str) -> None:
+    """The elements that a thread has of a block of a loop, as Triton numbers them."""
+    rows = [ROW.format(n=n, number=128 * n, extend=extend) for n in range(1, 8)]
+    modules = {
+        f"from {start}": LANES.format(
+            start=start,
+            lines="".join(row + DISTANCE.format(n=n) for n, row in enumerate(rows, 1)),
+        )
+        for start in (0, 1024, -(1 << 31), -1024)
+    }
+    compare(modules)
+    loads = "".join(
+        f"{row}  %v{n} = load volatile i16, ptr addrspace(1) %p{n}\n"
+        for n, row in enumerate(rows, 1)
+    )
+    text = LANES.format(start=0, lines=loads)
+    read = re.findall(
+        r"ld\.\S+16 \S+, \[(%rd\d+)\+(\d+)\]", nvgen.compile(text, target="sm_90a").ptx
+    )
+    assert len({base for base, _ in read}) == 1
+    assert [int(offset) for _, offset in read] == [256 * n for n in range(1, 8)]

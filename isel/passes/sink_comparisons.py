@@ -1,0 +1,81 @@
+"""Comparisons are made where their predicates are wanted, when many would be kept.
+
+Layer: isel.passes.  Input and output: a function in SSA form, without common subexpressions.  The
+machine has seven predicates; those that a loop keeps beyond them are packed into registers and
+unpacked each time round, where the comparison is one instruction.  PTX ISA, setp.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from intrinsics.mir import MachineFunction, MachineInstr, Reg
+from intrinsics.modifiers import ScalarType
+
+_PREDICATES = 7
+"""Predicates that a thread has.  CUDA Binary Utilities, Instruction Set Reference: P0 to P6."""
+
+_COMPARISONS = ("setp.int", "setp.float")
+
+
+def sink_comparisons(function: MachineFunction) -> None:
+    """Compare again in each block that uses predicates of another, if these are many."""
+    found = _comparisons(function)
+    if len(found) <= _PREDICATES:
+        return
+    wanted = _used_elsewhere(function, found)
+    if len(wanted) <= _PREDICATES:
+        return
+    sunk = {id(found[reg][1]) for reg, at_home in wanted.items() if not at_home}
+    for n, block in enumerate(function.blocks):
+        fresh: dict[Reg, Reg] = {}
+        instrs: list[MachineInstr] = []
+        for mi in block.instrs:
+            if id(mi) in sunk:
+                continue
+            here = {reg for reg in wanted.keys() & mi.uses() if found[reg][0] != n}
+            for reg in sorted(here - fresh.keys()):
+                fresh[reg] = function.regs.new(ScalarType.PRED)
+                made = found[reg][1]
+                instrs.append(MachineInstr(made.form, (fresh[reg], *made.ops[1:]), None, made.loc))
+            if here:
+                mi.map_registers(fresh)
+            instrs.append(mi)
+        block.instrs = instrs
+
+
+def _comparisons(function: MachineFunction) -> dict[Reg, tuple[int, MachineInstr]]:
+    """Comparisons of values that are written once, and the numbers of their blocks."""
+    made = [
+        (n, mi)
+        for n, block in enumerate(function.blocks)
+        for mi in block.instrs
+        if mi.form.row.id in _COMPARISONS and mi.guard is None and len(mi.ops) == 3
+    ]
+    if len(made) <= _PREDICATES:
+        return {}
+    written = Counter(reg for mi in function.instructions() for reg in mi.defs())
+    return {
+        mi.ops[0]: (n, mi)
+        for n, mi in made
+        if type(mi.ops[0]) is int and all(written[reg] <= 1 for reg in (mi.ops[0], *mi.uses()))
+    }
+
+
+def _used_elsewhere(
+    function: MachineFunction, found: dict[Reg, tuple[int, MachineInstr]]
+) -> dict[Reg, bool]:
+    """The predicates that other blocks use, no phi among them; whether their own one does, too."""
+    places: defaultdict[Reg, set[int]] = defaultdict(set)
+    joined: set[Reg] = set()
+    for n, block in enumerate(function.blocks):
+        for mi in block.instrs:
+            for reg in found.keys() & mi.uses():
+                places[reg].add(n)
+                if mi.form.row.id == "phi":
+                    joined.add(reg)
+    return {
+        reg: found[reg][0] in blocks
+        for reg, blocks in places.items()
+        if reg not in joined and blocks != {found[reg][0]}
+    }
