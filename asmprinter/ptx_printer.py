@@ -6,7 +6,6 @@ record stands on which line.  PTX ISA, Directives; Instruction Statements.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass, replace
 from asmprinter.ptx_source import NOUNROLL
 from intrinsics.collector import paused_collector
 from intrinsics.findings import VerificationError
+from intrinsics.memo import Memo
 from intrinsics.mir import (
     UNNAMED,
     Address,
@@ -527,7 +527,7 @@ def instruction(mi: MachineInstr, registers: Sequence[str]) -> str:
 
 
 def _statement(mi: MachineInstr, names: _Names) -> str:
-    pattern = _pattern(mi.form)
+    pattern = _PATTERNS[mi.form]
     if pattern is None:
         return _without_pattern(mi, names)
     ops, registers = mi.ops, names.registers
@@ -603,7 +603,6 @@ class _Pattern:
     packed: bool
 
 
-@functools.cache
 def _pattern(form: Form) -> _Pattern | None:
     """The pattern of a form; None for what is no instruction of its own."""
     if form.row.pseudo or form.row.id in ("opaque", "call"):
@@ -615,6 +614,9 @@ def _pattern(form: Form) -> _Pattern | None:
     text = f"{name} {operands};" if places else f"{name};"
     is_all = slots == tuple(range(len(form.slots)))
     return _Pattern(text, None if is_all else slots, form.row.packed_fields is not None)
+
+
+_PATTERNS = Memo(_pattern)
 
 
 @dataclass(frozen=True, slots=True)

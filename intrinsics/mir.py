@@ -134,6 +134,7 @@ class Form:
     uses: tuple[int, ...]  # slots that are read
     updates: tuple[int, ...]  # slots that are read and written
     in_order: bool  # whether what is written stands before what is read
+    writes_first: bool  # whether its first operand is all that it writes
     is_terminator: bool
     is_pure: bool
 
@@ -165,6 +166,9 @@ def _intern(row: Row, values: tuple[Attribute, ...]) -> Form:
     effect = row.effects.effect
     written = tuple(i for i, o in enumerate(operands) if o is not None and o.access is Access.WRITE)
     others = tuple(i for i in range(len(slots)) if i not in written)
+    updated = tuple(
+        i for i, o in enumerate(operands) if o is not None and o.access is Access.UPDATE
+    )
     return Form(
         row,
         values,
@@ -175,8 +179,9 @@ def _intern(row: Row, values: tuple[Attribute, ...]) -> Form:
         operands,
         written,
         others,
-        tuple(i for i, o in enumerate(operands) if o is not None and o.access is Access.UPDATE),
+        updated,
         (*written, *others) == tuple(range(len(slots))),
+        written == (0,) and not updated,
         Effect.TERMINATOR in effect,
         row.effects.is_pure and attributes.get("sem") in (None, Sem.WEAK),
     )

@@ -121,7 +121,9 @@ class PlainFit:
         """Whether the operands are plainly right; what is not plain is False too."""
         if self._distinct and not self._are_distinct(ops):
             return False
-        for slot, op in zip(self._slots, ops, strict=True):
+        slots = self._slots
+        for i, op in enumerate(ops):
+            slot = slots[i]
             shape: _Shape
             if type(op) is int:
                 if slot.known.get(shape := classes[op]):

@@ -157,9 +157,7 @@ def _read(
     Raises: InputError, SelectionError.
     """
     printed = None
-    if _has_huge_integers(text):
-        opt = 0  # selection refuses them at once, where LLVM's passes may multiply for minutes
-    if opt is None and _ALLOCA.search(text) is not None:
+    if (opt is None and _has_variables(text)) and not _has_huge_integers(text):
         printed = promoted(text, default_level(text), target.llvm_processor, file=file)
     if printed is not None:
         find = functools.partial(_places_of_promoted, text, file, target)
@@ -169,7 +167,8 @@ def _read(
     printed = extension.rewritten(printed)
     module = read_module(printed)
     source = Source(file, None, text, None, find, functools.partial(read_module, printed))
-    if opt or (opt is None and " = alloca " in printed and find.func is _places):
+    is_asked = opt or (opt is None and " = alloca " in printed and find.func is _places)
+    if is_asked and not _has_huge_integers(text):
         check_machine(module, file, text)
         from nvgen.optimizer.optimize import optimize
 
@@ -182,8 +181,16 @@ _LONG_INTEGER = re.compile(r"i\d{6}")  # nearly no text has one, and this is fou
 _INTEGER = re.compile(r"(?<![%@\w.$-])i(\d{6,})\b")
 
 
+def _has_variables(text: str) -> bool:
+    """Whether a module has variables of the stack."""
+    return "alloca" in text and _ALLOCA.search(text) is not None
+
+
 def _has_huge_integers(text: str) -> bool:
-    """Whether a module names a type of integers that no thread has registers for."""
+    """Whether a module names a type of integers that no thread has registers for.
+
+    Selection refuses them at once, where LLVM's passes may multiply for minutes.
+    """
     if _LONG_INTEGER.search(text) is None:
         return False
     return any(int(bits) > 64 * MOST_REGISTERS for bits in _INTEGER.findall(text))

@@ -70,6 +70,17 @@ class Cursor:
         self._position += 1
         return True
 
+    def until(self, token: str) -> list[str]:
+        """The tokens up to the next `token`, none of them taken; none where there is no such."""
+        try:
+            return self._tokens[self._position : self._tokens.index(token, self._position)]
+        except ValueError:
+            return []
+
+    def skip(self, count: int) -> None:
+        """Take as many tokens, which somebody has seen."""
+        self._position += count
+
     def expect(self, token: str) -> None:
         """Take `token`, which must come next."""
         if not self.accept(token):

@@ -15,8 +15,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeVar
 
+from intrinsics.memo import Memo
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.ir import (
     Alloca,
@@ -84,22 +84,6 @@ _NO_ARGUMENT_ATTRIBUTES: Mapping[int, Attributes] = {}
 _BRACKETS = {"{": "}", "[": "]", "<": ">"}
 _ONE = ConstInt(I32, 1)
 
-_Key = TypeVar("_Key")
-_Made = TypeVar("_Made")
-
-
-class _Memo(dict[_Key, _Made]):
-    """What is made of each key, once."""
-
-    __slots__ = ("_make",)
-
-    def __init__(self, make: Callable[[_Key], _Made]) -> None:
-        self._make = make
-
-    def __missing__(self, key: _Key) -> _Made:
-        made = self[key] = self._make(key)
-        return made
-
 
 class _Values(dict[str, Value]):
     """The values of one type by their texts: locals of any function, and constants."""
@@ -131,20 +115,20 @@ class LineReader:
 
     def __init__(self, scope: SymbolTable) -> None:
         self._scope = scope
-        self._attachments = _Memo(_read_attachments)
-        self._values: _Memo[Type, _Values] = _Memo(functools.partial(_Values, scope))
-        self._types = _Memo(self._read_type)
-        self._heads = _Memo(self._read_head)
-        self._typed_constants = _Memo(self._read_typed_constant)
-        self._flagged_types = _Memo(self._read_flagged_type)
-        self._comparisons = _Memo(self._read_comparison)
-        self._masks = _Memo(self._read_mask)
-        self._call_heads = _Memo(self._read_call_head)
-        self._asm = _Memo(self._read_inline_asm)
+        self._attachments = Memo(_read_attachments)
+        self._values: Memo[Type, _Values] = Memo(functools.partial(_Values, scope))
+        self._types = Memo(self._read_type)
+        self._heads = Memo(self._read_head)
+        self._typed_constants = Memo(self._read_typed_constant)
+        self._flagged_types = Memo(self._read_flagged_type)
+        self._comparisons = Memo(self._read_comparison)
+        self._masks = Memo(self._read_mask)
+        self._call_heads = Memo(self._read_call_head)
+        self._asm = Memo(self._read_inline_asm)
         self._callees: dict[str, GlobalRef] = {}
-        self._groups = _Memo(self._read_groups)
+        self._groups = Memo(self._read_groups)
         self._groups[""] = NO_ATTRIBUTES
-        self._argument_heads = _Memo(self._read_argument_head)
+        self._argument_heads = Memo(self._read_argument_head)
 
     def forget(self) -> None:
         """Let go of what it learnt, which refers to it: else only the collector would free both."""

@@ -42,6 +42,11 @@ _KEYWORDS: dict[str, Type] = {
     )
 }
 _INTEGER = re.compile(r"i\d+")
+_COMMON: dict[str, Type] = {
+    **_KEYWORDS,
+    **{f"i{bits}": IntType(bits) for bits in (1, 8, 16, 32, 64, 128)},
+}
+"""The types of one word that most types are."""
 
 
 def starts_type(token: str) -> bool:
@@ -98,8 +103,8 @@ def _plain_type(cursor: Cursor, scope: SymbolTable) -> Type:
     if token == "{" or (token == "<" and cursor.peek(1) == "{"):
         return read_struct_body(cursor, scope, None)
     cursor.next()
-    if token in _KEYWORDS:
-        return _KEYWORDS[token]
+    if token in _COMMON:
+        return _COMMON[token]
     if token == "ptr":
         return PointerType(read_address_space(cursor))
     if _INTEGER.fullmatch(token):

@@ -15,6 +15,7 @@ from isel.llvm.scope import SymbolTable
 from isel.llvm.types import (
     METADATA,
     PTR,
+    ArrayType,
     FloatType,
     IntType,
     Type,
@@ -64,6 +65,9 @@ _SIMPLE: dict[str, Callable[[Type], Value]] = {
 }
 
 
+_TRUTHS = {"true": 1, "false": 0}
+
+
 def read_typed_value(cursor: Cursor, scope: SymbolTable) -> Value:
     """A type, then a value of that type; after `metadata`, whatever metadata may stand there."""
     type = read_type(cursor, scope)
@@ -82,7 +86,7 @@ def read_value(cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
     if token in _SIMPLE:
         cursor.next()
         return _SIMPLE[token](type)
-    if token in ("true", "false") or token[:1].isdecimal() or token[:1] == "-":
+    if token in _TRUTHS or token[:1].isdecimal() or token[:1] == "-":
         return _number(cursor.next(), type)
     return _composite(cursor, scope, type)
 
@@ -154,9 +158,8 @@ def _number(token: str, type: Type) -> Value:
         return ConstFloat(type, float_bits(token, type))
     if not isinstance(type, IntType):
         raise UnreadableError(f"{token!r} is no {type}")
-    if token in ("true", "false"):
-        return ConstInt(type, int(token == "true"))
-    return ConstInt(type, int(token) & (1 << type.bits) - 1)
+    number = _TRUTHS[token] if token in _TRUTHS else int(token)
+    return ConstInt(type, number & (1 << type.bits) - 1)
 
 
 def _composite(cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
@@ -164,7 +167,7 @@ def _composite(cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
     if token.startswith('c"'):
         return ConstString(type, unescape_bytes(token[2:-1]))
     if token == "[":
-        return ConstArray(type, _typed_list(cursor, scope, "]"))
+        return ConstArray(type, _integers(cursor, type) or _typed_list(cursor, scope, "]"))
     if token == "{" or (token == "<" and cursor.peek() == "{"):
         return _struct(token, cursor, scope, type)
     if token == "<":
@@ -178,12 +181,27 @@ def _composite(cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
 
 
 def _typed_list(cursor: Cursor, scope: SymbolTable, closing: str) -> tuple[Value, ...]:
-    values: list[Value] = []
-    while not cursor.accept(closing):
-        if values:
-            cursor.expect(",")
+    if cursor.accept(closing):
+        return ()
+    values = [read_typed_value(cursor, scope)]
+    while cursor.accept(","):
         values.append(read_typed_value(cursor, scope))
+    cursor.expect(closing)
     return tuple(values)
+
+
+def _integers(cursor: Cursor, type: Type) -> tuple[Value, ...]:
+    """The elements of an array of integers, if nothing but numbers comes next: tables are long."""
+    if not isinstance(type, ArrayType) or not isinstance(type.element, IntType):
+        return ()
+    words = cursor.until("]")
+    numbers = words[1::3]
+    is_plain = {*words[::3]} == {str(type.element)} and {*words[2::3]} <= {","}
+    if not is_plain or not "".join(numbers).replace("-", "").isdecimal():
+        return ()
+    cursor.skip(len(words) + 1)
+    element, mask = type.element, (1 << type.element.bits) - 1
+    return tuple([ConstInt(element, int(number) & mask) for number in numbers])
 
 
 def _struct(token: str, cursor: Cursor, scope: SymbolTable, type: Type) -> Value:

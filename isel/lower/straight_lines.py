@@ -35,7 +35,7 @@ class _Line:
 
 def with_shared_products(function: ir.Function) -> ir.Function:
     """The function in which products and sums of a line are computed from its first one."""
-    if sum(i.opcode is Opcode.MUL for i in function.instructions()) < 2:
+    if [i.opcode for i in function.instructions()].count(Opcode.MUL) < 2:
         return function
     found = _Lines(function).found()
     if not found:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 
+from intrinsics.memo import Memo
 from intrinsics.mir import (
     Block,
     Form,
@@ -44,7 +45,7 @@ def share_values(function: MachineFunction) -> None:
     for block in function.blocks:
         for mi in block.instrs:
             (often if mi.form in seen else seen).add(mi.form)
-    if not _has_twins(function, {form for form in often if _is_compared(form)}):
+    if not _has_twins(function, {form for form in often if _COMPARED[form]}):
         return
     if any(form.row.pseudo and form.row.id != _PHI for form in seen):
         return
@@ -108,20 +109,22 @@ class _Sharing:
         """
         kept: list[MachineInstr] = []
         added: list[_Key] = []
-        same = self.same
+        same, known = self.same, self.known
         leaves = False
         for mi in block.instrs:
             leaves = leaves or mi.form.is_terminator
             if same and mi.form.row.id != _PHI and not same.keys().isdisjoint(mi.uses()):
                 mi.map_registers(same)
             key = self._key(mi)
-            first = self.known.get(key, mi) if key is not None else mi
+            if key is None:
+                kept.append(mi)
+                continue
+            first = known.get(key, mi) if leaves else known.setdefault(key, mi)
             if first is not mi:
                 same.update(zip(mi.defs(), first.defs(), strict=True))
                 continue
             kept.append(mi)
-            if key is not None and not leaves:
-                self.known[key] = mi
+            if not leaves:
                 added.append(key)
         if len(kept) < len(block.instrs):
             block.instrs = kept
@@ -179,10 +182,9 @@ class _Sharing:
     def _key(self, mi: MachineInstr) -> _Key | None:
         """What the record computes; None where it is not compared."""
         form = mi.form
-        if mi.guard is not None or not _is_compared(form):
+        if mi.guard is not None or not _COMPARED[form]:
             return None
-        places = form.defs
-        read = mi.ops[1:] if places == (0,) else tuple([mi.ops[i] for i in form.uses])
+        read = mi.ops[1:] if form.writes_first else tuple([mi.ops[i] for i in form.uses])
         for op in read:
             if type(op) is Special and not is_constant(op.name):
                 return None
@@ -190,7 +192,7 @@ class _Sharing:
             [reg for op in mi.ops for reg in registers_of(op)]
         ):
             return None
-        if places != (0,) and any(not registers_of(mi.ops[i]) for i in places):
+        if not form.writes_first and any(not registers_of(mi.ops[i]) for i in form.defs):
             return None  # one of the results is dropped
         return form, read
 
@@ -215,10 +217,12 @@ def _is_address(form: Form) -> bool:
     return form.row.id in _ADDRESSES and form.defs == (0,)
 
 
-@functools.cache
 def _is_compared(form: Form) -> bool:
     """Whether what a form computes depends on its operands alone."""
     return form.row.effects.effect is Effect.NONE and form.row.id != _PHI and not form.updates
+
+
+_COMPARED = Memo(_is_compared)
 
 
 def _written_often(function: MachineFunction) -> set[Reg]:

@@ -7,10 +7,7 @@ once: where somebody reads it, all its writers are kept.
 
 from __future__ import annotations
 
-from intrinsics.mir import HOLDERS, MachineFunction, MachineInstr, Reg, registers_of
-
-_FIRST = (0,)
-"""The place of the result of most records."""
+from intrinsics.mir import HOLDERS, MachineFunction, MachineInstr, Not, Reg, registers_of
 
 
 def remove_dead_code(function: MachineFunction) -> None:
@@ -25,9 +22,12 @@ def remove_dead_code(function: MachineFunction) -> None:
         for mi in reversed(block.instrs):
             form, ops = mi.form, mi.ops
             if form.is_pure:
-                first = ops[0] if form.defs == _FIRST and not form.updates else None
-                made = [first] if type(first) is int else mi.defs()
-                if needed.isdisjoint(made):
+                first = ops[0] if form.writes_first else None
+                if type(first) is int:
+                    if first not in needed:
+                        unneeded.setdefault(first, []).append(mi)
+                        continue
+                elif needed.isdisjoint(made := mi.defs()):
                     for reg in made:
                         unneeded.setdefault(reg, []).append(mi)
                     continue
@@ -37,8 +37,9 @@ def remove_dead_code(function: MachineFunction) -> None:
                     needed.add(op)
                 elif type(op) in HOLDERS:
                     needed.update(registers_of(op))
-            if mi.guard is not None:
-                needed.update(registers_of(mi.guard))
+            guard = mi.guard
+            if guard is not None:
+                needed.add(guard.reg if isinstance(guard, Not) else guard)
     if not unneeded:
         return
     work = [mi for reg in needed & unneeded.keys() for mi in unneeded.pop(reg)]
@@ -51,5 +52,5 @@ def remove_dead_code(function: MachineFunction) -> None:
         for mi in makers
         if all(reg in unneeded for reg in mi.defs())
     }
-    for block in function.blocks:
+    for block in function.blocks if dead else ():
         block.instrs = [mi for mi in block.instrs if id(mi) not in dead]

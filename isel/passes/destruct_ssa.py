@@ -25,6 +25,8 @@ from intrinsics.mir import (
     Label,
     MachineFunction,
     MachineInstr,
+    Mem,
+    Not,
     Op,
     Reg,
     Scalar,
@@ -48,7 +50,11 @@ def destruct_ssa(function: MachineFunction) -> None:
     ties = _ties(function) if _MOV in rows else []
     if not ties and _PHI not in rows:
         return
-    phis = {i: found for i, block in enumerate(function.blocks) if (found := _phis(block))}
+    phis = {
+        i: _phis(block)
+        for i, block in enumerate(function.blocks)
+        if block.instrs and block.instrs[0].form.row.id == _PHI
+    }
     after = successors(function)
     before = inverted(after)
     forks = {i for i, following in enumerate(after) if len(following) > 1}
@@ -166,6 +172,8 @@ _Move = tuple[Reg, Scalar, int]
 
 def _sequence(function: MachineFunction, moves: list[_Move]) -> list[_Move]:
     """Moves that happen at the same time, one after the other."""
+    if len(moves) == 1 and moves[0][0] != moves[0][1]:
+        return moves
     pending: dict[Reg, tuple[Scalar, int]] = {}
     sources: list[Scalar] = []
     for result, source, loc in moves:
@@ -297,7 +305,9 @@ def _part(
             for i in form.updates:
                 writes += _ends_in(ops[i], ends)
         if guard is not None:
-            reads += _ends_in(guard, ends)
+            reg = guard.reg if isinstance(guard, Not) else guard
+            if reg in ends:
+                reads += (reg,)
         if waits and id(mi) in waits:
             reads += (*(ends.keys() & waits[id(mi)]),)
         elif not writes and not reads:
@@ -325,6 +335,8 @@ _NONE: Set[Reg] = frozenset()
 
 def _ends_in(op: Op, ends: _Ends) -> tuple[Reg, ...]:
     """Those of `ends` that stand in an operand."""
+    if type(op) is Mem:
+        return (op.base,) if type(op.base) is int and op.base in ends else ()
     return tuple([reg for reg in registers_of(op) if reg in ends])
 
 

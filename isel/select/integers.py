@@ -105,7 +105,7 @@ As a signed number a set bit is -1.
 
 def binary(state: FunctionState, i: ir.BinaryOp) -> None:
     """add, sub, mul, div, rem, and, or, xor, shifts: of integers, and of vectors of them."""
-    element = i.type.scalar
+    element = i.type if type(i.type) is IntType else i.type.scalar
     if i.opcode not in _BINARY or not isinstance(element, IntType):
         raise not_yet(i.opcode.value)
     results = state.define(i.result, i.type)

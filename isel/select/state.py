@@ -342,7 +342,8 @@ class FunctionState:
 
     def scalar(self, value: llvm.Value) -> Scalar:
         """The one operand that holds a scalar: a register or a number."""
-        (op,) = self.value(value)
+        known = self.values.get(value.name, ()) if type(value) is llvm.Local else ()
+        (op,) = known or self.value(value)
         if type(op) is int or type(op) is Imm:
             return op
         (cls,) = self.layout.classes(value.type)

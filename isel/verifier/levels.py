@@ -74,7 +74,7 @@ def advice(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> li
 
 def _concerned(module: Module) -> bool:
     """Whether there is something that the rules about descriptors and whole functions look at."""
-    return any(concerns(function) for function in module.functions)
+    return any(map(concerns, module.functions))
 
 
 def _verify_descriptors(module: Module, *, literals_only: bool = False) -> list[Finding]:

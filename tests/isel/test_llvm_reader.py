@@ -727,6 +727,15 @@ class TestConstants:
         assert constant("i32", "poison") == Poison(I32)
         assert constant("[2 x i32]", "zeroinitializer") == Zero(ArrayType(I32, 2))
 
+    def test_array_of_integers(self) -> None:
+        numbers = tuple(ConstInt(IntType(16), n) for n in (1, 0xFFFF, 0x8000))
+        array = ArrayType(IntType(16), 3)
+        assert constant("[3 x i16]", "[i16 1, i16 -1, i16 -32768]") == ConstArray(array, numbers)
+        nested = constant("[1 x [3 x i16]]", "[[3 x i16] [i16 1, i16 -1, i16 -32768]]")
+        assert nested == ConstArray(ArrayType(array, 1), (ConstArray(array, numbers),))
+        mixed = constant("[2 x i16]", "[i16 1, i16 undef]")
+        assert elements_of(mixed) == (numbers[0], Undef(IntType(16)))
+
     def test_string(self) -> None:
         found = constant("[5 x i8]", 'c"a\\22\\5C\\00\\FF"')
         assert found == ConstString(ArrayType(I8, 5), b'a"\\\0\xff')
@@ -747,6 +756,7 @@ class TestConstants:
         assert elements_of(constant("<2 x i8>", "<i8 1, i8 2>")) == (one, ConstInt(I8, 2))
         assert elements_of(constant("<2 x i8>", "splat (i8 1)")) == (one, one)
         assert elements_of(constant("[2 x i8]", 'c"\\01\\01"')) == (one, one)
+        assert elements_of(constant("[2 x i8]", "[i8 1, i8 1]")) == (one, one)
         zeros = constant("{ i8, float, ptr, [1 x i8] }", "zeroinitializer")
         assert elements_of(zeros) == (
             ConstInt(I8, 0),

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from llvmlite import binding
 
 import nvgen
 from intrinsics.findings import InternalError
@@ -50,6 +51,20 @@ def test_one_process_answers_one_after_the_other(llvm: Llvm) -> None:
     llvm.optimize(ADD, 2, "sm_90")
     assert pids(llvm) == before
     assert len(before) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ADD,
+        '%"a b" = type { i32 }\n@"\\C3\\A9 d" = global %"a b" zeroinitializer, align 8\n',
+        '@a = constant [2 x i8] c"\\FF\\00"\n!named = !{!0}\n!0 = !{!"\\E2\\82\\AC"}\n',
+    ],
+    ids=["a kernel", "quoted names", "bytes"],
+)
+def test_what_is_read_is_what_llvmlite_prints(llvm: Llvm, text: str) -> None:
+    module = binding.parse_assembly(text, context=binding.create_context())
+    assert llvm.read(text) == str(module)
 
 
 def test_an_answer_depends_on_nothing_that_came_before(llvm: Llvm) -> None:

@@ -7,10 +7,10 @@ What is not looked into is said: a rule that misses something there finds no err
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from intrinsics.memo import Memo
 from intrinsics.mir import Form, MachineFunction, MachineInstr, Module, Sym
 from intrinsics.modifiers import Space
 from intrinsics.row import Effect
@@ -45,22 +45,16 @@ def callee(call: MachineInstr) -> str:
 
 def concerns(function: MachineFunction) -> bool:
     """Whether a function itself has instructions that the rules are about, beside barriers."""
-    return any(map(_is_subject, function.forms()))
+    return any(map(_SUBJECT.__getitem__, function.forms()))
 
 
 def synchronises(function: MachineFunction) -> bool:
     """Whether a function itself has instructions that the rules are about."""
-    return any(_is_subject(form) or _is_meeting(form) for form in function.forms())
+    return any(_SUBJECT[form] or _MEETING[form] for form in function.forms())
 
 
-@functools.cache
-def _is_subject(form: Form) -> bool:
-    return form.row.head.startswith(SUBJECTS)
-
-
-@functools.cache
-def _is_meeting(form: Form) -> bool:
-    return form.row.head.startswith(_MEETINGS)
+_SUBJECT: Memo[Form, bool] = Memo(lambda form: form.row.head.startswith(SUBJECTS))
+_MEETING: Memo[Form, bool] = Memo(lambda form: form.row.head.startswith(_MEETINGS))
 
 
 @dataclass(frozen=True, slots=True)
