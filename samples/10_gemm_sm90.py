@@ -60,9 +60,10 @@ if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 from gemm_early import Early
 from gemm_output import STORED, Output
+from gemm_overlay import Overlay
 from gemm_plan import BF16, LARGE, ROW, WARPGROUP, Config, Kind
 from gemm_problem import operands
-from gemm_sharing import Alone, Split, Tail, Work
+from gemm_sharing import Alone, PingPong, Split, Tail, Work
 
 READY = 1  # the named barrier behind which the mbarriers are there
 
@@ -99,8 +100,8 @@ class Gemm:
         self.held_rows = config.n // self.multiplying  # of y, that lie in a CTA
         self.rows = {self.left: config.m, self.right: self.shared_rows}  # of a copy
         self.output = self.output_of(self)
-        self.sharing = (Split if config.split > 1 else Tail if config.tail > 1 else Alone)(self)
-        self.readers = config.consumers * config.cluster * (4 if self.loads else 1)  # of a buffer
+        self.sharing = self.way()(self)
+        self.readers = config.team * config.cluster * (4 if self.loads else 1)  # of a buffer
         self.declare()
         self.args = self.b.begin()
         self.allocate()
@@ -111,6 +112,14 @@ class Gemm:
         (rows, columns), wide = config.clusters, "m" if config.swap else "n"
         self.down = (self.args["n" if config.swap else "m"] + (rows - 1)) // rows
         self.across = (self.args[wide] + (columns - 1)) // columns
+
+    def way(self) -> type[Alone]:
+        """How CTAs share tiles, and warpgroups."""
+        if self.config.split > 1:
+            return Overlay if self.config.overlays else Split
+        if self.config.tail > 1:
+            return Tail
+        return PingPong if self.config.pingpong else Alone
 
     def declare(self) -> None:
         """Parameters: the matrices, what the epilogue reads, the sizes, what CTAs share."""
@@ -200,6 +209,12 @@ class Gemm:
         with self.sharing.tiles(self.down * self.across) as (number, first, end, is_last):
             yield Work(*self.place(number), first, end, number, is_last)
 
+    @contextmanager
+    def own_tiles(self) -> Iterator[Work]:
+        """Of these what a warpgroup multiplies, where two have tiles in turn."""
+        with self.sharing.every_other(self.down * self.across) as (number, first, end, is_last):
+            yield Work(*self.place(number), first, end, number, is_last)
+
     def place(self, number) -> tuple:
         """Where a tile begins by its number, `group` rows of tiles at a time, and its own part.
 
@@ -233,7 +248,9 @@ class Gemm:
         early = Early(self) if self.config.early else None
         if early is None:
             self.follow()
+        self.sharing.begin_bringing()
         with self.tiles() as work:
+            self.sharing.before()
             if early:
                 early.begin(work)
             with b.range(work.end, start=work.first) as step:
@@ -286,14 +303,18 @@ class Gemm:
     def consume(self) -> None:
         """Multiply and store."""
         b, config, ring = self.b, self.config, self.b.ring(self.config.stages)
-        height = config.m // config.consumers
+        height = config.m // config.team
         self.sharing.begin(), self.output.begin()
         b.griddepcontrol_wait()
-        with self.tiles() as work:
+        with self.own_tiles() if config.pingpong else self.tiles() as work:
             sums = self.sums_of(work, height, ring)
             with self.sharing.whole(sums, work) as (mine, first):
-                self.output.store(mine, work, b.warpgroup * height, first)
+                self.output.store(mine, work, self.row_of(height), first)
         self.output.end()
+
+    def row_of(self, height: int):
+        """The first row of a warpgroup's part of a tile, or of a tile for itself."""
+        return self.b.const(0) if self.config.pingpong else self.b.warpgroup * height
 
     def sums_of(self, work: Work, height: int, ring) -> list:
         """The sums of a warpgroup's part of a tile: for every 64 rows a thread's registers.
@@ -302,15 +323,16 @@ class Gemm:
         """
         b = self.b
         d = b.warpgroup_tile(height, self.config.n)
-        self.multiply(d, ring, accumulate=False)
-        held = b.variable(ring.stage)
-        ring.advance()
-        with b.range(work.end, start=work.first + 1):
-            self.multiply(d, ring, accumulate=True)
-            b.wgmma_wait_group(1)
-            self.release(held.value)
-            held.set(ring.stage)
+        with self.sharing.turn(work, ring):
+            self.multiply(d, ring, accumulate=False)
+            held = b.variable(ring.stage)
             ring.advance()
+            with b.range(work.end, start=work.first + 1):
+                self.multiply(d, ring, accumulate=True)
+                b.wgmma_wait_group(1)
+                self.release(held.value)
+                held.set(ring.stage)
+                ring.advance()
         b.wgmma_wait_group(0)
         self.release(held.value)
         return [list(part.registers) for part in d.parts]
@@ -319,7 +341,7 @@ class Gemm:
         """Start the multiplies of one step of K."""
         b = self.b
         b.wait(self.full[ring.stage], ring.parity)
-        x = self.x_ring[ring.stage].part(b.warpgroup * d.m, d.m)
+        x = self.x_ring[ring.stage].part(self.row_of(d.m), d.m)
         b.wgmma_fence()
         b.gemm_async(d, x, self.y_ring[ring.stage], accumulate=accumulate)
         b.wgmma_commit_group()

@@ -5,9 +5,9 @@ gemm_model.py predicts the time of each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 
 from gemm_plan import Config, Kind
 
@@ -44,12 +44,44 @@ def cuts(m: int, n: int) -> Iterator[dict[str, int]]:
 
 
 def configurations(kind: Kind) -> list[Config]:
-    """All of them, each with as many buffers as fit."""
-    found = []
+    """All that have been timed on a GPU, each with as many buffers as fit."""
+    found = (
+        Config(m, n, warpgroups, 1, swap=swap, **cut)
+        for m, n, warpgroups, swap in shapes()
+        for cut in cuts(m, n)
+        if cut.get("resident", 1) < 3 or n < 104  # which need more registers
+    )
+    return with_stages(found, kind)
+
+
+def untimed(kind: Kind) -> list[Config]:
+    """Those that no GPU has timed: `nvgen tune` tries them, the model does not choose them yet."""
+    return with_stages(chain(pingpong(), overlays()), kind)
+
+
+def pingpong() -> Iterator[Config]:
+    """Warpgroups in turn, whose sums leave a thread 32 registers and more of 240."""
+    for (m, widest), swap in product(((64, 256), (128, 208)), (False, True)):
+        for n, cluster in product(range(64, widest + 1, 16), (1, 2)):
+            yield Config(m, n, 2, 1, cluster=cluster, swap=swap, pingpong=True)
+
+
+def overlays() -> Iterator[Config]:
+    """CTAs that share a tile without room of its own for what they send, each with as wide a slice.
+
+    Tiles of 64 rows have room as it is.
+    """
     for m, n, warpgroups, swap in shapes():
-        for cut in cuts(m, n):
-            config = Config(m, n, warpgroups, 1, swap=swap, **cut)
-            stages = min(config.most_stages(kind), 12)
-            if stages >= 3 and (config.resident < 3 or n < 104):  # which need more registers
-                found.append(replace(config, stages=stages))
-    return found
+        for cluster, split in product((1, 2), range(2, 9)):
+            even = n // 8 % split == 0 and n % (8 * cluster) == 0
+            if even and m > 64 and n >= 64 and cluster * split <= 8:
+                yield Config(
+                    m, n, warpgroups, 1, cluster=cluster, split=split, swap=swap, overlay=True
+                )
+
+
+def with_stages(configs: Iterable[Config], kind: Kind) -> list[Config]:
+    """Of configurations those of which three buffers fit, with as many as do."""
+    most = ((config, min(config.most_stages(kind), 12)) for config in configs)
+    found = [replace(config, stages=stages) for config, stages in most if stages >= 3]
+    return [config for config in found if config.overlays or not config.overlay]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from gemm_candidates import configurations
+from gemm_candidates import configurations, untimed
 from gemm_plan import BF16, ROW, ROWS, Config, Kind
 
 
@@ -150,7 +150,7 @@ class Table:
         self.columns["overlap"] = np.array([OVERLAP[config.m] for config in configs])
         self.columns["after"] = np.array([AFTER[config.consumers] for config in configs])
         self.columns["high"] = self.columns["m"] * self.columns["cluster"]
-        self.swap = self.columns["swap"] > 0
+        self.swap, self.pingpong = (self.columns[name] > 0 for name in ("swap", "pingpong"))
         self._fixed: dict[tuple[Machine, bool], Fixed] = {}
 
     def times(self, m: int, n: int, k: int, machine: Machine = H100) -> np.ndarray:
@@ -167,7 +167,9 @@ class Table:
         full = np.floor(count / f.at_once)
         rest = count - full * f.at_once
         moved = self._moved(p) / count
-        whole = steps * p.step(f.ctas, c["resident"]) + f.after
+        multiplies = steps * p.step(f.ctas, c["resident"])
+        hidden = np.maximum(multiplies, (multiplies + f.tail) / 2)  # by the other's multiplies
+        whole = np.where(self.pingpong, hidden, multiplies + f.after)
         parts = np.minimum(c["tail"], p.steps)
         units = np.ceil(rest * parts / f.at_once)
         clusters = np.where(parts > 1, f.at_once, rest)
@@ -238,7 +240,8 @@ class Table:
         turned = np.where(self.swap, machine.turned, 1)
         tail = machine.tile + c["m"] * c["slice"] * 2 / machine.store * turned
         tail = tail + machine.piece * c["pieces"]
-        split = machine.meet + c["m"] * c["n"] * 4 / machine.send
+        sent = np.where(c["overlay"] > 0, 1 - 1 / c["split"], 1)  # nothing to itself
+        split = machine.meet + c["m"] * c["n"] * 4 / machine.send * sent
         tail = tail + np.where(c["split"] > 1, split, 0)
         instructions = c["m"] / ROWS * 4 * c["depth"]
         longer = c["overlap"] * np.where(c["n"] % 16 > 0, machine.odd, 1)
@@ -254,7 +257,7 @@ class Table:
             ctas=at_once * c["ctas"],
             begin=machine.begin + np.where(c["ctas"] > 1, machine.together, 0),
             tail=tail,
-            after=tail * c["after"],
+            after=tail * c["after"] + np.where(c["overlay"] > 0, machine.latency, 0),
             meet=c["m"] * c["n"] * 4 / machine.back,
             low=np.minimum(multiply, brought),
             high=np.maximum(multiply, brought),
@@ -286,6 +289,12 @@ class Table:
 def candidates(kind: Kind = BF16) -> Table:
     """All configurations that are worth a thought."""
     return Table(configurations(kind), kind)
+
+
+@functools.cache
+def offered(kind: Kind = BF16) -> Table:
+    """The same, and those whose times are the model's word only."""
+    return Table([*configurations(kind), *untimed(kind)], kind)
 
 
 @functools.lru_cache(4096)

@@ -58,6 +58,9 @@ class Config:
     `resident` CTAs share a multiprocessor.  The tiles that do not fill the GPU are cut into `tail`
     parts along K.  `once` says that B is not read again: L2 gives up its lines first.  `early`
     begins copies of B before the launch before has ended, which must not write it.
+    With `pingpong` each of two warpgroups has a tile for itself, every other one of the CTA's: one
+    multiplies while the other one stores.  `overlay` has what CTAs of a `split` send each other in
+    the ring of buffers, if that is large enough.
     """
 
     m: int = 128
@@ -74,6 +77,13 @@ class Config:
     tail: int = 1
     once: bool = False
     early: bool = False
+    pingpong: bool = False
+    overlay: bool = False
+
+    @property
+    def team(self) -> int:
+        """Warpgroups that multiply a tile together."""
+        return 1 if self.pingpong else self.consumers
 
     @property
     def threads(self) -> int:
@@ -83,7 +93,7 @@ class Config:
     def registers(self, copies: int = 1) -> tuple[int, int] | None:
         """What a thread of the producer keeps and one of the consumers gets of 65,536 registers,
         where `copies` of the sums need more than all threads can have alike."""
-        sums = copies * self.m * self.n // (self.consumers * WARPGROUP)
+        sums = copies * self.m * self.n // (self.team * WARPGROUP)
         if self.consumers == 2:  # 128·24 + 256·240 = 384·168, what a CTA begins with
             return (24, 240) if sums > 96 else None
         return (32, 160) if self.consumers == 3 and sums > 64 else None  # 512·128
@@ -108,6 +118,11 @@ class Config:
         """Columns that such a CTA adds up and stores."""
         return self.n // self.slices
 
+    @property
+    def overlays(self) -> bool:
+        """Whether the rows' operand has room for what others send of a slice."""
+        return self.overlay and (self.split - 1) * self.slice * 4 <= ROW * self.depth * self.stages
+
     def piece(self, out: ElementType) -> tuple[int, int]:
         """Rows and columns of D that a warp stores at once: 128 bytes wide at most."""
         if self.swap:
@@ -120,13 +135,13 @@ class Config:
 
     def pieces(self, out: ElementType) -> int:
         """Pieces of D that a warp stores of a tile."""
-        return self.m // (self.consumers * ROWS) * (self.slice // self.wide(out))
+        return self.m // (self.team * ROWS) * (self.slice // self.wide(out))
 
     def shared_bytes(self, kind: Kind, stages: int | None = None) -> int:
         """What a CTA needs of shared memory, in bytes."""
         ring = (self.m + self.n) * ROW * self.depth * (self.stages if stages is None else stages)
         staging = math.prod(self.piece(kind.out)) * kind.out.bits // 8 * self.staged
-        partials = self.split * self.m * self.slice * 4 if self.split > 1 else 0
+        partials = 0 if self.split == 1 or self.overlay else self.split * self.m * self.slice * 4
         return ring + staging * self.consumers * 4 + partials + SMALLER
 
     def most_stages(self, kind: Kind) -> int:

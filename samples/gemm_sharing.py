@@ -1,8 +1,11 @@
 """How CTAs share the tiles of D of sample 10, and who adds up what they multiply.
 
     Alone    each CTA has whole tiles, one after the other
+    PingPong the same, by two warpgroups in turn: one multiplies a tile, the other one stores its
+             tile meanwhile
     Split    the CTAs of a cluster share a tile: each multiplies a part of K, sends the others their
              columns of its sums by st.async, and adds up its own columns of what comes
+    Overlay  the same, without room of its own for what comes (gemm_overlay.py)
     Tail     the tiles behind the last whole wave are cut along K for as many CTAs as there are;
              whoever has the last part of a tile adds to its sums what the others leave in memory,
              which L2 holds
@@ -20,6 +23,8 @@ from itertools import product
 from gemm_plan import ROWS, WARPGROUP
 
 from nvgen import AtomicOp, ElementType, ScalarType, Scope, Sem, f32, u32
+
+TURN = 2  # the named barriers of two warpgroups in turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,12 @@ class Alone:
     def begin(self) -> None:
         """Before a consumer's first tile."""
 
+    def begin_bringing(self) -> None:
+        """Before the producer's first tile."""
+
+    def before(self) -> None:
+        """Before each tile of the producer's."""
+
     def steps(self) -> tuple:
         """The first step of K of each tile, and the one behind its last; beyond K are zeros."""
         b, deep = self.b, self.gemm.k * self.config.split
@@ -74,9 +85,44 @@ class Alone:
             yield number, begin, end, number + step >= count
 
     @contextmanager
+    def turn(self, work: Work, ring) -> Iterator[None]:
+        """Within it a warpgroup starts its multiplies of a tile."""
+        yield
+
+    @contextmanager
     def whole(self, sums: Sequence[Sequence], work: Work) -> Iterator[tuple]:
         """By a CTA that stores of this tile: its sums, and their first column."""
         yield sums, 0
+
+
+class PingPong(Alone):
+    """Two warpgroups have every other tile each, and the tensor cores in turn.
+
+    Behind the steps of a tile in the ring come those of the next one, which is the other's.  Who
+    has started its last multiplies says so at the other's named barrier.  Nobody begins sooner: a
+    wait for a buffer's phase sees the latest only, and would take an older one for it.
+    """
+
+    @contextmanager
+    def every_other(self, count) -> Iterator[tuple]:
+        """The tiles of a warpgroup: from the first or the second one of the CTA on."""
+        b, (begin, end) = self.b, self.steps()
+        first, step = b.ctaid_x // self.config.ctas, b.nctaid_x // self.config.ctas
+        with b.range(count, start=first + b.warpgroup * step, step=step * 2) as number:
+            yield number, begin, end, number + step >= count
+
+    @contextmanager
+    def turn(self, work: Work, ring) -> Iterator[None]:
+        """Behind the other's, and past its buffers, but for the first tile; before the other's, but
+        for the last one.
+        """
+        b, first = self.b, self.b.ctaid_x // self.config.ctas
+        with b.if_(work.number != first):
+            b.barrier_cta_sync_aligned(TURN + b.warpgroup, 2 * WARPGROUP)
+            ring.advance(work.end - work.first)
+        yield
+        with b.if_(work.is_last ^ 1):
+            b.barrier_cta_arrive_aligned(TURN + 1 - b.warpgroup, 2 * WARPGROUP)
 
 
 class Split(Alone):
@@ -114,6 +160,11 @@ class Split(Alone):
         fours = config.m * config.slice // 4 // threads  # that a thread has of a slice
         return self.partials + ((part * fours + number) * threads + self.b.tid_x) * 16
 
+    @property
+    def pitch(self) -> int:
+        """Bytes from a thread's four sums to its next."""
+        return self.config.consumers * WARPGROUP * 16
+
     def send(self, sums: Sequence[Sequence]) -> None:
         """Send each CTA that adds up its slice of columns, four sums of a thread at a time."""
         b, config, gemm = self.b, self.config, self.gemm
@@ -130,7 +181,7 @@ class Split(Alone):
             sent = b.of_cta(self.sent, cta)
             for number, (part, block) in enumerate(product(range(len(sums)), range(blocks))):
                 four = sums[part][(to * blocks + block) * 4 :][:4]
-                place = begin + number * config.consumers * WARPGROUP * 16
+                place = begin + number * self.pitch
                 b.st_async_shared_cluster(ScalarType.B32, place, [x.word for x in four], sent)
 
     def add(self, parts: int, is_last) -> list:

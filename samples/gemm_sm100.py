@@ -270,7 +270,7 @@ def has_tiles(config: Config) -> bool:
 
     CTAs of a cluster that share columns are pairs; what CTAs add up of a tile lies in registers.
     """
-    whole = config.m == LANES * config.consumers and config.depth == 1
+    whole = config.m == LANES * config.team and config.depth == 1 and not config.pingpong
     alone = config.cluster == 1 and config.n % 16 == 0
     pairs = config.cluster in (2, 4) and config.n % (8 * config.cluster) == 0 and config.n >= 32
     shared = config.split == config.tail == 1 or config.n <= SHARED

@@ -66,8 +66,13 @@ class Ring:
         """0 in the first round, 1 in the second, and so on."""
         return self._parity.value
 
-    def advance(self) -> None:
-        """Advance to the next buffer; after the last one the next round begins."""
+    def advance(self, count: IntLike = 1) -> None:
+        """Advance to the next buffer, or by `count`; after the last one the next round begins."""
+        if not isinstance(count, int) or count != 1:
+            behind = self.stage + count
+            self._stage.set(behind % self.stages)
+            self._parity.set((self.parity + behind // self.stages) & 1)
+            return
         following = self.stage + 1
         wraps = following == self.stages
         self._stage.set(self.builder.select(wraps, 0, following))

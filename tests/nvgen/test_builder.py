@@ -620,6 +620,14 @@ def test_a_ring_counts_stages_and_the_parity_of_the_round() -> None:
 
     assert ran(place) == [n % 3 * 10 + n // 3 % 2 for n in range(COUNT)]
 
+    def further(b: KernelBuilder, n: Int) -> Int:
+        ring = b.ring(3)
+        ring.advance(n)
+        ring.advance(5)
+        return ring.stage * 10 + ring.parity
+
+    assert ran(further) == [(n + 5) % 3 * 10 + (n + 5) // 3 % 2 for n in range(COUNT)]
+
 
 def test_division_is_unsigned_and_select_chooses() -> None:
     def divided(b: KernelBuilder, n: Int) -> Int:

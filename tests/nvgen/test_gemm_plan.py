@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 from intrinsics.element import ElementType
@@ -31,6 +32,36 @@ def test_what_is_chosen_fits(number: int) -> None:
         each = kernel.dynamic_shared + STATIC + RESERVED
         assert each * config.resident <= SHARED, config
         assert config.threads * config.resident <= 1024
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_what_is_only_offered_fits_and_is_not_chosen(number: int) -> None:
+    """`nvgen tune` tries it; the model's word alone chooses nothing."""
+    sample = named("10_gemm_sm90")
+    kind = kinds(sample)[number]
+    from gemm_candidates import untimed
+    from gemm_model import candidates, offered
+
+    assert not set(untimed(kind)) & set(candidates(kind).configs)
+    assert {*untimed(kind), *candidates(kind).configs} == set(offered(kind).configs)
+    assert np.isfinite(offered(kind).times(4096, 4096, 4096)).any()
+    for config in random.Random(number).sample(untimed(kind), 4):
+        kernel = sample.build(config, kind)
+        assert kernel.dynamic_shared + STATIC + RESERVED <= SHARED, config
+        assert config.threads in (384, 512)
+
+
+def test_what_warpgroups_hide_in_turn_makes_short_products_faster() -> None:
+    """Of 12 steps of K a tile's end is a large part, of 128 a small one."""
+    sample = named("10_gemm_sm90")
+    from gemm_model import H200, offered
+
+    def gain(k: int) -> float:
+        table = offered(sample.Kind())
+        times = table.times(8192, 8192, k, H200)
+        return times[~table.pingpong].min() / times[table.pingpong].min()
+
+    assert gain(768) > max(gain(8192), 1)
 
 
 def test_every_shape_has_a_configuration_that_works() -> None:

@@ -12,13 +12,15 @@ from tests.nvgen.samples import FOLDER, sample
 
 SOURCE = FOLDER / "10_gemm_sm90.py"
 
+WAIT = "                b.wgmma_wait_group(1)\n"
+RELEASE = "                self.release(held.value)\n"
+
 MISTAKES = {
     "a step too many in flight": (
         "b.wgmma_wait_group(1)", "b.wgmma_wait_group(2)", "wgmma.mma_async/stage-released",
     ),
     "released before the wait": (
-        "            b.wgmma_wait_group(1)\n            self.release(held.value)\n",
-        "            self.release(held.value)\n            b.wgmma_wait_group(1)\n",
+        f"{WAIT}{RELEASE}", f"{RELEASE}{WAIT}",
         "wgmma.mma_async/stage-released",
     ),
     "no last wait": (
