@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from gemm_candidates import configurations, untimed
+from gemm_candidates import configurations
 from gemm_plan import BF16, ROW, ROWS, Config, Kind
 
 
@@ -209,6 +209,8 @@ class Table:
             slower = slower + np.where(single & (c["split"] > 3) & (c["resident"] > 1), 0.18, 0)
             waits = alone & (part > 1.6) & (part < 1.9) & (m <= FEW)
             slower = slower + np.where(waits, 0.06, 0)
+        flat = self.pingpong & (c["m"] == ROWS) & (m > FEW)
+        slower = slower + np.where(flat, 0.1, 0)  # of six products two took 1.11 and 1.22 times
         return times * (1 + slower) - machine.follow
 
     def cut(self, m: int, n: int, k: int, machine: Machine = H100) -> Product:
@@ -289,12 +291,6 @@ class Table:
 def candidates(kind: Kind = BF16) -> Table:
     """All configurations that are worth a thought."""
     return Table(configurations(kind), kind)
-
-
-@functools.cache
-def offered(kind: Kind = BF16) -> Table:
-    """The same, and those whose times are the model's word only."""
-    return Table([*configurations(kind), *untimed(kind)], kind)
 
 
 @functools.lru_cache(4096)

@@ -17,7 +17,7 @@ from nvgen import Candidate, ElementType, Finding, Kernel, Severity, Verificatio
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_model import FEW, machine_of, offered
+from gemm_model import FEW, candidates, machine_of
 from gemm_plan import Config, Kind, grid, workspace
 from gemm_problem import check
 
@@ -58,7 +58,7 @@ class Tuning:
         """The 64 configurations that the model thinks the fastest on this GPU, its choice first."""
         import torch
 
-        table, once = offered(self.kind), self.shape[0] <= FEW
+        table, once = candidates(self.kind), self.shape[0] <= FEW
         times = table.times(*self.shape, machine_of(torch.cuda.get_device_name()))
         return [replace(table.configs[i], once=once) for i in np.argsort(times)[:64]]
 
