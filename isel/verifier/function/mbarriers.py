@@ -128,11 +128,12 @@ def _made_on_all_ways(report: Report, role: Role) -> None:
 def _counts(report: Report, inits: list[Event], uses: list[tuple[Event, Where | None]]) -> None:
     """A count that all arrivals together do not reach: the first wait never ends."""
     waited = [place for e, place in uses if e.kind is Kind.ASK]
+    named = {place for _, place in uses if place is not None and place.offset is not None}
     for init in inits:
         place, count = init.place, init.count
         if place is None or count is None or place.offset is None:
             continue
-        if not any(w is None or w.meets(place) for w in waited):
+        if not any(w is None or _is_meant(w, place, named) for w in waited):
             continue
         arrivals = _arrivals(report, place)
         if arrivals is None or arrivals[0] >= count:
@@ -145,6 +146,18 @@ def _counts(report: Report, inits: list[Event], uses: list[tuple[Event, Where | 
             got=f"{place} expects {count}; " + _said(total, repeats),
             expected=f"{count} arrivals in a phase, or mbarrier.init with {total or 'their count'}",
         )
+
+
+def _is_meant(waited: Where, place: Where, named: set[Where]) -> bool:
+    """Whether a wait is for an mbarrier, or for one of a ring that it is of.
+
+    One at an unknown place says so of what nothing names; `named` are those with uses of their own:
+    beside such there are others that nobody uses.
+    """
+    if waited.offset is not None:
+        return waited == place
+    beside = any(one.base == place.base for one in named)
+    return waited.meets(place) and (place in named or not beside)
 
 
 def _said(total: int, repeats: bool) -> str:
