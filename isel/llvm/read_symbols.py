@@ -7,16 +7,18 @@ Input: one top-level statement and the module's scope.  Output: its record.
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import replace
 
+from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.ir import Alias, Attachments, Function, GlobalVariable, Param, Symbol
-from isel.llvm.lexer import Cursor, UnreadableError
+from isel.llvm.lexer import Cursor, UnreadableError, name_of
 from isel.llvm.read_attributes import read_attributes
 from isel.llvm.read_instructions import read_attachment, read_calling_convention, read_groups
 from isel.llvm.read_types import read_address_space, read_type
 from isel.llvm.read_values import read_typed_value, read_value
 from isel.llvm.scope import SymbolTable
-from isel.llvm.types import PTR
+from isel.llvm.types import PTR, Type
 from isel.llvm.vocabulary import Linkage, StorageClass, UnnamedAddr, Visibility
 
 _LINKAGES = {linkage.value: linkage for linkage in Linkage}
@@ -45,6 +47,8 @@ def read_global(text: str, scope: SymbolTable, line: int) -> GlobalVariable | Al
 
 def read_function_header(text: str, scope: SymbolTable, line: int) -> Function:
     """`declare …`, or `define … {` up to the brace."""
+    if (plain := _DEFINITION.fullmatch(text)) is not None:
+        return _plain_definition(plain, scope, line) or _read_header(text, scope, line)
     head, _, group = text.rpartition(" #")
     is_plain = text[:8] == "declare " and group.isdecimal() and _OF_A_MODULE.isdisjoint(head)
     if not is_plain or int(group) not in scope.groups:
@@ -62,6 +66,49 @@ _OF_A_MODULE = frozenset('%"!#')
 def _declaration(text: str) -> Function:
     """One that means the same in every module; most are of LLVM's intrinsics."""
     return _read_header(text, SymbolTable(), 0)
+
+
+_DEFINITION = re.compile(
+    r'define (?P<words>[\w ]*)@(?P<name>[\w.$]+)\((?P<params>[^"{}!#]*)\)'
+    r"(?P<behind> (?:local_)?unnamed_addr)?(?: #(?P<group>\d+))? \{"
+)
+"""A definition of words, of which all but names mean the same in every module."""
+
+
+def _plain_definition(plain: re.Match[str], scope: SymbolTable, line: int) -> Function | None:
+    """The header of such a definition; None where a parameter is more than words."""
+    params: list[Param] = []
+    attributes = NO_ATTRIBUTES
+    try:
+        for piece in plain["params"].split(", ") if plain["params"] else ():
+            head, _, name = piece.rpartition(" %")
+            params.append(Param(name_of("%" + name), *_param(head)))
+        if plain["group"]:
+            attributes = scope.groups[int(plain["group"])]
+    except (UnreadableError, LookupError):
+        return None
+    known = _definition(plain["words"], plain["behind"] or "")
+    return replace(
+        known, name=plain["name"], line=line, params=params, blocks=[], attributes=attributes
+    )
+
+
+@functools.lru_cache(1 << 12)
+def _param(text: str) -> tuple[Type, Attributes]:
+    """The type and the attributes of a parameter that names none of a module's types.
+
+    Raises: UnreadableError for what is cut inside brackets, or names one.
+    """
+    cursor, scope = Cursor(text), SymbolTable()
+    found = read_type(cursor, scope), read_attributes(cursor, scope)
+    cursor.expect_end()
+    return found
+
+
+@functools.lru_cache(1 << 12)
+def _definition(words: str, behind: str) -> Function:
+    """What stands before and behind the name and the parameters of a definition."""
+    return _read_header(f"define {words}@f(){behind} {{", SymbolTable(), 0)
 
 
 def _read_header(text: str, scope: SymbolTable, line: int) -> Function:

@@ -87,7 +87,7 @@ def with_vectors(
 def _begins(access: _Access, layout: TypeLayout) -> bool:
     """Whether an access is aligned so that a neighbour could move with it."""
     moved = _moved(access)
-    return _is_element(moved, layout) and (access.alignment or 0) >= 2 * layout.size(moved)
+    return (access.alignment or 0) >= 2 * layout.size(moved) and _is_element(moved, layout)
 
 
 def _moved(access: _Access) -> Type:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from intrinsics.memo import Memo
 from isel.llvm import ir
 from isel.llvm import values as llvm
 
@@ -18,24 +19,29 @@ Change = Callable[[llvm.Value], llvm.Value]
 
 def with_values(i: ir.Instruction, change: Change) -> ir.Instruction:
     """An instruction with its operands changed, and what constants among them speak of."""
-    if all(changed(value, change) is value for value in i.operands()):
+    for value in i.operands():
+        if changed(value, change) is not value:
+            break
+    else:
         return i
     found = object.__new__(type(i))
-    for name in _fields(i):
+    for name in _PLAIN:
+        setattr(found, name, getattr(i, name))
+    for name in _OPERANDS[type(i)]:
         setattr(found, name, _part(getattr(i, name), change))
     return found
 
 
-_FIELDS: dict[type[ir.Instruction], tuple[str, ...]] = {}
-"""The names of the fields, by class: what `_fields` has asked for."""
+_PLAIN = tuple(field.name for field in dataclasses.fields(ir.Instruction))
+"""The fields that all instructions have: no operands."""
 
 
-def _fields(i: ir.Instruction) -> tuple[str, ...]:
-    """The names of the fields of an instruction."""
-    found = _FIELDS.get(type(i))
-    if found is None:
-        found = _FIELDS[type(i)] = tuple(field.name for field in dataclasses.fields(i))
-    return found
+def _operands(kind: type[ir.Instruction]) -> tuple[str, ...]:
+    """The fields of a class in which operands may stand."""
+    return tuple(field.name for field in dataclasses.fields(kind) if field.name not in _PLAIN)
+
+
+_OPERANDS = Memo(_operands)
 
 
 def _part(part: object, change: Change) -> object:

@@ -403,8 +403,12 @@ def _kin(moves: Iterable[tuple[Reg, Reg]]) -> dict[Reg, Reg]:
     """For each end of a move one that stands for all that moves connect it with: its kin."""
     families: dict[Reg, list[Reg]] = {}
     for result, source in moves:
-        large = families.setdefault(result, [result])
-        small = families.setdefault(source, [source])
+        large, small = families.get(result), families.get(source)
+        if large is None or small is None:  # as most are
+            family = large or small or []
+            family += [reg for reg in (result, source) if reg not in families]
+            families[result] = families[source] = family
+            continue
         if small is large:
             continue
         if len(small) > len(large):

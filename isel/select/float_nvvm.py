@@ -7,8 +7,9 @@ the target has the form is for the verifier to judge: what the name says is neve
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from intrinsics import catalog
 from intrinsics.legality import judge, text_of
@@ -111,19 +112,14 @@ def _result(floats: Floats, call: Call, chosen: Form, ops: Sequence[Op]) -> tupl
     return (result,)
 
 
-def _form(
-    name: str,
-    row_name: str,
-    modifiers: Iterable[str],
-    given: Mapping[str, bool] | None = None,
-    **types: ScalarType,
-) -> Form:
-    """The form that a row has for modifiers in any order; `given` are optional operands.
+@functools.cache
+def _form(name: str, row_name: str, *modifiers: str, b: bool = False, **types: ScalarType) -> Form:
+    """The form that a row has for modifiers in any order; `b`: its optional operand is there.
 
     Raises: Unselectable when it has none.
     """
     row = catalog.row(row_name)
-    attributes: dict[str, Attribute] = {**types, **(given or {})}
+    attributes: dict[str, Attribute] = {**types, **({"b": True} if b else {})}
     for qualifier_name, type_ in types.items():
         if type_ not in row.qualifier[qualifier_name].values:
             raise _no_form(name, f"{row.head} has no type .{type_.value}")
@@ -173,7 +169,7 @@ def _regular(floats: Floats, call: Call, name: str, short: str) -> tuple[Scalar,
         return None
     if short == "sqrt.f":
         words = ["rn", *(["ftz"] if floats.state.flushes else []), "f"]
-    chosen = _form(name, row, (_modifier(w) for w in words[:-1]), type=kind)
+    chosen = _form(name, row, *map(_modifier, words[:-1]), type=kind)
     ops = [_operand(floats, value, kind) for value in call.arguments]
     return _result(floats, call, chosen, ops)
 
@@ -185,7 +181,7 @@ def _rounded(
     if kind is None:
         return None
     modifiers = ["sat"] if head == "saturate" else [_WHOLE[head].value]
-    chosen = _form(name, "cvt.float", [*modifiers, *words[:-1]], dtype=kind, atype=kind)
+    chosen = _form(name, "cvt.float", *modifiers, *words[:-1], dtype=kind, atype=kind)
     return _result(floats, call, chosen, [_operand(floats, call.arguments[0], kind)])
 
 
@@ -208,7 +204,7 @@ def _to_and_from_integers(
         words = [w if w == "ftz" else w + "i" for w in words]
     else:
         return None
-    chosen = _form(name, row, words, dtype=to, atype=source)
+    chosen = _form(name, row, *words, dtype=to, atype=source)
     ops = floats.state.value(call.arguments[0])
     operand = floats.literal(ops[0], source) if source.kind == "f" else ops[0]
     return _result(floats, call, chosen, [floats.state.reg(operand, BITS[source.bits])])
@@ -235,8 +231,8 @@ def _between_floats(floats: Floats, call: Call, name: str, short: str) -> tuple[
     if entry is None:
         return None
     row, to, source = entry
-    two = {"b": len(call.arguments) == 2} if row == "cvt.to_scale" else {}
-    chosen = _form(name, row, words, two, dtype=to, atype=source)
+    two = row == "cvt.to_scale" and len(call.arguments) == 2
+    chosen = _form(name, row, *words, b=two, dtype=to, atype=source)
     ops = [_source(floats, value, source, to) for value in call.arguments]
     return _result(floats, call, chosen, ops)
 

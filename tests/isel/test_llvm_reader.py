@@ -16,7 +16,8 @@ from llvm_corpus import print_of
 from llvm_reading import constant, function, instruction, read
 
 from intrinsics.findings import InternalError
-from isel.llvm import read_lines, reader
+from isel.llvm import read_lines, read_symbols, reader
+from isel.llvm.attributes import Attributes
 from isel.llvm.ir import (
     Alloca,
     AtomicRMW,
@@ -52,6 +53,7 @@ from isel.llvm.ir import (
     VAArg,
 )
 from isel.llvm.reader import read_module
+from isel.llvm.scope import SymbolTable
 from isel.llvm.types import (
     DOUBLE,
     FLOAT,
@@ -917,6 +919,25 @@ class TestNames:
 
 
 class TestFunctions:
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "define void @f() {",
+            "define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n, <2 x float> %0) #0 {",
+            "define internal fastcc noundef i32 @f.x(ptr align 8 captures(none) %p) unnamed_addr {",
+            "define weak_odr dso_local double @g(double %x.1, i1 zeroext %b) local_unnamed_addr #0 {",
+            "define void @range(i32 range(i32 0, 5) %x) {",  # cut inside brackets
+            "define void @struct(ptr byval(%t) align 4 %x) {",  # a type of the module
+            "define i32 @list(ptr %x, ...) {",
+        ],
+    )
+    def test_a_header_is_read_as_the_complete_reader_reads_it(self, header: str) -> None:
+        scope = SymbolTable(groups={0: Attributes({"convergent": True}, {"nvvm.maxntid": "128"})})
+        scope.type_texts["t"] = "{ i32 }"
+        found = read_symbols.read_function_header(header, scope, 7)
+        assert found == read_symbols._read_header(header, scope, 7)
+        assert (found.line, found.is_declaration) == (7, False)
+
     def test_kernel(self) -> None:
         found = function(
             'define ptx_kernel void @k(ptr addrspace(1) noalias align 16 captures(none) %in, ptr byval([128 x i8]) align 64 "nvvm.grid_constant" %map, i32) #0 { ret void }\n'
