@@ -377,6 +377,22 @@ def test_each_cta_of_many_is_followed(ctas: int) -> None:
     assert "CTA 5" in found.got
 
 
+@pytest.mark.parametrize("arrival", ["release.cluster.", "relaxed.cluster."])
+@pytest.mark.parametrize("wait", ["acquire.cluster.", "relaxed.cluster."])
+def test_a_cta_that_waits_for_an_arrival_is_there(arrival: str, wait: str) -> None:
+    """A phase is complete when all have arrived, whatever memory their arrivals order."""
+    head, _, tail = EIGHT.replace("release.cluster.shared", f"{arrival}shared").rpartition(SYNC)
+    waits = f"""
+    setp.ne.u32 %p3, %r2, 5;
+    @%p3 bra DONE;
+WAIT:
+    mbarrier.try_wait.parity.{wait}shared::cta.b64 %p3, [bar], 0;
+    @!%p3 bra WAIT;
+DONE:
+"""
+    assert verify_functions(read_ptx(head + waits + tail, "k.ptx").module) == []
+
+
 def test_a_pairs_copies_arrive_at_ctas_of_one_parity() -> None:
     """PTX ISA, cp.async.bulk.tensor: of each destination's pair, the one with the parity of the
     CTA that the mbarrier's address names; without .cta_group::2 the destination itself."""

@@ -46,10 +46,11 @@ def left(report: Report, logs: list[Log]) -> None:
 
 def _left(report: Report, log: Log) -> None:
     told: set[int] = set()
-    for remote in _remote(log):
+    for remote, relaxed in _remote(log):
         source, count = remote.done
         ends = log.ends.get(remote.rank, ())
-        if not ends or any(known.get(source, 0) >= count for known in ends):
+        known = [end.relaxed if relaxed else end.known for end in ends]
+        if not ends or any(clock.get(source, 0) >= count for clock in known):
             continue
         multiplies = report.record(remote.index).row.id.startswith("tcgen05.mma")
         if multiplies and told:
@@ -64,13 +65,16 @@ def _left(report: Report, log: Log) -> None:
         )
 
 
-def _remote(log: Log) -> Iterator[Remote]:
-    """What was done to memory of other CTAs."""
-    yield from log.remote
+def _remote(log: Log) -> Iterator[tuple[Remote, bool]]:
+    """What was done to memory of other CTAs, and whether a relaxed wait shows that it is over.
+
+    A phase is complete when all have arrived at it, whatever else their arrivals order.
+    """
+    yield from ((remote, True) for remote in log.remote)
     for access in log.accesses:
         if access.kind in (Kind.MULTIPLY, Kind.COPY_IN):
             for rank in sorted({r.rank for r in access.regions} - {access.rank}):
-                yield Remote(access.index, access.warp, rank, access.done)
+                yield Remote(access.index, access.warp, rank, access.done), False
 
 
 # ---- waits without end ---------------------------------------------------------------------------

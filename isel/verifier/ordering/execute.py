@@ -16,7 +16,7 @@ from isel.verifier.ordering.calculations import Calculation
 from isel.verifier.ordering.clocks import ThreadClocks, source_of, zero
 from isel.verifier.ordering.events import event_of
 from isel.verifier.ordering.events.execution import Execution, nothing
-from isel.verifier.ordering.log import Log, Stuck
+from isel.verifier.ordering.log import End, Log, Stuck
 from isel.verifier.ordering.machine import Launch
 from isel.verifier.ordering.numbers import lanes_of
 from isel.verifier.ordering.plain import Plain, compute
@@ -162,7 +162,9 @@ class Run(Scene):
     def _finish(self, strand: Strand) -> None:
         """Threads that have left count as arrived at the barriers that wait for all."""
         self.strands.remove(strand)
-        self.log.ends.setdefault(strand.rank, []).append(strand.clocks.known)
+        self.log.ends.setdefault(strand.rank, []).append(
+            End(strand.clocks.known, strand.clocks.relaxed)
+        )
         for (rank, _), barrier in self.machine.barriers.items():
             if barrier.of_all and rank in (-1, strand.rank):
                 arrived = rank < 0 and strand.generation == barrier.generation

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from isel.verifier.function import lanes
 from isel.verifier.function.events import Kind
@@ -142,6 +142,13 @@ class Remote:
     done: Point
 
 
+class End(NamedTuple):
+    """What threads knew when they left; `relaxed` if relaxed arrivals and waits order, too."""
+
+    known: Clock
+    relaxed: Clock
+
+
 @dataclass(slots=True)
 class Log:
     """What a run did whose integer arguments were all `number`; `argued` if it asked for one.
@@ -186,7 +193,7 @@ class Log:
     brought: dict[tuple[int, int], int] = field(default_factory=dict)
     breaches: dict[tuple[str, int], Breach] = field(default_factory=dict)
     remote: list[Remote] = field(default_factory=list)
-    ends: dict[int, list[Clock]] = field(default_factory=dict)
+    ends: dict[int, list[End]] = field(default_factory=dict)
     certain: int | None = None
     late: list[tuple[str, Waiter]] = field(default_factory=list)
     lanes: dict[tuple[int, int, int], lanes.Access] = field(default_factory=dict)
