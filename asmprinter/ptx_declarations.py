@@ -200,6 +200,25 @@ def _export(linkage: str) -> Export:
     return next((e for e in Export if e.value and e.value in linkage), Export.NONE)
 
 
+_LABELS = re.compile(rf"({NAME})\s*(?:<\s*(\d{{1,9}})\s*>)?")
+_MOST_LABELS = 1 << 16
+
+
+def read_labels(text: str) -> list[str]:
+    """The labels of a table, in order; `N<3>` are N0, N1 and N2.
+
+    Raises: DeclarationError.  PTX ISA, Control Flow Directives: .branchtargets.
+    """
+    found: list[str] = []
+    for part in text.split(","):
+        match = _LABELS.fullmatch(part.strip())
+        count = int(match[2] or 1) if match else 0
+        if match is None or not 0 < count <= _MOST_LABELS:
+            raise DeclarationError("a table lists labels", part.strip() or text)
+        found += [match[1]] if match[2] is None else [f"{match[1]}{n}" for n in range(count)]
+    return found
+
+
 _LARGEST = 1 << 40
 LARGEST_INITIAL = 1 << 24
 """Bytes of a variable whose zeros behind its initial values are held, and printed, like those."""

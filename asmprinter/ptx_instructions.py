@@ -171,6 +171,8 @@ class InstructionReader(Reporter):
         """How names in an operand list resolve; a branch's target is a label whatever its name."""
         names = self.names
         assert names is not None
+        if name.startswith("brx."):
+            return lambda table: names.table(table) or names.resolve(table)
         if name.split(".")[0] != "bra":
             return names.resolve
 

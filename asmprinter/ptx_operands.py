@@ -283,6 +283,7 @@ def _misfit(row: Row, element: Element, shape: str) -> int:
         Kind.TENSOR_ADDRESS: "m",
         Kind.MATRIX: "mx",
         Kind.SOURCE: "x{m",
+        Kind.LABELS: "{",
     }.get(kind, "x_")
     return 0 if shape in wanted else 3
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from asmprinter.ptx_source import NOUNROLL
@@ -99,7 +99,7 @@ def print_ptx(module: Module, ptx: Ptx, *, lineinfo: bool = False) -> Printed:
     lines += [f'.file {number} "{_path(name)}"' for name, number in sources.files.items()]
     symbols = {v.name for v in module.variables} | {f.name for f in module.functions}
     for function in module.functions:
-        names = _Names(register_names(function), block_labels(function))
+        names = _names(function, symbols)
         lines += _head(function, symbols, names)
         _print_body(function, module, names, lines, records, sources)
         lines += ["}", ""]
@@ -362,8 +362,9 @@ def _print_body(
 ) -> None:
     """Append the statements of a function to `lines`, and tell the record that each shows."""
     targets = _branch_targets(function)
+    tables = dict(names.tables)  # those that no statement has asked for yet
     has_directives = module.has_directives
-    is_plain = not has_directives and not sources.places  # a line for each record
+    is_plain = not (has_directives or sources.places or tables)  # a line for each record
     for i, block in enumerate(function.blocks):
         if block.nounroll or block.name in targets or not _stays_unsaid(function, i):
             lines.append(f"{names.labels[block.name]}:")
@@ -380,6 +381,8 @@ def _print_body(
                 lines += said
             if has_directives and (above := _above(mi, module)):
                 lines += above.split("\n")
+            if tables and mi.form.row.id == _TABLE_BRANCH:
+                lines += _table(mi, names, tables)
             lines.append("\t" + _statement(mi, names))
             records[len(lines)] = mi
 
@@ -392,13 +395,40 @@ def _stays_unsaid(function: MachineFunction, block: int) -> bool:
 
 def _branch_targets(function: MachineFunction) -> set[str]:
     return {
-        op.name
+        name
         for block in function.blocks
         for mi in block.instrs
         if mi.form.is_terminator
-        for op in mi.ops
-        if type(op) is Label
+        for name in mi.labels()
     }
+
+
+# ---- tables of labels ------------------------------------------------------------------------
+
+
+_TABLE_BRANCH = "brx.idx"
+
+
+def _tables(
+    function: MachineFunction, symbols: set[str], registers: Sequence[str], labels: Iterable[str]
+) -> dict[Op, str]:
+    """The names of the tables that the function branches through; equal ones are one."""
+    branches = [mi for mi in function.instructions() if mi.form.row.id == _TABLE_BRANCH]
+    if not branches:
+        return {}
+    taken = {*symbols, *registers, *labels, *(v.name for v in function.variables)}
+    taken |= {p.name for p in (*function.params, *function.results)}
+    taken |= {table.name for table in function.prototypes}
+    found = dict.fromkeys(mi["targets"] for mi in branches)
+    return {targets: _identifier(f"$L_table{n}", taken) for n, targets in enumerate(found)}
+
+
+def _table(mi: MachineInstr, names: _Names, left: dict[Op, str]) -> Iterator[str]:
+    """The line that declares the table of a branch; none if an earlier one has."""
+    name = left.pop(mi["targets"], None)
+    if name is not None:
+        targets = ", ".join(_label(target, names) for target in mi.labels())
+        yield f"\t{name}: .branchtargets {targets};"
 
 
 # ---- registers -------------------------------------------------------------------------------
@@ -410,10 +440,16 @@ _LEGAL = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+")
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What the registers and the blocks of a function are called."""
+    """What the registers, the blocks and the tables of labels of a function are called."""
 
     registers: Sequence[str]
     labels: Mapping[str, str]
+    tables: Mapping[Op, str]
+
+
+def _names(function: MachineFunction, symbols: set[str]) -> _Names:
+    registers, labels = register_names(function), block_labels(function)
+    return _Names(registers, labels, _tables(function, symbols, registers, labels.values()))
 
 
 def register_names(function: MachineFunction) -> list[str]:
@@ -523,7 +559,7 @@ def _ranges(names: list[str], mixed: set[str]) -> tuple[dict[str, int], list[str
 
 def instruction(mi: MachineInstr, registers: Sequence[str]) -> str:
     """One record as a PTX statement, with the names of its function's registers."""
-    return _statement(mi, _Names(registers, {}))
+    return _statement(mi, _Names(registers, {}, {}))
 
 
 def _statement(mi: MachineInstr, names: _Names) -> str:
@@ -551,7 +587,7 @@ def _guarded(text: str, mi: MachineInstr, names: _Names) -> str:
 
 
 def _without_pattern(mi: MachineInstr, names: _Names) -> str:
-    """A call, or a statement that was kept as it stood.
+    """A call, a branch through a table, or a statement that was kept as it stood.
 
     Raises: VerificationError for a pseudo record.
     """
@@ -559,6 +595,10 @@ def _without_pattern(mi: MachineInstr, names: _Names) -> str:
         raise VerificationError([unexpanded(mi)])
     if mi.row.id == "call":
         return _call(mi, names)
+    if mi.row.id == _TABLE_BRANCH:
+        table = names.tables.get(mi["targets"]) or _operand(mi["targets"], names)
+        name = mi.row.spell(mi.form.attributes)
+        return _guarded(f"{name} {_operand(mi['index'], names)}, {table};", mi, names)
     text, registers = mi.ops[0], mi.get("registers") or ()
     assert isinstance(text, Text)
     assert isinstance(registers, tuple)
@@ -605,7 +645,7 @@ class _Pattern:
 
 def _pattern(form: Form) -> _Pattern | None:
     """The pattern of a form; None for what is no instruction of its own."""
-    if form.row.pseudo or form.row.id in ("opaque", "call"):
+    if form.row.pseudo or form.row.id in ("opaque", "call", _TABLE_BRANCH):
         return None
     name = form.row.spell(form.attributes) if form.row.packed_fields is None else ""
     places = _template(form)

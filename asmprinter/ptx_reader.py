@@ -24,6 +24,7 @@ from asmprinter.ptx_declarations import (
     OpaqueTypeError,
     VariableRead,
     read_header,
+    read_labels,
     read_prototype,
     read_registers,
     read_variables,
@@ -144,8 +145,10 @@ class PtxReader(InstructionReader):
                 self._label(match[1])
             elif table[1] == "callprototype":
                 self._prototype(match[1])
+            elif table[1] == "branchtargets":
+                self._branch_table(match[1], start)
             else:
-                self._table(match[1], table[1])
+                self._functions(match[1], table[1])
         else:
             self.read_instruction(self._to_semicolon(start), start)
 
@@ -183,8 +186,16 @@ class PtxReader(InstructionReader):
         read = read_prototype(self.names.declare_variable(label), text)
         self.function.prototypes.append(read)
 
-    def _table(self, label: str, directive: str) -> None:
-        """The labels of an indirect branch, or the functions of an indirect call: kept as text."""
+    def _branch_table(self, name: str, start: int) -> None:
+        """The labels of a branch through a table."""
+        assert self.names is not None
+        text = self._to_semicolon(self.source.skip_space(self.at))
+        targets = read_labels(text.removeprefix(".branchtargets"))
+        if not self.names.declare_table(name, targets, start):
+            raise BadStatementError("ptx/duplicate-label", f"label '{name}' is defined twice")
+
+    def _functions(self, label: str, directive: str) -> None:
+        """The functions of an indirect call: kept as text."""
         assert self.names is not None
         name = self.names.declare_variable(label)
         start = self.source.skip_space(self.at)
@@ -218,6 +229,8 @@ class PtxReader(InstructionReader):
         """A directive that ends at `;`, kept as text."""
         if name in _NO_DIRECTIVES:
             raise BadStatementError("ptx/syntax", f"'.{name}' begins no statement", got="." + name)
+        if name == "branchtargets":
+            raise BadStatementError("ptx/syntax", "a table of labels has a name", got="." + name)
         shown = _flat(text) + ";"
         if self.function is None:
             where = Where.TOP if name == "pragma" and not self._has_begun() else Where.BOTTOM

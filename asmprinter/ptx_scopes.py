@@ -38,6 +38,7 @@ class _Scope:
     vectors: dict[str, tuple[str, ...]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, tuple[Label, ...]] = field(default_factory=dict)
     references: list[Reference] = field(default_factory=list)
 
 
@@ -167,7 +168,7 @@ class Names:
     def label(self, name: str) -> bool:
         """A label, which begins a block; False when the scope has it already."""
         scope = self._scopes[-1]
-        if name in scope.labels:
+        if name in scope.labels or name in scope.tables:
             return False
         unique = self._unique(name)
         scope.labels[name] = unique
@@ -181,6 +182,20 @@ class Names:
     def refer(self, user: Label | MachineInstr, name: str, at: int) -> None:
         """A use of a label."""
         self._scopes[-1].references.append(Reference(user, name, at))
+
+    def declare_table(self, name: str, targets: list[str], at: int) -> bool:
+        """A table of labels, which may come later; False when the scope has its name already."""
+        scope = self._scopes[-1]
+        if name in scope.labels or name in scope.tables:
+            return False
+        found = scope.tables[name] = tuple([Label(target) for target in targets])
+        for label in found:
+            self.refer(label, label.name, at)
+        return True
+
+    def table(self, name: str) -> tuple[Label, ...] | None:
+        """The labels of the table that is called `name` here; None where there is none."""
+        return next((s.tables[name] for s in reversed(self._scopes) if name in s.tables), None)
 
     # ---- kept text ---------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ _CHAPTERS = {
     "floats": "add sub mul fma mad div rcp sqrt rsqrt sin cos lg2 ex2 tanh neg abs copysign min"
     " max testp setp",
     "float_conversions": "cvt",
-    "control": "bra ret exit trap brkpt ? opaque phi",
+    "control": "bra brx ret exit trap brkpt ? opaque phi",
     "calls": "call",
     "warp": "shfl vote match redux activemask nanosleep pmevent griddepcontrol setmaxnreg"
     " getctarank mapa",

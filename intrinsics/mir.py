@@ -312,6 +312,16 @@ class MachineInstr:
         elif self.guard is not None:
             self.guard = table.get(self.guard, self.guard)
 
+    def labels(self) -> list[str]:
+        """The blocks that it names, in order: a branch's target, or those of a table."""
+        found: list[str] = []
+        for op in self.ops:
+            if type(op) is Label:
+                found.append(op.name)
+            elif type(op) is tuple:
+                found += [part.name for part in op if type(part) is Label]
+        return found
+
     def map_labels(self, table: Mapping[str, str]) -> None:
         """Give every label the name that `table` has for it."""
         self.ops = tuple(
@@ -707,10 +717,7 @@ def successors(function: MachineFunction) -> list[list[int]]:
         for mi in block.instrs:
             if mi.form.is_terminator:
                 falls = falls and mi.guard is not None
-                for op in mi.ops:
-                    target = position.get(op.name) if type(op) is Label else None
-                    if target is not None:
-                        targets.append(target)
+                targets += [position[name] for name in mi.labels() if name in position]
         if falls:
             targets.append(i)
         result.append(targets if len(targets) < 2 else list(dict.fromkeys(targets)))

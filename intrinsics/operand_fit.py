@@ -330,6 +330,9 @@ class _Slot:
             case Kind.LABEL:
                 if not isinstance(op, Label):
                     yield self._problem(f"{self.operand.name} must be a label", op)
+            case Kind.LABELS:
+                if not isinstance(op, tuple) or not op or {*map(type, op)} != {Label}:
+                    yield self._problem(f"{self.operand.name} must be a table of labels", op)
             case Kind.SOURCE:
                 yield from self._source(op)
             case Kind.TEXT | Kind.PHI:

@@ -53,6 +53,7 @@ class Kind(Enum):
     MATRIX = "shared memory descriptor or tensor memory address"
     VECTOR = "vector"
     LABEL = "label"
+    LABELS = "table of labels"
     TEXT = "text"
     PHI = "incoming values or blocks"
     SOURCE = "register, number, special register, symbol or vector"
@@ -370,6 +371,11 @@ def matrix(name: str) -> Operand:
 def label(name: str) -> Operand:
     """A branch target."""
     return Operand(name, Kind.LABEL)
+
+
+def labels(name: str) -> Operand:
+    """The branch targets of a table, in order."""
+    return Operand(name, Kind.LABELS)
 
 
 def vector(

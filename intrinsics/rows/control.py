@@ -6,7 +6,7 @@ PTX ISA, Control Flow Instructions.
 from __future__ import annotations
 
 from intrinsics.modifiers import ScalarType, Uniform
-from intrinsics.row import Effect, Effects, Kind, Operand, Row, label, result
+from intrinsics.row import Effect, Effects, Kind, Operand, Row, label, labels, result, value
 
 _ENDS = Effects(Effect.TERMINATOR)
 
@@ -15,6 +15,14 @@ BRA = Row(
     "bra", "{.uni}", "target",
     qualifiers={"uni": Uniform}, operands=(label("target"),), section="bra", effects=_ENDS,
 )
+
+BRX_IDX = Row(
+    "brx.idx", "{.uni}", "index, targets",
+    qualifiers={"uni": Uniform},
+    operands=(value("index", ScalarType.U32, symbols=False), labels("targets")),
+    section="brx.idx", effects=_ENDS,
+)
+"""A branch to the target of a table that has the number `index`; PTX gives the table a name."""
 
 RET = Row("ret", "{.uni}", qualifiers={"uni": Uniform}, section="ret", effects=_ENDS)
 
@@ -28,7 +36,7 @@ OPAQUE = Row(
     "?", "", "text{, registers}", name="opaque", opcode="OPAQUE",
     operands=(Operand("text", Kind.TEXT), Operand("registers", Kind.TEXT)),
     effects=Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT
-                    | Effect.BARRIER),
+                    | Effect.BARRIER), simulated=False,
 )
 """A statement of PTX that was read but not understood: its text, and the registers named in it."""
 
@@ -45,4 +53,4 @@ PHI = Row(
 """The value that came along the edge from each block; only before SSA form is left."""
 # fmt: on
 
-ROWS = (BRA, RET, EXIT, TRAP, BRKPT, OPAQUE, PHI)
+ROWS = (BRA, BRX_IDX, RET, EXIT, TRAP, BRKPT, OPAQUE, PHI)

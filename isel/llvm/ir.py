@@ -446,11 +446,15 @@ class CondBranch(Instruction):
 
 @dataclass(slots=True)
 class Switch(Instruction):
-    """`switch T condition, label %default [ T value, label %block … ]`."""
+    """`switch T condition, label %default [ T value, label %block … ]`.
+
+    `is_table` says that the condition is an i32 and one of the cases, which are 0, 1 and so on.
+    """
 
     condition: Value
     default: str
     cases: tuple[tuple[Value, str], ...]
+    is_table: bool = False
 
     def operands(self) -> tuple[Value, ...]:
         """The condition."""

@@ -62,12 +62,8 @@ def _thread_jumps(function: MachineFunction) -> None:
     _hand_on_hints(function, onward)
     for block in function.blocks:
         for mi in block.terminators():
-            mi.ops = tuple(
-                [
-                    Label(onward[op.name]) if type(op) is Label and op.name in onward else op
-                    for op in mi.ops
-                ]
-            )
+            if not onward.keys().isdisjoint(mi.labels()):
+                mi.map_labels(onward)
 
 
 def _hand_on_hints(function: MachineFunction, onward: dict[str, str]) -> None:

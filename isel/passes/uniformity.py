@@ -18,7 +18,6 @@ from intrinsics.mir import (
     MachineFunction,
     MachineInstr,
     Mem,
-    Not,
     Op,
     Reg,
     Special,
@@ -85,16 +84,12 @@ def divergence(function: MachineFunction, settled: Set[Reg] = frozenset()) -> Di
                 if written and (i in blocks or _is_divergent(mi, divergent, own)):
                     divergent |= dict.fromkeys(written, mi)
                     changed = True
-                if not mi.form.is_terminator or _guard(mi) not in divergent:
+                if not mi.form.is_terminator or divergent.keys().isdisjoint(mi.uses()):
                     continue
                 region = reach(after, after[i], {meets[i]}) - blocks.keys()
                 blocks.update(dict.fromkeys(region, mi))
                 changed |= bool(region)
     return Divergence(blocks, divergent)
-
-
-def _guard(mi: MachineInstr) -> Reg | None:
-    return mi.guard.reg if isinstance(mi.guard, Not) else mi.guard
 
 
 def thread_parameters(function: MachineFunction) -> frozenset[str]:

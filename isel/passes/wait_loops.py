@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from intrinsics.mir import MachineFunction, MachineInstr, Not, Reg, successors
+from intrinsics.mir import MachineFunction, MachineInstr, Reg, successors
 from isel.loops import Loop, innermost_loops
 
 LOOKS = (
@@ -57,7 +57,7 @@ def _waiting(
     derived = _derived(function, loop, mi)
     for i in loop.blocks:
         ends = function.blocks[i].terminators()
-        decides = any(_guard(end) in derived for end in ends)
+        decides = any(not derived.isdisjoint(end.uses()) for end in ends)
         if decides and any(j not in loop.blocks for j in after[i]):
             return loop
     return None
@@ -76,7 +76,3 @@ def _derived(function: MachineFunction, loop: Loop, mi: MachineInstr) -> set[Reg
                     derived |= written
                     grown |= bool(written)
     return derived
-
-
-def _guard(mi: MachineInstr) -> Reg | None:
-    return mi.guard.reg if isinstance(mi.guard, Not) else mi.guard

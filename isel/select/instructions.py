@@ -95,7 +95,12 @@ def any_branch(state: FunctionState, i: ir.Branch | ir.CondBranch) -> None:
 
 
 def switch(state: FunctionState, i: ir.Switch) -> None:
-    """A chain of comparisons, in the order of the cases."""
+    """A branch through a table, or a chain of comparisons, in the order of the cases."""
+    if i.is_table:
+        (index,) = state.value(i.condition)
+        targets = tuple([state.label(target) for _, target in i.cases])
+        state.emit(form("brx.idx"), index, targets)
+        return
     if isinstance(i.condition.type, IntType) and not 1 < i.condition.type.bits <= LIMB:
         _switch_by_element(state, i, i.condition.type.bits)
         return

@@ -130,7 +130,7 @@ def legal_attributes(row: Row, target: Target) -> tuple[dict[str, Attribute], ..
     return tuple(legal[:: max(1, len(legal) // _KEPT)])
 
 
-_SPECIALLY = ("phi", "opaque", "bra", "ret", "exit", "call")
+_SPECIALLY = ("phi", "opaque", "bra", "brx.idx", "ret", "exit", "call")
 
 
 @functools.cache
@@ -265,6 +265,9 @@ def draw_operand(
             return _source(draw, scene, operand, attributes)
         case Kind.LABEL:
             return Label(draw(st.sampled_from(scene.blocks)))
+        case Kind.LABELS:
+            names = draw(st.lists(st.sampled_from(scene.blocks), min_size=1, max_size=4))
+            return tuple(map(Label, names))
     raise AssertionError(operand.kind)
 
 
@@ -543,7 +546,7 @@ def _ending(draw: st.DrawFn, scene: Scene, *, last: bool) -> list[MachineInstr]:
     """How a block ends: it falls through, branches (perhaps under a guard), or returns."""
     found = []
     for _ in range(draw(st.integers(0, 2))):
-        row = catalog.row(draw(st.sampled_from(("bra", "ret", "exit"))))
+        row = catalog.row(draw(st.sampled_from(("bra", "brx.idx", "ret", "exit"))))
         attributes = {
             name: draw(st.sampled_from(qualifier.attributes))
             for name, qualifier in row.qualifier.items()

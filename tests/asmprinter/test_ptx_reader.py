@@ -166,12 +166,52 @@ def test_registers_of_kept_statements_stay_declared():
     assert "abs.s32 %r7, %r8;" in printed
 
 
-def test_branches_inside_kept_statements_keep_their_labels():
-    table = "ts: .branchtargets A, B;\nbrx.idx %r1, ts;\nA:\nadd.s32 %r2, %r2, 1;\nB:"
-    reading = read_ptx(kernel(table))
-    assert not [f for f in reading.findings if f.severity is Severity.ERROR]
-    names = [block.name for block in reading.module.functions[0].blocks]
-    assert {"A", "B"} <= set(names)
+TABLE = """
+{
+    ts: .branchtargets A, B, A;
+    @!%p1 brx.idx.uni %r1, ts;
+}
+A:
+    add.s32 %r2, %r2, 1;
+B:
+"""
+
+
+def test_a_branch_through_a_table_has_its_labels():
+    reading = read_ptx(kernel(TABLE))
+    assert reading.findings == []
+    (branch, _, _) = reading.module.functions[0].instructions()
+    assert branch.labels() == ["A", "B", "A"]
+    assert successors(reading.module.functions[0]) == [[1, 2], [2], []]
+    printed = back_and_forth(kernel(TABLE))
+    assert re.search(r"(\S+): \.branchtargets A, B, A;\n\s*@!%p1 brx.idx.uni %r1, \1;", printed)
+
+
+def test_a_table_may_list_labels_by_their_number():
+    """PTX ISA, Control Flow Directives: .branchtargets, as Parameterized Variable Names."""
+    reading = read_ptx(kernel("ts: .branchtargets N<2>, M;\nbrx.idx %r1, ts;\nN0:\nN1:\nM:"))
+    assert reading.findings == []
+    (branch, _) = reading.module.functions[0].instructions()
+    assert branch.labels() == ["N0", "N1", "M"]
+
+
+WRONG_TABLES = {
+    "ptx/undeclared": "ts: .branchtargets A, B;\nbrx.idx %r1, ts;\nA:",
+    "ptx/duplicate-label": "A: .branchtargets A;\nbrx.idx %r1, A;\nA:",
+    "ptx/declaration": "ts: .branchtargets ;\nA:",
+}
+
+
+@pytest.mark.parametrize("rule", WRONG_TABLES)
+def test_a_table_lists_labels_of_the_function(rule: str):
+    """ptxas refuses each: an unknown symbol, a label that is there twice, a syntax error."""
+    assert rule in [f.rule for f in read_ptx(kernel(WRONG_TABLES[rule])).findings]
+
+
+def test_a_table_stands_before_its_branch():
+    """ptxas: "Label expected for forward reference of 'ts'"."""
+    reading = read_ptx(kernel("brx.idx %r1, ts;\nts: .branchtargets A;\nA:"))
+    assert [f.rule for f in reading.findings] == ["ptx/undeclared"]
 
 
 # ---- registers and scopes --------------------------------------------------------------------

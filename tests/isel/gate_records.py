@@ -220,6 +220,8 @@ def _plain(function: MachineFunction, operand: Operand, attributes: Mapping[str,
             return tuple(register(wanted) for _ in range(count)) if count else register(wanted)
         case Kind.LABEL:
             return Label("entry")
+        case Kind.LABELS:
+            return (Label("entry"), Label("entry"))
     return register(wanted)
 
 

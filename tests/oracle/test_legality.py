@@ -207,7 +207,7 @@ NOT_MODELLED = {
     "integer": 58,
     "float min/max/setp": 2,
     "float conversions": 93,
-    "ld/st/branch": 2,
+    "ld/st/branch": 1,
 }
 """Statements of instructions, or with modifiers, that nvgen says it does not know."""
 

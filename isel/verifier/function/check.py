@@ -9,8 +9,7 @@ says so.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Protocol
@@ -18,7 +17,7 @@ from typing import Protocol
 from intrinsics.collector import collect_young, paused_collector
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.limits import MOST_THREADS
-from intrinsics.mir import Linkage, MachineFunction, Module, Text
+from intrinsics.mir import Linkage, MachineFunction, Module
 from isel.verifier.function import (
     accumulators,
     allocation,
@@ -45,6 +44,7 @@ from isel.verifier.function.flow import NOT_FOLLOWED
 from isel.verifier.function.inlining import inlined
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
+from isel.verifier.function.tables import with_comparisons
 from isel.verifier.ordering import rules as ordering_rules
 from isel.verifier.rule import VerifierRule
 
@@ -74,8 +74,6 @@ RULES: tuple[VerifierRule, ...] = tuple(rule for chapter in _CHAPTERS for rule i
 NO_BOXES: Mapping[str, int] = MappingProxyType({})
 """No tensor map is known."""
 
-_INDIRECT = re.compile(r"(@!?\S+ )?brx\.")
-
 
 def verify_functions(
     module: Module,
@@ -90,6 +88,7 @@ def verify_functions(
     parameter.
     """
     found: list[Finding] = []
+    module = with_comparisons(module)
     callees = Callees.of(module)
     whole = [inlined(module, f, callees) for f in module.functions]
     inside = frozenset().union(*(names for _, names in whole))
@@ -131,9 +130,6 @@ def _possible(block: tuple[int, ...]) -> tuple[int, ...]:
 
 def _verify(report: Report, callees: Callees) -> list[Finding]:
     function = report.analysis.function
-    unknown = list(_unknown_branches(function))
-    if unknown:
-        return unknown
     for chapter in _CHAPTERS:
         chapter.check(report)
     if not report.analysis.block:
@@ -174,22 +170,6 @@ def _in_largest(finding: Finding, block: tuple[int, ...]) -> Finding:
     where = f"in a block of {math.prod(block)} threads, which .maxntid allows"
     severity = Severity.REVIEW if finding.severity is Severity.ERROR else finding.severity
     return replace(finding, severity=severity, got=f"{finding.got} ({where})")
-
-
-def _unknown_branches(function: MachineFunction) -> Iterator[Finding]:
-    """A note where an indirect branch goes to a table of labels: the rules follow no such way."""
-    for mi in function.instructions():
-        text = mi.ops[0] if mi.row.id == "opaque" else None
-        if isinstance(text, Text) and _INDIRECT.match(text.text):
-            yield Finding(
-                "verify/branches",
-                Severity.NOTE,
-                "indirect branches are not followed: rules about whole functions are not checked",
-                Place(function=function.name),
-                got=text.text.split(";")[0],
-                incomplete=True,
-            )
-            return
 
 
 def _not_judged(function: MachineFunction, report: Report) -> list[Finding]:

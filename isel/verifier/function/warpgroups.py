@@ -8,7 +8,7 @@ multiple of four.  Conditions that nobody knows here are a matter of
 from __future__ import annotations
 
 from intrinsics.findings import Severity
-from intrinsics.mir import Op
+from intrinsics.mir import MachineInstr, Op
 from intrinsics.row import IssueScope
 from isel.verifier.function.registers import CHANGES
 from isel.verifier.function.report import Report
@@ -23,7 +23,7 @@ WARPGROUP = VerifierRule(
     hint="branch on the warpgroup, as with tid.x / 128, not on a warp",
     misses=False,
 )
-_IN_PIECES = (
+IN_PIECES = (
     "what there is of the warpgroup executes the same, as some kernels do; one setmaxnreg "
     "in front of all branches, in a block of whole warpgroups, is what the manual asks for"
 )
@@ -43,15 +43,22 @@ def check(report: Report) -> None:
         and not any(e.threads.perhaps for _, e in found)
     }
     there = {walker.flow.warp.number for walker in report.analysis.walkers}
-    changes: dict[tuple[str, Op], set[int]] = {}  # the warps that execute the same setmaxnreg
+    changes: dict[_Change, set[int]] = {}  # the warps that execute the same setmaxnreg
     for index, here in sites.items():
-        mi = report.record(index)
-        if mi.row.id in CHANGES:
-            changes.setdefault((mi.row.id, mi["count"]), set()).update(here)
+        if (known := change(report.record(index))) is not None:
+            changes.setdefault(known, set()).update(here)
     for index, here in sites.items():
-        mi = report.record(index)
-        alike = changes[mi.row.id, mi["count"]] if mi.row.id in CHANGES else set()
+        known = change(report.record(index))
+        alike = changes[known] if known is not None else set()
         _check(report, index, here, there - alike)
+
+
+_Change = tuple[str, Op]
+
+
+def change(mi: MachineInstr) -> _Change | None:
+    """What a setmaxnreg does; None for anything else."""
+    return (mi.row.id, mi["count"]) if mi.row.id in CHANGES else None
 
 
 def _check(report: Report, index: int, here: set[int], missing: set[int]) -> None:
@@ -66,7 +73,7 @@ def _check(report: Report, index: int, here: set[int], missing: set[int]) -> Non
                 index,
                 got=f"{_warps(come)} of warps {members[0]} to {members[-1]}",
                 severity=Severity.WARNING if all_come else Severity.ERROR,
-                hint=_IN_PIECES if all_come else "",
+                hint=IN_PIECES if all_come else "",
             )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from intrinsics.findings import Severity, errors
 from intrinsics.mir import MachineInstr, Not, Reg
@@ -21,7 +22,7 @@ from isel.passes.uniformity import Divergence, divergence
 from isel.verifier.function.flow import WarpFlow
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
-from isel.verifier.function.warpgroups import WARPGROUP
+from isel.verifier.function.warpgroups import IN_PIECES, WARPGROUP, change
 from isel.verifier.ordering.log import Log
 from isel.verifier.ordering.strand import place_of, warpgroup_of
 
@@ -37,38 +38,52 @@ def check(report: Report, logs: list[Log]) -> None:
     if report.analysis.graph.has_opaque or errors(told):
         return
     followed = [log for log in logs if not (log.guessed or log.unknown)]
-    apart = [_apart(log) for log in followed]
+    apart = [_apart(report, log) for log in followed]
     whole = [log for log in followed if not (log.cut or log.stuck)]
-    found = dict(one for one in apart if one is not None)
+    found = {one.index: one for one in apart if one is not None}
     always = {index for index in found if _is_always(index, apart, whole)}
     for index in always or found:
         severity = Severity.ERROR if always else Severity.REVIEW
-        report.add(WARPGROUP, index, got=found[index], severity=severity)
+        if found[index].is_alike:
+            severity = Severity.WARNING
+        hint = IN_PIECES if found[index].is_alike else ""
+        report.add(WARPGROUP, index, got=found[index].said, severity=severity, hint=hint)
     if not any(apart):
         _check_conditions(report, trusted=len(followed) == len(logs))
 
 
-def _is_always(index: int, apart: list[tuple[int, str] | None], whole: list[Log]) -> bool:
+def _is_always(index: int, apart: list[_Apart | None], whole: list[Log]) -> bool:
     """Whether warps were apart at a record in every whole run that came to it."""
     runs = sum(any(index in done for done in log.together.values()) for log in whole)
-    return 0 < runs <= sum(one is not None and one[0] == index for one in apart)
+    return 0 < runs <= sum(one is not None and one.index == index for one in apart)
 
 
 # ---- what was executed -------------------------------------------------------------------------
 
 
-def _apart(log: Log) -> tuple[int, str] | None:
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """A record that the warps of a warpgroup executed differently, and how; `is_alike` where they
+    executed others that do the same.
+    """
+
+    index: int
+    said: str
+    is_alike: bool
+
+
+def _apart(report: Report, log: Log) -> _Apart | None:
     """The first record that the warps of a warpgroup executed differently, and how."""
     groups: dict[int, list[int]] = {}
     for actor in sorted(log.together):
         groups.setdefault(warpgroup_of(actor), []).append(actor)
     for actors in groups.values():
-        if len(actors) == _WARPGROUP and (found := _apart_in(log, actors)) is not None:
+        if len(actors) == _WARPGROUP and (found := _apart_in(report, log, actors)) is not None:
             return found
     return None
 
 
-def _apart_in(log: Log, actors: list[int]) -> tuple[int, str] | None:
+def _apart_in(report: Report, log: Log, actors: list[int]) -> _Apart | None:
     done = [log.together[actor] for actor in actors]
     least = min(map(len, done))
     same = next((i for i in range(least) if len({one[i] for one in done}) > 1), least)
@@ -79,7 +94,8 @@ def _apart_in(log: Log, actors: list[int]) -> tuple[int, str] | None:
         times = [count[index] for count in counts]
         if len(set(times)) > 1:
             said = (f"{n} in warp {place_of(a)[1]}" for a, n in zip(actors, times, strict=True))
-            return index, f"executions: {', '.join(said)}"
+            alike = {tuple(change(report.record(i)) or i for i in one[:least]) for one in done}
+            return _Apart(index, f"executions: {', '.join(said)}", len(alike) == 1)
     return None
 
 

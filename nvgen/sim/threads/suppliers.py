@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from intrinsics.mir import Imm, Label, MachineInstr, Mem, Not, Reg, Special, Sym
+from intrinsics.mir import Imm, MachineInstr, Mem, Not, Reg, Special, Sym
 from intrinsics.modifiers import Space
 from intrinsics.row import Completion, Effect
 
@@ -91,7 +91,7 @@ class _Signals:
                     continue
                 taken = self._taken(fragment, frame, one.mi, local)
                 if taken is not False:
-                    targets |= {self.position[op.name] for op in one.mi.ops if type(op) is Label}
+                    targets |= {self.position[name] for name in one.mi.labels()}
                 if taken:
                     falls = False
                     break

@@ -1,0 +1,94 @@
+"""Branches through tables as the comparisons that they stand for, so that rules follow them.
+
+Layer: isel.verifier.function.  Input: a module.  Output: the same, or one for the rules alone, in
+which a branch through a table is a branch on each number that its index may be: an index that the
+table does not have is undefined behaviour, so that the last label needs no comparison.  PTX ISA,
+brx.idx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from intrinsics import catalog
+from intrinsics.mir import (
+    Block,
+    Form,
+    Imm,
+    Label,
+    MachineFunction,
+    MachineInstr,
+    Module,
+    Not,
+    Reg,
+    RegisterTable,
+    form_of,
+)
+from intrinsics.modifiers import Compare, ScalarType
+
+_BRANCH = "brx.idx"
+
+
+def with_comparisons(module: Module) -> Module:
+    """The module without branches through tables."""
+    with_tables = {
+        function.name
+        for function in module.functions
+        if any(form.row.id == _BRANCH for form in function.forms())
+    }
+    if not with_tables:
+        return module
+    functions = [_plain(f) if f.name in with_tables else f for f in module.functions]
+    return replace(module, functions=functions)
+
+
+def _plain(function: MachineFunction) -> MachineFunction:
+    """A copy of the function whose branches go to one label each."""
+    regs = RegisterTable([*function.regs.classes], [*function.regs.names])
+    names = {block.name for block in function.blocks}
+    blocks: list[Block] = []
+    for block in function.blocks:
+        blocks.append(Block(block.name, nounroll=block.nounroll))
+        for mi in block.instrs:
+            if mi.row.id != _BRANCH:
+                blocks[-1].instrs.append(mi)
+                continue
+            if mi.guard is not None:
+                behind = _new_name(block.name, names)
+                guard = mi.guard.reg if isinstance(mi.guard, Not) else Not(mi.guard)
+                blocks[-1].instrs.append(_go(behind, mi, guard))
+            blocks[-1].instrs += _chain(mi, regs)
+            if mi.guard is not None:
+                blocks.append(Block(behind))
+    return replace(function, regs=regs, blocks=blocks)
+
+
+def _chain(mi: MachineInstr, regs: RegisterTable) -> Iterator[MachineInstr]:
+    """A comparison and a branch for each label, but where it goes on as the last one does."""
+    index, labels = mi["index"], mi.labels()
+    if isinstance(index, Imm):
+        yield _go(labels[index.value] if 0 <= index.value < len(labels) else labels[-1], mi)
+        return
+    for number, label in enumerate(labels):
+        if label != labels[-1]:
+            hit = regs.new(ScalarType.PRED)
+            yield MachineInstr(_equal(), (hit, index, Imm(number)), None, mi.loc)
+            yield _go(label, mi, hit)
+    yield _go(labels[-1], mi)
+
+
+def _equal() -> Form:
+    row = catalog.row("setp.int")
+    return form_of(row, p=True, cmp=Compare.EQ, type=ScalarType.B32)
+
+
+def _go(label: str, mi: MachineInstr, guard: Reg | Not | None = None) -> MachineInstr:
+    return MachineInstr(form_of(catalog.row("bra")), (Label(label),), guard, mi.loc)
+
+
+def _new_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
