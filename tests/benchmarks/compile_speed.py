@@ -68,6 +68,10 @@ processes: 1.56 to 1.60 times LLVM's (that commit, in turn with these: 1.59 to 1
 of clang's and rustc's at the default level, the user's process takes 0.88 and 0.93 times that
 commit's time (geometric means of two runs, each the least of three compiles).
 
+The afternoon's tree likewise (30 and 10 compiles, with PYTHONHASHSEED=0): 4.23 million of the
+user's process and 0.60 of LLVM's part of it, 1.73 times LLVM's at -O0 (commit 69dc002f: 4.50 and
+0.77, 1.89).  Three kernels of Liger in Triton: 0.93 times the instructions in the user's process.
+
 How Python was built counts as much.  By the least of three runs of 200 turns of five compiles each,
 in turn with five of LLVM's, beside eight busy processes: 1.72 to 1.78 with the Python 3.11.7 of all
 figures here, which was built without profiles and with a shared library (commit 76df882: 1.80 to
