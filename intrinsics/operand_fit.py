@@ -207,8 +207,7 @@ def out_of_range(name: str, number: int, numbers: Numbers) -> Problem | None:
     """What is wrong with a number that an operand does not take; None if it does."""
     if numbers.accepts(number):
         return None
-    near = numbers.nearest(number)
-    hint = f"the nearest one is {near}" if near is not None else ""
+    hint = numbers.hint(number)
     return Problem(numbers.rule, f"{name} is out of range", str(number), str(numbers), hint=hint)
 
 

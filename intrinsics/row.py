@@ -174,6 +174,13 @@ class Numbers:
         value = value or (self.multiple if self.nonzero else 0)
         return value if self.accepts(value) else None
 
+    def hint(self, value: int) -> str:
+        """Which number to take in place of one that is not accepted: the next larger one, if any."""
+        near = self.nearest(value)
+        if near is None:
+            return ""
+        return f"the next one is {near}" if near > value else f"the nearest one is {near}"
+
     def __str__(self) -> str:
         if self.marker:
             return f"0, or a number with bits {self.marker:#x}"

@@ -19,6 +19,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Severity
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragments import Fragment
+from nvgen.builder.guards import guarded
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import element_of, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Int, IntLike
@@ -50,6 +51,7 @@ class Multiply:
         return range(count) if self.step is None else (self.step,)
 
 
+@guarded
 class AccumulatorTile(ABC):
     """D = A·Bᵀ, `m` rows by `n` columns of `dtype`."""
 
@@ -146,6 +148,7 @@ def _held(
     return call
 
 
+@guarded
 class HeldFragment(ABC):
     """An accumulator with the operations of the `fragment` that it holds.
 

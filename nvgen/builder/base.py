@@ -13,6 +13,7 @@ from llvmlite import ir
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
 from nvgen.arguments import Parameter
+from nvgen.builder.guards import guarded
 from nvgen.builder.llvm_ext import BFloatType, vector_value
 from nvgen.builder.number_makers import Given, NumberVerb, as_float
 from nvgen.builder.number_types import constant
@@ -27,6 +28,7 @@ _F32 = ir.FloatType()
 _FLOATS = {ir.FloatType: T.F32, ir.DoubleType: T.F64}
 
 
+@guarded
 class BuilderBase:
     """A module under construction, and where its next instruction goes."""
 
@@ -47,10 +49,16 @@ class BuilderBase:
         self._variables: list[Changing] = []
         self._ir: PlacedBuilder | None = None
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        guarded(cls)
+
     def at_caller(self) -> ir.IRBuilder:
         """llvmlite's builder, set to the lines of Python that called into nvgen."""
         if self._ir is None:
-            raise refuse("the kernel has no body yet", hint="call begin() first")
+            raise refuse(
+                "the kernel has no body yet", got="no call of begin()", expected="b.begin() before"
+            )
         self._ir.at_caller()
         return self._ir
 

@@ -17,7 +17,7 @@ from intrinsics.multiplies.matrix import MatrixNum
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import narrow_word
 from nvgen.builder.numbers import Int, IntLike, Number
-from nvgen.builder.refusals import refuse
+from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.roles import WARP
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile
@@ -93,7 +93,7 @@ def transpose_bytes(
     Raises: InputError for tiles of other types and shapes, or that do not divide evenly among the
     warps.
     """
-    groups = source.rows // _GROUP
+    groups, warps = source.rows // _GROUP, whole(warps, "number of warps")
     bytes_ = source.bits == target.bits == source.dtype.bits == 8 and source.dtype is target.dtype
     shapes = (source.rows, source.k) == (target.k, target.rows)
     majors = source.major is target.major is Major.K

@@ -30,6 +30,7 @@ from intrinsics.patterns import (
 from intrinsics.row import Attribute, Code, Kind, Row
 from nvgen.arguments import Parameter
 from nvgen.builder.base import BuilderBase
+from nvgen.builder.guards import ill_called
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_words import WORD, of_words, words_of
 from nvgen.builder.numbers import F32, Float, Int, WordLike
@@ -233,7 +234,7 @@ def function_of(verb: Verb) -> Callable[..., object]:
         try:
             bound = signature.bind(self, *args, **named)
         except TypeError as error:
-            raise TypeError(f"{verb.name}: {error}") from None
+            raise ill_called(f"b.{verb.name}", signature, args, named, error) from None
         bound.apply_defaults()
         given = dict(bound.arguments)
         del given["self"]

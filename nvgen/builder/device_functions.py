@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from llvmlite import ir
 
+from nvgen.builder.guards import guarded
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, Frame, PlacedBuilder, Regions, Value
 from nvgen.builder.roles import ExecutionScope, Roles
@@ -91,6 +92,7 @@ class Functions(Roles):
         self._variables[:] = kept.variables
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class DeviceFunction:
     """A device function; a call passes values of the kernel."""

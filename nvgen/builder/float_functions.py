@@ -16,6 +16,7 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.approximations import power
+from nvgen.builder.guards import guarded
 from nvgen.builder.names_elsewhere import no_method
 from nvgen.builder.number_types import STORED, called
 from nvgen.builder.refusals import described, refuse
@@ -44,6 +45,7 @@ _SUFFIXES = {
 """What LLVM appends to the name of an overloaded intrinsic."""
 
 
+@guarded
 class FloatFunctions(ABC):
     """Functions of a number, or of both numbers of a pair."""
 

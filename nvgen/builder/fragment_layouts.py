@@ -18,6 +18,7 @@ from intrinsics.element import ElementType
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import FragmentLayout
 from intrinsics.modifiers import Shuffle
+from nvgen.builder.guards import guarded
 from nvgen.builder.number_types import constant
 from nvgen.builder.numbers import Float, Int, IntLike, Number
 from nvgen.builder.refusals import described, function_of, refuse
@@ -76,6 +77,7 @@ class Holders:
 # ---- numbers of rows and columns -----------------------------------------------------------------
 
 
+@guarded
 @dataclass(frozen=True, slots=True, eq=False)
 class OfThreads(Elementwise):
     """Numbers that several threads hold, as a layout says."""
@@ -115,6 +117,7 @@ class OfThreads(Elementwise):
         return replace(self, vector=vector)
 
 
+@guarded
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows(OfThreads):
     """A number for each row of a matrix that a thread has elements of.
@@ -176,6 +179,7 @@ class Rows(OfThreads):
             yield row + down if down else row, number
 
 
+@guarded
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns(OfThreads):
     """A number for each column of a matrix that a thread has elements of: a bias, say."""
@@ -201,6 +205,7 @@ class Columns(OfThreads):
 # ---- A of a multiply ---------------------------------------------------------------------------
 
 
+@guarded
 @dataclass(frozen=True, slots=True, eq=False)
 class RegisterTile:
     """A in registers: `fragments[i][s]` are the four of rows i·`each` and following, and of step s

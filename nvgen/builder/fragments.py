@@ -19,6 +19,7 @@ from nvgen.builder.byte_operands import packed_bytes
 from nvgen.builder.control import condition_of
 from nvgen.builder.fragment_layouts import Columns, Joined, OfThreads, RegisterTile, Rows
 from nvgen.builder.fragment_stores import Condition, store_in_memory, store_in_tile
+from nvgen.builder.guards import guarded
 from nvgen.builder.number_types import is_float
 from nvgen.builder.numbers import Int, IntLike, Number
 from nvgen.builder.pointers import Pointer
@@ -27,6 +28,7 @@ from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Elementwise, Vector, as_words, greater, joined, vector_of
 
 
+@guarded
 @dataclass(frozen=True, slots=True, eq=False)
 class Fragment(OfThreads):
     """A matrix in registers; operators go element by element.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn, Self, SupportsIndex, TypeVar
 from llvmlite import ir
 
 from nvgen.builder.approximations import power
+from nvgen.builder.guards import guarded
 from nvgen.builder.names_elsewhere import no_method
 from nvgen.builder.number_types import (
     called,
@@ -76,6 +77,7 @@ def _int_order(predicate: str) -> Callable[[Own, object], Own]:
     return compare
 
 
+@guarded
 @dataclass(frozen=True, slots=True, eq=False)
 class Integer:
     """What integers have in common with no other numbers; `Int` also converts them."""

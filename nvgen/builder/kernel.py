@@ -35,13 +35,16 @@ from nvgen.builder.map_copies import PERIOD, in_bytes
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Number, number_of
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import refuse, whole
+from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.shared_memory import two
 from nvgen.builder.tiles import PLAIN_SPAN, check_element, swizzle_mode
 from nvgen.callers import place_of_caller, stack
 from nvgen.launches import dim3
 from nvgen.tracebacks import ends_at_caller
+
+_WIDTHS = (8, 16, 32, 64)
+"""Bits of an integer that is a parameter."""
 
 
 class _Parameters(dict[str, Pointer | Number]):
@@ -115,7 +118,10 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
         A launch may give a negative number (a coordinate, say), which is passed as the same bits;
         `u32` and `u64` refuse one.
         """
-        bits = whole(bits, "width of an integer")
+        if bits not in _WIDTHS:
+            raise refuse(
+                "no width of an integer", got=described(bits), expected="8, 16, 32 or 64 bits"
+            )
         self._parameter(Parameter(name), ir.IntType(bits))
 
     def declare_number(self, name: str, type_: ScalarType) -> None:
@@ -231,7 +237,11 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
 
     def _parameter(self, parameter: Parameter, type_: ir.Type) -> None:
         if self._ir is not None:
-            raise refuse("parameters come before the body", got=parameter.name)
+            raise refuse(
+                "parameters come before the body",
+                got=repr(parameter.name),
+                expected="before b.begin(), whose dictionary has them",
+            )
         taken = [known.name for known, _ in self._parameters]
         if not parameter.name or parameter.name in taken:
             raise refuse(

@@ -21,6 +21,7 @@ from intrinsics.multiplies.wgmma import MatrixType, WgmmaShape, shapes
 from intrinsics.multiplies.wgmma_families import FAMILY_OF, INT
 from intrinsics.rows.mma_families import DENSE, KINDS, SPARSE
 from nvgen.builder.base import BuilderBase
+from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, descriptor_at
 from nvgen.builder.refusals import described, refuse
@@ -50,6 +51,7 @@ _NARROW = _KINDS[MmaKind.F8F6F4].a
 _SPARSE = tuple(family.name for family in (*SPARSE, *KINDS) if family.sparse)
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class WarpScales:
     """Scale factors of blocks of A and B, four bytes in a register of each thread.
@@ -137,6 +139,7 @@ def _refuse(text: str, *, got: str, expected: str, hint: str = "") -> InputError
 # ---- warpgroups --------------------------------------------------------------------------------
 
 
+@guarded
 class Accumulator(Changing):
     """A thread's registers of D, 64 rows by `n` columns of `type` (f32, f16 or s32).
 

@@ -224,7 +224,10 @@ def called(host: Host, name: str, *values: ir.Value) -> ir.Value:
 
 def not_known(hint: str) -> InputError:
     """What is said where Python asks for the value of a number."""
-    return refuse("a value of the kernel is not known while the kernel is built", hint=hint)
+    return refuse(
+        "a value of the kernel is not known while the kernel is built",
+        got="a value that the GPU computes", expected="Python's", hint=hint,
+    )  # fmt: skip
 
 
 def no_conversion(got: str, type_: ScalarType) -> InputError:

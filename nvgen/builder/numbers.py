@@ -17,6 +17,7 @@ from llvmlite import ir
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.approximations import erf_of_size
 from nvgen.builder.float_functions import FloatFunctions
+from nvgen.builder.guards import guarded
 from nvgen.builder.integers import Integer
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import (
@@ -41,6 +42,7 @@ from nvgen.builder.regions import Host
 T = ScalarType
 
 
+@guarded
 class Int(Integer):
     """A signed or unsigned integer, or a condition (i1); indices and sizes are unsigned.
 
@@ -111,6 +113,7 @@ def _float_order(predicate: str) -> Callable[[Float, object], Int]:
     return compare
 
 
+@guarded
 @dataclass(frozen=True, slots=True, eq=False)
 class Float(FloatFunctions):
     """A floating-point number, or a pair of them; operators round to nearest even.
@@ -271,6 +274,7 @@ class Float(FloatFunctions):
         return float_of(self.builder, found, element_of(self.type))
 
 
+@guarded
 class F32(Float):
     """A number in f32; `b.f32(word)` is the number whose bits an integer holds."""
 

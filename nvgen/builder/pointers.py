@@ -16,6 +16,7 @@ from llvmlite import ir
 from intrinsics.descriptors.smem_desc import ADDRESS_LIMIT, Swizzle
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.modifiers import ScalarType
+from nvgen.builder.guards import guarded
 from nvgen.builder.number_types import constant, element_of, is_float, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, IntLike, Number, number_of
 from nvgen.builder.refusals import described, refuse, whole
@@ -74,6 +75,7 @@ _NARROW_SPACES = (3, _TENSOR, 7)
 """LLVM's numbers of tensor memory, and of all memory whose addresses have 32 bits."""
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class Pointer:
     """An address in one of LLVM's address spaces.
@@ -174,6 +176,7 @@ class Pointer:
         return offset if is_narrow or offset.bits >= 64 else offset.widened(64)
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class Barrier:
     """An mbarrier object in shared memory."""
@@ -185,6 +188,7 @@ class Barrier:
         return f"<mbarrier {self.name}>"
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class Barriers:
     """Several mbarrier objects, one after the other in shared memory."""

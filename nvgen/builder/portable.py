@@ -23,6 +23,7 @@ from nvgen.builder import warp_tiles, warpgroup_tiles
 from nvgen.builder.accumulators import AccumulatorTile, Multiply
 from nvgen.builder.fragment_layouts import Holders
 from nvgen.builder.fragments import Fragment
+from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable_requirements import (
@@ -63,6 +64,7 @@ def targets_for(dtype: ElementType) -> TargetSet:
     return frozenset().union(*(targets for types, targets in _ABLE if dtype in types))
 
 
+@guarded
 class PortableAccumulator(AccumulatorTile):
     """D = A·Bᵀ of a whole CTA: `m` rows by `n` columns of `dtype`."""
 
@@ -137,6 +139,7 @@ _HALF = 64
 _WIDTHS = (32, 16, 8)
 
 
+@guarded
 class TensorAccumulator(PortableAccumulator):
     """M = 64, or blocks of 128 rows, each in columns of its own."""
 
@@ -212,6 +215,7 @@ class TensorAccumulator(PortableAccumulator):
         self._memory.free()
 
 
+@guarded
 class WarpgroupAccumulator(PortableAccumulator):
     """Rows of each warpgroup, 64 or more."""
 
@@ -250,6 +254,7 @@ class WarpgroupAccumulator(PortableAccumulator):
         yield self.tile.fragment, self._first, 0
 
 
+@guarded
 class WarpAccumulator(PortableAccumulator):
     """Shares as near to squares as there are: those read the least of A and B."""
 

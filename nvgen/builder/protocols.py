@@ -16,7 +16,7 @@ from intrinsics.modifiers import Scope, Shuffle
 from intrinsics.targets import Feature
 from nvgen.builder.numbers import F32, Float, Int, IntLike, type_of
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
-from nvgen.builder.refusals import described, function_of, refuse
+from nvgen.builder.refusals import described, function_of, refuse, whole
 from nvgen.builder.roles import WARP, ExecutionScope
 from nvgen.builder.scale_tiles import SharedScales, Tiles
 from nvgen.builder.shared_memory import SharedMemory
@@ -313,8 +313,8 @@ def _counted(given: object) -> Counted:
     Raises: InputError for what is no such pair.
     """
     match given:
-        case (Barrier() | Barriers() as barrier, int(count)):
-            return barrier, count
+        case (Barrier() | Barriers() as barrier, count):
+            return barrier, whole(count, "number of arrivals")
     name = getattr(given, "name", "")
     raise refuse(
         "mbarriers come with the arrivals that a phase of them expects",

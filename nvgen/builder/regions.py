@@ -17,9 +17,12 @@ from llvmlite import ir
 from llvmlite.ir.instructions import Instruction
 
 from intrinsics.findings import InputError, input_error
+from nvgen.builder.guards import guarded
 from nvgen.builder.llvm_ext import DebugLines
 from nvgen.builder.refusals import refuse
 from nvgen.callers import Call, Stack, calls, calls_of_anybody, place_of_caller
+
+_OF_A_MODULE = (ir.GlobalVariable, ir.Function)
 
 
 @dataclass(slots=True, eq=False)
@@ -92,6 +95,10 @@ class PlacedBuilder(ir.IRBuilder):  # type: ignore[misc]  # llvmlite is untyped
         for operand in instr.operands:
             if isinstance(operand, Instruction):
                 self._check(operand)
+            elif isinstance(operand, _OF_A_MODULE) and operand.parent is not self.module:
+                raise _refusal("shared memory of another kernel", operand.name, "of this kernel")
+            elif isinstance(operand, ir.Argument) and operand.parent is not self.function:
+                raise _refusal("a parameter of another kernel", operand.name, "of this kernel")
         super()._insert(instr)
 
     def _check(self, operand: Instruction) -> None:
@@ -208,6 +215,7 @@ class Value(Protocol):
 Held = TypeVar("Held", bound=Value)
 
 
+@guarded
 class Variable(Changing, Generic[Held]):
     """A mutable value: a number, registers or an address."""
 

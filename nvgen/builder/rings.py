@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from intrinsics.modifiers import CtaGroup, Space
+from nvgen.builder.guards import guarded
 from nvgen.builder.number_types import u32
 from nvgen.builder.numbers import Int, IntLike, WordLike
-from nvgen.builder.pointers import Barrier, Barriers, Pointer
+from nvgen.builder.pointers import Barrier, Barriers, Pointer, index_of
 from nvgen.builder.protocols import Counted, Protocols
 from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.roles import WARPGROUP, ExecutionScope, Ring
@@ -23,6 +24,7 @@ from nvgen.builder.tiles import SharedTile
 _WARPS = 4
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class Slot:
     """One buffer of a ring: its index (`stage`), its tiles, and the mbarrier of its copies
@@ -66,6 +68,7 @@ class Slot:
         return found
 
 
+@guarded
 class TileRing:
     """A ring of buffers, each with one of each of `tiles`, for one producer and `consumers`
     consumers.
@@ -107,7 +110,7 @@ class TileRing:
         self.warps = whole(warps, "number of warps")
         if warps not in (1, _WARPS):
             raise refuse("so many warps of a consumer", got=str(warps), expected=f"1 or {_WARPS}")
-        self.writers = writers
+        self.writers = whole(writers, "number of writers", 0)
         self.notes = builder.shared_array(f"{name}_notes", u32, self.stages) if notes else None
         self.full: Barriers = builder.mbarriers(f"{name}_full", self.stages)
         self.empty: Barriers = builder.mbarriers(f"{name}_empty", self.stages)
@@ -131,11 +134,13 @@ class TileRing:
 
     def slot(self, stage: IntLike) -> Slot:
         """A buffer by its index, which the kernel may compute."""
-        number = stage if isinstance(stage, Int) else self.builder.const(stage)
+        known = index_of(stage, self.stages, "the ring")
+        number = known if isinstance(known, Int) else self.builder.const(known)
         tiles = tuple(tile[number] for tile in self.tiles)
         return Slot(number, tiles, self.full[number], self.notes)
 
 
+@guarded
 class _End:
     """One end of a ring, at the first buffer."""
 
@@ -147,6 +152,7 @@ class _End:
         return f"<{type(self).__name__.lower()} of {self.ring}>"
 
 
+@guarded
 class Producer(_End):
     """Fills one buffer after the other, by one thread."""
 
@@ -213,6 +219,7 @@ class Producer(_End):
         return slot
 
 
+@guarded
 class Consumer(_End):
     """Uses one buffer after the other, by all threads of a consumer."""
 

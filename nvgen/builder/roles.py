@@ -15,9 +15,11 @@ from llvmlite import ir
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Shuffle
 from intrinsics.special import special_registers
 from nvgen.builder.control import ControlFlow
+from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer, pointer_of
 from nvgen.builder.refusals import described, refuse, whole
+from nvgen.tracebacks import ends_at_caller
 
 WARP = 32
 """Threads of a warp."""
@@ -40,6 +42,7 @@ class ExecutionScope(Enum):
     THREAD = "a single thread"
 
 
+@guarded
 class Ring:
     """A position in a ring of buffers: the `stage`, and the `parity` of the current round.
 
@@ -85,6 +88,7 @@ class SpecialRegister:
     def __init__(self, name: str, words: str) -> None:
         self._name, self.__doc__ = name, words
 
+    @ends_at_caller
     def __get__(self, instance: Roles, owner: type) -> Int:
         return instance.sreg(self._name)
 
@@ -169,12 +173,26 @@ class Roles(ControlFlow):
         finally:
             self.scope = before
 
+    def _check_role(self, of: str, number: object, each: int, count: int = 1) -> None:
+        """Whether the block has such warpgroups, warps or threads, where that is known.
+
+        Raises: InputError for what no thread would execute.
+        """
+        there = -(-self.block[0] // each)
+        if not isinstance(number, Int) and not 0 <= whole(number, "number", 0) <= there - count:
+            raise refuse(
+                f"the block has no such {of}",
+                got=f"{of[:-1]} {number}" if count == 1 else f"{count} from {number} on",
+                expected=f"0 to {there - 1}: it has {self.block[0]} threads in x",
+            )
+
     @contextmanager
     def if_warpgroup(self, number: IntLike, count: int = 1) -> Iterator[None]:
         """A block (`with`) for one warpgroup of the CTA: four warps, 128 threads.
 
         With `count` for that many warpgroups, from `number` on, each by itself.
         """
+        self._check_role("warpgroups", number, 128, whole(count, "number of warpgroups"))
         mine = self.tid_x >> 7
         chosen = mine == number if count == 1 else mine - number < count
         with self._in_scope(ExecutionScope.WARPGROUP, chosen, "warpgroup"):
@@ -183,12 +201,14 @@ class Roles(ControlFlow):
     @contextmanager
     def if_warp(self, number: IntLike) -> Iterator[None]:
         """A block (`with`) for one warp of the CTA."""
+        self._check_role("warps", number, 32)
         with self._in_scope(ExecutionScope.WARP, (self.tid_x >> 5) == number, "warp"):
             yield
 
     @contextmanager
     def if_thread(self, number: IntLike) -> Iterator[None]:
         """A block (`with`) for one thread of the CTA."""
+        self._check_role("threads", number, 1)
         with self._in_scope(ExecutionScope.THREAD, self.tid_x == number, "thread"):
             yield
 
@@ -208,6 +228,8 @@ class Roles(ControlFlow):
         Raises: InputError for what is not an mbarrier.
         """
         pointer_of(barrier)
+        if not isinstance(phase, Int) and phase not in (0, 1):
+            raise refuse("no parity of a phase", got=described(phase), expected="0 or 1")
         spin, done = self._new_blocks(f"wait_{barrier.name}", f"{barrier.name}_done")
         builder = self.at_caller()
         builder.branch(spin)
@@ -263,6 +285,7 @@ class Roles(ControlFlow):
             made.wait()
 
 
+@guarded
 class Turns:
     """The first `warpgroups` warpgroups of a CTA alternate, by named barriers from `first` on.
 

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 from intrinsics.element import ElementType
 from intrinsics.multiplies.tensor_shapes import row_blocks
+from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import IntLike
 from nvgen.builder.pointers import Pointer, index_of
 from nvgen.builder.refusals import refuse
@@ -25,6 +26,7 @@ SCALE_BLOCK = 512
 """Bytes of the factors of 128 rows, four for each, as they lie in memory."""
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class SharedScales:
     """Scale factors in shared memory: for each of `rows` rows one for `size` elements of its `k`.
@@ -80,6 +82,7 @@ def _blocks(rows: int, k: int, size: int) -> tuple[int, int]:
     return row_blocks(rows), -(-k // (WORD_FACTORS * size))
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class ScaleTile:
     """Scale factors in tensor memory: for each of `rows` rows one for `size` elements of its `k`.
@@ -161,6 +164,7 @@ def _pitch(rows: int) -> int:
 Tile = TypeVar("Tile", SharedTile, SharedScales, ScaleTile)
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class Tiles(Generic[Tile]):
     """Equal tiles, one after the other: the buffers of a ring."""

@@ -20,6 +20,7 @@ from nvgen.builder.pointers import (
     Pointer,
     TileLayout,
     check_pointer,
+    checked_align,
     load_numbers,
 )
 from nvgen.builder.refusals import refuse, whole
@@ -200,6 +201,7 @@ class SharedMemory(Roles):
             raise refuse("a vector of registers", got=str(count), expected="two or more")
         check_pointer(self, pointer)
         type_ = ir.VectorType(ir.IntType(32), count)
+        align = checked_align(align, 4)
         return Vector(self, self.at_caller().load(pointer.value, typ=type_, align=align), count)
 
     def load(

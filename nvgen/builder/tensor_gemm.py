@@ -26,6 +26,7 @@ from intrinsics.multiplies.tensor_shapes import Piece
 from nvgen.builder.accumulators import AccumulatorTile, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragments import Fragment
+from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.operand_addresses import (
     OperandAddresses,
@@ -73,6 +74,7 @@ def _shape(scales: ScaleTile | SharedScales) -> str:
 _TYPES = {ElementType.F32: ScalarType.F32, ElementType.S32: ScalarType.S32}
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class TensorTile(AccumulatorColumns, AccumulatorTile):
     """An accumulator in tensor memory: `m` rows and `n` columns of a type, from `pointer` on.

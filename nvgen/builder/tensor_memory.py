@@ -18,9 +18,10 @@ from intrinsics.limits import COLUMNS
 from intrinsics.modifiers import CtaGroup
 from intrinsics.multiplies.tensor_shapes import FAMILIES, accumulator_columns, row_blocks
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
+from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import refuse
+from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.roles import WARP, ExecutionScope
 from nvgen.builder.scale_tiles import WORD_COLUMNS, ScaleTile, Tiles, scale_columns
 from nvgen.builder.shared_memory import SharedMemory
@@ -31,6 +32,7 @@ from nvgen.builder.tiles import container_bits
 _refuse = functools.partial(refuse, rule="tensor-memory")
 
 
+@guarded
 @dataclass(slots=True)
 class TensorMemory:
     """An allocation of `columns` columns at `address`, of which the first `used` are in use."""
@@ -49,7 +51,7 @@ class TensorMemory:
 
         Raises: InputError when fewer are left.
         """
-        self.used = -(-self.used // align) * align
+        self.used = -(-self.used // whole(align, "alignment")) * align
         left = self.columns - self.used
         if columns <= 0 or columns > left:
             raise _refuse(
@@ -213,12 +215,11 @@ def tensor_memory(
 
 def _check(builder: SharedMemory, columns: int, before: int) -> None:
     if not ALLOCATIONS.accepts(columns):
-        near = ALLOCATIONS.nearest(columns)
         raise _refuse(
             "a number of columns that cannot be allocated",
             got=str(columns),
             expected=str(ALLOCATIONS),
-            hint=f"the nearest one is {near}" if near is not None else "",
+            hint=ALLOCATIONS.hint(columns),
         )
     if before + columns > COLUMNS:
         raise _refuse(

@@ -18,6 +18,7 @@ from intrinsics.layouts.sparse import SparseColumns
 from intrinsics.modifiers import LdStNum
 from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.builder.fragments import Fragment
+from nvgen.builder.guards import guarded
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import refuse
 from nvgen.builder.roles import WARPGROUP, ExecutionScope
@@ -30,6 +31,7 @@ _CELL = 32
 _WIDTHS = tuple(sorted((num.times for num in LdStNum), reverse=True))
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class AccumulatorColumns:
     """What a multiply into tensor memory asks of its accumulator: see `TensorTile`."""
@@ -41,6 +43,7 @@ class AccumulatorColumns:
     columns: int | None = None
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class OperandTile:
     """A in tensor memory: `m` rows of one CTA by `k` elements, packed into 32-bit cells along K.
@@ -97,6 +100,7 @@ class OperandTile:
         store_columns(b, self.pointer, begin // _CELL, made)
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class SparseTile:
     """A sparse A in tensor memory: `m` rows of `k` elements, of which half are stored, at `values`,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType, Major
+from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import refuse
@@ -45,6 +46,7 @@ def check_element(dtype: object) -> None:
         )
 
 
+@guarded
 @dataclass(frozen=True, slots=True)
 class SharedTile:
     """A matrix in shared memory: `rows` (of M or N) by `k` elements, swizzled or not.

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Concatenate, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
+from nvgen.builder.guards import guarded
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import (
     STORED,
@@ -86,6 +87,7 @@ def _each(function: Callable[Concatenate[Float, P], Float]) -> Callable[Concaten
     return operate
 
 
+@guarded
 class Elementwise(ABC):
     """Numbers of one type, several in a thread.
 
@@ -215,6 +217,7 @@ Operand: TypeAlias = Elementwise | Number | float
 """The other side of an operator."""
 
 
+@guarded
 @dataclass(frozen=True, slots=True, eq=False)
 class Vector(Elementwise):
     """Registers that an instruction gave or takes, or contiguous numbers of memory.
@@ -421,6 +424,8 @@ def vector_of(values: Sequence[Number]) -> Vector:
 
     Raises: InputError for none, and for numbers of several types.
     """
+    if not isinstance(values, Iterable):
+        raise refuse("no numbers of a vector", got=described(values), expected="a list of them")
     types = {type_of(number) for number in values}
     if len(types) != 1:
         words = ", ".join(sorted(number.words for number in values)) or "none"

@@ -23,6 +23,7 @@ from intrinsics.rows.mma_families import DENSE
 from intrinsics.targets import at_least
 from nvgen.builder.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
+from nvgen.builder.guards import guarded
 from nvgen.builder.multiply_requirements import (
     RegisterFamily,
     RegisterRequest,
@@ -107,6 +108,7 @@ class Sums(Changing):
         return Vector(self.builder, self.raw, _REGISTERS, self.type)
 
 
+@guarded
 @dataclass(frozen=True, slots=True, eq=False)
 class WarpTile(HeldFragment, AccumulatorTile):
     """D of `m` rows by `n` columns of `dtype` in the registers of `warps` (rows, columns) warps.

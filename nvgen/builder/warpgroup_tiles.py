@@ -24,6 +24,7 @@ from intrinsics.multiplies.wgmma_families import FAMILIES as FAMILIES_OF_ROWS
 from intrinsics.targets import Feature, with_feature
 from nvgen.builder.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
+from nvgen.builder.guards import guarded
 from nvgen.builder.multiplies import Accumulator, wgmma_accumulator, wgmma_descriptor
 from nvgen.builder.multiply_requirements import (
     RegisterFamily,
@@ -33,7 +34,7 @@ from nvgen.builder.multiply_requirements import (
 )
 from nvgen.builder.numbers import Int
 from nvgen.builder.operand_addresses import advanced
-from nvgen.builder.refusals import Requirement, check, refuse
+from nvgen.builder.refusals import Requirement, check, described, refuse
 from nvgen.builder.roles import WARPGROUP, ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile
@@ -94,6 +95,7 @@ REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
 """Everything that a warpgroup's multiply requires."""
 
 
+@guarded
 @dataclass(frozen=True, slots=True, eq=False)
 class WarpgroupTile(HeldFragment, AccumulatorTile):
     """D in the registers of a warpgroup: `m` rows by `n` columns of `dtype`, `parts` of 64 rows
@@ -190,6 +192,9 @@ def warpgroup_operand(fragments: Sequence[Sequence[Vector]], dtype: ElementType)
     Raises: InputError when some are missing.
     """
     found = tuple(tuple(steps) for steps in fragments)
+    for vector in (vector for steps in found for vector in steps):
+        if not isinstance(vector, Vector):
+            raise refuse("no registers of A", got=described(vector), expected="a Vector of four")
     counts = {len(steps) for steps in found}
     widths = {vector.count for steps in found for vector in steps}
     if len(counts) != 1 or widths != {A_REGISTERS}:

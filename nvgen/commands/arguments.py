@@ -7,6 +7,7 @@ floating-point types in a file, so `dtype=bf16` after a file says what its eleme
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
 import re
@@ -51,8 +52,13 @@ class Given:
         return stream.getvalue()
 
     def only_read(self) -> bytes:
-        """The bytes of an array that comes from a file and goes to none; of all else none."""
-        return self._array().tobytes() if self.source and not self.output else b""
+        """A digest of an array that comes from a file and goes to none, without a copy of it; of
+        all else nothing.
+        """
+        if self.output or not self.source:
+            return b""
+        numbers = np.ascontiguousarray(self._array()).reshape(-1)
+        return hashlib.blake2b(numbers.view(np.uint8).data).digest()
 
     def _array(self) -> Array:
         array = self.value.array if isinstance(self.value, Output) else self.value

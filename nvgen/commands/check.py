@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, report; the status says whether there were errors."""
-    stage, file, text, findings, readable = _judge(arguments)
+    stage, file, text, findings, readable, own_target = _judge(arguments)
     if not arguments.rule:  # own rules have ids of their own
         _check_allowed(arguments.allow, findings)
     shown = [f for f in findings if not _allowed(f, arguments.allow)]
@@ -51,21 +51,25 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(report, indent=2))
     else:
         print_findings(shown, text, sys.stdout)
-        Printer(sys.stdout).line(summary(shown, file))
+        Printer(sys.stdout).line(summary(shown, f"{file}{own_target}"))
     if not readable:
         return 2
     return int(_fails(shown, strict=arguments.strict))
 
 
-def _judge(arguments: argparse.Namespace) -> tuple[str, str, str, list[Finding], bool]:
-    """The last stage reached, the input's name and text, what was found, whether it was read."""
-    stage, file, text = "read", " + ".join(arguments.files), ""
+def _judge(arguments: argparse.Namespace) -> tuple[str, str, str, list[Finding], bool, str]:
+    """The last stage reached, the input's name and text, what was found, whether it was read, and
+    for which target, where a Python file says it.
+    """
+    stage, file, text, own_target = "read", " + ".join(arguments.files), "", ""
     try:
         shape = _shape(arguments)
         given = read_input(arguments.files)
         file, text = given.name, given.text
         if given.kernel is not None:
             shape = _as_built(shape, given.kernel)
+            if given.said_target and not arguments.target:
+                own_target = f" for {given.said_target}"
         program = load(
             given.file,
             text,
@@ -78,17 +82,23 @@ def _judge(arguments: argparse.Namespace) -> tuple[str, str, str, list[Finding],
         if shape.boxes:
             _check_boxes(program.module, shape)
     except InputError as error:
-        return stage, file, text, list(error.findings), False
+        return stage, file, text, list(error.findings), False, ""
     except NvgenError as error:
         stage = "select" if isinstance(error, SelectionError) else "verify"
-        return stage, file, text, list(error.findings), True
-    return "verify", file, text, [_in_file(f, given.file) for f in program.findings], True
+        return stage, file, text, list(error.findings), True, own_target
+    found = [_in_file(f, given.file) for f in program.findings]
+    return "verify", file, text, found, True, own_target
 
 
 def _as_built(shape: LaunchShape, kernel: Kernel) -> LaunchShape:
     """How a built kernel is launched, as far as the command does not say it."""
     smem = kernel.dynamic_shared if shape.smem is None else shape.smem
-    return replace(shape, smem=smem, boxes=shape.boxes or kernel.boxes())
+    inside = {name: record for record, name in kernel.names.items()}
+    for name, size in shape.boxes:
+        if name not in inside and name not in kernel.names:
+            raise _no_parameter(name, size, list(inside))
+    named = tuple((inside.get(name, name), size) for name, size in shape.boxes)
+    return replace(shape, smem=smem, boxes=named or kernel.boxes())
 
 
 def _in_file(finding: Finding, file: str) -> Finding:
@@ -106,12 +116,16 @@ def _check_boxes(module: Module, shape: LaunchShape) -> None:
     known = [param.name for function in module.functions for param in function.params]
     for name, size in shape.boxes:
         if name not in known:
-            raise input_error(
-                "check/box",
-                f"no kernel has a parameter '{name}'",
-                got=f"{name}={size}",
-                expected=", ".join(known) or "a kernel with parameters",
-            )
+            raise _no_parameter(name, size, known)
+
+
+def _no_parameter(name: str, size: int, known: Sequence[str]) -> InputError:
+    return input_error(
+        "check/box",
+        f"no kernel has a parameter '{name}'",
+        got=f"{name}={size}",
+        expected=", ".join(known) or "a kernel with parameters",
+    )
 
 
 def _allowed(finding: Finding, patterns: Sequence[str]) -> bool:

@@ -70,26 +70,26 @@ def _compile(arguments: argparse.Namespace, emit: str, given: Input) -> int:
     check_certain(unasked)
     print_findings(unasked, text)
     if emit == "cubin":
-        data = _assembled(program, text, verbose=arguments.verbose)
+        data = _assembled(program, given, verbose=arguments.verbose)
     else:
         data = _emitted(program, emit)
     write_whole(arguments.output, data)
     if arguments.verbose:
-        _describe(program, emit, arguments.output, len(data))
+        _describe(program, given.name, emit, arguments.output, len(data))
     return int(bool(errors(unasked)))
 
 
-def _assembled(program: Program, text: str, *, verbose: bool) -> bytes:
+def _assembled(program: Program, given: Input, *, verbose: bool) -> bytes:
     """The cubin; ptxas's warnings and, if `verbose`, what each kernel takes are printed."""
     from nvgen.assembler import assemble_module
 
     done = assemble_module(
         program.final, program.ptx_version, program.target, lineinfo=program.lineinfo
     )
-    print_findings(done.findings, text)
+    print_findings(done.findings, given.text)
     if verbose:
         for kernel in done.resources.values():
-            print(f"{program.file}: {kernel}", file=sys.stderr)
+            print(f"{given.name}: {kernel}", file=sys.stderr)
     return done.cubin
 
 
@@ -107,12 +107,12 @@ def _emitted(program: Program, emit: str) -> bytes:
             return program.ptx.encode()
 
 
-def _describe(program: Program, emit: str, output: str, size: int) -> None:
+def _describe(program: Program, name: str, emit: str, output: str, size: int) -> None:
     functions = program.final.functions
     records = sum(len(block.instrs) for f in functions for block in f.blocks)
     names = ", ".join("@" + f.name for f in functions)
     print(
-        f"{program.file}: {names}: {records} records for {program.target}, "
+        f"{name}: {names}: {records} records for {program.target}, "
         f"PTX {program.ptx_version}; {size} bytes of {emit} to {output}",
         file=sys.stderr,
     )

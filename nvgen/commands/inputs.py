@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Input:
     """A program: the file of its text, as findings call it, that text, and for a Python file the
-    kernel that it has built and its own name.
+    kernel that it has built, its own name, and the target of its TARGET or TARGETS, if that counts.
     """
 
     file: str
     text: str
     kernel: Kernel | None = None
     python: str = ""
+    said_target: str = ""
 
     @property
     def name(self) -> str:
@@ -69,8 +70,8 @@ def _one(file: str) -> Input:
     if Path(file).suffix == ".py":
         from nvgen.commands.python_file import built_kernel
 
-        kernel = built_kernel(file)
-        return Input(f"{kernel.name}.ll", kernel.llvm, kernel, file)
+        kernel, said = built_kernel(file)
+        return Input(f"{kernel.name}.ll", kernel.llvm, kernel, file, said)
     data = read_data(file)
     if is_bitcode(data) and LANGUAGES.get(Path(file).suffix, "llvm") == "llvm":
         from nvgen.linking import disassembled

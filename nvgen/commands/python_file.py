@@ -11,6 +11,7 @@ import importlib.util
 import os
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -53,15 +54,26 @@ def python_module(file: str, rule: str) -> ModuleType:
 _GUARD = 'what a script does when it is run stands behind `if __name__ == "__main__":`'
 
 
-def built_kernel(file: str) -> Kernel:
-    """The kernel that the function `build` of a Python file gives.
+def _said_target(module: ModuleType) -> str:
+    """The target that a file's TARGET says, or the first of its TARGETS."""
+    said = getattr(module, "TARGET", None) or getattr(module, "TARGETS", None)
+    first = said[0] if isinstance(said, (list, tuple)) and said else said
+    return first if isinstance(first, str) else ""
+
+
+def built_kernel(file: str) -> tuple[Kernel, str]:
+    """The kernel that the function `build` of a Python file gives, and the target that the file
+    has for it.
+
+    If the kernel was built for none it is for the file's TARGET, or the first of its TARGETS.
 
     Raises: InputError where there is none, and for what the file raises.
     """
     from nvgen.builder.built import Kernel
 
     try:
-        build = getattr(python_module(file, "python/file"), "build", None)
+        module = python_module(file, "python/file")
+        build = getattr(module, "build", None)
         made = build() if callable(build) else None
     except NvgenError:
         raise
@@ -77,7 +89,8 @@ def built_kernel(file: str) -> Kernel:
             hint=_GUARD if isinstance(error, SystemExit) else "",
         ) from None
     if isinstance(made, Kernel):
-        return made
+        said = "" if made.target else _said_target(module)
+        return (replace(made, target=said) if said else made), said
     raise input_error(
         "python/build",
         f"{file} builds no kernel",

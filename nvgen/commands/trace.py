@@ -25,7 +25,7 @@ _WIDTH = 160
 def run(arguments: argparse.Namespace) -> int:
     """Compile, tell the story, and what there is to note."""
     given = read_input(arguments.files)
-    text, arguments.file = given.text, given.file
+    text, arguments.file, arguments.name = given.text, given.file, given.name
     arguments.target = given.target(arguments.target)
     if language_of(arguments.file, text) == "llvm" and has_tiles(text):
         return _tiles(arguments, text)
@@ -61,6 +61,8 @@ def _told(
     try:
         story, findings = story_of()
     except NvgenError as error:
+        if arguments.name != arguments.file:
+            print(f"{printable(arguments.name)}:", file=sys.stderr)
         print_findings(error.findings, text)
         return 2 if isinstance(error, InputError) else 1
     if arguments.format == "json":
@@ -87,6 +89,8 @@ def _story(arguments: argparse.Namespace, text: str) -> tuple[Story, list[Findin
 def _tell(arguments: argparse.Namespace, story: Story) -> None:
     printer = Printer(sys.stdout)
     which = f"multiply {story.number} of {story.count}"
+    if arguments.name != arguments.file:
+        which += f" of {printable(arguments.name)}"
     printer.line([(f"{which}, {printable(str(story.place))}, for {arguments.target}", "bold")])
     for number, stage in enumerate(story.stages, 1):
         printer.line([("", "")])
@@ -121,7 +125,7 @@ def _as_json(
     arguments: argparse.Namespace, story: Story, findings: list[Finding]
 ) -> dict[str, object]:
     return {
-        "file": arguments.file,
+        "file": arguments.name,
         "target": arguments.target,
         "mma": story.number,
         "of": story.count,

@@ -125,7 +125,7 @@ PROGRAMS = {
     ),
     "columns": Bad(
         BAD_ALLOC, S, 1, "tcgen05.alloc/immediate-range", 3, 3,
-        ("got: 48", "a power of 2 in 32..512", "the nearest one is 64"),
+        ("got: 48", "a power of 2 in 32..512", "the next one is 64"),
     ),
 }  # fmt: skip
 

@@ -75,10 +75,13 @@ def test_more_columns_than_are_left() -> None:
     memory.take(32)
 
 
-@pytest.mark.parametrize(("columns", "near"), [(16, "32"), (48, "64"), (1024, "512")])
-def test_a_number_of_columns_that_cannot_be_allocated(columns: int, near: str) -> None:
+@pytest.mark.parametrize(
+    ("columns", "hint"),
+    [(16, "the next one is 32"), (48, "the next one is 64"), (1024, "the nearest one is 512")],
+)
+def test_a_number_of_columns_that_cannot_be_allocated(columns: int, hint: str) -> None:
     finding = refused(builder().tensor_memory, "slot", columns)
-    assert finding.hint == f"the nearest one is {near}"
+    assert finding.hint == hint
 
 
 def test_no_shared_memory_for_the_address() -> None:

@@ -94,7 +94,7 @@ def test_an_illegal_instruction_is_1_and_stands_on_its_line(
         f"--> {path}:{line}:",
         "got: 48",
         "expected: a power of 2 in 32..512",
-        "help: the nearest one is 64",
+        "help: the next one is 64",
     ):
         assert part in found.out
 
@@ -211,6 +211,41 @@ def test_the_summary_names_what_was_given(nvgen: Nvgen, write) -> None:
     assert nvgen("check", path, "--format", "json").json()["file"] == str(path)
 
 
+BUILT = """
+from nvgen import KernelBuilder, bf16, f32
+
+TARGETS = ("sm_100a", "sm_90a")
+
+def build():
+    b = KernelBuilder("twice", block=32)
+    b.tile_map("x", bf16, (64, 64))
+    b.begin()
+    return b.finish()
+"""
+
+
+def test_a_python_file_says_its_target(nvgen: Nvgen, write) -> None:
+    """The first of TARGETS where the kernel is built for none; `--target` goes before."""
+    path = write(".py", BUILT)
+    assert nvgen("check", path, "--grid", "1").out == f"{path} for sm_100a: clean\n"
+    assert nvgen("check", path, "--grid", "1", "--target", "sm_90a").out == f"{path}: clean\n"
+    told = nvgen("compile", path, "-v", "-o", "-")
+    assert ".target sm_100a" in told.out
+    assert told.err.startswith(f"{path}: @twice: ")
+    silent = write(".py", BUILT.replace("TARGETS", "AIMS"))
+    assert "target/missing" in nvgen("check", silent).out
+
+
+def test_a_box_is_that_of_a_parameter_by_its_own_name(nvgen: Nvgen, write) -> None:
+    path = write(".py", BUILT)
+    for name in ("x", "twice_param_0"):
+        assert nvgen("check", path, "--box", f"{name}=8192").status == 0
+    told = nvgen("check", path, "--box", "y=8192")
+    assert told.status == 2
+    assert "got: y=8192" in told.out
+    assert "expected: x" in told.out
+
+
 # ---- JSON ------------------------------------------------------------------------------------
 
 OUTCOMES = {
@@ -262,7 +297,7 @@ def test_a_finding_for_machines_says_all_that_one_for_people_does(nvgen: Nvgen, 
     assert (finding["line"], finding["column"]) == (3, 3)
     assert finding["got"] == "48"
     assert finding["expected"] == "a power of 2 in 32..512"
-    assert finding["hint"] == "the nearest one is 64"
+    assert finding["hint"] == "the next one is 64"
     assert finding["section"] == "PTX ISA, tcgen05.alloc"
     assert "tcgen05.alloc" in finding["op"].lower().replace("_", ".")
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD
-from tests.nvgen.samples import WALKTHROUGH, gemm_llvm
+from tests.nvgen.samples import FOLDER, WALKTHROUGH, gemm_llvm
 
 SAMPLE = WALKTHROUGH
 TITLES = [
@@ -135,6 +135,17 @@ def test_text_for_people(nvgen: Nvgen) -> None:
         assert f"\n{number} {title}\n" in result.out
     assert "note[walkthrough/form-wait]" in result.out
     assert "\x1b" not in result.out
+
+
+def test_a_python_file_is_named(nvgen: Nvgen) -> None:
+    """Also where something is wrong, and for the first of its TARGETS."""
+    tile = FOLDER / "01_gemm_tile.py"
+    result = nvgen("trace", tile)
+    assert result.out.startswith(f"multiply 1 of 4 of {tile}, gemm_tile.ll:")
+    assert "for sm_100a" in result.out.splitlines()[0]
+    wrong = nvgen("trace", tile, "--mma", "7")
+    assert wrong.status == 2
+    assert wrong.err.startswith(f"{tile}:\nerror[trace/mma]")
 
 
 # ---- LLVM's own spelling ---------------------------------------------------------------------

@@ -54,9 +54,7 @@ def judge_columns(bits: KnownBits, numbers: Numbers) -> Iterator[Breach]:
     count = bits.field(0, 32)
     if count is None or numbers.accepts(count):
         return
-    near = numbers.nearest(count)
-    hint = f"the nearest one is {near}" if near is not None else ""
-    yield Breach(COLUMN_COUNT, f"{count} columns", str(numbers), hint=hint)
+    yield Breach(COLUMN_COUNT, f"{count} columns", str(numbers), hint=numbers.hint(count))
 
 
 def judge_access(mi: MachineInstr, bits: KnownBits) -> Iterator[Breach]:

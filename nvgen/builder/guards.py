@@ -1,0 +1,241 @@
+"""Wrong arguments of the builder's methods: refused in words, at the user's line.
+
+Layer: nvgen.builder.  A method of a guarded class raises errors of nvgen without frames from inside
+of it.  Names, counts and choices of another type are refused even where the method goes on; where a
+call ends with another error than nvgen's, an argument of another type than its annotation is what
+is wrong.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import types
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from enum import Enum
+from pathlib import Path
+from typing import TypeVar
+
+from intrinsics.findings import NOWHERE, InputError, NvgenError
+from nvgen.builder.argument_types import Closed, closed_types, fits, hints, words_of
+from nvgen.builder.refusals import described, refuse
+from nvgen.callers import is_file_of_ours, place_of_caller
+from nvgen.tracebacks import without_ours
+
+Class = TypeVar("Class")
+_OPERATORS = frozenset({
+    "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv",
+    "mod", "rmod", "pow", "and", "rand", "or", "ror", "xor", "rxor", "lshift", "rshift", "lt", "le",
+    "gt", "ge", "invert", "neg", "getitem", "setitem", "call", "init",
+})  # fmt: skip
+_INSIDE = frozenset({
+    "at_caller", "raw", "declare", "changing", "like", "taken", "made", "spread", "int_type",
+    "known_target", "declared_map", "perform", "typed", "splat",
+})  # fmt: skip
+"""Methods that nvgen calls on its way, for each instruction."""
+
+
+def guarded(made: type[Class]) -> type[Class]:
+    """The class, whose public methods and operators refuse wrong arguments."""
+    for name, member in list(vars(made).items()):
+        is_operator = name.startswith("__") and name.strip("_") in _OPERATORS
+        is_public = not name.startswith("_") and name not in _INSIDE
+        if isinstance(member, types.FunctionType) and (is_operator or is_public):
+            if "__dataclass_fields__" not in vars(made) or name != "__init__":
+                setattr(made, name, guard(member))
+        elif isinstance(member, property) and name in _REFUSING and member.fget is not None:
+            setattr(made, name, property(guard(member.fget), doc=member.__doc__))
+    return made
+
+
+_PYTHON = str(Path(os.__file__).parent) + os.sep
+"""Where Python's own modules are."""
+_REFUSING = frozenset({"note", "tile", "pointer"})
+"""Properties that may raise."""
+
+
+def guard(function: Callable[..., object]) -> Callable[..., object]:
+    """The function, which refuses wrong arguments at the user's line."""
+    is_block = hasattr(function, "__wrapped__") and inspect.isgeneratorfunction(
+        inspect.unwrap(function)
+    )
+    known: list[Closed] = []
+
+    @functools.wraps(function)
+    def called(*args: object, **named: object) -> object:
+        __tracebackhide__ = True
+        try:
+            if not known:
+                known.append(closed_types(function))
+            result = function(*args, **named)
+            if not _is_closed(known[0], args, named):  # what the function says itself comes first
+                refused = _problem(function, args, named)
+                if refused is not None:
+                    raise refused
+        except NvgenError as error:
+            if is_about_arguments(error) and (own := _problem(function, args, named)) is not None:
+                raise own from None  # in the words of what the user called
+            _place(error)
+            raise without_ours(error) from error.__cause__  # NVGEN_TRACEBACK=1: from inside nvgen
+        except Exception as error:
+            refused = blamed(function, args, named, error)
+            if refused is None:
+                raise
+            raise refused from None
+        return _Block(function, args, named, result) if is_block else result
+
+    return called
+
+
+def _is_closed(known: Closed, args: tuple[object, ...], named: dict[str, object]) -> bool:
+    """Whether names, counts and choices are of their types."""
+    by_place, by_name = known
+    for kinds, value in zip(by_place, args, strict=False):
+        if kinds is not None and not isinstance(value, kinds):
+            return False
+    for name in named:
+        if name in by_name and not isinstance(named[name], by_name[name]):
+            return False
+    return True
+
+
+class _Block:
+    """A context manager whose errors end at the user's line."""
+
+    def __init__(
+        self,
+        function: Callable[..., object],
+        args: tuple[object, ...],
+        named: dict[str, object],
+        inner: object,
+    ) -> None:
+        assert isinstance(inner, AbstractContextManager)
+        self._inner: AbstractContextManager[object, bool | None] = inner
+        self._called = function, args, named
+
+    def __enter__(self) -> object:
+        __tracebackhide__ = True
+        try:
+            return self._inner.__enter__()
+        except NvgenError as error:
+            raise without_ours(error) from error.__cause__  # NVGEN_TRACEBACK=1: from inside nvgen
+        except Exception as error:
+            refused = blamed(*self._called, error)
+            if refused is None:
+                raise
+            raise refused from None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        place: types.TracebackType | None,
+    ) -> bool | None:
+        __tracebackhide__ = True
+        try:
+            return self._inner.__exit__(kind, error, place)
+        except NvgenError as own:
+            raise without_ours(own) from own.__cause__  # NVGEN_TRACEBACK=1: from inside nvgen
+
+
+def _place(error: NvgenError) -> None:
+    """Let findings without a place stand at the user's line."""
+    if any(finding.place == NOWHERE for finding in error.findings):
+        here = place_of_caller()
+        placed = [f.at(here) if f.place == NOWHERE else f for f in error.findings]
+        NvgenError.__init__(error, placed)
+
+
+def is_about_arguments(error: NvgenError) -> bool:
+    """Whether it says that a call inside has arguments of other types."""
+    return error.findings[0].rule in ("builder/arguments", "builder/argument-type")
+
+
+def blamed(
+    function: Callable[..., object],
+    args: tuple[object, ...],
+    named: dict[str, object],
+    error: Exception,
+) -> InputError | None:
+    """What is wrong with the arguments of a call that ended with another error than nvgen's.
+
+    None where nothing is, or the error comes from a function of the user's.
+    """
+    frame = error.__traceback__
+    while frame is not None:
+        file = frame.tb_frame.f_code.co_filename
+        if not is_file_of_ours(file) and not file.startswith(_PYTHON):
+            return None
+        frame = frame.tb_next
+    return _problem(function, args, named)
+
+
+def _problem(
+    function: Callable[..., object], args: tuple[object, ...], named: dict[str, object]
+) -> InputError | None:
+    """The first argument that is missing, too much, or of another type than its annotation."""
+    signature = inspect.signature(function)
+    name = spelled(function, args[0])
+    try:
+        bound = signature.bind(*args, **named)
+    except TypeError as error:
+        return ill_called(name, signature, args[1:], named, error)
+    types_ = hints(function)
+    for parameter, value in bound.arguments.items():
+        one = signature.parameters[parameter]
+        if one.kind is one.VAR_KEYWORD:
+            continue
+        values = value if one.kind is one.VAR_POSITIONAL else (value,)
+        for each in values:
+            if parameter in types_ and not fits(each, types_[parameter]):
+                return refuse(
+                    f"{name}: `{parameter}` has another type", rule="argument-type",
+                    got=described(each), expected=words_of(one.annotation, types_[parameter]),
+                )  # fmt: skip
+    return None
+
+
+def ill_called(
+    name: str,
+    signature: inspect.Signature,
+    args: tuple[object, ...],
+    named: dict[str, object],
+    error: TypeError,
+) -> InputError:
+    """What is said of arguments that are missing, or too many."""
+    return refuse(
+        f"{name}: {error}", rule="arguments", got=_given(args, named),
+        expected=f"{name}({', '.join(_parameters(signature))})",
+    )  # fmt: skip
+
+
+def _parameters(signature: inspect.Signature) -> Iterator[str]:
+    """The parameters behind the object itself, without their types."""
+    is_named = False
+    for one in [*signature.parameters.values()][1:]:
+        if one.kind is one.KEYWORD_ONLY and not is_named:
+            yield "*"
+        is_named = is_named or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL)
+        default = "" if one.default is one.empty else f"={_shown(one.default)}"
+        yield ("*" if one.kind is one.VAR_POSITIONAL else "") + one.name + default
+
+
+def _shown(value: object) -> str:
+    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
+
+
+def spelled(function: Callable[..., object], of: object) -> str:
+    """How a user writes it: `b.wait`, `SharedTile.part`, `KernelBuilder`."""
+    from nvgen.builder.base import BuilderBase
+
+    name = inspect.unwrap(function).__name__
+    if name == "__init__":
+        return type(of).__name__
+    return f"b.{name}" if isinstance(of, BuilderBase) else f"{type(of).__name__}.{name}"
+
+
+def _given(args: tuple[object, ...], named: dict[str, object]) -> str:
+    shown = [*map(described, args), *(f"{name}={described(v)}" for name, v in named.items())]
+    return ", ".join(shown) or "no arguments"
