@@ -222,6 +222,12 @@ def called(host: Host, name: str, *values: ir.Value) -> ir.Value:
     return host.at_caller().call(function, list(values))
 
 
+def name_of_type(type_: ScalarType) -> str:
+    """What a number type is called in nvgen: i32, which is s32 in PTX."""
+    signed = type_.is_signed and type_.kind == "i"
+    return f"i{type_.bits}" if signed and not type_.is_packed else type_.value
+
+
 def not_known(hint: str) -> InputError:
     """What is said where Python asks for the value of a number."""
     return refuse(

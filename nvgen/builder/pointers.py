@@ -17,7 +17,14 @@ from intrinsics.descriptors.smem_desc import ADDRESS_LIMIT, Swizzle
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.guards import guarded
-from nvgen.builder.number_types import constant, element_of, is_float, llvm_type_of, scalar_type
+from nvgen.builder.number_types import (
+    constant,
+    element_of,
+    is_float,
+    llvm_type_of,
+    name_of_type,
+    scalar_type,
+)
 from nvgen.builder.numbers import Float, Int, IntLike, Number, number_of
 from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.regions import Host
@@ -101,7 +108,7 @@ class Pointer:
         return f"an address in space {self.space}"
 
     def __repr__(self) -> str:
-        of = f" of {self.dtype.value}" if self.dtype else ""
+        of = f" of {name_of_type(self.dtype)}" if self.dtype else ""
         return f"<{self.words}{of}, of {self.builder.name}>"
 
     def like(self, value: ir.Value) -> Pointer:
@@ -275,7 +282,9 @@ def load_numbers(pointer: Pointer, dtype: object, count: int, align: int | None)
     type_, count = scalar_type(dtype), whole(count, "number of numbers")
     if type_ is not element_of(type_):
         raise refuse(
-            "no such numbers", got=f"{count} of {type_.value}", expected="one or more, no pairs"
+            "no such numbers",
+            got=f"{count} of {name_of_type(type_)}",
+            expected="one or more, no pairs",
         )
     align = checked_align(align, type_.bits // 8)
     llvm = ir.VectorType(llvm_type_of(type_), count)
@@ -297,8 +306,8 @@ def store_number(pointer: Pointer, type_: ScalarType, value: Number | float) -> 
             raise refuse(
                 "a number of another type is stored",
                 got=value.words,
-                expected=type_.value,
-                hint=f"x.to({type_.value})",
+                expected=name_of_type(type_),
+                hint=f"x.to({name_of_type(type_)})",
             )
         stored = value.value
     else:

@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar, overload
 from intrinsics.limits import MOST_TX
 from intrinsics.modifiers import Scope, Shuffle
 from intrinsics.targets import Feature
+from nvgen.builder.number_types import name_of_type
 from nvgen.builder.numbers import F32, Float, Int, IntLike, type_of
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
 from nvgen.builder.refusals import described, function_of, refuse, whole
@@ -244,7 +245,7 @@ class Protocols(SharedMemory):
             number = made(number, other)
             if not isinstance(number, (Int, Float)) or type_of(number) is not type_:
                 got = number.words if isinstance(number, (Int, Float)) else described(number)
-                expected = f"{type_.value}, as it was given"
+                expected = f"{name_of_type(type_)}, as it was given"
                 raise refuse("a reduction makes another type", got=got, expected=expected)
         return number
 

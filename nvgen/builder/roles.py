@@ -228,7 +228,7 @@ class Roles(ControlFlow):
         Raises: InputError for what is not an mbarrier.
         """
         pointer_of(barrier)
-        if not isinstance(phase, Int) and phase not in (0, 1):
+        if isinstance(phase, int) and phase not in (0, 1):
             raise refuse("no parity of a phase", got=described(phase), expected="0 or 1")
         spin, done = self._new_blocks(f"wait_{barrier.name}", f"{barrier.name}_done")
         builder = self.at_caller()

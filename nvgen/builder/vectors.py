@@ -22,6 +22,7 @@ from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import (
     STORED,
     llvm_type_of,
+    name_of_type,
     narrow_word,
     scalar_type,
     wide_pair,
@@ -276,7 +277,7 @@ class Vector(Elementwise):
     @property
     def words(self) -> str:
         """How many of which type, in words."""
-        return f"{self.count} of {self.type.value if self.type else 'untyped registers'}"
+        return f"{self.count} of {name_of_type(self.type) if self.type else 'untyped registers'}"
 
     @property
     def vector(self) -> Vector:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from nvgen import InputError, KernelBuilder, Scope, bf16, f32, u32
+from nvgen import InputError, KernelBuilder, Scope, bf16, f32, i32, u32
 from nvgen.builder.argument_types import closed_types, fits
 
 Call = Callable[[KernelBuilder], object]
@@ -155,6 +155,17 @@ def test_what_a_method_says_itself_comes_first() -> None:
     """Its words are about the argument, not about types."""
     with pytest.raises(InputError, match="no number of tiles"):
         begun().shared_tiles("t", bf16, (64, 64), "2")  # type: ignore[arg-type]
+
+
+def test_a_type_is_called_as_it_is_imported() -> None:
+    """`from nvgen import i32`; s32 is PTX's."""
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.pointer("x", i32)
+    x = b.begin()["x"]
+    with pytest.raises(InputError) as caught:
+        x[0] = b.tid_x  # type: ignore[index]
+    (found,) = caught.value.findings
+    assert (found.got, found.expected, found.hint) == ("u32", "i32", "x.to(i32)")
 
 
 def test_types_that_are_looked_at() -> None:
