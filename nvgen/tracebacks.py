@@ -58,3 +58,8 @@ def without_ours(error: NvgenError) -> NvgenError:
     for one in reversed(theirs):
         kept = TracebackType(kept, one.tb_frame, one.tb_lasti, one.tb_lineno)
     return error.with_traceback(kept)
+
+
+def inner_cause(error: Exception) -> Exception | None:
+    """Python's error behind one of nvgen's, where the environment asks for it."""
+    return error if os.environ.get(VARIABLE) else None

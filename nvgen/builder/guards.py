@@ -22,7 +22,7 @@ from intrinsics.findings import NOWHERE, InputError, NvgenError
 from nvgen.builder.argument_types import Closed, closed_types, fits, hints, words_of
 from nvgen.builder.refusals import described, refuse
 from nvgen.callers import is_file_of_ours, place_of_caller
-from nvgen.tracebacks import without_ours
+from nvgen.tracebacks import inner_cause, without_ours
 
 Class = TypeVar("Class")
 _OPERATORS = frozenset({
@@ -83,7 +83,7 @@ def guard(function: Callable[..., object]) -> Callable[..., object]:
             refused = blamed(function, args, named, error)
             if refused is None:
                 raise
-            raise refused from None
+            raise refused from inner_cause(error)
         return _Block(function, args, named, result) if is_block else result
 
     return called
@@ -125,7 +125,7 @@ class _Block:
             refused = blamed(*self._called, error)
             if refused is None:
                 raise
-            raise refused from None
+            raise refused from inner_cause(error)
 
     def __exit__(
         self,

@@ -13,6 +13,7 @@ import pytest
 
 from nvgen import InputError, KernelBuilder, Scope, bf16, f32, i32, u32
 from nvgen.builder.argument_types import closed_types, fits
+from nvgen.tracebacks import VARIABLE
 
 Call = Callable[[KernelBuilder], object]
 
@@ -149,6 +150,14 @@ def test_a_function_of_the_users_raises_what_it_raises() -> None:
         b.warp_reduce(b.tid_x, lambda x: x)  # type: ignore[arg-type,misc]
     with pytest.raises(ZeroDivisionError), b.if_warp(0):
         1 / 0  # noqa: B018
+
+
+def test_the_error_inside_is_left_for_whoever_looks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, kept in (("1", True), ("", False)):
+        monkeypatch.setenv(VARIABLE, value)
+        with pytest.raises(InputError) as caught:
+            begun().descriptor("t")  # type: ignore[arg-type]
+        assert isinstance(caught.value.__cause__, AttributeError) is kept
 
 
 def test_what_a_method_says_itself_comes_first() -> None:
