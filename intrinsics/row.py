@@ -175,7 +175,7 @@ class Numbers:
         return value if self.accepts(value) else None
 
     def hint(self, value: int) -> str:
-        """Which number to take in place of one that is not accepted: the next larger one, if any."""
+        """Which number to take in place of one that is not accepted: the next larger, if any."""
         near = self.nearest(value)
         if near is None:
             return ""
