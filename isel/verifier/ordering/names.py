@@ -34,6 +34,10 @@ from isel.verifier.ordering.windows import offset_of
 from isel.verifier.rule import VerifierRule
 
 
+_COPIES = ("cp.async", "cp.async.ignore_src")
+"""What the manual says no proxy of; CUTLASS has no fence between these and a multiply."""
+
+
 @dataclass(frozen=True, slots=True)
 class Name:
     """A rule, the record that it blames, and whether that is in doubt."""
@@ -47,7 +51,7 @@ def name_of(report: Report, log: Log, race: Race) -> Name | None:
     """The rule that a race breaks; None for one that other rules are about."""
     if race.one.memory is Memory.TENSOR:
         return _in_tensor_memory(report, log, race)
-    return _in_shared_memory(log, race)
+    return _in_shared_memory(report, log, race)
 
 
 def _in_tensor_memory(report: Report, log: Log, race: Race) -> Name | None:
@@ -80,12 +84,13 @@ def _in_tensor_memory(report: Report, log: Log, race: Race) -> Name | None:
     return Name(BEFORE_COMPLETION, second.index)
 
 
-def _in_shared_memory(log: Log, race: Race) -> Name | None:
+def _in_shared_memory(report: Report, log: Log, race: Race) -> Name | None:
     first, second = race.first, race.second
     if "slot" in (race.one.name, race.other.name):
         return _of_slot(race)
     if race.missing is Missing.PROXY_FENCE:
-        return Name(PROXY_FENCE, first.index)
+        copy = report.analysis.graph.records[first.index].row.id in _COPIES
+        return Name(PROXY_FENCE, first.index, copy)
     reads = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.WARPGROUP_MULTIPLY)
     match first.kind, second.kind:
         case Kind.COPY_IN, kind if kind in reads or kind is Kind.SHARED_LOAD:
