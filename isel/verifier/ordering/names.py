@@ -33,7 +33,6 @@ from isel.verifier.ordering.rows import (
 from isel.verifier.ordering.windows import offset_of
 from isel.verifier.rule import VerifierRule
 
-
 _COPIES = ("cp.async", "cp.async.ignore_src")
 """What the manual says no proxy of; CUTLASS has no fence between these and a multiply."""
 
