@@ -6,6 +6,7 @@ record stands on which line.  PTX ISA, Directives; Instruction Statements.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +43,7 @@ from intrinsics.mir import (
 )
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.pseudo import unexpanded
-from intrinsics.row import Bracket, Element, Kind, Residency
+from intrinsics.row import Bracket, Element, Kind, Residency, Row
 from intrinsics.targets import Ptx
 
 PREFIX = {
@@ -381,7 +382,7 @@ def _print_body(
                 lines += said
             if has_directives and (above := _above(mi, module)):
                 lines += above.split("\n")
-            if tables and mi.form.row.id == _TABLE_BRANCH:
+            if tables and _table_of(mi.form.row):
                 lines += _table(mi, names, tables)
             lines.append("\t" + _statement(mi, names))
             records[len(lines)] = mi
@@ -406,26 +407,29 @@ def _branch_targets(function: MachineFunction) -> set[str]:
 # ---- tables of labels ------------------------------------------------------------------------
 
 
-_TABLE_BRANCH = "brx.idx"
+@functools.cache
+def _table_of(row: Row) -> str:
+    """The name of a row's operand that is a table of labels; "" where it has none."""
+    return next((operand.name for operand in row.operands if operand.kind is Kind.LABELS), "")
 
 
 def _tables(
     function: MachineFunction, symbols: set[str], registers: Sequence[str], labels: Iterable[str]
 ) -> dict[Op, str]:
     """The names of the tables that the function branches through; equal ones are one."""
-    branches = [mi for mi in function.instructions() if mi.form.row.id == _TABLE_BRANCH]
+    branches = [mi for mi in function.instructions() if _table_of(mi.form.row)]
     if not branches:
         return {}
     taken = {*symbols, *registers, *labels, *(v.name for v in function.variables)}
     taken |= {p.name for p in (*function.params, *function.results)}
     taken |= {table.name for table in function.prototypes}
-    found = dict.fromkeys(mi["targets"] for mi in branches)
+    found = dict.fromkeys(mi[_table_of(mi.form.row)] for mi in branches)
     return {targets: _identifier(f"$L_table{n}", taken) for n, targets in enumerate(found)}
 
 
 def _table(mi: MachineInstr, names: _Names, left: dict[Op, str]) -> Iterator[str]:
     """The line that declares the table of a branch; none if an earlier one has."""
-    name = left.pop(mi["targets"], None)
+    name = left.pop(mi[_table_of(mi.form.row)], None)
     if name is not None:
         targets = ", ".join(_label(target, names) for target in mi.labels())
         yield f"\t{name}: .branchtargets {targets};"
@@ -595,8 +599,8 @@ def _without_pattern(mi: MachineInstr, names: _Names) -> str:
         raise VerificationError([unexpanded(mi)])
     if mi.row.id == "call":
         return _call(mi, names)
-    if mi.row.id == _TABLE_BRANCH:
-        table = names.tables.get(mi["targets"]) or _operand(mi["targets"], names)
+    if labels := _table_of(mi.row):
+        table = names.tables.get(mi[labels]) or _operand(mi[labels], names)
         name = mi.row.spell(mi.form.attributes)
         return _guarded(f"{name} {_operand(mi['index'], names)}, {table};", mi, names)
     text, registers = mi.ops[0], mi.get("registers") or ()
@@ -645,7 +649,7 @@ class _Pattern:
 
 def _pattern(form: Form) -> _Pattern | None:
     """The pattern of a form; None for what is no instruction of its own."""
-    if form.row.pseudo or form.row.id in ("opaque", "call", _TABLE_BRANCH):
+    if form.row.pseudo or form.row.id in ("opaque", "call") or _table_of(form.row):
         return None
     name = form.row.spell(form.attributes) if form.row.packed_fields is None else ""
     places = _template(form)
