@@ -23,9 +23,10 @@ import isel
 from intrinsics.findings import NOWHERE, Place
 
 _PACKAGES = tuple(
-    str(Path(file).resolve().parent) + os.sep
+    str(folder) + os.sep
     for file in (__file__, *(p.__file__ for p in (asmprinter, intrinsics, isel, llvmlite)))
     if file is not None
+    for folder in (Path(file).parent, Path(file).resolve().parent)  # an environment may be a link
 )
 _CONTEXTS = (
     os.sep + "contextlib.py"

@@ -228,12 +228,11 @@ def _shown(value: object) -> str:
 
 def spelled(function: Callable[..., object], of: object) -> str:
     """How a user writes it: `b.wait`, `SharedTile.part`, `KernelBuilder`."""
-    from nvgen.builder.base import BuilderBase
-
-    name = inspect.unwrap(function).__name__
+    name, made = inspect.unwrap(function).__name__, type(of)
     if name == "__init__":
-        return type(of).__name__
-    return f"b.{name}" if isinstance(of, BuilderBase) else f"{type(of).__name__}.{name}"
+        return made.__name__
+    is_builder = any(one.__name__ == "BuilderBase" for one in made.__mro__)
+    return f"b.{name}" if is_builder else f"{made.__name__}.{name}"
 
 
 def _given(args: tuple[object, ...], named: dict[str, object]) -> str:

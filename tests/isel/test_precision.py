@@ -33,6 +33,13 @@ JUDGED: dict[str, tuple[dict[str, int], str]] = {
         ),
         _NO_FENCES,
     ),
+    "triton_tma_special_sm100a": (
+        dict.fromkeys(
+            ("tcgen05/fence-before", "tcgen05/fence-after", "setmaxnreg.dec/warpgroup"), 1
+        ),
+        _NO_FENCES + "; each warp of a warpgroup gives registers back in a role of its own, where "
+        "the manual asks for one setmaxnreg that all of them execute",
+    ),
     "nvcc_hopper_sm90a": (
         {"setmaxnreg.dec/ignored": 1},
         "nothing says how many registers a thread begins with, and ptxas ignores it (C7508)",

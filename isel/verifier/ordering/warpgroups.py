@@ -94,7 +94,8 @@ def _apart_in(report: Report, log: Log, actors: list[int]) -> _Apart | None:
         times = [count[index] for count in counts]
         if len(set(times)) > 1:
             said = (f"{n} in warp {place_of(a)[1]}" for a, n in zip(actors, times, strict=True))
-            alike = {tuple(change(report.record(i)) or i for i in one[:least]) for one in done}
+            far = least if log.cut or log.stuck else None  # some have not come farther
+            alike = {tuple(change(report.record(i)) or i for i in one[:far]) for one in done}
             return _Apart(index, f"executions: {', '.join(said)}", len(alike) == 1)
     return None
 
