@@ -54,7 +54,7 @@ _MOST_ALIGNED = 128
 def device_param(layout: TypeLayout, name: str, type_: Type, attributes: Attributes) -> Param:
     """A parameter or the result of a device function.
 
-    Raises: Unselectable for a type that has no bytes.
+    Raises: Unselectable for a type that has no bytes, or too many, and for its alignment.
     """
     by_value = attributes.type_of("byval")
     if by_value is not None:
@@ -62,7 +62,7 @@ def device_param(layout: TypeLayout, name: str, type_: Type, attributes: Attribu
         return _bytes(name, by_value, layout.size(by_value), align)
     bits = _scalar_bits(layout, type_)
     if not bits:
-        align = attributes.integer("alignstack") or min(layout.align(type_), _MOST_ALIGNED)
+        align = alignment(layout, type_, attributes)
         return _bytes(name, type_, slots(layout, type_), align)
     return Param(name, BITS[bits], bits // 8, bits // 8)
 
@@ -73,10 +73,21 @@ def is_passed(layout: TypeLayout, type_: Type, attributes: Attributes = NO_ATTRI
 
 
 def alignment(layout: TypeLayout, type_: Type, attributes: Attributes) -> int:
-    """How a parameter of bytes is aligned: as an attribute says, or as its type."""
+    """How a parameter of bytes is aligned: as an attribute says, or as its type.
+
+    Raises: Unselectable for more than a parameter can be aligned to.
+    """
     said = attributes.integer("alignstack")
     if attributes.type_of("byval") is not None:
         said = said or attributes.integer("align")
+    if said and said > _MOST_ALIGNED:
+        raise Unselectable(
+            "param",
+            f"a parameter of type {type_} is aligned to more than parameters can be",
+            got=f"align {said}",
+            expected=f"at most {_MOST_ALIGNED} bytes",
+            hint="pass a pointer to it",
+        )
     return said or min(layout.align(type_), _MOST_ALIGNED)
 
 

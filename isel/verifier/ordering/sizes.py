@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
+from intrinsics.limits import MOST_TX
 from isel.verifier.ordering.log import Log, Region
 
 
@@ -31,7 +32,7 @@ def ends_of_copies(log: Log) -> dict[int, int]:
     ends: dict[int, int] = {}
     for phase, copies in log.copies.items():
         whole = log.expected.get(phase, 0) - log.brought.get(phase, 0)
-        if whole <= 0:
+        if not 0 < whole <= MOST_TX:
             continue
         last = {c: min(following.get(c, c + whole), c + whole) for c in copies}
         if sum(last.values()) - sum(copies) == whole:
@@ -49,7 +50,7 @@ def reach_of_copies(log: Log) -> dict[int, int] | None:
     reach: dict[int, int] = {}
     for phase, copies in log.copies.items():
         whole = log.expected.get(phase, 0) - log.brought.get(phase, 0)
-        if whole <= 0:
+        if not 0 < whole <= MOST_TX:
             return None
         for first in copies:
             reach[first] = max(reach.get(first, 0), whole)
