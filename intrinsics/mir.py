@@ -101,6 +101,16 @@ class Not:
     reg: Reg
 
 
+def guard_register(guard: Reg | Not) -> Reg:
+    """The register of a guard, negated or not."""
+    return guard.reg if isinstance(guard, Not) else guard
+
+
+def negated(guard: Reg | Not) -> Reg | Not:
+    """The guard that holds where this one does not."""
+    return guard.reg if isinstance(guard, Not) else Not(guard)
+
+
 class Sink(Enum):
     """The result nobody wants: `_`."""
 
@@ -294,7 +304,7 @@ class MachineInstr:
         """Registers that it reads, the guard's and the bases of written addresses among them."""
         result = _registers_in(self.ops, self.form.uses)
         if self.guard is not None:
-            result.append(self.guard.reg if isinstance(self.guard, Not) else self.guard)
+            result.append(guard_register(self.guard))
         return result
 
     def map_registers(self, table: dict[Reg, Reg]) -> None:

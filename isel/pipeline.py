@@ -42,7 +42,7 @@ def _expand_walkthrough(module: Module) -> None:
 
     Raises: SelectionError.
     """
-    if True in {form.row.pseudo for function in module.functions for form in function.forms()}:
+    if any(form.row.pseudo for function in module.functions for form in function.forms()):
         from isel.passes.expand_walkthrough import expand_walkthrough
         from isel.passes.inline_walkthrough import inline_walkthrough
 

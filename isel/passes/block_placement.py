@@ -18,6 +18,7 @@ from intrinsics.mir import (
     Reg,
     form_of,
     inverted,
+    negated,
     registers_of,
     successors,
 )
@@ -185,7 +186,7 @@ def _fall_through(function: MachineFunction) -> None:
         other = _place_of(before, place)
         if other == i + 1 or (target <= i and not target <= other <= i):
             before.ops, last.ops = last.ops, before.ops
-            before.guard = _negated(before.guard)
+            before.guard = negated(before.guard)
             if other == i + 1:
                 block.instrs.pop()
 
@@ -195,10 +196,6 @@ def _place_of(branch: MachineInstr, place: dict[str, int]) -> int:
     target = branch.ops[0]
     assert isinstance(target, Label)
     return place[target.name]
-
-
-def _negated(guard: Reg | Not) -> Reg | Not:
-    return guard.reg if isinstance(guard, Not) else Not(guard)
 
 
 def _plain_guards(function: MachineFunction) -> None:

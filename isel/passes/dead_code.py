@@ -7,7 +7,14 @@ once: where somebody reads it, all its writers are kept.
 
 from __future__ import annotations
 
-from intrinsics.mir import HOLDERS, MachineFunction, MachineInstr, Not, Reg, registers_of
+from intrinsics.mir import (
+    HOLDERS,
+    MachineFunction,
+    MachineInstr,
+    Reg,
+    guard_register,
+    registers_of,
+)
 
 
 def remove_dead_code(function: MachineFunction) -> None:
@@ -37,9 +44,8 @@ def remove_dead_code(function: MachineFunction) -> None:
                     needed.add(op)
                 elif type(op) in HOLDERS:
                     needed.update(registers_of(op))
-            guard = mi.guard
-            if guard is not None:
-                needed.add(guard.reg if isinstance(guard, Not) else guard)
+            if mi.guard is not None:
+                needed.add(guard_register(mi.guard))
     if not unneeded:
         return
     work = [mi for reg in needed & unneeded.keys() for mi in unneeded.pop(reg)]

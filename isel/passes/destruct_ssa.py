@@ -26,11 +26,11 @@ from intrinsics.mir import (
     MachineFunction,
     MachineInstr,
     Mem,
-    Not,
     Op,
     Reg,
     Scalar,
     form_of,
+    guard_register,
     inverted,
     registers_of,
     successors,
@@ -305,7 +305,7 @@ def _part(
             for i in form.updates:
                 writes += _ends_in(ops[i], ends)
         if guard is not None:
-            reg = guard.reg if isinstance(guard, Not) else guard
+            reg = guard_register(guard)
             if reg in ends:
                 reads += (reg,)
         if waits and id(mi) in waits:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from intrinsics.mir import MachineFunction, MachineInstr, Reg
-from intrinsics.modifiers import ScalarType
+from isel.passes.recomputation import compute_where_used
 
 _PREDICATES = 7
 """Predicates that a thread has.  CUDA Binary Utilities, Instruction Set Reference: P0 to P6."""
@@ -26,22 +26,9 @@ def sink_comparisons(function: MachineFunction) -> None:
     wanted = _used_elsewhere(function, found)
     if len(wanted) <= _PREDICATES:
         return
-    sunk = {id(found[reg][1]) for reg, at_home in wanted.items() if not at_home}
-    for n, block in enumerate(function.blocks):
-        fresh: dict[Reg, Reg] = {}
-        instrs: list[MachineInstr] = []
-        for mi in block.instrs:
-            if id(mi) in sunk:
-                continue
-            here = {reg for reg in wanted.keys() & mi.uses() if found[reg][0] != n}
-            for reg in sorted(here - fresh.keys()):
-                fresh[reg] = function.regs.new(ScalarType.PRED)
-                made = found[reg][1]
-                instrs.append(MachineInstr(made.form, (fresh[reg], *made.ops[1:]), None, made.loc))
-            if here:
-                mi.map_registers(fresh)
-            instrs.append(mi)
-        block.instrs = instrs
+    sunk = [found[reg][1] for reg, at_home in wanted.items() if not at_home]
+    makers = {reg: found[reg][1:] for reg in wanted}
+    compute_where_used(function, makers, sunk, {reg: found[reg][0] for reg in wanted})
 
 
 def _comparisons(function: MachineFunction) -> dict[Reg, tuple[int, MachineInstr]]:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections import Counter
 
 from intrinsics.mir import MachineFunction, MachineInstr, Reg, Sym
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import Space
 from isel.passes.dead_code import remove_dead_code
+from isel.passes.recomputation import compute_where_used
 
 _MANY = 16
 """Variables from whose number on their addresses are too many registers."""
@@ -34,20 +35,7 @@ def sink_stack_addresses(function: MachineFunction) -> None:
                     found.pop(reg, None)  # wanted where another block ends
     if len(found) < _MANY:
         return
-    made = {id(cvta) for _, cvta in found.values()}
-    for block in function.blocks:
-        fresh: dict[Reg, Reg] = {}
-        instrs: list[MachineInstr] = []
-        for mi in block.instrs:
-            if id(mi) in made:
-                continue
-            wanted = found.keys() & mi.uses()
-            for reg in sorted(wanted - fresh.keys()):
-                fresh[reg] = _compute(function, found[reg], instrs)
-            if wanted:
-                mi.map_registers(fresh)
-            instrs.append(mi)
-        block.instrs = instrs
+    compute_where_used(function, found, [cvta for _, cvta in found.values()], {})
     remove_dead_code(function)  # symbols that nothing else reads
 
 
@@ -68,12 +56,3 @@ def _addresses(function: MachineFunction) -> dict[Reg, _Address]:
         elif mi.form.row.id == "cvta" and type(source) is int and source in symbols:
             found[result] = symbols[source], mi
     return found
-
-
-def _compute(function: MachineFunction, address: _Address, instrs: list[MachineInstr]) -> Reg:
-    """Append the records that make an address, with registers of their own."""
-    mov, cvta = address
-    place, generic = (function.regs.new(ScalarType.B64) for _ in range(2))
-    instrs.append(MachineInstr(mov.form, (place, *mov.ops[1:]), None, mov.loc))
-    instrs.append(MachineInstr(cvta.form, (generic, place), None, cvta.loc))
-    return generic

@@ -37,6 +37,7 @@ from intrinsics.mir import (
     Special,
     Sym,
     form_of,
+    negated,
     predecessors,
     renumber,
 )
@@ -145,7 +146,7 @@ class WaitCode:
         name = self.blocks[-1].name
         on = self._fresh(f"{name}_on")
         if mi.guard is not None:
-            self._branch(on, mi.guard.reg if isinstance(mi.guard, Not) else Not(mi.guard))
+            self._branch(on, negated(mi.guard))
         self._branch(on, done)
         spent = self._spent(start, begin=True)
         self._branch(on, self._test(Compare.LT, S64, spent, Imm(self.bounds.limit)))

@@ -16,7 +16,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType
 from isel.select.diagnostics import Unselectable
-from isel.select.stack_slots import Slot
+from isel.select.stack_slots import Slot, room
 from isel.select.state import FunctionState, form
 from isel.select.types import container
 from isel.select.widths import LIMB, elements, extend, resize
@@ -42,7 +42,7 @@ def alloca(state: FunctionState, i: ir.Alloca) -> None:
     if not isinstance(i.count, llvm.ConstInt):
         _dynamic(state, i)
         return
-    size = state.layout.size(i.allocated_type) * i.count.value
+    size, align = room(i, state.layout)
     if size > _LARGEST:
         raise Unselectable(
             "alloca-size",
@@ -51,7 +51,6 @@ def alloca(state: FunctionState, i: ir.Alloca) -> None:
             got=f"{size} bytes",
             expected=f"at most {_LARGEST} bytes",
         )
-    align = i.alignment or state.layout.align(i.allocated_type)
     slot = state.slots.get(i.result or "") or Slot(size, align)
     if not slot.variable:
         slot.variable = f"__local_{state.out.name}_{len(state.out.variables)}"

@@ -38,18 +38,19 @@ def shared_slots(blocks: Sequence[ir.Block], layout: TypeLayout) -> dict[str, Sl
 
     None where a mark names no alloca: it might begin the life of any.
     """
-    marks = [mark for block in blocks for mark in _marks(block)]
-    if len(marks) < 2:
+    entry = [i for i in blocks[0].instructions if isinstance(i, ir.Alloca)]
+    if len(entry) < 2:
         return {}
-    allocas = _bounded(blocks, {mark.name for mark in marks if mark.starts})
+    marks = [mark for block in blocks for mark in _marks(block)]
+    allocas = _bounded(entry, {mark.name for mark in marks if mark.starts})
     if any(mark.name not in allocas for mark in marks):
         return {}
     bits = {name: 1 << n for n, name in enumerate(allocas)}
     others = _alive_at_once(blocks, bits)
     slots: list[Slot] = []
     found: dict[str, Slot] = {}
-    for name, alloca in sorted(allocas.items(), key=lambda item: -_size(item[1], layout)):
-        size, align = _size(alloca, layout), alloca.alignment or layout.align(alloca.allocated_type)
+    rooms = {name: room(alloca, layout) for name, alloca in allocas.items()}
+    for name, (size, align) in sorted(rooms.items(), key=lambda item: -item[1][0]):
         slot = next((s for s in slots if not s.members & others[name]), None)
         if slot is None:
             slots.append(slot := Slot(size, align))
@@ -76,19 +77,18 @@ def _marks(block: ir.Block) -> Iterator[_Mark]:
             yield _Mark(callee.startswith(_START), name)
 
 
-def _bounded(blocks: Sequence[ir.Block], started: set[str]) -> dict[str, ir.Alloca]:
+def _bounded(entry: Sequence[ir.Alloca], started: set[str]) -> dict[str, ir.Alloca]:
     """The variables of constant size in the entry block whose life begins with a mark."""
     return {
-        i.result: i
-        for i in blocks[0].instructions
-        if isinstance(i, ir.Alloca) and i.result in started and isinstance(i.count, llvm.ConstInt)
+        i.result: i for i in entry if i.result in started and isinstance(i.count, llvm.ConstInt)
     }
 
 
-def _size(alloca: ir.Alloca, layout: TypeLayout) -> int:
-    """Bytes."""
+def room(alloca: ir.Alloca, layout: TypeLayout) -> tuple[int, int]:
+    """The bytes and the alignment of a variable of constant size."""
     assert isinstance(alloca.count, llvm.ConstInt)
-    return layout.size(alloca.allocated_type) * alloca.count.value
+    size = layout.size(alloca.allocated_type) * alloca.count.value
+    return size, alloca.alignment or layout.align(alloca.allocated_type)
 
 
 def _alive_at_once(blocks: Sequence[ir.Block], bits: dict[str, int]) -> dict[str, int]:

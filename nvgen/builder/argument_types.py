@@ -13,7 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import SupportsFloat, SupportsIndex, TypeAlias
+from typing import SupportsFloat, SupportsIndex, TypeAlias, TypeGuard
 
 _WORDS = {
     "int": "a whole number", "str": "a string", "float": "a number", "bool": "True or False",
@@ -67,11 +67,7 @@ def _closed(hint: object) -> tuple[type, ...] | None:
     for part in parts:
         if part is int:
             kinds.append(SupportsIndex)
-        elif (
-            part is str
-            or part is types.NoneType
-            or (isinstance(part, type) and issubclass(part, Enum))
-        ):
+        elif part is str or part is types.NoneType or _is_choice(part):
             assert isinstance(part, type)
             kinds.append(part)
         else:
@@ -79,7 +75,7 @@ def _closed(hint: object) -> tuple[type, ...] | None:
     return tuple(kinds)
 
 
-def _is_choice(hint: object) -> bool:
+def _is_choice(hint: object) -> TypeGuard[type[Enum]]:
     return isinstance(hint, type) and issubclass(hint, Enum)
 
 
@@ -118,7 +114,7 @@ def _all_fit(values: Sequence[object], parts: tuple[object, ...]) -> bool:
 
 def words_of(annotation: str, hint: object = None) -> str:
     """An annotation in words, with the members of a choice."""
-    if isinstance(hint, type) and issubclass(hint, Enum) and annotation not in _WORDS:
+    if _is_choice(hint) and annotation not in _WORDS:
         return " or ".join(f"{hint.__name__}.{one.name}" for one in hint)
     parts = re.split(r" \| (?![^\[]*\])", str(annotation))
     return " or ".join(_word(part) for part in parts)

@@ -7,9 +7,8 @@ fence: there the missing fence is for review.
 
 from __future__ import annotations
 
-from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.function.check import verify_functions
+from tests.isel import tensor_kernels
 
 COPY = "cp.async.cg.shared.global [%r3], [%rd2], 16; cp.async.wait_all;"
 STORE = "st.shared.v4.b32 [%r3], {%r1, %r1, %r1, %r1};"
@@ -44,10 +43,7 @@ END:
     ret;
 }}
 """
-    reading = read_ptx(text)
-    assert reading.findings == []
-    found = verify_functions(reading.module)
-    return {f.rule: f.severity for f in found if f.severity is not Severity.NOTE}
+    return {f.rule: f.severity for f in tensor_kernels.said(text)}
 
 
 def test_what_threads_store_needs_a_fence() -> None:

@@ -7,9 +7,8 @@ arrived; that a thread exits releases nothing (Memory Consistency Model).
 
 from __future__ import annotations
 
-from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.function.check import verify_functions
+from tests.isel import tensor_kernels
 
 HEAD = ".version 8.8\n.target sm_100a\n.address_size 64\n"
 ENTRY = ".visible .entry k() .reqntid 64 .reqnctapercluster 2\n"
@@ -17,10 +16,7 @@ ENTRY = ".visible .entry k() .reqntid 64 .reqnctapercluster 2\n"
 
 def said(text: str) -> dict[str, Severity]:
     """The rules that speak of a kernel, and how severely."""
-    reading = read_ptx(HEAD + text)
-    assert reading.findings == []
-    found = verify_functions(reading.module)
-    return {f.rule: f.severity for f in found if f.severity is not Severity.NOTE}
+    return {f.rule: f.severity for f in tensor_kernels.said(HEAD + text)}
 
 
 # ---- all arrive, and a warp's elected thread waits for all; the others of the warp leave ---------

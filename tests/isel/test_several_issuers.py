@@ -6,9 +6,8 @@ thread that executes it); mbarrier.init (as many arrivals as it is told end a ph
 
 from __future__ import annotations
 
-from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.function.check import verify_functions
+from tests.isel.tensor_kernels import said
 
 FILL = "".join(
     f"    st.shared.v4.b32 [%r2+{at}], {{%r1, %r1, %r1, %r1}};\n" for at in range(0, 256, 16)
@@ -72,10 +71,7 @@ END:
 
 
 def errors(text: str) -> set[str]:
-    reading = read_ptx(text)
-    assert reading.findings == []
-    found = verify_functions(reading.module)
-    return {f.rule for f in found if f.severity is Severity.ERROR}
+    return {f.rule for f in said(text) if f.severity is Severity.ERROR}
 
 
 def test_each_of_two_warps_may_commit_to_an_mbarrier_of_two() -> None:

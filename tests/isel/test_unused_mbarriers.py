@@ -6,9 +6,7 @@ need not end.
 
 from __future__ import annotations
 
-from asmprinter.ptx_reader import read_ptx
-from intrinsics.findings import Severity
-from isel.verifier.function.check import verify_functions
+from tests.isel import tensor_kernels
 
 POOL = """\
 .version 8.8
@@ -58,9 +56,7 @@ FULL:
 
 
 def said(text: str) -> set[str]:
-    reading = read_ptx(text)
-    assert reading.findings == []
-    return {f.rule for f in verify_functions(reading.module) if f.severity is not Severity.NOTE}
+    return {f.rule for f in tensor_kernels.said(text)}
 
 
 def test_a_ring_at_unknown_places_is_not_what_nobody_uses() -> None:

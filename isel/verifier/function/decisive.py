@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator
 
-from intrinsics.mir import MachineInstr, Mem, Not, Reg
+from intrinsics.mir import MachineInstr, Mem, Reg, guard_register
 from intrinsics.modifiers import Space
 from intrinsics.row import Completion, Effect, Kind, Row
 
@@ -46,7 +46,7 @@ def depended_on(
         for reg in mi.defs():
             writers.setdefault(reg, []).append(mi)
         if mi.guard is not None:
-            wanted.add(mi.guard.reg if isinstance(mi.guard, Not) else mi.guard)
+            wanted.add(guard_register(mi.guard))
         wanted.update(decisive(mi))
     pending = list(wanted)
     while pending:

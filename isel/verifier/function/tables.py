@@ -24,6 +24,7 @@ from intrinsics.mir import (
     Reg,
     RegisterTable,
     form_of,
+    negated,
 )
 from intrinsics.modifiers import Compare, ScalarType
 
@@ -56,8 +57,7 @@ def _plain(function: MachineFunction) -> MachineFunction:
                 continue
             if mi.guard is not None:
                 behind = _new_name(block.name, names)
-                guard = mi.guard.reg if isinstance(mi.guard, Not) else Not(mi.guard)
-                blocks[-1].instrs.append(_go(behind, mi, guard))
+                blocks[-1].instrs.append(_go(behind, mi, negated(mi.guard)))
             blocks[-1].instrs += _chain(mi, regs)
             if mi.guard is not None:
                 blocks.append(Block(behind))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg, Sym
+from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg, Sym, guard_register
 from intrinsics.modifiers import Compare, ScalarType, Sem, Space
 from isel.control_flow import components, post_dominators
 from isel.verifier.function.decisive import SHARED, synchronises
@@ -195,7 +195,7 @@ def _plain(op: Op) -> Iterator[Reg]:
 
 def _guard(mi: MachineInstr) -> Iterator[Reg]:
     if mi.guard is not None:
-        yield mi.guard.reg if isinstance(mi.guard, Not) else mi.guard
+        yield guard_register(mi.guard)
 
 
 def _wanted(records: list[MachineInstr]) -> set[Reg]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from intrinsics.findings import Severity, errors
-from intrinsics.mir import MachineInstr, Not, Reg
+from intrinsics.mir import MachineInstr, Reg, guard_register
 from intrinsics.modifiers import Space
 from intrinsics.row import IssueScope
 from isel.passes.uniformity import Divergence, divergence
@@ -152,8 +152,7 @@ def _source(found: Divergence, mi: MachineInstr, block: int) -> MachineInstr | N
 
 
 def _guard(mi: MachineInstr) -> Reg:
-    guard = mi.guard.reg if isinstance(mi.guard, Not) else mi.guard
-    return -1 if guard is None else guard
+    return -1 if mi.guard is None else guard_register(mi.guard)
 
 
 def _from_table(mi: MachineInstr) -> Iterator[Reg]:
