@@ -6,12 +6,12 @@ of it.  Output: the rules of the verifier, else those of a run in the simulator.
 
 from __future__ import annotations
 
-import warnings
 from types import ModuleType
 
 import numpy as np
 
-from intrinsics.findings import NvgenError, Severity
+from nvgen.compiled import Compiled
+from tests.nvgen.found_mistakes import found_by
 from tests.nvgen.samples import FOLDER, edited, named
 
 GEMM, TARGET = "10_gemm_sm90", "sm_90a"
@@ -39,15 +39,12 @@ def found_in(
     where only the product is wrong."""
     sample = with_edit(old, new)
     config = sample.Config(**cut)
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            made = sample.build(config).compile(target=TARGET, opt=3)
-        if rules := {f.rule for f in made.findings if f.severity is not Severity.NOTE}:
-            return rules
+
+    def is_right(made: Compiled) -> bool:
         a, b, expected = sample.operands(*size)
         d = np.full_like(expected, np.nan)
         place = {"grid": config.ctas, "cluster": config.ctas}
         made.run(a, b, d, *size, **place, device="sim", schedule=schedule)
-    except NvgenError as error:
-        return {f.rule for f in error.findings}
-    return set() if np.array_equal(d, expected) else {"numbers"}
+        return np.array_equal(d, expected)
+
+    return found_by(lambda: sample.build(config).compile(target=TARGET, opt=3), is_right)

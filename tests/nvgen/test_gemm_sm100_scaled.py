@@ -5,15 +5,14 @@ ptxas assembles them.  They never ran on a real Blackwell GPU.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
-from intrinsics.findings import NvgenError, Severity
 from nvgen.assembler import assemble
+from nvgen.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
+from tests.nvgen.found_mistakes import found_by
 from tests.nvgen.samples import edited, named
 from tests.oracle import sass
 
@@ -109,18 +108,18 @@ def found_in(old: str, new: str) -> set[str]:
     """The rules that find a mistake, or `numbers` where only the product is wrong."""
     sample = edited(NAME, old, new)
     config, (m, n, k) = sample.Config(128, 128, 1, stages=2, cluster=2), (136, 40, 1024)
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            kernel = sample.build(config, sample.MXFP4, sample.MX)
-            made = kernel.compile(target=sample.TARGETS[0], opt=3)
-        if rules := {f.rule for f in made.findings if f.severity is not Severity.NOTE}:
-            return rules
+
+    def compiled() -> Compiled:
+        kernel = sample.build(config, sample.MXFP4, sample.MX)
+        return kernel.compile(target=sample.TARGETS[0], opt=3)
+
+    def is_right(made: Compiled) -> bool:
         a, b, expected, *scales = sample.operands(m, n, k, sample.MXFP4, sample.MX)
         d = np.full_like(expected, np.nan)
         made.run(a, b, d, m, n, k, *scales, grid=2, cluster=2, device="sim", schedule="late")
-    except NvgenError as error:
-        return {f.rule for f in error.findings}
-    return set() if np.array_equal(d, expected) else {"numbers"}
+        return np.array_equal(d, expected)
+
+    return found_by(compiled, is_right)
 
 
 @each("name", MISTAKES, turns=6)
