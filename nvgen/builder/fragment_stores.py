@@ -22,7 +22,7 @@ from nvgen.builder.number_types import u64
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, check_pointer, checked_align, store_number
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
+from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, fitting_swizzle
 from nvgen.builder.vectors import Vector, as_words
 
 Condition: TypeAlias = Callable[[Int, Int], Int]
@@ -50,6 +50,13 @@ def store_in_tile(vector: Vector, holders: Holders, tile: SharedTile) -> None:
             f"tile {tile.name} does not hold this matrix",
             got=f"{tile.rows}x{tile.k} of {tile.dtype.value}, {tile.mode.words}",
             expected=f"{shape[0]}x{shape[1]} of {type_.value if type_ else 'a known type'}",
+        )
+    if tile.line_bytes % tile.width:
+        raise refuse(
+            f"the lines of tile {tile.name} end within a swizzle span, and overlap",
+            got=f"{tile.line_bytes} bytes in a line, {tile.mode.words}",
+            expected=f"a multiple of {tile.width} bytes",
+            hint=fitting_swizzle(tile.line_bytes),
         )
     able = holders.builder.target in catalog.row("stmatrix").needs.targets
     if able and _lies_as_matrices(vector, holders):

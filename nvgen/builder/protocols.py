@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias, TypeVar, overload
 
-from intrinsics.limits import MOST_TX
+from intrinsics.limits import MOST_CLUSTER, MOST_TX
 from intrinsics.modifiers import Scope, Shuffle
 from intrinsics.targets import Feature
 from nvgen.builder.number_types import name_of_type
@@ -185,7 +185,18 @@ class Protocols(SharedMemory):
 
         That CTA has started after a cluster barrier (`cluster_sync`, or `make_mbarriers`); another
         one at the end keeps it from exiting before others have finished their accesses.
+
+        Raises: InputError for a rank that is known and that no CTA of the cluster has; a kernel
+        made without `cluster` may be launched with as many as there can be.
         """
+        most = self.cluster if self.cluster > 1 else MOST_CLUSTER
+        if not isinstance(rank, Int) and whole(rank, "rank of a CTA", 0) >= most:
+            raise refuse(
+                "the cluster has no such CTA",
+                got=f"rank {rank}",
+                expected=f"0 to {most - 1}: {'it has' if most == self.cluster else 'at most'} "
+                f"{most} CTAs",
+            )
         if isinstance(there, Pointer):
             return self.mapa_shared_cluster(there, rank)
         found = self.mapa_shared_cluster(pointer_of(there), rank)

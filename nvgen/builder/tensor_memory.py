@@ -18,6 +18,7 @@ from intrinsics.limits import COLUMNS
 from intrinsics.modifiers import CtaGroup
 from intrinsics.multiplies.tensor_shapes import FAMILIES, accumulator_columns, row_blocks
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
+from intrinsics.targets import Feature, spell, with_feature
 from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Pointer
@@ -30,6 +31,7 @@ from nvgen.builder.tensor_tiles import OperandTile, SparseTile, whole_words
 from nvgen.builder.tiles import container_bits
 
 _refuse = functools.partial(refuse, rule="tensor-memory")
+_WITH_TENSOR_MEMORY = with_feature(Feature.HAS_TMEM)
 
 
 @guarded
@@ -190,8 +192,8 @@ def tensor_memory(
     With `cta_group` 2 those of both CTAs of a pair do.  `name` names the word of shared memory that
     holds the address.
 
-    Raises: InputError for other numbers of columns than 32, 64, 128, 256 or 512, and where that
-    warp does not execute it.
+    Raises: InputError for other numbers of columns than 32, 64, 128, 256 or 512, for a target that
+    has no tensor memory, and where that warp does not execute it.
     """
     _check(b, columns, b.tensor_columns)
     try:
@@ -214,6 +216,13 @@ def tensor_memory(
 
 
 def _check(builder: SharedMemory, columns: int, before: int) -> None:
+    if builder.target is not None and builder.target not in _WITH_TENSOR_MEMORY:
+        raise _refuse(
+            "the target has no tensor memory",
+            got=builder.target.name,
+            expected=spell(_WITH_TENSOR_MEMORY),
+            hint="accumulator(…) lies where each target's multiplies write it",
+        )
     if not ALLOCATIONS.accepts(columns):
         raise _refuse(
             "a number of columns that cannot be allocated",

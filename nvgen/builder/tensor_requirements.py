@@ -26,7 +26,7 @@ from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.tensor_option_requirements import OPTION_REQUIREMENTS
 from nvgen.builder.tensor_requests import TensorRequest
 from nvgen.builder.tensor_tiles import LeftTile
-from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
+from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, fitting_swizzle
 
 _WITH_TENSOR_MEMORY = with_feature(Feature.HAS_TMEM)
 
@@ -94,9 +94,7 @@ def _nearest(name: str, size: int, sizes: Iterable[int]) -> str:
 
 def _fitting(r: TensorRequest) -> str:
     """The widest swizzling whose spans are whole in both."""
-    along = [(t.k if t.major is Major.K else t.rows) * t.bits // 8 for t in r.shared]
-    fits = [span for span in (128, 64, 32, 0) if all(n % (span or PLAIN_SPAN) == 0 for n in along)]
-    return f"swizzle={fits[0]} has whole spans" if fits else ""
+    return fitting_swizzle(*(tile.line_bytes for tile in r.shared))
 
 
 def _major(tile: SharedTile) -> str:

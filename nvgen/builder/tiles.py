@@ -203,6 +203,13 @@ class SharedTile:
         return SharedMemoryDescriptor(address, lbo=lbo, sbo=sbo, swizzle=mode)
 
 
+def fitting_swizzle(*lines: int) -> str:
+    """The widest swizzling whose spans are whole in lines of so many bytes, in words."""
+    spans = sorted(SWIZZLES, reverse=True)
+    fits = [s for s in spans if all(line % (s or PLAIN_SPAN) == 0 for line in lines)]
+    return f"swizzle={fits[0]} has whole spans" if fits else ""
+
+
 def swizzle_mode(span: int, atom: int = PLAIN_SPAN) -> Swizzle:
     """The swizzle whose span is `span` bytes, and that keeps `atom` bytes together.
 

@@ -276,6 +276,32 @@ def test_no_columns_of_an_a_in_tensor_memory() -> None:
         found.as_tile(a)
 
 
+@pytest.mark.parametrize(
+    ("shape", "swizzle", "bytes_", "hint"),
+    [
+        ((128, 7), 128, 28, ""),
+        ((128, 7), 0, 28, ""),
+        ((128, 24), 128, 96, "swizzle=32 has whole spans"),
+        ((128, 16), 128, 64, "swizzle=64 has whole spans"),
+    ],
+)
+def test_a_tile_whose_lines_end_within_a_span(
+    shape: tuple[int, int], swizzle: int, bytes_: int, hint: str
+) -> None:
+    """A line begins where a span does, so the tile's bytes are fewer than its lines reach over."""
+    b = KernelBuilder("k", block=128, target="sm_100a")
+    b.begin()
+    columns = b.tensor_memory("columns", 64).tile(*shape).load()
+    narrow = b.shared_tile("narrow", f32, shape, swizzle=swizzle)
+    with pytest.raises(
+        InputError, match="lines of tile narrow end within a swizzle span"
+    ) as caught:
+        columns.as_tile(narrow)
+    (found,) = caught.value.findings
+    assert found.got.startswith(f"{bytes_} bytes in a line")
+    assert found.hint == hint
+
+
 # ---- layouts -------------------------------------------------------------------------------------
 
 

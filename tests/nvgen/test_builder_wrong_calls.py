@@ -26,6 +26,16 @@ def begun(target: str = "sm_90a") -> KernelBuilder:
     return b
 
 
+def blackwell() -> KernelBuilder:
+    return begun("sm_100a")
+
+
+def of_a_cluster(ctas: int) -> KernelBuilder:
+    b = KernelBuilder("k", block=32, cluster=ctas, target="sm_90a")
+    b.begin()
+    return b
+
+
 def tile(b: KernelBuilder):
     return b.shared_tile("t", bf16, (64, 64))
 
@@ -47,9 +57,10 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "a float for a step of K": (
         lambda b: b.gemm_async(b.warpgroup_tile(64, 64), tile(b), tile(b), step=0.5), "0.5",
         "an integer of the kernel, or Python's or None"),
-    "a float for columns": (lambda b: b.tensor_memory("s", 128.0), "128.0", "a whole number"),
+    "a float for columns": (
+        lambda b: blackwell().tensor_memory("s", 128.0), "128.0", "a whole number"),
     "a string for columns": (
-        lambda b: b.tensor_memory("s", 64).tile(128, "x"), "'x'", "a whole number"),
+        lambda b: blackwell().tensor_memory("s", 64).tile(128, "x"), "'x'", "a whole number"),
     "a choice by its name": (
         lambda b: b.shared_tile("t", bf16, (64, 64), major="K"), "'K'", "Major.K or Major.MN"),
     "a scope by its name": (lambda b: b.cluster_sync(scope="x"), "'x'", "Scope or None"),
@@ -104,11 +115,21 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "no warpgroups": (lambda b: b.if_warpgroup(0, 0).__enter__(), "0", "a whole number from 1"),
     "a thread beyond the block": (
         lambda b: b.if_thread(256).__enter__(), "thread 256", "0 to 255: it has 256 threads in x"),
+    "a CTA beyond the cluster": (
+        lambda b: (c := of_a_cluster(2)).of_cta(c.mbarrier("m"), 2), "rank 2",
+        "0 to 1: it has 2 CTAs"),
+    "a CTA beyond every cluster": (
+        lambda b: b.of_cta(b.shared_word("w"), 16), "rank 16", "0 to 15: at most 16 CTAs"),
+    "a negative CTA": (
+        lambda b: b.of_cta(b.mbarrier("m"), -1), "-1", "a whole number from 0"),
+    "tensor memory of Hopper": (
+        lambda b: b.tensor_memory("s", 64), "sm_90a",
+        "sm_100a/f, sm_101a/f, sm_103a/f, sm_107a/f or sm_110a/f"),
     "a buffer beyond the ring": (lambda b: b.tile_ring("r", tiles(b)).slot(7), "7", "0..1"),
     "a negative number of writers": (
         lambda b: b.tile_ring("r", tiles(b), writers=-1), "-1", "a whole number from 0"),
     "no alignment of columns": (
-        lambda b: b.tensor_memory("s", 64).take(4, 0), "0", "a whole number from 1"),
+        lambda b: blackwell().tensor_memory("s", 64).take(4, 0), "0", "a whole number from 1"),
     "an alignment of 3": (
         lambda b: b.load_words(b.args["x"], 4, align=3), "3", "a power of two, in bytes"),
     "a width of 24": (
