@@ -32,7 +32,7 @@ from nvgen.arguments import Parameter
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.guards import ill_called
 from nvgen.builder.llvm_ext import vector_value
-from nvgen.builder.number_words import WORD, of_words, words_of
+from nvgen.builder.number_makers import WORD, of_words, words_of
 from nvgen.builder.numbers import F32, Float, Int, WordLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, refuse

@@ -1,7 +1,9 @@
 """Functions of floats: what LLVM has intrinsics for, and what the builder makes of these.
 
-Layer: nvgen.builder.  An approximation that PTX has not for a type is computed in f32.  PTX ISA,
-Floating Point Instructions; Half Precision Floating Point Instructions.
+Layer: nvgen.builder.  An approximation that PTX has not for a type is computed in f32.  PTX has no
+erf: polynomials of f32, least-squares fits at Chebyshev nodes to Python's `math.erf`, are near it;
+tests hold how far they are off.  PTX ISA, Floating Point Instructions; Half Precision Floating
+Point Instructions.
 """
 
 from __future__ import annotations
@@ -9,17 +11,15 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.approximations import power
 from nvgen.builder.guards import guarded
-from nvgen.builder.names_elsewhere import no_method
-from nvgen.builder.number_types import STORED, called
-from nvgen.builder.refusals import described, refuse
+from nvgen.builder.number_types import STORED, called, power
+from nvgen.builder.refusals import described, no_method, refuse
 from nvgen.builder.regions import Host
 
 T = ScalarType
@@ -43,6 +43,21 @@ _SUFFIXES = {
     T.F16X2: "v2f16", T.BF16X2: "v2bf16", T.F32X2: "v2f32",
 }  # fmt: skip
 """What LLVM appends to the name of an overloaded intrinsic."""
+
+_ERF_ODD = (
+    1.1283791065216064, -0.3761262595653534, 0.11283597350120544, -0.02685432881116867,
+    0.005189312156289816, -0.0008018855005502701, 7.882497448008507e-05,
+)  # fmt: skip
+"""erf(x) / x as a polynomial of x², for x up to 1."""
+
+_ERF_TAIL = (
+    0.0004434802394825965, -1.630496859550476, -0.9117016196250916, -0.1586247682571411,
+    0.037991784512996674, -0.006814078893512487, 0.0008477041847072542, -6.458346615545452e-05,
+    2.2511851511808345e-06,
+)  # fmt: skip
+"""The logarithm to base 2 of 1 - erf(x) as a polynomial of x, from 1 to 4, where f32 has 1."""
+
+_ERF_WHOLE = 4.0
 
 
 @guarded
@@ -158,6 +173,15 @@ class FloatFunctions(ABC):
         """
         return self._approximated("cos", ftz=ftz)
 
+    def erf(self) -> Self:
+        """The error function, as f32; the relative error is at most 2^-22.
+
+        The exact GELU is x · (1 + erf(x / √2)) / 2; `tanh` gives the approximate one.
+
+        Raises: InputError for f64.
+        """
+        return self._in_f32(lambda x: x.abs()._erf_of_size()._called("copysign", x))
+
     def floor(self) -> Self:
         """The largest whole number that is not greater."""
         return self._in_f32(lambda x: x._called("floor"))
@@ -199,6 +223,31 @@ class FloatFunctions(ABC):
         if ftz and self.type is T.F32:
             name = name.replace(".approx", ".approx.ftz")
         return self.like(called(self.builder, f"llvm.nvvm.{name}", self.value))
+
+    def _erf_of_size(self) -> Self:
+        """The error function of an f32 that is not negative; a NaN of a NaN."""
+        whole = self.like(self.taken(_ERF_WHOLE))
+        tail = self._chosen(self._is(">", _ERF_WHOLE), whole, self)._polynomial(_ERF_TAIL).ex2()
+        far = self.like(self.builder.at_caller().fsub(self.taken(1.0), tail.value))
+        is_near = self._is("<", 1.0)
+        return self._chosen(is_near, self._by(self._by(self)._polynomial(_ERF_ODD)), far)
+
+    def _polynomial(self, coefficients: Sequence[float]) -> Self:
+        """By Horner's rule, the constant first among the coefficients."""
+        *rest, highest = coefficients
+        found = self.like(self.taken(highest))
+        for coefficient in reversed(rest):
+            found = found.fma(self, coefficient)
+        return found
+
+    def _is(self, predicate: str, limit: float) -> ir.Value:
+        return self.builder.at_caller().fcmp_ordered(predicate, self.value, self.taken(limit))
+
+    def _chosen(self, condition: ir.Value, yes: Self, no: Self) -> Self:
+        return self.like(self.builder.at_caller().select(condition, yes.value, no.value))
+
+    def _by(self, other: Self) -> Self:
+        return self.like(self.builder.at_caller().fmul(self.value, other.value))
 
     def _times(self, factor: float) -> Self:
         return self.like(self.builder.at_caller().fmul(self._computed(), self.taken(factor)))

@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, NoReturn, Self, SupportsIndex, TypeVar
 
 from llvmlite import ir
 
-from nvgen.builder.approximations import power
 from nvgen.builder.guards import guarded
-from nvgen.builder.names_elsewhere import no_method
 from nvgen.builder.number_types import (
     called,
     constant,
     instead,
     not_known,
+    power,
 )
-from nvgen.builder.refusals import described, refuse
+from nvgen.builder.refusals import described, no_method, refuse
 from nvgen.builder.regions import Host
 
 Own = TypeVar("Own", bound="Integer")

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 from llvmlite import ir
 
-from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType, Major
-from intrinsics.findings import InputError
 from intrinsics.limits import MOST_CLUSTER, MOST_THREADS
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import parse_target
-from intrinsics.tma.fields import element_of
-from intrinsics.tma.rules import MOST_BOX, MOST_PIXELS, box_findings
+from intrinsics.tma.rules import MOST_PIXELS
 from nvgen.arguments import MapKind, Parameter
 from nvgen.builder.built import Kernel
 from nvgen.builder.device import DeviceCalls
@@ -31,7 +27,7 @@ from nvgen.builder.llvm_ext import (
     TextAttributes,
     make_kernel,
 )
-from nvgen.builder.map_copies import PERIOD, in_bytes
+from nvgen.builder.map_copies import box_of, check_box, in_bytes, tile_box
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Number, number_of
 from nvgen.builder.pointers import Pointer
@@ -39,7 +35,7 @@ from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.shared_memory import two
 from nvgen.builder.tiles import PLAIN_SPAN, check_element, swizzle_mode
-from nvgen.callers import place_of_caller, stack
+from nvgen.callers import stack
 from nvgen.launches import dim3
 from nvgen.tracebacks import ends_at_caller
 
@@ -151,8 +147,8 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
         """
         mode = swizzle_mode(swizzle, atom)
         check_element(dtype)
-        _check_box(dtype, _box(box), mode)
-        self._map(Parameter(name, dtype, _box(box), mode, output))
+        check_box(dtype, box_of(box), mode)
+        self._map(Parameter(name, dtype, box_of(box), mode, output))
 
     def _map(self, made: Parameter) -> None:
         self._maps[made.name] = made
@@ -181,7 +177,7 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
         """
         check_element(dtype)
         counted, shape = in_bytes(dtype, two(shape), major)
-        box = _tile_box(counted, shape, swizzle, major, whole(rank, "rank"))
+        box = tile_box(counted, shape, swizzle, major, whole(rank, "rank"))
         self.tensor_map(name, dtype=counted, box=box, swizzle=swizzle, output=output)
 
     def image_map(
@@ -205,7 +201,7 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
         """
         check_element(dtype)
         pixels, channels = two(shape)
-        span = _tile_box(dtype, (8, channels), swizzle, Major.K, whole(rank, "rank"))[-1]
+        span = tile_box(dtype, (8, channels), swizzle, Major.K, whole(rank, "rank"))[-1]
         if pixels > MOST_PIXELS or rank < 3:
             got = f"{pixels} pixels, rank {rank}"
             raise refuse("no copy of images", got=got, expected=f"{MOST_PIXELS} at most, 3 to 5")
@@ -229,7 +225,7 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
         Raises: InputError where no copies make such a tile.
         """
         check_element(dtype)
-        span = _tile_box(dtype, (8, whole(k, "number of columns")), swizzle, Major.K, 2)[-1]
+        span = tile_box(dtype, (8, whole(k, "number of columns")), swizzle, Major.K, 2)[-1]
         if not swizzle:
             raise refuse("four rows of 16 bytes are no copy", got="swizzle=0", expected="32 to 128")
         mode = swizzle_mode(swizzle)
@@ -297,57 +293,6 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
         parameters = tuple(parameter for parameter, _ in self._parameters)
         made_for = self.target.name if self.target else None
         return Kernel(self.name, printed, self.block, parameters, self._dynamic_size, made_for)
-
-
-def _tile_box(
-    dtype: ElementType, shape: tuple[int, int], swizzle: int, major: Major, rank: int
-) -> tuple[int, ...]:
-    """The box, outermost first, of which copies make a tile of `shape` (rows, K).
-
-    A box is one span wide, and as many lines high as go evenly into the tile, 256 at most.
-
-    Raises: InputError where no copies make such a tile.
-    """
-    rows, k = shape
-    along, lines = (k, rows) if major is Major.K else (rows, k)
-    span = (swizzle or PLAIN_SPAN) * 8 // dtype.bits
-    heights = [n for n in range(min(lines, MOST_BOX), 0, -1) if lines % n == 0]
-    height = next((n for n in heights if n == lines or n % PERIOD == 0), 0)
-    if dtype.bits % 8 or along % span or not height or not 2 <= rank <= 5:
-        raise refuse(
-            "no copies by TMA make such a tile",
-            rule="tile-map",
-            got=f"{rows}x{k} of {dtype.value}, {major.value}-major, rank {rank}",
-            expected=f"whole bytes, a multiple of {span} elements along the major, rank 2 to 5",
-            hint="a tile whose rows end early is as wide as its span: TMA fills it with zeros",
-        )
-    return (1,) * (rank - 2) + (height, span)
-
-
-def _box(box: object) -> tuple[int, ...]:
-    """The elements of a box of a tensor map, outermost first.
-
-    Raises: InputError for what is no such shape.
-    """
-    if not isinstance(box, (tuple, list)) or not box:
-        raise refuse("no box of a tensor map", got=repr(box), expected="(…, rows, columns)")
-    return tuple(whole(n, "number of elements of a box") for n in box)
-
-
-def _check_box(dtype: ElementType, box: tuple[int, ...], swizzle: Swizzle) -> None:
-    """Whether there are tensor maps with such a box (outermost first), whatever the tensor is.
-
-    Elements of a part of a byte are not judged: how they lie is the launch's.
-
-    Raises: InputError with every requirement that is not met.
-    """
-    size = np.dtype(dtype.numpy).itemsize
-    element = element_of(np.dtype(dtype.numpy), size)
-    if dtype.bits % 8 or element is None:
-        return
-    wrong = box_findings(element, box[::-1], swizzle)
-    if wrong:
-        raise InputError([found.at(place_of_caller()) for found in wrong])
 
 
 def _check_shape(name: str, block: tuple[int, int, int], cluster: int) -> None:

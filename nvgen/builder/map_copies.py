@@ -11,15 +11,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import numpy as np
+
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType, Major
+from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
+from intrinsics.tma.fields import element_of
+from intrinsics.tma.rules import MOST_BOX, box_findings
 from nvgen.arguments import MapKind, Parameter
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.protocols import Protocols
-from nvgen.builder.refusals import described, refuse
+from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
+from nvgen.callers import place_of_caller
 
 PERIOD = 8
 """Lines after which every swizzling begins anew."""
@@ -37,6 +44,62 @@ def in_bytes(
         return ElementType.U8, (rows, k // 2)
     return dtype, shape
 
+
+# ---- boxes ---------------------------------------------------------------------------------------
+
+
+def tile_box(
+    dtype: ElementType, shape: tuple[int, int], swizzle: int, major: Major, rank: int
+) -> tuple[int, ...]:
+    """The box, outermost first, of which copies make a tile of `shape` (rows, K).
+
+    A box is one span wide, and as many lines high as go evenly into the tile, 256 at most.
+
+    Raises: InputError where no copies make such a tile.
+    """
+    rows, k = shape
+    along, lines = (k, rows) if major is Major.K else (rows, k)
+    span = (swizzle or PLAIN_SPAN) * 8 // dtype.bits
+    heights = [n for n in range(min(lines, MOST_BOX), 0, -1) if lines % n == 0]
+    height = next((n for n in heights if n == lines or n % PERIOD == 0), 0)
+    if dtype.bits % 8 or along % span or not height or not 2 <= rank <= 5:
+        raise refuse(
+            "no copies by TMA make such a tile",
+            rule="tile-map",
+            got=f"{rows}x{k} of {dtype.value}, {major.value}-major, rank {rank}",
+            expected=f"whole bytes, a multiple of {span} elements along the major, rank 2 to 5",
+            hint="a tile whose rows end early is as wide as its span: TMA fills it with zeros",
+        )
+    return (1,) * (rank - 2) + (height, span)
+
+
+def box_of(box: object) -> tuple[int, ...]:
+    """The elements of a box of a tensor map, outermost first.
+
+    Raises: InputError for what is no such shape.
+    """
+    if not isinstance(box, (tuple, list)) or not box:
+        raise refuse("no box of a tensor map", got=repr(box), expected="(…, rows, columns)")
+    return tuple(whole(n, "number of elements of a box") for n in box)
+
+
+def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: Swizzle) -> None:
+    """Whether there are tensor maps with such a box (outermost first), whatever the tensor is.
+
+    Elements of a part of a byte are not judged: how they lie is the launch's.
+
+    Raises: InputError with every requirement that is not met.
+    """
+    size = np.dtype(dtype.numpy).itemsize
+    element = element_of(np.dtype(dtype.numpy), size)
+    if dtype.bits % 8 or element is None:
+        return
+    wrong = box_findings(element, box[::-1], swizzle)
+    if wrong:
+        raise InputError([found.at(place_of_caller()) for found in wrong])
+
+
+# ---- copies --------------------------------------------------------------------------------------
 
 Coordinates: TypeAlias = Sequence[IntLike | Sequence[IntLike]]
 """Where a tile begins, innermost dimension first; for rows from anywhere (column, rows)."""

@@ -1,11 +1,13 @@
-"""Numbers of one type: `b.f32` and its like.
+"""Numbers of one type, `b.f32` and its like, and the words that a number of any width is.
 
 Layer: nvgen.builder.  `b.f32("scale")`, before `begin`, declares a parameter; `b.f32(1.5)` is a
-constant; `b.f32(word)` is the number whose bits an integer holds.
+constant; `b.f32(word)` is the number whose bits an integer holds.  Instructions that move registers
+of 32 bits move one word of a number, or two, the lower first.  PTX ISA, shfl.sync.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, Protocol, SupportsFloat, TypeAlias, TypeVar, overload
 
 from llvmlite import ir
@@ -100,3 +102,41 @@ def as_float(builder: Host, value: object, type_: ScalarType) -> ir.Value:
             hint="registers one by one: values[0]" if several else f"x.to({type_.value})",
         )
     return float_constant(value, type_)
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+WORD = 32
+"""Bits of a register that a shuffle moves."""
+
+
+def words_of(number: Number) -> list[Int]:
+    """The words that hold a number's bits, with zeros above them."""
+    bits = number.word if isinstance(number, Float) else Int(number.builder, number.value)
+    if bits.bits == WORD:
+        return [bits]
+    if bits.bits < WORD:
+        return [bits.zext(WORD)]
+    builder, i32 = bits.builder.at_caller(), ir.IntType(WORD)
+    return [Int(bits.builder, builder.trunc(part.value, i32)) for part in (bits, bits >> WORD)]
+
+
+def of_words(number: Number, parts: Sequence[object]) -> object:
+    """What came for each word of `words_of(number)`, joined to a number of its type.
+
+    Where an instruction gave more than the word, the rest is that of the first.
+    """
+    first = parts[0]
+    if isinstance(first, tuple):
+        firsts = [part[0] for part in parts if isinstance(part, tuple)]
+        return (of_words(number, firsts), *first[1:])
+    words = [part for part in parts if isinstance(part, Int)]
+    builder, width = number.builder.at_caller(), ir.IntType(number.bits)
+    if number.bits < WORD:
+        found = builder.trunc(words[0].value, width)
+    else:
+        low, high = (word.zext(2 * WORD) for word in words)
+        found = (high << WORD | low).value
+    if isinstance(number, Int):
+        return number.like(found)
+    return number.like(number.builder.at_caller().bitcast(found, number.value.type))

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import operator
 import struct
-from typing import Final, Literal, SupportsFloat, SupportsIndex, TypeAlias
+from collections.abc import Callable
+from numbers import Integral
+from typing import Final, Literal, SupportsFloat, SupportsIndex, TypeAlias, TypeVar
 
 from llvmlite import ir
 
@@ -220,6 +222,30 @@ def called(host: Host, name: str, *values: ir.Value) -> ir.Value:
     type_ = values[0].type
     function = host.declare(name, ir.FunctionType(type_, [type_] * len(values)))
     return host.at_caller().call(function, list(values))
+
+
+Powered = TypeVar("Powered")
+
+_MOST_POWER = 64
+"""The greatest exponent: of a greater one the roundings of the products add up."""
+
+
+def power(
+    number: Powered, exponent: object, hint: str, product: Callable[[Powered, Powered], Powered]
+) -> Powered:
+    """A number to the power of a known exponent from 1 on: squares, and products of these.
+
+    Raises: InputError for another exponent.
+    """
+    if not isinstance(exponent, Integral) or not 1 <= operator.index(exponent) <= _MOST_POWER:
+        got, expected = described(exponent), f"a whole Python number from 1 to {_MOST_POWER}"
+        raise refuse("no exponent", got=got, expected=expected, hint=hint)
+    found = number
+    for digit in f"{operator.index(exponent):b}"[1:]:
+        found = product(found, found)
+        if digit == "1":
+            found = product(found, number)
+    return found
 
 
 def name_of_type(type_: ScalarType) -> str:

@@ -15,7 +15,6 @@ from typing import NoReturn, Self, SupportsFloat, TypeAlias, overload
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.approximations import erf_of_size
 from nvgen.builder.float_functions import FloatFunctions
 from nvgen.builder.guards import guarded
 from nvgen.builder.integers import Integer
@@ -234,15 +233,6 @@ class Float(FloatFunctions):
             return self.like(pair_of(low, high).value)
         return self.like(operation(self.to(T.F32)).to(self.type).value)  # type: ignore[arg-type]  # an F32
 
-    def erf(self) -> Self:
-        """The error function, as f32; the relative error is at most 2^-22.
-
-        The exact GELU is x · (1 + erf(x / √2)) / 2; `tanh` gives the approximate one.
-
-        Raises: InputError for f64.
-        """
-        return self._in_f32(lambda x: x.like(_erf(x).value))
-
     def _no_integer(self, *_: object) -> NoReturn:
         raise refuse(
             "an integer operation on a register that holds no unsigned integer",
@@ -286,10 +276,6 @@ class F32(Float):
     def like(self, value: ir.Value) -> Self:
         """Another value of llvmlite's as an f32."""
         return type(self)(self.builder, value)
-
-
-def _erf(x: Float) -> Float:
-    return erf_of_size(x.abs())._called("copysign", x)
 
 
 FloatLike: TypeAlias = Float | float

@@ -1,13 +1,15 @@
 """What the builder says of nonsense: at once, in words, with the line of Python that asked for it.
 
-Layer: nvgen.builder.  `Requirement` is something that an operation asks for, as data.
+Layer: nvgen.builder.  `Requirement` is something that an operation asks for, as data.  A name that
+CUDA C++, Triton and others have for an operation is told what it is here.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Generic, SupportsIndex, TypeVar
 
 from intrinsics.findings import Finding, InputError, Severity
@@ -111,3 +113,75 @@ def check(operation: str, requirements: Iterable[Requirement[Asked]], request: A
     """
     if findings := unmet(operation, requirements, request):
         raise InputError(findings)
+
+
+# ---- names of elsewhere --------------------------------------------------------------------------
+
+_HERE: Mapping[str, str] = {
+    "syncthreads debug_barrier barrier sync_threads": "b.barrier_cta_sync_aligned()",
+    "syncwarp sync_warp": "b.bar_warp_sync()",
+    "threadIdx thread_idx tid thread_id": "b.tid_x",
+    "blockIdx block_idx ctaid cta_id program_id": "b.ctaid_x",
+    "blockDim block_dim ntid ntid_x": "b.threads, or the block that the kernel was made with",
+    "gridDim grid_dim nctaid num_programs": "b.nctaid_x",
+    "laneid lane_id": "b.lane",
+    "warpid warp_id": "b.warp",
+    "where": "b.select(condition, x, y)",
+    "shfl_xor_sync shfl_xor": "b.shfl_sync(Shuffle.BFLY, x, mask)",
+    "shfl_down_sync shfl_down": "b.shfl_sync(Shuffle.DOWN, x, lanes)",
+    "shfl_up_sync shfl_up": "b.shfl_sync(Shuffle.UP, x, lanes)",
+    "shfl shfl_idx": "b.shfl_sync(Shuffle.IDX, x, lane)",
+    "ballot_sync ballot": "b.vote_sync(Vote.BALLOT, condition)",
+    "any_sync all_sync": "b.vote_sync(Vote.ANY, condition), b.vote_sync(Vote.ALL, condition)",
+    "reduce sum reduce_sum": "b.warp_reduce(x, operator.add), b.cta_reduce(x, operator.add)",
+    "atomicAdd atomic_add": "b.atom(AtomicOp.ADD, f32, pointer, x)",
+    "atomicMax atomic_max atomicMin atomic_min": "b.atom(AtomicOp.MAX, u32, pointer, x)",
+    "atomicCAS atomic_cas": "b.atom_cas(pointer, expected, new)",
+    "threadfence threadfence_block membar_gl": "b.fence(Sem.ACQ_REL, Scope.GPU)",
+    "exp log sqrt rsqrt tanh sin cos floor ceil erf abs": "a method of the number: x.exp()",
+    "for_ for_range loop": "with b.range(stop) as i:",
+    "while_loop": "with b.while_(lambda: condition):",
+    "dot mma": "b.gemm(d, a, b), b.gemm_async(d, a, b), b.mma_sync(…)",
+    "wgmma": "b.gemm(d, a, b), b.wgmma_mma_async(…)",
+    "tma_load copy": "b.load_tile(tile, args['a'], (k, row), mbarrier)",
+    "tma_store": "b.store_tile(tile, args['d'], (column, row))",
+    "alloc_shared smem shared": "b.shared_array(name, f32, count), b.shared_tile(…)",
+    "ret return_ exit": "b.leave_if(condition) in a role, with b.if_(…): elsewhere",
+    "grid_dependency_wait gdc_wait": "b.griddepcontrol_wait()",
+    "grid_dependency_launch gdc_launch_dependents": "b.griddepcontrol_launch_dependents()",
+}
+
+_OF_NUMBERS: Mapping[str, str] = {
+    "clamp clip": "x.max(least).min(greatest)",
+    "pow power": "x**3; (x.lg2() * y).ex2() for a y of the kernel",
+    "sigmoid": "1 / (1 + (-x).exp())",
+    "relu": "x.max(0)",
+    "isnan": "x != x",
+    "astype cast convert": "x.to(f32)",
+    "bitcast view": "x.word, the bits; b.f32(word), the f32 whose bits a word holds",
+    "ffs ctz cttz": "x.brev().clz(), how many zeros stand below the lowest bit that is set",
+    "log2": "x.lg2()",
+    "exp2": "x.ex2()",
+}
+
+
+def no_method(name: str, number: object) -> str:
+    """That a number has no such method, and what it may have been meant to be."""
+    kind = type(number)
+    return _elsewhere(f"{kind.__name__} has no {name!r}", name, _OF_NUMBERS, dir(kind), "x.")
+
+
+def no_such(name: str, known: Iterable[str]) -> str:
+    """That the builder has no such name, and what it may have been meant to be."""
+    return _elsewhere(f"a KernelBuilder has no {name!r}", name, _HERE, known, "b.")
+
+
+def _elsewhere(
+    what: str, name: str, here: Mapping[str, str], known: Iterable[str], prefix: str
+) -> str:
+    plain = name.strip("_")
+    said = next((words for names, words in here.items() if plain in names.split()), "")
+    near = get_close_matches(plain, (one for one in known if not one.startswith("_")), 2)
+    if said:
+        return f"{what}: here it is {said}"
+    return f"{what}: did you mean {' or '.join(prefix + n for n in near)}?" if near else what

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nvgen.builder.calls import IntrinsicCalls, function_of
-from nvgen.builder.names_elsewhere import no_such
+from nvgen.builder.refusals import no_such
 from nvgen.builder.verb import Verb
 from nvgen.builder.verb_table import NAMED, verb_of
 
