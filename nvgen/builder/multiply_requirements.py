@@ -1,7 +1,8 @@
-"""What multiplies require whose D lies in registers, of warps and of warpgroups alike, as data.
+"""What multiplies require whose D lies in registers, or where the target has it, as data.
 
-Layer: nvgen.builder.  PTX ISA, Warp Level Matrix Instructions; Asynchronous Warpgroup Level Matrix
-Instructions: Matrix Shape, Matrix Data-types.
+Layer: nvgen.builder.  What one target's instruction requires of the tiles of `accumulator` is
+checked beyond what all require.  PTX ISA, Warp Level Matrix Instructions; Asynchronous Warpgroup
+Level Matrix Instructions: Matrix Shape, Matrix Data-types; tcgen05.mma.
 """
 
 from __future__ import annotations
@@ -12,17 +13,55 @@ from typing import TypeAlias
 
 from intrinsics.element import ElementType, Major
 from intrinsics.multiplies.mma_sync import MmaShape
-from intrinsics.targets import TargetSet, spell
+from intrinsics.targets import Target, TargetSet, spell
 from nvgen.builder.accumulators import AccumulatorTile, Multiply
-from nvgen.builder.base import BuilderBase
 from nvgen.builder.fragment_layouts import RegisterTile
-from nvgen.builder.numbers import IntLike
 from nvgen.builder.refusals import Requirement
 from nvgen.builder.roles import ExecutionScope
+from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 
 OperandOfA: TypeAlias = SharedTile | RegisterTile
 """What A of a multiply into registers may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call of gemm_async: D, and what is multiplied into it."""
+
+    d: AccumulatorTile
+    asked: Multiply
+
+    @property
+    def builder(self) -> SharedMemory:
+        """The kernel that multiplies, which may be another one than the tiles'."""
+        return self.asked.builder
+
+    @property
+    def a(self) -> OperandOfA:
+        """A."""
+        assert isinstance(self.asked.a, OperandOfA)
+        return self.asked.a
+
+    @property
+    def b(self) -> SharedTile:
+        """B."""
+        return self.asked.b
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The names of the options of the call that are tcgen05.mma's."""
+        return self.asked.options.given()
+
+
+def _no_option(text: str, section: str) -> Requirement[Request]:
+    return Requirement(
+        "option", text, lambda r: not r.others, lambda r: ", ".join(r.others),
+        "accumulate and step", section,
+    )  # fmt: skip
+
+
+# ---- registers -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +79,16 @@ class RegisterFamily:
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterRequest:
+class RegisterRequest(Request):
     """One call of gemm_async whose D lies in registers.
 
-    `size` is that of D, `rows` those of A that one multiply has, `held` how many rows all holders
-    of D have where A is in registers of one.  `others` names the options of the call that are
-    tcgen05.mma's.
+    `rows` are those of A that one multiply has; `shares` is by how many holders D is divided, along
+    its rows and its columns.
     """
 
-    builder: BuilderBase
-    scope: ExecutionScope
-    threads: int
-    owner: object
-    size: tuple[int, int]
-    dtype: ElementType
-    a: OperandOfA
-    b: SharedTile
     families: tuple[RegisterFamily, ...]
     rows: int
     shares: tuple[int, int] = (1, 1)
-    step: IntLike | None = None
-    others: tuple[str, ...] = ()
 
     @property
     def family(self) -> RegisterFamily | None:
@@ -108,24 +136,8 @@ class RegisterRequest:
     def strangers(self) -> list[str]:
         """Which of the matrices belong to another kernel."""
         a = self.a.pointer.builder if isinstance(self.a, SharedTile) else self.a.builder
-        owners = {"D": self.owner, "A": a, "B": self.b.pointer.builder}
+        owners = {"D": self.d.builder, "A": a, "B": self.b.pointer.builder}
         return [name for name, owner in owners.items() if owner is not self.builder]
-
-
-def requested(
-    d: AccumulatorTile,
-    asked: Multiply,
-    families: tuple[RegisterFamily, ...],
-    rows: int,
-    shares: tuple[int, int] = (1, 1),
-) -> RegisterRequest:
-    """A multiply into the registers of `d`."""
-    b, a = asked.builder, asked.a
-    assert isinstance(a, OperandOfA)
-    return RegisterRequest(
-        b, b.scope, b.threads, d.builder, (d.m, d.n), d.dtype, a, asked.b, families, rows, shares,
-        asked.step, asked.options.given(),
-    )  # fmt: skip
 
 
 def _swizzled(r: RegisterRequest, tile: SharedTile) -> bool:
@@ -137,9 +149,10 @@ def _swizzled(r: RegisterRequest, tile: SharedTile) -> bool:
 
 
 def _has_step(r: RegisterRequest) -> bool:
-    if isinstance(r.step, int):
-        return 0 <= r.step < r.steps
-    return r.step is None or isinstance(r.a, SharedTile)
+    step = r.asked.step
+    if isinstance(step, int):
+        return 0 <= step < r.steps
+    return step is None or isinstance(r.a, SharedTile)
 
 
 def in_registers(
@@ -176,17 +189,11 @@ def in_registers(
         Requirement(
             "scope", f"a multiply {holders}",
             scope,
-            lambda r: f"{r.scope.value}, of {r.threads} threads",
+            lambda r: f"{r.builder.scope.value}, of {r.builder.threads} threads",
             place,
             op,
         ),
-        Requirement(
-            "option", f"an option of tcgen05.mma that a {who}'s multiply does not have",
-            lambda r: not r.others,
-            lambda r: ", ".join(r.others),
-            "accumulate and step",
-            op,
-        ),
+        _no_option(f"an option of tcgen05.mma that a {who}'s multiply does not have", op),
         Requirement(
             "dtype", f"A and B have element types that no {who} multiplies",
             lambda r: r.family is not None and all(t.bits == t.dtype.bits for t in (r.a, r.b)),
@@ -196,16 +203,16 @@ def in_registers(
         ),
         Requirement(
             "accumulator", "D has a type in which these products are not summed",
-            lambda r: r.family is None or r.dtype in r.family.sums,
-            lambda r: r.dtype.value,
+            lambda r: r.family is None or r.d.dtype in r.family.sums,
+            lambda r: r.d.dtype.value,
             lambda r: " or ".join(t.value for t in r.family.sums) if r.family else "",
             types,
         ),
         Requirement(
             "shape", "the shapes of A, B and D do not belong together",
-            lambda r: r.a.k == r.b.k and r.size == (r.m, r.b.rows),
-            lambda r: f"A {r.m}x{r.a.k}, B {r.b.rows}x{r.b.k}, D {r.size[0]}x{r.size[1]}",
-            lambda r: f"A {r.size[0]}x{r.a.k}, B {r.size[1]}x{r.a.k}, D {r.size[0]}x{r.size[1]}",
+            lambda r: r.a.k == r.b.k and (r.d.m, r.d.n) == (r.m, r.b.rows),
+            lambda r: f"A {r.m}x{r.a.k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
+            lambda r: f"A {r.d.m}x{r.a.k}, B {r.d.n}x{r.a.k}, D {r.d.m}x{r.d.n}",
             shape,
         ),
         Requirement(
@@ -225,7 +232,8 @@ def in_registers(
         Requirement(
             "step", "no such step of K",
             _has_step,
-            lambda r: str(r.step) if isinstance(r.step, int) else "a value of the kernel",
+            lambda r: str(r.asked.step) if isinstance(r.asked.step, int)
+            else "a value of the kernel",
             lambda r: f"0..{r.steps - 1}" + ("" if isinstance(r.a, SharedTile) else ", a number"),
             op,
         ),
@@ -246,3 +254,90 @@ def in_registers(
         ),
     )
     # fmt: on
+
+
+# ---- wherever the target has D -------------------------------------------------------------------
+
+_SECTION = "tcgen05.mma; wgmma.mma_async; mma"
+
+
+@dataclass(frozen=True, slots=True)
+class AccumulatorRequest:
+    """One call of `accumulator`."""
+
+    target: Target
+    scope: ExecutionScope
+    dtype: ElementType
+    able: TargetSet
+    """The targets with multiplies whose sums are of the type."""
+
+
+OF_ACCUMULATORS: tuple[Requirement[AccumulatorRequest], ...] = (
+    Requirement(
+        "scope", "an accumulator is made by all threads of the CTA",
+        lambda r: r.scope is ExecutionScope.CTA,
+        lambda r: r.scope.value,
+        ExecutionScope.CTA.value,
+        _SECTION,
+    ),
+    Requirement(
+        "accumulator", "sums have a type that only some instructions have",
+        lambda r: r.dtype in (ElementType.F32, ElementType.S32),
+        lambda r: r.dtype.value,
+        "f32 or s32",
+        _SECTION,
+    ),
+    Requirement(
+        "target", "the target does not multiply tiles into such an accumulator",
+        lambda r: r.target in r.able,
+        lambda r: f"{r.target.name}, sums in {r.dtype.value}",
+        lambda r: spell(r.able),
+        _SECTION,
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PortableRequest(Request):
+    """One call of gemm_async with an accumulator that every target has."""
+
+    able: TargetSet
+    """The targets that multiply elements of A's type."""
+
+    @property
+    def sums(self) -> ElementType:
+        """The type of the sums of A's products."""
+        return ElementType.S32 if self.a.dtype.is_integer else ElementType.F32
+
+
+OF_PORTABLE: tuple[Requirement[PortableRequest], ...] = (
+    Requirement(
+        "kernel", "a tile belongs to another kernel",
+        lambda r: r.d.builder is r.builder,
+        "D of another KernelBuilder",
+        "tiles of the builder that multiplies them",
+        _SECTION,
+    ),
+    Requirement(
+        "scope", "tiles are multiplied by all threads of the CTA",
+        lambda r: r.builder.scope is ExecutionScope.CTA,
+        lambda r: r.builder.scope.value,
+        ExecutionScope.CTA.value,
+        _SECTION,
+    ),
+    _no_option("an option of tcgen05.mma that not every target has", _SECTION),
+    Requirement(
+        "target", "the target does not multiply elements of this type",
+        lambda r: r.builder.known_target() in r.able,
+        lambda r: f"{r.a.dtype.value} on {r.builder.known_target().name}",
+        lambda r: spell(r.able),
+        _SECTION,
+    ),
+    Requirement(
+        "accumulator", "D has a type in which these products are not summed",
+        lambda r: r.d.dtype is r.sums,
+        lambda r: r.d.dtype.value,
+        lambda r: r.sums.value,
+        _SECTION,
+    ),
+)  # fmt: skip

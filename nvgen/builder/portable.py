@@ -24,14 +24,14 @@ from nvgen.builder.accumulators import AccumulatorTile, Multiply
 from nvgen.builder.fragment_layouts import Holders
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.guards import guarded
-from nvgen.builder.numbers import IntLike
-from nvgen.builder.pointers import Pointer
-from nvgen.builder.portable_requirements import (
+from nvgen.builder.multiply_requirements import (
     OF_ACCUMULATORS,
-    REQUIREMENTS,
+    OF_PORTABLE,
     AccumulatorRequest,
     PortableRequest,
 )
+from nvgen.builder.numbers import IntLike
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.refusals import check, refuse
 from nvgen.builder.roles import WARP, WARPGROUP
@@ -89,11 +89,9 @@ class PortableAccumulator(AccumulatorTile):
 
     def start(self, asked: Multiply) -> None:
         """By all threads of the CTA."""
-        b, a = asked.builder, asked.a
+        a = asked.a
         assert isinstance(a, SharedTile)
-        able, others = targets_for(a.dtype), asked.options.given()
-        request = PortableRequest(b, b.scope, self, a, asked.b, able, others)
-        check("gemm_async", REQUIREMENTS, request)
+        check("gemm_async", OF_PORTABLE, PortableRequest(self, asked, targets_for(a.dtype)))
         self.start_on_target(a, asked)
 
     @abstractmethod

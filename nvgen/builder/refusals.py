@@ -15,7 +15,7 @@ from typing import Generic, SupportsIndex, TypeVar
 from intrinsics.findings import Finding, InputError, Severity
 from nvgen.callers import place_of_caller
 
-Asked = TypeVar("Asked")
+Asked = TypeVar("Asked", contravariant=True)
 
 
 def refuse(

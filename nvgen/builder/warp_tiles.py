@@ -24,12 +24,7 @@ from intrinsics.targets import at_least
 from nvgen.builder.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.guards import guarded
-from nvgen.builder.multiply_requirements import (
-    RegisterFamily,
-    RegisterRequest,
-    in_registers,
-    requested,
-)
+from nvgen.builder.multiply_requirements import RegisterFamily, RegisterRequest, in_registers
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import Requirement, check, refuse
@@ -76,10 +71,10 @@ FAMILIES = tuple(_families())
 
 
 def _all_warps(r: RegisterRequest) -> bool:
-    rows, columns = r.shares
-    here = {ExecutionScope.WARPGROUP: 4, ExecutionScope.WARP: 1}.get(r.scope, r.threads // WARP)
+    (rows, columns), scope, threads = r.shares, r.builder.scope, r.builder.threads
+    here = {ExecutionScope.WARPGROUP: 4, ExecutionScope.WARP: 1}.get(scope, threads // WARP)
     together = rows * columns in (1, here)
-    return r.scope is not ExecutionScope.THREAD and r.threads % WARP == 0 and together
+    return scope is not ExecutionScope.THREAD and threads % WARP == 0 and together
 
 
 REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = in_registers(
@@ -164,7 +159,8 @@ class WarpTile(HeldFragment, AccumulatorTile):
 
     def start(self, asked: Multiply) -> None:
         """By all threads of the warps; it is complete then."""
-        b, request = asked.builder, requested(self, asked, FAMILIES, FRAGMENT_ROWS, self.warps)
+        b = asked.builder
+        request = RegisterRequest(self, asked, FAMILIES, FRAGMENT_ROWS, self.warps)
         check("gemm_async", REQUIREMENTS, request)
         left = request.a
         self._begin(asked.accumulate)

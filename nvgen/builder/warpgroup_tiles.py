@@ -26,12 +26,7 @@ from nvgen.builder.accumulators import AccumulatorTile, HeldFragment, Multiply, 
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.guards import guarded
 from nvgen.builder.multiplies import Accumulator, wgmma_accumulator, wgmma_descriptor
-from nvgen.builder.multiply_requirements import (
-    RegisterFamily,
-    RegisterRequest,
-    in_registers,
-    requested,
-)
+from nvgen.builder.multiply_requirements import RegisterFamily, RegisterRequest, in_registers
 from nvgen.builder.numbers import Int
 from nvgen.builder.operand_addresses import advanced
 from nvgen.builder.refusals import Requirement, check, described, refuse
@@ -70,8 +65,8 @@ def _widths(r: RegisterRequest) -> tuple[int, ...]:
 REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
     *in_registers(
         "warpgroup", "in registers is issued by all threads of a warpgroup", "wgmma.mma_async",
-        lambda r: r.scope is ExecutionScope.WARPGROUP
-        or (r.scope is ExecutionScope.CTA and r.threads % WARPGROUP == 0),
+        lambda r: r.builder.scope is ExecutionScope.WARPGROUP
+        or (r.builder.scope is ExecutionScope.CTA and r.builder.threads % WARPGROUP == 0),
         "the target has no multiplies of a warpgroup",
         (_SHAPE, f"{_HEAD} Instructions, Matrix Data-types", f"{_HEAD} Shared Memory Layout"),
         lambda r: "inside `b.if_warpgroup(…)`, or all threads of whole warpgroups",
@@ -137,7 +132,7 @@ class WarpgroupTile(HeldFragment, AccumulatorTile):
 
     def start(self, asked: Multiply) -> None:
         """By all threads of the warpgroup: steps of K, and in each the parts of 64 rows."""
-        request = requested(self, asked, FAMILIES, WARPGROUP_ROWS)
+        request = RegisterRequest(self, asked, FAMILIES, WARPGROUP_ROWS)
         check("gemm_async", REQUIREMENTS, request)
         builder, a, b, adds = asked.builder, request.a, request.b, asked.accumulate
         begins_a = _descriptor(builder, a) if isinstance(a, SharedTile) else None
