@@ -25,9 +25,9 @@ from intrinsics.modifiers import CtaGroup, Modifier, ScalarType, Scope
 from intrinsics.patterns import Argument, arguments, results
 from intrinsics.row import Attributes, Kind, Qualifier
 from intrinsics.targets import EVERY_TARGET, spell
+from nvgen.builder.intrinsic_choices import Choice, choice_of, operands_of
 from nvgen.builder.pointers import pointer_of
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.verb_choices import Choice, choice_of, operands_of
 from nvgen.builder.verb_rules import Draft, Follow
 
 _EMPTY = inspect.Parameter.empty
