@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.mir import MachineFunction
-from isel.verifier.function.evaluate import Warp
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow import Graph, WarpFlow
 from isel.verifier.function.roles import Analysis
@@ -23,6 +22,7 @@ from isel.verifier.function.values import (
     known,
     unknown,
 )
+from isel.verifier.function.warps import Warp
 from tests.each import each
 
 LANES = tuple(range(32))

@@ -28,7 +28,7 @@ from isel.passes.uniformity import thread_parameters
 from isel.verifier.function.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.conditions import Conditions
 from isel.verifier.function.decisive import depended_on, of_rules, of_warps, synchronises
-from isel.verifier.function.evaluate import WAITS, Evaluator, Warp
+from isel.verifier.function.evaluate import WAITS, Evaluator
 from isel.verifier.function.values import (
     LANES,
     Among,
@@ -39,6 +39,7 @@ from isel.verifier.function.values import (
     join,
     unknown,
 )
+from isel.verifier.function.warps import Warp
 
 EXIT = -1
 """The target of an edge that leaves the function."""

@@ -13,12 +13,12 @@ from functools import cached_property
 from intrinsics.mir import MachineFunction
 from isel.control_flow import components
 from isel.verifier.function.callees import NOTHING_CALLED, Callees
-from isel.verifier.function.evaluate import Warp
 from isel.verifier.function.events import Event, Kind, events_of
 from isel.verifier.function.flow import Graph, WarpFlow
 from isel.verifier.function.paths import Tracked, Walker
 from isel.verifier.function.values import LANES, constant
 from isel.verifier.function.waits import idle_waits
+from isel.verifier.function.warps import Warp
 
 Block = tuple[int, int, int]
 
