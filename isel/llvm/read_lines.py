@@ -20,7 +20,6 @@ from intrinsics.memo import Memo
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.ir import (
     Alloca,
-    Attachment,
     Attachments,
     BinaryOp,
     Branch,
@@ -46,93 +45,49 @@ from isel.llvm.ir import (
     Unreachable,
 )
 from isel.llvm.lexer import Cursor, UnreadableError, name_of
-from isel.llvm.read_attributes import read_attributes
 from isel.llvm.read_instructions import (
     CallHead,
     element_type_at,
-    read_attachment,
-    read_call_head,
     read_groups,
-    read_predicate,
 )
-from isel.llvm.read_types import read_type
+from isel.llvm.read_pieces import PLAIN_NAME, QUOTED_NAME, pieces_of, plain_name
 from isel.llvm.read_values import (
     address_type,
-    read_flags,
-    read_inline_asm,
-    read_shuffle_mask,
-    read_typed_value,
-    read_value,
 )
 from isel.llvm.scope import SymbolTable
-from isel.llvm.types import I1, I32, PTR, VOID, PointerType, Type, VectorType, with_shape_of
-from isel.llvm.values import ConstInt, GlobalRef, InlineAsm, Local, Value
+from isel.llvm.types import I32, PTR, VOID, PointerType, with_shape_of
+from isel.llvm.values import ConstInt, GlobalRef, Value
 from isel.llvm.vocabulary import (
     BINARY_OPCODES,
     CAST_OPCODES,
-    Flag,
-    FloatPredicate,
-    IntPredicate,
     Opcode,
     TailKind,
 )
 
-_PLAIN_NAME = re.compile(r"[-\w$.]+", re.ASCII)
-_QUOTED_NAME = re.compile(r'[%@]"[-\w$.]+"', re.ASCII)
 _COMMENT = re.compile(r"/\*.*?\*/ ")
 _NO_ARGUMENT_ATTRIBUTES: Mapping[int, Attributes] = {}
 _BRACKETS = {"{": "}", "[": "]", "<": ">"}
 _ONE = ConstInt(I32, 1)
 
 
-class _Values(dict[str, Value]):
-    """The values of one type by their texts: locals of any function, and constants."""
-
-    __slots__ = ("_scope", "type")
-
-    def __init__(self, scope: SymbolTable, type: Type) -> None:
-        self._scope = scope
-        self.type = type
-
-    def __missing__(self, text: str) -> Value:
-        value: Value
-        if text[0] == "%":
-            value = Local(_name(text), self.type)
-        elif text.isalnum() or (text[0] == "-" and text[1:].isalnum()):
-            value = _word_constant(text, self.type)
-        else:
-            value = _constant(text, self._scope, self.type)
-        self[text] = value
-        return value
-
-
-_FlaggedType = tuple[frozenset[Flag], _Values]
-_ComparisonHead = tuple[frozenset[Flag], IntPredicate | FloatPredicate, Type, _Values]
-
-
 class LineReader:
-    """Reads lines of one module's functions; what it learns about a piece of text, it keeps."""
+    """Reads lines of one module's functions."""
 
-    def __init__(self, scope: SymbolTable) -> None:
-        self._scope = scope
-        self._attachments = Memo(_read_attachments)
-        self._values: Memo[Type, _Values] = Memo(functools.partial(_Values, scope))
-        self._types = Memo(self._read_type)
-        self._heads = Memo(self._read_head)
-        self._typed_constants = Memo(self._read_typed_constant)
-        self._flagged_types = Memo(self._read_flagged_type)
-        self._comparisons = Memo(self._read_comparison)
-        self._masks = Memo(self._read_mask)
-        self._call_heads = Memo(self._read_call_head)
-        self._asm = Memo(self._read_inline_asm)
+    def __init__(self, scope: SymbolTable, length: int = 0) -> None:
+        pieces = pieces_of(scope, length)
+        self._types = pieces.types
+        self._heads = pieces.heads
+        self._typed_constants = pieces.typed_constants
+        self._flagged_types = pieces.flagged_types
+        self._comparisons = pieces.comparisons
+        self._masks = pieces.masks
+        self._call_heads = pieces.call_heads
+        self._asm = pieces.asm
+        self._argument_heads = pieces.argument_heads
+        self._attachments = pieces.attachments
         self._callees: dict[str, GlobalRef] = {}
-        self._groups = Memo(self._read_groups)
+        self._groups = Memo(functools.partial(_read_groups, scope))
         self._groups[""] = NO_ATTRIBUTES
-        self._argument_heads = Memo(self._read_argument_head)
-
-    def forget(self) -> None:
-        """Let go of what it learnt, which refers to it: else only the collector would free both."""
-        vars(self).clear()
 
     def read(self, line: str, number: int, ordinal: int) -> Instruction | None:
         """The record of one line, or None."""
@@ -140,8 +95,8 @@ class LineReader:
         if line[2] == "%":
             name, _, rest = line.partition(" = ")
             result = name[3:]
-            if not result.isalnum() and _PLAIN_NAME.fullmatch(result) is None:
-                if _QUOTED_NAME.fullmatch(name, 2) is None:
+            if not result.isalnum() and PLAIN_NAME.fullmatch(result) is None:
+                if QUOTED_NAME.fullmatch(name, 2) is None:
                     return None
                 result = name_of(name[2:])
             word, _, body = rest.partition(" ")
@@ -165,34 +120,10 @@ class LineReader:
         except (UnreadableError, LookupError, ValueError):
             return None
 
-    # Pieces.
-
     def _typed(self, piece: str) -> Value:
         head, _, text = piece.rpartition(" ")
         values = self._heads[head]
         return self._typed_constants[piece] if values is None else values[text]
-
-    def _read_head(self, text: str) -> _Values | None:
-        """The values of a type; None where `text` runs into a value, such as `splat (i32 1)`."""
-        try:
-            return self._types[text]
-        except UnreadableError:
-            return None
-
-    def _read_typed_constant(self, piece: str) -> Value:
-        cursor = Cursor(piece)
-        value = read_typed_value(cursor, self._scope)
-        cursor.expect_end()
-        return value
-
-    def _read_type(self, text: str) -> _Values:
-        type = _type_of(text, self._scope) if "%" in text else _unnamed_type(text)
-        return self._values[type]
-
-    def _read_flagged_type(self, text: str) -> _FlaggedType:
-        named = "%" in text
-        flags, type = _flagged_type(text, self._scope) if named else _unnamed_flagged_type(text)
-        return flags, self._values[type]
 
     # Arithmetic, casts, comparisons.
 
@@ -222,13 +153,6 @@ class LineReader:
         head, _, left = first.rpartition(" ")
         flags, predicate, type, values = self._comparisons[at[0], head]
         return Compare(*at, type, predicate, values[left], values[right], flags)
-
-    def _read_comparison(self, key: tuple[Opcode, str]) -> _ComparisonHead:
-        opcode, head = key
-        named = "%" in head
-        found = _comparison(opcode, head, self._scope) if named else _unnamed_comparison(*key)
-        flags, predicate, source = found
-        return flags, predicate, with_shape_of(I1, source), self._values[source]
 
     def _select(self, at: Common, body: str) -> Instruction:
         first, second, third = body.split(", ")
@@ -295,12 +219,6 @@ class LineReader:
         first, second = self._typed(left), self._typed(right)
         shape, mask = self._masks[text]
         return ShuffleVector(*at, with_shape_of(first.type.scalar, shape), first, second, mask)
-
-    def _read_mask(self, text: str) -> tuple[VectorType, tuple[int, ...]]:
-        cursor = Cursor(text)
-        found = read_shuffle_mask(cursor, self._scope)
-        cursor.expect_end()
-        return found
 
     def _aggregate(self, body: str) -> tuple[Value, list[str]]:
         """The aggregate that `body` begins with, and the pieces after it."""
@@ -378,24 +296,11 @@ class LineReader:
             head.flags,
         )
 
-    def _read_call_head(self, text: str) -> CallHead:
-        cursor = Cursor(text)
-        head = read_call_head(cursor, self._scope)
-        cursor.expect_end()
-        return head
-
     def _callee(self, name: str, type: PointerType) -> GlobalRef:
         callee = self._callees.get(name)
         if callee is None or callee.type is not type:
-            callee = self._callees[name] = GlobalRef(_name("@" + name), type)
+            callee = self._callees[name] = GlobalRef(plain_name("@" + name), type)
         return callee
-
-    def _read_inline_asm(self, key: tuple[str, str, str]) -> tuple[CallHead, InlineAsm]:
-        before, text, constraints = key
-        cursor = Cursor(f'{before}"{text}", "{constraints}"')
-        found = read_call_head(cursor, self._scope), read_inline_asm(cursor)
-        cursor.expect_end()
-        return found
 
     def _arguments(self, text: str) -> tuple[tuple[Value, ...], Mapping[int, Attributes]]:
         if not text:
@@ -414,22 +319,6 @@ class LineReader:
             arguments.append(values[value])
         return tuple(arguments), attributes
 
-    def _read_argument_head(self, text: str) -> tuple[_Values, Attributes] | None:
-        """An argument's type and attributes; None where `text` runs into its value."""
-        cursor = Cursor(text)
-        try:
-            type, attributes = read_type(cursor, self._scope), read_attributes(cursor, self._scope)
-            cursor.expect_end()
-        except UnreadableError:
-            return None
-        return self._values[type], attributes
-
-    def _read_groups(self, text: str) -> Attributes:
-        cursor = Cursor(text)
-        attributes = read_groups(cursor, self._scope)
-        cursor.expect_end()
-        return attributes
-
     # Control flow.
 
     def _ret(self, at: Common, body: str) -> Instruction:
@@ -446,6 +335,13 @@ class LineReader:
         if body:
             raise UnreadableError(f"did not expect {body!r}")
         return Unreachable(*at, VOID)
+
+
+def _read_groups(scope: SymbolTable, text: str) -> Attributes:
+    cursor = Cursor(text)
+    attributes = read_groups(cursor, scope)
+    cursor.expect_end()
+    return attributes
 
 
 _Handler = Callable[[LineReader, Common, str], Instruction]
@@ -489,99 +385,16 @@ def _after_quotes(opcode: Opcode, body: str) -> int:
     """
     if opcode is Opcode.CALL and " asm " in body:
         return body.rindex('"')
-    if '"' in _QUOTED_NAME.sub("", body):
+    if '"' in QUOTED_NAME.sub("", body):
         raise UnreadableError("a quoted name that a cut may go through")
     return 0
-
-
-def _type_of(text: str, scope: SymbolTable) -> Type:
-    cursor = Cursor(text)
-    type = read_type(cursor, scope)
-    cursor.expect_end()
-    return type
-
-
-def _flagged_type(text: str, scope: SymbolTable) -> tuple[frozenset[Flag], Type]:
-    cursor = Cursor(text)
-    found = read_flags(cursor), read_type(cursor, scope)
-    cursor.expect_end()
-    return found
-
-
-_Comparison = tuple[frozenset[Flag], IntPredicate | FloatPredicate, Type]
-
-
-def _comparison(opcode: Opcode, head: str, scope: SymbolTable) -> _Comparison:
-    cursor = Cursor(head)
-    found = read_flags(cursor), read_predicate(cursor, opcode), read_type(cursor, scope)
-    cursor.expect_end()
-    return found
-
-
-def _constant(text: str, scope: SymbolTable, type: Type) -> Value:
-    cursor = Cursor(text)
-    value = read_value(cursor, scope, type)
-    cursor.expect_end()
-    return value
-
-
-# Types that name none of the module's mean the same in all modules, and so do constants of one
-# word: they are read once.
-
-
-@functools.lru_cache(4096)
-def _word_constant(text: str, type: Type) -> Value:
-    return _constant(text, SymbolTable(), type)
-
-
-@functools.lru_cache(4096)
-def _unnamed_type(text: str) -> Type:
-    return _type_of(text, SymbolTable())
-
-
-@functools.lru_cache(4096)
-def _unnamed_flagged_type(text: str) -> tuple[frozenset[Flag], Type]:
-    return _flagged_type(text, SymbolTable())
-
-
-@functools.lru_cache(4096)
-def _unnamed_comparison(opcode: Opcode, head: str) -> _Comparison:
-    return _comparison(opcode, head, SymbolTable())
 
 
 @functools.lru_cache(4096)
 def _read_label(text: str) -> str:
     if not text.startswith("label %"):
         raise UnreadableError(f"expected a label, found {text!r}")
-    return _name(text[6:])
-
-
-def _read_attachments(text: str) -> tuple[int | None, Attachments]:
-    if text.startswith("!dbg !") and text[6:].isdecimal():
-        return int(text[6:]), ()
-    cursor = Cursor(text)
-    dbg: int | None = None
-    attachments: list[Attachment] = []
-    while True:
-        kind, node = read_attachment(cursor)
-        if kind == "dbg" and isinstance(node, int):
-            dbg = node
-        else:
-            attachments.append((kind, node))
-        if cursor.at_end():
-            return dbg, tuple(attachments)
-        cursor.expect(",")
-
-
-def _name(text: str) -> str:
-    """The name in `%x`, `@x` or `%"a$b"`."""
-    name = text[1:]
-    # isalnum is the cheap question, and settles most names.
-    if name.isalnum() or _PLAIN_NAME.fullmatch(name) is not None:
-        return name
-    if _QUOTED_NAME.fullmatch(text) is None:
-        raise UnreadableError(f"{text!r} is no plain name")
-    return name_of(text)
+    return plain_name(text[6:])
 
 
 @functools.lru_cache(4096)

@@ -48,7 +48,6 @@ class _ModuleReader:
         self._next = 0  # index of the line after the current one
         self._fast = fast
         self._scope = SymbolTable()
-        self._line_reader = LineReader(self._scope)
         self._module = Module()
 
     def read(self) -> Module:
@@ -56,6 +55,7 @@ class _ModuleReader:
         try:
             self._note_types()
             self._read_groups()
+            self._read_line = LineReader(self._scope, len(self._text)).read
             while self._next < len(self._lines):
                 line = self._lines[self._next]
                 self._next += 1
@@ -65,8 +65,6 @@ class _ModuleReader:
             raise InternalError(
                 f"cannot read line {self._next} of LLVM's text: {error}\n  {line}"
             ) from error
-        finally:
-            self._line_reader.forget()
         return self._module
 
     # The top level.
@@ -211,7 +209,7 @@ class _ModuleReader:
         self._read_body(function)
 
     def _read_body(self, function: Function) -> None:
-        lines, blocks, read_line = self._lines, function.blocks, self._line_reader.read
+        lines, blocks, read_line = self._lines, function.blocks, self._read_line
         is_fast = self._fast
         instructions: list[Instruction] = []
         ordinal, number = 0, self._next
