@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from intrinsics.collector import paused_collector
-from intrinsics.mir import MachineFunction, Module, renumber
+from intrinsics.memo import Memo
+from intrinsics.mir import Form, MachineFunction, Module, renumber
 from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.passes.block_placement import place_blocks
@@ -37,12 +38,15 @@ def _each(run: Callable[[MachineFunction], None]) -> Pass:
     return over
 
 
+_IS_PSEUDO: Memo[Form, bool] = Memo(lambda form: form.row.pseudo)
+
+
 def _expand_walkthrough(module: Module) -> None:
     """The pass of that name, imported where it has something to do: few modules have pseudo rows.
 
     Raises: SelectionError.
     """
-    if any(form.row.pseudo for function in module.functions for form in function.forms()):
+    if any(any(map(_IS_PSEUDO.__getitem__, function.forms())) for function in module.functions):
         from isel.passes.expand_walkthrough import expand_walkthrough
         from isel.passes.inline_walkthrough import inline_walkthrough
 

@@ -7,8 +7,9 @@ Input: one top-level statement and the module's scope.  Output: its record.
 from __future__ import annotations
 
 import functools
+import operator
 import re
-from dataclasses import replace
+from dataclasses import fields
 
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.ir import Alias, Attachments, Function, GlobalVariable, Param, Symbol
@@ -54,12 +55,24 @@ def read_function_header(text: str, scope: SymbolTable, line: int) -> Function:
     if not is_plain or int(group) not in scope.groups:
         return _read_header(text, scope, line)
     known = _declaration(head)
-    attributes = known.attributes.merged(scope.groups[int(group)])
-    return replace(known, line=line, params=[*known.params], blocks=[], attributes=attributes)
+    found = _copied(known, line)
+    found.params += known.params
+    found.attributes = known.attributes.merged(scope.groups[int(group)])
+    return found
 
 
 _OF_A_MODULE = frozenset('%"!#')
 """What stands in declarations that mean something else in another module."""
+
+
+_FIELDS = operator.attrgetter(*[field.name for field in fields(Function)])
+
+
+def _copied(function: Function, line: int) -> Function:
+    """The same in another line, with no parameters and no body."""
+    found = Function(*_FIELDS(function))
+    found.line, found.params, found.blocks = line, [], []
+    return found
 
 
 @functools.lru_cache(1 << 12)
@@ -87,10 +100,9 @@ def _plain_definition(plain: re.Match[str], scope: SymbolTable, line: int) -> Fu
             attributes = scope.groups[int(plain["group"])]
     except (UnreadableError, LookupError):
         return None
-    known = _definition(plain["words"], plain["behind"] or "")
-    return replace(
-        known, name=plain["name"], line=line, params=params, blocks=[], attributes=attributes
-    )
+    found = _copied(_definition(plain["words"], plain["behind"] or ""), line)
+    found.name, found.params, found.attributes = plain["name"], params, attributes
+    return found
 
 
 @functools.lru_cache(1 << 12)

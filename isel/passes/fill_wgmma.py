@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from intrinsics.memo import Memo
 from intrinsics.mir import (
     Block,
     FloatImm,
@@ -41,10 +42,12 @@ def multiplies_in(form: Form) -> bool:
     return form.row.effects.completion is Completion.WGMMA_GROUP
 
 
+_MULTIPLIES = Memo(multiplies_in)
+
+
 def multiplies_among(forms: Iterable[Form]) -> frozenset[Form]:
     """The forms whose records are multiplies of a warpgroup: of most functions none."""
-    group = Completion.WGMMA_GROUP
-    return frozenset([form for form in forms if form.row.effects.completion is group])
+    return frozenset(filter(_MULTIPLIES.__getitem__, forms))
 
 
 def fill_before_fences(function: MachineFunction, filled: set[Reg]) -> None:
