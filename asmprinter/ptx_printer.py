@@ -417,7 +417,9 @@ def _tables(
     function: MachineFunction, symbols: set[str], registers: Sequence[str], labels: Iterable[str]
 ) -> dict[Op, str]:
     """The names of the tables that the function branches through; equal ones are one."""
-    branches = [mi for mi in function.instructions() if _table_of(mi.form.row)]
+    branches = [
+        mi for mi in function.instructions() if mi.form.is_terminator and _table_of(mi.form.row)
+    ]
     if not branches:
         return {}
     taken = {*symbols, *registers, *labels, *(v.name for v in function.variables)}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import struct
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -727,7 +728,10 @@ def successors(function: MachineFunction) -> list[list[int]]:
         for mi in block.instrs:
             if mi.form.is_terminator:
                 falls = falls and mi.guard is not None
-                targets += [position[name] for name in mi.labels() if name in position]
+                for name in mi.labels():
+                    target = position.get(name)
+                    if target is not None:
+                        targets.append(target)
         if falls:
             targets.append(i)
         result.append(targets if len(targets) < 2 else list(dict.fromkeys(targets)))
@@ -753,23 +757,21 @@ def renumber(function: MachineFunction) -> None:
 
     Texts of a function and the function read back from them then agree on every number.
     """
-    table: dict[Reg, Reg] = {}
+    table: defaultdict[Reg, Reg] = defaultdict(itertools.count().__next__)
     for block in function.blocks:
         for mi in block.instrs:
             if not mi.form.in_order or mi.guard is not None:
                 for reg in appearances(mi):
-                    table.setdefault(reg, len(table))
+                    table[reg]
                 mi.map_registers(table)
                 continue
             ops: list[Op] = []  # a plain loop, as in `MachineInstr.map_registers`
             for op in mi.ops:
                 if type(op) is int:
-                    if op not in table:
-                        table[op] = len(table)
                     op = table[op]
                 elif type(op) in HOLDERS:
                     for reg in registers_of(op):
-                        table.setdefault(reg, len(table))
+                        table[reg]
                     op = _mapped(op, table)
                 ops.append(op)
             mi.ops = tuple(ops)

@@ -406,7 +406,10 @@ def _kin(moves: Iterable[tuple[Reg, Reg]]) -> dict[Reg, Reg]:
         large, small = families.get(result), families.get(source)
         if large is None or small is None:  # as most are
             family = large or small or []
-            family += [reg for reg in (result, source) if reg not in families]
+            if large is None:
+                family.append(result)
+            if small is None and source != result:
+                family.append(source)
             families[result] = families[source] = family
             continue
         if small is large:

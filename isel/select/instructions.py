@@ -154,23 +154,24 @@ def fill_phi(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> li
 
     What a constant needs is made at the end of the block that it comes from.
     """
-    incoming: list[tuple[Values, Label]] = []
+    incoming: list[Values] = []
+    labels: list[Label] = []
     for value, block in i.incoming:
         if block not in state.block_names:
             continue
-        if isinstance(value, (llvm.Local, llvm.ConstInt)):  # for which nothing is made
-            incoming.append((state.value(value), state.end_label(block)))
-            continue
-        with state.at_end_of(blocks[block]):
-            incoming.append((state.value(value), state.end_label(block)))
+        if type(value) is llvm.Local or type(value) is llvm.ConstInt:  # for which nothing is made
+            incoming.append(state.value(value))
+        else:
+            with state.at_end_of(blocks[block]):
+                incoming.append(state.value(value))
+        labels.append(state.end_label(block))
     results = state.values[i.result] if i.result is not None else ()
+    targets = tuple(labels)
     found = []
-    for at, result in enumerate(results):
+    for result, values in zip(results, zip(*incoming, strict=True), strict=True):
         assert isinstance(result, int)
         cls = state.out.regs.classes[result]
-        values = tuple([ops[at] for ops, _ in incoming])
-        labels = tuple([label for _, label in incoming])
-        found.append(MachineInstr(typed("phi", cls), (result, values, labels), None, state.loc))
+        found.append(MachineInstr(typed("phi", cls), (result, values, targets), None, state.loc))
     return found
 
 
