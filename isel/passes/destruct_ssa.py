@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from intrinsics import catalog
@@ -282,7 +281,9 @@ def _part(
     touches: list[_Touch] = []
     written: set[Reg] = set()
     awaited: set[Reg] = set()
-    run: _Run | None = None
+    # Of moves one after the other, none of which overwrites what another read or wrote:
+    given: dict[Op, set[Reg]] = {}  # who got each value
+    taken: set[Reg] = set()  # who got one
     for mi in block.instrs:
         form, ops, guard = mi.form, mi.ops, mi.guard
         writes: tuple[Reg, ...] = ()
@@ -315,12 +316,16 @@ def _part(
         if multiplies and form in multiplies:
             reads = (*(ends.keys() & read_by(mi)),)
         is_move = form.row.id == _MOV
-        same = _NONE
+        same: Set[Reg] = _NONE
         if is_move and guard is None:
-            run = run or _Run()
-            same = run.add(ops)
-        if not same:
-            run = None
+            result, source = ops
+            is_free = result not in taken and result not in given
+            if is_free and type(result) is int and type(source) in _VALUES:
+                taken.add(result)
+                same = own = given.setdefault(source, set())
+                own.add(result)
+        if given and not same:
+            given, taken = {}, set()
         touches.append((mi, is_move, writes, reads, same))
         for reg in reads:
             if reg not in written:
@@ -331,6 +336,7 @@ def _part(
 
 
 _NONE: Set[Reg] = frozenset()
+_VALUES = frozenset((int, Imm))
 
 
 def _ends_in(op: Op, ends: _Ends) -> tuple[Reg, ...]:
@@ -338,26 +344,6 @@ def _ends_in(op: Op, ends: _Ends) -> tuple[Reg, ...]:
     if type(op) is Mem:
         return (op.base,) if type(op.base) is int and op.base in ends else ()
     return tuple([reg for reg in registers_of(op) if reg in ends])
-
-
-@dataclass(slots=True)
-class _Run:
-    """Moves one after the other: the value of each register, while none overwrites another."""
-
-    given: dict[Reg | Imm, set[Reg]] = field(default_factory=dict)
-    written: set[Reg] = field(default_factory=set)
-
-    def add(self, ops: tuple[Op, ...]) -> set[Reg]:
-        """Who has the same value as the result of a move, itself too; empty if it ends the run."""
-        result, source = ops
-        if type(result) is not int or result in self.given or result in self.written:
-            return set()
-        if type(source) is not int and type(source) is not Imm:
-            return set()
-        self.written.add(result)
-        same = self.given.setdefault(source, set())
-        same.add(result)
-        return same
 
 
 class _Classes:
@@ -445,7 +431,8 @@ def _interference(
                 if len(written) > 1:
                     others = others | {r for r in written if r != reg and kin[r] == kin[reg]}
                 if others:
-                    conflicts[reg] = _united(conflicts.get(reg) or set(), others)
+                    known = conflicts.get(reg)
+                    conflicts[reg] = others if known is None else _united(known, others)
             for reg in used:
                 live[kin[reg]].add(reg)
     return conflicts
