@@ -16,7 +16,7 @@ from llvm_corpus import print_of
 from llvm_reading import constant, function, instruction, read
 
 from intrinsics.findings import InternalError
-from isel.llvm import read_lines, read_symbols, reader
+from isel.llvm import read_lines, read_pieces, read_symbols, reader
 from isel.llvm.attributes import Attributes
 from isel.llvm.ir import (
     Alloca,
@@ -1257,8 +1257,34 @@ class TestFastPath:
         ):
             assert lines.read(line, 1, 0) is None, line
 
+    def test_types_of_one_module_are_not_those_of_the_next(self) -> None:
+        text = """
+        %T = type {{ {element} }}
+        define ptr @f(ptr %p, i64 %i) {{
+          %q = getelementptr %T, ptr %p, i64 %i
+          ret ptr %q
+        }}
+        """
+        for element in ("i32", "i64"):
+            printed = print_of(text.format(element=element))
+            assert read_module(printed) == read_module(printed, fast=False)
+
+    def test_small_modules_share_what_pieces_mean(self) -> None:
+        scope = SymbolTable()
+        shared = read_pieces.pieces_of(scope, 1000)
+        assert read_pieces.pieces_of(scope, 1000) is shared
+        assert read_pieces.pieces_of(scope, 1 << 20) is not shared  # a large one
+        named = SymbolTable(types={"T": OpaqueType("T")})
+        assert read_pieces.pieces_of(named, 1000) is not shared
+
+    def test_what_is_shared_is_forgotten_in_the_end(self) -> None:
+        scope = SymbolTable()
+        shared = read_pieces.pieces_of(scope, 1000)
+        found = [read_pieces.pieces_of(scope, 50_000) for _ in range(50)]
+        assert found[-1] is not shared
+
     def test_a_line_read_twice_is_the_same_record(self) -> None:
-        lines = read_lines.LineReader(reader.SymbolTable())
+        lines = read_lines.LineReader(SymbolTable())
         line = "  %x = fma float %a, 1.000000e+00".replace("fma", "fadd")
         first, second = lines.read(line, 1, 0), lines.read(line, 1, 0)
         assert first == second
