@@ -216,17 +216,20 @@ class Gemm:
             yield Work(*self.place(number), first, end, number, is_last)
 
     def place(self, number) -> tuple:
-        """Where a tile begins by its number, `group` rows of tiles at a time, and its own part.
+        """Where a tile begins by its number, a `group` of tiles at a time, and its own part.
 
         Zeros beyond an edge cost L2 six times what a matrix' rows do: a tile that would have some
         begins earlier by whole pieces, which the tile before it stores.
         """
-        b, config, across = self.b, self.config, self.across
-        top = number // (across * config.group) * config.group
-        inside, left = number % (across * config.group), self.down - top
-        height = b.select(left < config.group, left, config.group)
-        row = ((top + inside % height) * config.cluster + self.rank) * config.m
-        column, (m, n) = inside // height * config.n, ("n", "m") if config.swap else ("m", "n")
+        b, config, sizes = self.b, self.config, (self.down, self.across)
+        few, many = sizes if config.is_down else reversed(sizes)
+        begin = number // (many * config.group) * config.group
+        inside, left = number % (many * config.group), few - begin
+        few = b.select(left < config.group, left, config.group)
+        both = begin + inside % few, inside // few
+        down, across = both if config.is_down else reversed(both)
+        row, column = (down * config.cluster + self.rank) * config.m, across * config.n
+        m, n = ("n", "m") if config.swap else ("m", "n")
         earlier = [
             first - self.beyond(first + tile - self.args[size], self.args[size], tile, piece)
             for first, size, tile, piece in (

@@ -20,7 +20,7 @@ def shapes() -> Iterator[tuple[int, int, int, bool]]:
     for m, warpgroups, widest in ((64, 1, 256), (128, 2, 256), (192, 3, 192), (256, 2, 160)):
         for n in range(64, widest + 1, 16):
             yield m, n, warpgroups, False
-        for n in range(64, widest + 1, 8 if m <= 128 else 16):
+        for n in range(64, widest + 1, 8):
             yield m, n, warpgroups, True
     for m, n in product((64, 128), range(8, 64, 8)):
         yield m, n, m // 64, True
@@ -60,8 +60,9 @@ def pingpong() -> Iterator[Config]:
     64 rows of B by many of A took up to 1.2 times as long as the model thinks.
     """
     for m, widest, swap in ((64, 256, False), (128, 208, False), (128, 208, True)):
-        for n, cluster in product(range(64, widest + 1, 16), (1, 2)):
-            yield Config(m, n, 2, 1, cluster=cluster, swap=swap, pingpong=True)
+        for n, cluster in product(range(64, widest + 1, 8 if m > 64 else 16), (1, 2)):
+            if n % (8 * cluster) == 0:
+                yield Config(m, n, 2, 1, cluster=cluster, swap=swap, pingpong=True)
 
 
 def overlays() -> Iterator[Config]:

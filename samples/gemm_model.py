@@ -24,8 +24,10 @@ class Machine:
     Fitted to 5,219 timings of 1,130 products, many of them drawn several times, on an H200 (24
     November 2026).  Of an H100 no more is known than its memory's rate.  Fitted without half of 98
     products, it chose of these the one that took 2.0 % longer than the fastest of about twelve
-    timed, in the mean, and 24 % at most.  `multicast`, `both` and `crowd` were fitted to 2,172
-    timings of 102 further products, 30 of which it had done badly (28 November 2026).
+    timed, in the mean, and 24 % at most.  `both` and `crowd` were fitted to 2,172 timings of 102
+    further products, 30 of which it had done badly; `multicast`, `gap`, `pause`, `tile`, `store`,
+    `turned`, `piece`, `cool`, OVERLAP and IN_TURN to 2,582 of 103 others, 33 of which it had done
+    badly (28 November 2026).
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
@@ -41,26 +43,27 @@ class Machine:
     latency: float = 1.4  # of a copy, for which the ring has buffers
     clock: float = 1633.0  # cycles of a multiprocessor
     write: float = 0.28  # cycles of shared memory for 128 bytes that a copy writes
-    gap: float = 2.1  # cycles behind a multiply
-    pause: float = 6.3  # cycles behind a step
+    gap: float = 0.25  # cycles behind a multiply
+    pause: float = 2.1  # cycles behind a step
     begin: float = 1.63  # of a launch
     together: float = 0.47  # of a launch of clusters, more
     turn: float = 0.032  # of a step, whatever is in it
     shown: float = 0.69  # the part of a step's shortest time that the others do not hide
-    tile: float = 0.546  # of a tile, from its last multiply on
-    store: float = 273e3  # sums, to D
-    turned: float = 6.2  # times that, for a D that is stored transposed
-    piece: float = 0.055  # of each piece that a warp stores
+    tile: float = 0.6  # of a tile, from its last multiply on
+    store: float = 278e3  # sums, to D
+    turned: float = 1.9  # times that, for a D that is stored transposed
+    piece: float = 0.053  # of each piece that a warp stores
     meet: float = 0.105  # of a tile that is split
     send: float = 30.0e3  # sums, from a CTA to others
     leave: float = 2.96  # of a tile whose parts meet in L2
     back: float = 32.8e3  # sums, through L2 to who adds them up
-    multicast: float = 0.009  # of a step, more, where CTAs share an operand
+    multicast: float = 0.005  # of a step, more, where CTAs share an operand
     both: float = 1.11  # times several waves, where CTAs share an operand and others their tile
     beside: float = 0.277  # the part of a wave's shorter time, of multiplying or of HBM, that shows
     crowd: float = 0.04  # the part of a step's shorter time, of a CTA or of L2 for all, that shows
     odd: float = 1.003  # times a multiply whose columns are no multiple of 16
     heat: float = 0.1  # by how much a launch slows down, for each factor of e beyond 300 µs
+    cool: float = 0.043  # by how much long launches are faster of tiles of 64 rows in turn
     follow: float = 0.85  # that a launch begins earlier, where it overlaps with the one before
 
     def longer(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -79,8 +82,10 @@ def machine_of(name: str) -> Machine:
 
 FEW = 128  # rows of A up to which B is most of what is read, and L2 may give its lines up first
 
-OVERLAP = {64: 0.92, 128: 0.87, 192: 0.88, 256: 0.91}
+OVERLAP = {64: 0.958, 128: 0.964, 192: 0.986, 256: 0.989}
 """Times the multiplies of tiles of so many rows, of which other warpgroups hide the gaps."""
+
+IN_TURN = {64: 0.962, 128: 0.954}  # the same of warpgroups that have whole tiles in turn
 
 AFTER = {1: 1.0, 2: 1.0, 3: 1.01}  # of what comes behind the last multiply of warpgroups
 
@@ -147,10 +152,14 @@ class Table:
         }
         self.columns["wide"] = np.array([float(config.wide(kind.out)) for config in configs])
         self.columns["pieces"] = np.array([config.pieces(kind.out) for config in configs])
-        self.columns["overlap"] = np.array([OVERLAP[config.m] for config in configs])
+        self.columns["overlap"] = np.array(
+            [(IN_TURN if config.pingpong else OVERLAP)[config.m] for config in configs]
+        )
         self.columns["after"] = np.array([AFTER[config.consumers] for config in configs])
         self.columns["high"] = self.columns["m"] * self.columns["cluster"]
         self.swap, self.pingpong = (self.columns[name] > 0 for name in ("swap", "pingpong"))
+        self.is_down = np.array([config.is_down for config in configs])
+        self.flat = self.pingpong & (self.columns["m"] == ROWS)
         self._fixed: dict[tuple[Machine, bool], Fixed] = {}
 
     def times(self, m: int, n: int, k: int, machine: Machine = H100) -> np.ndarray:
@@ -181,6 +190,8 @@ class Table:
         found += np.where(rest > 0, left, 0)
         found *= np.where(count > f.at_once, f.again, 1)
         found *= 1 + machine.heat * np.minimum(np.log(np.maximum(found / 300, 1)), 2.5)
+        long = self.flat * np.clip(np.log(np.maximum(found / 150, 1)), 0, 1)
+        found *= 1 - machine.cool * long
         narrow = (c["n"] < 64) & (p.across > 1)  # they would read x again and again
         return np.where((p.steps < c["split"]) | narrow, math.inf, found)
 
@@ -209,8 +220,9 @@ class Table:
             slower = slower + np.where(single & (c["split"] > 3) & (c["resident"] > 1), 0.18, 0)
             waits = alone & (part > 1.6) & (part < 1.9) & (m <= FEW)
             slower = slower + np.where(waits, 0.06, 0)
-        flat = self.pingpong & (c["m"] == ROWS) & (m > FEW)
-        slower = slower + np.where(flat, 0.1, 0)  # of six products two took 1.11 and 1.22 times
+        slower = slower + np.where(
+            self.flat & (m > FEW), 0.1, 0
+        )  # of six products two took 1.11 and 1.22 times
         return times * (1 + slower) - machine.follow
 
     def cut(self, m: int, n: int, k: int, machine: Machine = H100) -> Product:
@@ -225,7 +237,8 @@ class Table:
         more = right - c["wide"] * np.floor(right / c["wide"])
         right = np.where(wide < c["n"], right, more)
         beyond = (below / down + right / across) / c["cluster"]  # of a CTA's tiles, in the mean
-        cache = fixed.cache - np.where(down > 1, fixed.near, 0) + fixed.beyond * beyond
+        shared = np.where(self.is_down, down, across) > 1  # rows of B, by neighbours
+        cache = fixed.cache - np.where(shared, fixed.near, 0) + fixed.beyond * beyond
         steps = np.ceil(row / (ROW * c["depth"]))
         return Product((m, n, k), machine, fixed, row, down, across, steps, cache)
 
@@ -252,6 +265,7 @@ class Table:
         written = machine.write * (c["m"] + c["n"]) * c["depth"]
         shared = (instructions * (16 + c["n"] / 4) + written) / machine.clock
         span = ROW * c["depth"] * (machine.ragged if ragged else 1.0)
+        of_b = np.where(self.swap, c["m"], c["n"])
         brought = (c["m"] + c["n"] / np.sqrt(c["cluster"])) * span / machine.port
         brought = np.maximum(brought, shared)
         return Fixed(
@@ -267,7 +281,7 @@ class Table:
             common=np.where(c["cluster"] > 1, machine.multicast, 0),
             again=np.where((c["cluster"] > 1) & (c["split"] > 1), machine.both, 1),
             cache=(c["m"] + c["n"] / c["cluster"]) * span / machine.cache,
-            near=np.where(c["ctas"] == 1, machine.neighbour, 0) * c["n"] * span / machine.cache,
+            near=np.where(c["ctas"] == 1, machine.neighbour, 0) * of_b * span / machine.cache,
             beyond=(machine.beyond - 1) * ROW * c["depth"] / machine.cache,
         )
 
@@ -277,8 +291,10 @@ class Table:
         stored, least = m * n * self.kind.out.bits / 8, (m + n) * p.row
         if least + stored <= machine.held:
             return (least + stored) / machine.memory
-        high = np.minimum(c["group"], p.down)
-        wide = np.minimum(np.ceil(p.fixed.at_once / high), p.across)
+        few, many = np.where(self.is_down, (p.down, p.across), (p.across, p.down))
+        few = np.minimum(c["group"], few)
+        many = np.minimum(np.ceil(p.fixed.at_once / few), many)
+        high, wide = np.where(self.is_down, (few, many), (many, few))
         wave = (high * c["high"] + wide * c["n"]) * p.row
         again = np.maximum(least, p.tiles / p.fixed.at_once * wave)
         if n * p.row > machine.held:  # CTAs that read the same of B drift apart where K is long

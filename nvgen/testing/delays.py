@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from intrinsics.findings import Finding, SimulationError
+from intrinsics.findings import Finding, NvgenError
 
 if TYPE_CHECKING:
     from nvgen.launches import Statistics
@@ -86,7 +86,7 @@ def _culprit(launched: Launched, schedule: str, until: float) -> Finding | None:
         given = copy.deepcopy(launched.arguments)
         try:
             took = launched.run(given, tried, races)
-        except SimulationError as error:
+        except NvgenError as error:  # of the run, or a launch that is refused
             return Attempt(findings=tuple(error.findings))
         return Attempt(tuple(array.tobytes() for array in _arrays(given)), took.operations)
 

@@ -260,6 +260,19 @@ def test_what_fails_under_every_schedule_blames_no_delay(project: pytest.Pyteste
     assert "alone takes effect late" not in result.stdout.str()
 
 
+def test_a_launch_that_is_refused_blames_no_delay(project: pytest.Pytester) -> None:
+    """Of floats a tensor map has rows of whole 16 bytes: the test fails with that."""
+    body = """
+    @kernel_test(targets="sm_90a", schedules="late")
+    def test_copy(launch):
+        x, between, out = arrays()
+        launch(copy(), np.zeros((4, 9), np.float32), between, out)
+    """
+    result = run(project, body)
+    result.assert_outcomes(failed=1)
+    assert "error[tensor-map/stride]" in result.stdout.str()
+
+
 def test_a_race_is_found_under_every_schedule(project: pytest.Pytester) -> None:
     """With the clocks on, as they are, the missing wait is a finding even where all goes well."""
     result = run(project, RACE.format(wait=False).replace(", races=False", ""))
