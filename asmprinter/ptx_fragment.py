@@ -29,7 +29,7 @@ class Fragment:
     """Statements as blocks of records: control enters the first block and leaves the last.
 
     `registers` are those that the statements were given, by name.  `kept` says why statements were
-    not understood, `errors` what nobody could make sense of; both count lines from the first.
+    not understood, `errors` what could not be parsed; both count lines from the first.
     `written` are the registers that statements write, or may write where they are not understood.
     """
 
@@ -142,7 +142,7 @@ class _FragmentReader(PtxReader):
         )
 
     def _unknown(self, operands: str) -> list[str]:
-        """The names of registers in the text that nobody declared."""
+        """The names of undeclared registers in the text."""
         assert self.names is not None
         _, _, unknown = self.names.keep(operands)
         return [

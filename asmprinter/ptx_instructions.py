@@ -314,7 +314,7 @@ class InstructionReader(Reporter):
 
 
 def check_kept(name: str, operands: str) -> None:
-    """Whether an instruction that nobody here reads could be one.
+    """Whether text that is kept as it stands, unparsed, could be an instruction.
 
     Raises: BadStatementError.
     """

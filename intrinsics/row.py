@@ -649,7 +649,7 @@ class Effects:
 
     @property
     def is_pure(self) -> bool:
-        """Whether the instruction may go when nobody uses its results."""
+        """Whether the instruction may be removed when its results are not used."""
         return self.effect in (Effect.NONE, Effect.READS_MEMORY)
 
 

@@ -161,7 +161,7 @@ def _scan(text: str) -> dict[str, list[Found]]:
 
 
 class _Scanner:
-    """Tokens of the user's text; a position in them is an index, which every method hands on."""
+    """Tokens of the user's text; methods take and return positions, which are indices."""
 
     def __init__(self, text: str) -> None:
         self._lines = Lines(text)

@@ -1,4 +1,4 @@
-"""What is said of a compiled program that nobody asked for: warnings, and what is certain.
+"""Findings of rules beyond the level that was asked for: warnings, and errors that are certain.
 
 Layer: nvgen.  Input: findings of rules beyond the level that was asked for.  Output: Python
 warnings at the user's line, or an exception.
@@ -15,7 +15,7 @@ from nvgen.callers import stack_level
 CERTAIN = ("mbarrier/deadlock",)
 """Rules beyond record level whose errors stop a compilation at every level.
 
-The first wait on an mbarrier never ends: nobody comes to an arrival before some such wait has
+The first wait on an mbarrier never ends: no thread comes to an arrival before some such wait has
 ended.  The rule speaks where the block's size is known and the kernel calls nothing.  The other
 ones are not certain enough: of right kernels that others wrote some are called wrong.
 """

@@ -82,7 +82,7 @@ def _half_type(given: object) -> ScalarType | None:
 def _half(param: Param, given: object) -> bytes | None:
     """The bytes of a number as the half or bfloat that a parameter is; None for other things.
 
-    Raises: InputError when the number is too large, or nobody knows which of both is meant.
+    Raises: InputError when the number is too large, or it is ambiguous which of both is meant.
     """
     is_float = isinstance(given, (float, np.floating))
     kind = param.half or _half_type(given)

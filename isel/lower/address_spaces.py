@@ -3,7 +3,7 @@
 Layer: isel.lower.  Input: a function.  Output: which of its generic pointers point to which address
 space, and the function whose loads, stores and atomics of shared, constant and local memory have
 pointers of that space.  What leads to such a pointer (steps, phis, selections) is computed in that
-space too; the generic address is left to whoever else wants it.  Addresses of global memory are the
+space too; the generic address stays for its other uses.  Addresses of global memory are the
 same in both.  PTX ISA, Generic Addressing.
 """
 
@@ -93,7 +93,7 @@ def inferred(function: ir.Function, layout: TypeLayout, *, is_kernel: bool) -> S
 
 
 def _given(function: ir.Function) -> Spaces:
-    """The generic pointers that whoever launches a kernel gives it: they point to global memory."""
+    """The generic pointers among a kernel's parameters: they point to global memory."""
     return dict.fromkeys((*_taken(function), *kernel_structs.pointers(function)), GLOBAL)
 
 

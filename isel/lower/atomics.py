@@ -99,7 +99,7 @@ def _at_once(out: Rewriter, i: ir.AtomicRMW) -> None:
 
 
 def _loop(out: Rewriter, i: ir.AtomicRMW, layout: TypeLayout, bits: int) -> None:
-    """Read, compute, swap if nobody has written since, else again with what was found."""
+    """A compare-and-swap loop: read, compute, swap; again with what was found where that fails."""
     if bits < _WORD:
         byte = _Part(out, i.pointer, layout, bits)
         seen = _swap_loop(

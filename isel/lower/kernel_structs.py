@@ -1,8 +1,8 @@
 """Structs that a kernel takes by value: whether it writes into one, and the pointers in them.
 
 Layer: isel.lower.  Input: a function.  Output: what it does with the memory of its `byval`
-parameters.  A struct is filled by whoever launches the kernel, who knows neither the shared nor the
-local memory of its threads: a pointer that is read from one points to global memory, as a pointer
+parameters.  A struct is filled by the host, which knows neither the shared nor the local memory of
+its threads: a pointer that is read from one points to global memory, as a pointer
 that is a parameter itself does.  LLVM Language Reference, byval; PTX ISA, Kernel Function
 Parameter Attributes.
 """

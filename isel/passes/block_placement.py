@@ -199,7 +199,7 @@ def _place_of(branch: MachineInstr, place: dict[str, int]) -> int:
 
 
 def _plain_guards(function: MachineFunction) -> None:
-    """Turn a comparison round that nobody but a branch reads, which asks for the contrary.
+    """Invert a comparison that only a branch reads, which is guarded by its negation.
 
     ptxas 13.5 unrolls the loop that ends with `@%p bra`, and leaves the one with `@!%p bra`.
     """

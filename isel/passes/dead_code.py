@@ -1,8 +1,8 @@
-"""Remove records whose results nobody uses.
+"""Dead code elimination: remove records whose results are not used.
 
 Layer: isel.passes.  Input and output: a function before it leaves SSA form.  Everything that has
 an effect is kept, and everything that feeds it.  Inline assembly may write a register more than
-once: where somebody reads it, all its writers are kept.
+once: where it is read, all its writers are kept.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ class _Gatherer:
     ) -> list[MachineInstr]:
         """The records that the value of a register may come from.
 
-        `sources` gives the registers that a record hands on, or None where it makes the value.
+        `sources` gives the registers that a record copies, or None where it computes the value.
         """
         found: dict[int, MachineInstr] = {}
         seen, work = {start}, [start]

@@ -89,7 +89,7 @@ def _load_plain(
 
 
 def _is_constant(state: FunctionState, i: ir.Load) -> bool:
-    """Whether nobody writes what is loaded while the kernel runs."""
+    """Whether what is loaded is not written while the kernel runs."""
     if i.ordering is not None or i.volatile:
         return False
     pointer = i.pointer

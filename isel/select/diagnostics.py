@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from intrinsics.findings import Finding, Place, Severity
 
 Names = Callable[[], Iterable[str]]
-"""Gives the names that there are, where somebody asks for them."""
+"""Gives the names that there are, computed when they are asked for."""
 
 _LIKELY = 30
 """Names that are compared letter by letter with a wrong one."""

@@ -62,9 +62,9 @@ def is_elsewhere(function: ir.Function) -> bool:
 
 
 def needed(module: ir.Module, kernels: set[str]) -> list[ir.Function]:
-    """The functions that somebody may call: local ones that nobody names are left out.
+    """The functions that may be called: local ones that nothing names are left out.
 
-    Of a module whose functions are all local, none is: somebody wanted to see them.
+    Of a module whose functions are all local, none is left out: it was compiled to be read.
     """
     defined = [f for f in module.definitions() if not is_elsewhere(f)]
     local = {f.name for f in defined if f.linkage in _LOCAL and f.name not in kernels}

@@ -1,4 +1,4 @@
-"""Where the records of a module come from: found when somebody asks.
+"""Source locations of the records of a module, found when they are first asked for.
 
 Layer: isel.select.  Input: a module as it was read, and where its instructions stand.  Output: the
 locations of `intrinsics.mir.Module`, one for each instruction of the functions that are selected,

@@ -127,7 +127,7 @@ _BLOCK = re.compile(r"\{[^{}]*\}")
 
 
 def _check_whole(text: str) -> None:
-    """Whether text that nobody understands is directives to the end, and leaves nothing open.
+    """Whether text that is not parsed consists of whole directives, and leaves nothing open.
 
     Raises: Unselectable.
     """

@@ -22,7 +22,7 @@ _START = "llvm.lifetime.start"
 
 @dataclass(slots=True)
 class Slot:
-    """Memory of several variables: bytes and alignment that suffice for each, and who shares it.
+    """Memory of several variables: bytes and alignment that suffice for each, and which share it.
 
     `variable` is its name in PTX, once there is one.
     """

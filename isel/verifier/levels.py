@@ -62,7 +62,7 @@ def beyond(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> li
 
 
 def advice(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
-    """What rules beyond `level` say of a module: they stop nobody who did not ask for them.
+    """The findings of rules beyond `level`, which was asked for: none of them is an error.
 
     Errors are warnings, those about descriptors too.
     """

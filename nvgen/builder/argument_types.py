@@ -1,6 +1,6 @@
 """The annotated types of a function's parameters: whether a value is of one, and its words.
 
-Layer: nvgen.builder.  What is not understood fits: nobody is blamed without a reason.
+Layer: nvgen.builder.  An annotation that is not understood is no reason to refuse a value.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ class TileOperations(TileCopies):
         return made
 
     def free_accumulators(self) -> None:
-        """Give back what accumulators have allocated, as `finish` does; all threads come here."""
+        """Free what accumulators have allocated, as `finish` does; all threads execute it."""
         while self._accumulators:
             self._accumulators.pop().free()
 

@@ -182,7 +182,7 @@ class Integer:
         return self._of_bits("bitreverse")
 
     def _of_bits(self, name: str, *said: ir.Constant) -> Self:
-        """An intrinsic of LLVM's that takes the bits, and is told something."""
+        """An intrinsic of LLVM's that takes the bits, and constants besides."""
         type_ = self.value.type
         made = ir.FunctionType(type_, [type_, *(one.type for one in said)])
         function = self.builder.declare(f"llvm.{name}.i{self.bits}", made)

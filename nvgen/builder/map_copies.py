@@ -170,7 +170,7 @@ def copies(
 ) -> Copies:
     """The copies that make a tile, by one thread.
 
-    Raises: InputError where those of the map do not make it, or several threads come here.
+    Raises: InputError where those of the map do not make it, or several threads execute it.
     """
     known, name = b.declared_map(tmap), tmap.value.name
     if tile.bits == _PACKED and tile.major is Major.K and coordinates:

@@ -141,7 +141,7 @@ class RegisterRequest(Request):
 
 
 def _swizzled(r: RegisterRequest, tile: SharedTile) -> bool:
-    """Not asked of a K that no instruction has: that is told already."""
+    """Not asked of a K that no instruction has, which is a finding of its own."""
     if tile.swizzle not in (32, 64, 128) or tile.atom != PLAIN_SPAN:
         return False
     told = tile.major is Major.K and tile.k % r.depth != 0

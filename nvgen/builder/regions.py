@@ -286,7 +286,7 @@ class Frame:
     is_role: bool = False
     ways: list[Way] = field(default_factory=list)
     branch: ir.Instruction | None = None
-    """What goes by where a branch is not taken, until `else_` takes it."""
+    """The branch instruction, whose second target is `after` until `else_` replaces it."""
 
     @property
     def values(self) -> list[ir.Value]:

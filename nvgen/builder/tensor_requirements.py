@@ -215,7 +215,7 @@ _TOLD_BY = {K_SIZE: ("k", "swizzle"), MN_SIZE: ("m", "n", "swizzle")}
 def check(request: TensorRequest) -> None:
     """Whether a request meets every requirement.
 
-    What several requirements ask for is told once, by the first of them; the words of tile
+    What several requirements ask for is one finding, of the first of them; the words of tile
     compilers then stand in its hint.
 
     Raises: InputError with one finding for each that it does not meet.

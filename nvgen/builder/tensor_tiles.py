@@ -143,7 +143,7 @@ LeftTile: TypeAlias = SharedTile | OperandTile | SparseTile
 
 
 def by_warpgroup(b: SharedMemory) -> bool:
-    """Whether a warpgroup comes here, which has all 128 lanes."""
+    """Whether one warpgroup executes what is built, which has all 128 lanes."""
     whole = b.scope is ExecutionScope.CTA and b.threads == WARPGROUP
     return whole or b.scope is ExecutionScope.WARPGROUP
 

@@ -25,7 +25,7 @@ _BY_SUFFIX = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx", ".cubin": "cubin"}
 def run(arguments: argparse.Namespace) -> int:
     """Compile, report, write; an error of the level that is asked for leaves what OUT held before.
 
-    Rules beyond that level have their say too: their errors let the status be 1, and OUT is
+    Rules beyond that level are run too: their errors make the status 1, and OUT is
     written all the same, unless one is certain (`nvgen.judgement.CERTAIN`).  Of PTX, which another
     compiler has made, they say warnings, and the status is 0.
     """

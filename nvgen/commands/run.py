@@ -210,7 +210,7 @@ def _say(arguments: argparse.Namespace, outcome: _Outcome) -> None:
 
 
 def _not_kept(files: Sequence[str]) -> str:
-    """What is said of arrays that were changed for nobody."""
+    """What is said of arrays that were changed and are not kept."""
     if not files:
         return ""
     kept = f"inout:{files[0]}:OUT.npy keeps it"

@@ -1,4 +1,4 @@
-"""Machine code in files: plain data, written whole or not at all, read where nobody else writes.
+"""Machine code in files: plain data, written whole or not at all, read where no other user writes.
 
 Layer: nvgen.driver.  A file is the digest of what follows it, a line of JSON, what a launch needs
 to know, and the cubin.  `nvgen.driver.code_cache` names the files.
@@ -56,7 +56,7 @@ def write(path: Path, code: MachineCode) -> None:
 
 
 def is_trusted(folder: Path) -> bool:
-    """Whether nobody but this user writes into a folder, which need not be there yet.
+    """Whether only this user can write into a folder, which need not be there yet.
 
     Warns: once of each folder that others may write into.
     """

@@ -30,7 +30,7 @@ def written(mi: MachineInstr, reg: Reg, get: Get) -> KnownBits:
 
 
 def handed_on(mi: MachineInstr) -> list[Op]:
-    """The operands whose lowest bits a record hands on, or puts together with others' bits."""
+    """The operands whose lowest bits a record copies, or joins with others' bits."""
     match mi.row.id:
         case "mov" | "cvt.int" | "shfl.sync":
             return [mi["a"]]

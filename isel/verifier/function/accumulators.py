@@ -142,7 +142,7 @@ class _Cells:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What is in flight; since the last fence, who first touched which cell.
+    """What is in flight; since the last fence, what first touched each cell.
 
     Before the first fence of a kernel no register is ordered.
     """
@@ -164,7 +164,7 @@ class _Thread:
         self.walker = Walker.of(role.walker.flow, self._events(role.walker.flow), {})
 
     def check(self) -> None:
-        """Walk, judge what is issued at the end, and say of each multiply who comes too early.
+        """Walk, judge what is issued at the end, and say of each multiply what comes too early.
 
         That is the first record that does; what follows it is early for the same reason.
         """

@@ -1,4 +1,4 @@
-"""Rules about who allocates tensor memory, and whether anybody does.
+"""Rules about which threads allocate tensor memory, and whether any do.
 
 Layer: isel.verifier.function.  An allocation is known by the slot in shared memory that its address
 is written to.  PTX ISA, tcgen05.alloc, Tensor Memory Allocation, Issue Granularity.

@@ -142,8 +142,8 @@ def _verify(report: Report, callees: Callees) -> list[Finding]:
 def _judge_largest(report: Report) -> None:
     """Judge the largest block that the kernel allows, where its size is not known.
 
-    Errors in a block of any size stay.  A doubt about who executes what is decided there, and what
-    is found there alone is for review: nobody knows whether the kernel is launched so.
+    Errors in a block of any size stay.  A doubt about which threads execute what is decided
+    there, and what is found there alone is for review: the block may be smaller.
     """
     analysis = report.analysis
     block = _largest_block(analysis.function)
@@ -223,7 +223,7 @@ def _size_matters(function: MachineFunction, report: Report) -> bool:
 
 
 def _not_followed(function: MachineFunction, callees: Callees) -> list[Finding]:
-    """Notes on the functions that are called, or that call, and what nobody knows of them."""
+    """Notes on the functions that are called, or that call, and what is unknown of them."""
     place = Place(function=function.name)
     found = []
     if not function.is_kernel:

@@ -92,7 +92,7 @@ class _Doubts:
         return {index: d for index, d in self.doubts.items() if d.skipped or d.undone}
 
     def _is_doubtful(self, condition: object, node: int) -> bool:
-        """Whether nobody knows which way is taken, and something else may decide it too."""
+        """Whether it is unknown which path is taken, and something else may decide it too."""
         if not isinstance(condition, self.unknown):
             return False
         if not isinstance(condition, Assumed):

@@ -78,7 +78,7 @@ def usages(mi: MachineInstr) -> list[Usage]:
 
 
 def check(report: Report) -> None:
-    """Run the rules, for each buffer that somebody wants to reuse."""
+    """Run the rules, for each buffer that an instruction reuses."""
     known = {e.index: usages(e.mi) for e in report.analysis.events(Kind.MULTIPLY)}
     wanted = {u.buffer for found in known.values() for u in found if u.reads}
     for buffer in sorted(wanted):

@@ -1,4 +1,4 @@
-"""Rules about who executes an instruction: whole warps, single threads.
+"""Rules about which threads execute an instruction: whole warps, single threads.
 
 Layer: isel.verifier.function.  PTX ISA, tcgen05: Issue Granularity.
 """

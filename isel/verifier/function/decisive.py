@@ -1,8 +1,8 @@
-"""Which registers decide about what rules ask for: ways, places, and what threads do together.
+"""Which registers are evaluated: those on which paths, addresses and synchronisation depend.
 
 Layer: isel.verifier.function.  Input: the records of a function.  Output: the registers on which
-its branches and the operands depend that rules ask for; all others hold data, and nobody computes
-what is in them.
+its branches depend, and the operands that rules read; all others hold data, and are not
+evaluated.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """An edge that the elected thread takes, or all the others; `perhaps` nobody takes it."""
+    """An edge that the elected thread takes, or all the others; with `perhaps` maybe none does."""
 
     elected: bool
     perhaps: bool = False
@@ -237,7 +237,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """An edge that is taken when a register that nobody knows holds, or not.
+    """An edge that is taken when a register whose value is unknown holds, or not.
 
     `spread` says for how many threads it is certainly the same; only `lanes` may take the edge.
     """
@@ -253,7 +253,7 @@ Condition: TypeAlias = Lanes | Leader | Done | Assumed | None
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A way out of a node, and who takes it when."""
+    """An edge out of a node, and which threads take it when."""
 
     target: int
     condition: Condition = None

@@ -1,7 +1,7 @@
 """Rules about addresses of tensor memory: each comes from an allocation, and stays in its function.
 
 Layer: isel.verifier.function.  An address that leaves its function, or that no allocation gave, is
-one whose lifetime nobody can follow: a review, since kernels do it and are right.
+one whose lifetime is not known: a review, since kernels do it and are right.
 PTX ISA, Tensor Memory Allocation and Management.
 """
 

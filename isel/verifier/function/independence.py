@@ -92,7 +92,7 @@ class Independence:
 
 
 def _asked(conditions: Iterable[object], *, each: bool = False) -> list[Reg]:
-    """The registers that nobody knows among what decides; once for each edge pair, or for each."""
+    """The unknown registers among conditions, once for each pair of edges, or for each edge."""
     found = [c.reg for c in conditions if isinstance(c, Assumed)]
     return found if each else list(dict.fromkeys(found))
 

@@ -80,7 +80,7 @@ def _made(inits: list[Where]) -> str:
 
 
 def _is_own(report: Report, place: Where) -> bool:
-    """Whether a place is in a variable of the module: nobody else can initialise it."""
+    """Whether a place is in a variable of the module, which nothing outside can initialise."""
     if report.analysis.function.is_kernel and isinstance(place.base, Symbol):
         variables = [*report.module.variables, *report.analysis.function.variables]
         return any(v.name == place.base.name and not v.external for v in variables)
@@ -152,7 +152,7 @@ def _is_meant(waited: Where, place: Where, named: set[Where]) -> bool:
     """Whether a wait is for an mbarrier, or for one of a ring that it is of.
 
     One at an unknown place says so of what nothing names; `named` are those with uses of their own:
-    beside such there are others that nobody uses.
+    beside such there are others without a use.
     """
     if waited.offset is not None:
         return waited == place
@@ -168,7 +168,7 @@ def _said(total: int, repeats: bool) -> str:
 def _arrivals(report: Report, place: Where) -> tuple[int, bool] | None:
     """The arrivals on an mbarrier if each record is executed once, and whether one may be again.
 
-    None when it is not known who arrives.
+    None when it is not known which threads arrive.
     """
     total, repeats = 0, False
     for found in report.analysis.sites.values():

@@ -103,7 +103,7 @@ def _decisions(flow: WarpFlow, events: Mapping[int, list[Event]]) -> object:
 
 
 def candidates_of(flow: WarpFlow, events: Mapping[int, list[Event]]) -> list[Reg]:
-    """The registers that decide more than once, and that nobody knows."""
+    """The unknown registers that more than one branch or guard depends on."""
     uses: Counter[Reg] = Counter()
     for node in flow.reached():
         uses.update({e.condition.reg for e in flow.edges[node]
@@ -113,7 +113,7 @@ def candidates_of(flow: WarpFlow, events: Mapping[int, list[Event]]) -> list[Reg
 
 
 def _asked(event: Event) -> Reg | None:
-    """The register that decides whether an event is executed, when nobody knows it."""
+    """The register that decides whether an event is executed, where its value is unknown."""
     condition = event.guard.executed if event.guard is not None else None
     return condition.reg if isinstance(condition, Assumed) else None
 
@@ -359,7 +359,7 @@ class Walker:
         return self.places.runs[place]
 
     def _paths(self, node: int, thread: Thread) -> list[tuple[list[Event], Thread]] | None:
-        """The events of a node by who executes which; None when there are too many ways."""
+        """The events of a node by the threads that execute them; None for too many paths."""
         found: list[tuple[list[Event], Thread]] = [([], thread)]
         for event, written in zip(
             self.events.get(node, ()), self.tracked.written[node], strict=False

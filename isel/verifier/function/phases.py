@@ -1,4 +1,4 @@
-"""Rules about the phases of mbarriers: they are completed, once each, by whom they wait for.
+"""Rules about the phases of mbarriers: each completes once, by the arrivals that it expects.
 
 Layer: isel.verifier.function.  A phase is complete when as many arrivals came as mbarrier.init said
 and as many bytes as were expected.  What is counted is what is constant; a wait is taken to end
@@ -112,7 +112,7 @@ def _expects_more(report: Report, place: Where, threads: int) -> bool:
 
 
 def _ends_early(report: Report, init: Event, place: Where, count: int) -> None:
-    """Every thread arrives once, nobody waits for a second phase, and they are too many."""
+    """Every thread arrives once, no thread waits for a second phase, and they are too many."""
     asks = [e for e in report.analysis.events(Kind.ASK) if _may_be(e.place, place)]
     if not asks or any(e.place != place or e.count != 0 for e in asks):
         return

@@ -135,8 +135,8 @@ def at_entry(launch: Launch, asked: int = 0, needed: int = 0) -> int | None:
 
     `asked` is the most that any setmaxnreg.inc asks for (0: there is none), `needed` what a thread
     needs at least.  As ptxas 13.5 reckons: a warp's share of the multiprocessor's registers, where
-    the warps of all its CTAs fill its four parts evenly; no more than is asked for.  Where nobody
-    says how many CTAs there are, and a second one finds no room, there is one.
+    the warps of all its CTAs fill its four parts evenly; no more than is asked for.  Where it is
+    not said how many CTAs there are, and a second one finds no room, there is one.
     """
     size = math.prod(launch.reqntid or launch.maxntid or (0,))
     share = None

@@ -1,7 +1,7 @@
 """Rules about what block-scaled and sparse MMAs read beside the matrices: scales and metadata.
 
 Layer: isel.verifier.function.  Scale factors stand in every quarter of the lanes; metadata has only
-some indices.  Judged is only what is written at known columns, and by nobody else.  PTX ISA, Block
+some indices.  Judged is only what is written at known columns, by no other record.  PTX ISA, Block
 Scaling, Sparse Matrices.
 """
 
@@ -71,7 +71,7 @@ def _writers(report: Report) -> list[_Writer]:
 
 
 def _of(region: Region, writers: list[_Writer]) -> list[_Writer] | None:
-    """Who writes the columns of a region; None where somebody perhaps does."""
+    """What writes the columns of a region; None where something perhaps does."""
     found = []
     for writer in writers:
         if writer.region is None:

@@ -2,10 +2,11 @@
 
 Layer: isel.verifier.function.  wgmma.wait_group says that multiplies are complete, and nothing else
 does: a stage of a ring is given back behind it, and so is what a thread writes itself.  A ring is
-known by its producer: who waits for an mbarrier, and then copies to where multiplies read, takes a
-stage that arrivals at that mbarrier gave back.  Consumers give stages back in the order in which
-they took them.  Where several rings share a variable nobody can tell their stages apart; and which
-stage an arrival gives back is not known where some ways come to it with more stages than others.
+known by its producer: a thread that waits for an mbarrier, and then copies to where multiplies
+read, acquires a stage that arrivals at that mbarrier released.  Consumers release stages
+in the order in which they acquired them.  Where several rings share a variable their stages are not
+told apart; and which stage an arrival releases is not known where some paths come to it with more
+stages than others.
 PTX ISA, wgmma.wait_group; cp.async.bulk.tensor.
 """
 
@@ -126,7 +127,7 @@ def _taken(role: Role, taken: dict[int, tuple[Where, list[Event]]]) -> None:
 class _Held:
     """How many stages a thread holds, and what runs: multiplies, each with the stage that it reads.
 
-    The stage taken first has number 0.  `lost` says that nobody can tell any more.
+    The stage taken first has number 0.  `lost`: it is no longer known.
     """
 
     running: InFlight[tuple[int, int]] = field(default_factory=InFlight)
@@ -176,7 +177,7 @@ class _Consumer:
 
 
 def _of_older_stage(multiply: tuple[int, int]) -> tuple[int, int] | None:
-    """A multiply when the first stage is gone; who reads that one has been judged."""
+    """A multiply when the first stage is gone; readers of that one have been judged."""
     index, stage = multiply
     return (index, stage - 1) if stage else None
 

@@ -18,8 +18,8 @@ from isel.verifier.function.values import Spread
 class Threads:
     """Threads of one warp: at most those in `lanes`.
 
-    `one` says that it is one of them only, `part` that it is nobody knows how many of them,
-    `perhaps` that other warps may decide differently: nobody knows which of them come here.
+    `one` says that it is one of them only, `part` that it is an unknown number of them,
+    `perhaps` that other warps may branch differently: which of them come here is unknown.
     """
 
     lanes: int
@@ -64,7 +64,7 @@ class Threads:
 
 
 def threads_of(flow: WarpFlow) -> list[Threads]:
-    """For each node, who executes it."""
+    """For each node, the threads that execute it."""
     count = len(flow.graph.nodes)
     found = [Threads(flow.lanes[n]) for n in range(count)]
     splits = [n for n in flow.reached() if any(_splits(e) for e in flow.edges[n])]

@@ -66,7 +66,7 @@ class Elected:
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """A predicate that holds in no other lanes than these; in which of them, nobody knows.
+    """A predicate that holds in no other lanes than these; in which of them is unknown.
 
     `by` says for how many threads what decides it is certainly the same.
     """

@@ -12,8 +12,8 @@ from isel.verifier.function.values import Where
 
 
 def idle_waits(asked: list[Event], walker: Walker) -> set[int]:
-    """Waits of a warp that do not wait: for the odd phase, on an mbarrier that nobody asks for the
-    even one, or for a phase that it has waited for.  The phase before an mbarrier's first one
+    """Waits of a warp that do not wait: for the odd phase, on an mbarrier that no thread asks for
+    the even one, or for a phase that it has waited for.  The phase before an mbarrier's first one
     counts as complete.  `asked` is what all warps ask."""
     return _never_even(asked, walker) | _stale(asked, walker)
 
@@ -39,8 +39,8 @@ _MOST_ASKED = 12
 
 
 def _stale(asked: list[Event], walker: Walker) -> set[int]:
-    """Waits of a warp for a phase that it has waited for on every way there, while nobody waits for
-    the next one."""
+    """Waits of a warp for a phase that it has waited for on every path there, while no thread waits
+    for the next one."""
     places = {e.place for e in _own(walker) if e.place is not None and e.count is not None}
     places = {p for p in places if len(_parities(asked, p)) == 1}
     if not places or len(places) > _MOST_ASKED:

@@ -1,7 +1,7 @@
 """Rules about what a warpgroup executes together: wgmma and setmaxnreg.
 
 Layer: isel.verifier.function.  A warpgroup is four warps, of which the first has a number that is a
-multiple of four.  Conditions that nobody knows here are a matter of
+multiple of four.  Conditions that are unknown here are a matter of
 `isel.verifier.ordering.warpgroups`.  PTX ISA, wgmma: Warpgroup; setmaxnreg.
 """
 

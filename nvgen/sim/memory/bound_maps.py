@@ -27,7 +27,7 @@ Rows = NDArray[np.int64]
 class BoundMap:
     """A tensor map of a launch: the array that the kernel sees, and which of its bytes are written.
 
-    `written` has the array's shape and the bytes of an element; None if nobody else writes it.
+    `written` has the array's shape and the bytes of an element; None if nothing else writes it.
     `region` is the memory of both, whose bytes lie in the order of the array's elements.
     """
 
@@ -44,7 +44,7 @@ class BoundMap:
     def read(self, rows: Rows, inner: slice, agent: str, *, order: Order = Order.WEAK) -> Elements:
         """Elements `inner` of rows of the tensor: rows x elements.
 
-        Raises: Fault when nobody has written some of them, or the access races with another.
+        Raises: Fault when some of them are uninitialised, or the access races with another.
         """
         index = self._index(rows, inner)
         if self.written is not None:

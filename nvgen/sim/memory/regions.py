@@ -70,7 +70,7 @@ class Region:
 
     @classmethod
     def blank(cls, name: str, base: int, size: int) -> Region:
-        """Memory that nobody has written; its bytes are a pattern that shows."""
+        """Uninitialised memory; its bytes are a pattern that shows."""
         return cls(name, base, np.full(size, 0xCD, np.uint8), np.zeros(size, np.bool_))
 
     @classmethod
@@ -148,7 +148,7 @@ class Memory:
         `lanes` are the threads that make them, where these are not all threads of the fragment, and
         `data` is what they write, where a write of the same value is no race.
 
-        Raises: Fault when one is misaligned, out of bounds, or reads what nobody wrote.
+        Raises: Fault when one is misaligned, out of bounds, or reads uninitialised memory.
         """
         offsets = addresses - region.base
         _check_alignment(addresses, align, agent)

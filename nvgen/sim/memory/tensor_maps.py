@@ -36,7 +36,7 @@ class Fields:
         return Fields({**self.values, (which, dimension): new})
 
     def get(self, which: MapField, dimension: int = 0) -> int | None:
-        """The value of a field; None where nobody has set it."""
+        """The value of a field; None where it is not set."""
         return self.values.get((which, dimension))
 
     def __str__(self) -> str:

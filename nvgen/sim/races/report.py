@@ -45,7 +45,7 @@ def race(first: Site, verb: str, missing: str, agent: str, *, writes: bool, what
     """The finding, which stands at the later access.
 
     `first` is the site of the earlier one and `verb` what it did.  `missing` is the kind of the
-    operation that nobody waited for, the fence that stands nowhere, or "warp", "thread" or "CTA"
+    operation that was not waited for, the fence that is missing, or "warp", "thread" or "CTA"
     for threads that did not meet.
     """
     why = _FENCES.get(missing, "nothing orders the two")
@@ -60,7 +60,7 @@ def race(first: Site, verb: str, missing: str, agent: str, *, writes: bool, what
 
 
 def unstarted(agent: str, what: str) -> Fault:
-    """The finding at an access to the shared memory of a CTA of which nobody knows that it runs."""
+    """The finding at an access to the shared memory of a CTA that is not known to run."""
     return fault(
         "unstarted-cta",
         f"{agent} reaches shared memory of a CTA that may not have begun to run",

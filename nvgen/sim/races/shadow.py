@@ -158,7 +158,7 @@ class Shadow:
         unit: str = "bytes",
         owner: int = -1,
     ) -> Shadow:
-        """A memory of `size` bytes that nobody has touched."""
+        """A memory of `size` bytes without an access yet."""
         return cls(clocks, name, unit, _Kept.of(size), _Kept.of(size), _Kept.of(size), home, owner)
 
     # ---- accesses --------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ class TensorKnowledge:
             self.fenced[lane] = joined(self.fenced[lane], clocks[lane].tensor)
 
     def fence_before(self, lanes: Iterable[int]) -> None:
-        """Threads let others rely on what they have issued, and on what they rely on."""
+        """Threads release what they have issued, and what was ordered before that."""
         joined = _Joins()
         for lane in lanes:
             mine = joined(self.own[lane], self.fenced[lane])

@@ -144,7 +144,7 @@ class MBarrier:
 
 @dataclass(slots=True)
 class CtaBarrier:
-    """One of a CTA's sixteen barriers: who has come this time, and how often it has opened."""
+    """One of a CTA's sixteen barriers: which threads have arrived, how often it completed."""
 
     number: int
     arrived: int = 0

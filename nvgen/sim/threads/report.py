@@ -57,9 +57,9 @@ def _named(machine: Machine, fragments: list[Fragment]) -> list[tuple[str, MBarr
 
 @dataclass(slots=True)
 class _Blame:
-    """The mbarriers that threads wait for, and who could signal each of them.
+    """The mbarriers that threads wait for, and the threads that could signal each of them.
 
-    One hangs on another if all who could signal it wait, and some of them for the other one.
+    One depends on another if all threads that could signal it wait, some of them for the other.
     """
 
     waited: dict[int, MBarrier]

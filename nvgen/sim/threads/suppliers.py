@@ -1,4 +1,4 @@
-"""Who could still signal an mbarrier, when all threads wait: whom a deadlock hangs on.
+"""Which threads could still signal an mbarrier, when all wait: what a deadlock depends on.
 
 Layer: nvgen.sim.  Input: threads that wait, each at a place of its code.  A thread may signal an
 mbarrier if from its place, or from where it returns to, its code comes to a record that signals
