@@ -31,7 +31,8 @@ from intrinsics import catalog
 from intrinsics.legality import expected, got, judge, text_of
 from intrinsics.mir import Form, Imm, Label, MachineInstr, Not, Op, Reg, Text, form_of
 from intrinsics.modifiers import Dim, ScalarType, Space
-from intrinsics.operand_fit import operand_problems, plain_fit
+from intrinsics.operand_fit import plain_fit
+from intrinsics.operand_problems import operand_problems
 from intrinsics.row import Attribute, Row
 
 _INSTRUCTION = re.compile(

@@ -23,7 +23,7 @@ from intrinsics.mir import (
     Module,
     Reg,
 )
-from intrinsics.operand_fit import operand_problems
+from intrinsics.operand_problems import operand_problems
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
 from isel.passes.walkthrough_accumulators import (
     MULTIPLIES,

@@ -37,7 +37,9 @@ from intrinsics.mir import (
     Text,
 )
 from intrinsics.modifiers import Modifier, ScalarType, Space
-from intrinsics.operand_fit import PlainFit, later_numbers, operand_problems, plain_fit
+from intrinsics.operand_fit import PlainFit, plain_fit
+from intrinsics.operand_problems import operand_problems
+from intrinsics.operand_types import later_numbers
 from intrinsics.pseudo import unexpanded
 from intrinsics.row import Attribute, Kind, Problem, Row
 from intrinsics.special import special_registers

@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from intrinsics.catalog import Spelling
 from intrinsics.modifiers import LoadMode, ScalarType, StoreMode
-from intrinsics.operand_fit import out_of_range
+from intrinsics.operand_types import out_of_range
 from intrinsics.patterns import PREFIX, Argument, arguments, element_type, results
 from intrinsics.row import Attribute, Kind, Row
 from nvgen.arguments import Parameter

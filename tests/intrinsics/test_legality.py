@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from intrinsics import catalog
 from intrinsics.legality import describe, expected, got, judge
 from intrinsics.modifiers import CtaGroup, MmaKind, ScalarType, ScaleVec
-from intrinsics.operand_fit import fits
+from intrinsics.operand_types import fits
 from intrinsics.row import Attribute, Numbers, Residency, when
 from intrinsics.targets import TARGETS, named, since
 from tests.each import each

@@ -20,7 +20,8 @@ from intrinsics.mir import (
     Text,
 )
 from intrinsics.modifiers import ScalarType, Space
-from intrinsics.operand_fit import operand_problems, plain_fit
+from intrinsics.operand_fit import plain_fit
+from intrinsics.operand_problems import operand_problems
 from intrinsics.targets import parse_target
 from isel.llvm.reader import read_module
 from isel.pipeline import lower

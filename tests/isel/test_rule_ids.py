@@ -29,7 +29,7 @@ def test_what_readers_and_rules_say_is_known() -> None:
 
 
 def test_what_is_said_of_operands_is_known() -> None:
-    files = ("operand_fit.py", "descriptors", "row.py")
+    files = ("operand_types.py", "operand_problems.py", "descriptors", "row.py")
     texts = [
         path.read_text()
         for name in files
