@@ -9,12 +9,13 @@ addresses, or while some record that may write was not executed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import MmaKind
 from isel.verifier.function.report import Report
-from isel.verifier.ordering.log import Log, Memory
+from isel.verifier.ordering.log import Log, Memory, Operands
 from isel.verifier.ordering.machine import SharedVariable, shared_variables
 from isel.verifier.ordering.matrices import Matrix
 from isel.verifier.ordering.program import MEMORY, Program, is_event
@@ -29,8 +30,10 @@ _PADDED = (MmaKind.F8F6F4, MmaKind.MXF8F6F4)
 _WRITE = ("st", "atom", "red", "cp.")
 """How rows begin that may write shared memory."""
 
-_Found = dict[int, tuple[tuple[object, ...], str]]
-"""What is wrong with a record: what it has in common with others of the same cause, and words."""
+_Wrong: TypeAlias = tuple[tuple[object, ...], str]
+"""What is wrong: what it has in common with others of the same cause, and words."""
+_Found: TypeAlias = dict[int, _Wrong]
+"""What is wrong with records."""
 
 
 def check(report: Report, program: Program, logs: list[Log]) -> None:
@@ -39,12 +42,12 @@ def check(report: Report, program: Program, logs: list[Log]) -> None:
     if not runs or report.analysis.graph.has_opaque or any(log.guessed for log in runs):
         return
     variables = shared_variables(report.module, report.analysis.function)
-    beyond = [_beyond(program, log, variables) for log in runs]
+    beyond = _judged(program, runs, lambda matrix: _beyond(matrix, variables))
     _report(report, BEYOND_VARIABLE, runs, beyond)
     written = _written(report, program, logs, variables)
     if written is None or any(beyond):
         return  # rows beyond a variable are hardly filled: one mistake is told once
-    unfilled = [_unfilled(program, log, written, variables) for log in runs]
+    unfilled = _judged(program, runs, lambda matrix: _unfilled(matrix, written, variables))
     _report(report, NOT_FILLED, runs, unfilled)
 
 
@@ -60,57 +63,68 @@ def _report(report: Report, rule: VerifierRule, runs: list[Log], found: list[_Fo
             told.add(cause)
 
 
-def _read(program: Program, log: Log) -> Iterator[tuple[int, Matrix]]:
-    """The matrices that each record reads."""
-    for key in log.multiplied:
-        index = key[0]
-        assert isinstance(index, int)
-        for matrix in program.touched[key].matrices:
-            yield index, matrix
+def _judged(
+    program: Program, runs: list[Log], judge: Callable[[Matrix], _Wrong | None]
+) -> list[_Found]:
+    """What is wrong with each record in each run; what multiplies read again is judged once."""
+    wrong = {
+        key: next(filter(None, map(judge, program.touched[key].matrices)), None)
+        for key in dict.fromkeys(key for log in runs for key in log.multiplied)
+    }
+    found: list[_Found] = []
+    for log in runs:
+        here: _Found = {}
+        for key in log.multiplied:
+            if (what := wrong[key]) is not None:
+                here.setdefault(_index_of(key), what)
+        found.append(here)
+    return found
+
+
+def _index_of(operands: Operands) -> int:
+    """The record of a multiply."""
+    index = operands[0]
+    assert isinstance(index, int)
+    return index
 
 
 # ---- beyond a variable ---------------------------------------------------------------------------
 
 
-def _beyond(program: Program, log: Log, variables: list[SharedVariable]) -> _Found:
-    """For each record, a matrix that goes on behind its variable."""
-    found: _Found = {}
-    for index, matrix in _read(program, log):
-        at = matrix.descriptor.address
-        variable = next((v for v in variables if v.first <= at < v.last and v.sized), None)
-        if variable is None or index in found:
-            continue
-        last = max((first + size for first, size in matrix.lines()), default=0)
-        if last > variable.last:
-            begin, end, size = (n - variable.first for n in (at, last, variable.last))
-            found[index] = (
-                (matrix.name, variable.name, last),
-                f"matrix {matrix.name.upper()} from byte {begin} of {variable.name} to byte "
-                f"{end - 1}, of {size} bytes",
-            )
-    return found
+def _beyond(matrix: Matrix, variables: list[SharedVariable]) -> _Wrong | None:
+    """A matrix that goes on behind its variable."""
+    at = matrix.descriptor.address
+    variable = next((v for v in variables if v.first <= at < v.last and v.sized), None)
+    if variable is None:
+        return None
+    last = max((first + size for first, size in matrix.lines()), default=0)
+    if last <= variable.last:
+        return None
+    begin, end, size = (n - variable.first for n in (at, last, variable.last))
+    return (
+        (matrix.name, variable.name, last),
+        f"matrix {matrix.name.upper()} from byte {begin} of {variable.name} to byte "
+        f"{end - 1}, of {size} bytes",
+    )
 
 
 # ---- what is written -----------------------------------------------------------------------------
 
 
 def _unfilled(
-    program: Program, log: Log, written: Mapping[int, int], variables: list[SharedVariable]
-) -> _Found:
-    """For each record, a row of a matrix in which no byte is written."""
-    found: _Found = {}
-    for index, matrix in _read(program, log):
-        here = written.get(matrix.rank, 0)
-        for first, size in matrix.lines():
-            if not here >> first // _GRAIN & (1 << size // _GRAIN) - 1:
-                words = (
-                    f"matrix {matrix.name.upper()} of {matrix.rows} rows at "
-                    f"{_said(matrix.descriptor.address, variables)}; nothing writes the {size} "
-                    f"bytes at {_said(first, variables)}"
-                )
-                found.setdefault(index, ((matrix.name, first), words))
-                break
-    return found
+    matrix: Matrix, written: Mapping[int, int], variables: list[SharedVariable]
+) -> _Wrong | None:
+    """A row of a matrix in which no byte is written."""
+    here = written.get(matrix.rank, 0)
+    for first, size in matrix.lines():
+        if not here >> first // _GRAIN & (1 << size // _GRAIN) - 1:
+            return (
+                (matrix.name, first),
+                f"matrix {matrix.name.upper()} of {matrix.rows} rows at "
+                f"{_said(matrix.descriptor.address, variables)}; nothing writes the {size} "
+                f"bytes at {_said(first, variables)}",
+            )
+    return None
 
 
 def _said(offset: int, variables: list[SharedVariable]) -> str:
@@ -134,7 +148,7 @@ def _written(
     written: dict[int, int] = defaultdict(int)
     for first, last in set[tuple[int, int]]().union(*map(_stored, logs)):
         _add(written, first, last)
-    multiplies = {index for log in logs for index, _ in _read(program, log)}
+    multiplies = {_index_of(key) for log in logs for key in log.multiplied}
     padded = any(_is_padded(report.record(index)) for index in multiplies)
     for log in logs:
         reach = reach_of_copies(log)
