@@ -12,7 +12,14 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from intrinsics.catalog import OTHER_HEADS, Head, find_head, other_instructions, rows
+from intrinsics.catalog import (
+    OTHER_HEADS,
+    Head,
+    find_head,
+    first_word,
+    other_instructions,
+    rows_of,
+)
 from intrinsics.modifiers import CachePriority, CopyFormat, Modifier, ScalarType, Space
 from intrinsics.multiplies.mma_sync import MmaLayout
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType
@@ -229,7 +236,11 @@ def _relatives_with(row: Row, token: str) -> tuple[str, ...]:
     family = row.head.split(".")[:2]
     if len(family) < 2:
         return ()
-    having = [r.head for r in rows() if r.head.split(".")[:2] == family and _qualifier_of(r, token)]
+    having = [
+        r.head
+        for r in rows_of(first_word(row.head))
+        if r.head.split(".")[:2] == family and _qualifier_of(r, token)
+    ]
     return () if row.head in having else tuple(dict.fromkeys(having))
 
 

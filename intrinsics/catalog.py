@@ -89,8 +89,8 @@ def _chapters_by_word() -> dict[str, list[str]]:
     return found
 
 
-def _rows_of(word: str) -> Iterator[Row]:
-    """The rows of the chapters that have a word; no other chapter is imported."""
+def rows_of(word: str) -> Iterator[Row]:
+    """The rows of the chapters that have a word, in their order; no other chapter is imported."""
     for chapter in _chapters_by_word().get(word, ()):
         yield from _chapter(chapter)
 
@@ -105,7 +105,7 @@ def pseudo_rows() -> tuple[Row, ...]:
 
 @functools.cache
 def _by_id(word: str) -> dict[str, Row]:
-    found = pseudo_rows() if word == "walkthrough" else _rows_of(word)
+    found = pseudo_rows() if word == "walkthrough" else rows_of(word)
     return {row.id: row for row in found}
 
 
@@ -136,7 +136,7 @@ def _heads(word: str) -> dict[str, Head]:
             old = found.get(text)
             found[text] = Head(text, (*old.rows, row) if old else (row,), preset)
 
-    for row in _rows_of(word):
+    for row in rows_of(word):
         glued = row.items[0] if row.items else None
         if isinstance(glued, Qualifier) and glued.values[0].ptx.startswith("::"):
             for value in glued.values:
