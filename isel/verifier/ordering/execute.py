@@ -8,6 +8,8 @@ few rounds, and other branches go both ways in turn; such a run is `guessed`.
 
 from __future__ import annotations
 
+import itertools
+
 from intrinsics.mir import MachineInstr, Not, Reg
 from intrinsics.row import IssueScope
 from isel.verifier.function.values import LANES
@@ -42,9 +44,7 @@ class Run(Scene):
         for rank in range(self.launch.ctas):
             for warp in range(-(-threads // LANES)):
                 count = min(threads - warp * LANES, LANES)
-                self.strands.append(
-                    Strand(rank, warp, (1 << count) - 1, clocks=_begun(self.launch, rank))
-                )
+                self.begin(Strand(rank, warp, (1 << count) - 1, clocks=_begun(self.launch, rank)))
         self.ready.extend(reversed(self.strands) if self.late else self.strands)
         while self.budget > 0:
             while self.ready and self.budget > 0:
@@ -142,9 +142,7 @@ class Run(Scene):
             joins = strand.joins and strand.node == strand.joins[-1] and strand.step == 0
             if joins and not self._join(strand):
                 return
-            steps = self.program.steps[strand.node]
-            while strand.step < len(steps):
-                step = steps[strand.step]
+            for step in itertools.islice(self.program.steps[strand.node], strand.step, None):
                 self.budget -= 1
                 if step.calculation is not None and step.mi.guard is None:
                     self._calculate(strand, step.calculation, strand.mask)
@@ -161,7 +159,7 @@ class Run(Scene):
 
     def _finish(self, strand: Strand) -> None:
         """Threads that have left count as arrived at the barriers that wait for all."""
-        self.strands.remove(strand)
+        self.end_of(strand)
         self.log.ends.setdefault(strand.rank, []).append(
             End(strand.clocks.known, strand.clocks.relaxed)
         )
@@ -216,7 +214,7 @@ class Run(Scene):
         other = strand.part(strand.mask & ~taken)
         strand.mask = taken
         strand.node, other.node = target, following
-        self.strands.append(other)
+        self.begin(other)
         self.ready.extend((strand, other))
 
     def _taken(self, strand: Strand, branch: MachineInstr, index: int) -> int:
@@ -259,14 +257,18 @@ class Run(Scene):
         if not step.is_event:
             compute(Plain(self, strand, mi, mask))
             return True
-        self.log.threads.setdefault(step.index, set()).add((strand.actor, mask))
-        if mi.row.effects.scope is IssueScope.WARPGROUP:
-            self.log.together.setdefault(strand.actor, []).append(step.index)
-        execution, event = Execution(self, strand, mi, step.index, mask), event_of(mi.row)
+        log, row = self.machine.log, mi.row
+        log.threads[step.index].add((strand.actor, mask))
+        if row.effects.scope is IssueScope.WARPGROUP:
+            log.together.setdefault(strand.actor, []).append(step.index)
+        execution, event = (
+            Execution(self, strand, mi, step.index, mask, step.written),
+            event_of(row),
+        )
         if event is not None:
             return event(execution)
-        if mi.row.id not in self.log.unknown:
-            self.log.cannot_follow(mi.row.id)
+        if row.id not in log.unknown:
+            log.cannot_follow(row.id)
         return nothing(execution)
 
     def _calculate(self, strand: Strand, what: Calculation, mask: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from isel.verifier.function.events import Kind
@@ -23,7 +23,7 @@ _KEPT = 16_384
 """Regions of one memory that a new access is compared with: a race with older ones is not found."""
 
 _GRAIN = 16
-"""Bytes or columns that a bit of `_Kept.places` stands for."""
+"""Bytes or columns that a bit of `Shape.places` stands for."""
 
 _PAGE, _PAGES = 64, 256
 """Grains of a page, and pages that are told apart: accesses are looked up by them."""
@@ -33,35 +33,31 @@ _COLUMNS, _QUARTERS = 4, 4
 
 
 @dataclass(slots=True, eq=False)
-class Kept:
-    """An access and its regions of one memory that later ones are compared with, by their places.
+class Shape:
+    """Where regions of one memory lie, which an access touches: warps come to the same again.
 
-    `first` and `last` are the hull of all that it had at first, in grains; `places` has a bit for
-    each grain that it touches, counted from the first, `pages` are those of the hull.  `longest` is
-    the length of its longest, and `firsts` are where its regions begin.  At first it `is_plain` if
-    its regions are one behind the other, and alike but for their places, as the bytes are that a
-    warp accesses; it `is_uniform` if what is missing between it and an older access is the same for
-    all places, and `is_tensor_op` if it is an operation that may run in order at some places alone.
+    `first` and `last` are the hull of all, in grains; `places` has a bit for each grain that is
+    touched, counted from the first, `pages` are those of the hull.  `longest` is the length of the
+    longest, and `firsts` are where the regions begin.  It `is_plain` if they are one behind the
+    other, and alike but for their places, as the bytes are that a warp accesses; it `is_uniform` if
+    what is missing between it and an older access is the same for all places.
     """
 
-    access: Access
-    regions: list[Region]
+    regions: tuple[Region, ...]
+    firsts: tuple[int, ...]
     first: int
     last: int
     places: int
     writes: bool
     longest: int
-    firsts: list[int]
     pages: list[int]
     is_plain: bool
     is_uniform: bool
-    is_tensor_op: bool
 
     @classmethod
-    def of(cls, access: Access, regions: list[Region]) -> Kept:
-        """The regions of a new access."""
-        if len(regions) > 1:
-            regions.sort(key=_first)
+    def of(cls, given: Iterable[Region]) -> Shape:
+        """The shape of some regions."""
+        regions = tuple(sorted(given, key=_first))
         first = regions[0].first // _GRAIN
         last = places = longest = lanes = 0
         writes, reads, plain, behind = False, False, True, -1
@@ -74,26 +70,47 @@ class Kept:
             reads |= not region.writes
             plain = plain and region.first >= behind and region.lanes == -1
             behind = region.last
-        firsts = [region.first for region in regions]
         of_tensor = regions[0].memory is Memory.TENSOR
         pages = _pages_of_lanes(first, last, lanes) if of_tensor else _pages(first, last, _PAGE)
         return cls(
-            access, regions, first, last, places, writes, longest, firsts, pages,
-            is_plain=plain and writes is not reads,
+            regions, tuple([region.first for region in regions]), first, last, places, writes,
+            longest, pages, is_plain=plain and writes is not reads,
             is_uniform=of_tensor or writes is not reads,
-            is_tensor_op=access.kind in TENSOR_OPS,
         )  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class Kept:
+    """An access to one memory that later ones are compared with, and what is left of its regions.
+
+    `shape` is what it had at first; it `is_tensor_op` if it is an operation that may run in order
+    at some places alone.
+    """
+
+    access: Access
+    shape: Shape
+    regions: Sequence[Region]
+    firsts: Sequence[int]
+    is_tensor_op: bool
+
+    @classmethod
+    def of(cls, access: Access, shape: Shape) -> Kept:
+        """A new access, of which everything is left."""
+        is_tensor_op = access.kind in TENSOR_OPS
+        return cls(access, shape, shape.regions, shape.firsts, is_tensor_op)
 
     def meeting(self, region: Region) -> list[Region]:
         """Its regions that conflict with one of another access."""
-        begin = bisect.bisect_right(self.firsts, region.first - self.longest)
+        begin = bisect.bisect_right(self.firsts, region.first - self.shape.longest)
         end = bisect.bisect_left(self.firsts, region.last, begin)
         return [there for there in self.regions[begin:end] if there.meets(region)]
 
     def overwritten(self, new: Kept) -> list[Region]:
         """Its regions of which another access writes every place."""
         here = new.regions
-        if new.is_plain:
+        if self.regions is here and new.shape.is_plain:
+            return [there for there in here if there.exact]
+        if new.shape.is_plain and len(here) > 1:
             found = []
             for there in self.regions:
                 at = bisect.bisect_right(new.firsts, there.first) - 1
@@ -101,6 +118,8 @@ class Kept:
                     found.append(there)
             return found
         writing = [region for region in here if region.writes and region.exact]
+        if len(writing) == 1:
+            return list(filter(writing[0].covers, self.regions))
         return [there for there in self.regions if any(one.covers(there) for one in writing)]
 
     def repeats(self, old: Kept) -> bool:
@@ -122,7 +141,7 @@ class Kept:
         Of two operations of tensor memory it may run in order at some places alone; elsewhere only
         who writes shared memory is asked about a place.
         """
-        return not old.is_tensor_op if self.is_tensor_op else self.is_uniform
+        return not old.is_tensor_op if self.is_tensor_op else self.shape.is_uniform
 
 
 @dataclass(slots=True)
@@ -142,19 +161,20 @@ class History:
 
     def near(self, new: Kept) -> list[tuple[int, Kept]]:
         """The accesses that a new one may conflict with, and their numbers, in order."""
-        first, last, places, access, kept = new.first, new.last, new.places, new.access, self.kept
-        pages = self.pages if new.writes else self.written
-        numbers = set[int]().union(*[pages[page] for page in new.pages if page in pages])
+        shape, access, kept = new.shape, new.access, self.kept
+        first, last, places = shape.first, shape.last, shape.places
+        pages = self.pages if shape.writes else self.written
+        numbers = set[int]().union(*[pages[page] for page in shape.pages if page in pages])
         return [
             (number, old)
             for number in sorted(numbers)
-            if (old := kept[number]).first <= last
-            and first <= old.last
+            if (there := (old := kept[number]).shape).first <= last
+            and first <= there.last
             and old.access is not access
             and (
-                places >> old.first - first & old.places
-                if first < old.first
-                else old.places >> first - old.first & places
+                places >> there.first - first & there.places
+                if first < there.first
+                else there.places >> first - there.first & places
             )
         ]
 
@@ -164,7 +184,7 @@ class History:
         self.count -= len(gone)
         if len(gone) == len(old.regions):
             self._forget(number)
-            old.regions, old.firsts = [], []
+            old.regions, old.firsts = (), ()
             return
         left = {id(one) for one in gone}
         old.regions = [there for there in old.regions if id(there) not in left]
@@ -172,7 +192,8 @@ class History:
 
     def add(self, new: Kept) -> None:
         """Keep a new access, in the place of one that it repeats, and no more than `_KEPT`."""
-        key = new.access.index, new.access.warp, new.first, new.last
+        shape = new.shape
+        key = new.access.index, new.access.warp, shape.first, shape.last
         earlier = self.latest.get(key, -1)
         old = self.kept.get(earlier)
         if old is not None and new.repeats(old):
@@ -180,24 +201,24 @@ class History:
             self._forget(earlier)
         number = self.latest[key] = next(self.numbers)
         self.kept[number] = new
-        for page in new.pages:
+        for page in shape.pages:
             self.pages[page].add(number)
-            if new.writes:
+            if shape.writes:
                 self.written[page].add(number)
         self.count += len(new.regions)
         while self.count > _KEPT:
             number, oldest = next(iter(self.kept.items()))
             gone = min(len(oldest.regions), self.count - _KEPT)
-            del oldest.regions[:gone], oldest.firsts[:gone]
+            oldest.regions, oldest.firsts = oldest.regions[gone:], oldest.firsts[gone:]
             self.count -= gone
             if not oldest.regions:
                 self._forget(number)
 
     def _forget(self, number: int) -> None:
-        old = self.kept.pop(number)
-        for page in old.pages:
+        shape = self.kept.pop(number).shape
+        for page in shape.pages:
             self.pages[page].discard(number)
-            if old.writes:
+            if shape.writes:
                 self.written[page].discard(number)
 
 

@@ -5,6 +5,8 @@ Layer: isel.verifier.ordering.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple, TypeAlias
@@ -79,7 +81,7 @@ class Access:
     rank: int
     warp: int
     turn: int
-    regions: list[Region]
+    regions: Sequence[Region]
     done: tuple[Source, int]
     known: Clock
     fenced: Clock
@@ -185,7 +187,7 @@ class Log:
     committed: dict[Source, int] = field(default_factory=dict)
     arrivals: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     met: dict[int, int] = field(default_factory=dict)
-    threads: dict[int, set[tuple[int, int]]] = field(default_factory=dict)
+    threads: dict[int, set[tuple[int, int]]] = field(default_factory=lambda: defaultdict(set))
     together: dict[int, list[int]] = field(default_factory=dict)
     tracked: dict[Source, list[tuple[int, str]]] = field(default_factory=dict)
     expected: dict[tuple[int, int], int] = field(default_factory=dict)

@@ -69,9 +69,10 @@ class Matrix:
             return
         tile = Tile(self.rows, _ROW // self.size, self.size * 8, self._major)
         rows = min(d.swizzle.rows, tile.rows if self._major is Major.K else tile.k)
+        span = d.swizzle.span
         for first in atoms(tile, d.swizzle, Strides(d.lbo, d.sbo), d.address):
             for row in range(rows):
-                yield first + row * d.swizzle.span, d.swizzle.span
+                yield first + row * span, span
 
     @property
     def _major(self) -> Major:
@@ -124,17 +125,16 @@ def _is_argument(word: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Multiplied:
-    """What a multiply touches: columns of tensor memory, and matrices, whose hulls are `hulls`."""
+    """What a multiply touches: columns of tensor memory, and the hulls of matrices."""
 
-    columns: tuple[Region, ...]
+    touched: tuple[Region, ...]
     matrices: tuple[Matrix, ...]
-    hulls: tuple[Region, ...]
 
     @classmethod
     def of(cls, columns: Iterable[Region], matrices: Iterable[Matrix]) -> Multiplied:
         """What is touched, of columns and matrices."""
         known = tuple(matrices)
-        return cls(tuple(columns), known, tuple(matrix.hull() for matrix in known))
+        return cls((*columns, *[matrix.hull() for matrix in known]), known)
 
 
 def start_of(descriptor: int) -> int:

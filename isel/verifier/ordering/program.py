@@ -6,7 +6,7 @@ records that are executed; all others compute data, and are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg, Sym, guard_register
@@ -32,13 +32,15 @@ MEMORY = ("ld", "st", "atom", "atom.cas", "red", "ldmatrix", "stmatrix", "cp.asy
 class Step:
     """A record that is executed; `is_event` says that it is more than arithmetic.
 
-    `calculation` is there where its results depend on its operands alone.
+    `calculation` is there where its results depend on its operands alone; `written` are the
+    registers that it writes and that somebody asks for.
     """
 
     index: int
     mi: MachineInstr
     is_event: bool
     calculation: Calculation | None = None
+    written: Sequence[Reg] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,11 @@ class Program:
         for node in graph.nodes:
             steps = []
             for index, mi in enumerate(node.records, node.first):
-                event = is_event(mi)
-                if event or not found.wanted.isdisjoint(mi.defs()):
+                event, written = is_event(mi), [r for r in mi.defs() if r in found.wanted]
+                if event or written:
                     known = results.setdefault(mi.form, {})
                     what = None if event else calculation_of(mi, known)
-                    steps.append(Step(index, mi, event, what))
+                    steps.append(Step(index, mi, event, what, written))
             found.steps.append(steps)
         found.allocates = any(mi.row.id == "tcgen05.alloc" for mi in graph.records)
         found.calls = graph.has_unknown_calls

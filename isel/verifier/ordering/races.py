@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import TypeAlias
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyShape
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering.clocks import Clock, Source, source_of
-from isel.verifier.ordering.history import TENSOR_OPS, History, Kept
+from isel.verifier.ordering.history import TENSOR_OPS, History, Kept, Shape
 from isel.verifier.ordering.log import Access, Log, Memory, Region
 from isel.verifier.ordering.sizes import ends_of_copies, sized
 
@@ -56,6 +58,8 @@ class Race:
         return self.one.exact and self.other.exact
 
 
+_Parts: TypeAlias = list[tuple[tuple[Memory, int], Shape]]
+"""What is touched of each memory."""
 _ASYNC_TENSOR = (*TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
 _ENOUGH = 32
 """Races of a pair of records behind which its accesses are not compared any more."""
@@ -81,21 +85,38 @@ class Finder:
         self._raced: Counter[tuple[int, int]] = Counter()
         self._full: dict[int, set[int]] = {}  # records with races enough, by the second one
         self._left = _MOST_RACES
+        self._is_done = False
+        self._shapes: dict[int, _Parts] = {}
 
     def races(self) -> list[Race]:
         """Every race, once for a pair of records."""
+        if not self._is_done:
+            self._seek()
+            self._is_done = True
+        return list(self.found.values())
+
+    def _seek(self) -> None:
+        """Compare every access with those before it."""
         live: dict[tuple[Memory, int], History] = defaultdict(History)
         ends = ends_of_copies(self.log)
         for access in self.log.accesses:
-            found = [sized(region, ends) for region in access.regions]
-            for key, regions in itertools.groupby(found, _memory_of):
-                history, new = live[key], Kept.of(access, list(regions))
+            for key, shape in self._parts(access, ends):
+                history, new = live[key], Kept.of(access, shape)
                 self._compare(history, new)
                 if not self._left:
                     self.stopped = access.index
-                    return list(self.found.values())
+                    return
                 history.add(new)
-        return list(self.found.values())
+
+    def _parts(self, access: Access, ends: dict[int, int]) -> _Parts:
+        """What an access touches of each memory; of one and the same object it is known."""
+        regions = access.regions
+        if access.kind is Kind.COPY_IN:
+            return _shapes([sized(region, ends) for region in regions])
+        found = self._shapes.get(id(regions))  # the log keeps it
+        if found is None:
+            found = self._shapes[id(regions)] = _shapes(regions)
+        return found
 
     def _compare(self, history: History, new: Kept) -> None:
         """Find the races of an access with those before it, and drop what it overwrites of them."""
@@ -110,7 +131,7 @@ class Finder:
                 if missing is None:
                     if old.access.by >= 0:
                         self._note_alone(old, new)
-                    if new.writes and (gone := old.overwritten(new)):
+                    if new.shape.writes and (gone := old.overwritten(new)):
                         history.drop(at, gone)
                     continue
             racing.append((at, old, missing))
@@ -226,6 +247,11 @@ class Finder:
         if not generic or old.regions[0].memory is Memory.TENSOR:
             return None
         return None if _has(new.proxied, old.done) else Missing.PROXY_FENCE
+
+
+def _shapes(regions: Iterable[Region]) -> _Parts:
+    """The regions of each memory."""
+    return [(key, Shape.of(found)) for key, found in itertools.groupby(regions, _memory_of)]
 
 
 def _memory_of(region: Region) -> tuple[Memory, int]:

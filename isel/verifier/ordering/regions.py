@@ -21,9 +21,9 @@ from isel.verifier.ordering.windows import rank_of
 _TENSOR = Loaded("tensor memory", 0)
 
 
-def generic(mi: MachineInstr, address: Number, mask: int, *, writes: bool) -> list[Region]:
+def generic(mi: MachineInstr, address: Number, mask: int, *, writes: bool) -> tuple[Region, ...]:
     """The bytes that the lanes of a mask access in shared memory."""
-    return list(pieces(address, mask, _bytes_of(mi), writes))
+    return pieces(address, mask, _bytes_of(mi), writes)
 
 
 @functools.lru_cache(4096)  # warps come to the same bytes again and again, and so do runs

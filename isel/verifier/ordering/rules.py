@@ -7,21 +7,16 @@ Consistency Model, Canonical synchronization patterns; Memory Consistency Model,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from intrinsics.findings import Severity
-from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
-from isel.verifier.function import lanes, registers
-from isel.verifier.function.clusters import cluster_size, pair_records
+from isel.verifier.function import lanes
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import ends, life, sums, unfilled, warpgroups
-from isel.verifier.ordering.execute import Run
 from isel.verifier.ordering.history import TENSOR_OPS
 from isel.verifier.ordering.log import Access, Log
-from isel.verifier.ordering.machine import Launch
 from isel.verifier.ordering.names import Name, name_of, words_of
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.races import Finder, Missing, Race
@@ -34,22 +29,12 @@ from isel.verifier.ordering.rows import (
     OTHER_THREADS,
     WARPGROUP_WAITS,
 )
+from isel.verifier.ordering.runs import Runs
 from isel.verifier.ordering.strand import place_of
 
 RULES = (*ORDER_RULES, *life.RULES)
 
-_ROUNDS, _FEWER = 6, 3
-"""How often a run may execute each record that a warp comes to, on the average; fewer times where
-integers are a size, and loops do not end."""
-_SIZE = 512
-_LEAST, _MOST = 8_000, 30_000
-_SMALL = 3_000
-"""Records of all warps of a kernel that has more runs."""
 _NOT_OVER = (Missing.COMPLETION, Missing.ORDER)
-_RUNS = ((5, False), (4, True), (_SIZE, False), (0, False))
-"""What integer arguments are in each run, a count of rounds or a size, and whether it is late."""
-_MORE_RUNS = 4
-"""Runs of small kernels with other arguments, which branches ask for."""
 
 
 def check(report: Report) -> None:
@@ -59,7 +44,8 @@ def check(report: Report) -> None:
     program = Program.of(report.analysis.graph)
     if program.calls or not any(s.is_event for steps in program.steps for s in steps):
         return
-    logs = _logs(report, program)
+    runs = Runs(report, program)
+    logs = runs.logs
     _doubts_about_threads(report, logs)
     ends.breaches(report, logs)
     lanes.strayed(report, (access for log in logs for access in log.lanes.values()))
@@ -67,7 +53,7 @@ def check(report: Report) -> None:
     sums.check(report, logs)
     unfilled.check(report, program, logs)
     warpgroups.check(report, logs)
-    found = _races(report, logs)
+    found = _races(report, runs.finders())
     unfenced = {race.first.index for _, race in found if race.missing not in _NOT_OVER}
     loose = set().union(*(_uncommitted(report, log, unfenced) for log in logs))
     _name_and_report(
@@ -83,47 +69,8 @@ def check(report: Report) -> None:
     ends.unreached(report, logs, [s.index for steps in program.steps for s in steps if s.is_event])
 
 
-def _logs(report: Report, program: Program) -> list[Log]:
-    """The logs of all runs; in a cluster where the kernel is for one that nobody gave the size of.
-
-    That it names mbarriers of other CTAs tells how many there are.  How they lie, along x and y, it
-    does not tell: the first shape is taken in which nothing goes wrong, or else the least does.
-    """
-    logs = _of_cluster(report, program, ())
-    last = max(log.furthest for log in logs)
-    if not last or cluster_size(report.analysis.function, report.cluster) is not None:
-        return logs
-    steps, least = last.bit_length(), math.inf
-    for n in range(steps + 1) if 1 << steps <= PORTABLE_CLUSTER else ():
-        found = _of_cluster(report, program, (1 << steps - n, 1 << n, 1))
-        wrong = sum(len(log.stuck) + _races_of(report, log) for log in found)
-        if wrong < least:
-            logs, least = found, wrong
-        if not wrong:
-            break
-    for log in logs:
-        log.cannot_follow("a cluster whose size nobody gave")
-        log.certain = 0
-    return logs
-
-
-def _races_of(report: Report, log: Log) -> int:
-    return sum(1 for _ in Finder(log, report.analysis.graph.records).races())
-
-
-def _of_cluster(report: Report, program: Program, cluster: tuple[int, ...]) -> list[Log]:
-    """The logs of all runs in a cluster of some shape; () is what the kernel and its user say."""
-    logs: list[Log] = []
-    for number, late in _runs(report, program):
-        if late or not logs or logs[0].argued:  # else it would be the first run again
-            logs.append(_run(report, program, number, cluster, late=late))
-    return logs
-
-
-def _races(report: Report, logs: list[Log]) -> list[tuple[Log, Race]]:
+def _races(report: Report, finders: list[Finder]) -> list[tuple[Log, Race]]:
     """The races of all runs; but for those across the rounds of a loop that another explains."""
-    records = report.analysis.graph.records
-    finders = [Finder(log, records) for log in _apart(logs)]
     found = [(finder.log, race) for finder in finders for race in finder.races()]
     for finder in finders:
         _other_threads(report, finder)
@@ -134,15 +81,6 @@ def _races(report: Report, logs: list[Log]) -> list[tuple[Log, Race]]:
         for log, race in found
         if race.first.index <= race.second.index or race.first.index not in victims
     ]
-
-
-def _apart(logs: list[Log]) -> list[Log]:
-    """The logs in which races are looked for: what a run does that ends as another did is known."""
-    found: list[Log] = []
-    for log in logs:
-        if log not in found:
-            found.append(log)
-    return found
 
 
 def _other_threads(report: Report, finder: Finder) -> None:
@@ -170,50 +108,6 @@ def _name_and_report(report: Report, races: list[tuple[Log, Race]]) -> None:
         if name.index == race.first.index or not reported:
             _report(report, log, race, name)
         seen |= {alike, behind}
-
-
-def _runs(report: Report, program: Program) -> list[tuple[int, bool]]:
-    """The runs of a kernel; a small one also has those that decide its branches otherwise."""
-    if sum(map(len, program.steps)) * len(report.analysis.walkers) > _SMALL:
-        return [*_RUNS]
-    usual = {number for number, _ in _RUNS}
-    more = [number for number in program.numbers if number not in usual]
-    return [*_RUNS, *((number, False) for number in more[:_MORE_RUNS])]
-
-
-def _steps(report: Report, program: Program) -> int:
-    """How many records all warps of a CTA come to together."""
-    sizes = [*map(len, program.steps)]
-    return sum(sizes[n] for walker in report.analysis.walkers for n in walker.flow.reached())
-
-
-def _is_too_large(ctas: int, steps: int) -> bool:
-    """Whether a cluster is executed as a pair: no GPU has it, or the run of all would be cut."""
-    return ctas > MOST_CLUSTER or (ctas > PORTABLE_CLUSTER and ctas * steps > _MOST)
-
-
-def _run(
-    report: Report, program: Program, number: int, cluster: tuple[int, ...], *, late: bool
-) -> Log:
-    function = report.analysis.function
-    x, y, z = (*report.analysis.block, 1, 1)[:3]
-    size = cluster or tuple(function.launch.cluster) or report.cluster or (1,)
-    cluster = (*size, 1, 1)[:3]
-    if _is_too_large(math.prod(cluster), _steps(report, program)):
-        cluster = (2, 1, 1)
-    elif cluster == (1, 1, 1) and cluster_size(function, report.cluster) is None:
-        cluster = (2, 1, 1) if any(pair_records(function)) else cluster
-    cx, cy, cz = cluster
-    held = 0 if report.bounded else registers.at_first(report)
-    launch = Launch((x, y, z), (cx, cy, cz), number, held)
-    steps = _steps(report, program) * launch.ctas
-    rounds = _FEWER if number == _SIZE else _ROUNDS
-    budget = min(max(steps * rounds, _LEAST), _MOST)
-    log = Run(report.module, function, program, launch, budget, late=late).run()
-    if launch.ctas < math.prod(size):
-        log.unknown.append("a cluster of more CTAs")
-        log.certain = 0
-    return log
 
 
 def _is_doubtful(log: Log, race: Race, name: Name) -> bool:

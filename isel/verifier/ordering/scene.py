@@ -47,6 +47,7 @@ class Scene:
         self.late = late
         self.end = len(program.steps)
         self.strands: list[Strand] = []
+        self.of_warps: dict[int, list[Strand]] = {}
         self.ready: deque[Strand] = deque()
         self._specials: dict[tuple[str, int, int], Number] = {}
 
@@ -99,10 +100,17 @@ class Scene:
 
     def others(self, strand: Strand) -> list[Strand]:
         """Other threads of the warp."""
-        return [
-            s for s in self.strands
-            if s is not strand and s.rank == strand.rank and s.warp == strand.warp
-        ]  # fmt: skip
+        return [s for s in self.of_warps[strand.actor] if s is not strand]
+
+    def begin(self, strand: Strand) -> None:
+        """A strand is there from now on."""
+        self.strands.append(strand)
+        self.of_warps.setdefault(strand.actor, []).append(strand)
+
+    def end_of(self, strand: Strand) -> None:
+        """A strand is there no more."""
+        self.strands.remove(strand)
+        self.of_warps[strand.actor].remove(strand)
 
     def together(self, strand: Strand) -> list[Strand]:
         """Other threads of the warp at the same place."""
@@ -112,7 +120,7 @@ class Scene:
     def take_in(self, strand: Strand, other: Strand) -> None:
         """Let threads that are at the same place go on together."""
         strand.unite(other)
-        self.strands.remove(other)
+        self.end_of(other)
         if other in self.ready:
             self.ready.remove(other)
 

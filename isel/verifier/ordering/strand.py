@@ -33,10 +33,11 @@ def warpgroup_of(actor: int) -> int:
     return actor // 4
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Strand:
     """Threads of a warp (`mask`) at a step of a node.
 
+    `actor` is the number of the warp among those of the cluster.
     `joins` are the nodes where they wait for the others that they parted from, innermost last.
     `waiting` says whether what they wait for has happened, None while they do not wait; `what` and
     `at` name it, and the record, `mbarrier` is its address where it is one; `resume` is done there.
@@ -48,6 +49,7 @@ class Strand:
     rank: int
     warp: int
     mask: int
+    actor: int = field(init=False)
     node: int = 0
     step: int = 0
     registers: dict[int, Number] = field(default_factory=dict)
@@ -64,10 +66,8 @@ class Strand:
     asked: dict[int, tuple[int, int]] = field(default_factory=dict)
     seen: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
-    @property
-    def actor(self) -> int:
-        """The number of the warp among those of the cluster."""
-        return self.rank * _WARPS + self.warp
+    def __post_init__(self) -> None:
+        self.actor = self.rank * _WARPS + self.warp
 
     def part(self, mask: int) -> Strand:
         """The threads of a mask, as a strand of their own."""

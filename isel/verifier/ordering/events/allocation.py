@@ -7,6 +7,8 @@ tcgen05.relinquish_alloc_permit; Tensor Memory Allocation.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from intrinsics.limits import COLUMNS
 from isel.verifier.function.clusters import is_of_pair
 from isel.verifier.function.events import Kind
@@ -137,7 +139,7 @@ def _relinquish(e: Execution) -> bool:
     return True
 
 
-def touch(e: Execution, touched: list[Region]) -> None:
+def touch(e: Execution, touched: Sequence[Region]) -> None:
     """Columns are used, which nobody is known to have freed."""
     for region in touched:
         if region.memory is not Memory.TENSOR:

@@ -143,7 +143,7 @@ def _copy_async(e: Execution) -> bool:
     if windows.may_be_shared(address):
         width = size.value if isinstance(size, Imm) else 16
         found = regions.pieces(address, e.mask, width, writes=True)
-        e.log(Kind.SHARED_STORE, list(found), done=_CP_ASYNC)
+        e.log(Kind.SHARED_STORE, found, done=_CP_ASYNC)
     return True
 
 

@@ -6,11 +6,11 @@ memory have in common: operands as numbers, the log, releases, and the mbarriers
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from intrinsics.mir import MachineInstr
+from intrinsics.mir import MachineInstr, Reg
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import together, windows
@@ -37,13 +37,17 @@ WGMMA = "wgmma"
 
 @dataclass(slots=True)
 class Execution:
-    """A record, and the threads that execute it: those of a strand in the lanes of a mask."""
+    """A record, and the threads that execute it: those of a strand in the lanes of a mask.
+
+    `written` are the registers that it writes and that somebody asks for.
+    """
 
     run: Scene
     strand: Strand
     mi: MachineInstr
     index: int
     mask: int
+    written: Sequence[Reg]
 
     # ---- operands ------------------------------------------------------------------------------
 
@@ -66,8 +70,13 @@ class Execution:
 
     def forget(self) -> None:
         """Give every register that the record writes an unknown value."""
-        for reg in self.mi.defs():
+        for reg in self.written:
             self.run.write(self.strand, reg, None, self.mask)
+
+    def forget_all(self) -> None:
+        """As `forget`, for all threads of the strand."""
+        for reg in self.written:
+            self.strand.registers.pop(reg, None)
 
     def is_unknown(self, what: str) -> bool:
         """Note something that the run cannot follow; the strand goes on."""
@@ -82,7 +91,10 @@ class Execution:
     @property
     def counters(self) -> Counters:
         """What the warp has issued."""
-        return self.machine.counters.setdefault(self.strand.actor, Counters())
+        counters, actor = self.machine.counters, self.strand.actor
+        if actor not in counters:
+            counters[actor] = Counters()
+        return counters[actor]
 
     @property
     def thread(self) -> int:
@@ -128,7 +140,7 @@ class Execution:
     # ---- the run -------------------------------------------------------------------------------
 
     def log(
-        self, kind: Kind, found: list[Region], *,
+        self, kind: Kind, found: Sequence[Region], *,
         done: str = "warp", count: int | None = None, by_proxy: bool = False,
         source: Source | None = None, accumulates: bool = False,
     ) -> None:  # fmt: skip
@@ -140,9 +152,10 @@ class Execution:
         counters, mine = self.counters, self.strand.clocks
         here = counters.next("warp")
         number = count if count is not None else here if done == "warp" else counters.next(done)
+        there = [piece for piece in found if 0 <= piece.first <= piece.last]
         access = Access(
             self.index, kind, self.strand.rank, self.strand.actor, len(self.run.log.accesses),
-            [piece for piece in found if 0 <= piece.first <= piece.last],
+            found if len(there) == len(found) else there,
             (source or self.source(done), number), mine.known, mine.fenced,
             mine.proxied, mine.acquired, mine.relaxed,
             (self.source("warp"), here), by_proxy, accumulates,

@@ -131,7 +131,8 @@ def note_astray(e: Execution, address: Number) -> None:
     """Note a write at an address that is not known in some lane, and may be of shared memory."""
     if isinstance(address, int) or e.mi.form.attributes.get("space") is Space.GLOBAL:
         return
-    if any(a is None for i, a in enumerate(lanes_of(address)) if e.mask >> i & 1):
+    lanes = lanes_of(address)
+    if None in lanes and any(a is None for i, a in enumerate(lanes) if e.mask >> i & 1):
         e.run.log.astray.add(e.index)
 
 

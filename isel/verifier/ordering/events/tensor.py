@@ -7,6 +7,7 @@ Allocation and Management Instructions.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 from intrinsics.mir import Imm
 from intrinsics.modifiers import LdStShape, ThreadSync, WaitOp
@@ -42,8 +43,7 @@ def _move(kind: Kind) -> Event:
 
     def move(e: Execution) -> bool:
         address = e.number("taddr")
-        for reg in e.mi.defs():
-            e.strand.registers.pop(reg, None)
+        e.forget_all()
         if address is None:
             _note_addresses(e)
             return is_nowhere(e)
@@ -94,7 +94,7 @@ def _piece(rank: int, first: int, width: int, lanes: int, writes: bool) -> Regio
 # ---- what tcgen05.commit tracks ----------------------------------------------------------------
 
 
-def _issue(e: Execution, kind: Kind, found: list[Region], *, accumulates: bool = False) -> None:
+def _issue(e: Execution, kind: Kind, found: Sequence[Region], *, accumulates: bool = False) -> None:
     """An operation that tcgen05.commit of the same thread tracks."""
     thread, issued = e.thread, e.machine.issued
     count = issued[thread] = issued.get(thread, 0) + 1
@@ -119,7 +119,7 @@ def _multiply(e: Execution) -> bool:
     if found is None:
         found = e.run.program.touched[key] = _multiplied(e, numbers)
     e.run.log.multiplied[key] = None
-    _issue(e, Kind.MULTIPLY, [*found.columns, *found.hulls], accumulates=e.number("enable_d") == 1)
+    _issue(e, Kind.MULTIPLY, found.touched, accumulates=e.number("enable_d") == 1)
     return True
 
 

@@ -33,10 +33,9 @@ def multiply(e: Execution) -> bool:
         read = matrices.of_warpgroup(e.mi, numbers, e.strand.rank)
         found = e.run.program.touched[key] = Multiplied.of((), read)
     e.run.log.multiplied[key] = None
-    count, touched = e.counters.next(WGMMA), list(found.hulls)
-    e.log(Kind.WARPGROUP_MULTIPLY, touched, count=count, source=_source(e), by_proxy=True)
-    for reg in e.mi.defs():
-        e.strand.registers.pop(reg, None)
+    count = e.counters.next(WGMMA)
+    e.log(Kind.WARPGROUP_MULTIPLY, found.touched, count=count, source=_source(e), by_proxy=True)
+    e.forget_all()
     return True
 
 

@@ -1,0 +1,161 @@
+"""The runs that are made of a kernel: with which arguments, in which cluster, and for how long.
+
+Layer: isel.verifier.ordering.  Input: a kernel whose block is known.  Output: the log of each run,
+and what races in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
+from isel.verifier.function import registers
+from isel.verifier.function.clusters import cluster_size, pair_records
+from isel.verifier.function.report import Report
+from isel.verifier.ordering.execute import Run
+from isel.verifier.ordering.log import Log
+from isel.verifier.ordering.machine import Launch
+from isel.verifier.ordering.program import Program
+from isel.verifier.ordering.races import Finder
+
+_ROUNDS, _FEWER = 6, 3
+"""How often a run may execute each record that a warp comes to, on the average; fewer times where
+integers are a size, and loops do not end."""
+_SIZE = 512
+_LEAST, _MOST = 8_000, 30_000
+_SMALL = 3_000
+"""Records of all warps of a kernel that has more runs."""
+_RUNS = ((5, False), (4, True), (_SIZE, False), (0, False))
+"""What integer arguments are in each run, a count of rounds or a size, and whether it is late."""
+_MORE_RUNS = 4
+"""Runs of small kernels with other arguments, which branches ask for."""
+
+
+class Runs:
+    """The runs of a kernel, as `logs`, and what was found of races in them."""
+
+    def __init__(self, report: Report, program: Program) -> None:
+        self._report = report
+        self._program = program
+        self._finders: list[Finder] = []
+        walkers = report.analysis.walkers
+        sizes = [*map(len, program.steps)]
+        self._steps = sum(sizes[n] for walker in walkers for n in walker.flow.reached())
+        self.logs = self._logs()
+
+    def finders(self) -> list[Finder]:
+        """The races, but of runs that end as another did: what those do is known."""
+        found: list[Finder] = []
+        for log in self.logs:
+            finder = self._finder(log)
+            if finder not in found:
+                found.append(finder)
+        return found
+
+    def _finder(self, log: Log) -> Finder:
+        """The races of a run, sought once for all runs that do the same."""
+        found = next((f for f in self._finders if f.log is log or f.log == log), None)
+        if found is None:
+            found = Finder(log, self._report.analysis.graph.records)
+            self._finders.append(found)
+        return found
+
+    # ---- clusters ------------------------------------------------------------------------------
+
+    def _logs(self) -> list[Log]:
+        """The logs of all runs, in a cluster whose size nobody may have given.
+
+        That a run names mbarriers of other CTAs tells then how many there are.
+        """
+        is_known = cluster_size(self._report.analysis.function, self._report.cluster) is not None
+        logs: list[Log] = []
+        for log in self._in_cluster(()):
+            logs.append(log)
+            if log.furthest and not is_known:
+                return self._guessed(log.furthest.bit_length(), logs)
+        return logs
+
+    def _guessed(self, steps: int, logs: list[Log]) -> list[Log]:
+        """The logs of all runs in a cluster of 2 to the power of `steps` CTAs, if it may be so.
+
+        How they lie, along x and y, nobody says: the first shape is taken in which nothing goes
+        wrong, or else the least does.
+        """
+        if 1 << steps <= PORTABLE_CLUSTER:
+            shapes = [(1 << steps - n, 1 << n, 1) for n in range(steps + 1)]
+            logs = self._least_wrong([self._in_cluster(shape) for shape in shapes])
+        for log in logs:
+            log.cannot_follow("a cluster whose size nobody gave")
+            log.certain = 0
+        return logs
+
+    def _least_wrong(self, shapes: list[Iterator[Log]]) -> list[Log]:
+        """The runs of the first shape in which nothing goes wrong, or else the least does.
+
+        Where something does, the other runs of a shape wait until all shapes have been tried.
+        """
+        begun = []
+        for runs in shapes:
+            logs, wrong = self._until_wrong(runs, 1)
+            if not wrong:
+                return logs
+            begun.append((logs, wrong))
+        best, least = begun[0][0], math.inf
+        for runs, (logs, wrong) in zip(shapes, begun, strict=True):
+            others, more = self._until_wrong(runs, least - wrong)
+            if wrong + more < least:
+                best, least = [*logs, *others], wrong + more
+        return best
+
+    def _until_wrong(self, runs: Iterator[Log], most: float) -> tuple[list[Log], int]:
+        """Runs, until so much went wrong in them, and how much did."""
+        logs: list[Log] = []
+        wrong = 0
+        while wrong < most and (log := next(runs, None)) is not None:
+            logs.append(log)
+            wrong += len(log.stuck) + len(self._finder(log).races())
+        return logs, wrong
+
+    # ---- runs ----------------------------------------------------------------------------------
+
+    def _in_cluster(self, cluster: tuple[int, ...]) -> Iterator[Log]:
+        """The logs of all runs in a cluster of some shape; () is what kernel and user say."""
+        first: Log | None = None
+        for number, late in self._arguments():
+            if late or first is None or first.argued:  # else it would be the first run again
+                log = self._run(number, cluster, late=late)
+                first = first or log
+                yield log
+
+    def _arguments(self) -> Iterable[tuple[int, bool]]:
+        """The runs of a kernel; a small one also has those that decide its branches otherwise."""
+        if sum(map(len, self._program.steps)) * len(self._report.analysis.walkers) > _SMALL:
+            return _RUNS
+        usual = {number for number, _ in _RUNS}
+        more = [number for number in self._program.numbers if number not in usual]
+        return [*_RUNS, *((number, False) for number in more[:_MORE_RUNS])]
+
+    def _run(self, number: int, cluster: tuple[int, ...], *, late: bool) -> Log:
+        report, function = self._report, self._report.analysis.function
+        x, y, z = (*report.analysis.block, 1, 1)[:3]
+        size = cluster or tuple(function.launch.cluster) or report.cluster or (1,)
+        cluster = (*size, 1, 1)[:3]
+        if self._is_too_large(math.prod(cluster)):
+            cluster = (2, 1, 1)
+        elif cluster == (1, 1, 1) and cluster_size(function, report.cluster) is None:
+            cluster = (2, 1, 1) if any(pair_records(function)) else cluster
+        cx, cy, cz = cluster
+        held = 0 if report.bounded else registers.at_first(report)
+        launch = Launch((x, y, z), (cx, cy, cz), number, held)
+        rounds = _FEWER if number == _SIZE else _ROUNDS
+        budget = min(max(self._steps * launch.ctas * rounds, _LEAST), _MOST)
+        log = Run(report.module, function, self._program, launch, budget, late=late).run()
+        if launch.ctas < math.prod(size):
+            log.unknown.append("a cluster of more CTAs")
+            log.certain = 0
+        return log
+
+    def _is_too_large(self, ctas: int) -> bool:
+        """Whether a cluster is executed as a pair: no GPU has it, or its run would be cut."""
+        return ctas > MOST_CLUSTER or (ctas > PORTABLE_CLUSTER and ctas * self._steps > _MOST)
