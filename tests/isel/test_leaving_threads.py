@@ -120,3 +120,17 @@ def test_where_nobody_meets_that_is_wrong() -> None:
     )
     first, second, third = ENDS.split(barrier)
     assert Severity.ERROR in said(first + barrier + second + third).values()
+
+
+def test_what_a_cta_that_leaves_has_not_freed_is_no_question_of_order() -> None:
+    """The odd CTA ends where the other one waits for it: nothing frees its columns."""
+    freed = "    tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r2, 32;\n"
+    leaves = (
+        "    mov.u32 %r6, %cluster_ctarank;\n    setp.eq.u32 %p2, %r6, 1;\n    @%p2 bra.uni END;\n"
+    )
+    barrier = (
+        "    barrier.cluster.arrive.release.aligned;\n    barrier.cluster.wait.acquire.aligned;\n"
+    )
+    wrong = ALL_MEET.replace("    @%p1 bra END;\n" + freed, leaves + "    @%p1 bra REST;\n" + freed)
+    wrong = wrong.replace("END:\n", "REST:\n" + barrier + "END:\n")
+    assert said(wrong)["tcgen05.alloc/never-freed"] is Severity.ERROR

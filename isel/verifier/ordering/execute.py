@@ -76,7 +76,7 @@ class Run(Scene):
         for mine in self.machine.allocations.values():
             for one in mine:
                 if one.freed is None and not one.lost:
-                    self.log.breach(life.NEVER_FREED, one.index, "a way on which nothing frees it")
+                    self.log.left(life.NEVER_FREED, one.index, "a way on which nothing frees it")
 
     def _is_heard_elsewhere(self, address: int) -> bool:
         """Whether nothing ever arrived at an mbarrier, but at that of another CTA."""

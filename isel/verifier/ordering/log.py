@@ -224,8 +224,14 @@ class Log:
 
     def breach(self, rule: VerifierRule, index: int, got: str, other: int = -1) -> None:
         """Note that a record breaks a rule; what it does again is not said again."""
-        found = Breach(rule, index, got, other, self.certain is not None)
-        self.breaches.setdefault((rule.id, index), found)
+        self._note(Breach(rule, index, got, other, self.certain is not None))
+
+    def left(self, rule: VerifierRule, index: int, got: str) -> None:
+        """Note what a record has left undone in the end, in whatever order things happened."""
+        self._note(Breach(rule, index, got, -1, self.guessed or bool(self.unknown)))
+
+    def _note(self, found: Breach) -> None:
+        self.breaches.setdefault((found.rule.id, found.index), found)
 
     def tracker_of(self, access: Access) -> str:
         """The mbarrier that tracks the end of an operation, by name; "" where there is none."""
