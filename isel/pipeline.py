@@ -17,6 +17,7 @@ from isel.passes.block_placement import place_blocks
 from isel.passes.common_subexpressions import share_values
 from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
+from isel.passes.joint_steps import join_steps
 from isel.passes.order_wgmma import order_wgmma
 from isel.passes.sink_comparisons import sink_comparisons
 from isel.passes.stack_addresses import sink_stack_addresses
@@ -57,6 +58,7 @@ def _expand_walkthrough(module: Module) -> None:
 MODULE_PASSES: dict[str, Pass] = {
     "dead-code": _each(remove_dead_code),
     "common-subexpressions": _each(share_values),
+    "joint-steps": _each(join_steps),
     "stack-addresses": _each(sink_stack_addresses),
     "comparisons": _each(sink_comparisons),
     "destruct-ssa": _each(destruct_ssa),

@@ -7,7 +7,7 @@ registers are known before its uses.
 
 from __future__ import annotations
 
-from intrinsics.mir import Block, MachineInstr
+from intrinsics.mir import Block
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.lower.substitution import in_flow_order
@@ -15,9 +15,10 @@ from isel.select.calls import call_function
 from isel.select.context import ModuleContext
 from isel.select.diagnostics import Unselectable
 from isel.select.inline_asm import inline_assembly
-from isel.select.instructions import SELECTORS, fill_phi, select_instruction
+from isel.select.instructions import SELECTORS, select_instruction
 from isel.select.intrinsics import select_call
 from isel.select.names import block_names
+from isel.select.phis import Merge, carried, merge, records
 from isel.select.specials import REFLECT, reflect
 from isel.select.stack_slots import shared_slots
 from isel.select.state import FunctionState
@@ -60,8 +61,7 @@ class Body:
             if block is self.order[0]:
                 state.keep()
         self.ends = {name: run[-1] for name, run in self.runs.items()}
-        for block in self.order:
-            self._phis(block)
+        self._phis()
         for name in loops_kept(self.context.loops_kept, self.order):
             self.runs[name][0].nounroll = True
         for reason, call in self.spellings.problems():
@@ -136,14 +136,21 @@ class Body:
         except Unselectable:
             self.state.forward(i.result, ())
 
-    def _phis(self, block: ir.Block) -> None:
-        records: list[MachineInstr] = []
+    def _phis(self) -> None:
+        merges = {block.name: self._merges(block) for block in self.order}
+        words = carried(self.state, [one for of_block in merges.values() for one in of_block])
+        for name, of_block in merges.items():
+            self.runs[name][0].instrs[:0] = records(self.state, of_block, words)
+
+    def _merges(self, block: ir.Block) -> list[Merge]:
+        """What the phis of a block merge."""
+        found = []
         for i in block.instructions:
             if not isinstance(i, ir.Phi):
                 break
             self.state.loc = self.first + i.ordinal
             try:
-                records += fill_phi(self.state, i, self.ends)
+                found.append(merge(self.state, i, self.ends))
             except Unselectable as reason:
                 self._report(reason, i)
-        self.runs[block.name][0].instrs[:0] = records
+        return found

@@ -6,13 +6,12 @@ records for its type, is reported as unselectable, by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from intrinsics.mir import Block, Imm, Label, MachineInstr
+from intrinsics.mir import Imm
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
-from isel.llvm import values as llvm
 from isel.llvm.types import ArrayType, IntType, StructType, Type
 from isel.llvm.vocabulary import BINARY_OPCODES, CAST_OPCODES, IntPredicate, Opcode
 from isel.select.accesses import check_space, load, store
@@ -24,8 +23,9 @@ from isel.select.float_casts import FLOAT_CASTS, float_cast
 from isel.select.floats import FLOAT_OPERATIONS, float_binary, float_compare, float_negate
 from isel.select.functions import return_value
 from isel.select.integers import binary, compare, compare_element
+from isel.select.phis import phi
 from isel.select.stack import alloca
-from isel.select.state import FunctionState, Values, form, typed
+from isel.select.state import FunctionState, form
 from isel.select.types import BITS
 from isel.select.vectors import extract_element, insert_element, select, shuffle
 from isel.select.widths import LIMB, elements, extend, extended, register_bits
@@ -142,37 +142,6 @@ def unreachable(state: FunctionState, i: ir.Unreachable) -> None:
     if last != "trap":
         state.emit(form("trap"))
     state.emit(form("exit"))
-
-
-def phi(state: FunctionState, i: ir.Phi) -> None:
-    """Registers for the result; the records come when every incoming value is known."""
-    state.define(i.result, i.type)
-
-
-def fill_phi(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> list[MachineInstr]:
-    """The PHI records of one phi, one for each register of its value.
-
-    What a constant needs is made at the end of the block that it comes from.
-    """
-    incoming: list[Values] = []
-    labels: list[Label] = []
-    for value, block in i.incoming:
-        if block not in state.block_names:
-            continue
-        if type(value) is llvm.Local or type(value) is llvm.ConstInt:  # for which nothing is made
-            incoming.append(state.value(value))
-        else:
-            with state.at_end_of(blocks[block]):
-                incoming.append(state.value(value))
-        labels.append(state.end_label(block))
-    results = state.values[i.result] if i.result is not None else ()
-    targets = tuple(labels)
-    found = []
-    for result, values in zip(results, zip(*incoming, strict=True), strict=True):
-        assert isinstance(result, int)
-        cls = state.out.regs.classes[result]
-        found.append(MachineInstr(typed("phi", cls), (result, values, targets), None, state.loc))
-    return found
 
 
 _NO_EXCEPTIONS = "PTX has no exceptions: compile without them (-fno-exceptions)"

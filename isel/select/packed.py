@@ -6,7 +6,7 @@ bits of both sides takes the words.
 
 from __future__ import annotations
 
-from intrinsics.mir import Imm, Reg, Scalar
+from intrinsics.mir import Imm, Reg
 from intrinsics.modifiers import ScalarType
 from isel.llvm.vocabulary import Opcode
 from isel.select.repack import split
@@ -29,8 +29,8 @@ def logic_by_words(
     if row is None or len(results) % count:
         return False
     starts = range(0, len(results), count)
-    left = [_word(state, lhs[at : at + count], bits) for at in starts]
-    right = [_word(state, rhs[at : at + count], bits) for at in starts]
+    left = [word_of(state, lhs[at : at + count], bits) for at in starts]
+    right = [word_of(state, rhs[at : at + count], bits) for at in starts]
     pairs = [(a, b) for a, b in zip(left, right, strict=True) if type(a) is int and b is not None]
     if len(pairs) != len(starts):
         return False
@@ -41,7 +41,7 @@ def logic_by_words(
     return True
 
 
-def _word(state: FunctionState, parts: Values, bits: int) -> Scalar | None:
+def word_of(state: FunctionState, parts: Values, bits: int) -> Reg | Imm | None:
     """The word that has these parts, if it is known."""
     if all(isinstance(part, Imm) for part in parts):
         mask = (1 << bits) - 1
