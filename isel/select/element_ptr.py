@@ -15,11 +15,15 @@ from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType, Type, VectorType
+from isel.llvm.vocabulary import Flag
 from isel.select.state import Added, FunctionState, Sum, form, typed
 from isel.select.types import BITS, SIGNED, UNSIGNED, container, walk_indices
 from isel.select.widths import LIMB, elements, extend
 
 T = ScalarType
+_SMALL = (3, 5)
+"""LLVM's address spaces whose objects are small: shared and local.  LLVM, NVPTX Usage."""
+
 _FARTHEST = 1 << 23
 """Offsets of fewer bytes than that stand in an instruction of the machine."""
 
@@ -43,6 +47,7 @@ def get_element_ptr(state: FunctionState, i: ir.GetElementPtr) -> None:
         return
     assert isinstance(i.type, PointerType)
     bits = state.layout.pointer_bits(i.type.address_space)
+    small = _in_small_object(state, i)
     offset = 0
     steps: list[Step] = []
     for size, index, field in walk_indices(state.layout, i.element_type, i.indices):
@@ -51,32 +56,49 @@ def get_element_ptr(state: FunctionState, i: ir.GetElementPtr) -> None:
         elif isinstance(index, llvm.ConstInt):
             offset += size * index.signed
         else:
-            parts, constant = _split(state, size, index, bits)
+            parts, constant = _split(state, size, index, bits, small)
             offset += constant
             steps += parts
     _compute(state, i, steps, offset, bits)
     _follow(state, i, steps, offset, bits)
 
 
-def _split(state: FunctionState, size: int, value: llvm.Value, bits: int) -> tuple[list[Step], int]:
+def _in_small_object(state: FunctionState, i: ir.GetElementPtr) -> bool:
+    """Whether all addresses lie in one object of shared or local memory, hence below 2**24 bytes.
+
+    CUDA C++ Programming Guide, Compute Capabilities: at most 228 KB, and 512 KB of a thread.
+    """
+    if Flag.INBOUNDS not in i.flags:
+        return False
+    if isinstance(i.base.type, PointerType) and i.base.type.address_space in _SMALL:
+        return True
+    known = state.known.get(i.base.name) if isinstance(i.base, llvm.Local) else None
+    return known is not None and known[0] in (Space.SHARED, Space.LOCAL)
+
+
+def _split(
+    state: FunctionState, size: int, value: llvm.Value, bits: int, small: bool
+) -> tuple[list[Step], int]:
     """What an index steps over, without the constants that are added in it, and their bytes."""
     op, width = elements(state, value)[0][0], _index_width(value.type)
     whole = Step(size, op, width)
     half, signed = state.halves.get(op, (op, True)) if type(op) is int else (op, True)
     if half == op or not width == bits == 64:
-        return _without_numbers(state, whole, bits)
-    steps, constant = _without_numbers(state, Step(size, half, 32, signed), bits)
+        return _without_numbers(state, whole, bits, small)
+    steps, constant = _without_numbers(state, Step(size, half, 32, signed), bits, small)
     # A product of the half is one instruction, the half itself needs to be converted again.
     is_product = 1 < size < 1 << 31
     return (steps, constant) if constant or is_product else ([whole], 0)
 
 
-def _without_numbers(state: FunctionState, step: Step, bits: int) -> tuple[list[Step], int]:
+def _without_numbers(
+    state: FunctionState, step: Step, bits: int, small: bool
+) -> tuple[list[Step], int]:
     """A step, or those over both parts of a sum one of which has a number; and the numbers' bytes.
 
     `(x + 1) + row` becomes steps over x and over row: its neighbours have them too.
     """
-    step, constant = _without_number(state, step, bits)
+    step, constant = _without_number(state, step, bits, small=small)
     found = state.added.get(step.operand) if type(step.operand) is int else None
     if found is None or not _holds_extended(step, found, bits):
         return [step], constant
@@ -95,13 +117,20 @@ def _holds_extended(step: Step, found: Sum | Added, bits: int) -> bool:
     return step.width == bits or (found.signed if step.signed else found.unsigned)
 
 
-def _without_number(state: FunctionState, step: Step, bits: int) -> tuple[Step, int]:
-    """`number ± base` without the number, if extending the sum is adding the extended parts."""
+def _without_number(
+    state: FunctionState, step: Step, bits: int, *, small: bool = False
+) -> tuple[Step, int]:
+    """`number ± base` without the number, if extending the sum is adding the extended parts.
+
+    In a `small` object it is: a sum with a small number that overflows is nearly 2**31, or minus
+    that, and leads out of the object.
+    """
     found = state.sums.get(step.operand) if type(step.operand) is int else None
     if found is None:
         return step, 0
     number = found.number if step.signed else found.number % (1 << step.width)
-    if not _holds_extended(step, found, bits) or abs(step.size * number) >= _FARTHEST:
+    holds = (small and step.signed and step.width == 32) or _holds_extended(step, found, bits)
+    if not holds or abs(step.size * number) >= _FARTHEST:
         return step, 0
     base = Step(found.sign * step.size, found.base, step.width, step.signed)
     return base, step.size * number
