@@ -20,9 +20,8 @@ from isel.places import align_places, places_of_globals
 from isel.select.locations import Source
 from isel.select.machine import check_machine
 from isel.select.types import MOST_REGISTERS
-from isel.verifier.function import concerns
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
-from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, beyond, verify
+from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, beyond, concerned, verify
 from isel.verifier.record import check_target, lowest_ptx
 from nvgen.compiled import Compiled
 from nvgen.extension import PLAIN, Extension
@@ -93,7 +92,7 @@ def vetted(result: Compiled, *, judged: bool = True) -> Compiled:
     """
     if wrong := errors(result.judged):
         raise VerificationError(wrong)
-    if not judged:
+    if not judged or not result.is_concerned:
         return result
     unasked = beyond(result.module, result.level, result.shape)
     check_certain(unasked)
@@ -129,7 +128,8 @@ def check_text(
     with nesting_limit(file):
         printed, module, source = _read(text, file, opt, chosen, extension)
         lowered = lower(module, chosen, version, source, own=extension.passes)
-        if any(map(concerns, lowered.functions)):
+        is_concerned = concerned(lowered)
+        if is_concerned:
             _ = lowered.locations  # rules about whole functions ask, and the module is at hand
     final = version or lowest_ptx(lowered, chosen)
     stages = Stages()
@@ -138,14 +138,14 @@ def check_text(
     judged = once(
         [
             *lowered.notes,
-            *verify(lowered, chosen, final, level, shape),
+            *verify(lowered, chosen, final, level, shape, is_concerned=is_concerned),
             *launched(lowered, chosen, level, shape),
             *extension.judge(lowered),
         ]
     )
     return Compiled(
         chosen, final, printed, lowered, judged, stages, file, level=level, shape=shape,
-        lineinfo=extension.lineinfo,
+        lineinfo=extension.lineinfo, is_concerned=is_concerned,
     )  # fmt: skip
 
 

@@ -74,7 +74,8 @@ class Compiled:
     `llvm` is the IR as LLVM prints it, `mir` and `ptx` the text of the final stages, `stages` the
     MIR after every pass, `judged` what the verifier says at `level` (errors were raised).  Where
     waits are bounded, MIR, PTX and machine code are those of `bounded`; the simulator runs
-    `module`, as it reports deadlocks itself.
+    `module`, as it reports deadlocks itself.  Where it is not `is_concerned`, rules about whole
+    functions have nothing to look at.
     """
 
     target: Target
@@ -89,6 +90,7 @@ class Compiled:
     shape: LaunchShape = UNKNOWN_SHAPE
     bounded: Bounded | None = None
     lineinfo: bool = False
+    is_concerned: bool = True
     _advice: list[Finding] | None = None
     _loaded: LoadedKernel | None = None
     _codes: dict[str, Mapping[str, Code]] = field(default_factory=dict, init=False)  # by kernel

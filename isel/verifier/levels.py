@@ -27,15 +27,24 @@ LAUNCH_LEVELS = ("launch", "all")
 
 
 def verify(
-    module: Module, target: Target, ptx: Ptx, level: str, shape: LaunchShape = UNKNOWN_SHAPE
+    module: Module,
+    target: Target,
+    ptx: Ptx,
+    level: str,
+    shape: LaunchShape = UNKNOWN_SHAPE,
+    *,
+    is_concerned: bool = True,
 ) -> list[Finding]:
     """What the rules of `level` say of a module that is launched in this shape.
 
-    The sizes of block and cluster count where a kernel does not say them itself.
+    The sizes of block and cluster count where a kernel does not say them itself.  A module that is
+    not `concerned`, as who asked knows, is not asked again.
     """
     found = verify_records(module, target, ptx)
     if any(f.rule.endswith("/packed-word") for f in found):
         return once(found)  # nobody knows what those records are
+    if level == "record" and not is_concerned:
+        return once(found)
     if level == "record":
         wrong = {f.place for f in errors(found)}  # what is no form has no descriptors either
         literals = errors(_verify_descriptors(module, literals_only=True))
@@ -55,7 +64,7 @@ def beyond(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> li
     """
     if level != "record":
         return []
-    if not _concerned(module):
+    if not concerned(module):
         return []
     found = [*_verify_descriptors(module), *_verify_functions(module, shape)]
     return [f for f in once(found) if f.severity is not Severity.NOTE]
@@ -72,14 +81,14 @@ def advice(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> li
     ]
 
 
-def _concerned(module: Module) -> bool:
+def concerned(module: Module) -> bool:
     """Whether there is something that the rules about descriptors and whole functions look at."""
     return any(map(concerns, module.functions))
 
 
 def _verify_descriptors(module: Module, *, literals_only: bool = False) -> list[Finding]:
     """What stands in descriptors; the rules are imported where there are some."""
-    if not _concerned(module):
+    if not concerned(module):
         return []
     from isel.verifier.descriptors.check import verify_descriptors
 
