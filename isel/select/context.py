@@ -44,6 +44,7 @@ class ModuleContext:
         self.out = Module(target, ptx, source.file)
         self.names = ptx_names(module)
         self.symbols = {name: n for name, n in self.names.items() if name not in module.aliases}
+        self.taken = frozenset(self.symbols.values())
         self.kernels = {function.name for function in kernels(module)}
         self.pure = pure_functions(module)
         self.loops_kept = ids_of_loops_kept(module)

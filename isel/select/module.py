@@ -175,6 +175,7 @@ class _Selector:
             context.ptx,
             self.assembly,
             select_instruction,
+            context.taken,
         )
         function = lower(function, context.layout, context.pure, bfloats=state.can(BFLOAT_ATOMICS))
         is_kernel = function.name in context.kernels

@@ -97,6 +97,7 @@ class FunctionState:
         ptx: Ptx | None = None,
         assembly: Assembly | None = None,
         select: Select | None = None,
+        taken: frozenset[str] | None = None,
     ) -> None:
         self.out = out
         self.select = select  # what selects the instructions that constant expressions are
@@ -122,7 +123,9 @@ class FunctionState:
         self.calls = 0
         self.return_attributes = NO_ATTRIBUTES
         self.slots: dict[str, Slot] = {}  # memory that allocas share
-        self._own: set[str] = set(symbols.values())
+        # names of the module, which a function of a large one does not copy, and its own
+        self._taken = frozenset(symbols.values()) if taken is None else taken
+        self._own: set[str] = set()
         self._moved: dict[tuple[Scalar, ScalarType], Reg] = {}
         self._symbols: dict[tuple[Scalar, ScalarType], Reg] = {}  # moved in the entry block
         # (step of a getelementptr, bits) -> the bytes that it steps over, and
@@ -211,7 +214,7 @@ class FunctionState:
 
     def own_name(self, name: str) -> str:
         """`name`, or with something behind it, as no global and no other of the function has it."""
-        while name in self._own:
+        while name in self._taken or name in self._own:
             name += "_"
         self._own.add(name)
         return name
