@@ -61,7 +61,7 @@ def read_constraints(text: str) -> tuple[Constraint, ...]:
 
     Raises: Unselectable.
     """
-    parts = text.split(",") if text else []
+    parts = [part.strip() for part in text.split(",")] if text else []
     return tuple([_constraint(part) for part in parts if not part.startswith("~")])
 
 
