@@ -41,6 +41,9 @@ def all_modules() -> None:
                 importlib.import_module(found.name)
 
 
+LOADED = "-W ignore::pytest.PytestAssertRewriteWarning"
+"""An inner session finds nvgen imported, and its assertions as they are."""
+
 EARLY_AND_LATE = "--random-schedules=0"
 
 KERNELS = '''
@@ -110,7 +113,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
 
     pytest-benchmark, where it is installed, warns beside pytest-xdist, and a warning is an error.
     """
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:benchmark")
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"-p no:benchmark {LOADED}")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     pytester.makepyfile(kernels=KERNELS)
     return pytester
@@ -124,7 +127,7 @@ def write(project: pytest.Pytester, body: str) -> Path:
 def run(project: pytest.Pytester, body: str, *options: str) -> pytest.RunResult:
     """Run tests in the project."""
     write(project, body)
-    return project.runpytest("-rs", "-W", "error", "-p", "no:cacheprovider", *options)
+    return project.runpytest(*f"-rs -W error {LOADED} -p no:cacheprovider".split(), *options)
 
 
 def ids(project: pytest.Pytester, body: str, *options: str) -> list[str]:
