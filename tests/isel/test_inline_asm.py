@@ -71,7 +71,7 @@ def by_llvm(text: str) -> NDArray[np.uint8]:
 STORE = "store i32 %y, ptr addrspace(1) %out"
 RIGHT = {
     "one statement": f'%y = call i32 asm "add.u32 $0, $1, $2;", "=r,r,r"(i32 %x, i32 9)\n{STORE}',
-    "spaces between constraints": f'%y = call i32 asm "add.u32 $0, $1, $2;", "=r, r, r, ~{{memory}}"(i32 %x, i32 9)\n{STORE}',
+    "spaces between constraints": f'%y = call i32 asm "add.u32 $0, $1, $2;", "=r, r, r"(i32 %x, i32 9)\n{STORE}',
     "a number in the text": f'%y = call i32 asm "shl.b32 $0, $1, $2;", "=r,r,n"(i32 %x, i32 5)\n{STORE}',
     "an operand in braces": f'%y = call i32 asm "add.u32 ${{0}}, ${{1:r}}, ${{2:n}};", "=r,r,n"(i32 %x, i32 4)\n{STORE}',
     "a dollar": f'%y = call i32 asm "{{ .reg .b32 $$t; mov.b32 $$t, $1; mov.b32 $0, $$t; }}", "=r,r"(i32 %x)\n{STORE}',
