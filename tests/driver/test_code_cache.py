@@ -47,6 +47,17 @@ def kernel(addend: int = 1) -> Kernel:
     return b.finish()
 
 
+def arriving() -> Kernel:
+    """What rules about whole functions look at."""
+    b = KernelBuilder("arriving", block=32)
+    b.begin()
+    mbarrier = b.mbarrier("mbarrier")
+    with b.if_thread(0):
+        b.mbarrier_init(mbarrier, 1)
+        b.mbarrier_arrive(mbarrier)
+    return b.finish()
+
+
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the kernels that are compiled."""
@@ -268,9 +279,10 @@ def test_rules_judge_what_is_compiled_unless_they_are_not_asked(
         return beyond(module, level, shape)
 
     monkeypatch.setattr(compilation, "beyond", noted)
-    plain = CodeCache(tmp_path, judged=False).code(kernel(), TARGET, 0)
+    made = arriving()
+    plain = CodeCache(tmp_path, judged=False).code(made, TARGET, 0)
     assert found == []
-    assert CodeCache(tmp_path).code(kernel(), TARGET, 0) == plain
+    assert CodeCache(tmp_path).code(made, TARGET, 0) == plain
     assert found == ["record"]
 
 
