@@ -10,6 +10,7 @@ from intrinsics.modifiers import (
     BoolOp,
     Compare,
     FunnelMode,
+    Relu,
     Sat,
     ScalarType,
 )
@@ -158,13 +159,15 @@ BFE = Row(
 
 def _extreme(head: str) -> Row:
     return Row(
-        head, ".type", "d, a, b", qualifiers={"type": (*_WORDS, *_PAIRS, *_QUADS)},
+        head, "{.relu}.type", "d, a, b",
+        qualifiers={"relu": Relu, "type": (*_WORDS, *_PAIRS, *_QUADS)},
         operands=(result("d", "type"), value("a", "type"), value("b", "type")), section=head,
         rules=(
+            when(relu=Relu.RELU).must("relu-type", type=(T.S32, T.S16X2, T.S8X4)),
             when(type=_PAIRS).needs("packed-target", since("8.0", at_least(90))),
             when(type=_QUADS).needs("packed-8-target", _QUAD_TARGETS),
+            when(relu=Relu.RELU).needs("relu-target", since("8.0", at_least(90))),
         ),
-        elsewhere=("relu",),
     )
 
 

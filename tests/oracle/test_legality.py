@@ -204,7 +204,7 @@ NOT_MODELLED = {
     "fence": 76,
     "cluster fences": 25,
     "mov": 29,
-    "integer": 58,
+    "integer": 4,
     "float min/max/setp": 2,
     "float conversions": 93,
     "ld/st/branch": 1,

@@ -49,7 +49,7 @@ OPERATIONS: dict[str, Callable[[int, int], int]] = {
 
 def of_elements(op: str, a: int, b: int) -> int:
     """What an instruction makes of two registers."""
-    name, *saturates, type_ = op.split(".")
+    name, *more, type_ = op.split(".")
     bits, signed = int(type_[1:].split("x")[0]), type_[0] == "s"
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     total = 0
@@ -58,7 +58,8 @@ def of_elements(op: str, a: int, b: int) -> int:
         if signed:
             x, y = ((n + low) % (1 << bits) + low for n in (x, y))
         found = OPERATIONS[name](x, y)
-        found = min(max(found, low), high) if saturates else found
+        found = min(max(found, low), high) if "sat" in more else found
+        found = max(found, 0) if "relu" in more else found
         total |= (found & (1 << bits) - 1) << at
     return total
 
@@ -72,6 +73,9 @@ def of_elements(op: str, a: int, b: int) -> int:
         ("max.s16x2", "sm_90"),
         ("min.s16x2", "sm_90"),
         ("max.u16x2", "sm_90"),
+        ("min.relu.s32", "sm_90"),
+        ("max.relu.s16x2", "sm_90"),
+        ("min.relu.s8x4", "sm_120f"),
         ("add.sat.s32", "sm_90"),
         ("add.sat.u16x2", "sm_120f"),
         ("add.sat.s8x4", "sm_120f"),

@@ -26,6 +26,7 @@ from isel.verifier.function.arithmetic import (
     sum_of,
     without_lanes,
 )
+from isel.verifier.function.integers import is_plain
 from isel.verifier.function.values import (
     LANES,
     Elected,
@@ -97,7 +98,7 @@ class Evaluator:
     def results(self, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
         """The registers that `mi`, the record number `index`, writes, and what is in them then."""
         rule = _RULES.get(mi.row.id)
-        if rule is not None and _is_plain(mi):
+        if rule is not None and is_plain(mi):
             found = rule(self, mi, index)
             yield from found if mi.guard is None else self._guarded(mi.guard, found)
             return
@@ -118,13 +119,6 @@ class Evaluator:
     def slot(self, mi: MachineInstr, name: str) -> Value:
         """The value of an operand by name."""
         return self.operand(mi.get(name))
-
-
-def _is_plain(mi: MachineInstr) -> bool:
-    """Whether it is no saturating arithmetic and none on packed numbers."""
-    attributes = mi.form.attributes
-    type_ = attributes.get("type")
-    return attributes.get("sat") is None and not (isinstance(type_, ScalarType) and type_.is_packed)
 
 
 _Rule: TypeAlias = Callable[[Evaluator, MachineInstr, int], Iterator[tuple[Reg, Value]]]

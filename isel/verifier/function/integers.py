@@ -8,7 +8,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
+from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Compare, ScalarType
+
+
+def is_plain(mi: MachineInstr) -> bool:
+    """Whether it is no arithmetic that saturates or clamps, and none on packed numbers."""
+    attributes = mi.form.attributes
+    type_ = attributes.get("type")
+    clamps = any(attributes.get(name) is not None for name in ("sat", "relu"))
+    return not clamps and not (isinstance(type_, ScalarType) and type_.is_packed)
 
 
 def signed(value: int, bits: int) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from intrinsics.mir import MachineInstr, Op
+from isel.verifier.function.integers import is_plain
 from isel.verifier.ordering import windows
 from isel.verifier.ordering.numbers import (
     PURE,
@@ -70,7 +71,7 @@ def _arithmetic(
     if mi.row.id in ("and", "or") and mi.scalar_type().bits == 1:
         return (conjunction if mi.row.id == "and" else disjunction)(*numbers)
     operation = make(mi)
-    if operation is None or mi.form.attributes.get("sat") is not None:
+    if operation is None or not is_plain(mi):
         return None
     return lanewise(operation, *numbers)
 

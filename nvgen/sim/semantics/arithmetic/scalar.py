@@ -90,10 +90,14 @@ def _integer(c: Compiler, op: Op, type_: ScalarType) -> Callable[[Warp], Integer
     return lambda warp: warp.registers[op].view(held)
 
 
-def _binary(compute: Callable[[Integers, Integers], Integers]) -> Maker:
-    """A two-operand integer operation that wraps."""
+def _binary(operation: Callable[[Integers, Integers], Integers]) -> Maker:
+    """A two-operand integer operation that wraps, saturates, or is zero where it is negative."""
+
+    def not_negative(x: Integers, y: Integers) -> Integers:
+        return np.maximum(operation(x, y), 0)
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
+        compute = operation if mi.form.attributes.get("relu") is None else not_negative
         type_ = mi.scalar_type()
         saturates = mi.form.attributes.get("sat") is not None
         write, bits = _result(c, mi), unsigned(type_.bits)
