@@ -205,7 +205,6 @@ NOT_MODELLED = {
     "cluster fences": 25,
     "mov": 29,
     "integer": 4,
-    "float min/max/setp": 2,
     "float conversions": 93,
     "ld/st/branch": 1,
 }
