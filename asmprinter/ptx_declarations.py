@@ -347,7 +347,10 @@ def _bytes(tokens: Tokens, type_: ScalarType) -> bytes:
         return _float_bytes(read_float(tokens.take()[1], negative=negative), type_)
     value = tokens.expression()
     if type_.kind == "f" and type_.bits in (32, 64):
-        return struct.pack("<f" if type_.bits == 32 else "<d", value)
+        try:
+            return struct.pack("<f" if type_.bits == 32 else "<d", float(value))
+        except OverflowError:
+            raise OperandError(f"an integer beyond {type_.ptx}") from None
     return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
 

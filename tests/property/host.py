@@ -80,7 +80,7 @@ declare double @llvm.fabs.f64(double)
 """
 
 _FMA = re.compile(r"@llvm\.fma\.(?:v(\d+))?(f16|bf16)\b")
-_FUNNEL = re.compile(r"@llvm\.fsh([lr])\.v(\d+)i8\b")
+_FUNNEL = re.compile(r"@llvm\.fsh([lr])\.v(\d+)(i8|i16)\b")
 _FABS = "declare double @llvm.fabs.f64(double)"
 
 
@@ -108,36 +108,42 @@ def _fused(count: str, suffix: str) -> str:
     return f"define internal {type_} {name}({given}) {{\n  " + "\n  ".join(lines) + "\n}\n"
 
 
-def _funnel_shift(way: str, count: str) -> str:
-    """A funnel shift of bytes, one by one."""
-    type_, scalar, lines, found = f"<{count} x i8>", f"@llvm.fsh{way}.i8", [], "poison"
+def _funnel_shift(way: str, count: str, of: str) -> str:
+    """A funnel shift of a vector, one element after the other."""
+    type_, scalar, lines, found = f"<{count} x {of}>", f"@llvm.fsh{way}.{of}", [], "poison"
     for lane in range(int(count)):
         lines += [f"%{n}{lane} = extractelement {type_} %{n}, i32 {lane}" for n in "abc"]
-        given = ", ".join(f"i8 %{n}{lane}" for n in "abc")
-        lines.append(f"%s{lane} = call i8 {scalar}({given})")
-        lines.append(f"%r{lane} = insertelement {type_} {found}, i8 %s{lane}, i32 {lane}")
+        given = ", ".join(f"{of} %{n}{lane}" for n in "abc")
+        lines.append(f"%s{lane} = call {of} {scalar}({given})")
+        lines.append(f"%r{lane} = insertelement {type_} {found}, {of} %s{lane}, i32 {lane}")
         found = f"%r{lane}"
     given = ", ".join(f"{type_} %{n}" for n in "abc")
-    lines = [f"define internal {type_} @host.fsh{way}.v{count}i8({given}) {{", *lines]
+    lines = [f"define internal {type_} @host.fsh{way}.v{count}{of}({given}) {{", *lines]
     return "\n  ".join([*lines, f"ret {type_} {found}"]) + "\n}\n"
 
 
-def _by_bytes(text: str) -> str:
-    """The same without funnel shifts of vectors of bytes, which LLVM 22 gets wrong for x86-64 with
-    the instructions that all such processors have: of zeros by zero it makes ones.
+def _by_elements(text: str) -> str:
+    """The same without funnel shifts of vectors of 8 or 16 bits.
+
+    LLVM 22 gets them wrong for x86-64 with the instructions that all such processors have: of zeros
+    by zero it makes ones.
     """
     used = dict.fromkeys(_FUNNEL.findall(text))
     if not used:
         return text
-    text = re.sub(r"^declare .*@llvm\.fsh[lr]\.(v\d+)?i8\(.*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^declare .*@llvm\.fsh[lr]\.(v\d+)?i(8|16)\(.*$", "", text, flags=re.MULTILINE)
     text = _FUNNEL.sub(lambda m: m[0].replace("@llvm.", "@host."), text)
-    scalars = (f"declare i8 @llvm.fsh{way}.i8(i8, i8, i8)\n" for way in "lr")
+    scalars = (
+        f"declare {of} @llvm.fsh{way}.{of}({of}, {of}, {of})\n"
+        for way in "lr"
+        for of in ("i8", "i16")
+    )
     return text + "".join([*scalars, *(_funnel_shift(*each) for each in used)])
 
 
 def complete(text: str) -> str:
     """The host's text of a module, with what the host lacks, and without what it gets wrong."""
-    text, used = _by_bytes(text), dict.fromkeys(_FMA.findall(text))
+    text, used = _by_elements(text), dict.fromkeys(_FMA.findall(text))
     text = re.sub(r"^declare .*@llvm\.fma\.(v\d+)?b?f16\(.*$", "", text, flags=re.MULTILINE)
     text = _FMA.sub(lambda m: m[0].replace("@llvm.", "@host."), host_text(text))
     runtime = RUNTIME.replace(_FABS, "") if _FABS in text else RUNTIME
