@@ -36,7 +36,7 @@ class Machine:
     drift: float = 0.204  # the part of B that each further column or row of tiles reads anew
     far: float = 32768.0  # bytes of a row of B from which on this is so
     cache: float = 13.3e6  # from L2 to all shared memories
-    neighbour: float = 0.43  # the part of the columns' operand that L2 reads once for two CTAs
+    neighbour: float = 0.43  # the part of B's rows that L2 reads once for two CTAs
     beyond: float = 3.8  # times a row of a matrix, what a row beyond its edge costs L2
     port: float = 226e3  # into one shared memory
     ragged: float = 2.34  # times the bytes where rows are no multiple of 128
@@ -220,9 +220,8 @@ class Table:
             slower = slower + np.where(single & (c["split"] > 3) & (c["resident"] > 1), 0.18, 0)
             waits = alone & (part > 1.6) & (part < 1.9) & (m <= FEW)
             slower = slower + np.where(waits, 0.06, 0)
-        slower = slower + np.where(
-            self.flat & (m > FEW), 0.1, 0
-        )  # of six products two took 1.11 and 1.22 times
+        flat = self.flat & (m > FEW)
+        slower = slower + np.where(flat, 0.1, 0)  # of six products two took 1.11 and 1.22 times
         return times * (1 + slower) - machine.follow
 
     def cut(self, m: int, n: int, k: int, machine: Machine = H100) -> Product:

@@ -105,8 +105,10 @@ class Config:
 
     @property
     def is_down(self) -> bool:
-        """Whether tiles follow one another down, as wgmma sees them, before the next column begins:
-        along A, so that neighbours have the same rows of B, which may come from memory.
+        """Whether tiles follow one another down, as wgmma sees them, before the next column begins.
+
+        Where no CTAs share an operand that is along A: neighbours have the same rows of B, which
+        may come from memory.
         """
         return not self.swap or self.cluster > 1
 

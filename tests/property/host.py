@@ -84,6 +84,26 @@ _FUNNEL = re.compile(r"@llvm\.fsh([lr])\.v(\d+)(i8|i16)\b")
 _FABS = "declare double @llvm.fabs.f64(double)"
 
 
+def _by_lanes(count: int, of: str, callee: str, vectors: tuple[str, ...]) -> tuple[list[str], str]:
+    """Calls with the elements of vectors, and the vector of what they give."""
+    type_, lines, found = f"<{count} x {of}>", [], "poison"
+    for lane in range(count):
+        elements = [f"%e{lane}.{n}" for n in range(len(vectors))]
+        for element, vector in zip(elements, vectors, strict=True):
+            lines.append(f"{element} = extractelement {type_} {vector}, i32 {lane}")
+        given = ", ".join(f"{of} {element}" for element in elements)
+        lines.append(f"%s{lane} = call {of} {callee}({given})")
+        lines.append(f"%r{lane} = insertelement {type_} {found}, {of} %s{lane}, i32 {lane}")
+        found = f"%r{lane}"
+    return lines, found
+
+
+def _defined(name: str, type_: str, lines: list[str]) -> str:
+    """A function of the host's own, of three values of a type."""
+    given = ", ".join(f"{type_} %{n}" for n in "abc")
+    return f"define internal {type_} @host.{name}({given}) {{\n  " + "\n  ".join(lines) + "\n}\n"
+
+
 def _fused(count: str, suffix: str) -> str:
     """A fused multiply-add of half or bfloat, rounded once."""
     scalar = {"f16": "half", "bf16": "bfloat"}[suffix]
@@ -91,35 +111,21 @@ def _fused(count: str, suffix: str) -> str:
     wide = f"<{count} x double>" if count else "double"
     lines = [f"%w{n} = fpext {type_} %{n} to {wide}" for n in "abc"]
     if count:
-        found = "poison"
-        for lane in range(int(count)):
-            lines += [f"%{n}{lane} = extractelement {wide} %w{n}, i32 {lane}" for n in "abc"]
-            given = ", ".join(f"double %{n}{lane}" for n in "abc")
-            lines.append(f"%s{lane} = call double @host.fma({given})")
-            lines.append(f"%r{lane} = insertelement {wide} {found}, double %s{lane}, i32 {lane}")
-            found = f"%r{lane}"
+        by_lanes, found = _by_lanes(int(count), "double", "@host.fma", ("%wa", "%wb", "%wc"))
+        lines += by_lanes
     else:
         lines.append("%r = call double @host.fma(double %wa, double %wb, double %wc)")
         found = "%r"
     lines.append(f"%result = fptrunc {wide} {found} to {type_}")
     lines.append(f"ret {type_} %result")
-    name = f"@host.fma.{f'v{count}' if count else ''}{suffix}"
-    given = ", ".join(f"{type_} %{n}" for n in "abc")
-    return f"define internal {type_} {name}({given}) {{\n  " + "\n  ".join(lines) + "\n}\n"
+    return _defined(f"fma.{f'v{count}' if count else ''}{suffix}", type_, lines)
 
 
 def _funnel_shift(way: str, count: str, of: str) -> str:
     """A funnel shift of a vector, one element after the other."""
-    type_, scalar, lines, found = f"<{count} x {of}>", f"@llvm.fsh{way}.{of}", [], "poison"
-    for lane in range(int(count)):
-        lines += [f"%{n}{lane} = extractelement {type_} %{n}, i32 {lane}" for n in "abc"]
-        given = ", ".join(f"{of} %{n}{lane}" for n in "abc")
-        lines.append(f"%s{lane} = call {of} {scalar}({given})")
-        lines.append(f"%r{lane} = insertelement {type_} {found}, {of} %s{lane}, i32 {lane}")
-        found = f"%r{lane}"
-    given = ", ".join(f"{type_} %{n}" for n in "abc")
-    lines = [f"define internal {type_} @host.fsh{way}.v{count}{of}({given}) {{", *lines]
-    return "\n  ".join([*lines, f"ret {type_} {found}"]) + "\n}\n"
+    type_ = f"<{count} x {of}>"
+    lines, found = _by_lanes(int(count), of, f"@llvm.fsh{way}.{of}", ("%a", "%b", "%c"))
+    return _defined(f"fsh{way}.v{count}{of}", type_, [*lines, f"ret {type_} {found}"])
 
 
 def _by_elements(text: str) -> str:
