@@ -717,6 +717,11 @@ class Module:
 # ---- structure -------------------------------------------------------------------------------
 
 
+def phis_of(block: Block) -> list[MachineInstr]:
+    """The PHI records that a block begins with."""
+    return [*itertools.takewhile(lambda mi: mi.form.row.id == "phi", block.instrs)]
+
+
 def successors(function: MachineFunction) -> list[list[int]]:
     """For each block, the indices of the blocks that control may go to next."""
     blocks = function.blocks

@@ -8,6 +8,10 @@ Output: `Cursor`, which hands out tokens and raises `UnreadableError` at what it
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import TypeVar
+
+_T = TypeVar("_T")
 
 # Possessive, so that a comment at the end can't be taken apart into tokens.
 _SKIPPED = r"\s*+(?:(?:;[^\n]*+|/\*.*?\*/)\s*+)*+"
@@ -145,6 +149,17 @@ class Cursor:
         """Nothing must be left."""
         if not self.at_end():
             raise UnreadableError(f"did not expect {self.peek()!r}")
+
+
+def read_whole(text: str, read: Callable[[Cursor], _T]) -> _T:
+    """What all of a text is.
+
+    Raises: UnreadableError where something is left, and what `read` raises.
+    """
+    cursor = Cursor(text)
+    found = read(cursor)
+    cursor.expect_end()
+    return found
 
 
 def unescape(text: str) -> str:

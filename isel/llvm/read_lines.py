@@ -44,7 +44,7 @@ from isel.llvm.ir import (
     UnaryOp,
     Unreachable,
 )
-from isel.llvm.lexer import Cursor, UnreadableError, name_of
+from isel.llvm.lexer import UnreadableError, name_of, read_whole
 from isel.llvm.read_instructions import (
     CallHead,
     element_type_at,
@@ -338,10 +338,7 @@ class LineReader:
 
 
 def _read_groups(scope: SymbolTable, text: str) -> Attributes:
-    cursor = Cursor(text)
-    attributes = read_groups(cursor, scope)
-    cursor.expect_end()
-    return attributes
+    return read_whole(text, lambda cursor: read_groups(cursor, scope))
 
 
 _Handler = Callable[[LineReader, Common, str], Instruction]

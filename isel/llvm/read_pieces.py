@@ -16,7 +16,7 @@ import re
 from intrinsics.memo import Memo
 from isel.llvm.attributes import Attributes
 from isel.llvm.ir import Attachment, Attachments
-from isel.llvm.lexer import Cursor, UnreadableError, name_of
+from isel.llvm.lexer import Cursor, UnreadableError, name_of, read_whole
 from isel.llvm.read_attributes import read_attributes
 from isel.llvm.read_instructions import (
     CallHead,
@@ -109,10 +109,7 @@ class _Reader:
 
     def typed_constant(self, piece: str) -> Value:
         """A type and a constant of it."""
-        cursor = Cursor(piece)
-        value = read_typed_value(cursor, self._scope)
-        cursor.expect_end()
-        return value
+        return read_whole(piece, lambda cursor: read_typed_value(cursor, self._scope))
 
     def flagged_type(self, text: str) -> tuple[frozenset[Flag], Values]:
         """Flags, and the values of the type behind them."""
@@ -130,32 +127,27 @@ class _Reader:
 
     def mask(self, text: str) -> tuple[VectorType, tuple[int, ...]]:
         """The mask of a shuffle."""
-        cursor = Cursor(text)
-        found = read_shuffle_mask(cursor, self._scope)
-        cursor.expect_end()
-        return found
+        return read_whole(text, lambda cursor: read_shuffle_mask(cursor, self._scope))
 
     def call_head(self, text: str) -> CallHead:
         """What stands before the callee."""
-        cursor = Cursor(text)
-        head = read_call_head(cursor, self._scope)
-        cursor.expect_end()
-        return head
+        return read_whole(text, lambda cursor: read_call_head(cursor, self._scope))
 
     def inline_asm(self, key: tuple[str, str, str]) -> tuple[CallHead, InlineAsm]:
         """The head of a call of inline assembly, its text and its constraints."""
         before, text, constraints = key
-        cursor = Cursor(f'{before}"{text}", "{constraints}"')
-        found = read_call_head(cursor, self._scope), read_inline_asm(cursor)
-        cursor.expect_end()
-        return found
+        return read_whole(
+            f'{before}"{text}", "{constraints}"',
+            lambda cursor: (read_call_head(cursor, self._scope), read_inline_asm(cursor)),
+        )
 
     def argument_head(self, text: str) -> tuple[Values, Attributes] | None:
         """An argument's type and attributes; None where `text` runs into its value."""
-        cursor = Cursor(text)
+        scope = self._scope
         try:
-            type, attributes = read_type(cursor, self._scope), read_attributes(cursor, self._scope)
-            cursor.expect_end()
+            type, attributes = read_whole(
+                text, lambda cursor: (read_type(cursor, scope), read_attributes(cursor, scope))
+            )
         except UnreadableError:
             return None
         return self._values[type], attributes
@@ -182,34 +174,27 @@ def _values_of_type(scope: SymbolTable, values: Memo[Type, Values], text: str) -
 
 
 def _type_of(text: str, scope: SymbolTable) -> Type:
-    cursor = Cursor(text)
-    type = read_type(cursor, scope)
-    cursor.expect_end()
-    return type
+    return read_whole(text, lambda cursor: read_type(cursor, scope))
 
 
 def _flagged_type(text: str, scope: SymbolTable) -> tuple[frozenset[Flag], Type]:
-    cursor = Cursor(text)
-    found = read_flags(cursor), read_type(cursor, scope)
-    cursor.expect_end()
-    return found
+    return read_whole(text, lambda cursor: (read_flags(cursor), read_type(cursor, scope)))
 
 
 _Comparison = tuple[frozenset[Flag], IntPredicate | FloatPredicate, Type]
 
 
 def _comparison(opcode: Opcode, head: str, scope: SymbolTable) -> _Comparison:
-    cursor = Cursor(head)
-    found = read_flags(cursor), read_predicate(cursor, opcode), read_type(cursor, scope)
-    cursor.expect_end()
-    return found
+    return read_whole(
+        head,
+        lambda cursor: (
+            read_flags(cursor), read_predicate(cursor, opcode), read_type(cursor, scope)
+        ),
+    )  # fmt: skip
 
 
 def _constant(text: str, scope: SymbolTable, type: Type) -> Value:
-    cursor = Cursor(text)
-    value = read_value(cursor, scope, type)
-    cursor.expect_end()
-    return value
+    return read_whole(text, lambda cursor: read_value(cursor, scope, type))
 
 
 # Types that name none of the module's mean the same in all modules, and so do constants of one

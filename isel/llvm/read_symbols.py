@@ -13,7 +13,7 @@ from dataclasses import fields
 
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.ir import Alias, Attachments, Function, GlobalVariable, Param, Symbol
-from isel.llvm.lexer import Cursor, UnreadableError, name_of
+from isel.llvm.lexer import Cursor, UnreadableError, name_of, read_whole
 from isel.llvm.read_attributes import read_attributes
 from isel.llvm.read_instructions import read_attachment, read_calling_convention, read_groups
 from isel.llvm.read_types import read_address_space, read_type
@@ -111,10 +111,10 @@ def _param(text: str) -> tuple[Type, Attributes]:
 
     Raises: UnreadableError for what is cut inside brackets, or names one.
     """
-    cursor, scope = Cursor(text), SymbolTable()
-    found = read_type(cursor, scope), read_attributes(cursor, scope)
-    cursor.expect_end()
-    return found
+    scope = SymbolTable()
+    return read_whole(
+        text, lambda cursor: (read_type(cursor, scope), read_attributes(cursor, scope))
+    )
 
 
 @functools.lru_cache(1 << 12)

@@ -31,6 +31,7 @@ from intrinsics.mir import (
     form_of,
     guard_register,
     inverted,
+    phis_of,
     registers_of,
     successors,
 )
@@ -50,7 +51,7 @@ def destruct_ssa(function: MachineFunction) -> None:
     if not ties and _PHI not in rows:
         return
     phis = {
-        i: _phis(block)
+        i: phis_of(block)
         for i, block in enumerate(function.blocks)
         if block.instrs and block.instrs[0].form.row.id == _PHI
     }
@@ -75,15 +76,6 @@ def _mov(cls: ScalarType) -> Form:
 
 _Phis = Mapping[int, list[MachineInstr]]
 """The PHI records of the blocks that have some, by the blocks' indices."""
-
-
-def _phis(block: Block) -> list[MachineInstr]:
-    found = []
-    for mi in block.instrs:
-        if mi.form.row.id != _PHI:
-            break
-        found.append(mi)
-    return found
 
 
 def _ties(function: MachineFunction) -> list[tuple[Reg, Reg]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from intrinsics.mir import Block, Form, Imm, MachineFunction, MachineInstr, Op
+from intrinsics.mir import Block, Form, Imm, MachineFunction, MachineInstr, Op, phis_of
 from intrinsics.modifiers import ScalarType
 from isel.passes.dead_code import remove_dead_code
 
@@ -35,7 +35,7 @@ class _Walk:
 
 def join_steps(function: MachineFunction) -> None:
     """Let PHIs that keep their distance be one."""
-    if not any(_phis(block) > 1 for block in function.blocks):
+    if not any(len(phis_of(block)) > 1 for block in function.blocks):
         return
     if any(form.row.pseudo and form.row.id != _PHI for form in function.forms()):
         return
@@ -46,11 +46,6 @@ def join_steps(function: MachineFunction) -> None:
     for block in function.blocks:
         walks.join(block)
     remove_dead_code(function)  # the steps of those that went
-
-
-def _phis(block: Block) -> int:
-    """How many PHIs a block begins with."""
-    return next((n for n, mi in enumerate(block.instrs) if mi.form.row.id != _PHI), 0)
 
 
 def _wraps(form: Form) -> bool:
@@ -83,15 +78,15 @@ class _Walks:
 
     def join(self, block: Block) -> None:
         """Of the PHIs of a block, keep the first of those that go together."""
-        count = _phis(block)
+        phis = phis_of(block)
         sums = {id(walk.phi): _sum(leader, walk) for leader, walk in self.together(block)}
         if sums:
-            kept = [mi for mi in block.instrs[:count] if id(mi) not in sums]
-            block.instrs = [*kept, *sums.values(), *block.instrs[count:]]
+            kept = [phi for phi in phis if id(phi) not in sums]
+            block.instrs = [*kept, *sums.values(), *block.instrs[len(phis) :]]
 
     def steps_alike(self, block: Block) -> bool:
         """Whether two PHIs of a block are stepped by the same: without, nothing goes together."""
-        found = [self._step(mi) for mi in block.instrs[: _phis(block)]]
+        found = [self._step(phi) for phi in phis_of(block)]
         alike = [(step.form, by) for _, step, by, _ in filter(None, found)]
         return len({*alike}) < len(alike)
 
@@ -99,8 +94,8 @@ class _Walks:
         """The PHIs of a block that go with one before them, each behind that one."""
         first: dict[_Key, _Walk] = {}
         found: list[tuple[_Walk, _Walk]] = []
-        for mi in block.instrs[: _phis(block)]:
-            walk = self._walk(mi)
+        for phi in phis_of(block):
+            walk = self._walk(phi)
             if walk is not None and first.setdefault(walk.key, walk) is not walk:
                 found.append((first[walk.key], walk))
         return found

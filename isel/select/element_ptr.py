@@ -17,12 +17,12 @@ from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import Flag
 from isel.select.state import Added, FunctionState, Sum, form, typed
-from isel.select.types import BITS, SIGNED, UNSIGNED, container, walk_indices
+from isel.select.types import BITS, SIGNED, SPACES, UNSIGNED, container, walk_indices
 from isel.select.widths import LIMB, elements, extend
 
 T = ScalarType
-_SMALL = (3, 5)
-"""LLVM's address spaces whose objects are small: shared and local.  LLVM, NVPTX Usage."""
+_SMALL = (Space.SHARED, Space.LOCAL)
+"""State spaces whose objects are small."""
 
 _FARTHEST = 1 << 23
 """Offsets of fewer bytes than that stand in an instruction of the machine."""
@@ -70,10 +70,10 @@ def _in_small_object(state: FunctionState, i: ir.GetElementPtr) -> bool:
     """
     if Flag.INBOUNDS not in i.flags:
         return False
-    if isinstance(i.base.type, PointerType) and i.base.type.address_space in _SMALL:
+    if isinstance(i.base.type, PointerType) and SPACES.get(i.base.type.address_space) in _SMALL:
         return True
     known = state.known.get(i.base.name) if isinstance(i.base, llvm.Local) else None
-    return known is not None and known[0] in (Space.SHARED, Space.LOCAL)
+    return known is not None and known[0] in _SMALL
 
 
 def _split(

@@ -22,4 +22,4 @@ class Statement:
     @property
     def inputs(self) -> int:
         """How many arguments the text names."""
-        return sum(part.lstrip()[0] not in "=~" for part in self.constraints.split(","))
+        return sum(part[0] not in "=~" for part in self.constraints.split(","))
