@@ -1,0 +1,160 @@
+"""Functions: basic blocks of records, a register table, and how a kernel is launched.
+
+Layer: intrinsics.mir.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from intrinsics.mir.declarations import Linkage, Param, Prototype, Variable
+from intrinsics.mir.forms import Form
+from intrinsics.mir.operands import HOLDERS, Op, Reg, mapped, registers_of
+from intrinsics.mir.records import MachineInstr, appearances
+from intrinsics.modifiers import ScalarType, Space
+
+UNNAMED = "%"
+"""What the names of blocks begin with that have no label in PTX."""
+
+
+@dataclass(slots=True)
+class Block:
+    """A straight run of records; control falls through to the next block at its end.
+
+    The loop that begins with a block of `nounroll` is not to be unrolled (PTX ISA, Pragma Strings).
+    """
+
+    name: str
+    instrs: list[MachineInstr] = field(default_factory=list)
+    nounroll: bool = False
+
+    @property
+    def end(self) -> int:
+        """Where what every path through the block has executed ends: at its first terminator.
+
+        Others may stand behind it, with what only they read (a switch's next comparison).
+        """
+        for at, mi in enumerate(self.instrs):
+            if mi.form.is_terminator:
+                return at
+        return len(self.instrs)
+
+    def terminators(self) -> list[MachineInstr]:
+        """The records that may send control elsewhere, in order."""
+        return [mi for mi in self.instrs if mi.form.is_terminator]
+
+
+@dataclass(slots=True)
+class RegisterTable:
+    """The virtual registers of a function: their classes, and names for people."""
+
+    classes: list[ScalarType] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def new(self, cls: ScalarType, name: str = "") -> Reg:
+        """A fresh register."""
+        self.classes.append(cls)
+        self.names.append(name)
+        return len(self.classes) - 1
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What the source says about how a kernel is launched; () and 0 mean "not said"."""
+
+    reqntid: tuple[int, ...] = ()
+    maxntid: tuple[int, ...] = ()
+    cluster: tuple[int, ...] = ()
+    maxnreg: int = 0
+    minctasm: int = 0
+    maxclusterrank: int = 0
+    blocks_are_clusters: bool = False
+    implicit_cluster: bool = False  # a launch need not say the cluster: no .explicitcluster
+
+
+NOTHING_SAID = Launch()
+"""The launch of a kernel of which the source says nothing."""
+
+
+@dataclass(slots=True)
+class MachineFunction:
+    """A kernel (or device function) as machine records.
+
+    `variables` are those that only this function sees, the parameters of its calls among them, and
+    `prototypes` those of its calls by pointer.  `keep_names` says that registers and blocks keep
+    their names in PTX (they were read from PTX).  `attributes` are directives of its header that
+    nvgen has no other place for, as they stood.
+    """
+
+    name: str
+    is_kernel: bool = True
+    params: list[Param] = field(default_factory=list)
+    launch: Launch = NOTHING_SAID
+    regs: RegisterTable = field(default_factory=RegisterTable)
+    blocks: list[Block] = field(default_factory=list)
+    keep_names: bool = False
+    variables: list[Variable] = field(default_factory=list)
+    results: list[Param] = field(default_factory=list)
+    linkage: Linkage = Linkage.VISIBLE
+    noreturn: bool = False
+    prototypes: list[Prototype] = field(default_factory=list)
+    attributes: tuple[str, ...] = ()
+
+    @property
+    def signature(self) -> Prototype:
+        """What it takes and gives."""
+        params, results = tuple(self.params), tuple(self.results)
+        return Prototype(self.name, params, results, self.noreturn, self.attributes)
+
+    @property
+    def param_space(self) -> Space:
+        """The state space of its parameters."""
+        return Space.PARAM_ENTRY if self.is_kernel else Space.PARAM_FUNC
+
+    def instructions(self) -> Iterator[MachineInstr]:
+        """Every record, in layout order."""
+        return itertools.chain.from_iterable([block.instrs for block in self.blocks])
+
+    def forms(self) -> set[Form]:
+        """The forms of its records: what asks for rows need not look at every record."""
+        return {mi.form for block in self.blocks for mi in block.instrs}
+
+
+def phis_of(block: Block) -> list[MachineInstr]:
+    """The PHI records that a block begins with."""
+    return [*itertools.takewhile(lambda mi: mi.form.row.id == "phi", block.instrs)]
+
+
+def renumber(function: MachineFunction) -> None:
+    """Number registers in the order of their first appearance, and drop those never used.
+
+    Texts of a function and the function read back from them then agree on every number.
+    """
+    table: defaultdict[Reg, Reg] = defaultdict(itertools.count().__next__)
+    for block in function.blocks:
+        for mi in block.instrs:
+            if not mi.form.in_order or mi.guard is not None:
+                for reg in appearances(mi):
+                    table[reg]
+                mi.map_registers(table)
+                continue
+            ops: list[Op] = []  # a plain loop, as in `MachineInstr.map_registers`
+            for op in mi.ops:
+                if type(op) is int:
+                    op = table[op]
+                elif type(op) in HOLDERS:
+                    for reg in registers_of(op):
+                        table[reg]
+                    op = mapped(op, table)
+                ops.append(op)
+            mi.ops = tuple(ops)
+    old = function.regs
+    function.regs = RegisterTable(
+        [old.classes[reg] for reg in table], [old.names[reg] for reg in table]
+    )

@@ -1,0 +1,159 @@
+"""The machine record: a form, its operands, a guard and a source location.
+
+Layer: intrinsics.mir.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from intrinsics.findings import Finding, Severity, VerificationError
+from intrinsics.mir.forms import Form
+from intrinsics.mir.operands import (
+    HOLDERS,
+    Imm,
+    Label,
+    Not,
+    Op,
+    Reg,
+    Scalar,
+    guard_register,
+    mapped,
+    registers_in,
+)
+from intrinsics.modifiers import ScalarType
+from intrinsics.row import Attribute, Row
+
+
+@dataclass(slots=True)
+class MachineInstr:
+    """One machine record.
+
+    `guard` is the predicate that must hold (`@p`, `@!p`); `loc` indexes the module's locations.
+    """
+
+    form: Form
+    ops: tuple[Op, ...]
+    guard: Reg | Not | None = None
+    loc: int = 0
+
+    def __getitem__(self, slot: str) -> Op:
+        return self.ops[self.form.index[slot]]
+
+    def get(self, slot: str) -> Op | None:
+        """The operand in `slot`, or None where the form has no such slot."""
+        i = self.form.index.get(slot)
+        return None if i is None else self.ops[i]
+
+    @property
+    def opcode(self) -> str:
+        """The opcode's name."""
+        return self.form.opcode
+
+    @property
+    def row(self) -> Row:
+        """The row it is an instance of."""
+        return self.form.row
+
+    def attributes(self) -> dict[str, Attribute]:
+        """Everything that the row's rules may ask of this record, packed words included."""
+        words = self.form.row.packed_fields
+        if words is None:
+            return self.form.attributes
+        found, _ = words.unpack(self.packed_fields(), self.form.attributes)
+        return {**self.form.attributes, **found}
+
+    def scalar_type(self, qualifier: str = "type") -> ScalarType:
+        """The type that the opcode has on a qualifier where every form of the row has one."""
+        found = self.form.attributes[qualifier]
+        assert isinstance(found, ScalarType)
+        return found
+
+    def packed_fields(self) -> dict[str, int]:
+        """The packed words of the record, by slot.
+
+        Raises: VerificationError where a word is no number: then nobody knows what the record is.
+        """
+        words = self.form.row.packed_fields
+        slots = words.slots(self.form.attributes) if words else ()
+        found = {slot: self.get(slot) for slot in slots}
+        unknown = [slot for slot, op in found.items() if not isinstance(op, Imm)]
+        if unknown:
+            raise VerificationError([_unknown_word(self.form, slot) for slot in unknown])
+        return {slot: op.value for slot, op in found.items() if isinstance(op, Imm)}
+
+    def defs(self) -> list[Reg]:
+        """Registers that it writes."""
+        found = registers_in(self.ops, self.form.defs)
+        return found + registers_in(self.ops, self.form.updates) if self.form.updates else found
+
+    def uses(self) -> list[Reg]:
+        """Registers that it reads, the guard's and the bases of written addresses among them."""
+        result = registers_in(self.ops, self.form.uses)
+        if self.guard is not None:
+            result.append(guard_register(self.guard))
+        return result
+
+    def map_registers(self, table: dict[Reg, Reg]) -> None:
+        """Replace every register that `table` names."""
+        ops: list[Op] = []
+        for op in self.ops:
+            if type(op) is int:
+                op = table.get(op, op)
+            elif type(op) in HOLDERS:
+                op = mapped(op, table)
+            ops.append(op)
+        self.ops = tuple(ops)
+        if isinstance(self.guard, Not):
+            self.guard = Not(table.get(self.guard.reg, self.guard.reg))
+        elif self.guard is not None:
+            self.guard = table.get(self.guard, self.guard)
+
+    def labels(self) -> list[str]:
+        """The blocks that it names, in order: a branch's target, or those of a table."""
+        found: list[str] = []
+        for op in self.ops:
+            if type(op) is Label:
+                found.append(op.name)
+            elif type(op) is tuple:
+                found += [part.name for part in op if type(part) is Label]
+        return found
+
+    def map_labels(self, table: Mapping[str, str]) -> None:
+        """Give every label the name that `table` has for it."""
+        self.ops = tuple(
+            [
+                tuple([_labelled(part, table) for part in op])
+                if isinstance(op, tuple)
+                else _labelled(op, table)
+                for op in self.ops
+            ]
+        )
+
+
+def _labelled(op: Scalar, table: Mapping[str, str]) -> Scalar:
+    return Label(table.get(op.name, op.name)) if isinstance(op, Label) else op
+
+
+def _unknown_word(form: Form, slot: str) -> Finding:
+    """What is said of a packed word that is no number."""
+    return Finding(
+        f"{form.row.head}/packed-word",
+        Severity.ERROR,
+        f"{slot} is packed into the instruction: it cannot be in a register",
+        op=form.opcode,
+        got=f"{slot} is no number",
+        expected=f"{slot}: imm:…",
+        hint="PTX spells what the word holds as modifiers, which are fixed",
+        section=f"PTX ISA, {form.row.section}",
+        subject=slot,
+    )
+
+
+def appearances(mi: MachineInstr) -> list[Reg]:
+    """Registers in the order in which text shows them: guard, results, then the other operands."""
+    found = registers_in(mi.ops, mi.form.defs) + registers_in(mi.ops, mi.form.uses)
+    if mi.guard is not None:
+        found.insert(0, mi.guard.reg if isinstance(mi.guard, Not) else mi.guard)
+    return found

@@ -1,0 +1,86 @@
+"""Attributes: what tells the forms of a row apart, and what depends on them.
+
+Layer: intrinsics.row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from intrinsics.modifiers import Modifier
+
+Attribute: TypeAlias = Modifier | bool | None
+"""The value of a qualifier (None: absent), or whether an optional operand is there."""
+
+
+Attributes: TypeAlias = Mapping[str, Attribute]
+
+
+T = TypeVar("T")
+
+
+# ---- operands --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many registers a vector operand has: a product of one factor per qualifier.
+
+    A qualifier value that is missing from its table counts 1; a count that comes out 0 says that
+    the operand is a scalar without braces.  Where a qualifier has a value of `fixed`, that is the
+    count.
+    """
+
+    factors: tuple[tuple[str, Mapping[Attribute, int]], ...]
+    fixed: tuple[tuple[str, Mapping[Attribute, int]], ...] = ()
+
+    def of(self, attributes: Attributes) -> int:
+        """The number of registers under `attributes`; 0 for a scalar."""
+        for qualifier, table in self.fixed:
+            if (known := attributes.get(qualifier)) in table:
+                return table[known]
+        product = 1
+        for qualifier, table in self.factors:
+            product *= table.get(attributes.get(qualifier), 1)
+        return product
+
+    def modifiers(self, attributes: Attributes) -> str:
+        """The modifiers that decide it under `attributes`, as PTX spells them: ".16x64b.x4"."""
+        fixed = tuple(
+            (qualifier, table)
+            for qualifier, table in self.fixed
+            if attributes.get(qualifier) in table
+        )
+        known = (
+            attributes[qualifier]
+            for qualifier, table in fixed or self.factors
+            if attributes.get(qualifier) in table
+        )
+        return "".join(attribute.ptx for attribute in known if isinstance(attribute, Modifier))
+
+
+@dataclass(frozen=True, slots=True)
+class By(Generic[T]):
+    """A property of an operand that a qualifier decides."""
+
+    qualifier: str
+    table: Mapping[Attribute, T]
+    otherwise: T
+
+    def of(self, attributes: Attributes) -> T:
+        """The property under `attributes`."""
+        return self.table.get(attributes.get(self.qualifier), self.otherwise)
+
+
+def under(found: T | By[T], attributes: Attributes) -> T:
+    """The property itself, looked up where a qualifier decides it."""
+    return found.of(attributes) if isinstance(found, By) else found
+
+
+def per(
+    fixed: Mapping[str, Mapping[Attribute, int]] | None = None, /, **tables: Mapping[Attribute, int]
+) -> Count:
+    """A vector's length as a product of tables over qualifiers, or what `fixed` says of a value."""
+    return Count(tuple(tables.items()), tuple((fixed or {}).items()))

@@ -1,0 +1,63 @@
+"""Effects of a row beside its results: memory, convergence, who issues it, when it completes.
+
+Layer: intrinsics.row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, Flag, auto
+
+
+class IssueScope(Enum):
+    """Who executes one instance of the operation."""
+
+    THREAD = "thread"
+    WARP = "warp"
+    WARPGROUP = "warpgroup"
+    CTA = "CTA"
+    CTA_PAIR = "CTA pair"
+
+
+class Effect(Flag):
+    """What an instruction does besides computing its results."""
+
+    NONE = 0
+    READS_MEMORY = auto()
+    WRITES_MEMORY = auto()
+    CONVERGENT = auto()  # which threads execute it together matters
+    ALIGNED = auto()  # the whole warp must execute it together
+    ASYNC_PROXY = auto()  # touches memory through the async proxy
+    TERMINATOR = auto()  # ends a block
+    BARRIER = auto()  # orders other operations, so nothing moves across it
+    CARRY = auto()  # reads or writes the carry flag, so their order counts
+
+
+class Completion(Enum):
+    """When an operation's effect is there."""
+
+    AT_ISSUE = "at issue"
+    WAIT_LD = "tcgen05.wait::ld"
+    WAIT_ST = "tcgen05.wait::st"
+    COMMIT = "tcgen05.commit on an mbarrier"
+    TRANSACTION = "transaction bytes on an mbarrier"
+    COPY_GROUP = "cp.async.wait_group, cp.async.wait_all or cp.async.mbarrier.arrive of its thread"
+    BULK_GROUP = "cp.async.bulk.wait_group on its bulk async-group"
+    WGMMA_GROUP = "wgmma.wait_group on its wgmma-group"
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What dead-code elimination, the verifier and the simulator need to know."""
+
+    effect: Effect = Effect.NONE
+    scope: IssueScope = IssueScope.THREAD
+    completion: Completion = Completion.AT_ISSUE
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether the instruction may be removed when its results are not used."""
+        return self.effect in (Effect.NONE, Effect.READS_MEMORY)
+
+
+PURE = Effects()

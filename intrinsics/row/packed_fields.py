@@ -1,0 +1,43 @@
+"""Qualifiers that are packed into words of a record: the interface of their encoders.
+
+Layer: intrinsics.row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from intrinsics.row.attributes import Attribute, Attributes
+
+
+class PackedFields(Protocol):
+    """Qualifiers that a record keeps in packed words beside its operands."""
+
+    def slots(self, attributes: Attributes) -> tuple[str, ...]:
+        """The slots that hold the words of a form with `attributes`."""
+
+    @property
+    def qualifiers(self) -> frozenset[str]:
+        """The qualifiers whose values stand in the words only."""
+
+    def pack(self, attributes: Attributes) -> dict[str, int]:
+        """The words for `attributes`, by slot."""
+
+    def unpack(
+        self, words: Mapping[str, int], attributes: Attributes
+    ) -> tuple[dict[str, Attribute], tuple[Problem, ...]]:
+        """The attributes in `words`, and what is wrong with them; `attributes` are the opcode's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with a packed word, before it becomes a finding."""
+
+    rule: str
+    text: str
+    got: str = ""
+    expected: str = ""
+    subject: str = ""  # the operand or modifier that it is about
+    hint: str = ""
