@@ -70,7 +70,7 @@ class ControlFlow(Atomics):
         then, after = self._new_blocks(name, "after")
         builder = self.at_caller()
         branch = builder.cbranch(holds, then, after)
-        frame = Frame(after, self._known(), is_role=name in _ROLES, branch=branch)
+        frame = Frame(after, self._known(), is_role=name in _ROLES, branch=branch, decides=[holds])
         frame.leave(builder.block)
         self._open_frame(frame, "a branch")
         builder.position_at_end(then)
@@ -132,6 +132,7 @@ class ControlFlow(Atomics):
         (stay,) = self._new_blocks("stay")
         builder = self.at_caller()
         frames[-1].leave(builder.block)
+        frames[-1].decides.append(holds)
         builder.cbranch(holds, frames[-1].after, stay)
         self._open(stay)
 
@@ -188,7 +189,9 @@ class ControlFlow(Atomics):
         builder = self.at_caller()
         before = builder.block
         first, last = like.taken(start), like.taken(stop)
-        frame = Frame(after, self._known(), is_loop=True)
+        frame = Frame(after, self._known(), is_loop=True, decides=[first, last])
+        if isinstance(step, Int):
+            frame.decides.append(step.value)
         frame.leave(before)
         compare = builder.icmp_signed if like.signed else builder.icmp_unsigned
         builder.cbranch(compare(">" if downwards else "<", first, last), body, after)
@@ -269,6 +272,7 @@ class ControlFlow(Atomics):
         frame = Frame(after, self._known(), is_loop=True)
         turning = self._turn(frame.known, before)
         holds = condition_of(condition())
+        frame.decides.append(holds)
         frame.leave(self.at_caller().block)
         self.at_caller().cbranch(holds, body, after)
         self._open_frame(frame, "a loop")

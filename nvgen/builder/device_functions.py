@@ -46,6 +46,7 @@ class Kept:
     scope: ExecutionScope
     frames: list[Frame]
     variables: list[Changing]
+    in_function: bool
 
 
 class Functions(Roles):
@@ -74,7 +75,8 @@ class Functions(Roles):
     def leave_for_function(self) -> Kept:
         """Leave what is being built, for a function."""
         kept = Kept(
-            self.current_builder, self.regions, self.scope, [*self._frames], [*self._variables]
+            *(self.current_builder, self.regions, self.scope),
+            *([*self._frames], [*self._variables], self._in_function),
         )
         self.regions = Regions()
         self._frames.clear()
@@ -84,10 +86,12 @@ class Functions(Roles):
     def enter_function(self, builder: PlacedBuilder) -> None:
         """Go on in the body of a function."""
         self._ir = builder
+        self._in_function = True
 
     def come_back(self, kept: Kept) -> None:
         """Go on where the kernel was being built."""
         self._ir, self.regions, self.scope = kept.builder, kept.regions, kept.scope
+        self._in_function = kept.in_function
         self._frames[:] = kept.frames
         self._variables[:] = kept.variables
 

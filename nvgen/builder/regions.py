@@ -287,6 +287,8 @@ class Frame:
     ways: list[Way] = field(default_factory=list)
     branch: ir.Instruction | None = None
     """The branch instruction, whose second target is `after` until `else_` replaces it."""
+    decides: list[ir.Value] = field(default_factory=list)
+    """What says whether a thread comes in, and how often."""
 
     @property
     def values(self) -> list[ir.Value]:

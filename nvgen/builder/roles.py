@@ -19,6 +19,7 @@ from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer, pointer_of
 from nvgen.builder.refusals import described, refuse, whole
+from nvgen.builder.uniformity import agree
 from nvgen.tracebacks import ends_at_caller
 
 WARP = 32
@@ -99,6 +100,7 @@ class Roles(ControlFlow):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.scope = ExecutionScope.CTA
+        self._in_function = False  # of the device, of whose caller nothing is known
 
     @property
     def threads(self) -> int:
@@ -147,6 +149,8 @@ class Roles(ControlFlow):
         """An integer that is the same in all lanes of the warp; ptxas then knows so and may use a
         uniform register.
 
+        It is a shuffle: all threads of the warp execute it.
+
         Raises: InputError for what is not a number of the kernel.
         """
         return self.shfl_sync(Shuffle.IDX, value, 0)
@@ -154,12 +158,18 @@ class Roles(ControlFlow):
     @property
     def warp(self) -> Int:
         """The warp's index in its CTA, along x."""
-        return self.uniform(self.tid_x >> 5)
+        return self._of_the_warp(5)
 
     @property
     def warpgroup(self) -> Int:
         """The warpgroup's index in its CTA, along x."""
-        return self.uniform(self.tid_x >> 7)
+        return self._of_the_warp(7)
+
+    def _of_the_warp(self, bits: int) -> Int:
+        """tid.x without its low bits: in a uniform register, where whole warps ask for it."""
+        number = self.tid_x >> bits
+        whole_warps = not self._in_function and all(agree(f.decides) for f in self._frames)
+        return self.uniform(number) if whole_warps else number
 
     # ---- roles -------------------------------------------------------------------------------
 
