@@ -1,6 +1,6 @@
-"""Records whose results depend on the values of their operands and on nothing else.
+"""Pure records: their results depend on the values of their operands and on nothing else.
 
-Layer: isel.verifier.ordering.  Input: a record.  Output: what it calculates.
+Layer: isel.verifier.ordering.  Input: a record.  Output: a function from operand values to results.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from isel.verifier.ordering.numbers import (
 )
 
 Results: TypeAlias = dict[tuple[Number, ...], tuple[Number, ...]]
-"""What records of a form calculate of values."""
+"""Results of the records of one form, by the values of their operands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
-    """A record whose results depend on the values of its `sources` and on nothing else.
+    """A pure record: `run` maps the values of its `sources` to those of its `targets`.
 
-    `run` gives the value of each of its `targets`, and `results` has those that it gave: warps and
-    runs come to the same again and again.  Both are the same for all records of a form.
+    `results` is a cache of calls of `run`, since warps and runs repeat the same operands.  Both are
+    shared by all records of a form.
     """
 
     sources: tuple[Op | None, ...]
@@ -48,7 +48,7 @@ COMPUTED = (
     "match.sync",
     *("mov.unpack2", "mov.unpack4", "mov.pack2", "mov.pack4"),
 )
-"""Rows whose results depend on more than the values of operands: threads, or memory (`plain`)."""
+"""Rows whose results also depend on the thread or on memory; `plain` computes them."""
 
 
 def calculates(mi: MachineInstr) -> bool:
@@ -57,7 +57,7 @@ def calculates(mi: MachineInstr) -> bool:
 
 
 def calculation_of(mi: MachineInstr, results: Results) -> Calculation | None:
-    """What a record calculates, if that is all it does; `results` are those of its form."""
+    """The calculation of a record, None if it is not pure; `results` is the cache of its form."""
     found = _CALCULATIONS.get(mi.row.id)
     if found is None:
         return None
@@ -80,7 +80,7 @@ _Make: TypeAlias = Callable[[MachineInstr], Callable[..., tuple[Number, ...]]]
 
 
 def _alone(run: Callable[..., Number]) -> _Make:
-    """What gives one number, whatever the form."""
+    """A factory that gives the same function for every form of a row."""
     return lambda _: lambda *numbers: (run(*numbers),)
 
 

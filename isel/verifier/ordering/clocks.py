@@ -1,16 +1,16 @@
-"""Vector clocks: what happens before what a thread does now, and what may rely on that.
+"""Vector clocks of threads: which accesses happen before what a thread does next.
 
-Layer: isel.verifier.ordering.  A clock maps sources to counts.  A source is a warp, whose accesses
-are counted as it makes them, or a kind of asynchronous operation of a warp or an mbarrier, counted
-as they are issued; with n for a source in the clock, its first n accesses are complete.
+Layer: isel.verifier.ordering.  A clock maps a source to an epoch.  A source is a warp, whose
+accesses are counted in program order, or one kind of asynchronous operation of a warp or of an
+mbarrier, counted in the order of issue; a clock with epoch n for a source says that the first n
+accesses or operations of that source are complete.
 
-Three clocks answer the manual's three questions.  `known`: is it complete, and does it happen
-before what comes now?  (Memory Consistency Model, causality order; tcgen05.wait and
-tcgen05.commit.)  `fenced`: may an asynchronous tcgen05 operation rely on it?  (tcgen05.fence.)
-`proxied`: may the async proxy rely on it?  (fence.proxy.async.)  A fourth, `relaxed`, is the clock
-as it would be if relaxed arrivals and waits ordered anything: it tells a missing fence from threads
-that never met.  That of a thread has all that it knows, and is the same object as `known` where
-nothing relaxed was ever in its past.  Clocks are never changed once they are shared.
+Each thread has four clocks.  `known`: complete, and happens before what comes next (Memory
+Consistency Model, Causality Order; tcgen05.wait and tcgen05.commit).  `fenced`: an asynchronous
+tcgen05 operation may rely on it (tcgen05.fence).  `proxied`: the async proxy may rely on it
+(fence.proxy.async).  `relaxed`: the clock as it would be if relaxed arrivals and waits ordered
+anything, which tells a missing fence from a missing synchronisation; it is the same object as
+`known` where nothing relaxed is in the thread's past.  Clocks are immutable once they are shared.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """What is counted, and of which warp, thread, CTA or mbarrier; `source_of` makes each once.
+    """What a component of a clock counts: accesses or operations of a warp, thread, CTA or
+    mbarrier.
 
-    Clocks are keyed by them, and told apart by identity, which costs the least.
+    `source_of` makes each once; clocks compare the keys by identity, which is the cheapest.
     """
 
     kind: str
@@ -35,7 +36,7 @@ class Source:
 
 @functools.cache
 def source_of(kind: str, of: int) -> Source:
-    """The one source of a kind."""
+    """The one source of a kind and a number (of a warp, thread, CTA or mbarrier)."""
     return Source(kind, of)
 
 
@@ -50,9 +51,9 @@ def zero() -> Clock:
 
 
 def joined(one: Clock, other: Clock) -> Clock:
-    """The larger count of either clock for each source: one of the two itself where it has that.
+    """The component-wise maximum of two clocks; one of the two objects itself where it is that.
 
-    What many threads share is then one object, which costs nothing to join with itself.
+    Threads that synchronised share one object then, and joining it with itself costs nothing.
     """
     if one is other or not other or one == other:
         return one
@@ -69,7 +70,7 @@ def joined(one: Clock, other: Clock) -> Clock:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The clocks that a release leaves for those who acquire it."""
+    """The clocks that a release publishes to those who acquire it."""
 
     known: Clock = field(default_factory=zero)
     fenced: Clock = field(default_factory=zero)
@@ -77,7 +78,7 @@ class Release:
     relaxed: Clock = field(default_factory=zero)
 
     def and_(self, other: Release) -> Release:
-        """Both."""
+        """The component-wise maximum of two releases."""
         known = joined(self.known, other.known)
         alike = self.relaxed is self.known and other.relaxed is other.known
         return Release(
@@ -88,7 +89,7 @@ class Release:
         )
 
     def completing(self, clock: Clock) -> Release:
-        """The same, behind the end of asynchronous operations."""
+        """This release after the asynchronous operations in `clock` have completed."""
         return self.and_(Release(clock, clock, clock, clock))
 
 
@@ -97,13 +98,14 @@ NO_RELEASE = Release()
 
 @dataclass(slots=True)
 class ThreadClocks:
-    """The vector clocks of the threads of a strand.
+    """The vector clocks of threads that execute convergently.
 
-    `acquired` becomes `fenced` at tcgen05.fence::after_thread_sync; `before` is what the last
-    tcgen05.fence::before_thread_sync lets others rely on; `ordered` the loads and stores of tensor
-    memory before it, and `late` those that were waited for behind it, on which others may rely
-    behind a release; `released` is what the last fence of the generic proxy lets relaxed accesses
-    hand on, `acquiring` what such accesses have read.
+    `acquired` is added to `fenced` at tcgen05.fence::after_thread_sync; `before` is what the last
+    tcgen05.fence::before_thread_sync made visible to tcgen05 operations of other threads; `ordered`
+    are the loads and stores of tensor memory before that fence, and `late` those whose wait came
+    after it, which other threads may rely on after a release; `released` is what the last fence of
+    the generic proxy lets relaxed accesses release, `acquiring` what relaxed accesses read and the
+    next fence acquires.
     """
 
     known: Clock = field(default_factory=zero)
@@ -118,11 +120,13 @@ class ThreadClocks:
     acquiring: Release = NO_RELEASE
 
     def copy(self) -> ThreadClocks:
-        """For threads that part."""
+        """A copy, for threads that diverge."""
         return replace(self)
 
     def acquire(self, release: Release, *, relaxed: bool = False) -> None:
-        """Take over a release; a relaxed wait or read leaves most of that to the next fence."""
+        """Join a release; after a relaxed wait or read, most of it counts from the next fence
+        on.
+        """
         if relaxed:
             self.acquiring = self.acquiring.and_(release)
         else:
@@ -133,13 +137,13 @@ class ThreadClocks:
         self.acquired = joined(self.acquired, release.fenced)
 
     def complete(self, clock: Clock) -> None:
-        """Wait for what is in a clock, as for the end of operations of these threads."""
+        """Join the completion of operations that these threads have waited for."""
         alike = self.relaxed is self.known
         self.known = joined(self.known, clock)
         self.relaxed = self.known if alike else joined(self.relaxed, clock)
 
     def unite(self, other: ThreadClocks) -> None:
-        """Threads of one warp are together again."""
+        """Join the clocks of threads of the same warp that reconverge."""
         if self.relaxed is not self.known or other.relaxed is not other.known:
             self.relaxed = joined(self.relaxed, other.relaxed)
             self.known = joined(self.known, other.known)
@@ -152,20 +156,22 @@ class ThreadClocks:
 
 
 HANDED = "handed"
-"""What counts how often a warp has handed on what it knows."""
+"""The source in clocks that counts a warp's releases."""
 
 
 @dataclass(slots=True)
 class Counters:
-    """How many accesses and operations a warp has issued, by kind."""
+    """The epochs of a warp's sources: how many accesses and operations of each kind it has
+    issued.
+    """
 
     counts: dict[str, int] = field(default_factory=dict)
 
     def next(self, kind: str) -> int:
-        """Count one more."""
+        """Issue one more; its epoch."""
         self.counts[kind] = found = self.counts.get(kind, 0) + 1
         return found
 
     def get(self, kind: str) -> int:
-        """How many there were."""
+        """The epoch of the last one issued, 0 for none."""
         return self.counts.get(kind, 0)

@@ -1,4 +1,4 @@
-"""What is found at the end of a run: tensor memory that is held, CTAs that left, waits without end.
+"""Findings about the end of a run: tensor memory that is not freed, CTAs that exited, deadlocks.
 
 Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: findings.
 """
@@ -12,7 +12,7 @@ from isel.verifier.function import registers
 from isel.verifier.function.clusters import PAIR
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
-from isel.verifier.ordering import life
+from isel.verifier.ordering import lifetimes
 from isel.verifier.ordering.log import Log, Remote, Stuck
 from isel.verifier.ordering.rows import DEADLOCK, MISSED
 from isel.verifier.ordering.strand import named
@@ -21,7 +21,7 @@ from isel.verifier.rule import VerifierRule
 
 
 def breaches(report: Report, logs: list[Log]) -> None:
-    """Report the rules that single records broke in some run, the certain ones first."""
+    """Report the rules about single records that some run broke, the certain ones first."""
     found = [breach for log in logs for breach in log.breaches.values()]
     for breach in sorted(found, key=lambda b: b.doubtful):
         line = report.line(breach.other) if breach.other >= 0 else ""
@@ -38,14 +38,14 @@ def breaches(report: Report, logs: list[Log]) -> None:
 
 
 def left(report: Report, logs: list[Log]) -> None:
-    """Report what is done to the memory of a CTA that may have left."""
+    """Report accesses to the memory of a CTA that may have exited."""
     for log in logs:
         if not log.stuck and not log.cut:
             _left(report, log)
 
 
 def _left(report: Report, log: Log) -> None:
-    told: set[int] = set()
+    reported: set[int] = set()
     for remote, relaxed in _remote(log):
         source, count = remote.done
         ends = log.ends.get(remote.rank, ())
@@ -53,10 +53,10 @@ def _left(report: Report, log: Log) -> None:
         if not ends or any(clock.get(source, 0) >= count for clock in known):
             continue
         multiplies = report.record(remote.index).row.id.startswith("tcgen05.mma")
-        if multiplies and told:
+        if multiplies and reported:
             continue  # the first stands for all
-        told |= {remote.index} if multiplies else set()
-        rule = life.PEER_EXIT if multiplies else life.REMOTE_EXIT
+        reported |= {remote.index} if multiplies else set()
+        rule = lifetimes.PEER_EXIT if multiplies else lifetimes.REMOTE_EXIT
         report.add(
             rule,
             remote.index,
@@ -66,9 +66,9 @@ def _left(report: Report, log: Log) -> None:
 
 
 def _remote(log: Log) -> Iterator[tuple[Remote, bool]]:
-    """What was done to memory of other CTAs, and whether a relaxed wait shows that it is over.
+    """Accesses to memory of other CTAs, and whether a relaxed wait shows that they are complete.
 
-    A phase is complete when all have arrived at it, whatever else their arrivals order.
+    A phase is complete when all have arrived, whatever memory order their arrivals have.
     """
     yield from ((remote, True) for remote in log.remote)
     for access in log.accesses:
@@ -81,11 +81,11 @@ def _remote(log: Log) -> Iterator[tuple[Remote, bool]]:
 
 
 def halts(report: Report, logs: list[Log]) -> None:
-    """Report what waits for ever in runs that came to a halt.
+    """Report deadlocks: the waits that never end.
 
-    It is certain where every run halts that comes there and has something to do: else made-up
-    arguments, or what global memory is taken to hold, may not fit each other.  A halt that may be
-    due to another error is not told.
+    An error where every run deadlocks that comes there and has work to do: otherwise the made-up
+    arguments, or the assumed contents of global memory, may not be consistent.  A deadlock that may
+    follow from another error is not reported.
     """
     alone = not errors(list(report.findings.values()))
     for log in logs:
@@ -93,7 +93,7 @@ def halts(report: Report, logs: list[Log]) -> None:
             continue
         causes = {s.index: (s, rule) for s in log.stuck if (rule := _cause(report, log, s))}
         others = {
-            s.index: (s, life.DEADLOCK if s.at_mbarrier else DEADLOCK)
+            s.index: (s, lifetimes.DEADLOCK if s.at_mbarrier else DEADLOCK)
             for s in log.stuck if s.index >= 0 and alone
         }  # fmt: skip
         for index, (stuck, rule) in (causes or others).items():
@@ -106,19 +106,19 @@ def halts(report: Report, logs: list[Log]) -> None:
 
 
 def _cause(report: Report, log: Log, stuck: Stuck) -> VerifierRule | None:
-    """The rule that a wait breaks that nobody could end; None for one that may be a consequence."""
-    told = {rule for rule, _ in report.findings}
-    if stuck.waits_for.startswith(life.ROOM):
-        return life.CAPACITY
+    """The rule that a wait without end breaks; None where it may follow from another wait."""
+    reported = {rule for rule, _ in report.findings}
+    if stuck.waits_for.startswith(lifetimes.ROOM):
+        return lifetimes.CAPACITY
     if stuck.waits_for == registers.WAITS:
-        return None if registers.BUDGET.id in told else registers.ORDER
+        return None if registers.BUDGET.id in reported else registers.ORDER
     others = (s for s in log.stuck if s.at_mbarrier and s.index != stuck.index)
     follows = not all(other.unheard for other in others)
-    return life.UNHEARD if stuck.unheard and not follows and PAIR.id not in told else None
+    return lifetimes.UNHEARD if stuck.unheard and not follows and PAIR.id not in reported else None
 
 
 def missed(report: Report, logs: list[Log]) -> None:
-    """Report waits by parity that may come too late, whatever the schedule of the runs was."""
+    """Report waits by parity whose phase may be overwritten by the next, under any schedule."""
     for log in logs:
         doubt = log.guessed or bool(log.unknown) or report.analysis.graph.has_opaque
         for name, waiter in log.late:
@@ -134,7 +134,7 @@ def missed(report: Report, logs: list[Log]) -> None:
 
 
 def unreached(report: Report, logs: list[Log], events: list[int]) -> None:
-    """Say where runs that were all ended early did not come to: nothing is judged there."""
+    """Note records that no run reached before its budget ended: they are not judged."""
     if not all(log.cut for log in logs if log.number):
         return
     missing = [index for index in events if not any(index in log.threads for log in logs)]
@@ -150,7 +150,7 @@ def unreached(report: Report, logs: list[Log], events: list[int]) -> None:
 
 
 def stopped(report: Report, records: set[int]) -> None:
-    """Say where so many accesses race that no more were compared."""
+    """Note records with so many races that the rest were not compared."""
     if records:
         _not_judged(
             report,

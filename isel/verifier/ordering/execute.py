@@ -1,9 +1,9 @@
-"""A kernel, executed for its order.
+"""Abstract execution of a kernel, for its synchronisation.
 
 Layer: isel.verifier.ordering.  Input: a program and how it is launched.  Output: the log of a run.
-Warps run until they wait.  When all wait, what is asynchronous completes; when nothing is left that
-could, it is a deadlock.  Where a branch depends on data that nobody knows, a loop is left after a
-few rounds, and other branches go both ways in turn; such a run is `guessed`.
+Warps run until they wait.  When all wait, asynchronous operations complete; when none is left that
+could, it is a deadlock.  Where a branch depends on unknown data, a loop is left after `ROUNDS`
+iterations, and other branches take both successors; such a run is `guessed`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import itertools
 from intrinsics.mir import MachineInstr, Not, Reg
 from intrinsics.row import IssueScope
 from isel.verifier.function.values import LANES
-from isel.verifier.ordering import life
+from isel.verifier.ordering import lifetimes
 from isel.verifier.ordering.calculations import Calculation
 from isel.verifier.ordering.clocks import ThreadClocks, source_of, zero
 from isel.verifier.ordering.events import event_of
@@ -23,23 +23,24 @@ from isel.verifier.ordering.machine import Launch
 from isel.verifier.ordering.numbers import lanes_of
 from isel.verifier.ordering.plain import Plain, compute
 from isel.verifier.ordering.program import Step
-from isel.verifier.ordering.scene import Scene
+from isel.verifier.ordering.run_state import RunState
 from isel.verifier.ordering.strand import Strand
 from isel.verifier.ordering.windows import in_window
 
 ROUNDS = 3
-"""How often a loop runs whose condition is not known."""
+"""Iterations of a loop whose condition is not known."""
 
 
-class Run(Scene):
+class Run(RunState):
     """One run of a cluster; `budget` is how many records it may execute.
 
-    Warps take turns, an event of each.  Asynchronous operations complete at once; in a `late` run
-    when nothing else can happen, the last warps go first, and each wait fails once before it waits.
+    Warps are scheduled round-robin, one event each.  Asynchronous operations complete at once; in a
+    `late` run only when no warp can proceed, the last warps are scheduled first, and each wait
+    fails once before it blocks.
     """
 
     def run(self) -> Log:
-        """Execute all warps to their ends, to a deadlock, or until the budget is spent."""
+        """Execute all warps until they exit, deadlock, or spend the budget."""
         threads = self.launch.threads
         for rank in range(self.launch.ctas):
             for warp in range(-(-threads // LANES)):
@@ -62,7 +63,7 @@ class Run(Scene):
         return self.log
 
     def _end(self) -> None:
-        """Record the waits that never end, or else the tensor memory that is still allocated."""
+        """Log the waits that never end, or else the tensor memory that is still allocated."""
         for s in self.strands:
             if s.waiting is not None:
                 at = s.mbarrier
@@ -76,10 +77,12 @@ class Run(Scene):
         for mine in self.machine.allocations.values():
             for one in mine:
                 if one.freed is None and not one.lost:
-                    self.log.left(life.NEVER_FREED, one.index, "a way on which nothing frees it")
+                    self.log.left(
+                        lifetimes.NEVER_FREED, one.index, "a way on which nothing frees it"
+                    )
 
     def _is_heard_elsewhere(self, address: int) -> bool:
-        """Whether nothing ever arrived at an mbarrier, but at that of another CTA."""
+        """Whether an mbarrier got no arrival, but the one at the same offset in another CTA did."""
         mbarriers = self.machine.mbarriers
         others = [in_window(address, rank) for rank in range(self.launch.ctas)]
         heard = [at for at in others if at in mbarriers and mbarriers[at].heard]
@@ -88,7 +91,7 @@ class Run(Scene):
     # ---- what waits ----------------------------------------------------------------------------
 
     def _wake(self) -> bool:
-        """Let the strands go on whose wait is over."""
+        """Resume the threads whose wait is over; whether there were any."""
         woken = [s for s in self.strands if s.waiting is not None and s.waiting()]
         if woken:
             for strand in self.strands:
@@ -99,10 +102,10 @@ class Run(Scene):
         return bool(woken)
 
     def _deliver(self, *, known: bool = False) -> bool:
-        """Let asynchronous operations complete; whether something may have changed.
+        """Complete asynchronous operations; whether that may have changed a phase.
 
-        Where all wait, those that somebody waits for come first: of others, whose bytes nobody
-        knows, more may follow in the same phase.
+        Where all threads wait, operations on mbarriers that are waited for complete first: copies
+        of unknown size may have successors in the same phase.
         """
         there = self.machine.mbarriers
         found = {
@@ -117,7 +120,7 @@ class Run(Scene):
         return self._wake() or any(delivered)
 
     def _retry(self) -> bool:
-        """Let strands go on, once, whose wait may return without success."""
+        """Resume threads, once, whose wait may return without success; whether there were any."""
         waiting = [s for s in self.strands if s.waiting is not None]
         found = [s for s in waiting if not s.failed and s.at in self.machine.asks]
         if not found:
@@ -158,7 +161,7 @@ class Run(Scene):
                 return
 
     def _finish(self, strand: Strand) -> None:
-        """Threads that have left count as arrived at the barriers that wait for all."""
+        """Count exited threads as arrived at the barriers that wait for all threads."""
         self.end_of(strand)
         self.log.ends.setdefault(strand.rank, []).append(
             End(strand.clocks.known, strand.clocks.relaxed)
@@ -172,7 +175,7 @@ class Run(Scene):
         self.machine.left[-1] = self.machine.left.get(-1, 0) + strand.mask.bit_count()
 
     def _join(self, strand: Strand) -> bool:
-        """Wait for the threads that parted; whether the strand goes on, with those that came."""
+        """Wait for the diverged threads of the warp; whether these go on, reconverged."""
         for other in self.together(strand):
             self.take_in(strand, other)
         if self._missing(strand):
@@ -181,7 +184,7 @@ class Run(Scene):
         return True
 
     def _missing(self, strand: Strand) -> list[Strand]:
-        """Threads that parted from these and may still come to the same join."""
+        """Diverged threads of the warp that may still reach the same reconvergence point."""
         depth = len(strand.joins)
         together = self.together(strand)
         return [
@@ -192,20 +195,20 @@ class Run(Scene):
     # ---- branches ------------------------------------------------------------------------------
 
     def _leave(self, strand: Strand) -> bool:
-        """Go on to the next node; whether the strand itself goes on."""
+        """Go on to the successor node; whether these threads still exist as one group."""
         self.budget -= 1  # a loop may have no step at all
-        way = self.program.ways[strand.node]
+        end = self.program.exits[strand.node]
         strand.step = 0
-        if way.branch is None:
-            strand.node = way.next
+        if end.branch is None:
+            strand.node = end.next
             return True
-        taken = self._taken(strand, way.branch, way.index)
+        taken = self._taken(strand, end.branch, end.index)
         if taken == strand.mask:
-            strand.node = way.taken
+            strand.node = end.taken
         elif not taken:
-            strand.node = way.next
+            strand.node = end.next
         else:
-            self._split(strand, taken, way.taken, way.next)
+            self._split(strand, taken, end.taken, end.next)
             return False
         return True
 
@@ -218,7 +221,7 @@ class Run(Scene):
         self.ready.extend((strand, other))
 
     def _taken(self, strand: Strand, branch: MachineInstr, index: int) -> int:
-        """The threads that take a branch."""
+        """The mask of the threads that take a branch."""
         assert branch.guard is not None
         number = self.value(strand, branch.guard)
         if isinstance(number, int):
@@ -240,7 +243,7 @@ class Run(Scene):
     # ---- records -------------------------------------------------------------------------------
 
     def _execute(self, strand: Strand, step: Step) -> bool:
-        """Execute a record; False where the strand waits before it."""
+        """Execute a record; False where the threads block before it."""
         if strand.resume is not None:
             resume, strand.resume = strand.resume, None
             return resume()
@@ -272,7 +275,7 @@ class Run(Scene):
         return nothing(execution)
 
     def _calculate(self, strand: Strand, what: Calculation, mask: int) -> None:
-        """Write what a record calculates; what is known of its form and operands is not again."""
+        """Write the results of a pure record, from the cache where its operands occurred before."""
         registers = strand.registers
         get = registers.get
         numbers = tuple([
@@ -288,7 +291,7 @@ class Run(Scene):
                 self.write(strand, op, number, mask)
 
     def _guarded(self, strand: Strand, guard: Reg | Not) -> int:
-        """The threads whose guard holds, or is not known."""
+        """The mask of the threads whose guard holds or is not known."""
         number = self.value(strand, guard)
         if isinstance(number, int):
             return strand.mask if number else 0
@@ -300,6 +303,6 @@ class Run(Scene):
 
 
 def _begun(launch: Launch, rank: int) -> ThreadClocks:
-    """The clocks of a thread that begins: that its CTA runs is what others may know."""
+    """The clocks of a thread at its start, which include that its CTA has started."""
     clock = {source_of("cta", rank): 1} if launch.ctas > 1 else zero()
     return ThreadClocks(known=clock, relaxed=clock)

@@ -1,7 +1,7 @@
-"""The last accesses of a memory, which a new one is compared with.
+"""The last accesses to one memory, with which a new access is compared.
 
-Layer: isel.verifier.ordering.  They are found by the pages that they touch, and forgotten piece by
-piece where a later one writes all of a piece and nothing is missing between the two.
+Layer: isel.verifier.ordering.  They are indexed by the pages that they touch.  A region of an older
+access is dropped where a later access writes all of it and is ordered after it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from isel.verifier.function.values import LANES
 from isel.verifier.ordering.log import Access, Memory, Region
 
 TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
-"""What tcgen05.commit tracks."""
+"""The operations that tcgen05.commit tracks."""
 
 _KEPT = 16_384
-"""Regions of one memory that a new access is compared with: a race with older ones is not found."""
+"""Regions kept for one memory: races with older ones are not found."""
 
 _GRAIN = 16
-"""Bytes or columns that a bit of `Shape.places` stands for."""
+"""Bytes or columns for each bit of `Shape.places`."""
 
 _PAGE, _PAGES = 64, 256
-"""Grains of a page, and pages that are told apart: accesses are looked up by them."""
+"""Grains of a page, and the number of distinct pages: the index of accesses."""
 
 _COLUMNS, _QUARTERS = 4, 4
 """Grains of a page of tensor memory, and quarters of its lanes: each has pages of its own."""
@@ -34,13 +34,14 @@ _COLUMNS, _QUARTERS = 4, 4
 
 @dataclass(slots=True, eq=False)
 class Shape:
-    """Where regions of one memory lie, which an access touches: warps come to the same again.
+    """The regions of one memory that an access touches, with their hull; cached, since warps repeat
+    them.
 
-    `first` and `last` are the hull of all, in grains; `places` has a bit for each grain that is
-    touched, counted from the first, `pages` are those of the hull.  `longest` is the length of the
-    longest, and `firsts` are where the regions begin.  It `is_plain` if they are one behind the
-    other, and alike but for their places, as the bytes are that a warp accesses; it `is_uniform` if
-    what is missing between it and an older access is the same for all places.
+    `first` and `last` are the hull of all regions, in grains; `places` has a bit for each grain
+    that is touched, counted from the first; `pages` are those of the hull.  `longest` is the length
+    of the longest region, and `firsts` are where the regions begin.  It `is_plain` if the regions
+    are adjacent and alike but for their offsets, as the bytes are that a warp accesses; it
+    `is_uniform` if the order with an older access is the same for all of its bytes or columns.
     """
 
     regions: tuple[Region, ...]
@@ -81,10 +82,10 @@ class Shape:
 
 @dataclass(slots=True, eq=False)
 class Kept:
-    """An access to one memory that later ones are compared with, and what is left of its regions.
+    """An earlier access to one memory, with the regions that no later access has overwritten.
 
-    `shape` is what it had at first; it `is_tensor_op` if it is an operation that may run in order
-    at some places alone.
+    `shape` is that of the whole access; `is_tensor_op` marks operations whose pipelined order holds
+    for some regions only.
     """
 
     access: Access
@@ -95,18 +96,18 @@ class Kept:
 
     @classmethod
     def of(cls, access: Access, shape: Shape) -> Kept:
-        """A new access, of which everything is left."""
+        """A new access, with all of its regions."""
         is_tensor_op = access.kind in TENSOR_OPS
         return cls(access, shape, shape.regions, shape.firsts, is_tensor_op)
 
     def meeting(self, region: Region) -> list[Region]:
-        """Its regions that conflict with one of another access."""
+        """Its regions that conflict with a region of another access."""
         begin = bisect.bisect_right(self.firsts, region.first - self.shape.longest)
         end = bisect.bisect_left(self.firsts, region.last, begin)
         return [there for there in self.regions[begin:end] if there.meets(region)]
 
     def overwritten(self, new: Kept) -> list[Region]:
-        """Its regions of which another access writes every place."""
+        """Its regions that another access writes completely."""
         here = new.regions
         if self.regions is here and new.shape.is_plain:
             return [there for there in here if there.exact]
@@ -123,9 +124,11 @@ class Kept:
         return [there for there in self.regions if any(one.covers(there) for one in writing)]
 
     def repeats(self, old: Kept) -> bool:
-        """Whether whatever is behind this is behind an older one, which touches the same.
+        """Whether it dominates an older access: what is ordered after it is ordered after the older
+        one.
 
-        Both are of one record, and what completes them counts on.
+        Both are of one record and touch the same regions, and their completions are counted in
+        order.
         """
         mine, other = self.access, old.access
         return (
@@ -136,20 +139,20 @@ class Kept:
         )
 
     def is_alike(self, old: Kept) -> bool:
-        """Whether what is missing between it and an older access is the same for all places.
+        """Whether the order with an older access is the same for all bytes or columns.
 
-        Of two operations of tensor memory it may run in order at some places alone; elsewhere only
-        who writes shared memory is asked about a place.
+        The pipelined order of two operations of tensor memory may hold for some regions only;
+        otherwise the answer depends on a memory location only by who writes shared memory there.
         """
         return not old.is_tensor_op if self.is_tensor_op else self.shape.is_uniform
 
 
 @dataclass(slots=True)
 class History:
-    """The last accesses of one memory, in order, which have `count` regions together.
+    """The last accesses to one memory, in order, which have `count` regions together.
 
-    `pages` has for each page the numbers of those that touch it, `written` of those that write;
-    `latest` is the last of each record, warp and place.
+    `pages` maps a page to the numbers of the accesses that touch it, `written` to those that write
+    it; `latest` is the last access of each record, warp and location.
     """
 
     kept: dict[int, Kept] = field(default_factory=dict)
@@ -160,7 +163,7 @@ class History:
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def near(self, new: Kept) -> list[tuple[int, Kept]]:
-        """The accesses that a new one may conflict with, and their numbers, in order."""
+        """The earlier accesses that a new one may conflict with, with their numbers, in order."""
         shape, access, kept = new.shape, new.access, self.kept
         first, last, places = shape.first, shape.last, shape.places
         pages = self.pages if shape.writes else self.written
@@ -179,7 +182,7 @@ class History:
         ]
 
     def drop(self, number: int, gone: list[Region]) -> None:
-        """Forget regions of an access."""
+        """Drop regions of an earlier access."""
         old = self.kept[number]
         self.count -= len(gone)
         if len(gone) == len(old.regions):
@@ -191,7 +194,7 @@ class History:
         old.firsts = [there.first for there in old.regions]
 
     def add(self, new: Kept) -> None:
-        """Keep a new access, in the place of one that it repeats, and no more than `_KEPT`."""
+        """Keep a new access in place of one that it repeats; drop the oldest beyond `_KEPT`."""
         shape = new.shape
         key = new.access.index, new.access.warp, shape.first, shape.last
         earlier = self.latest.get(key, -1)

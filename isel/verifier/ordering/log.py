@@ -1,6 +1,6 @@
-"""What was accessed when: the log that races are found in.
+"""The log of a run: accesses with their vector clocks, arrivals, and what could not be followed.
 
-Layer: isel.verifier.ordering.
+Layer: isel.verifier.ordering.  Races, deadlocks and rules about whole runs are found in it.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import NamedTuple, TypeAlias
 from isel.verifier.function import lanes
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering.clocks import Clock, Source
-from isel.verifier.ordering.meetings import Waiter
 from isel.verifier.ordering.strand import named, warpgroup_of
+from isel.verifier.ordering.synchronisation import Waiter
 from isel.verifier.rule import VerifierRule
 
 Point: TypeAlias = tuple[Source, int]
-"""Something that is counted: it happened for a clock that has so much of its source."""
+"""An epoch: a source and a count; it happened before a clock that has at least this count."""
 
 Operands: TypeAlias = tuple[object, ...]
-"""A multiply: its record, the rank of its CTA, and its operands that are known, by name."""
+"""The key of a multiply: its record, the rank of its CTA, and its known operands, by name."""
 
 
 class Memory(Enum):
-    """What is accessed."""
+    """The memory that is accessed."""
 
     SHARED = auto()
     TENSOR = auto()
@@ -36,7 +36,7 @@ class Memory(Enum):
 class Region:
     """`first` to `last` (bytes of shared memory, columns of tensor memory) in the lanes of a mask.
 
-    `exact` says that all of it is accessed; else it is the hull of what is, or a guess.
+    `exact` says that all of it is accessed; otherwise it is a hull, or a guess.
     """
 
     memory: Memory
@@ -49,7 +49,7 @@ class Region:
     name: str = ""
 
     def meets(self, other: Region) -> bool:
-        """Whether both have a place in common, and one of them writes it."""
+        """Whether both have a memory location in common, and one of them writes it."""
         return (
             (self.writes or other.writes)
             and self.first < other.last
@@ -58,7 +58,7 @@ class Region:
         )
 
     def covers(self, other: Region) -> bool:
-        """Whether every place of the other is one of this."""
+        """Whether it contains all of the other region."""
         return (
             self.first <= other.first and other.last <= self.last and other.lanes & ~self.lanes == 0
         )
@@ -68,12 +68,14 @@ class Region:
 class Access:
     """One execution of a record that accesses memory.
 
-    It is complete for a clock that has the count `done` of its source, and its thread has come so
-    far for one that has `issue`.  The clocks are those of its thread when it was issued.
-    `by_proxy` says that it goes through the async proxy, `warp` counts the warps of all CTAs;
-    `accumulates` that it certainly adds to what it writes.
-    `alone` are its threads that have not arrived anywhere since, nor synchronised with those that
-    did, by the record `by` first; from the count `met` of their warp on they have.
+    It is complete for a clock that contains the epoch `done`, and issued for one that contains
+    `issue`. The clocks are those of its thread when it was issued.  `by_proxy` says that it goes
+    through the async proxy, `warp` counts the warps of all CTAs; `accumulates` that it certainly
+    adds to what it writes.
+
+    `alone` is the mask of its threads that since then have neither arrived at a barrier nor
+    synchronised with those of their warp that did, first by the record `by`; from the epoch `met`
+    of the warp on they have.
     """
 
     index: int
@@ -106,10 +108,10 @@ class Access:
 
 @dataclass(slots=True)
 class Stuck:
-    """Where a thread waits that nobody will wake: the record, its warp, and for what.
+    """A wait that never ends: the record, the warp `actor`, and what it waits for.
 
-    `at_mbarrier` says that it is at an mbarrier, `unheard` that nothing ever arrived at that, but
-    in another CTA; `progress` is how far its phase has come.
+    `at_mbarrier` says that it is at an mbarrier, `unheard` that the mbarrier got no arrival while
+    that of another CTA did; `progress` is how far its phase has come.
     """
 
     index: int
@@ -122,9 +124,10 @@ class Stuck:
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A rule that a record broke in a run, and in which words: `{line}` is the record `other`.
+    """A rule about one record that was broken in a run; `{line}` in `got` is that of the record
+    `other`.
 
-    `doubtful` says that something had been guessed before.
+    `doubtful` says that the run had guessed before.
     """
 
     rule: VerifierRule
@@ -136,7 +139,7 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """What a record did to memory of another CTA: it is over for a clock that has `done`."""
+    """An access to memory of another CTA, complete for a clock that contains the epoch `done`."""
 
     index: int
     actor: int
@@ -145,7 +148,7 @@ class Remote:
 
 
 class End(NamedTuple):
-    """What threads knew when they left; `relaxed` if relaxed arrivals and waits order, too."""
+    """The clocks of threads when they exited; in `relaxed`, relaxed synchronisation counts too."""
 
     known: Clock
     relaxed: Clock
@@ -153,26 +156,28 @@ class End(NamedTuple):
 
 @dataclass(slots=True)
 class Log:
-    """What a run did whose integer arguments were all `number`; `argued` if it asked for one.
+    """What a run did whose integer arguments were all `number`; `argued` if it read one.
 
-    `stuck` are the waits of a deadlock; `guessed` says that branches were taken whose conditions
-    nobody knows, `made_up` that what memory holds had a part in it, `cut` that the run was ended
-    early.  `certain` counts the accesses before anything was guessed or unknown.  `breaches` are
-    the rules that single records broke; `remote` is what was done to other CTAs, but for copies and
-    multiplies, and `ends` what the threads of each CTA knew when they left.
-    For each mbarrier and phase, `expected` has the bytes that it waits for, `copies` where copies
-    of unknown size go that bring them, `brought` how many those of known size bring.  `unknown` is
-    what could not be followed, `committed` how many operations of each warp commits track,
-    `arrivals` where each warp arrived, and behind how many accesses; `met` behind how many the
-    threads of a warp last synchronised;
-    `threads` which threads of which warp executed a record, as masks; `together` what each warp
-    executed, in order, of what is for a warpgroup;
-    `tracked` which mbarriers track operations and copies of a source, and how many of them;
-    `late` which threads may see a phase of an mbarrier too late;
-    `lanes` which lanes of tensor memory warps load and store, for each record and warp once;
-    `multiplied` has what was multiplied, in order; `astray` are records that write at addresses
-    which nobody knows, perhaps of shared memory, and `strong` the addresses of strong and atomic
-    writes; `furthest` is the highest rank of a CTA that was named, and is not in the cluster.
+    How far to trust it: `guessed` says that branches on unknown conditions were taken, `made_up`
+    that assumed contents of memory had a part in it, `cut` that the budget ended the run.
+    `certain` counts the accesses before the first guess.  `unknown` names what could not be
+    followed.
+
+    What happened: `accesses` in order; `stuck` are the waits of a deadlock; `breaches` the broken
+    rules about single records; `remote` the accesses to other CTAs, but for copies and multiplies;
+    `ends` the clocks with which the threads of each CTA exited; `late` the threads that may see a
+    phase of an mbarrier too late; `committed` how many operations of each warp commits track;
+    `tracked` which mbarriers track operations and copies of a source, and how many of them.
+
+    For each mbarrier and phase, `expected` has the expect-tx bytes, `copies` the destinations of
+    copies of unknown size that complete on it, `brought` the bytes of those of known size.
+    `arrivals` has the records at which each warp arrived, with the number of accesses before them;
+    `met` the number of accesses before the threads of a warp last synchronised.  `threads` has the
+    warps and masks that executed a record; `together` the warpgroup instructions of each warp, in
+    order; `lanes` the lanes of tensor memory that a record loads or stores, once for each warp;
+    `multiplied` the multiplies, in order; `astray` the records that write to an unknown address
+    which may be in shared memory; `strong` the addresses of strong and atomic writes; `furthest` is
+    the highest rank of a CTA that was named outside of the cluster.
     """
 
     number: int = field(default=0, compare=False)  # logs are equal where runs did the same
@@ -204,42 +209,42 @@ class Log:
     strong: set[int] = field(default_factory=set)
 
     def guess(self) -> None:
-        """Note that the run goes a way that another might not."""
+        """Note that the run took a branch on a condition that is not known."""
         self.guessed = True
         self.doubt()
 
     def cannot_follow(self, what: str) -> None:
-        """Note something that the run does not understand."""
+        """Note something that the run does not model."""
         self.unknown.append(what)
         self.doubt()
 
     def doubt(self) -> None:
-        """Note that what is found from here on may be due to what the run does not know."""
+        """Note that from here on findings may be due to an unknown value."""
         if self.certain is None:
             self.certain = len(self.accesses)
 
     def is_doubtful(self, turn: int) -> bool:
-        """Whether what happened behind so many accesses may be due to a guess."""
+        """Whether what happened after the access of number `turn` may be due to a guess."""
         return self.certain is not None and turn >= self.certain
 
     def breach(self, rule: VerifierRule, index: int, got: str, other: int = -1) -> None:
-        """Note that a record breaks a rule; what it does again is not said again."""
+        """Log a broken rule of a record, once for each rule and record."""
         self._note(Breach(rule, index, got, other, self.certain is not None))
 
     def left(self, rule: VerifierRule, index: int, got: str) -> None:
-        """Note what a record has left undone in the end, in whatever order things happened."""
+        """Log what a record leaves undone at the end of the run, under any schedule."""
         self._note(Breach(rule, index, got, -1, self.guessed or bool(self.unknown)))
 
     def _note(self, found: Breach) -> None:
         self.breaches.setdefault((found.rule.id, found.index), found)
 
     def tracker_of(self, access: Access) -> str:
-        """The mbarrier that tracks the end of an operation, by name; "" where there is none."""
+        """The name of the mbarrier that tracks an operation's completion, "" if there is none."""
         source, number = access.done
         found = (name for count, name in self.tracked.get(source, ()) if count >= number)
         return next(found, "")
 
     def arrival_behind(self, access: Access) -> int | None:
-        """The record where the warp of an access first arrived somewhere behind it."""
+        """The record of the first arrival of the access's warp after the access."""
         found = self.arrivals.get(access.warp, ())
         return next((index for turn, index in found if turn > access.turn), None)

@@ -1,7 +1,7 @@
-"""The machine that a kernel is executed on to see its order: memory, mbarriers, arguments, numbers.
+"""The state that all threads of a cluster share in a run: memory, mbarriers, barriers, allocations.
 
 Layer: isel.verifier.ordering.  Arguments are made up: every integer is the same number, and every
-pointer a place of its own far from shared memory.  Shared variables have addresses, each CTA its
+pointer an address of its own far from shared memory.  Shared variables have addresses, each CTA its
 own window of them, as `mapa` gives them.
 """
 
@@ -14,8 +14,8 @@ from intrinsics.modifiers import Space
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering.clocks import Clock, Counters, Source
 from isel.verifier.ordering.log import Access, Log, Point
-from isel.verifier.ordering.meetings import Barrier, Flag, Mbarrier
 from isel.verifier.ordering.numbers import Number, packed
+from isel.verifier.ordering.synchronisation import Barrier, Flag, Mbarrier
 from isel.verifier.ordering.windows import in_window
 
 _FIRST = 1024
@@ -23,13 +23,15 @@ _ELSEWHERE = 1 << 40
 _SHARED = (Space.SHARED, Space.SHARED_CTA)
 _LIMIT = 256 << 10
 _GRID = 2
-"""Clusters of the grid in x."""
+"""Clusters of the grid along x."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a kernel is launched for a run: its block, CTAs of its cluster, what integers are, and
-    how many registers a thread has at first (0: nobody knows)."""
+    """How a kernel is launched for a run: block, cluster, and the value of integer arguments.
+
+    `registers` is how many registers a thread has at first, 0 where that is not known.
+    """
 
     block: tuple[int, int, int]
     cluster: tuple[int, int, int] = (1, 1, 1)
@@ -49,9 +51,11 @@ class Launch:
 
 @dataclass(slots=True)
 class Allocation:
-    """Columns that tcgen05.alloc gave: where their address stands, and who asked for them.
+    """Columns that tcgen05.alloc gave: where their address is stored, and which warp asked for
+    them.
 
-    `freed` is when, by the record `freed_by`; `lost` says that something unknown was freed since.
+    `freed` is the epoch at which the record `freed_by` freed them; `lost` says that since then a
+    deallocation freed columns that are not known.
     """
 
     first: int
@@ -67,13 +71,13 @@ class Allocation:
 
 @dataclass(slots=True)
 class Machine:
-    """What all threads of a cluster share.
+    """The shared state of a cluster.
 
-    `owed` are mbarriers to which asynchronous operations bring something, `apart` what threads of
-    each warp accessed since they last synchronised.  `issued` counts the
-    operations of each thread that a commit tracks; `ahead` are those of others that fences put in
-    front of them.  `asks` are records whose wait may return without success, `foreign` those that
-    another cluster may end.
+    `owed` are the mbarriers with outstanding asynchronous operations; `apart` the accesses of
+    threads of each warp since these last synchronised.  `issued` counts the operations of each
+    thread that a commit tracks; `ahead` are those of other threads that fences order before them.
+    `asks` are records whose wait may return without success, `foreign` those whose wait another
+    cluster may end.
     """
 
     launch: Launch
@@ -118,13 +122,13 @@ class Machine:
         return in_window(found, rank)
 
     def has_variable_at(self, offset: int) -> bool:
-        """Whether a shared variable is there: whether a word may be a descriptor of one."""
+        """Whether a shared variable begins at an offset: then a word may be its descriptor."""
         return any(first <= offset < last for first, last in self.shared)
 
     def barrier(self, rank: int, number: int, wanted: int, *, of_all: bool) -> Barrier:
-        """A barrier of a CTA, or of the cluster (-1); `of_all` threads that have not left.
+        """A barrier of a CTA, or of the cluster (-1); `of_all` threads that have not exited.
 
-        The first who comes says how many it waits for: each phase may have a count of its own.
+        The first to arrive says how many threads it waits for: each phase may have its own count.
         """
         key = (-1, -1) if number < 0 else (rank, number)
         found = self.barriers.get(key)
@@ -138,7 +142,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class SharedVariable:
-    """Where a variable of shared memory lies; `sized` says that its end is known."""
+    """The address range of a variable of shared memory; `sized` says that its end is known."""
 
     name: str
     first: int
@@ -147,7 +151,7 @@ class SharedVariable:
 
 
 def shared_variables(module: Module, function: MachineFunction) -> list[SharedVariable]:
-    """The variables of shared memory, each with its place in the window of a CTA."""
+    """The variables of shared memory, each with its address range in the window of a CTA."""
     variables = [*module.variables, *function.variables]
     at = _addresses(variables, function)
     return [
@@ -173,7 +177,7 @@ def _addresses(variables: list[Variable], function: MachineFunction) -> dict[str
 
 
 def special(name: str, launch: Launch, rank: int, warp: int) -> Number:
-    """A special register in the lanes of a warp."""
+    """The value of a special register in the lanes of a warp."""
     x, y, _ = launch.block
     first = warp * LANES
     base, _, axis = name.partition(".")

@@ -1,4 +1,4 @@
-"""The matrices of shared memory that a multiply reads: their hulls, and the atoms that they lie in.
+"""The matrices in shared memory that a multiply reads: their hulls and the swizzle atoms they span.
 
 Layer: isel.verifier.ordering.  PTX ISA, tcgen05: Shared memory descriptor, Canonical Layouts;
 wgmma: Matrix Descriptor Format.
@@ -26,14 +26,14 @@ from isel.verifier.ordering.windows import POINTER, in_window
 _CORE = 8
 """Rows of a core matrix or swizzle atom."""
 _ROW = 32
-"""Bytes of K that a multiply reads in a row; of a sparse B, and where K is 96, it reads more."""
+"""Bytes along K that a multiply reads of a row; more of a sparse B, and where K is 96."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A or B of a multiply: `rows` of M or N, whose elements have `size` bytes, in a CTA.
+    """A or B of a multiply: `rows` of M or N, whose elements have `size` bytes, in the CTA `rank`.
 
-    `certain` says that its shape and its descriptor are known, and that all of its rows are read.
+    `certain` says that its shape and descriptor are known, and that all of its rows are read.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Matrix:
     certain: bool = True
 
     def hull(self) -> Region:
-        """What it is part of, or the smaller where its strides may mean two things."""
+        """The smallest region that contains it; the smaller one where its strides are ambiguous."""
         d = self.descriptor
         first, span = d.address, d.swizzle.span
         across = max(self.rows * self.size // span, 1)
@@ -63,7 +63,7 @@ class Matrix:
         )  # fmt: skip
 
     def lines(self) -> Iterator[tuple[int, int]]:
-        """The spans that it certainly reads some bytes of: the offset of each, and its bytes."""
+        """The spans of which it certainly reads some bytes, as offset and length."""
         d = self.descriptor
         if not self.certain or (isinstance(d, SharedMemoryDescriptor) and d.absolute_lbo):
             return
@@ -82,7 +82,7 @@ class Matrix:
 def of_tensor_core(
     mi: MachineInstr, index: int, numbers: dict[str, int], rank: int, ctas: int
 ) -> Iterator[Matrix]:
-    """What tcgen05.mma reads of shared memory, in each of its CTAs."""
+    """The matrices in shared memory that a tcgen05.mma reads, in each of its CTAs."""
     event = Event(
         Kind.MULTIPLY, index, mi, Threads(1), None,
         values=tuple((n, constant(v)) for n, v in numbers.items()),
@@ -107,7 +107,7 @@ def of_tensor_core(
 
 
 def of_warpgroup(mi: MachineInstr, numbers: dict[str, int], rank: int) -> Iterator[Matrix]:
-    """What wgmma.mma_async reads of shared memory."""
+    """The matrices in shared memory that a wgmma.mma_async reads."""
     shape = mi.form.attributes["shape"]
     assert isinstance(shape, WgmmaShape)
     for name, rows in (("a", 64), ("b", shape.n)):
@@ -119,31 +119,31 @@ def of_warpgroup(mi: MachineInstr, numbers: dict[str, int], rank: int) -> Iterat
 
 
 def _is_argument(word: int) -> bool:
-    """Whether a descriptor is an argument, whose number is made up, or a distance from one."""
+    """Whether a descriptor is a made-up argument, or one at a constant distance from it."""
     return word >> 32 == POINTER >> 32
 
 
 @dataclass(frozen=True, slots=True)
 class Multiplied:
-    """What a multiply touches: columns of tensor memory, and the hulls of matrices."""
+    """What a multiply accesses: columns of tensor memory, and the hulls of its matrices."""
 
     touched: tuple[Region, ...]
     matrices: tuple[Matrix, ...]
 
     @classmethod
     def of(cls, columns: Iterable[Region], matrices: Iterable[Matrix]) -> Multiplied:
-        """What is touched, of columns and matrices."""
+        """The regions of these columns and matrices."""
         known = tuple(matrices)
         return cls((*columns, *[matrix.hull() for matrix in known]), known)
 
 
 def start_of(descriptor: int) -> int:
-    """The address in a descriptor."""
+    """The start address in a descriptor, in bytes."""
     return decoded(descriptor).address
 
 
 def decoded(word: int) -> SharedMemoryDescriptor:
-    """A descriptor; where its swizzling mode is none, which another rule says, without one."""
+    """A descriptor's fields; an invalid swizzling mode, reported elsewhere, counts as none."""
     try:
         return SharedMemoryDescriptor.decode(word)
     except ValueError:

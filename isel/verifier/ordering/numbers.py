@@ -1,8 +1,8 @@
-"""What integer records compute, lane by lane, where their operands are known.
+"""Integer instructions, evaluated in each lane where their operands are known.
 
 Layer: isel.verifier.ordering.  A `Number` is one integer for all lanes of a warp, a tuple with one
-for each lane (None where it is not known), or None.  Integers are kept without a sign, as bits.
-PTX ISA, Integer Arithmetic, Comparison and Selection, Logic and Shift Instructions.
+for each lane (None where it is not known), or None.  Integers are kept without a sign, as bits. PTX
+ISA, Integer Arithmetic, Comparison and Selection, Logic and Shift Instructions.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ def lanewise(operation: Callable[..., int], *numbers: Number) -> Number:
 
 
 def moved(address: Number, offset: int) -> Number:
-    """An address and an offset from it, in every lane."""
+    """An address plus an offset, in every lane."""
     if not isinstance(address, tuple):
         return None if address is None else address + offset
     return _moved(address, offset) if offset else address
 
 
-@functools.lru_cache(1024)  # warps come to the same places again and again
+@functools.lru_cache(1024)  # warps repeat the same addresses
 def _moved(address: tuple[int | None, ...], offset: int) -> Number:
     return packed(tuple([None if at is None else at + offset for at in address]))
 
 
 def uniform(number: Number, mask: int) -> int | None:
-    """The integer that all lanes of a mask have; None where they differ or it is not known."""
+    """The integer in all lanes of a mask; None where they differ or it is not known."""
     if not isinstance(number, tuple):
         return number
     found = {n for i, n in enumerate(number) if mask >> i & 1}
@@ -260,7 +260,7 @@ def compared(mi: MachineInstr, a: Number, b: Number, c: Number) -> tuple[Number,
 
 
 def compared_with_zero(mi: MachineInstr, a: Number, b: Number, c: Number) -> tuple[Number, Number]:
-    """As `compared`, of floating-point numbers: known where one is asked whether it is zero."""
+    """As `compared`, of floating-point numbers: known only for comparisons with zero."""
     magnitude = (1 << mi.scalar_type().bits - 1) - 1
     asks = mi.form.attributes["cmp"] in _ZERO and isinstance(b, int) and b & magnitude == 0
     found = lanewise(lambda x: int(x & magnitude == 0), a) if asks else None
@@ -273,7 +273,7 @@ _ZERO = (Compare.EQ, Compare.EQU, Compare.NE, Compare.NEU)
 
 
 def _combined(found: Number, how: object, c: Number) -> tuple[Number, Number]:
-    """A predicate and its opposite, each combined with a third."""
+    """A predicate and its complement, each combined with a third one."""
     opposite = lanewise(lambda x: x ^ 1, found)
     match how:
         case BoolOp.AND:
@@ -343,4 +343,4 @@ PURE: dict[str, tuple[tuple[str, ...], Callable[[MachineInstr], Operation | None
     "prmt": (("a", "b", "c"), _prmt),
     "cvt.int": (("a",), _convert),
 }
-"""By row: the operands, and what is computed of them."""
+"""By row: the operands, and the function that makes the operation of a record."""

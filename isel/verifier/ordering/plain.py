@@ -1,7 +1,7 @@
-"""Records that compute integers and have nothing to do with order by themselves.
+"""Other records whose results are integers: loads, votes, shuffles, moves between registers.
 
 Layer: isel.verifier.ordering.  Input: a record and the values of its operands.  Output: the values
-of the registers that it writes; data that nobody knows gives unknown numbers.
+of the registers that it writes; unknown data gives unknown numbers.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from isel.verifier.function.warps import shuffle_source
 from isel.verifier.ordering.calculations import COMPUTED
 from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, packed
 from isel.verifier.ordering.program import is_one_place
-from isel.verifier.ordering.scene import Scene
+from isel.verifier.ordering.run_state import RunState
 from isel.verifier.ordering.strand import Strand
 from isel.verifier.ordering.windows import POINTER
 
 
 @dataclass(slots=True)
 class Plain:
-    """A record, and the threads that execute it: those of a strand in the lanes of a mask."""
+    """One execution of a record, by the threads of a strand in the lanes of a mask."""
 
-    run: Scene
+    run: RunState
     strand: Strand
     mi: MachineInstr
     mask: int
@@ -36,12 +36,12 @@ class Plain:
         return self.run.slot(self.strand, self.mi, name)
 
     def write(self, name: str, number: Number) -> None:
-        """Give the register of an operand a value."""
+        """Write a number to the register of an operand."""
         self.run.write(self.strand, self.mi.get(name), number, self.mask)
 
 
 def compute(p: Plain) -> None:
-    """Write what a record computes that has no calculation."""
+    """Write the results of a record that has no calculation."""
     other = _OTHERS.get(p.mi.row.id)
     if other is not None:
         other(p)
@@ -60,10 +60,11 @@ def _elect(p: Plain) -> None:
 
 
 def _load(p: Plain) -> None:
-    """Parameters and global data: every integer is the same, every pointer a place of its own.
+    """Load parameters or global data: every integer is the same, every pointer an address of its
+    own.
 
-    Floating-point numbers have the bits of the integer: they are asked whether they are zero.
-    What stands in a table of parameters is not known: its entries have to do with each other.
+    Floating-point numbers have the bits of the integer: kernels compare them with zero.  An element
+    of an array among the parameters is not known, since its elements depend on each other.
     """
     type_, of_param = p.mi.scalar_type(), p.mi.form.attributes.get("space") is Space.PARAM
     if of_param and not is_one_place(p.run.program.graph, p.mi.get("a")):
@@ -77,7 +78,7 @@ def _load(p: Plain) -> None:
 
 
 def _is_for_floats(p: Plain) -> bool:
-    """Whether the register that is loaded holds nothing but floating-point numbers."""
+    """Whether the destination register holds nothing but floating-point numbers."""
     reg, classes = p.mi.get("d"), p.run.program.graph.function.regs.classes
     return type(reg) is int and classes[reg].kind == "f"
 
@@ -96,7 +97,7 @@ def _shuffle(p: Plain) -> None:
 
 @functools.lru_cache(1024)  # warps shuffle the same again and again, and so do runs
 def _shuffled(mode: Shuffle, a: Number, b: Number, c: Number, here: int) -> tuple[Number, Number]:
-    """What the lanes get, and whether the lane that each reads is in reach."""
+    """The value that each lane reads, and whether its source lane is in range."""
     mine, by, bounds = lanes_of(a), lanes_of(b), lanes_of(c)
     found: list[int | None] = []
     reached: list[int | None] = []
@@ -129,7 +130,7 @@ def _vote(p: Plain) -> None:
 
 
 def _match(p: Plain) -> None:
-    """The lanes that have the number of each lane, or all of them where all have the same."""
+    """The mask of the lanes with the same number, or of all lanes where all have the same."""
     here = [i for i in range(LANES) if p.mask >> i & 1]
     lanes = lanes_of(p.slot("a"))
     found: Number = None
@@ -176,4 +177,4 @@ _OTHERS: dict[str, Callable[[Plain], None]] = dict(
         strict=True,
     )
 )
-"""By row; what is neither here nor calculated gives unknown numbers."""
+"""By row; records that are neither here nor calculated give unknown numbers."""

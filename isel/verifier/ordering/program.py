@@ -1,7 +1,7 @@
-"""What of a kernel decides about order: its events, its branches, and the records they depend on.
+"""The slice of a kernel that decides about order: events, branches, and what these depend on.
 
-Layer: isel.verifier.ordering.  Input: the flow graph of a function.  Output: for each node the
-records that are executed; all others compute data, and are left out.
+Layer: isel.verifier.ordering.  Input: the control-flow graph of a function.  Output: for each node
+the records to execute; all others compute data, and are left out.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ MEMORY = ("ld", "st", "atom", "atom.cas", "red", "ldmatrix", "stmatrix", "cp.asy
 
 @dataclass(slots=True)
 class Step:
-    """A record that is executed; `is_event` says that it is more than arithmetic.
+    """A record of the slice; `is_event` says that it accesses memory or synchronises.
 
-    `calculation` is there where its results depend on its operands alone; `written` are the
-    registers that it writes and that somebody asks for.
+    `calculation` is there for a pure record; `written` are the registers it writes that the slice
+    reads.
     """
 
     index: int
@@ -44,9 +44,11 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How a node ends: at `branch`, the record `index`, if it has one; where it is taken to, and
-    where it goes on else."""
+class NodeEnd:
+    """The end of a node: its `branch`, the record `index`, if it has one, and both successors.
+
+    `taken` is the successor where the branch is taken, `next` the other one.
+    """
 
     branch: MachineInstr | None
     index: int
@@ -56,15 +58,15 @@ class Way:
 
 @dataclass(slots=True)
 class Program:
-    """A function's graph with what is executed of each node.
+    """The slice of a function's control-flow graph.
 
-    `wanted` are the registers whose numbers somebody asks for; `joins` has for each node the one
-    where threads that part at it are together again (the end of the function is the number behind
-    the last node); `back` whether a way leads back to it if its branch is taken, and if not;
-    `reads_bytes` says that single bytes of shared memory are read, `allocates` that tensor memory
-    is allocated;
-    `numbers` are those that decide branches on arguments; `ways` has how each node ends; `touched`
-    what multiplies touch, by record, CTA and operands, which runs come to again and again.
+    `wanted` are the registers in the slice; `joins` has for each node its immediate post-dominator,
+    where threads that diverge at the node reconverge (the function's exit has the number after the
+    last node); `back` says whether a CFG path leads back to the node if its branch is taken, and if
+    not; `numbers` are constants that arguments are compared with, which decide branches; `exits`
+    has the end of each node; `reads_bytes` says that single bytes of shared memory are read,
+    `allocates` that tensor memory is allocated; `touched` caches the regions of multiplies by
+    record, CTA and operands.
     """
 
     graph: Graph
@@ -76,12 +78,12 @@ class Program:
     allocates: bool = False
     reads_bytes: bool = False
     numbers: list[int] = field(default_factory=list)
-    ways: list[Way] = field(default_factory=list)
+    exits: list[NodeEnd] = field(default_factory=list)
     touched: dict[Operands, Multiplied] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph) -> Program:
-        """The program of a graph."""
+        """The slice of a graph."""
         wanted = _wanted(graph.records)
         found = cls(graph, wanted - _never_known(graph))
         results: dict[Form, Results] = {}
@@ -96,22 +98,22 @@ class Program:
             found.steps.append(steps)
         found.allocates = any(mi.row.id == "tcgen05.alloc" for mi in graph.records)
         found.calls = graph.has_unknown_calls
-        ways = [
+        successors = [
             [len(graph.nodes) if t == EXIT else t for t in (n.taken, n.next) if t is not None]
             for n in graph.nodes
         ]
-        ways.append([])
-        found.ways = [_way(node, len(graph.nodes)) for node in graph.nodes]
-        found.joins = _joins(ways)
+        successors.append([])
+        found.exits = [_node_end(node, len(graph.nodes)) for node in graph.nodes]
+        found.joins = _joins(successors)
         found.numbers = _deciding(graph)
         found.reads_bytes = any(map(_reads_byte, graph.records))
-        loops = components(ways)
+        loops = components(successors)
         found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
 
 
-def _way(node: Node, end: int) -> Way:
-    """How a node ends; `end` is the end of the function."""
+def _node_end(node: Node, end: int) -> NodeEnd:
+    """The end of a node; `end` is the number of the function's exit."""
 
     def place(target: int | None) -> int:
         return end if target is None or target == EXIT else target
@@ -121,11 +123,11 @@ def _way(node: Node, end: int) -> Way:
     goes = last is not None and last.form.is_terminator and node.taken is not None
     if goes and node.branch is None:
         following = taken
-    return Way(node.branch, node.first + len(node.records) - 1, taken, following)
+    return NodeEnd(node.branch, node.first + len(node.records) - 1, taken, following)
 
 
 def _deciding(graph: Graph) -> list[int]:
-    """The numbers on either side of what arguments are compared with."""
+    """The constants that arguments are compared with, and their neighbours."""
     arguments = {
         mi.get("d") for mi in graph.records
         if mi.row.id == "ld" and mi.form.attributes.get("space") is Space.PARAM
@@ -142,7 +144,7 @@ def _deciding(graph: Graph) -> list[int]:
 
 
 def is_one_place(graph: Graph, address: Op | None) -> bool:
-    """Whether an address is a variable's or parameter's, at an offset that the text has."""
+    """Whether an address is a variable or parameter plus a constant offset."""
     while isinstance(address, Mem) or type(address) is int:
         reg = address.base if isinstance(address, Mem) else address
         if type(reg) is not int:
@@ -163,7 +165,7 @@ def _reads_byte(mi: MachineInstr) -> bool:
 
 
 def is_event(mi: MachineInstr) -> bool:
-    """Whether a record accesses shared or tensor memory, or has to do with order."""
+    """Whether a record accesses shared or tensor memory, or synchronises."""
     if mi.row.id in MEMORY:
         space, sem = mi.form.attributes.get("space"), mi.form.attributes.get("sem")
         return (
@@ -173,7 +175,7 @@ def is_event(mi: MachineInstr) -> bool:
 
 
 def _operands(mi: MachineInstr) -> Iterator[Reg]:
-    """The registers of an event that decide what it does; data that it moves does not."""
+    """The registers of an event that decide what it does; not those that hold data it moves."""
     for operand, op in zip(mi.form.operands, mi.ops, strict=True):
         if operand is None or operand.name in ("r", "d", "b", "coords", "policy", "cache_policy"):
             data = mi.row.id in MEMORY or mi.row.id.startswith(("tcgen05.ld", "tcgen05.st"))
@@ -235,7 +237,7 @@ def _may_be_shared(mi: MachineInstr) -> bool:
 
 
 def _sources(mi: MachineInstr) -> Iterable[Reg]:
-    """What a wanted register depends on; results of waits and copies depend on no register."""
+    """The registers that a wanted one depends on; results of waits and copies depend on none."""
     if mi.row.id in WAITS or mi.row.id.startswith("tcgen05.ld") or not _is_known(mi):
         return _guard(mi)
     if mi.row.id == "ld" and not is_event(mi):
@@ -244,20 +246,20 @@ def _sources(mi: MachineInstr) -> Iterable[Reg]:
 
 
 def _is_known(mi: MachineInstr) -> bool:
-    """Whether a run may know what a record writes."""
+    """Whether a run may know the results of a record."""
     return mi.row.id in COMPUTED or calculates(mi) or is_event(mi)
 
 
 def _never_known(graph: Graph) -> set[Reg]:
-    """Registers that hold data whatever happens: nobody needs to write them."""
+    """Registers that can only hold unknown data, so that no run needs to write them."""
     known = {reg for mi in graph.records if _is_known(mi) for reg in mi.defs()}
     return graph.writers.keys() - known
 
 
-def _joins(ways: list[list[int]]) -> list[int]:
-    """For each node the nearest other one that all ways from it come to."""
-    after = post_dominators(ways)
-    end = len(ways) - 1
+def _joins(successors: list[list[int]]) -> list[int]:
+    """The immediate post-dominator of each node."""
+    after = post_dominators(successors)
+    end = len(successors) - 1
     counts = [bits.bit_count() for bits in after]
     found = []
     for node in range(end):
@@ -267,7 +269,7 @@ def _joins(ways: list[list[int]]) -> list[int]:
 
 
 def _bits(number: int) -> Iterator[int]:
-    """The places of its bits, the lowest first."""
+    """The positions of the set bits, the lowest first."""
     while number:
         lowest = number & -number
         yield lowest.bit_length() - 1
@@ -277,10 +279,10 @@ def _bits(number: int) -> Iterator[int]:
 def _back(
     loops: list[int], node: int, taken: int | None, following: int | None
 ) -> tuple[bool, bool]:
-    """Whether a way leads back to a node behind its branch when that is taken, and when not."""
+    """Whether a CFG path leads back to a node from either successor of its branch."""
     return _is_in(loops, node, taken), _is_in(loops, node, following)
 
 
 def _is_in(loops: list[int], node: int, target: int | None) -> bool:
-    """Whether a way leads back from a node that follows another one."""
+    """Whether a CFG path leads back to a node from a successor."""
     return target is not None and target != EXIT and loops[target] == loops[node]

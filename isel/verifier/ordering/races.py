@@ -1,8 +1,9 @@
-"""Two accesses of which one writes, and that nothing orders.
+"""Races: two accesses to a memory location, of which one writes, and that happens-before leaves
+open.
 
-Layer: isel.verifier.ordering.  Input: the log of a run.  Output: the races in it, each once for a
-pair of records.  PTX ISA, Memory Consistency Model: Causality Order, Conflict and Data-races,
-Proxies; tcgen05: Pipelined tcgen05 Instructions, Specialized Synchronization Operations.
+Layer: isel.verifier.ordering.  Input: the log of a run.  Output: its races, one for each pair of
+records.  PTX ISA, Memory Consistency Model: Causality Order, Conflict and Data-races, Proxies;
+tcgen05: Pipelined tcgen05 Instructions, Specialized Synchronization Operations.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from isel.verifier.ordering.sizes import ends_of_copies, sized
 
 
 class Missing(Enum):
-    """What is missing between two accesses."""
+    """What is missing for an order between two accesses."""
 
     ORDER = auto()  # nothing orders them
     COMPLETION = auto()  # the first was issued before, and need not be complete
@@ -35,9 +36,9 @@ class Missing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Two accesses, in the order of the run, what they have in common, and what is missing.
+    """Two conflicting accesses in the order of the run, their regions, and what is missing.
 
-    `refills` says that a copy writes scale factors that an MMA of the same thread has been given.
+    `refills` says that a copy writes scale factors which an MMA of the same thread reads.
     """
 
     first: Access
@@ -49,7 +50,7 @@ class Race:
 
     @property
     def is_relaxed(self) -> bool:
-        """Whether nothing but the missing fence would order the two."""
+        """Whether the missing fence is all that is missing."""
         return not _has(self.second.known, self.first.done)
 
     @property
@@ -59,20 +60,21 @@ class Race:
 
 
 _Parts: TypeAlias = list[tuple[tuple[Memory, int], Shape]]
-"""What is touched of each memory."""
+"""The regions of an access, for each memory."""
 _ASYNC_TENSOR = (*TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
 _ENOUGH = 32
-"""Races of a pair of records behind which its accesses are not compared any more."""
+"""Races of one pair of records after which no more of its accesses are compared."""
 
 _MOST_RACES = 65_536
-"""Pairs of pieces of a run that race, behind which it is not looked for more."""
+"""Races of a run after which no more accesses are compared."""
 
 
 class Finder:
-    """The races of a log; `records` are those of the function.
+    """Search for the races of a log; `records` are those of the function.
 
-    `stopped` is the record behind whose races no more were looked for, None where all were; `alone`
-    are accesses that arrivals of other threads of their warp hand on, by these records.
+    `stopped` is the record at which the search ended early, None if it did not; `alone` are
+    accesses that other threads order only by arrivals of different threads of the same warp, by
+    those records.
     """
 
     def __init__(self, log: Log, records: list[MachineInstr]) -> None:
@@ -89,7 +91,7 @@ class Finder:
         self._shapes: dict[int, _Parts] = {}
 
     def races(self) -> list[Race]:
-        """Every race, once for a pair of records."""
+        """All races, one for each pair of records."""
         if not self._is_done:
             self._seek()
             self._is_done = True
@@ -109,7 +111,7 @@ class Finder:
                 history.add(new)
 
     def _parts(self, access: Access, ends: dict[int, int]) -> _Parts:
-        """What an access touches of each memory; of one and the same object it is known."""
+        """The regions of an access for each memory, cached by the identity of the list."""
         regions = access.regions
         if access.kind is Kind.COPY_IN:
             return _shapes([sized(region, ends) for region in regions])
@@ -119,7 +121,7 @@ class Finder:
         return found
 
     def _compare(self, history: History, new: Kept) -> None:
-        """Find the races of an access with those before it, and drop what it overwrites of them."""
+        """Find the races of an access with earlier ones, and drop regions that it overwrites."""
         full = self._full.setdefault(new.access.index, set())
         racing: list[tuple[int, Kept, Missing | None]] = []
         for at, old in history.near(new):
@@ -145,7 +147,7 @@ class Finder:
                     history.drop(at, [there])
 
     def _note_alone(self, old: Kept, new: Kept) -> None:
-        """Note an access that only an arrival of other threads of its warp hands on to another."""
+        """Note an access that is ordered only by an arrival of other threads of its warp."""
         one, other = old.access, new.access
         key = one.by, one.kind
         if key in self.alone or one.warp == other.warp:
@@ -155,7 +157,9 @@ class Finder:
             self.alone[key] = one, other
 
     def _settles(self, old: Access, new: Access, there: Region, region: Region) -> bool:
-        """Whether what comes later need not be compared with `there`; notes a race between both."""
+        """Whether later accesses need not be compared with `there`; notes a race of the two
+        accesses.
+        """
         if region.name == "scales" and old.kind is Kind.TENSOR_COPY:
             self._consumed.add(old.turn)
         missing = self._missing(old, new, there, region)
@@ -180,7 +184,7 @@ class Finder:
             self.found[key] = Race(old, new, one, other, missing, refills)
 
     def _missing(self, old: Access, new: Access, one: Region, other: Region) -> Missing | None:
-        """What is missing between two accesses that conflict in these regions."""
+        """What is missing for an order between two accesses that conflict in these regions."""
         if old.kind is new.kind and old.kind is Kind.DEALLOC:
             return None  # each CTA of a pair frees
         if old.index == new.index and old.kind is Kind.SHARED_STORE:
@@ -210,20 +214,23 @@ class Finder:
         return self._proxied(old, new) if new.by_proxy else None
 
     def _fence(self, done: tuple[Source, int], new: Access) -> Missing:
-        """Which of the two fences is missing between accesses that arrivals and waits connect."""
+        """Which tcgen05.fence is missing between accesses that arrivals and waits order."""
         return Missing.FENCE_AFTER if _has(new.acquired, done) else Missing.FENCE_BEFORE
 
     def _issued(self, old: Access, new: Access) -> Missing | None:
-        """Operations that run in order are issued in order: by one thread, or between fences."""
+        """Operations that run in order must be issued in order: by one thread, or with fences
+        between.
+        """
         if old.done[0] == new.done[0] or _has(new.fenced, old.issue) or _has(new.fenced, old.done):
             return None
         return self._fence(old.issue, new) if _has(new.relaxed, old.issue) else Missing.ORDER
 
     def _pipelined(self, old: Access, new: Access, one: Region, other: Region) -> bool:
-        """Whether two operations run in order as far as these regions are concerned.
+        """Whether two tcgen05 operations are pipelined, so that they run in order, on these
+        regions.
 
-        That an MMA overwrites what one of the same thread before it reads is left to
-        `function.overlaps`: the manual's pairs do not cover it, and attention kernels live by it.
+        An MMA that overwrites an operand of an earlier MMA of the same thread is left to
+        `function.overlaps`: the manual's pairs do not cover it, and attention kernels rely on it.
         """
         attributes = self.records[new.index].form.attributes
         if attributes.get("cta_group") != self.records[old.index].form.attributes.get("cta_group"):
@@ -242,7 +249,7 @@ class Finder:
         return False
 
     def _proxied(self, old: Access, new: Access) -> Missing | None:
-        """What the generic proxy wrote reaches the async proxy, `new`, through a fence."""
+        """What is missing for the async proxy (`new`) to see a write of the generic proxy."""
         generic = old.kind is Kind.SHARED_STORE and not old.by_proxy
         if not generic or old.regions[0].memory is Memory.TENSOR:
             return None

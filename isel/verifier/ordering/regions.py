@@ -1,7 +1,7 @@
-"""Which bytes and columns a record accesses, from the numbers of its operands.
+"""The bytes and columns that a record accesses, from the values of its operands.
 
-Layer: isel.verifier.ordering.  Matrices of shared memory have a module of their own.  PTX ISA,
-tcgen05: Tensor Memory Addressing; cp.async.bulk.
+Layer: isel.verifier.ordering.  Matrices in shared memory are in `matrices`.  PTX ISA, tcgen05:
+Tensor Memory Addressing; cp.async.bulk.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ def generic(mi: MachineInstr, address: Number, mask: int, *, writes: bool) -> tu
     return pieces(address, mask, _bytes_of(mi), writes)
 
 
-@functools.lru_cache(4096)  # warps come to the same bytes again and again, and so do runs
+@functools.lru_cache(4096)  # warps and runs repeat the same addresses
 def pieces(address: Number, mask: int, size: int, writes: bool) -> tuple[Region, ...]:
-    """`size` bytes of shared memory at the address of each lane of a mask; neighbours are one."""
+    """`size` bytes of shared memory at the address of each lane of a mask; adjacent ones are
+    merged.
+    """
     found = sorted({a for i, a in enumerate(lanes_of(address)) if mask >> i & 1 and a is not None})
     joined: list[list[int]] = []
     for first in found:
@@ -53,14 +55,16 @@ def _bytes_of(mi: MachineInstr) -> int:
 
 
 def shared(first: int, size: int, *, writes: bool, exact: bool = True, name: str = "") -> Region:
-    """A piece of shared memory."""
+    """A region of shared memory: `size` bytes from the address `first` on."""
     return Region(Memory.SHARED, rank_of(first), first, first + size, -1, writes, exact, name)
 
 
 def columns(
     mi: MachineInstr, index: int, kind: Kind, numbers: dict[str, int], ranks: tuple[int, ...]
 ) -> list[Region]:
-    """What a record touches of the tensor memory of some CTAs, its operands being known."""
+    """The regions of tensor memory that a record accesses in the CTAs `ranks`, from its
+    operands.
+    """
     place = numbers.get("d", numbers.get("taddr"))
     values = tuple(
         (name, constant(number) if name == "idesc" else Value(_TENSOR, number))
@@ -83,7 +87,7 @@ def columns(
 
 
 def union_lanes(number: Number, mask: int) -> set[int]:
-    """The numbers that the lanes of a mask have, as far as they are known."""
+    """The known values in the lanes of a mask."""
     return {
         n
         for i, n in zip(range(LANES), lanes_of(number), strict=True)

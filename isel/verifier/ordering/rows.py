@@ -1,4 +1,4 @@
-"""Rules about order: their rows.
+"""The rules about order, as data.
 
 Layer: isel.verifier.ordering.  PTX ISA, tcgen05: Memory Consistency Model, Canonical
 synchronization patterns; Memory Consistency Model, Proxies.
@@ -116,7 +116,7 @@ WARPGROUP_WAITS = (
     "wait before the arrival that gives the stage back; with one group left in flight, give back "
     "the stage of the turn before",
 )
-"""What is expected of wgmma in the place of tcgen05's commit, and how to get there."""
+"""The `expected` and `hint` for wgmma, in place of those about tcgen05.commit."""
 SOURCE_MODIFIED = VerifierRule(
     "{op}/source-modified",
     "shared memory is overwritten while a bulk copy may still read it",

@@ -1,8 +1,8 @@
-"""Rules about order: what the races of a kernel are called, and what mends them.
+"""Rules about order: findings for the races, deadlocks and missing commits of a kernel.
 
 Layer: isel.verifier.ordering.  Input: a kernel whose block is known.  Output: findings, each with
-the two accesses, who makes them, and what is missing between them.  PTX ISA, tcgen05: Memory
-Consistency Model, Canonical synchronization patterns; Memory Consistency Model, Proxies.
+the two accesses, the warps that make them, and what is missing between them.  PTX ISA, tcgen05:
+Memory Consistency Model, Canonical synchronization patterns; Memory Consistency Model, Proxies.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from isel.verifier.function import lanes
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.function.values import LANES
-from isel.verifier.ordering import ends, life, sums, unfilled, warpgroups
+from isel.verifier.ordering import ends, lifetimes, sums, unfilled, warpgroups
 from isel.verifier.ordering.history import TENSOR_OPS
 from isel.verifier.ordering.log import Access, Log
-from isel.verifier.ordering.names import Name, name_of, words_of
 from isel.verifier.ordering.program import Program
+from isel.verifier.ordering.race_rules import Name, name_of, words_of
 from isel.verifier.ordering.races import Finder, Missing, Race
 from isel.verifier.ordering.rows import (
     BEFORE_COMPLETION,
@@ -32,7 +32,7 @@ from isel.verifier.ordering.rows import (
 from isel.verifier.ordering.runs import Runs
 from isel.verifier.ordering.strand import place_of
 
-RULES = (*ORDER_RULES, *life.RULES)
+RULES = (*ORDER_RULES, *lifetimes.RULES)
 
 _NOT_OVER = (Missing.COMPLETION, Missing.ORDER)
 
@@ -70,7 +70,7 @@ def check(report: Report) -> None:
 
 
 def _races(report: Report, finders: list[Finder]) -> list[tuple[Log, Race]]:
-    """The races of all runs; but for those across the rounds of a loop that another explains."""
+    """The races of all runs, but for those between loop iterations that another race explains."""
     found = [(finder.log, race) for finder in finders for race in finder.races()]
     for finder in finders:
         _other_threads(report, finder)
@@ -84,7 +84,7 @@ def _races(report: Report, finders: list[Finder]) -> list[tuple[Log, Race]]:
 
 
 def _other_threads(report: Report, finder: Finder) -> None:
-    """Report arrivals that hand on what other threads of their warp have accessed."""
+    """Report arrivals that release accesses of other threads of their warp, unsynchronised."""
     for first, second in finder.alone.values():
         verb = "writes" if first.kind in (Kind.SHARED_STORE, Kind.TENSOR_STORE) else "reads"
         got = (
@@ -95,7 +95,7 @@ def _other_threads(report: Report, finder: Finder) -> None:
 
 
 def _name_and_report(report: Report, races: list[tuple[Log, Race]]) -> None:
-    """Report races, the certain ones first; what is missing at one is so for all that follow."""
+    """Report races, the certain ones first; one missing fence or wait is reported once."""
     named = [
         (log, race, name) for log, race in races if (name := name_of(report, log, race)) is not None
     ]
@@ -111,9 +111,9 @@ def _name_and_report(report: Report, races: list[tuple[Log, Race]]) -> None:
 
 
 def _is_doubtful(log: Log, race: Race, name: Name) -> bool:
-    """Whether a race may be one of a way that nobody takes, or of places that are not touched."""
+    """Whether a race may be on a path that is never taken, or on bytes that are not accessed."""
     # What an address that is read too early leads to is no guess.
-    turn = (race.first if name.rule is life.SLOT_PUBLISHED else race.second).turn
+    turn = (race.first if name.rule is lifetimes.SLOT_PUBLISHED else race.second).turn
     return log.is_doubtful(turn) or name.doubt or not race.is_certain
 
 
@@ -133,7 +133,9 @@ def _report(report: Report, log: Log, race: Race, name: Name) -> None:
 
 
 def _expected(log: Log, race: Race, name: Name) -> str:
-    """What would mend it, with the mbarrier that tracks the end; "" for what the rule says."""
+    """The `expected` of a finding, with the mbarrier that tracks the completion; "" for the rule's
+    own.
+    """
     mbarrier = log.tracker_of(race.first)
     if not mbarrier or name.rule not in (BEFORE_COMPLETION, BEFORE_COPY):
         return ""
@@ -145,8 +147,11 @@ def _expected(log: Log, race: Race, name: Name) -> str:
 
 
 def _doubts_about_threads(report: Report, logs: list[Log]) -> None:
-    """Take back reviews about who executes what one thread, or whole warps, did in every run, and
-    about arrivals that nobody waited for in vain."""
+    """Withdraw reviews about which threads execute a record, and about unmatched arrivals.
+
+    They are refuted where one thread, or whole warps, executed it in every run, and where every
+    arrival was waited for.
+    """
     guessed = any(log.guessed or log.made_up or log.unknown for log in logs)
     in_vain = any(log.stuck or log.cut for log in logs)
     for rule, index in list(report.findings):
@@ -167,13 +172,13 @@ def _doubts_about_threads(report: Report, logs: list[Log]) -> None:
 
 
 def _is_one_thread(executed: set[tuple[int, int]]) -> bool:
-    """Whether those of each CTA that executed a record are one thread."""
+    """Whether one thread of each CTA executed a record."""
     ctas = [place_of(actor)[0] for actor, _ in executed]
     return len(ctas) == len(set(ctas)) and all(mask.bit_count() == 1 for _, mask in executed)
 
 
 def _are_whole_warps(executed: set[tuple[int, int]]) -> bool:
-    """Whether all threads of a warp executed a record, or none."""
+    """Whether all or none of the threads of each warp executed a record."""
     return all(mask == (1 << LANES) - 1 for _, mask in executed)
 
 
@@ -181,8 +186,10 @@ def _are_whole_warps(executed: set[tuple[int, int]]) -> bool:
 
 
 def _uncommitted(report: Report, log: Log, but: set[int]) -> set[int]:
-    """Operations that no commit tracks, in a run that was not cut short; `but` those that would be
-    tracked by another thread's, were there a fence."""
+    """Operations that no commit tracks, in a run that was not cut short.
+
+    `but` are those that a commit of another thread would track, were there a fence.
+    """
     if log.cut or log.unknown:
         return set()
     found = {access.index for access in _last_ones(log)} - but

@@ -1,7 +1,7 @@
-"""The runs that are made of a kernel: with which arguments, in which cluster, and for how long.
+"""The runs of a kernel: with which arguments, in which cluster, and with which budget.
 
 Layer: isel.verifier.ordering.  Input: a kernel whose block is known.  Output: the log of each run,
-and what races in it.
+and its races.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.races import Finder
 
 _ROUNDS, _FEWER = 6, 3
-"""How often a run may execute each record that a warp comes to, on the average; fewer times where
-integers are a size, and loops do not end."""
+"""The budget of a run, as executions of each record that a warp reaches, on the average.
+
+The smaller one is for runs whose integer arguments are a size, in which loops are long.
+"""
 _SIZE = 512
 _LEAST, _MOST = 8_000, 30_000
 _SMALL = 3_000
-"""Records of all warps of a kernel that has more runs."""
+"""Records, times warps, up to which a kernel has more runs."""
 _RUNS = ((5, False), (4, True), (_SIZE, False), (0, False))
-"""What integer arguments are in each run, a count of rounds or a size, and whether it is late."""
+"""The value of integer arguments in each run, a trip count or a size, and whether it is `late`."""
 _MORE_RUNS = 4
-"""Runs of small kernels with other arguments, which branches ask for."""
+"""Runs of small kernels with other values, constants that branches compare arguments with."""
 
 
 class Runs:
-    """The runs of a kernel, as `logs`, and what was found of races in them."""
+    """The runs of a kernel, as `logs`, and their races."""
 
     def __init__(self, report: Report, program: Program) -> None:
         self._report = report
@@ -45,7 +47,7 @@ class Runs:
         self.logs = self._logs()
 
     def finders(self) -> list[Finder]:
-        """The races, but of runs that end as another did: what those do is known."""
+        """The races of each distinct log."""
         found: list[Finder] = []
         for log in self.logs:
             finder = self._finder(log)
@@ -54,7 +56,7 @@ class Runs:
         return found
 
     def _finder(self, log: Log) -> Finder:
-        """The races of a run, sought once for all runs that do the same."""
+        """The races of a log, sought once for all runs with an equal log."""
         found = next((f for f in self._finders if f.log is log or f.log == log), None)
         if found is None:
             found = Finder(log, self._report.analysis.graph.records)
@@ -64,9 +66,9 @@ class Runs:
     # ---- clusters ------------------------------------------------------------------------------
 
     def _logs(self) -> list[Log]:
-        """The logs of all runs, in a cluster whose size nobody may have given.
+        """The logs of all runs, in a cluster whose size may not be known.
 
-        That a run names mbarriers of other CTAs tells then how many there are.
+        If a run names mbarriers of other CTAs, the highest rank gives the size.
         """
         is_known = cluster_size(self._report.analysis.function, self._report.cluster) is not None
         logs: list[Log] = []
@@ -77,10 +79,10 @@ class Runs:
         return logs
 
     def _guessed(self, steps: int, logs: list[Log]) -> list[Log]:
-        """The logs of all runs in a cluster of 2 to the power of `steps` CTAs, if it may be so.
+        """The logs of all runs in a cluster of 2 to the power of `steps` CTAs, if that is possible.
 
-        How they lie, along x and y, nobody says: the first shape is taken in which nothing goes
-        wrong, or else the least does.
+        Its shape along x and y is not known: the first one without errors is taken, or else the one
+        with the fewest.
         """
         if 1 << steps <= PORTABLE_CLUSTER:
             shapes = [(1 << steps - n, 1 << n, 1) for n in range(steps + 1)]
@@ -91,9 +93,9 @@ class Runs:
         return logs
 
     def _least_wrong(self, shapes: list[Iterator[Log]]) -> list[Log]:
-        """The runs of the first shape in which nothing goes wrong, or else the least does.
+        """The runs of the first shape without errors, or else of the one with the fewest.
 
-        Where something does, the other runs of a shape wait until all shapes have been tried.
+        After an error, the remaining runs of a shape wait until all shapes have been tried.
         """
         begun = []
         for runs in shapes:
@@ -109,7 +111,7 @@ class Runs:
         return best
 
     def _until_wrong(self, runs: Iterator[Log], most: float) -> tuple[list[Log], int]:
-        """Runs, until so much went wrong in them, and how much did."""
+        """Runs until they have `most` errors, and how many they have."""
         logs: list[Log] = []
         wrong = 0
         while wrong < most and (log := next(runs, None)) is not None:
@@ -120,7 +122,9 @@ class Runs:
     # ---- runs ----------------------------------------------------------------------------------
 
     def _in_cluster(self, cluster: tuple[int, ...]) -> Iterator[Log]:
-        """The logs of all runs in a cluster of some shape; () is what kernel and user say."""
+        """The logs of all runs in a cluster of this shape; () is the one that the kernel and the
+        user give.
+        """
         first: Log | None = None
         for number, late in self._arguments():
             if late or first is None or first.argued:  # else it would be the first run again
@@ -129,7 +133,7 @@ class Runs:
                 yield log
 
     def _arguments(self) -> Iterable[tuple[int, bool]]:
-        """The runs of a kernel; a small one also has those that decide its branches otherwise."""
+        """The arguments of each run; small kernels have further runs that take other branches."""
         if sum(map(len, self._program.steps)) * len(self._report.analysis.walkers) > _SMALL:
             return _RUNS
         usual = {number for number, _ in _RUNS}
@@ -157,5 +161,7 @@ class Runs:
         return log
 
     def _is_too_large(self, ctas: int) -> bool:
-        """Whether a cluster is executed as a pair: no GPU has it, or its run would be cut."""
+        """Whether to execute a pair in place of the cluster: no GPU has it, or it exceeds the
+        budget.
+        """
         return ctas > MOST_CLUSTER or (ctas > PORTABLE_CLUSTER and ctas * self._steps > _MOST)

@@ -1,7 +1,7 @@
-"""How far copies go whose sizes no operand tells: tensor copies bring boxes of tensor maps.
+"""The extents of tensor copies, whose sizes are those of boxes of tensor maps.
 
-Layer: isel.verifier.ordering.  Input: the log of a run, whose mbarriers say how many bytes all
-copies of a phase bring together.
+Layer: isel.verifier.ordering.  Input: the log of a run, in which the expect-tx bytes of a phase are
+the size of all its copies together.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from isel.verifier.ordering.log import Log, Region
 
 
 def sized(region: Region, ends: dict[int, int]) -> Region:
-    """A region; that of a copy of unknown size reaches as far as is known."""
+    """A region; that of a copy of unknown size is extended as far as is known."""
     if region.name != "copy" or region.exact or region.last != region.first:
         return region
     return replace(region, last=ends.get(region.first, region.first + 16), exact=True)
@@ -23,9 +23,9 @@ def sized(region: Region, ends: dict[int, int]) -> Region:
 def ends_of_copies(log: Log) -> dict[int, int]:
     """Where copies of unknown size end, by where they begin.
 
-    All copies of a phase together bring the bytes that it expects, but for those of known size.
-    One that goes on to where the next begins is known if that adds up; else only its first bytes
-    are.
+    All copies of a phase together have the bytes that it expects, less those of known size.  That
+    each ends where the next begins is taken as known if that sum is right; otherwise only the first
+    bytes of each are known.
     """
     starts = sorted({first for found in log.copies.values() for first in found})
     following = dict(itertools.pairwise(starts))
@@ -42,10 +42,10 @@ def ends_of_copies(log: Log) -> dict[int, int]:
 
 
 def reach_of_copies(log: Log) -> dict[int, int] | None:
-    """How many bytes a copy of unknown size brings at most, by where it begins.
+    """The most bytes that a copy of unknown size may have, by where it begins.
 
-    It is all that its phase expects, but for what copies of known size bring; None where that is
-    not known of some copy.
+    It is all that its phase expects, less the copies of known size; None where that is not known
+    for some copy.
     """
     reach: dict[int, int] = {}
     for phase, copies in log.copies.items():

@@ -1,4 +1,4 @@
-"""Threads of one warp that execute together, and where they are.
+"""Strands: threads of one warp that execute convergently.
 
 Layer: isel.verifier.ordering.
 """
@@ -18,32 +18,32 @@ _WARPS = 64
 
 
 def place_of(actor: int) -> tuple[int, int]:
-    """The rank of the CTA and the warp in it, of the warp `actor` of a cluster."""
+    """The rank of the CTA, and the warp in that CTA, of the warp `actor` of a cluster."""
     return divmod(actor, _WARPS)
 
 
 def named(actor: int) -> str:
-    """A warp in words."""
+    """The name of a warp in messages."""
     rank, warp = place_of(actor)
     return f"warp {warp} of CTA {rank}" if rank else f"warp {warp}"
 
 
 def warpgroup_of(actor: int) -> int:
-    """The warpgroup of a warp, among those of the cluster."""
+    """The number of a warp's warpgroup in the cluster."""
     return actor // 4
 
 
 @dataclass(slots=True, eq=False)
 class Strand:
-    """Threads of a warp (`mask`) at a step of a node.
+    """Threads of a warp (`mask`) that execute convergently, at a step of a node.
 
-    `actor` is the number of the warp among those of the cluster.
-    `joins` are the nodes where they wait for the others that they parted from, innermost last.
-    `waiting` says whether what they wait for has happened, None while they do not wait; `what` and
-    `at` name it, and the record, `mbarrier` is its address where it is one; `resume` is done there.
-    `failed` says that they were sent on from a wait that did not succeed.  `generation` is that of
-    the cluster's barrier at which they arrived (-1: at none), `branches` how often they came to a
-    branch on unknown data, `asked` and `seen` what they found at waits and strong loads before.
+    `actor` is the number of the warp in the cluster; `joins` are the nodes where they wait to
+    reconverge with threads that diverged, innermost last.  A blocked strand has `waiting`, which
+    says whether its wait is over, the wait's description `what`, the record `at` and, if it is one,
+    the address of the `mbarrier`; `resume` is done when the wait is over.  `failed` says that the
+    wait returned without success.  `generation` is that of the cluster's barrier at which it
+    arrived (-1: none), `branches` counts its branches on unknown data, `asked` and `seen` are the
+    results of its earlier waits and strong loads.
     """
 
     rank: int
@@ -78,9 +78,9 @@ class Strand:
         )  # fmt: skip
 
     def unite(self, other: Strand) -> None:
-        """Take in threads that are at the same place."""
+        """Merge with a strand at the same record."""
         mine, others = self.registers, other.registers
-        # Most have not changed since the threads parted.
+        # Most registers have not changed since the threads diverged.
         changed = list(compress(others, map(is_not, others.values(), map(mine.get, others))))
         for reg in changed:
             mine[reg] = merged(mine.get(reg), others[reg], other.mask)

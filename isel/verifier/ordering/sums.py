@@ -1,9 +1,9 @@
-"""Sums that begin with columns of tensor memory that nothing has written, and loads of such.
+"""Reads of tensor memory that nothing has written, by accumulating multiplies and by loads.
 
 Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: a review for each
-multiply that adds to such columns, and whose sums are read there, in every run that comes to it; an
-error for each load all of whose columns nothing writes in any run.
-PTX ISA, tcgen05.mma: enable-input-d; tcgen05.ld.
+multiply that accumulates on such columns, and whose result is read, in every run that comes to it;
+an error for each load none of whose columns is written in any run. PTX ISA, tcgen05.mma:
+enable-input-d; tcgen05.ld.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isel.verifier.ordering.rows import NOT_WRITTEN, UNWRITTEN
 
 
 def check(report: Report, logs: list[Log]) -> None:
-    """Report sums without a beginning, where the runs have seen every write that there is."""
+    """Report uninitialised accumulators and loads, where the runs have executed every write."""
     unsure = any(log.guessed or log.unknown for log in logs)
     if unsure or report.analysis.graph.has_opaque:
         return
@@ -34,16 +34,16 @@ def check(report: Report, logs: list[Log]) -> None:
 
 @dataclass(slots=True)
 class _Columns:
-    """Columns of each CTA and each mask of lanes, as the bits of a number."""
+    """Sets of columns for each CTA and mask of lanes, as bit masks."""
 
     sets: dict[tuple[int, int], int] = field(default_factory=lambda: defaultdict(int))
 
     def add(self, region: Region) -> None:
-        """Put the columns of a region in."""
+        """Add the columns of a region."""
         self.sets[region.rank, region.lanes] |= (1 << region.last) - (1 << region.first)
 
     def among(self, region: Region) -> int:
-        """The columns of a region that are here in one of its lanes."""
+        """The columns of a region that are in the set in one of its lanes."""
         here = 0
         for (rank, lanes), columns in self.sets.items():
             if rank == region.rank and lanes & region.lanes:
@@ -64,12 +64,14 @@ def _all_writes_seen(report: Report, logs: list[Log]) -> bool:
 
 
 def _has_shape(key: Operands) -> bool:
-    """Whether the instruction descriptor of a multiply is known; wgmma's is in its name."""
+    """Whether the shape of a multiply is known, from its instruction descriptor or its name
+    (wgmma).
+    """
     return any(isinstance(operand, tuple) and operand[0] == "idesc" for operand in key)
 
 
 def _loads(report: Report, logs: list[Log]) -> None:
-    """Report loads all of whose columns nothing writes."""
+    """Report loads none of whose columns is written."""
     written = _Columns()
     read: dict[int, list[Region]] = defaultdict(list)
     for access in (access for log in logs for access in log.accesses):
@@ -90,7 +92,7 @@ def _loads(report: Report, logs: list[Log]) -> None:
 
 
 def _unwritten(log: Log) -> dict[int, int]:
-    """For each record, columns that it adds to first and that somebody reads, as bits."""
+    """For each multiply, the unwritten columns that it accumulates on and that are read later."""
     written, read = _Columns(), _Columns()
     first: list[tuple[int, Region, int]] = []
     for access in log.accesses:
@@ -111,7 +113,7 @@ def _unwritten(log: Log) -> dict[int, int]:
 
 
 def _said(columns: int) -> str:
-    """The ranges of columns in a set of them."""
+    """A set of columns as ranges, in words."""
     pieces = []
     while columns:
         first = (columns & -columns).bit_length() - 1

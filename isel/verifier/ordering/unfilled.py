@@ -1,8 +1,8 @@
-"""Matrices of shared memory that a multiply reads, and that nothing writes.
+"""Matrices in shared memory that a multiply reads and nothing writes.
 
 Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: a warning where M, N, a
-stride or a step along K leads beyond what copies and stores fill, or beyond the variable.  It is
-looked for where every write is known: nothing is said of a run that guessed, of writes at unknown
+stride or a step along K leads beyond what copies and stores write, or beyond the variable.  It is
+sought only where every write is known: not in a run that guessed, after writes to unknown
 addresses, or while some record that may write was not executed.
 """
 
@@ -25,19 +25,19 @@ from isel.verifier.ordering.windows import offset_of, rank_of
 from isel.verifier.rule import VerifierRule
 
 _GRAIN = 16
-"""Bytes that are told apart: no layout splits them."""
+"""Bytes of one bit of a mask of written memory: no layout splits them."""
 _PADDED = (MmaKind.F8F6F4, MmaKind.MXF8F6F4)
 _WRITE = ("st", "atom", "red", "cp.")
-"""How rows begin that may write shared memory."""
+"""The first words of rows that may write shared memory."""
 
 _Wrong: TypeAlias = tuple[tuple[object, ...], str]
-"""What is wrong: what it has in common with others of the same cause, and words."""
+"""A cause, by which findings are grouped, and the message."""
 _Found: TypeAlias = dict[int, _Wrong]
-"""What is wrong with records."""
+"""Causes and messages by record."""
 
 
 def check(report: Report, program: Program, logs: list[Log]) -> None:
-    """Report matrices that leave their variable, or what is written."""
+    """Report matrices that extend beyond their variable, or beyond what is written."""
     runs = [log for log in logs if log.multiplied]
     if not runs or report.analysis.graph.has_opaque or any(log.guessed for log in runs):
         return
@@ -46,27 +46,29 @@ def check(report: Report, program: Program, logs: list[Log]) -> None:
     _report(report, BEYOND_VARIABLE, runs, beyond)
     written = _written(report, program, logs, variables)
     if written is None or any(beyond):
-        return  # rows beyond a variable are hardly filled: one mistake is told once
+        return  # rows beyond a variable are hardly written: one mistake, one finding
     unfilled = _judged(program, runs, lambda matrix: _unfilled(matrix, written, variables))
     _report(report, NOT_FILLED, runs, unfilled)
 
 
 def _report(report: Report, rule: VerifierRule, runs: list[Log], found: list[_Found]) -> None:
-    """Report what is so in every run that comes to a record: made-up arguments may not fit."""
-    told: set[tuple[object, ...]] = set()
+    """Report what holds in every run that comes to a record: made-up arguments may be
+    inconsistent.
+    """
+    reported: set[tuple[object, ...]] = set()
     for index in dict.fromkeys(index for run in found for index in run):
         there = [run for log, run in zip(runs, found, strict=True) if index in log.threads]
         if all(index in run for run in there):
             cause, words = there[0][index]
-            if cause not in told:
+            if cause not in reported:
                 report.add(rule, index, got=words)
-            told.add(cause)
+            reported.add(cause)
 
 
 def _judged(
     program: Program, runs: list[Log], judge: Callable[[Matrix], _Wrong | None]
 ) -> list[_Found]:
-    """What is wrong with each record in each run; what multiplies read again is judged once."""
+    """What is wrong with each record in each run; repeated operands are judged once."""
     wrong = {
         key: next(filter(None, map(judge, program.touched[key].matrices)), None)
         for key in dict.fromkeys(key for log in runs for key in log.multiplied)
@@ -92,7 +94,7 @@ def _index_of(operands: Operands) -> int:
 
 
 def _beyond(matrix: Matrix, variables: list[SharedVariable]) -> _Wrong | None:
-    """A matrix that goes on behind its variable."""
+    """The breach of a matrix that extends beyond its variable."""
     at = matrix.descriptor.address
     variable = next((v for v in variables if v.first <= at < v.last and v.sized), None)
     if variable is None:
@@ -114,7 +116,7 @@ def _beyond(matrix: Matrix, variables: list[SharedVariable]) -> _Wrong | None:
 def _unfilled(
     matrix: Matrix, written: Mapping[int, int], variables: list[SharedVariable]
 ) -> _Wrong | None:
-    """A row of a matrix in which no byte is written."""
+    """The breach of a matrix with a row of which no byte is written."""
     here = written.get(matrix.rank, 0)
     for first, size in matrix.lines():
         if not here >> first // _GRAIN & (1 << size // _GRAIN) - 1:
@@ -128,7 +130,7 @@ def _unfilled(
 
 
 def _said(offset: int, variables: list[SharedVariable]) -> str:
-    """A place in shared memory, in words."""
+    """An address in shared memory, in words."""
     found = next((v for v in variables if v.first <= offset < v.last), None)
     return f"byte {offset - found.first} of {found.name}" if found else f"byte {offset}"
 
@@ -136,7 +138,7 @@ def _said(offset: int, variables: list[SharedVariable]) -> str:
 def _written(
     report: Report, program: Program, logs: list[Log], variables: list[SharedVariable]
 ) -> dict[int, int] | None:
-    """All that some run writes of each CTA's memory, a bit a grain; None if that may not be all."""
+    """A mask of the grains that some run writes, for each CTA; None where it may be incomplete."""
     if any(log.guessed or log.unknown or log.astray for log in logs):
         return None
     executed = set[int]().union(*(log.threads for log in logs))
@@ -162,9 +164,9 @@ def _written(
 
 
 def _is_padded(mi: MachineInstr) -> bool:
-    """Whether a multiply may read numbers of 4 or 6 bits in pieces of 16 bytes.
+    """Whether a multiply may read elements of 4 or 6 bits that are padded to 16 bytes.
 
-    Copies bring at most twice as many bytes then as their mbarrier counts.
+    Copies then write up to twice as many bytes as their mbarrier counts.
     """
     return mi.attributes().get("kind") in _PADDED
 
@@ -174,7 +176,7 @@ def _may_write(mi: MachineInstr) -> bool:
 
 
 def _stored(log: Log) -> set[tuple[int, int]]:
-    """Where stores, and copies of known size, begin and end in the windows of the CTAs."""
+    """The begins and ends of stores and copies of known size, in the windows of the CTAs."""
     found = {(at, at + _GRAIN) for at in log.strong}
     for access in log.accesses:
         for region in access.regions:
@@ -184,13 +186,13 @@ def _stored(log: Log) -> set[tuple[int, int]]:
 
 
 def _end_of_copy(first: int, most: int, variables: list[SharedVariable]) -> int:
-    """Where a copy ends at the latest: it brings `most` bytes, and stays in its variable."""
+    """The largest end of a copy: it has at most `most` bytes, and stays in its variable."""
     at = offset_of(first)
     ends = [v.last - at for v in variables if v.first <= at < v.last]
     return first + min([most, *ends])
 
 
 def _add(written: dict[int, int], first: int, last: int) -> None:
-    """Put the bytes from `first` to `last` in, in the window of their CTA."""
+    """Add the bytes from `first` to `last` to the mask of their CTA."""
     begin, end = offset_of(first) // _GRAIN, offset_of(last - 1) // _GRAIN + 1
     written[rank_of(first)] |= (1 << end) - (1 << begin)

@@ -1,11 +1,11 @@
-"""Warps of a warpgroup that do not, or may not, execute its instructions together.
+"""Divergence in a warpgroup: its warps do not, or may not, execute its instructions alike.
 
-Layer: isel.verifier.ordering.  Input: a kernel and the logs of its runs.  Output: an error for an
-instruction of a warpgroup that its warps executed a different number of times in every run that
-came to it, and a review where that was so in some runs, whose arguments are made up, or where the
-condition before it is one that each warp may decide differently: a vote, a shuffle, an atomic
-operation, data of each thread.  PTX ISA, wgmma.fence; wgmma.commit_group; wgmma.wait_group: "should
-only be used if it is known that all threads in the warpgroup evaluate the condition identically".
+Layer: isel.verifier.ordering.  Input: a kernel and the logs of its runs.  Output: an error for a
+warpgroup instruction that the warps executed a different number of times in every run that came to
+it; a review where that was so in some runs, whose arguments are made up, or where the condition
+before it is one that warps may evaluate differently: a vote, a shuffle, an atomic operation, data
+of each thread.  PTX ISA, wgmma.fence; wgmma.commit_group; wgmma.wait_group: "should only be used if
+it is known that all threads in the warpgroup evaluate the condition identically".
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _HINT = "a condition of the whole warpgroup: bar.red, or a flag in shared memory
 
 def check(report: Report, logs: list[Log]) -> None:
     """Report what the warps of a warpgroup do not execute alike."""
-    told = [f for (rule, _), f in report.findings.items() if rule.endswith(_NAME)]
-    if report.analysis.graph.has_opaque or errors(told):
+    reported = [f for (rule, _), f in report.findings.items() if rule.endswith(_NAME)]
+    if report.analysis.graph.has_opaque or errors(reported):
         return
     followed = [log for log in logs if not (log.guessed or log.unknown)]
     apart = [_apart(report, log) for log in followed]
@@ -53,7 +53,7 @@ def check(report: Report, logs: list[Log]) -> None:
 
 
 def _is_always(index: int, apart: list[_Apart | None], whole: list[Log]) -> bool:
-    """Whether warps were apart at a record in every whole run that came to it."""
+    """Whether the warps differed at a record in every complete run that came to it."""
     runs = sum(any(index in done for done in log.together.values()) for log in whole)
     return 0 < runs <= sum(one is not None and one.index == index for one in apart)
 
@@ -63,8 +63,9 @@ def _is_always(index: int, apart: list[_Apart | None], whole: list[Log]) -> bool
 
 @dataclass(frozen=True, slots=True)
 class _Apart:
-    """A record that the warps of a warpgroup executed differently, and how; `is_alike` where they
-    executed others that do the same.
+    """A record that the warps of a warpgroup executed a different number of times, in words.
+
+    `is_alike` says that the other warps executed different records that do the same.
     """
 
     index: int
@@ -73,7 +74,7 @@ class _Apart:
 
 
 def _apart(report: Report, log: Log) -> _Apart | None:
-    """The first record that the warps of a warpgroup executed differently, and how."""
+    """The first record that the warps of a warpgroup executed differently."""
     groups: dict[int, list[int]] = {}
     for actor in sorted(log.together):
         groups.setdefault(warpgroup_of(actor), []).append(actor)
@@ -100,13 +101,13 @@ def _apart_in(report: Report, log: Log, actors: list[int]) -> _Apart | None:
     return None
 
 
-# ---- conditions that nobody knows --------------------------------------------------------------
+# ---- conditions that are not known ---------------------------------------------------------------
 
 
 def _check_conditions(report: Report, *, trusted: bool) -> None:
-    """Review what a condition lets through that the warps may decide differently.
+    """Review conditions of warpgroup instructions that the warps may evaluate differently.
 
-    A table in shared memory of what each warp does is known to runs that are `trusted`.
+    With `trusted` runs, a table in shared memory that tells each warp its role is known to agree.
     """
     doubtful = list(_doubtful(report))
     if not doubtful:
@@ -117,12 +118,12 @@ def _check_conditions(report: Report, *, trusted: bool) -> None:
         settled |= {reg for mi in analysis.graph.records for reg in _from_table(mi)}
     found = divergence(analysis.function, settled)
     blocks = [i for i, block in enumerate(analysis.function.blocks) for _ in block.instrs]
-    told: set[int] = set()
+    reported: set[int] = set()
     for index in doubtful:
         source = _source(found, report.record(index), blocks[index])
-        if source is None or id(source) in told:
+        if source is None or id(source) in reported:
             continue
-        told.add(id(source))
+        reported.add(id(source))
         place = next(i for i, mi in enumerate(analysis.graph.records) if mi is source)
         report.add(
             WARPGROUP,
@@ -134,17 +135,19 @@ def _check_conditions(report: Report, *, trusted: bool) -> None:
 
 
 def _doubtful(report: Report) -> Iterator[int]:
-    """Records for a warpgroup of which nobody knows which warps execute them."""
+    """Warpgroup records of which it is not known which warps execute them."""
     for index, found in sorted(report.analysis.sites.items()):
         row = found[0][1].mi.row
         perhaps = any(event.threads.perhaps for _, event in found)
-        told = (f"{row.head}/aligned", index) in report.findings
-        if row.effects.scope is IssueScope.WARPGROUP and perhaps and not told:
+        reported = (f"{row.head}/aligned", index) in report.findings
+        if row.effects.scope is IssueScope.WARPGROUP and perhaps and not reported:
             yield index
 
 
 def _source(found: Divergence, mi: MachineInstr, block: int) -> MachineInstr | None:
-    """What decides differently whether a record of a block is executed; None for nothing."""
+    """The record whose result decides differently in each warp whether a record runs; None for
+    none.
+    """
     for one in (mi, found.blocks.get(block)):
         if one is not None and (source := found.registers.get(_guard(one))) is not None:
             return source
@@ -170,6 +173,6 @@ def _settled(analysis: Analysis) -> set[Reg]:
 
 
 def _is_one(reg: Reg, flows: list[WarpFlow]) -> bool:
-    """Whether a register holds one known number in these warps, or nothing in any of them."""
+    """Whether a register holds one known number in these warps, or none in any of them."""
     numbers = {flow.values[reg].number for flow in flows if reg in flow.values}
     return not numbers or (len(numbers) == 1 and isinstance(numbers.pop(), int))

@@ -10,22 +10,22 @@ from isel.verifier.ordering.numbers import Number, lanes_of
 _BITS = 24
 _OFFSET = (1 << _BITS) - 1
 _LIMIT = 1 << 32
-"""Where shared memory ends in the generic address space of a run."""
+"""The end of shared memory in the generic address space of a run."""
 
 POINTER = 1 << 40
-"""What 64 bits of an argument or of global memory are in a run: far from shared memory."""
+"""The value of a 64-bit argument, or of global memory, in a run: far from shared memory."""
 
 MOST_CTAS = 16
-"""CTAs of a cluster."""
+"""The most CTAs that a cluster may have."""
 
 
 def in_window(offset: int, rank: int) -> int:
-    """The place at an offset, or at an address in another window, as the CTA `rank` has it."""
+    """The address, in the window of the CTA `rank`, of an offset or of an address in any window."""
     return offset & _OFFSET | rank << _BITS
 
 
 def offset_of(address: int) -> int:
-    """The address in the window of its CTA."""
+    """The offset of an address in the window of its CTA."""
     return address & _OFFSET
 
 
@@ -42,9 +42,9 @@ def in_ctas(address: int, mask: int | None) -> list[int]:
 
 
 def signals_of(mbarrier: int, mask: int | None, *, pair: bool) -> list[int]:
-    """Where a copy by TMA arrives: in each CTA of its mask at the place of `mbarrier`.
+    """The mbarriers that a TMA copy signals: at the offset of `mbarrier` in each CTA of its mask.
 
-    With .cta_group::2 (`pair`) that is in the CTA of each pair whose rank has the parity of the
+    With .cta_group::2 (`pair`) it is the CTA of each pair whose rank has the parity of the
     mbarrier's own CTA.  PTX ISA, cp.async.bulk.tensor.
     """
     found = in_ctas(mbarrier, mask)

@@ -1,4 +1,4 @@
-"""What records do to order: accesses, arrivals, waits and fences, by row.
+"""Events: the effect of each row on accesses, arrivals, waits and fences.
 
 Layer: isel.verifier.ordering.events.
 """
@@ -50,7 +50,7 @@ _EVENTS: dict[str, Event] = {
 
 @functools.cache
 def event_of(row: Row) -> Event | None:
-    """What a record of a row does; None for one that nobody knows here."""
+    """The event of a row, None where it has none."""
     if row.id.startswith("wgmma.mma_async"):
         return warpgroups.multiply
     return _EVENTS.get(row.id)

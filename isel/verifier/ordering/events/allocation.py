@@ -1,7 +1,7 @@
-"""tcgen05.alloc, dealloc and relinquish_alloc_permit: what a CTA holds of tensor memory.
+"""Events of tcgen05.alloc, dealloc and relinquish_alloc_permit.
 
-Layer: isel.verifier.ordering.events.  Columns are never given twice in a run, so that a use of what
-was freed is known by its address.  PTX ISA, tcgen05.alloc, tcgen05.dealloc,
+Layer: isel.verifier.ordering.events.  Columns are not allocated twice in a run, so that a use after
+the deallocation is known by its address.  PTX ISA, tcgen05.alloc, tcgen05.dealloc,
 tcgen05.relinquish_alloc_permit; Tensor Memory Allocation.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from intrinsics.limits import COLUMNS
 from isel.verifier.function.clusters import is_of_pair
 from isel.verifier.function.events import Kind
-from isel.verifier.ordering import life, regions
+from isel.verifier.ordering import lifetimes, regions
 from isel.verifier.ordering.clocks import source_of
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.log import Memory, Region
@@ -47,12 +47,12 @@ def _allocate(e: Execution) -> bool:
 
     if come():
         return resume()
-    room = f"{life.ROOM}: {count}, beside {_held(mine)} that are held"
+    room = f"{lifetimes.ROOM}: {count}, beside {_held(mine)} that are held"
     return e.wait(come, resume, "tcgen05.alloc of the peer CTA" if has_room() else room)
 
 
 def _peers_come(e: Execution, before: int) -> bool:
-    """Whether the peer CTA has come to its allocation, if both allocate together."""
+    """Whether the peer CTA has reached its allocation, if both allocate together."""
     asked, rank = e.machine.asked, e.strand.rank
     if not is_of_pair(e.mi) or rank ^ 1 >= e.run.launch.ctas:
         return True
@@ -66,7 +66,7 @@ def _held(mine: list[Allocation]) -> int:
 
 
 def _place(mine: list[Allocation], count: int) -> int:
-    """Columns that nobody had yet; when all were had, some that nobody holds."""
+    """Columns that were never allocated; when there are none left, some that are free."""
     first = max((a.first + a.count for a in mine), default=0)
     if first + count <= _COLUMN:
         return first
@@ -78,21 +78,21 @@ def _place(mine: list[Allocation], count: int) -> int:
 
 
 def _judge(e: Execution, mine: list[Allocation], to: int, count: int) -> None:
-    """What the manual asks of an allocation, of those before it, and of the peer."""
+    """Check an allocation against the earlier ones and the peer's, as the manual demands."""
     log, knows = e.run.log, e.knows
     for other in mine:
         if other.slot == to and other.freed is None:
             got = "its slot still holds the address that {line} gave"
-            log.breach(life.AGAIN, e.index, got, other.index)
+            log.breach(lifetimes.AGAIN, e.index, got, other.index)
         if other.count < count and knows(other.made):
             got = f"{count} columns, after {other.count} by {{line}}"
-            log.breach(life.GROWING, e.index, got, other.index)
+            log.breach(lifetimes.GROWING, e.index, got, other.index)
     for index, point in e.machine.relinquished.get(e.strand.rank, ()):
         if knows(point):
-            log.breach(life.AFTER_RELINQUISH, e.index, "{line} comes before it", index)
+            log.breach(lifetimes.AFTER_RELINQUISH, e.index, "{line} comes before it", index)
     peer = e.strand.rank ^ 1
     if is_of_pair(e.mi) and peer < e.run.launch.ctas and not knows((source_of("cta", peer), 1)):
-        log.breach(life.PEER_RUNS, e.index, f"{e}: a way here without a cluster barrier")
+        log.breach(lifetimes.PEER_RUNS, e.index, f"{e}: a way here without a cluster barrier")
 
 
 def _free(e: Execution) -> bool:
@@ -100,13 +100,15 @@ def _free(e: Execution) -> bool:
     mine = e.machine.allocations.setdefault(e.strand.rank, [])
     if first is None or count is None:
         if not mine and e.run.program.allocates:
-            e.run.log.breach(life.FREED_UNALLOCATED, e.index, f"{e}: nothing is allocated here yet")
+            e.run.log.breach(
+                lifetimes.FREED_UNALLOCATED, e.index, f"{e}: nothing is allocated here yet"
+            )
         for one in mine:
-            one.lost = True  # it may be that one
+            one.lost = True  # the columns freed may be these
         return True
     lane, first = first >> 16, first & _COLUMN
     ranks = (e.strand.rank & ~1, e.strand.rank | 1) if is_of_pair(e.mi) else (e.strand.rank,)
-    end = first + min(max(count, 0), COLUMNS)  # who says more frees no more than there is
+    end = first + min(max(count, 0), COLUMNS)  # a larger count frees no more than there is
     found = [Region(Memory.TENSOR, r, first, end, writes=True) for r in ranks]
     e.log(Kind.DEALLOC, found)
     _judge_free(e, mine, first, count, lane)
@@ -118,17 +120,19 @@ def _judge_free(e: Execution, mine: list[Allocation], first: int, count: int, la
     log = e.run.log
     one = next((a for a in mine if a.first <= first < a.first + a.count), None)
     if one is None:
-        log.breach(life.FREED_UNALLOCATED, e.index, f"column {first}, where nothing is allocated")
+        log.breach(
+            lifetimes.FREED_UNALLOCATED, e.index, f"column {first}, where nothing is allocated"
+        )
     elif one.freed is not None:
-        log.breach(life.FREED_TWICE, e.index, "{line} has freed it", one.freed_by)
+        log.breach(lifetimes.FREED_TWICE, e.index, "{line} has freed it", one.freed_by)
     elif one.first != first or lane:
         got = f"column {first - one.first} in lane {lane} of what {{line}} gave"
-        log.breach(life.ADDRESS, e.index, got, one.index)
+        log.breach(lifetimes.ADDRESS, e.index, got, one.index)
         one.lost = True
     else:
         if one.count != count:
             got = f"{count} columns of the {one.count} that {{line}} gave"
-            log.breach(life.COUNT, e.index, got, one.index)
+            log.breach(lifetimes.COUNT, e.index, got, one.index)
         one.freed, one.freed_by = e.here(), e.index
 
 
@@ -140,7 +144,7 @@ def _relinquish(e: Execution) -> bool:
 
 
 def touch(e: Execution, touched: Sequence[Region]) -> None:
-    """Columns are used, which nobody is known to have freed."""
+    """Check that columns are not used after their deallocation."""
     for region in touched:
         if region.memory is not Memory.TENSOR:
             continue
@@ -148,13 +152,17 @@ def touch(e: Execution, touched: Sequence[Region]) -> None:
             if region.last <= one.first or one.first + one.count <= region.first:
                 continue
             if one.freed is not None and e.knows(one.freed):
-                e.run.log.breach(life.FREED, e.index, f"{e}: {{line}} has freed it", one.freed_by)
+                e.run.log.breach(
+                    lifetimes.FREED, e.index, f"{e}: {{line}} has freed it", one.freed_by
+                )
 
 
 def is_nowhere(e: Execution) -> bool:
-    """A use at an address that is not known; whether that is so since nothing is allocated."""
+    """Log a use at an unknown address; whether it is unknown because nothing is allocated."""
     if not e.machine.allocations.get(e.strand.rank) and e.run.program.allocates:
-        e.run.log.breach(life.MAYBE_UNALLOCATED, e.index, f"{e}: nothing is allocated here yet")
+        e.run.log.breach(
+            lifetimes.MAYBE_UNALLOCATED, e.index, f"{e}: nothing is allocated here yet"
+        )
     return e.is_unknown("tensor memory address")
 
 

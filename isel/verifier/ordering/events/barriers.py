@@ -1,4 +1,4 @@
-"""Barriers of warps, CTAs and clusters, and mbarriers: arrivals, transactions and waits.
+"""Events of barriers of warps, CTAs and clusters, and of mbarriers: arrivals, transactions, waits.
 
 Layer: isel.verifier.ordering.events.  PTX ISA, barrier; barrier.cluster; mbarrier.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 from intrinsics.modifiers import Sem
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.values import LANES
-from isel.verifier.ordering import regions, together
+from isel.verifier.ordering import regions, warp_order
 from isel.verifier.ordering.clocks import HANDED, source_of
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
-from isel.verifier.ordering.life import PUBLISHED
+from isel.verifier.ordering.lifetimes import PUBLISHED
 from isel.verifier.ordering.log import Remote
-from isel.verifier.ordering.meetings import Barrier, Delivery, Mbarrier, Waiter
 from isel.verifier.ordering.numbers import lanes_of
 from isel.verifier.ordering.strand import warpgroup_of
+from isel.verifier.ordering.synchronisation import Barrier, Delivery, Mbarrier, Waiter
 from isel.verifier.ordering.windows import rank_of
 
 
@@ -35,7 +35,7 @@ def _barrier(e: Execution) -> bool:
     if waits and not e.run.gather(e.strand, e.index):
         return False
     e.mask = e.strand.mask
-    together.met(e.machine, e.strand.actor)
+    warp_order.met(e.machine, e.strand.actor)
     generation = barrier.generation
     barrier.arrive(LANES, e.release(arrives=True))
     e.forget()
@@ -55,7 +55,7 @@ def _wait(e: Execution, barrier: Barrier, generation: int, what: str) -> bool:
 def _cluster_arrive(e: Execution) -> bool:
     barrier = _cluster_barrier(e)
     e.strand.generation = barrier.generation
-    together.met(e.machine, e.strand.actor)
+    warp_order.met(e.machine, e.strand.actor)
     barrier.arrive(e.mask.bit_count(), e.release(arrives=True))
     return True
 
@@ -84,7 +84,7 @@ def _warp_sync(e: Execution) -> bool:
     if not whole and not e.run.gather(e.strand, e.index):
         return False
     e.run.log.met[e.strand.actor] = len(e.run.log.accesses)
-    together.met(e.machine, e.strand.actor)
+    warp_order.met(e.machine, e.strand.actor)
     return True
 
 
@@ -118,7 +118,7 @@ def _arrive(e: Execution) -> bool:
     count = (e.number("count") or 1) if e.mi.get("count") is not None else 1
     relaxed = e.mi.form.attributes.get("sem") is Sem.RELAXED
     _far(e)
-    together.arrived(e.machine, e.strand.actor, e.mask, e.index)
+    warp_order.arrived(e.machine, e.strand.actor, e.mask, e.index)
     release = e.release(arrives=True)
     release = e.relaxed_release() if relaxed else release
     for mbarrier, threads in e.mbarriers():
@@ -133,7 +133,7 @@ def _arrive(e: Execution) -> bool:
 
 
 def _far(e: Execution) -> None:
-    """Note arrivals in other CTAs, which have to be there still."""
+    """Log arrivals at mbarriers of other CTAs, which must not have exited."""
     for rank in {rank_of(at) for at in e.named()} - {e.strand.rank}:
         e.counters.next("warp")
         e.run.log.remote.append(Remote(e.index, e.strand.actor, rank, e.here()))
@@ -146,7 +146,7 @@ def _expect(e: Execution) -> bool:
 
 
 def _bytes(e: Execution, threads: int) -> int | None:
-    """The bytes that so many threads expect or complete."""
+    """The bytes that so many threads expect or complete together."""
     one = e.number("tx_count")
     return None if one is None else one * threads
 
@@ -188,7 +188,7 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
             e.write("done", 0)
             return True
         strand.failed = False
-        together.met(e.machine, strand.actor)  # perhaps with others by way of the mbarrier
+        warp_order.met(e.machine, strand.actor)  # perhaps with others, by the mbarrier
         strand.clocks.acquire(mbarrier.over, relaxed=e.mi.form.attributes.get("sem") is Sem.RELAXED)
         if has_parity:
             mbarrier.waiters.append(_waiter(e, mbarrier))
@@ -206,7 +206,7 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
 
 
 def _waiter(e: Execution, mbarrier: Mbarrier) -> Waiter:
-    """These threads, which see the last phase complete."""
+    """The threads of an execution, as a waiter that observes the last phase complete."""
     counters, group = e.counters, warpgroup_of(e.strand.actor)
     multiply = source_of(WGMMA, group), counters.get(WGMMA) + 1
     phase = mbarrier.phase - 1

@@ -1,4 +1,4 @@
-"""Asynchronous copies, the groups that they are committed to, and what they bring to mbarriers.
+"""Events of asynchronous copies, of the groups that they are committed to, and their complete-tx.
 
 Layer: isel.verifier.ordering.events.  PTX ISA, cp.async; cp.async.bulk; st.async;
 clusterlaunchcontrol.try_cancel.
@@ -13,17 +13,17 @@ from isel.verifier.ordering import regions, windows
 from isel.verifier.ordering.clocks import NO_RELEASE, Clock, Release, Source, joined, source_of
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.events.memory import note_astray
-from isel.verifier.ordering.meetings import Delivery
 from isel.verifier.ordering.numbers import lanes_of
+from isel.verifier.ordering.synchronisation import Delivery
 
 _SENT = "sent"
-"""What the clocks count of copies between shared memories."""
+"""The source in clocks that counts copies between shared memories."""
 _LEAST = 16
-"""Bytes of the smallest bulk copy, where its size is not known."""
+"""Bytes that a bulk copy of unknown size has at least."""
 
 
 def _bulk_load(e: Execution) -> bool:
-    """A bulk copy to shared memory, which brings its bytes to an mbarrier."""
+    """A bulk copy to shared memory, which completes on an mbarrier."""
     destination, mbar = e.number("dst"), e.number("mbar")
     if destination is None or mbar is None:
         return e.is_unknown("address of a copy")
@@ -54,7 +54,7 @@ def _bulk_load(e: Execution) -> bool:
 
 
 def _next_copy(e: Execution, mbarrier: int) -> tuple[Source, int]:
-    """One more of the copies that an mbarrier tracks."""
+    """The epoch of one more copy that an mbarrier tracks."""
     source = source_of("copy", mbarrier)
     count = e.machine.copies[mbarrier] = e.machine.copies.get(mbarrier, 0) + 1
     return source, count
@@ -70,7 +70,7 @@ def _bulk_store(e: Execution) -> bool:
 
 
 def _store_async(e: Execution) -> bool:
-    """Each thread's bytes go to the mbarrier that it names, perhaps each in another CTA."""
+    """Each thread's store completes on the mbarrier that it names, perhaps each in another CTA."""
     by_mbarrier: dict[int, int] = {}
     for lane, at in enumerate(lanes_of(e.slot("mbar"))):
         if e.mask >> lane & 1 and at is not None:
@@ -85,7 +85,7 @@ def _store_async(e: Execution) -> bool:
 
 
 def _try_cancel(e: Execution) -> bool:
-    """clusterlaunchcontrol.try_cancel brings 16 bytes to an mbarrier, perhaps of every CTA."""
+    """The 16 bytes of a clusterlaunchcontrol.try_cancel, in one CTA or in all of the cluster."""
     at = e.number("mbar")
     if at is None:
         return e.is_unknown("mbarrier address")
@@ -101,7 +101,7 @@ def _try_cancel(e: Execution) -> bool:
 
 
 def commit_group(kind: str) -> Event:
-    """Make a group of what the warp has issued of a kind."""
+    """The event that commits what the warp has issued of a kind to a group."""
 
     def commit(e: Execution) -> bool:
         groups = e.machine.groups.setdefault(e.source(kind), [])
@@ -112,7 +112,7 @@ def commit_group(kind: str) -> Event:
 
 
 def wait_group(kind: str) -> Event:
-    """Wait for the end of all groups of a kind but the newest."""
+    """The event that waits for all groups of a kind but the newest."""
 
     def wait(e: Execution) -> bool:
         clocks, clock = e.strand.clocks, {e.source(kind): complete(e, kind)}
@@ -124,7 +124,7 @@ def wait_group(kind: str) -> Event:
 
 
 def complete(e: Execution, kind: str) -> int:
-    """How many operations are complete behind a wait for all groups but the newest."""
+    """The number of operations that are complete after a wait for all groups but the newest."""
     groups = e.machine.groups.get(e.source(kind), [])
     left = e.mi.get("n")
     keep = left.value if isinstance(left, Imm) else 0

@@ -1,7 +1,6 @@
-"""One execution of a record that has to do with order.
+"""One execution of an event: operands as numbers, the log, releases, and mbarriers by address.
 
-Layer: isel.verifier.ordering.events.  What the records of memory, barriers, copies and tensor
-memory have in common: operands as numbers, the log, releases, and the mbarriers that are named.
+Layer: isel.verifier.ordering.events.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TypeAlias
 from intrinsics.mir import MachineInstr, Reg
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
-from isel.verifier.ordering import together, windows
+from isel.verifier.ordering import warp_order, windows
 from isel.verifier.ordering.clocks import (
     HANDED,
     Clock,
@@ -23,26 +22,26 @@ from isel.verifier.ordering.clocks import (
     joined,
     source_of,
 )
-from isel.verifier.ordering.life import PUBLISHED
+from isel.verifier.ordering.lifetimes import PUBLISHED
 from isel.verifier.ordering.log import Access, Point, Region
 from isel.verifier.ordering.machine import Machine
-from isel.verifier.ordering.meetings import Delivery, Mbarrier
 from isel.verifier.ordering.numbers import Number, lanes_of, uniform
-from isel.verifier.ordering.scene import Scene
+from isel.verifier.ordering.run_state import RunState
 from isel.verifier.ordering.strand import Strand, named
+from isel.verifier.ordering.synchronisation import Delivery, Mbarrier
 
 WGMMA = "wgmma"
-"""What the clocks count of the multiplies of a warpgroup."""
+"""The source in clocks that counts the multiplies of a warpgroup."""
 
 
 @dataclass(slots=True)
 class Execution:
-    """A record, and the threads that execute it: those of a strand in the lanes of a mask.
+    """An event, executed by the threads of a strand in the lanes of a mask.
 
-    `written` are the registers that it writes and that somebody asks for.
+    `written` are the registers that it writes and that the slice reads.
     """
 
-    run: Scene
+    run: RunState
     strand: Strand
     mi: MachineInstr
     index: int
@@ -65,11 +64,11 @@ class Execution:
         return uniform(self.slot(name), self.mask)
 
     def write(self, name: str, number: Number) -> None:
-        """Give the register of an operand a value."""
+        """Write a number to the register of an operand."""
         self.run.write(self.strand, self.mi.get(name), number, self.mask)
 
     def forget(self) -> None:
-        """Give every register that the record writes an unknown value."""
+        """Write unknown values to all registers that the record writes."""
         for reg in self.written:
             self.run.write(self.strand, reg, None, self.mask)
 
@@ -79,7 +78,7 @@ class Execution:
             self.strand.registers.pop(reg, None)
 
     def is_unknown(self, what: str) -> bool:
-        """Note something that the run cannot follow; the strand goes on."""
+        """Log something that the run cannot model; the strand goes on."""
         self.run.log.cannot_follow(what)
         return True
 
@@ -90,7 +89,7 @@ class Execution:
 
     @property
     def counters(self) -> Counters:
-        """What the warp has issued."""
+        """The epochs of the warp's sources."""
         counters, actor = self.machine.counters, self.strand.actor
         if actor not in counters:
             counters[actor] = Counters()
@@ -98,28 +97,28 @@ class Execution:
 
     @property
     def thread(self) -> int:
-        """The first of these threads, among those of all CTAs."""
+        """The number of the first of these threads in the cluster."""
         return self.strand.actor * LANES + (self.mask & -self.mask).bit_length() - 1
 
     def source(self, kind: str) -> Source:
-        """What the clocks count of this warp."""
+        """A source of this warp, by kind."""
         return source_of(kind, self.strand.actor)
 
     def here(self) -> Point:
-        """The last access of the warp, which whoever it tells knows from then on."""
+        """The epoch of the warp's last access."""
         return self.source("warp"), self.counters.get("warp")
 
     def knows(self, point: Point) -> bool:
-        """Whether something happened before this, for these threads."""
+        """Whether an epoch happens before this execution."""
         source, count = point
         return source == self.source("warp") or self.strand.clocks.known.get(source, 0) >= count
 
     def issued(self, kind: str) -> Clock:
-        """All operations of a kind that the warp has issued."""
+        """A clock with all operations of a kind that the warp has issued."""
         return {self.source(kind): self.counters.get(kind)}
 
     def release(self, *, arrives: bool = False) -> Release:
-        """What these threads release here, where they may arrive somewhere by it."""
+        """The clocks that these threads release here; `arrives` if it is an arrival."""
         if arrives:
             here = len(self.run.log.accesses), self.index
             self.run.log.arrivals.setdefault(self.strand.actor, []).append(here)
@@ -131,7 +130,9 @@ class Execution:
         return Release(known, before, mine.proxied, relaxed)
 
     def relaxed_release(self) -> Release:
-        """What a relaxed arrival or write hands on: what fences let it, of either kind."""
+        """The clocks that a relaxed arrival or write releases: those of earlier fences, of either
+        kind.
+        """
         mine = self.strand.clocks
         fenced = joined(mine.before, mine.acquired)
         relaxed = joined(self.release().relaxed, fenced)
@@ -144,10 +145,9 @@ class Execution:
         done: str = "warp", count: int | None = None, by_proxy: bool = False,
         source: Source | None = None, accumulates: bool = False,
     ) -> None:  # fmt: skip
-        """Log an access: complete when the clock of its `source` has its `count`.
+        """Log an access, complete for a clock with the epoch `count` of its `source`.
 
-        Pieces that end in front of their beginning, or begin in front of the memory, are none:
-        spoilt operands give them.
+        Regions that are empty or begin below address 0, which invalid operands give, are dropped.
         """
         counters, mine = self.counters, self.strand.clocks
         here = counters.next("warp")
@@ -161,10 +161,10 @@ class Execution:
             (self.source("warp"), here), by_proxy, accumulates,
         )  # fmt: skip
         self.run.log.accesses.append(access)
-        together.accessed(self.machine, access, self.mask)
+        warp_order.accessed(self.machine, access, self.mask)
 
     def deliver(self, mbarrier: Mbarrier, what: Delivery) -> None:
-        """Let an asynchronous operation bring something to an mbarrier when it completes."""
+        """Queue the effect of an asynchronous operation on an mbarrier, for when it completes."""
         self.counters.next(HANDED)
         self.run.deliver(mbarrier, what)
 
@@ -172,11 +172,13 @@ class Execution:
         self, over: Callable[[], bool], resume: Callable[[], bool], what: str,
         mbarrier: int | None = None,
     ) -> bool:  # fmt: skip
-        """Make the strand wait before the record, and do `resume` there when that is over."""
+        """Block the strand before the record until `over` holds, and then do `resume` there."""
         return self.run.wait(self.strand, self.index, over, resume, what, mbarrier)
 
     def named(self) -> dict[int, int]:
-        """The addresses of the mbarriers that these threads name, with the threads for each."""
+        """The addresses of the mbarriers that these threads name, with the mask of threads for
+        each.
+        """
         found: dict[int, int] = {}
         peers, mbar = self.number("cta_mask"), self.slot("mbar")
         if isinstance(mbar, int):
@@ -201,23 +203,23 @@ class Execution:
         return here
 
     def mbarrier_at(self, address: int) -> Mbarrier | None:
-        """The mbarrier at an address, which these threads know; None where none was made."""
+        """The mbarrier at an address; None where none was initialised."""
         found = self.machine.mbarriers.get(address)
         if found is None:
             self.machine.early.setdefault(address, []).append((self.index, str(self)))
             self.run.absent(address)
-        elif not self.knows(found.made) and self.strand.actor not in found.told:
-            found.told.add(self.strand.actor)
+        elif not self.knows(found.made) and self.strand.actor not in found.reported:
+            found.reported.add(self.strand.actor)
             got = f"{self} can come to it without a barrier after {{line}}"
             self.run.log.breach(PUBLISHED, self.index, got, found.made_by)
         return found
 
 
 Event: TypeAlias = Callable[[Execution], bool]
-"""What a record does; False where the strand waits before it."""
+"""The effect of a record; False where the strand blocks before it."""
 
 
 def nothing(e: Execution) -> bool:
-    """A record without an effect on order, whose results are data."""
+    """The event of a record that has no effect on order, and whose results are data."""
     e.forget()
     return True

@@ -1,4 +1,4 @@
-"""Loads and stores of shared memory, flags that threads write and read strongly, and fences.
+"""Events of loads and stores of shared memory, of strong accesses to flags, and of fences.
 
 Layer: isel.verifier.ordering.events.  PTX ISA, Memory Consistency Model; fence.
 """
@@ -16,8 +16,8 @@ from isel.verifier.function.values import LANES
 from isel.verifier.ordering import regions
 from isel.verifier.ordering.clocks import joined
 from isel.verifier.ordering.events.execution import Event, Execution
-from isel.verifier.ordering.meetings import Flag
 from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, moved, packed
+from isel.verifier.ordering.synchronisation import Flag
 from isel.verifier.ordering.windows import is_in_shared, may_be_shared
 
 
@@ -58,15 +58,15 @@ def _width(mi: MachineInstr) -> int:
 
 
 def _stored(e: Execution, address: Number) -> Number:
-    """What was stored at an address, as far as that is known."""
+    """The number stored at an address, as far as it is known."""
     memory = e.machine.memory
     return packed(tuple(None if a is None else memory.get(a) for a in lanes_of(address)))
 
 
 def _load_flag(e: Execution) -> bool:
-    """A strong load; one that finds nothing new waits until there is something.
+    """A strong load; one that reads nothing new blocks until something new is stored.
 
-    Global memory another cluster may write, so that a load there may find something anyway.
+    A load of global memory returns anyway: another cluster may have written it.
     """
     address, seen, width = e.slot("a"), e.strand.seen, _width(e.mi)
     here = regions.union_lanes(address, e.mask)
@@ -120,15 +120,15 @@ def _store(e: Execution) -> bool:
     return True
 
 
-@functools.lru_cache(1024)  # warps come to the same places again and again
+@functools.lru_cache(1024)  # warps repeat the same addresses
 def _spoilt(address: Number, mask: int, width: int, count: int) -> Mapping[int, None]:
-    """What memory holds behind a store of `count` elements that are data in every lane."""
+    """The bytes that a store of `count` elements of unknown data overwrites, in every lane."""
     places = (_places(moved(address, i * width), mask).values() for i in range(count))
     return dict.fromkeys(itertools.chain.from_iterable(places))
 
 
 def note_astray(e: Execution, address: Number) -> None:
-    """Note a write at an address that is not known in some lane, and may be of shared memory."""
+    """Log a write to an address that is unknown in some lane, and may be in shared memory."""
     if isinstance(address, int) or e.mi.form.attributes.get("space") is Space.GLOBAL:
         return
     lanes = lanes_of(address)
@@ -136,14 +136,14 @@ def note_astray(e: Execution, address: Number) -> None:
         e.run.log.astray.add(e.index)
 
 
-@functools.lru_cache(1024)  # warps come to the same places again and again
+@functools.lru_cache(1024)  # warps repeat the same addresses
 def _places(address: Number, mask: int) -> Mapping[int, int]:
-    """The addresses of the lanes of a mask, as far as they are known."""
+    """The known addresses of the lanes of a mask."""
     return {i: at for i, at in enumerate(lanes_of(address)) if mask >> i & 1 and at is not None}
 
 
 def _put(e: Execution, at: int, number: int | None, width: int) -> None:
-    """Store a number; where the kernel reads bytes, those behind the first one too."""
+    """Store a number; where the kernel reads single bytes, those after the first one too."""
     memory = e.machine.memory
     memory[at] = number
     if e.run.program.reads_bytes:
@@ -178,7 +178,7 @@ def _atomic(e: Execution) -> bool:
 
 
 def _release_flag(e: Execution, address: Number) -> None:
-    """A strong write releases the clocks of its thread, or those of its last fence."""
+    """Release the clocks of the thread, or those of its last fence, by a strong write."""
     releases = e.mi.form.attributes.get("sem") in (Sem.RELEASE, Sem.ACQ_REL)
     release = e.release(arrives=True)
     release = release if releases else e.relaxed_release()

@@ -1,4 +1,4 @@
-"""setmaxnreg: registers that a warp gives back, and that another one waits for.
+"""The event of setmaxnreg: registers that a warp releases to, or waits for from, its CTA's pool.
 
 Layer: isel.verifier.ordering.events.  PTX ISA, setmaxnreg.
 """
@@ -11,7 +11,7 @@ from isel.verifier.ordering.events.execution import Event, Execution
 
 
 def _change(e: Execution) -> bool:
-    """Registers are counted for one lane of a warp; `pool` is what nobody of a CTA holds."""
+    """Move registers between a warp and its CTA's `pool`; they are counted for one lane."""
     count, first = e.mi.get("count"), e.run.launch.registers
     if not isinstance(count, Imm) or not first:
         return True

@@ -1,4 +1,4 @@
-"""tcgen05: what uses tensor memory, commits, waits and fences.
+"""Events of tcgen05: multiplies, copies, loads and stores, commits, waits and fences.
 
 Layer: isel.verifier.ordering.events.  PTX ISA, tcgen05: Memory Consistency Model, Tensor Memory
 Allocation and Management Instructions.
@@ -23,7 +23,7 @@ from isel.verifier.ordering.events.allocation import is_nowhere, touch
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.log import Memory, Region
 from isel.verifier.ordering.matrices import Multiplied
-from isel.verifier.ordering.meetings import Delivery
+from isel.verifier.ordering.synchronisation import Delivery
 from isel.verifier.ordering.windows import in_window
 
 _COLUMN = 0xFFFF
@@ -57,7 +57,7 @@ def _move(kind: Kind) -> Event:
 
 
 def _note_addresses(e: Execution) -> None:
-    """The addresses of threads that do not give the same one."""
+    """Report the addresses of threads that do not all give the same one."""
     given = e.slot("taddr")
     if isinstance(given, tuple) and None not in given:
         got = f"addresses {given[0]:#x}, {given[1]:#x}, …"
@@ -72,9 +72,9 @@ def _note_lane(e: Execution, lane: int) -> None:
 
 
 def _moved(e: Execution, address: int, *, writes: bool) -> list[Region]:
-    """What a load or store accesses; a split one has a second half some columns on.
+    """The regions of a load or store; a split one has a second half at an offset of columns.
 
-    The lanes are the warp's own, whichever quarter the address has: see the rule lane-quarter.
+    The lanes are the warp's own, whichever quarter the address names: see the rule lane-quarter.
     """
     of_quarter = e.mi.form.attributes.get("shape") in (LdStShape.S32X32B, LdStShape.S16X32BX2)
     rows = LANES if of_quarter else 16
@@ -86,7 +86,7 @@ def _moved(e: Execution, address: int, *, writes: bool) -> list[Region]:
     return [_piece(e.strand.rank, at, width, lanes, writes) for at in starts]
 
 
-@functools.lru_cache(1024)  # warps come to the same columns again and again
+@functools.lru_cache(1024)  # warps repeat the same columns
 def _piece(rank: int, first: int, width: int, lanes: int, writes: bool) -> Region:
     return Region(Memory.TENSOR, rank, first, first + width, lanes, writes)
 
@@ -95,7 +95,7 @@ def _piece(rank: int, first: int, width: int, lanes: int, writes: bool) -> Regio
 
 
 def _issue(e: Execution, kind: Kind, found: Sequence[Region], *, accumulates: bool = False) -> None:
-    """An operation that tcgen05.commit of the same thread tracks."""
+    """Log an operation that tcgen05.commit of the same thread tracks."""
     thread, issued = e.thread, e.machine.issued
     count = issued[thread] = issued.get(thread, 0) + 1
     source = source_of("tc", thread)
@@ -124,7 +124,7 @@ def _multiply(e: Execution) -> bool:
 
 
 def _multiplied(e: Execution, numbers: dict[str, int]) -> Multiplied:
-    """What a multiply touches whose operands are these."""
+    """The regions of a multiply with these operands."""
     in_tensor = e.mi.form.attributes.get("a") is Residency.TENSOR
     described = ("b",) if in_tensor else ("a", "b")
     ranks = _ranks(e)
@@ -160,7 +160,7 @@ def _shift(e: Execution) -> bool:
 
 def _commit(e: Execution) -> bool:
     source, clocks = source_of("tc", e.thread), e.strand.clocks
-    ahead = e.machine.ahead.get(e.thread, {})  # what its own operations are pipelined behind
+    ahead = e.machine.ahead.get(e.thread, {})  # its own operations are pipelined after these
     clock = {**ahead, source: e.machine.issued.get(e.thread, 0)}
     e.run.log.committed = dict(joined(e.run.log.committed, clock))
     fenced = Release(fenced=clocks.known)
@@ -195,7 +195,7 @@ def _fence(e: Execution) -> bool:
 
 
 def _own(e: Execution) -> Clock:
-    """What tcgen05.fence::before_thread_sync orders of what these threads did themselves."""
+    """The accesses of these threads that tcgen05.fence::before_thread_sync orders."""
     actor, known = e.strand.actor, e.strand.clocks.known
     own = {s: n for s, n in known.items() if s.of == actor and s.kind in ("ld", "st")}
     own |= {s: n for s, n in known.items() if s.kind == "tc" and s.of // LANES == actor}

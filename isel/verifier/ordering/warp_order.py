@@ -1,8 +1,8 @@
-"""What an arrival hands on that other threads of its warp have accessed.
+"""Accesses that an arrival releases although another thread of the warp made them.
 
-Layer: isel.verifier.ordering.  Accesses of threads of a warp that execute together are ordered by
-bar.warp.sync, or by a barrier of more threads: elect.sync and what is .aligned order none.
-PTX ISA, bar.warp.sync; elect.sync; Memory Consistency Model, Causality Order.
+Layer: isel.verifier.ordering.  Accesses of different threads of a warp are ordered by
+bar.warp.sync, or by a barrier of more threads; elect.sync and .aligned instructions order none. PTX
+ISA, bar.warp.sync; elect.sync; Memory Consistency Model, Causality Order.
 """
 
 from __future__ import annotations
@@ -12,21 +12,23 @@ from isel.verifier.ordering.log import Access
 from isel.verifier.ordering.machine import Machine
 
 _OF_THREADS = (Kind.SHARED_LOAD, Kind.SHARED_STORE, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
-"""What each thread of a warp does by itself."""
+"""Accesses that each thread of a warp makes for itself."""
 
 _MOST = 64
-"""The last accesses of a warp for which the threads that have arrived since are tracked."""
+"""The last accesses of a warp for which the threads without a later arrival are tracked."""
 
 
 def accessed(machine: Machine, access: Access, mask: int) -> None:
-    """Note an access of the threads of a mask."""
+    """Track an access of the threads of a mask."""
     if access.kind in _OF_THREADS:
         access.alone = mask
         machine.apart.setdefault(access.warp, []).append(access)
 
 
 def arrived(machine: Machine, actor: int, mask: int, index: int) -> None:
-    """Threads of a warp arrive, by a record: it hands on what the others have accessed."""
+    """Note that threads of a warp arrive at the record `index`: it releases what the others
+    accessed.
+    """
     here = machine.apart.get(actor)
     if not here:
         return
@@ -41,7 +43,7 @@ def arrived(machine: Machine, actor: int, mask: int, index: int) -> None:
 
 
 def met(machine: Machine, actor: int) -> None:
-    """All threads of a warp have synchronised: what they accessed is handed on whole from now."""
+    """Note that all threads of a warp have synchronised: their earlier accesses are ordered."""
     here = machine.apart.pop(actor, None)
     if here:
         whole = machine.counters[actor].next("warp")

@@ -1,4 +1,4 @@
-"""What a race is called: the rule that it breaks, the record that is blamed, and the words.
+"""Classification of a race: the rule that it breaks, the record to blame, and the message.
 
 Layer: isel.verifier.ordering.  Input: a race and the log that it is in.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.history import TENSOR_OPS
-from isel.verifier.ordering.life import PEER_FREED, SLOT_PUBLISHED
+from isel.verifier.ordering.lifetimes import PEER_FREED, SLOT_PUBLISHED
 from isel.verifier.ordering.log import Log, Memory, Region
 from isel.verifier.ordering.races import Missing, Race
 from isel.verifier.ordering.rows import (
@@ -34,7 +34,7 @@ from isel.verifier.ordering.windows import offset_of
 from isel.verifier.rule import VerifierRule
 
 _COPIES = ("cp.async", "cp.async.ignore_src")
-"""What the manual says no proxy of; CUTLASS has no fence between these and a multiply."""
+"""Copies whose proxy the manual does not name; CUTLASS has no fence between them and a multiply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Name:
 
 
 def name_of(report: Report, log: Log, race: Race) -> Name | None:
-    """The rule that a race breaks; None for one that other rules are about."""
+    """The rule that a race breaks; None for a race that other rules report."""
     if race.one.memory is Memory.TENSOR:
         return _in_tensor_memory(report, log, race)
     return _in_shared_memory(report, log, race)
@@ -117,7 +117,7 @@ def _in_shared_memory(report: Report, log: Log, race: Race) -> Name | None:
 
 
 def _of_slot(race: Race) -> Name | None:
-    """The address of an allocation, and the load that reads it."""
+    """The rule for a load of an allocation's address that is not ordered after the allocation."""
     for access in (race.first, race.second):
         if access.kind is Kind.SHARED_LOAD:
             return Name(SLOT_PUBLISHED, access.index)
@@ -125,7 +125,7 @@ def _of_slot(race: Race) -> Name | None:
 
 
 def _is_used(report: Report, load: int, before: int) -> bool:
-    """Whether all that a load gives is used before a record, as the text of the kernel runs."""
+    """Whether all results of a load are used before a record, in the order of the text."""
     records = report.analysis.graph.records
     results = set(records[load].defs())
     for mi in records[load + 1 : before if before > load else len(records)]:
@@ -137,7 +137,7 @@ def _is_used(report: Report, load: int, before: int) -> bool:
 
 
 def words_of(report: Report, race: Race) -> str:
-    """The two accesses and what is between them."""
+    """The message of a race: both accesses, and what orders them partly."""
     first, second = race.first, race.second
     missing = {
         Missing.ORDER: "nothing orders the two",

@@ -1,6 +1,6 @@
-"""What the events of a run may ask of it: operands, other threads, waits, and deliveries.
+"""The state of a run: what events and pure records read and change.
 
-Layer: isel.verifier.ordering.  `execute` drives it; events and plain records act on it.
+Layer: isel.verifier.ordering.  `execute` schedules the warps; events and plain records act on it.
 """
 
 from __future__ import annotations
@@ -23,17 +23,19 @@ from intrinsics.mir import (
 from isel.verifier.ordering.clocks import Source
 from isel.verifier.ordering.log import Log
 from isel.verifier.ordering.machine import Launch, Machine, special
-from isel.verifier.ordering.meetings import Delivery, Mbarrier
 from isel.verifier.ordering.numbers import Number, lanewise, merged, moved
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.strand import Strand
+from isel.verifier.ordering.synchronisation import Delivery, Mbarrier
 from isel.verifier.ordering.windows import offset_of, rank_of
 
 
-class Scene:
-    """A cluster in the middle of a run: its machine, and its strands; `ready` are those that go on.
+class RunState:
+    """A cluster in the middle of a run: its machine, and its strands; `ready` are the runnable
+    ones.
 
-    `budget` is how many records may be executed; in a `late` run things happen as late as they can.
+    `budget` is how many more records may be executed; in a `late` run asynchronous operations
+    complete as late as they can.
     """
 
     def __init__(
@@ -53,13 +55,13 @@ class Scene:
 
     @property
     def log(self) -> Log:
-        """What happened."""
+        """The log of the run so far."""
         return self.machine.log
 
     # ---- operands ------------------------------------------------------------------------------
 
     def value(self, strand: Strand, op: Op | None) -> Number:
-        """The value of an operand in a strand."""
+        """The value of an operand for the threads of a strand."""
         if type(op) is int:
             return strand.registers.get(op)
         if type(op) is Imm:
@@ -82,11 +84,11 @@ class Scene:
         return None
 
     def slot(self, strand: Strand, mi: MachineInstr, name: str) -> Number:
-        """The value of an operand by name."""
+        """The value of an operand, by its name."""
         return self.value(strand, mi.get(name))
 
     def write(self, strand: Strand, op: Op | None, number: Number, mask: int) -> None:
-        """Give a register a value in the lanes of a mask, if somebody asks for it."""
+        """Write a register in the lanes of a mask, if it is in the slice."""
         if type(op) is int:
             if op not in self.program.wanted:
                 return
@@ -99,33 +101,35 @@ class Scene:
     # ---- threads -------------------------------------------------------------------------------
 
     def others(self, strand: Strand) -> list[Strand]:
-        """Other threads of the warp."""
+        """The other strands of the warp."""
         return [s for s in self.of_warps[strand.actor] if s is not strand]
 
     def begin(self, strand: Strand) -> None:
-        """A strand is there from now on."""
+        """Add a strand to its warp."""
         self.strands.append(strand)
         self.of_warps.setdefault(strand.actor, []).append(strand)
 
     def end_of(self, strand: Strand) -> None:
-        """A strand is there no more."""
+        """Remove a strand from its warp."""
         self.strands.remove(strand)
         self.of_warps[strand.actor].remove(strand)
 
     def together(self, strand: Strand) -> list[Strand]:
-        """Other threads of the warp at the same place."""
+        """The other strands of the warp at the same record."""
         here = strand.node, strand.step, strand.joins
         return [s for s in self.others(strand) if (s.node, s.step, s.joins) == here]
 
     def take_in(self, strand: Strand, other: Strand) -> None:
-        """Let threads that are at the same place go on together."""
+        """Reconverge with a strand at the same record."""
         strand.unite(other)
         self.end_of(other)
         if other in self.ready:
             self.ready.remove(other)
 
     def gather(self, strand: Strand, index: int) -> bool:
-        """Wait at a record for all threads of the warp; whether the strand goes on with them."""
+        """Wait at a record for all threads of the warp; whether the strand goes on, with all of
+        them.
+        """
         for other in self.others(strand):
             if (other.node, other.step) == (strand.node, strand.step):
                 self.take_in(strand, other)
@@ -143,23 +147,25 @@ class Scene:
         self, strand: Strand, index: int, over: Callable[[], bool],
         resume: Callable[[], bool] | None, what: str, mbarrier: int | None = None,
     ) -> bool:  # fmt: skip
-        """Make a strand wait before a record, and do `resume` there when that is over."""
+        """Block a strand before a record until `over` holds, and then do `resume` there."""
         strand.mbarrier = mbarrier
         strand.waiting, strand.resume, strand.what, strand.at = over, resume, what, index
         return False
 
     def deliver(self, mbarrier: Mbarrier, what: Delivery) -> None:
-        """Let an asynchronous operation bring something to an mbarrier when it completes."""
+        """Queue the effect of an asynchronous operation on an mbarrier, for when it completes."""
         mbarrier.outstanding.append(what)
         self.machine.owed[mbarrier.at] = mbarrier
         self.machine.changed = True
 
     def track(self, source: Source, count: int, address: int) -> None:
-        """Note the mbarrier that tracks the first `count` operations of a source."""
+        """Log the mbarrier that tracks the first `count` operations of a source."""
         self.log.tracked.setdefault(source, []).append((count, self.name_of(address)))
 
     def absent(self, address: int) -> None:
-        """Note that no mbarrier was made at an address: another rule's affair, if that is sure."""
+        """Note that no mbarrier was initialised at an address; a rule of its own reports it if it
+        is certain.
+        """
         rank = rank_of(address)
         is_there = rank < self.launch.ctas
         self.log.furthest = self.log.furthest if is_there else max(self.log.furthest, rank)
@@ -167,7 +173,7 @@ class Scene:
             self.log.cannot_follow(f"no mbarrier at {address:#x}")
 
     def name_of(self, address: int) -> str:
-        """A shared address in words."""
+        """A shared address in words: its variable and offset."""
         offset = offset_of(address)
         best = max(
             ((at, name) for name, at in self.machine.addresses.items() if at <= offset),

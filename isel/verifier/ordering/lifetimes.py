@@ -1,9 +1,9 @@
-"""Rows of the rules about lifetimes in a run: what begins, ends, and is ordered with its uses.
+"""Rules about lifetimes: of tensor memory, of mbarriers, and of the CTAs of a cluster.
 
-Layer: isel.verifier.ordering.  Tensor memory is allocated, told of, used, and freed; mbarriers are
-made before they are used; CTAs of a cluster run before they are told something, and stay until they
-have been.  PTX ISA, tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit; mbarrier.init;
-tcgen05, Issue Granularity; barrier.cluster.
+Layer: isel.verifier.ordering.  Tensor memory is allocated, its address published, used, and freed;
+mbarriers are initialised before they are used; a CTA of a cluster has started before another
+accesses it, and exits after the last such access.  PTX ISA, tcgen05.alloc, tcgen05.dealloc,
+tcgen05.relinquish_alloc_permit; mbarrier.init; tcgen05, Issue Granularity; barrier.cluster.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where threads synchronise: mbarriers with their phases, and barriers of CTAs and clusters.
+"""Synchronisation objects of a run: mbarriers with their phases, barriers, and flags in memory.
 
 Layer: isel.verifier.ordering.  PTX ISA, mbarrier: Phase, Expect-tx, Complete-tx; barrier.
 """
@@ -12,9 +12,9 @@ from isel.verifier.ordering.clocks import HANDED, NO_RELEASE, Counters, Release,
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What an asynchronous operation brings to an mbarrier when it completes.
+    """What an asynchronous operation does to an mbarrier when it completes.
 
-    `bytes` of transactions (None: not known how many; 0 for an arrival by tcgen05.commit).
+    `bytes` is its complete-tx count (None: not known; 0 for an arrival by tcgen05.commit).
     """
 
     release: Release
@@ -24,10 +24,10 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Waiter:
-    """Threads that have seen a phase complete, by its parity: the record, their warp, the phase.
+    """Threads that have observed a phase complete by its parity: the record, their warp, the phase.
 
-    A clock is behind that if it has the count of `multiply`, the next one that they take part in;
-    and `handed` is how often their warp had handed on what it knows, by `counters`.
+    A clock is ordered after that if it contains the epoch `multiply`, the next one that they take
+    part in; `handed` is the epoch of their warp's last release then, by `counters`.
     """
 
     index: int
@@ -38,9 +38,9 @@ class Waiter:
     handed: int
 
     def may_be_behind(self, release: Release) -> bool:
-        """Whether nothing says that they saw it before what is released.
+        """Whether nothing orders their observation before a release.
 
-        If they have handed on something since, that may be what the release came from.
+        If they have released something since, that may be what the release acquired.
         """
         source, count = self.multiply
         return self.counters.get(HANDED) == self.handed and release.relaxed.get(source, 0) < count
@@ -50,14 +50,14 @@ class Waiter:
 class Mbarrier:
     """One mbarrier object.
 
-    It was `made` by the record `made_by`; `told` are the warps of which it was said that they do
-    not know that, `heard` says that something has arrived ever.
-    `expected` arrivals complete a phase once its transactions are balanced.  Where it is not known
-    how many bytes a copy brings, the transactions are balanced when all copies have been delivered.
+    The record `made_by` initialised it at the epoch `made`; `reported` are the warps for which a
+    missing order with that was reported, `heard` says that something has ever arrived.  `expected`
+    arrivals complete a phase once its tx-count is zero.  Where the size of a copy is not known, the
+    tx-count counts as zero when all copies have been delivered.
 
-    `waiters` have seen the last phase complete.  Who asks by parity has to do so before the next
-    one completes, behind which the answer is that of the phase before: `late` are those for whom
-    nothing in the phases says that they did.
+    `waiters` have observed the last phase complete.  A wait by parity has to return before the next
+    phase completes, after which the parity is that of the phase before: `late` are the threads that
+    nothing orders so.
     """
 
     expected: int
@@ -73,14 +73,14 @@ class Mbarrier:
     release: Release = NO_RELEASE
     over: Release = NO_RELEASE
     outstanding: list[Delivery] = field(default_factory=list)
-    told: set[int] = field(default_factory=set)
+    reported: set[int] = field(default_factory=set)
     heard: bool = False
     waiters: list[Waiter] = field(default_factory=list)
     late: list[Waiter] = field(default_factory=list)
 
     @property
     def progress(self) -> str:
-        """How many arrivals its phase has, behind the words for a wait."""
+        """The pending arrivals of its phase, as words that follow those for a wait."""
         come = self.expected - self.pending
         return f"; phase {self.phase} has {come} of {self.expected} arrivals"
 
@@ -88,14 +88,14 @@ class Mbarrier:
         self.pending = self.expected
 
     def arrive(self, count: int, release: Release) -> None:
-        """Threads arrive."""
+        """Count arrivals of threads, with what they release."""
         self.heard = True
         self.release = self.release.and_(release)
         self.pending -= count
         self._complete()
 
     def expect(self, count: int | None) -> None:
-        """A phase waits for so many more bytes."""
+        """Add to the expected bytes of the phase; None where it is not known how many."""
         if count is None:
             self.unknown = True
         else:
@@ -103,9 +103,10 @@ class Mbarrier:
             self.whole += count
 
     def deliver(self, *, known: bool = False) -> bool:
-        """Let what is outstanding happen; False if there is nothing.
+        """Complete outstanding operations; False if there is none.
 
-        With `known` only where it is known how many bytes come: of others more may follow.
+        With `known` only if the size of all is known: otherwise more copies may follow in the
+        phase.
         """
         if not self.outstanding:
             return False
@@ -127,11 +128,11 @@ class Mbarrier:
         return True
 
     def is_over(self, phase: int) -> bool:
-        """Whether the phase with this number is complete."""
+        """Whether the phase of this number is complete."""
         return self.phase > phase
 
     def has_parity_over(self, parity: int) -> bool:
-        """Whether a wait for the phase of this parity succeeds now."""
+        """Whether a wait for this parity succeeds now."""
         return self.phase & 1 != parity & 1
 
     def _complete(self) -> None:
@@ -153,9 +154,10 @@ class Mbarrier:
 
 @dataclass(slots=True)
 class Barrier:
-    """A barrier of a CTA or cluster: how many threads it waits for, who came, what they release.
+    """A barrier of a CTA or cluster: the number of threads it waits for, arrivals, and their
+    releases.
 
-    `short` says that threads ended which it had waited for: that orders nothing in the manual.
+    `short` says that threads exited for which it had waited: in the manual that orders nothing.
     """
 
     wanted: int
@@ -167,13 +169,13 @@ class Barrier:
     over: Release = NO_RELEASE
 
     def arrive(self, threads: int, release: Release) -> None:
-        """Threads come; the last of them completes the barrier, which then begins anew."""
+        """Count arrivals; the last one completes the barrier, which then begins anew."""
         self.release = self.release.and_(release)
         self.arrived += threads
         self._complete()
 
     def leave(self, threads: int, *, arrived: bool) -> None:
-        """Threads end, and are waited for no more; if they had `arrived`, others still are."""
+        """Threads exit, and are waited for no more; if they had `arrived`, the others still are."""
         self.wanted -= threads
         if arrived:
             self.arrived -= threads
@@ -191,12 +193,14 @@ class Barrier:
 
 @dataclass(slots=True)
 class Flag:
-    """A place that threads write and read strongly: what was released there, and how often."""
+    """A memory location that threads access by strong operations: its last release, and its
+    version.
+    """
 
     release: Release = NO_RELEASE
     version: int = 0
 
     def write(self, release: Release) -> None:
-        """A strong write."""
+        """Publish a release by a strong write."""
         self.release = self.release.and_(release)
         self.version += 1
