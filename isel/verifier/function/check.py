@@ -32,6 +32,7 @@ from isel.verifier.function import (
     lanes,
     ledger,
     mbarriers,
+    members,
     overlaps,
     phases,
     registers,
@@ -59,7 +60,7 @@ class _Chapter(Protocol):
 
 
 _CHAPTERS: tuple[_Chapter, ...] = (
-    *(convergence, lanes, warpgroups),
+    *(convergence, members, lanes, warpgroups),
     *(allocation, handles),
     *(collectors, columns, overlaps, scales),
     *(mbarriers, init_fence, phases, first_phase, ledger, registers, accumulators, stages),

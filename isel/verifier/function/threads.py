@@ -60,6 +60,8 @@ class Threads:
             return "one thread"
         if self.part:
             return "some threads of the warp"
+        if self.lanes.bit_count() == 1:
+            return "one thread"
         return f"{self.lanes.bit_count()} threads"
 
 
@@ -82,6 +84,41 @@ def threads_of(flow: WarpFlow) -> list[Threads]:
             takers = [edge for edge, nodes in sides if node in nodes]
             if len(takers) == 1:
                 found[node] = found[node].with_guard(takers[0].condition)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """A way out of a branch to which all threads of a warp come, that some of them take.
+
+    `start` is where these go on, `nodes` are those where they are without the others; `condition`
+    sends the others to `elsewhere`.
+    """
+
+    start: int
+    nodes: frozenset[int]
+    condition: Lanes | Leader
+    elsewhere: int
+
+
+def partings(flow: WarpFlow, threads: list[Threads]) -> list[Parting]:
+    """Where the threads of a warp part for certain; `threads` are those of each node."""
+    whole, ways = Threads(flow.warp.lanes), flow.ways()
+    certain = []
+    for n in flow.reached():
+        edges = flow.edges[n]
+        known = [e.condition for e in edges if isinstance(e.condition, (Lanes, Leader))]
+        if len(known) == len(edges) == 2 and threads[n] == whole:
+            certain.append((n, known))
+    after = post_dominators(ways) if certain else []
+    found = []
+    for split, conditions in certain:
+        joins = _joins(after, split, end=len(flow.edges))
+        sides = [reach(ways, [to], joins) for to in ways[split]]
+        for mine, other in ((0, 1), (1, 0)):
+            alone = frozenset(sides[mine] - sides[other])
+            start, elsewhere = ways[split][mine], ways[split][other]
+            found.append(Parting(start, alone, conditions[other], elsewhere))
     return found
 
 

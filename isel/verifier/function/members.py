@@ -1,0 +1,150 @@
+"""Rules about the threads that a mask names: those of shuffles, votes and bar.warp.sync.
+
+Layer: isel.verifier.function.  Input: the flow of each warp.  A thread waits until all threads of
+the mask have come that have not exited; where these wait for it somewhere else, nobody goes on.
+PTX ISA, shfl.sync; vote.sync; match.sync; redux.sync; bar.warp.sync; elect.sync.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import MachineInstr
+from isel.verifier.function.flow import Lanes, Leader, WarpFlow
+from isel.verifier.function.report import Report
+from isel.verifier.function.threads import Parting, Threads, partings, threads_of
+from isel.verifier.function.values import LANES
+from isel.verifier.rule import VerifierRule
+
+ELSEWHERE = VerifierRule(
+    "{op}/threads-elsewhere",
+    "threads wait for others of their mask, which wait for them somewhere else",
+    expected="all threads of the mask come to it, or have exited",
+    hint="move it out of the branch, or name the threads of the branch only: membermask",
+)
+NO_MEMBER = VerifierRule(
+    "{op}/no-member",
+    "a thread executes {op} whose mask does not name it",
+    expected="threads of the mask only",
+    hint="branch to it with these threads, or name the others too: 0xffffffff is the whole warp",
+    misses=False,
+)
+RULES = (ELSEWHERE, NO_MEMBER)
+
+_WARP = (1 << LANES) - 1
+_BARRIERS = ("bar.", "barrier.")
+_WHOLE_CTA = ("bar.sync", "barrier.sync", "bar.red", "barrier.red")
+"""Barriers at which all threads of the CTA meet, where no count is given."""
+
+
+def check(report: Report) -> None:
+    """Report the records that break a rule of this module."""
+    graph = report.analysis.graph
+    masked = {i for i, mi in enumerate(graph.records) if is_masked(mi)}
+    if not masked or graph.has_opaque:
+        return
+    nodes: dict[int, list[int]] = {}
+    for index in sorted(masked):
+        nodes.setdefault(graph.node_of(index), []).append(index)
+    for walker in report.analysis.walkers:
+        _check_warp(report, walker.flow, nodes)
+
+
+def is_masked(mi: MachineInstr) -> bool:
+    """Whether an instruction is for the threads of a mask."""
+    return any(o is not None and o.name == "membermask" for o in mi.form.operands)
+
+
+def _check_warp(report: Report, flow: WarpFlow, nodes: dict[int, list[int]]) -> None:
+    """Judge the masked records of one warp, by node."""
+    reached = [(node, nodes[node]) for node in flow.reached() if node in nodes]
+    threads = threads_of(flow) if reached else []
+    whole = Threads(flow.warp.lanes)
+    parted = partings(flow, threads) if any(threads[n] != whole for n, _ in reached) else []
+    for node, indices in reached:
+        mine = [parting for parting in parted if node in parting.nodes]
+        for index in indices:
+            mask = _mask(flow, report.record(index))
+            if mask is None or report.record(index).guard is not None:
+                continue
+            if threads[node] == whole:
+                _report_no_member(report, flow, index, whole.lanes & ~mask)
+            elif mine:
+                _report_elsewhere(report, flow, mine, index, threads[node], mask)
+
+
+def _mask(flow: WarpFlow, mi: MachineInstr) -> int | None:
+    """The mask, where it is known to be one for all threads."""
+    number = flow.evaluate(mi, "membermask").number
+    return number & _WARP if isinstance(number, int) else None
+
+
+def _report_no_member(report: Report, flow: WarpFlow, index: int, others: int) -> None:
+    if others:
+        got = f"warp {flow.warp.number}: the mask leaves out lanes {others:#010x}, which come too"
+        report.add(NO_MEMBER, index, got=got)
+
+
+def _report_elsewhere(
+    report: Report, flow: WarpFlow, parted: list[Parting], index: int, here: Threads, mask: int
+) -> None:
+    """Report a record that other threads of its mask cannot come to before these have gone on."""
+    for parting in parted:
+        others = _takes(flow, parting.condition) & mask
+        if not others or index not in (_halts(report, flow, parting.start) or ()):
+            continue
+        there = _halts(report, flow, parting.elsewhere)
+        if there and all(_waits_for(report, flow, halt, index, here, mask) for halt in there):
+            got = f"warp {flow.warp.number}: {here} here, and others of the mask {mask:#010x}"
+            report.add(ELSEWHERE, index, got=f"{got} come to {report.line(min(there))}")
+            return
+
+
+def _takes(flow: WarpFlow, condition: Lanes | Leader) -> int:
+    """The threads that take a way out of a branch, or may be the one; 0 where perhaps none does."""
+    if isinstance(condition, Lanes):
+        return condition.mask & flow.warp.lanes
+    return 0 if condition.perhaps else flow.warp.lanes
+
+
+def _halts(report: Report, flow: WarpFlow, start: int) -> set[int] | None:
+    """The records at which threads that go on at `start` wait for others of their warp first.
+
+    None where some may exit before, or where one does not know.
+    """
+    ways = flow.ways()
+    work, seen, found = [start], {start}, set()
+    while work:
+        node = work.pop()
+        if node >= len(flow.edges):
+            return None
+        halt = _first_halt(report, flow, node)
+        if halt is not None:
+            found.add(halt)
+            continue
+        following = [n for n in ways[node] if n not in seen]
+        seen.update(following)
+        work += following
+    return found
+
+
+def _first_halt(report: Report, flow: WarpFlow, node: int) -> int | None:
+    """The first record of a node at which threads of a warp wait for others."""
+    first = flow.graph.nodes[node].first
+    for index, mi in enumerate(flow.graph.nodes[node].records, first):
+        if is_masked(mi) or mi.row.head.startswith(_BARRIERS) or mi.row.id == "call":
+            return index
+    return None
+
+
+def _waits_for(
+    report: Report, flow: WarpFlow, halt: int, index: int, here: Threads, mask: int
+) -> bool:
+    """Whether the threads at `halt` certainly wait there for those that are at `index`."""
+    mi, mine = report.record(halt), report.record(index)
+    if mi.guard is not None or mi.row.id == "call":
+        return False
+    if not is_masked(mi):
+        return mi.row.id in _WHOLE_CTA and mi.get("count") is None
+    named = _mask(flow, mi)
+    if named is None or (mi.form == mine.form and named == mask):
+        return False
+    return here.lanes & ~named == 0

@@ -1,0 +1,109 @@
+"""Threads that a mask names: who waits for whom at shuffles, votes and bar.warp.sync.
+
+What is expected is the manual's: a thread waits until all threads of the mask that have not exited
+execute the same instruction with the same mask, and one that the mask does not name must not come.
+Each kernel is one warp or two of sm_90; the part of it that matters is given.
+"""
+
+from __future__ import annotations
+
+from asmprinter.ptx_reader import read_ptx
+from intrinsics.findings import Severity
+from isel.verifier.function.check import verify_functions
+from tests.each import each
+
+HEAD = """\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u32 n)
+.reqntid 64
+{
+    .reg .pred %p<9>;
+    .reg .b32 %r<9>;
+    mov.u32 %r0, %laneid;
+    mov.u32 %r1, %tid.x;
+    ld.param.u32 %r2, [n];
+"""
+
+ALL, HALF = "0xffffffff", "0xffff"
+SUM = "shfl.sync.bfly.b32 %r3, %r0, 1, 31,"
+ASK = "vote.sync.any.pred %p3, %p3,"
+MEET = "bar.sync 0;"
+
+
+def _rules(body: str) -> list[str]:
+    """The rules that a kernel breaks, but for notes."""
+    reading = read_ptx(f"{HEAD}{body}\n    ret;\n}}\n", "k.ptx")
+    assert reading.findings == []
+    found = verify_functions(reading.module)
+    assert all(f.severity is Severity.ERROR for f in found if f.severity is not Severity.NOTE)
+    return sorted({f.rule for f in found if f.severity is not Severity.NOTE})
+
+
+def _if(condition: str, then: str, otherwise: str = "", behind: str = "") -> str:
+    """A branch on a condition of lanes, and what follows."""
+    return (
+        f"{condition} @!%p1 bra ELSE; {then} bra.uni AFTER;\nELSE: {otherwise}\nAFTER: {behind}\n"
+    )
+
+
+ONE = "setp.eq.u32 %p1, %r0, 0;"
+SIXTEEN = "setp.lt.u32 %p1, %r0, 16;"
+ELECTED = "elect.sync _|%p1, 0xffffffff;"
+SAME = "setp.eq.u32 %p1, %r2, 0;"
+WARP_0 = "setp.lt.u32 %p1, %r1, 32;"
+OTHERS_LEAVE = "@!%p1 ret;"
+
+ELSEWHERE = {
+    "one lane shuffles, the others wait at a barrier": (
+        _if(ONE, f"{SUM} {ALL};", behind=MEET), "shfl"),
+    "the elected thread votes, the others wait for the warp": (
+        _if(ELECTED, f"{ASK} {ALL};", behind=f"bar.warp.sync {ALL}; {MEET}"), "vote"),
+    "a half names one thread of the other": (
+        _if(SIXTEEN, f"{SUM} 0x1ffff;", behind=MEET), "shfl"),
+    "the halves do something else": (
+        _if(SIXTEEN, f"{SUM} {ALL};", f"shfl.sync.up.b32 %r3, %r0, 1, 0, {ALL};", MEET), "shfl"),
+    "the halves give other masks": (
+        _if(SIXTEEN, f"bar.warp.sync {ALL};", "bar.warp.sync 0xffff0001;", MEET), "bar.warp.sync"),
+    "a thread elects in a branch": (
+        _if(ONE, f"elect.sync _|%p2, {ALL};", behind=MEET), "elect.sync"),
+}  # fmt: skip
+RIGHT = {
+    "the whole warp": f"{SUM} {ALL}; {MEET}",
+    "one of two warps": _if(WARP_0, f"{SUM} {ALL};", behind=MEET),
+    "a parameter decides": _if(SAME, f"{SUM} {ALL};", behind=MEET),
+    "the others have exited": f"{SIXTEEN} {OTHERS_LEAVE} {SUM} {ALL};",
+    "the others exit": _if(SIXTEEN, f"{SUM} {ALL};"),
+    "a half by itself": _if(SIXTEEN, f"{SUM} {HALF};", behind=MEET),
+    "each half by itself": _if(SIXTEEN, f"{SUM} {HALF};", f"{SUM} 0xffff0000;", MEET),
+    "both halves do the same": _if(SIXTEEN, f"{SUM} {ALL};", f"{SUM} {ALL};", MEET),
+    "both halves do the same two": _if(
+        SIXTEEN, f"{SUM} {ALL}; {ASK} {ALL};", f"{SUM} {ALL}; {ASK} {ALL};", MEET),
+    "data decide": f"ld.shared.u32 %r4, [%r1]; {_if('setp.eq.u32 %p1, %r4, 0;', f'{SUM} {ALL};')}",
+}  # fmt: skip
+
+
+@each("name", ELSEWHERE)
+def test_threads_that_wait_for_each_other_at_two_places(name: str):
+    body, op = ELSEWHERE[name]
+    assert f"{op}/threads-elsewhere" in _rules(body)
+
+
+@each("name", RIGHT)
+def test_threads_that_come_or_have_exited(name: str):
+    assert _rules(RIGHT[name]) == []
+
+
+@each("mask", [HALF, "0", "0xfffffffe"])
+def test_a_mask_names_whoever_comes(mask: str):
+    assert _rules(f"{SUM} {mask}; {MEET}") == ["shfl/no-member"]
+
+
+def test_the_finding_says_where_the_others_are():
+    body = _if(ONE, f"{SUM} {ALL};", behind=f"\n{MEET}")
+    reading = read_ptx(f"{HEAD}{body}\n    ret;\n}}\n", "k.ptx")
+    (found,) = verify_functions(reading.module)
+    line = 1 + next(i for i, text in enumerate(f"{HEAD}{body}".splitlines()) if MEET in text)
+    assert f"bar.sync in line {line}" in found.got
+    assert "one thread" in found.got
