@@ -22,7 +22,7 @@ from intrinsics.mir import (
     predecessors,
 )
 from isel.pipeline import PASSES, SELECT, Observer, run_passes
-from isel.verifier.record import place_of
+from isel.verifier.locations import place_of
 
 _LEAVES_SSA = "destruct-ssa"
 _PHI = "phi"

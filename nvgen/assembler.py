@@ -20,7 +20,7 @@ from asmprinter.ptx_printer import Printed, print_ptx
 from intrinsics.findings import AssemblerError, Finding, Place, Severity
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_target
-from isel.verifier.record import place_of
+from isel.verifier.locations import place_of
 from nvgen.machine_code import instructions
 from nvgen.ptxas_log import Resources, remarks, resources
 

@@ -22,7 +22,8 @@ from isel.select.machine import check_machine
 from isel.select.types import MOST_REGISTERS
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
 from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, beyond, concerned, verify
-from isel.verifier.record import check_target, lowest_ptx
+from isel.verifier.lowest_ptx import lowest_ptx
+from isel.verifier.record import check_target
 from nvgen.compiled import Compiled
 from nvgen.extension import PLAIN, Extension
 from nvgen.judgement import check_certain, warn

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, Place, input_error
 from intrinsics.mir import MachineFunction, MachineInstr, Module
-from isel.verifier.record import place_of as place_of_location
+from isel.verifier.locations import place_of as place_of_location
 
 if TYPE_CHECKING:
     from isel.pipeline import Pass

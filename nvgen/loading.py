@@ -18,7 +18,7 @@ from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.verifier.declared import judge_alignments, judge_as_ptx
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import verify
-from isel.verifier.record import lowest_ptx
+from isel.verifier.lowest_ptx import lowest_ptx
 from nvgen.extension import PLAIN, Extension
 from nvgen.files import printable
 from nvgen.nesting import nesting_limit

@@ -16,7 +16,7 @@ from intrinsics.modifiers import AtomicOp
 from intrinsics.targets import Target
 from intrinsics.tma.fields import REDUCTIONS
 from intrinsics.tma.rules import findings
-from isel.verifier.record import place_of
+from isel.verifier.locations import place_of
 from nvgen.parameters import Output
 from nvgen.tensor_map import TensorMap
 

@@ -1,9 +1,9 @@
-"""What a module's data layout says, and what of it is not so on the machine.
+"""The data layout of a module, and whether it is that of NVPTX.
 
-Layer: isel.llvm (standard library only).  Input: the string behind `target datalayout`.  Output:
-widths of pointers and alignments of integers wider than 64 bits, in bits; or the first thing by
-which data would lie elsewhere than PTX and the host expect.  What a layout leaves out has LLVM's
-default.  LLVM Language Reference, Data Layout; LLVM, User Guide for NVPTX Back-end, Data Layout.
+Layer: isel.llvm (standard library only).  Input: the string of `target datalayout`.  Output: widths
+of pointers and alignments of integers wider than 64 bits, in bits; or the first difference by which
+data would be laid out differently in PTX and on the host.  Missing parts have LLVM's defaults. LLVM
+Language Reference, Data Layout; LLVM, User Guide for NVPTX Back-end, Data Layout.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 
 NVPTX = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
-"""What LLVM 22 and nvgen take for a module that says nothing."""
+"""The layout of a module that has none, as in LLVM 22."""
 
 TENSOR_SPACE = 6
 _SHORT = (3, 4, 5, 7, 101)
@@ -33,7 +33,7 @@ _ELSEWHERE = {
 
 
 class ForeignLayoutError(Exception):
-    """What a layout says that is not so on the machine, and what is."""
+    """A part of a layout that is not NVPTX's, with the expected one."""
 
     def __init__(self, message: str, got: str, expected: str) -> None:
         super().__init__(message)

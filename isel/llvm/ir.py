@@ -1,20 +1,21 @@
-"""A module of LLVM IR as light records: what a user of the reader walks over.
+"""A module of LLVM IR as light records.
 
-Layer: isel.llvm (standard library only).
-Input: fields, as the reader finds them in LLVM's printed text.
-Output: `Module`, `Function`, `Block` and one class per shape of instruction.  Operands are in
+Layer: isel.llvm (standard library only). Input: fields, as the reader finds them in LLVM's printed
+text. Output: `Module`, `Function`, `Block` and one class per shape of instruction.  Operands are in
 `values`, types in `types`, enums in `vocabulary`, attribute sets in `attributes`.
 
 Records are mutable and cheap to make.  Every instruction has
+
   `opcode`;
   `result`, its name, None when it gives no value;
   `type`, of the result;
   `line` in the printed text, from 1;
-  `ordinal`, its place in the function, from 0;
+  `ordinal`, its index in the function, from 0;
   `dbg`, the id of its debug location, or None;
-  `metadata`, its other attachments in order: a kind, and a node's id, or the text of a node that is
-  written in place.
-`operands()` are its values in LLVM's order, without blocks; `targets()` the blocks it may go to.
+  `metadata`, its other attachments in order: a kind, and a node's id, or the text of an inline one.
+
+`operands()` are its values in LLVM's order, without blocks; `targets()` its successor blocks.  One
+class per instruction: this is one table, whatever its length.
 """
 
 from __future__ import annotations
@@ -488,7 +489,7 @@ class Unreachable(Instruction):
 
 @dataclass(slots=True)
 class Unsupported(Instruction):
-    """What PTX has nothing for, and nobody asks more of: callbr, and what handles exceptions."""
+    """Instructions without a counterpart in PTX: callbr, and exception handling."""
 
     values: tuple[Value, ...]
     blocks: tuple[str, ...]
@@ -564,7 +565,7 @@ class GlobalVariable(Symbol):
 
     @property
     def is_declaration(self) -> bool:
-        """Whether the variable lives elsewhere."""
+        """Whether the variable is defined in another module."""
         return self.initializer is None
 
 

@@ -1,8 +1,8 @@
 """Tokens of LLVM's printed text, and a cursor over them.
 
-Layer: isel.llvm (standard library only).
-Input: one statement (an instruction with its continuation lines, a global, a function's header).
-Output: `Cursor`, which hands out tokens and raises `UnreadableError` at what it does not expect.
+Layer: isel.llvm (standard library only). Input: one statement (an instruction with its continuation
+lines, a global, a function's header). Output: `Cursor`, which yields tokens and raises
+`UnreadableError` at an unexpected one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CLOSING = frozenset(")]}>")
 
 
 class UnreadableError(Exception):
-    """The text is not what this reader knows; the module reader adds the line."""
+    """Text that this reader cannot parse; the module reader adds the line."""
 
 
 class Cursor:
@@ -54,7 +54,7 @@ class Cursor:
 
     def peek(self, ahead: int = 0) -> str:
         """The token `ahead` places further on, without taking it."""
-        if not ahead:  # nobody takes the "" behind the last token
+        if not ahead:  # the "" after the last token is never taken
             return self._tokens[self._position]
         index = self._position + ahead
         return self._tokens[index] if index < len(self._tokens) else ""
@@ -82,7 +82,7 @@ class Cursor:
             return []
 
     def skip(self, count: int) -> None:
-        """Take as many tokens, which somebody has seen."""
+        """Take `count` tokens that were peeked at."""
         self._position += count
 
     def expect(self, token: str) -> None:
@@ -137,7 +137,7 @@ class Cursor:
 
     def _text_since(self, first: int) -> str:
         """The text from the token `first` to the last one taken."""
-        if self._spans is None:  # few ask where tokens stand
+        if self._spans is None:  # positions are computed on demand
             self._spans = [match.span(1) for match in _TOKEN.finditer(self._text)]
         return self._text[self._spans[first][0] : self._spans[self._position - 1][1]]
 
@@ -152,7 +152,7 @@ class Cursor:
 
 
 def read_whole(text: str, read: Callable[[Cursor], _T]) -> _T:
-    """What all of a text is.
+    """Parse all of a text.
 
     Raises: UnreadableError where something is left, and what `read` raises.
     """

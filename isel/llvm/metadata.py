@@ -1,8 +1,7 @@
-"""Metadata nodes from their text, when somebody asks.
+"""Metadata nodes, parsed from their text on demand.
 
-Layer: isel.llvm (standard library only).
-Input: a `Module`, whose nodes are text, and a node's id.
-Output: a typed node for tuples and for the debug information that leads to a source line; any other
+Layer: isel.llvm (standard library only). Input: a `Module`, whose nodes are text, and a node's id.
+Output: a typed node for tuples and for debug information that leads to a source line; any other
 specialised node as its kind and fields.  A node that does not exist is None.
 """
 
@@ -28,7 +27,7 @@ class TupleNode:
 
 @dataclass(frozen=True, slots=True)
 class DILocation:
-    """A place in the source; `inlined_at` is the id of the place of the call it was inlined at."""
+    """A source location; `inlined_at` is the id of the location of the call it was inlined at."""
 
     line: int
     column: int

@@ -1,8 +1,10 @@
-"""Any instruction from its text: complete, and not in a hurry.
+"""The complete instruction reader.
 
-Layer: isel.llvm (standard library only).
-Input: an instruction's text with its continuation lines, and where it stands.
-Output: its record.  `read_lines` reads the common shapes faster and must agree.
+Layer: isel.llvm (standard library only). Input: an instruction's text with its continuation lines,
+and where it stands. Output: its record.  `read_lines` reads the common shapes faster and must
+agree.
+
+A function for each instruction's grammar: this is one table, whatever its length.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ _TAILS = {tail.value: tail for tail in TailKind if tail is not TailKind.NONE}
 
 
 def read_instruction(text: str, scope: SymbolTable, line: int, ordinal: int) -> Instruction:
-    """The instruction that `text` is."""
+    """Parse the instruction in `text`."""
     cursor = Cursor(text)
     result: str | None = None
     if cursor.peek(1) == "=":
@@ -214,7 +216,7 @@ def _compare(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
 
 
 def read_predicate(cursor: Cursor, opcode: Opcode) -> IntPredicate | FloatPredicate:
-    """What a comparison asks."""
+    """The predicate of a comparison."""
     word = cursor.next()
     if opcode is Opcode.ICMP and word in _INT_PREDICATES:
         return _INT_PREDICATES[word]
@@ -445,7 +447,7 @@ def _insertvalue(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
 
 
 class CallHead(NamedTuple):
-    """What stands between the opcode and the callee of a call."""
+    """The part of a call between the opcode and the callee."""
 
     flags: frozenset[Flag]
     calling_convention: str

@@ -1,11 +1,10 @@
-"""The instructions that GPU code is made of, from one line each, fast.
+"""The fast instruction reader: common instructions from one line each.
 
-Layer: isel.llvm (standard library only).
-Input: a line of a function's body.
-Output: its record, or None for a line that `read_instructions` must read.
+Layer: isel.llvm (standard library only). Input: a line of a function's body. Output: its record, or
+None for a line that `read_instructions` must read.
 
-This reader never looks at single characters.  It cuts a line at ", " and at last spaces and asks
-dictionaries what the pieces mean; on a miss, the complete reader reads the piece, all of it.  A cut
+This reader never looks at single characters.  It cuts a line at ", " and at last spaces and looks
+the pieces up in dictionaries; on a miss, the complete reader reads the piece, all of it.  A cut
 inside brackets leaves a piece that the complete reader refuses, so a line is read right or not at
 all.
 """
@@ -372,11 +371,11 @@ _HANDLERS = {
     "musttail": (Opcode.CALL, LineReader._must_tail_call),
     "notail": (Opcode.CALL, LineReader._no_tail_call),
 }
-"""What reads the instructions that begin with a word."""
+"""The method that reads the instructions of each opcode."""
 
 
 def _after_quotes(opcode: Opcode, body: str) -> int:
-    """Where attachments may begin in a line with quotation marks.
+    """The index at which attachments may begin in a line with quotation marks.
 
     Raises: UnreadableError for a name that a cut may go through.
     """

@@ -1,11 +1,10 @@
-"""What the pieces mean that `read_lines` cuts lines into: each is read once, and kept.
+"""The pieces that `read_lines` cuts lines into: each is parsed once, and cached.
 
-Layer: isel.llvm (standard library only).
-Input: a piece of a line: a type with flags, a value, the head of a call.
-Output: what it means, or an error where the cut went through brackets.
+Layer: isel.llvm (standard library only). Input: a piece of a line: a type with flags, a value, the
+head of a call. Output: its meaning, or an error where the cut went through brackets.
 
-Where a module names no types, a piece means what it means in every such module: small modules, as
-programs compile them by the hundred, share what they learn.
+Where a module names no types, a piece has the same meaning in every such module: small modules, of
+which a program may compile hundreds, share a cache.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ PLAIN_NAME = re.compile(r"[-\w$.]+", re.ASCII)
 QUOTED_NAME = re.compile(r'[%@]"[-\w$.]+"', re.ASCII)
 
 _SMALL = 1 << 16
-"""Characters of a module that shares what pieces mean."""
+"""The most characters of a module that uses the shared cache."""
 
 _MOST = 1 << 20
-"""Characters of the modules that share; then all is forgotten, since names come and go."""
+"""Characters of modules after which the shared cache is cleared."""
 
 
 class Values(dict[str, Value]):
@@ -72,9 +71,9 @@ _ComparisonHead = tuple[frozenset[Flag], IntPredicate | FloatPredicate, Type, Va
 
 
 class Pieces:
-    """What pieces mean where the types that `scope` names are known.
+    """The cache of pieces for a set of named types.
 
-    Nothing here refers to what refers to it, so that it is freed without the collector.
+    It has no reference cycles, so that it is freed without the collector.
     """
 
     def __init__(self, scope: SymbolTable) -> None:
@@ -93,7 +92,7 @@ class Pieces:
 
 
 class _Reader:
-    """Reads pieces that nobody knows yet."""
+    """Parses pieces that are not in the cache."""
 
     def __init__(self, scope: SymbolTable) -> None:
         self._scope = scope
@@ -154,7 +153,7 @@ class _Reader:
 
 
 def pieces_of(scope: SymbolTable, length: int) -> Pieces:
-    """What the pieces of a text mean; `length` is how many characters it has."""
+    """The cache for a text of `length` characters."""
     if scope.types or length > _SMALL:
         return Pieces(scope)
     shared = _shared()

@@ -62,14 +62,14 @@ def read_function_header(text: str, scope: SymbolTable, line: int) -> Function:
 
 
 _OF_A_MODULE = frozenset('%"!#')
-"""What stands in declarations that mean something else in another module."""
+"""Characters of references, whose meaning depends on the module."""
 
 
 _FIELDS = operator.attrgetter(*[field.name for field in fields(Function)])
 
 
 def _copied(function: Function, line: int) -> Function:
-    """The same in another line, with no parameters and no body."""
+    """A copy at another line, with no parameters and no body."""
     found = Function(*_FIELDS(function))
     found.line, found.params, found.blocks = line, [], []
     return found
@@ -77,7 +77,7 @@ def _copied(function: Function, line: int) -> Function:
 
 @functools.lru_cache(1 << 12)
 def _declaration(text: str) -> Function:
-    """One that means the same in every module; most are of LLVM's intrinsics."""
+    """A declaration without references, as those of LLVM's intrinsics."""
     return _read_header(text, SymbolTable(), 0)
 
 
@@ -85,11 +85,11 @@ _DEFINITION = re.compile(
     r'define (?P<words>[\w ]*)@(?P<name>[\w.$]+)\((?P<params>[^"{}!#]*)\)'
     r"(?P<behind> (?:local_)?unnamed_addr)?(?: #(?P<group>\d+))? \{"
 )
-"""A definition of words, of which all but names mean the same in every module."""
+"""A definition without references, but for its name and parameters."""
 
 
 def _plain_definition(plain: re.Match[str], scope: SymbolTable, line: int) -> Function | None:
-    """The header of such a definition; None where a parameter is more than words."""
+    """The header of such a definition; None where a parameter has references."""
     params: list[Param] = []
     attributes = NO_ATTRIBUTES
     try:

@@ -1,7 +1,7 @@
-"""What the statements of one module share while they are read.
+"""The symbol table of a module while it is read.
 
-Layer: isel.llvm (standard library only).
-Input: the module's type definitions and attribute groups.  Output: `Scope`.
+Layer: isel.llvm (standard library only). Input: the module's type definitions and attribute groups.
+Output: `SymbolTable`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What an operand can be: a local, a constant, a global, inline assembly, metadata.
+"""Operands: locals, constants, globals, inline assembly, metadata.
 
-Layer: isel.llvm (standard library only).
-Input: fields.  Output: immutable, hashable records that compare by content.
+Layer: isel.llvm (standard library only). Input: fields.  Output: immutable, hashable records that
+compare by content.
 
 Names carry no sigil, quotes or escapes; bytes that are not UTF-8 stand as surrogate escapes.  LLVM
 numbers what has no name, so `%7` is the name "7".  A value that is *named* "7" prints as `%"7"` and

@@ -16,7 +16,7 @@ class Word(Enum):
 
 
 class Opcode(Word):
-    """What an instruction or a constant expression does."""
+    """The operation of an instruction or constant expression."""
 
     # Terminators.
     RET = "ret"
@@ -138,7 +138,7 @@ FAST = frozenset(
 
 
 class IntPredicate(Word):
-    """What `icmp` asks."""
+    """The predicate of `icmp`."""
 
     EQ = "eq"
     NE = "ne"
@@ -153,7 +153,7 @@ class IntPredicate(Word):
 
 
 class FloatPredicate(Word):
-    """What `fcmp` asks; `o` is ordered (false for a NaN), `u` unordered (true for a NaN)."""
+    """The predicate of `fcmp`; `o` is ordered (false for a NaN), `u` unordered (true for a NaN)."""
 
     FALSE = "false"
     OEQ = "oeq"
@@ -185,7 +185,7 @@ class Ordering(Word):
 
 
 class RMWOperation(Word):
-    """What `atomicrmw` does."""
+    """The operation of `atomicrmw`."""
 
     XCHG = "xchg"
     ADD = "add"
@@ -211,7 +211,7 @@ class RMWOperation(Word):
 
 
 class TailKind(Word):
-    """What a call says of the caller's frame; NONE is printed as nothing."""
+    """The tail-call marker of a call; NONE is printed as nothing."""
 
     NONE = ""
     TAIL = "tail"
@@ -245,7 +245,7 @@ class Linkage(Word):
 
 
 class Visibility(Word):
-    """Who sees a symbol; DEFAULT is printed as nothing."""
+    """The visibility of a symbol; DEFAULT is printed as nothing."""
 
     DEFAULT = "default"
     HIDDEN = "hidden"

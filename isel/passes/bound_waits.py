@@ -26,7 +26,7 @@ from intrinsics.modifiers import Space
 from isel import wait_bounds as entry
 from isel.passes.wait_code import WaitCode
 from isel.passes.wait_loops import Look, looks
-from isel.verifier.record import place_of
+from isel.verifier.locations import place_of
 from isel.wait_bounds import MOST_SECONDS, WaitBounds, WaitSite
 
 BOUND_WAITS = "bound-waits"

@@ -61,7 +61,7 @@ from isel.passes import walkthrough_flow as flow
 from isel.passes.uniformity import reaches
 from isel.passes.walkthrough_accumulators import MULTIPLIES
 from isel.passes.walkthrough_code import B32, B64, U32, U64, Code, form
-from isel.verifier.record import place_of
+from isel.verifier.locations import place_of
 
 _WARP = 32
 _LANES_OF_WARPS = 0x60

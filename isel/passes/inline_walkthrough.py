@@ -29,7 +29,7 @@ from intrinsics.mir import (
 from intrinsics.modifiers import ScalarType, Space
 from isel.passes.destruct_ssa import move
 from isel.passes.walkthrough_accumulators import MULTIPLIES
-from isel.verifier.record import place_of
+from isel.verifier.locations import place_of
 
 _Pieces = dict[tuple[str, int], Scalar]
 """What was stored where: by the parameter's name and the byte in it."""

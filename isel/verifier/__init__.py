@@ -1,1 +1,1 @@
-"""The backend verifier, level by level."""
+"""The backend verifier: records, descriptors, functions, happens-before, launches."""

@@ -1,8 +1,8 @@
-"""The declarations of a module that was read, judged as a whole: alignments, names, callees.
+"""The declarations of a module that was read from text: alignments, names, callees.
 
-Layer: isel.verifier.  Input: a module from a file of MIR or PTX.  Output: findings.  MIR names what
-PTX has no name for, and says variables, parameters and calls apart; whether they fit together is
-what the PTX reader knows, so it is asked of the module as it is printed.
+Layer: isel.verifier.  Input: a module from a file of MIR or PTX.  Output: findings.  Some names are
+legal in MIR only, and MIR does not distinguish variables, parameters and those of calls; the PTX
+reader knows the rules, so the module is printed as PTX and read back.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from asmprinter.ptx_printer import Printed, print_ptx
 from intrinsics.findings import Finding, Place, Severity, errors
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx
-from isel.verifier.record import place_of
+from isel.verifier.locations import place_of
 
 _IDENTIFIER = re.compile(r"[A-Za-z][\w$]*|[_$%][\w$]+", re.ASCII)
 
@@ -24,7 +24,9 @@ _MOST = 1 << 30
 
 
 def judge_alignments(module: Module, file: str) -> list[Finding]:
-    """Alignments of `module`, read from `file`, that are none: nothing can be laid out by them."""
+    """Findings for alignments of `module`, read from `file`, that are no powers of two or too
+    large.
+    """
     return [
         Finding(
             "ptx/alignment",
@@ -41,7 +43,9 @@ def judge_alignments(module: Module, file: str) -> list[Finding]:
 
 
 def _alignments(module: Module) -> Iterator[tuple[str, str, int]]:
-    """Of each variable and parameter the function that it stands in, its name and alignment."""
+    """Variables and parameters: the function that each is in, its name, and its alignment in
+    bytes.
+    """
     yield from (("", v.name, v.align) for v in module.variables)
     for function in module.functions:
         yield from ((function.name, v.name, v.align) for v in function.variables)
@@ -51,11 +55,11 @@ def _alignments(module: Module) -> Iterator[tuple[str, str, int]]:
 
 
 def judge_as_ptx(module: Module, ptx: Ptx, file: str) -> list[Finding]:
-    """What keeps `module`, read from `file`, from being PTX of version `ptx`."""
+    """Findings that keep `module`, read from `file`, from being PTX of version `ptx`."""
     wrong = [*_odd_names(module, file), *_names_of_two(module, file)]
     if wrong:
         return wrong
-    from asmprinter.ptx_reader import read_ptx  # LLVM IR comes without
+    from asmprinter.ptx_reader import read_ptx  # not needed for LLVM IR
 
     printed = print_ptx(module, ptx)
     found = errors(read_ptx(printed.text, target=module.target).findings)
@@ -78,7 +82,7 @@ def _odd_names(module: Module, file: str) -> Iterator[Finding]:
 
 
 def _names_of_two(module: Module, file: str) -> Iterator[Finding]:
-    """Functions that are declared twice or here and elsewhere, and what hides something else."""
+    """Functions that are declared twice, and local names that hide others."""
     known = {function.name for function in module.functions}
     for declared in module.externals:
         if declared.name in known:
@@ -110,7 +114,7 @@ def _own_twice(what: str, function: MachineFunction, name: str, file: str) -> Fi
 
 
 def _twice(message: str, place: Place, got: str, expected: str) -> Finding:
-    """A name that two things have."""
+    """The finding for a duplicate name."""
     return Finding(
         "mir/name-twice", Severity.ERROR, message, place, got=got, expected=expected,
         section="PTX ISA, Identifiers",
@@ -118,7 +122,7 @@ def _twice(message: str, place: Place, got: str, expected: str) -> Finding:
 
 
 def _names(module: Module) -> Iterator[tuple[str, str]]:
-    """All names, each behind that of the function that it stands in."""
+    """All names, each with that of the function that it is in."""
     yield from (("", variable.name) for variable in module.variables)
     yield from (("", declared.name) for declared in module.externals)
     for function in module.functions:
@@ -128,7 +132,7 @@ def _names(module: Module) -> Iterator[tuple[str, str]]:
 
 
 def _place(finding: Finding, module: Module, printed: Printed, file: str) -> Place:
-    """Where the record stands that the line of PTX says, if one does."""
+    """The source location of the record that the PTX line of a finding was printed from."""
     record = printed.records.get(finding.place.line)
     if record is None:
         return Place(file, function=finding.place.function)

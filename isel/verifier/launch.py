@@ -1,9 +1,9 @@
-"""The backend verifier at launch level: whether a kernel can be launched as it is meant to be.
+"""The launch level of the verifier: whether a kernel can be launched with a shape.
 
 Layer: isel.verifier.  Input: a module, its target, and what is known of the launch.  Output:
-findings; what is not known is not judged, and a note says so.  PTX ISA, Cluster Dimension
-Directives, Performance-Tuning Directives; the limits are those of the CUDA Programming Guide,
-Compute Capabilities, and of ptxas.
+findings; unknown sizes are not checked, and a note says so.  PTX ISA, Cluster Dimension Directives,
+Performance-Tuning Directives; the limits are those of the CUDA Programming Guide, Compute
+Capabilities, and of ptxas.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from intrinsics.limits import MOST_CLUSTER, MOST_THREADS, PORTABLE_CLUSTER, STAT
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.targets import Feature, Target
 from isel.variables import lay_out, named_shared
-from isel.verifier.record import place_of
+from isel.verifier.locations import place_of
 from isel.verifier.rule import VerifierRule
 
 Size = tuple[int, ...]
@@ -25,10 +25,11 @@ Size = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class LaunchShape:
-    """How a kernel is launched: CTAs, threads of one, CTAs of a cluster, dynamic shared bytes.
+    """The shape of a launch: CTAs of the grid, threads of a CTA, CTAs of a cluster, dynamic shared
+    bytes.
 
-    () and None say that it is not known.  `boxes` are the bytes of a box of each tensor map that is
-    known, with the parameter that it is given for.
+    () and None say that a size is not known.  `boxes` are the bytes of a box of each tensor map
+    that is known, with the parameter that it is given for.
     """
 
     grid: Size = ()
@@ -98,9 +99,10 @@ RULES = (
 
 
 def verify_launch(module: Module, target: Target, shape: LaunchShape) -> list[Finding]:
-    """What the rules of launch level say of every kernel of `module`, and what they cannot say.
+    """The findings of the launch level about every kernel of `module`, and notes on what is not
+    known.
 
-    With several kernels, a size that one of them says itself is not held against the others.
+    With several kernels, a size that one of them fixes is not checked against the others.
     """
     kernels = [f for f in module.functions if f.is_kernel]
     found: list[Finding] = []
@@ -121,7 +123,7 @@ def verify_launch(module: Module, target: Target, shape: LaunchShape) -> list[Fi
 def judge_launch(
     module: Module, kernel: MachineFunction, target: Target, shape: LaunchShape
 ) -> list[Finding]:
-    """Whether `kernel` can be launched so."""
+    """The findings about a launch of `kernel` with this shape."""
     return [
         *_grid(kernel, shape.grid),
         *_block(kernel, shape.block),
@@ -131,9 +133,9 @@ def judge_launch(
 
 
 def without_peers(module: Module, kernel: MachineFunction, cluster: Size) -> list[Finding]:
-    """The finding that a kernel for pairs of CTAs is launched in clusters without pairs.
+    """The finding for a kernel for CTA pairs that is launched in clusters without pairs.
 
-    At function level it is a rule of its own; this is for a launch that was not judged there.
+    The function level has a rule of its own; this is for a launch that was not checked there.
     """
     from isel.verifier.function.clusters import PAIR, cluster_size, pair_records
 
@@ -221,7 +223,7 @@ _REST = ", the rest as dynamic shared memory"
 
 
 def static_limit(target: Target) -> int:
-    """Bytes of shared memory that the variables of a kernel can take."""
+    """The most bytes that the shared variables of a kernel may have."""
     return target.shared_limit if Feature.HAS_CLUSTERS in target.features else STATIC_SHARED
 
 
@@ -251,7 +253,7 @@ def _shared(
 
 
 def static_bytes(module: Module, kernel: MachineFunction) -> int:
-    """The bytes of the shared variables that a kernel, or what it may call, names."""
+    """The bytes of the shared variables that a kernel, or its callees, refer to."""
     return lay_out(_named(module, kernel))[1]
 
 
@@ -263,10 +265,10 @@ def _named(module: Module, kernel: MachineFunction) -> list[Variable]:
 
 
 def _unknown(module: Module, kernel: MachineFunction, shape: LaunchShape) -> Iterator[Finding]:
-    """A note on what the rules would need, in one.
+    """One note on the sizes that the rules would need.
 
-    The block is bounded where the kernel says so itself, and a grid of any size that a kernel's
-    cluster divides can be launched: without --grid alone, nothing about the kernel is left open.
+    A block that the kernel bounds is known well enough, and so is any grid that the kernel's
+    cluster divides: a missing --grid alone leaves nothing open.
     """
     own = kernel.launch
     missing = [] if shape.grid else ["--grid"]

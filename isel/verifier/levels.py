@@ -23,7 +23,7 @@ LEVELS = ("record", "function", "launch", "all")
 """Verification levels; each includes those before it."""
 
 LAUNCH_LEVELS = ("launch", "all")
-"""The levels that say something of a launch."""
+"""The levels that check launches."""
 
 
 def verify(
@@ -35,18 +35,18 @@ def verify(
     *,
     is_concerned: bool = True,
 ) -> list[Finding]:
-    """What the rules of `level` say of a module that is launched in this shape.
+    """The findings of `level` about a module that is launched with this shape.
 
     The sizes of block and cluster count where a kernel does not say them itself.  A module that is
-    not `concerned`, as who asked knows, is not asked again.
+    not `concerned`, as the caller has found out, is not analysed again.
     """
     found = verify_records(module, target, ptx)
     if any(f.rule.endswith("/packed-word") for f in found):
-        return once(found)  # nobody knows what those records are
+        return once(found)  # it is not known what those records are
     if level == "record" and not is_concerned:
         return once(found)
     if level == "record":
-        wrong = {f.place for f in errors(found)}  # what is no form has no descriptors either
+        wrong = {f.place for f in errors(found)}  # illegal forms are not checked further
         literals = errors(_verify_descriptors(module, literals_only=True))
         found += [f for f in literals if f.place not in wrong]
     else:
@@ -58,9 +58,10 @@ def verify(
 
 
 def beyond(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
-    """What rules beyond `level` say of a module, but for notes on what could not be checked.
+    """The findings of levels beyond `level`, without notes on what could not be checked.
 
-    Kernels that only meet at barriers are not executed for it: every compile would pay for that.
+    Kernels that only synchronise at barriers are not executed for it: every compile would pay for
+    that.
     """
     if level != "record":
         return []
@@ -71,10 +72,7 @@ def beyond(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> li
 
 
 def advice(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
-    """The findings of rules beyond `level`, which was asked for: none of them is an error.
-
-    Errors are warnings, those about descriptors too.
-    """
+    """The findings of levels beyond the requested `level`, with errors reported as warnings."""
     return [
         replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f
         for f in beyond(module, level, shape)
@@ -82,12 +80,14 @@ def advice(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> li
 
 
 def concerned(module: Module) -> bool:
-    """Whether there is something that the rules about descriptors and whole functions look at."""
+    """Whether a module has descriptors or synchronisation, which the rules beyond records are
+    about.
+    """
     return any(map(concerns, module.functions))
 
 
 def _verify_descriptors(module: Module, *, literals_only: bool = False) -> list[Finding]:
-    """What stands in descriptors; the rules are imported where there are some."""
+    """The findings about descriptors; the rules are imported where there are some."""
     if not concerned(module):
         return []
     from isel.verifier.descriptors.check import verify_descriptors
@@ -96,7 +96,7 @@ def _verify_descriptors(module: Module, *, literals_only: bool = False) -> list[
 
 
 def _verify_functions(module: Module, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
-    """The function level; its rules are imported where there is something for them to look at."""
+    """The findings of the function level; its rules are imported where a function needs them."""
     if not any(map(synchronises, module.functions)):
         return []
     from isel.verifier.function.check import verify_functions

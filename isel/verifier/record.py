@@ -1,4 +1,4 @@
-"""The backend verifier at record level: each machine record judged alone, as a form.
+"""The record level of the verifier: the legality of each machine record, alone.
 
 Layer: isel.  Input: records, a target and a PTX version.  Output: findings.  A record is checked
 against its row (operands, packed words, rules) and against what the target and the PTX version
@@ -26,29 +26,21 @@ from intrinsics.legality import (
     subject_of,
     text_of,
 )
-from intrinsics.mir import (
-    Form,
-    Launch,
-    Location,
-    MachineFunction,
-    MachineInstr,
-    Module,
-    Special,
-    Text,
-)
+from intrinsics.mir import Form, MachineFunction, MachineInstr, Module, Special
 from intrinsics.modifiers import Modifier, ScalarType, Space
 from intrinsics.operand_fit import PlainFit, plain_fit
 from intrinsics.operand_problems import operand_problems
 from intrinsics.operand_types import later_numbers
 from intrinsics.pseudo import unexpanded
-from intrinsics.row import Attribute, Kind, Problem, Row
+from intrinsics.row import Attribute, Problem, Row
 from intrinsics.special import special_registers
-from intrinsics.targets import PTX_VERSIONS, TARGETS, Capability, Ptx, Target, spell
+from intrinsics.targets import TARGETS, Capability, Ptx, Target, spell
+from isel.verifier.locations import place_of, symbol_spaces
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What is the same for all records of one form with the same packed words."""
+class Known:
+    """What all records of one form with the same packed words have in common."""
 
     attributes: Mapping[str, Attribute]
     problems: tuple[Problem, ...]
@@ -56,13 +48,13 @@ class _Known:
 
 
 @functools.cache
-def _known_form(form: Form) -> _Known:
+def known_form(form: Form) -> Known:
     """Attributes and rules of a form without packed words."""
-    return _Known(form.attributes, (), judge(form.row, form.attributes))
+    return Known(form.attributes, (), judge(form.row, form.attributes))
 
 
 class _PlainFits(dict[Form, PlainFit | None]):
-    """The short cuts of the forms that are legal on a target whatever their operands are."""
+    """The fast checks of operands, for the forms that are legal on a target with any operands."""
 
     def __init__(self, target: Target, ptx: Ptx) -> None:
         self._target = target
@@ -75,7 +67,7 @@ class _PlainFits(dict[Form, PlainFit | None]):
     def _of(self, form: Form) -> PlainFit | None:
         if form.row.pseudo or form.row.packed_fields is not None:
             return None
-        judgement = _known_form(form).judgement
+        judgement = known_form(form).judgement
         if judgement.broken or judgement.missing(self._target, self._ptx):
             return None
         return plain_fit(form)
@@ -85,28 +77,28 @@ _plain_fits = functools.cache(_PlainFits)
 
 
 class RecordVerifier:
-    """Judges records for one target and PTX version.
+    """Checks records for one target and PTX version.
 
-    Without `hints` the search for the nearest legal form, half of the work, is left out.
+    Without `hints` the nearest legal form is not searched for, which is half of the work.
     """
 
     def __init__(self, target: Target, ptx: Ptx, *, hints: bool = True) -> None:
         self.target = target
         self.ptx = ptx
         self.hints = hints
-        self._known: dict[tuple[Form, tuple[tuple[str, int], ...]], _Known] = {}
+        self._known: dict[tuple[Form, tuple[tuple[str, int], ...]], Known] = {}
 
-    def known(self, mi: MachineInstr) -> _Known:
+    def known(self, mi: MachineInstr) -> Known:
         """Attributes, packed words and rules of a record."""
         if mi.row.packed_fields is None:
-            return _known_form(mi.form)
+            return known_form(mi.form)
         words = mi.packed_fields()
         key = mi.form, tuple(words.items())
         found = self._known.get(key)
         if found is None:
             unpacked, problems = mi.row.packed_fields.unpack(words, mi.form.attributes)
             attributes = {**mi.form.attributes, **unpacked}
-            found = self._known[key] = _Known(attributes, problems, judge(mi.row, attributes))
+            found = self._known[key] = Known(attributes, problems, judge(mi.row, attributes))
         return found
 
     def findings(
@@ -115,7 +107,7 @@ class RecordVerifier:
         classes: list[ScalarType],
         space_of: Callable[[str], Space | None],
     ) -> Iterator[Finding]:
-        """What is wrong with one record; places are left to the caller."""
+        """The findings about one record; the caller adds source locations."""
         if mi.row.pseudo:
             yield unexpanded(mi)
             return
@@ -152,7 +144,7 @@ class RecordVerifier:
     def _later_numbers(
         self, mi: MachineInstr, attributes: Mapping[str, Attribute]
     ) -> Iterator[Finding]:
-        """Numbers that this target does not take."""
+        """Findings about numbers that this target does not take."""
         row = mi.row
         for operand, later in later_numbers(mi.form, mi.ops):
             if later.needs.holds(self.target, self.ptx):
@@ -276,33 +268,13 @@ def _elsewhere(judgement: Judgement, target: Target) -> str:
     return f"the form runs on {spell(targets)}" if targets else ""
 
 
-def place_of(location: Location, function: str) -> Place:
-    """A finding's place, from a record's location."""
-    return Place(
-        location.file,
-        location.line,
-        location.column,
-        function,
-        location.python_file,
-        location.python_line,
-        location.callers,
-    )
-
-
-def symbol_spaces(module: Module, function: MachineFunction) -> dict[str, Space]:
-    """State spaces of the names that `function` may use in addresses."""
-    spaces = {variable.name: variable.space for variable in module.variables}
-    interface = (*function.params, *function.results)
-    spaces.update((param.name, function.param_space) for param in interface)
-    spaces.update((variable.name, variable.address_space) for variable in function.variables)
-    return spaces
-
-
 _REGISTER = re.compile(r"%([0-9]+)(?![\w.])")
 
 
 def _named(finding: Finding, function: MachineFunction) -> Finding:
-    """The finding with the names of registers where they have those that PTX gave them."""
+    """The finding with the registers' names in place of their numbers, where they were read from
+    PTX.
+    """
     if not function.keep_names or "%" not in finding.got:
         return finding
     names = function.regs.names
@@ -313,7 +285,7 @@ def _named(finding: Finding, function: MachineFunction) -> Finding:
 
 
 def check_target(target: Target, ptx: Ptx) -> list[Finding]:
-    """Whether `ptx` knows `target` at all."""
+    """The finding that PTX version `ptx` does not have `target`, if so."""
     if ptx >= target.first_ptx:
         return []
     possible = [t.name for t in TARGETS.values() if t.first_ptx <= ptx]
@@ -334,10 +306,9 @@ def check_target(target: Target, ptx: Ptx) -> list[Finding]:
 def verify_records(
     module: Module, target: Target, ptx: Ptx, *, hints: bool = True
 ) -> list[Finding]:
-    """Judge every record of `module`.
+    """The findings about every record of `module`, those of one record together.
 
-    Places come from the records' locations; findings of one record stand together.  Who wants the
-    verdict only does without `hints`.
+    Source locations are the records'.  Without `hints` only the verdict is computed.
     """
     found = [*check_target(target, ptx), *_check_sizes(module)]
     verifier = RecordVerifier(target, ptx, hints=hints)
@@ -352,7 +323,7 @@ def verify_records(
             for mi in block.instrs
             if (fit := plain_fits[mi.form]) is None or not fit.holds(mi.ops, classes, space_of)
         ]
-        for mi in odd:  # few: most are plainly right
+        for mi in odd:  # few: the fast check accepts most
             if mi.row.id == "opaque":
                 continue
             for finding in verifier.findings(mi, classes, space_of):
@@ -362,7 +333,7 @@ def verify_records(
 
 
 def _check_sizes(module: Module) -> Iterator[Finding]:
-    """Whether each variable that is not elsewhere has a size."""
+    """Variables that are not external have a size."""
     own = [("", v) for v in module.variables]
     own += [
         (f.name, v) for f in module.functions for v in f.variables if v.space is not Space.PARAM
@@ -379,87 +350,3 @@ def _check_sizes(module: Module) -> Iterator[Finding]:
             expected=f"a number of bytes, or .extern .{variable.space.value} {variable.name}[]",
             section="PTX ISA, Array Declarations",
         )
-
-
-def _of_launch(launch: Launch) -> Ptx | None:
-    """The PTX version that has the directives of a launch."""
-    if launch.blocks_are_clusters:
-        return Ptx(9, 0)
-    return Ptx(7, 8) if launch.cluster or launch.maxclusterrank else None
-
-
-_MASKS_SINCE = Ptx(7, 1)
-"""The PTX version that has bytes of addresses among initial values.  PTX ISA, Initializers."""
-
-
-_KEPT_SINCE = ((re.compile(r"(?:^|\s)cvt\.(?:[\w:]+\.)*rs\."), Ptx(8, 7)),)
-"""The PTX versions that have statements which are kept as text.  PTX ISA, cvt: Release Notes."""
-
-
-def lowest_ptx(module: Module, target: Target) -> Ptx:
-    """The lowest PTX version that `target` and the forms in `module` need.
-
-    What no version of `target` has is left to the verifier to report.
-    """
-    verifier = RecordVerifier(target, PTX_VERSIONS[-1])
-    known = _needs_of_forms(target)
-    needed: list[Ptx | None] = [target.first_ptx, PTX_VERSIONS[0]]
-    needed += [_MASKS_SINCE for variable in module.variables if variable.has_parts_of_addresses]
-    for function in module.functions:
-        needed.append(_of_launch(function.launch))
-        open_forms = set()
-        for form in function.forms():
-            need, is_open = known[form]
-            needed.append(need)
-            if is_open:
-                open_forms.add(form)
-        if not open_forms:
-            continue
-        records = [mi for block in function.blocks for mi in block.instrs if mi.form in open_forms]
-        needed += [need for mi in records for need in _needs_of_record(mi, verifier)]
-    return max([ptx for ptx in needed if ptx is not None])
-
-
-def _needs_of_record(mi: MachineInstr, verifier: RecordVerifier) -> Iterator[Ptx | None]:
-    """The PTX versions that a record needs whose operands or packed words have a say."""
-    target = verifier.target
-    for op in mi.ops:
-        if type(op) is Special and op.name in special_registers():
-            yield special_registers()[op.name].needs.first_ptx(target)
-        elif type(op) is Text:
-            yield from (since for statement, since in _KEPT_SINCE if statement.search(op.text))
-    if mi.row.packed_fields is not None:
-        yield verifier.known(mi).judgement.newest_need(target)
-    for _, later in later_numbers(mi.form, mi.ops):
-        yield later.needs.first_ptx(target)
-
-
-class _NeedsOfForms(dict[Form, tuple[Ptx | None, bool]]):
-    """The PTX versions that forms need on a target, and whether records may need a later one.
-
-    Of a form with packed words nothing is known but from its records.
-    """
-
-    def __init__(self, target: Target) -> None:
-        self._target = target
-
-    def __missing__(self, form: Form) -> tuple[Ptx | None, bool]:
-        if form.row.packed_fields is not None:
-            need, is_open = None, True
-        else:
-            need = _known_form(form).judgement.newest_need(self._target)
-            is_open = _depends_on_operands(form)
-        self[form] = need, is_open
-        return need, is_open
-
-
-_needs_of_forms = functools.cache(_NeedsOfForms)
-
-
-def _depends_on_operands(form: Form) -> bool:
-    """Whether special registers, numbers or text may stand in a form with needs of their own."""
-    return form.row.id == "opaque" or any(
-        o.specials or o.kind is Kind.SOURCE or o.numbers_under(form.attributes).later
-        for o in form.operands
-        if o is not None
-    )

@@ -1,8 +1,8 @@
-"""A rule beyond those of single instructions, as a row: its id, what it says, and where the manual
-says so.
+"""The row of a verifier rule: its id, message, severity and section of the manual.
 
-Layer: isel.verifier.  The modules that check rules, about descriptors, functions and launches, hold
-their rows; the reference page of rules is made from them.
+Layer: isel.verifier.  Rules of single instructions are in their rows (`intrinsics.row`); the
+modules that check descriptors, functions and launches hold these, and the reference page is made
+from them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from intrinsics.mir import MachineInstr
 class VerifierRule:
     """One rule.  In `id` and `text`, `{op}` stands for the instruction that is blamed.
 
-    `section` is the manual's section, "" the instruction's own.  A rule that `misses` something is
-    no error where statements were not understood: what it misses may be among them.
+    `section` is the manual's section, "" the instruction's own.  A rule that `misses` something (a
+    fence, a wait) is no error where statements were not parsed: it may be among them.
     """
 
     id: str
@@ -45,7 +45,7 @@ class VerifierRule:
     ) -> Finding:
         """A breach of the rule, by a record or by a kernel as a whole.
 
-        What is given replaces what the rule says itself; `subject` is the operand that is blamed.
+        Arguments replace the rule's own fields; `subject` is the operand that is blamed.
         """
         head = mi.row.head if mi is not None else ""
         section = section or self.section or (mi.row.section if mi is not None else "")

@@ -242,7 +242,8 @@ def stages_of(text: str, repeat: int) -> dict[str, float]:
     from isel.pipeline import lower
     from isel.places import align_places
     from isel.select.locations import Source
-    from isel.verifier.record import lowest_ptx, verify_records
+    from isel.verifier.lowest_ptx import lowest_ptx
+    from isel.verifier.record import verify_records
     from nvgen.llvm import parse
 
     target = parse_target(TARGET)

@@ -8,7 +8,7 @@ from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.targets import PTX_VERSIONS, TARGETS
 from isel.verifier.launch import without_peers
-from isel.verifier.record import lowest_ptx
+from isel.verifier.lowest_ptx import lowest_ptx
 from tests.isel.function_kernels import PAIR, kernel
 from tests.oracle.ptxas_modules import report
 

@@ -36,7 +36,8 @@ from isel.llvm import ir
 from isel.llvm.reader import read_module
 from isel.pipeline import lower
 from isel.verifier.levels import verify
-from isel.verifier.record import check_target, lowest_ptx, verify_records
+from isel.verifier.lowest_ptx import lowest_ptx
+from isel.verifier.record import check_target, verify_records
 from tests.each import each
 from tests.oracle import llvm_intrinsics, mma_sync_signatures, ptxas, wmma_signatures
 from tests.oracle.side_by_side import refusals

@@ -78,10 +78,10 @@ FAULTS = (
         "tests/isel/test_function_rules.py",
     ),
     Fault(
-        "gathered-bytes", Kind.BARRIER, _FUNCTION + "ledger.py",
+        "gathered-bytes", Kind.BARRIER, _FUNCTION + "expect_tx.py",
         "return box and times * box", "return box",
         "function level: a copy of four rows brings one",
-        "tests/isel/test_ledger.py",
+        "tests/isel/test_expect_tx.py",
     ),
     Fault(
         "told-too-early", Kind.ORDER, "isel/verifier/ordering/events/tensor.py",

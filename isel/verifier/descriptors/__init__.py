@@ -1,6 +1,5 @@
-"""What stands in descriptors, masks and counts, where it is known.
+"""The contents of descriptors, masks and counts, where they are known.
 
-ptxas never looks into them.  A value that is a literal, or that comes to an instruction through
-registers, is followed back to the numbers that it is made of, bit by bit, and judged against the
-instruction that takes it.
+ptxas does not check them.  A value that is a literal, or that comes through registers, is traced
+back bit by bit (known-bits analysis), and checked against the instruction that takes it.
 """

@@ -1,4 +1,4 @@
-"""What breaks a rule about what stands in an operand.
+"""A breach of a rule about the contents of an operand.
 
 Layer: isel.verifier.descriptors.
 """
@@ -14,7 +14,7 @@ from isel.verifier.rule import VerifierRule
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """Something that breaks a rule; `severity` is the rule's own unless it is given."""
+    """A breach; `severity` and texts are the rule's own unless they are given."""
 
     rule: VerifierRule
     got: str
@@ -25,7 +25,7 @@ class Breach:
     section: str = ""
 
     def finding(self, mi: MachineInstr, subject: str) -> Finding:
-        """The finding about operand `subject` of a record; its place is left to the caller."""
+        """The finding about operand `subject` of a record; the caller adds the source location."""
         return self.rule.finding(
             NOWHERE,
             mi,

@@ -1,7 +1,7 @@
-"""The rules about descriptors, run over a module.
+"""The rules about descriptors, checked over a module.
 
-Layer: isel.verifier.descriptors.  Input: a module.  Output: findings.  Each instruction is judged
-alone, by what is known of its operands: literals, and what comes to them through registers.
+Layer: isel.verifier.descriptors.  Input: a module.  Output: findings.  Each instruction is checked
+alone, with the known bits of its operands.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isel.verifier.descriptors import instruction, operands, pattern, shared, wa
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.constants import Constants
 from isel.verifier.descriptors.instruction import Use, Word
-from isel.verifier.record import place_of
+from isel.verifier.locations import place_of
 from isel.verifier.rule import VerifierRule
 
 RULES: tuple[VerifierRule, ...] = (
@@ -29,13 +29,13 @@ RULES: tuple[VerifierRule, ...] = (
 )
 
 _Found = Iterator[tuple[str, Breach]]
-"""Operands, and what is wrong with them."""
+"""Operands, and their breaches."""
 
 
 def verify_descriptors(module: Module, *, literals_only: bool = False) -> list[Finding]:
-    """Judge the descriptors, masks and counts of every record of `module`.
+    """The findings about descriptors, masks and counts of every record of `module`.
 
-    With `literals_only` each record is looked at alone: what stands in registers is not known.
+    With `literals_only` registers are not traced: only literals are known.
     """
     found: list[Finding] = []
     for function in module.functions:
@@ -57,7 +57,7 @@ class _Judge:
         self._judged: dict[Word, tuple[Breach, ...]] = {}
 
     def findings(self) -> Iterator[Finding]:
-        """Everything that is wrong with the function's records, in their order."""
+        """The findings about the function's records, in their order."""
         for i, block in enumerate(self.function.blocks):
             for at, mi in enumerate(block.instrs):
                 judge = _JUDGES.get(mi.row.id)
@@ -69,7 +69,7 @@ class _Judge:
                     yield breach.finding(mi, name).at(place)
 
     def known(self, op: Op | None) -> KnownBits:
-        """The known bits of an operand of the record that is being judged."""
+        """The known bits of an operand of the current record."""
         if self.literals_only:
             return exactly(op.value) if isinstance(op, Imm) else UNKNOWN
         if isinstance(op, Mem):
@@ -86,7 +86,7 @@ class _Judge:
         bits = self.known(mi["idesc"])
         word = Word(bits, use)
         breaches = self._judged.get(word)
-        if breaches is None:  # most multiplies of a kernel have the same
+        if breaches is None:  # most multiplies of a kernel are alike
             breaches = self._judged[word] = tuple(instruction.judge(bits, use))
         for breach in breaches:
             yield "idesc", breach
@@ -103,7 +103,7 @@ class _Judge:
                 yield "zero_mask", breach
 
     def _use(self, mi: MachineInstr) -> Use | None:
-        """What the record says beside its descriptors; None for what is not documented."""
+        """The qualifiers of an MMA beside its descriptors; None for an undocumented form."""
         attributes = mi.attributes()
         kind, group, scale = (
             attributes.get("kind"),
@@ -126,12 +126,12 @@ class _Judge:
         )
 
     def copy(self, mi: MachineInstr) -> _Found:
-        """A tcgen05.cp: the descriptor of what it copies."""
+        """A tcgen05.cp: the descriptor of its source."""
         descriptor = shared.Descriptor(self.known(mi["s_desc"]), "s_desc", self.module.target)
         yield from self._shared(mi, descriptor)
 
     def _shared(self, mi: MachineInstr, descriptor: shared.Descriptor) -> _Found:
-        """A shared memory descriptor by itself, and the address that it was made from."""
+        """A shared memory descriptor, and the address that was encoded in it."""
         for breach in shared.judge(descriptor):
             yield descriptor.name, breach
         if self.literals_only:
@@ -144,7 +144,9 @@ class _Judge:
     def _pattern(
         self, name: str, bits: KnownBits, swizzle: Swizzle | None, address: KnownBits
     ) -> _Found:
-        """Where in the swizzling pattern a matrix begins; dynamic shared memory begins anywhere."""
+        """The alignment of a matrix to the swizzling pattern; that of dynamic shared memory is not
+        known.
+        """
         breach = pattern.judge_pattern(name, swizzle, bits.field(49, 3), address)
         if breach is not None and not self.has_dynamic_shared:
             yield name, breach
@@ -165,7 +167,7 @@ class _Judge:
                 yield from self._pattern(name, bits, warpgroup.swizzle_of(bits), address)
 
     def allocate(self, mi: MachineInstr) -> _Found:
-        """A tcgen05.alloc or .dealloc: its count, where a register holds it."""
+        """A tcgen05.alloc or .dealloc: its count of columns in a register."""
         ncols = mi["ncols"]
         operand = mi.row.operand["ncols"]
         if not isinstance(ncols, Imm):
@@ -175,7 +177,7 @@ class _Judge:
                 yield "ncols", breach
 
     def access(self, mi: MachineInstr) -> _Found:
-        """A tcgen05.ld or .st: its address, where no rule knows which warp is there."""
+        """A tcgen05.ld or .st: its address, for any warp."""
         if self.function.launch.reqntid:
             return
         for breach in operands.judge_access(mi, self.known(mi["taddr"])):

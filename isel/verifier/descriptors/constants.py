@@ -1,9 +1,9 @@
-"""Which bits of an operand are known: a walk backwards from where it is read.
+"""Known bits of registers: a backward data-flow analysis, on demand.
 
 Layer: isel.verifier.descriptors.  Input: a function, in SSA form or out of it.  Output: the known
-bits of a register at a record.  Only what a question asks for is evaluated, and answers are kept.
-A register that is written in several places has, at a record, what all writes that reach it agree
-on; loops are evaluated until nothing changes.
+bits of a register at a record.  Only what a query needs is evaluated, and results are cached.  A
+register that several reaching definitions write has the bits on which all of them agree; loops are
+evaluated to a fixed point.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import TypeAlias
 
 from intrinsics.known_bits import UNKNOWN, KnownBits, exactly, meet, multiple_of, total
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Op, Reg, Sym, successors
-from isel.verifier.descriptors.transfer import handed_on, written
+from isel.verifier.descriptors.transfer import copied_operands, written
 
 _Node: TypeAlias = tuple[Reg, int, int]
-"""What record number `[2]` of block `[1]` writes to register `[0]`; -1: what it has at the entry of
-the block.
-"""
+"""A definition: register `[0]`, written by record `[2]` of block `[1]`; -1 is the block's entry."""
 
 _ENTRY = -1
 _BY_16 = 4
-"""The shift from bytes to the units of a descriptor."""
+"""The shift from bytes to the 16-byte units of a descriptor."""
 
 
 class Constants:
-    """Known bits of the registers of one function; `align_of` gives the alignment of a symbol."""
+    """The known bits of the registers of one function; `align_of` gives the alignment of a
+    symbol.
+    """
 
     def __init__(self, function: MachineFunction, align_of: Callable[[str], int]) -> None:
         self.function = function
@@ -67,9 +67,9 @@ class Constants:
         return UNKNOWN
 
     def behind(self, op: Op | None, block: int, at: int) -> Iterator[KnownBits]:
-        """What was shifted right by four, the way a descriptor takes an address, to make `op`.
+        """The addresses that were shifted right by four, as descriptors encode them, to make `op`.
 
-        Only what hands the lowest bits on unchanged, or a constant away, is followed.
+        Only operations that copy the lowest bits, or add a constant to them, are traced.
         """
         seen: set[_Node] = set()
         work = [(op, block, at)]
@@ -85,12 +85,12 @@ class Constants:
                 if self.operand(mi["b"], block, at).field(0, 8) == _BY_16:
                     yield self.operand(mi["a"], block, at)
             else:
-                work += [(source, block, at) for source in handed_on(mi)]
+                work += [(source, block, at) for source in copied_operands(mi)]
 
     # ---- which writes reach a place ----------------------------------------------------------
 
     def _reaching(self, reg: Reg, block: int, at: int) -> _Node | None:
-        """The write whose value a register has ahead of a record; None where nothing writes it."""
+        """The definition that reaches a record; None where there is none."""
         writes = self._writes.get(reg)
         if writes is None:
             return None
@@ -112,9 +112,11 @@ class Constants:
         return self._before[block]
 
     def _sources(self, node: _Node) -> dict[Reg, _Node | None] | list[_Node | None]:
-        """What a node is made from: of a record by register, of a block's entry by way."""
+        """The definitions that a node depends on: by register for a record, by predecessor for an
+        entry.
+        """
         reg, block, at = node
-        if at == _ENTRY and self._has_opaque:  # which may branch anywhere
+        if at == _ENTRY and self._has_opaque:  # unparsed text may branch anywhere
             return [(reg, i, n) for i, places in self._writes[reg].items() for n in places]
         if at == _ENTRY:
             blocks = self.function.blocks
@@ -131,7 +133,7 @@ class Constants:
     # ---- evaluation --------------------------------------------------------------------------
 
     def _solve(self, start: _Node) -> None:
-        """Evaluate a node and all that it depends on, until nothing changes any more."""
+        """Evaluate a node and its dependencies to a fixed point."""
         order, sources = self._needed(start)
         users: dict[_Node, list[_Node]] = {}
         for node in order:
@@ -155,7 +157,7 @@ class Constants:
     def _needed(
         self, start: _Node
     ) -> tuple[list[_Node], dict[_Node, dict[Reg, _Node | None] | list[_Node | None]]]:
-        """The nodes that are not yet known, what they depend on first."""
+        """The dependencies that are not evaluated yet, in topological order but for cycles."""
         order: list[_Node] = []
         sources = {start: self._sources(start)}
         stack = [(start, self._waiting(sources[start]))]
@@ -183,7 +185,7 @@ class Constants:
         sources: dict[Reg, _Node | None] | list[_Node | None],
         values: dict[_Node, KnownBits],
     ) -> KnownBits | None:
-        """What is known of a node; None while too little of its sources was evaluated."""
+        """The known bits of a node; None while its dependencies are not evaluated."""
 
         def value(source: _Node | None) -> KnownBits | None:
             if source is None:
@@ -206,7 +208,7 @@ class Constants:
 
 
 def _inputs(mi: MachineInstr) -> list[Reg]:
-    """The registers that a record computes with; its guard, the last one that it uses, is none."""
+    """The registers that a record computes with; not its guard, which is the last one it uses."""
     used = mi.uses()
     return used if mi.guard is None else used[:-1]
 

@@ -1,9 +1,11 @@
-"""Rules about the instruction descriptor: does it describe the MMA that carries it?
+"""Rules about the instruction descriptor: it describes the MMA that it is given to.
 
-Layer: isel.verifier.descriptors.  Input: the known bits of the word, and what the instruction says
-beside it.  Output: what breaks a rule.  A field of which a bit is not known is not judged.  PTX
-ISA, Matrix Shape (Table 39); Instruction descriptor (Tables 42 to 44); Transpose and Negate
-operations (Tables 49 and 50); Block Scaling (Tables 54 and 55); Sparsity selector.
+Layer: isel.verifier.descriptors.  Input: the known bits of the word, and the instruction's
+qualifiers.  Output: breaches.  A field with an unknown bit is not checked.  PTX ISA, Matrix Shape
+(Table 39); Instruction descriptor (Tables 42 to 44); Transpose and Negate operations (Tables 49 and
+50); Block Scaling (Tables 54 and 55); Sparsity selector.
+
+One descriptor, field by field: this is one table of rules, whatever its length.
 """
 
 from __future__ import annotations
@@ -147,7 +149,9 @@ SCALE_ID = VerifierRule(
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What an MMA says beside its instruction descriptor; `group` counts its CTAs."""
+    """The qualifiers of an MMA beside its instruction descriptor; `group` is the number of its
+    CTAs.
+    """
 
     kind: MmaKind
     group: int
@@ -166,7 +170,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """An instruction descriptor, field by field; None is a field that is not known."""
+    """An instruction descriptor, field by field; None for a field that is not known."""
 
     bits: KnownBits
     use: Use
@@ -197,7 +201,7 @@ class Word:
     def type_in(
         self, codes: dict[MmaKind, dict[int, ElementType]], first: int, width: int
     ) -> ElementType | None:
-        """The type in a field; None also for a code that means nothing."""
+        """The element type in a field; None for an unknown field or an invalid code."""
         found = self.bits.field(first, width)
         return None if found is None else codes[self.use.kind].get(found)
 
@@ -211,13 +215,13 @@ class Word:
         return self.use.kind in FP4_KINDS and self.is_set(31)
 
     def shown(self, what: str) -> str:
-        """A field's meaning, and the word where all of it is known."""
+        """A field in words, with the descriptor where all of it is known."""
         whole = self.bits.field(0, 32)
         return what if whole is None else f"{what} in {whole:#x}"
 
 
 def judge(bits: KnownBits, use: Use) -> Iterator[Breach]:
-    """What is wrong with the instruction descriptor of an MMA."""
+    """The breaches of an MMA's instruction descriptor."""
     word = Word(bits, use)
     for check in _CHECKS:
         yield from check(word)

@@ -1,9 +1,9 @@
-"""Rules about counts, column masks and tensor memory addresses that come through registers.
+"""Rules about counts, column masks and tensor memory addresses in registers.
 
-Layer: isel.verifier.descriptors.  Input: the known bits of an operand.  Output: what breaks a rule.
-Literal counts are judged with the record's form; here are those that ptxas cannot see.  PTX ISA,
-tcgen05.alloc; tcgen05.ld, Access restrictions; Data Path Layout Organization;
-Zero-Column Mask Descriptor (Table 45).
+Layer: isel.verifier.descriptors.  Input: the known bits of an operand.  Output: breaches.  Literal
+counts are checked with the record's form; here are those that ptxas cannot see.  PTX ISA,
+tcgen05.alloc; tcgen05.ld, Access restrictions; Data Path Layout Organization; Zero-Column Mask
+Descriptor (Table 45).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SPLIT = 16
 
 
 def judge_columns(bits: KnownBits, numbers: Numbers) -> Iterator[Breach]:
-    """A count of columns that a register holds."""
+    """The breaches of a count of columns in a register."""
     count = bits.field(0, 32)
     if count is None or numbers.accepts(count):
         return
@@ -58,7 +58,7 @@ def judge_columns(bits: KnownBits, numbers: Numbers) -> Iterator[Breach]:
 
 
 def judge_access(mi: MachineInstr, bits: KnownBits) -> Iterator[Breach]:
-    """The address of a tcgen05.ld or .st."""
+    """The breaches of the address of a tcgen05.ld or .st."""
     shape, num = mi.form.attributes["shape"], mi.form.attributes["num"]
     assert isinstance(shape, LdStShape)
     assert isinstance(num, LdStNum)
@@ -84,7 +84,7 @@ _WIDTHS = {
 
 
 def judge_matrix_address(bits: KnownBits, word: Word, name: str) -> Iterator[Breach]:
-    """The address of D, or of an A in tensor memory."""
+    """The breaches of the address of D, or of an A in tensor memory."""
     number, m = bits.field(0, 32), word.m
     if number is None or m is None or word.use.ws:
         return  # layouts of .ws fold columns over the lanes
@@ -106,14 +106,14 @@ def _width(word: Word, m: int, n: int) -> int:
 
 
 def _lanes(word: Word, m: int) -> tuple[int, ...]:
-    """Where layouts may begin: those of half the lanes (C and F) at 16 too."""
+    """The lanes at which D or A may begin: layouts of half the lanes (C and F) at 16 too."""
     use = word.use
     half = m == 64 if use.group == 1 else (m == 128 and use.sparse)
     return (0, 16) if half else (0,)
 
 
 def judge_zero_mask(bits: KnownBits, word: Word) -> Iterator[Breach]:
-    """The zero-column mask of a weight-stationary MMA."""
+    """The breaches of the zero-column mask of a weight-stationary MMA."""
     number = bits.number
     if number is None:
         return

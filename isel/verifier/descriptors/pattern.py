@@ -1,10 +1,10 @@
-"""Whether a swizzled matrix begins where the swizzling pattern does.
+"""Alignment of swizzled matrices to the swizzling pattern.
 
-Layer: isel.verifier.descriptors.  Input: the known bits of the address that became a descriptor's
-start, its swizzling and its base offset.  Output: what breaks the rule.  The hardware swizzles by
-bits of the address itself: a matrix that is written as if it began with the pattern must begin at a
-multiple of the pattern's length, or say in the base offset where in the pattern it begins.  PTX
-ISA, Shared memory descriptor (Table 40), Matrix Descriptor Format: base offset.
+Layer: isel.verifier.descriptors.  Input: the known bits of the address in a descriptor, its
+swizzling and its base offset.  Output: a breach.  The hardware swizzles by bits of the address
+itself: a matrix whose layout begins with the pattern must begin at a multiple of the pattern's
+length, or have its position in the pattern as base offset.  PTX ISA, Shared memory descriptor
+(Table 40), Matrix Descriptor Format: base offset.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ PATTERN = VerifierRule(
 RULES = (PATTERN,)
 
 _ATOM_BITS = 7
-"""Address bits within the 128 bytes that steps along a row may move a start by."""
+"""Address bits within 128 bytes, by which steps along K move a start address."""
 
 
 def judge_pattern(
     name: str, swizzle: Swizzle | None, base: int | None, address: KnownBits
 ) -> Breach | None:
-    """Whether the start of operand `name` is aligned to 128 bytes, and not known to be to more.
+    """The breach of operand `name` if its start is known to be aligned to 128 bytes only.
 
-    An address of which less is known is not judged, nor one with a base offset.
+    An address of which less is known is not checked, nor one with a base offset.
     """
     if swizzle is None or swizzle.repeat <= 1 << _ATOM_BITS or base != 0:
         return None

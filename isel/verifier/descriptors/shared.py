@@ -1,9 +1,9 @@
-"""Rules about shared memory descriptors: the bits of one, and whether it suits its instruction.
+"""Rules about shared memory descriptors of tcgen05: their fields, and whether they fit the MMA.
 
 Layer: isel.verifier.descriptors.  Input: the known bits of the descriptor; for a matrix of an MMA
-also what the instruction descriptor says of it.  Output: what breaks a rule.  The address part is
-mostly unknown, the rest mostly known.  PTX ISA, Shared memory descriptor (Tables 40 and 41);
-Strides; Canonical Layouts; Valid Combinations of Type-Size, Major-ness and Swizzling (Table 52).
+also its instruction descriptor.  Output: breaches.  Usually all bits but the address are known.
+PTX ISA, Shared memory descriptor (Tables 40 and 41); Strides; Canonical Layouts; Valid Combinations
+of Type-Size, Major-ness and Swizzling (Table 52).
 """
 
 from __future__ import annotations
@@ -129,14 +129,14 @@ class Descriptor:
         return None if lbo is None else lbo << 4, None if sbo is None else sbo << 4
 
     def shown(self, what: str) -> str:
-        """A field's meaning, whose descriptor it is, and the word where all of it is known."""
+        """A field in words, with the operand, and the descriptor where all of it is known."""
         number = self.bits.number
         whole = "" if number is None else f" in {number:#x}"
         return f"{self.name}: {what}{whole}"
 
 
 def judge(descriptor: Descriptor) -> Iterator[Breach]:
-    """What is wrong with the bits of a descriptor, whatever it describes."""
+    """The breaches of a descriptor's fields by themselves."""
     yield from _fixed(descriptor)
     swizzle, base = descriptor.swizzle, descriptor.bits.field(49, 3)
     if base and swizzle is Swizzle.NONE:
@@ -156,7 +156,7 @@ def judge(descriptor: Descriptor) -> Iterator[Breach]:
 
 
 def judge_address(descriptor: Descriptor, address: KnownBits) -> Iterator[Breach]:
-    """Whether an address that became a descriptor's start loses bits by it."""
+    """The breach of an address that does not fit into the descriptor's field."""
     if rest := address.value & 15:
         behind = f"{rest} bytes" if address.field(0, 4) else "some bytes"
         yield Breach(ALIGNMENT, descriptor.shown(f"an address {behind} behind one"))
@@ -184,7 +184,7 @@ def _fixed(descriptor: Descriptor) -> Iterator[Breach]:
 
 
 def judge_matrix(descriptor: Descriptor, word: Word) -> Iterator[Breach]:
-    """Whether A or B, as the instruction descriptor has it, can lie as its own descriptor says."""
+    """The breaches of the layout of A or B that its descriptor gives."""
     transposed = word.bits.field(15 if descriptor.name == "a" else 16, 1)
     swizzle = descriptor.swizzle
     if transposed is None or swizzle is None:
@@ -212,7 +212,7 @@ def _layout(descriptor: Descriptor, word: Word, major: Major, swizzle: Swizzle) 
     if tile is None or lbo is None or sbo is None:
         return
     if major is Major.K and swizzle is not Swizzle.NONE and tile.grid(swizzle)[0] > 1:
-        return  # rows longer than a span: the manual does not say where they go on
+        return  # rows longer than a span: undefined in the manual
     sparse = word.use.sparse and descriptor.name == "a"
     for problem in check_umma_layout(tile, swizzle, Strides(lbo, sbo), sparse=sparse):
         if problem.rule == STRIDE_FAILURE:
@@ -221,17 +221,17 @@ def _layout(descriptor: Descriptor, word: Word, major: Major, swizzle: Swizzle) 
 
 
 def _tile(name: str, word: Word, major: Major) -> Tile | None:
-    """What each CTA has of A or B: half of A's rows, and of B's, where there are two."""
+    """The part of A or B in each CTA: half of the rows of A, and of B, for a pair."""
     size, type_ = (word.m, word.a) if name == "a" else (word.n, word.b)
     use = word.use
     if not size or type_ is None or (use.kind in FP4_KINDS and word.bits.field(31, 1) != 0):
-        return None  # or K = 96, whose rows of 48 bytes have layouts of their own
+        return None  # K = 96 has layouts of its own, with rows of 48 bytes
     k = DENSE_K[use.kind] * (2 if use.sparse else 1)
     return Tile(size // use.group, k, container_bits(use.kind, type_), major)
 
 
 def container_bits(kind: MmaKind, type_: ElementType) -> int:
-    """Bits of an element in shared memory: but for 4-bit kinds, narrow ones are padded to 8."""
+    """Bits of an element in shared memory: narrow ones are padded to 8, except for 4-bit kinds."""
     return type_.bits if kind in FP4_KINDS else max(type_.bits, 8)
 
 

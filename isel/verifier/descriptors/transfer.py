@@ -1,8 +1,8 @@
-"""Which bits of a result are known, from those of the operands.
+"""Transfer functions of the known-bits analysis.
 
-Layer: isel.verifier.descriptors.  Input: a record and what is known of its operands.  Output: what
-is known of a register that it writes.  PTX ISA, Integer Arithmetic, Logic and Shift, Comparison and
-Selection, Data Movement and Conversion Instructions.
+Layer: isel.verifier.descriptors.  Input: a record and the known bits of its operands.  Output: the
+known bits of a register that it writes.  PTX ISA, Integer Arithmetic, Logic and Shift, Comparison
+and Selection, Data Movement and Conversion Instructions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Get: TypeAlias = Callable[[Op], KnownBits]
 
 
 def written(mi: MachineInstr, reg: Reg, get: Get) -> KnownBits:
-    """What is known of `reg` behind `mi`, which writes it."""
+    """The known bits of `reg` after `mi`, which writes it."""
     rule = _RULES.get(mi.row.id)
     if rule is None or mi.form.attributes.get("sat") is not None or _is_packed(mi):
         return UNKNOWN
@@ -29,8 +29,8 @@ def written(mi: MachineInstr, reg: Reg, get: Get) -> KnownBits:
     return rule(mi, get) if d == reg else UNKNOWN
 
 
-def handed_on(mi: MachineInstr) -> list[Op]:
-    """The operands whose lowest bits a record copies, or joins with others' bits."""
+def copied_operands(mi: MachineInstr) -> list[Op]:
+    """The operands whose lowest bits are copied to the result, or combined with those of others."""
     match mi.row.id:
         case "mov" | "cvt.int" | "shfl.sync":
             return [mi["a"]]
@@ -50,7 +50,7 @@ def _is_packed(mi: MachineInstr) -> bool:
 
 
 def _read(value: KnownBits, type_: ScalarType) -> KnownBits:
-    """A number as its type has it: signed or not."""
+    """A number, sign- or zero-extended as its type demands."""
     return value.signed(type_.bits) if type_.is_signed else value.low(type_.bits)
 
 
@@ -58,7 +58,7 @@ def _read(value: KnownBits, type_: ScalarType) -> KnownBits:
 
 
 def _copy(mi: MachineInstr, get: Get) -> KnownBits:
-    """Also a shuffle: what is known of every thread's value is known of another thread's."""
+    """Also a shuffle: bits that are known in every thread are known in the source lane."""
     return get(mi["a"])
 
 
@@ -74,7 +74,7 @@ def _pack(mi: MachineInstr, get: Get) -> KnownBits:
 
 
 def _part(mi: MachineInstr, number: int, count: int, get: Get) -> KnownBits:
-    """One of the registers that a number is cut into."""
+    """One of the registers that a number is unpacked to."""
     width = mi.scalar_type().bits
     if mi.row.id not in _UNPACKS or width > bits.WIDTH:
         return UNKNOWN
@@ -105,7 +105,7 @@ def _sub(mi: MachineInstr, get: Get) -> KnownBits:
 
 
 def _multiply(mi: MachineInstr, get: Get) -> KnownBits:
-    """mul.lo: the low bits do not care for signs."""
+    """mul.lo: the low bits do not depend on signedness."""
     width = mi.scalar_type().bits
     return bits.product(get(mi["a"]).low(width), get(mi["b"]).low(width))
 
@@ -165,7 +165,7 @@ def _bfe(mi: MachineInstr, get: Get) -> KnownBits:
 
 
 def _bfi(mi: MachineInstr, get: Get) -> KnownBits:
-    """`a` stands in the place of `e` bits of `b`, from bit `c` on."""
+    """Bits of `a` replace `e` bits of `b`, from bit `c` on."""
     first, count = get(mi["c"]).field(0, 8), get(mi["e"]).field(0, 8)
     if first is None or count is None or first + count > mi.scalar_type().bits:
         return UNKNOWN
@@ -208,4 +208,4 @@ _RULES: dict[str, _Rule] = {
     "bfi": _bfi,
     "lop3": _lop3,
 }
-"""By row; of what is not here no bit is known."""
+"""By row; results of other rows have no known bits."""

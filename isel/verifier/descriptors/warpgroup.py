@@ -1,9 +1,9 @@
-"""Rules about shared memory descriptors of wgmma: the bits of one, and whether the matrix fits it.
+"""Rules about shared memory descriptors of wgmma: their fields, and whether the matrix fits them.
 
-Layer: isel.verifier.descriptors.  Input: the known bits of the descriptor, and what the instruction
-says of the matrix.  Output: what breaks a rule.  The fields are those of `wgmma_desc`,
-which differ from tcgen05's.  PTX ISA, Asynchronous Warpgroup Level Matrix Shared Memory Layout:
-Matrix Descriptor Format, Strides.
+Layer: isel.verifier.descriptors.  Input: the known bits of the descriptor, and the instruction's
+shape and types.  Output: breaches.  The fields are those of `wgmma_desc`, which differ from
+tcgen05's.  PTX ISA, Asynchronous Warpgroup Level Matrix Shared Memory Layout: Matrix Descriptor
+Format, Strides.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ROWS = 64
 """Rows of A."""
 
 _ROW_BITS, _SPARSE_BITS = 256, 512
-"""Bits of a row along K that a multiply takes, zeros of a sparse A included."""
+"""Bits of a row along K that a multiply reads, zeros of a sparse A included."""
 
 RESERVED = VerifierRule(
     "{op}/wgmma-desc-reserved",
@@ -66,7 +66,7 @@ RULES = (RESERVED, UNUSED, ALIGNMENT, BASE_OFFSET, LAYOUT)
 
 
 def judge(mi: MachineInstr, name: str, bits: KnownBits) -> Iterator[Breach]:
-    """What is wrong with the descriptor of A or B of a multiply."""
+    """The breaches of the descriptor of A or B of a multiply."""
     yield from _zeros(name, bits)
     swizzle, base = swizzle_of(bits), bits.field(49, 3)
     if swizzle is Swizzle.NONE and base:
@@ -83,14 +83,14 @@ def swizzle_of(bits: KnownBits) -> Swizzle | None:
 
 
 def judge_address(name: str, bits: KnownBits, address: KnownBits) -> Iterator[Breach]:
-    """Whether an address that became a descriptor's start loses bits by it."""
+    """The breach of an address that does not fit into the descriptor's field."""
     if rest := address.value & 15:
         behind = f"{rest} bytes" if address.field(0, 4) else "some bytes"
         yield Breach(ALIGNMENT, _shown(name, bits, f"an address {behind} behind one"))
 
 
 def _shown(name: str, bits: KnownBits, what: str) -> str:
-    """A field's meaning, whose descriptor it is, and the word where all of it is known."""
+    """A field in words, with the operand, and the descriptor where all of it is known."""
     whole = "" if bits.number is None else f" in {bits.number:#x}"
     return f"{name}: {what}{whole}"
 
@@ -118,7 +118,7 @@ def _layout(mi: MachineInstr, name: str, bits: KnownBits, swizzle: Swizzle) -> I
     tile = Tile(_ROWS if name == "a" else shape.n, shape.k, width, Major.K)
     halved = sparse and name == "a"
     if swizzle is not Swizzle.NONE and tile.grid(swizzle)[0] > 1 and not halved:
-        return  # rows longer than a span: the manual does not say where they go on
+        return  # rows longer than a span: undefined in the manual
     strides = Strides(lbo << 4, sbo << 4)
     for problem in check_umma_layout(tile, swizzle, strides, sparse=halved):
         if problem.rule == STRIDE_FAILURE:

@@ -1,8 +1,9 @@
-"""The function level of the backend verifier: roles, what they do, and the rules about it.
+"""The function level of the backend verifier: the roles of warps, their flows, and the rules on
+them.
 
-Warps whose number decides which way they go have each a flow of their own: integers are evaluated
-with the known thread numbers, so that a branch on the role folds.  Rules walk these flows, and ask
-what travels between them through barriers and mbarriers.
+Warps whose number decides which branches they take have a flow each: integers are evaluated with
+the known thread numbers, so that a branch on the role folds.  Rules walk these flows, and query
+what synchronises them: barriers and mbarriers.
 """
 
 from __future__ import annotations

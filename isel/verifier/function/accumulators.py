@@ -1,10 +1,9 @@
-"""Rules about the registers of wgmma: when a thread may touch accumulators and A, and when not.
+"""Rules about the registers of wgmma: when a thread may access accumulators and A.
 
-Layer: isel.verifier.function.  A multiply runs behind the thread that issues it.  wgmma.fence
-stands between other accesses of its registers and the multiply; until wgmma.wait_group says that
-its group is complete, nothing but multiplies of the same shape with the same accumulator touches
-them.
-PTX ISA, wgmma.fence, wgmma.mma_async, wgmma.commit_group, wgmma.wait_group.
+Layer: isel.verifier.function.  A wgmma.mma_async is in flight after it has been issued.
+wgmma.fence orders other accesses of its registers before it; until wgmma.wait_group completes its
+group, only multiplies of the same shape with the same accumulator may access them. PTX ISA,
+wgmma.fence, wgmma.mma_async, wgmma.commit_group, wgmma.wait_group.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def check(report: Report) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Multiply:
-    """The registers of one multiply, and what its accumulator is: shape and type."""
+    """The registers of one multiply, with the shape and type of its accumulator."""
 
     index: int
     d: frozenset[Reg]
@@ -88,13 +87,13 @@ class _Multiply:
 
     @classmethod
     def of(cls, index: int, mi: MachineInstr) -> _Multiply:
-        """Read a record; A is in registers where its operand is a vector."""
+        """The multiply of a record; A is in registers where its operand is a vector."""
         a = frozenset[Reg]() if type(mi["a"]) is int else frozenset(registers_of(mi["a"]))
         d = frozenset(registers_of(mi["d"]))
         return cls(index, d, a, mi.form.attributes.get("shape"), mi.form.attributes.get("dtype"))
 
     def differs(self, other: _Multiply) -> str:
-        """What keeps two multiplies in flight from sharing an accumulator; "" if nothing does."""
+        """Why two multiplies in flight may not share an accumulator; "" if they may."""
         if self.d != other.d:
             return "other registers beside those that both have"
         if self.dtype is not other.dtype:
@@ -102,9 +101,9 @@ class _Multiply:
         return "another shape" if self.shape is not other.shape else ""
 
     def has_other_depth(self, other: _Multiply) -> bool:
-        """Whether nothing but K tells them apart: sums of the same elements in the same registers.
+        """Whether two multiplies differ in K only, and so have the same accumulator layout.
 
-        The manual asks for the same shape, and yet each register holds the same sum.
+        The manual asks for the same shape, although each register holds the same element.
         """
         shapes = self.shape, other.shape
         same = self.d == other.d and self.dtype is other.dtype
@@ -113,14 +112,14 @@ class _Multiply:
 
 @dataclass(slots=True)
 class _Cells:
-    """Registers that belong to the same operands, by number: they are in flight together."""
+    """Equivalence classes of registers that belong to the same operands, by number."""
 
     multiplies: dict[int, _Multiply]
     number: dict[Reg, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, multiplies: Iterable[_Multiply]) -> _Cells:
-        """Sort the registers of all multiplies."""
+        """The classes of the registers of all multiplies."""
         owners: dict[Reg, list[tuple[int, str]]] = {}
         found = cls({m.index: m for m in multiplies})
         for m in found.multiplies.values():
@@ -133,7 +132,7 @@ class _Cells:
         return found
 
     def touched(self, registers: Iterable[Reg]) -> frozenset[int]:
-        """The cells of some registers."""
+        """The classes of some registers."""
         return frozenset(self.number[reg] for reg in registers if reg in self.number)
 
 
@@ -142,7 +141,7 @@ class _Cells:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What is in flight; since the last fence, what first touched each cell.
+    """The multiplies in flight, and the record that first accessed each class since the last fence.
 
     Before the first fence of a kernel no register is ordered.
     """
@@ -153,7 +152,7 @@ class _State:
 
 
 class _Thread:
-    """The walk of a role's threads, whose events are all records that touch these registers."""
+    """The walk of a role's threads; its events are all records that access these registers."""
 
     def __init__(self, report: Report, role: Role, cells: _Cells, kept: int) -> None:
         self.report = report
@@ -164,9 +163,9 @@ class _Thread:
         self.walker = Walker.of(role.walker.flow, self._events(role.walker.flow), {})
 
     def check(self) -> None:
-        """Walk, judge what is issued at the end, and say of each multiply what comes too early.
+        """Walk, check what is in flight at the exit, and report each multiply's first early access.
 
-        That is the first record that does; what follows it is early for the same reason.
+        Later accesses are early for the same reason.
         """
         walk = self.walker.walk(_State(), self._step)
         for index, got in self.early.values():

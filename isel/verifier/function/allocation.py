@@ -1,7 +1,7 @@
-"""Rules about which threads allocate tensor memory, and whether any do.
+"""Rules about the allocation of tensor memory: by one warp, of one `.cta_group`, and used.
 
-Layer: isel.verifier.function.  An allocation is known by the slot in shared memory that its address
-is written to.  PTX ISA, tcgen05.alloc, Tensor Memory Allocation, Issue Granularity.
+Layer: isel.verifier.function.  An allocation is identified by the slot in shared memory that its
+address is written to.  PTX ISA, tcgen05.alloc, Tensor Memory Allocation, Issue Granularity.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ UNUSED = VerifierRule(
 RULES = (CTA_GROUPS, UNALLOCATED, WARPS, UNUSED)
 
 Slot: TypeAlias = Loaded
-"""Where an allocation's address stands in shared memory."""
+"""The shared memory location of an allocation's address."""
 
 
 def slot_of(event: Event) -> Slot | None:
@@ -98,7 +98,7 @@ def _spelled(group: object) -> str:
 
 
 def _allocated_at_all(report: Report) -> None:
-    """Tensor memory that a kernel uses, and no instruction of the module allocates."""
+    """Tensor memory that is used although no instruction of the module allocates any."""
     if not report.analysis.function.is_kernel or _module_allocates(report):
         return
     for event in report.analysis.events(*TENSOR_USES):
@@ -126,12 +126,12 @@ def _one_warp_allocates(report: Report) -> None:
         if event.kind not in (Kind.ALLOC, Kind.DEALLOC) or len(found) < 2:
             continue
         if len({e.place for _, e in found}) > 1 or event.place is None:
-            continue  # each warp at a place of its own
+            continue  # each warp has a slot of its own
         report.add(WARPS, index, got=", ".join(f"warp {warp}" for warp, _ in found))
 
 
 def _used(report: Report, slot: Slot) -> None:
-    """An allocation that nothing but its dealloc refers to."""
+    """An allocation that only its dealloc refers to."""
     if any(_may_use(report, e, slot) for e in report.analysis.events(*TENSOR_USES)):
         return
     for event in report.analysis.events(Kind.ALLOC):
@@ -144,6 +144,6 @@ def _used(report: Report, slot: Slot) -> None:
 
 
 def _may_use(report: Report, event: Event, slot: Slot) -> bool:
-    """Whether an event is in this allocation, unless it is certainly in another one."""
+    """Whether an event may access this allocation: it is not known to access another one."""
     others = {slot_of(e) for e in report.analysis.events(Kind.ALLOC)} - {slot}
     return any(v.base not in others for _, v in tensor_operands(event))

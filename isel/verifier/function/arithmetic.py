@@ -1,9 +1,10 @@
-"""What operations make of values that are known in part: numbers, addresses, predicates.
+"""Abstract arithmetic: operations on values that are known in part (numbers, addresses,
+predicates).
 
-Layer: isel.verifier.function.  Input: values of operands, and how many bits they have.  Output: the
-value of the result.  Integers wrap as the machine's do; addresses keep their base through what
-address arithmetic and descriptors do to them, and lose it elsewhere.  PTX ISA, Integer Arithmetic,
-Comparison and Selection, Logic and Shift Instructions.
+Layer: isel.verifier.function.  Input: values of operands, and their width in bits.  Output: the
+value of the result.  Integers wrap; addresses keep their base through address arithmetic and
+packing into descriptors, and lose it otherwise.  PTX ISA, Integer Arithmetic, Comparison and
+Selection, Logic and Shift Instructions.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from isel.verifier.function.values import (
 )
 
 ADDRESS_BITS = 18
-"""Shared memory addresses of a CTA have no more bits: descriptors keep them all."""
+"""Width of shared memory addresses of a CTA, all of which fit into a descriptor."""
 
 
 def without_lanes(value: Value) -> Value:
-    """The value without a number for each lane; an address keeps its base."""
+    """The value without per-lane numbers; an address keeps its base."""
     if not isinstance(value.offset, tuple):
         return value
     return unknown(Spread.THREAD, None if value.is_predicate else value.base)
@@ -47,7 +48,7 @@ def masked(value: int | tuple[int, ...], bits: int) -> int | tuple[int, ...]:
 
 
 def calculate(operation: Callable[[int, int], int], a: Value, b: Value, bits: int) -> Value:
-    """An operation on two numbers, `bits` wide."""
+    """A binary operation on two numbers, `bits` wide."""
     spread = max(a.spread, b.spread)
     if a.number is None or b.number is None:
         return unknown(spread)
@@ -85,7 +86,7 @@ def difference(a: Value, b: Value, bits: int) -> Value:
 
 
 def as_typed(value: Value, type_: ScalarType) -> Value:
-    """A number as its type has it: signed or not."""
+    """A number, sign- or zero-extended as its type demands."""
     if value.number is None:
         return value
     found = combine(lambda x, _: typed(type_, x), value.number, 0)
@@ -116,7 +117,7 @@ def conjunction(a: Value, b: Value, bits: int) -> Value:
 
 
 def _among(a: Value, b: Value) -> Value | None:
-    """The conjunction of predicates of which one is certainly false in some lanes."""
+    """The conjunction of predicates of which one is known to be false in some lanes."""
     lanes, by, known_lanes = (1 << LANES) - 1, Spread.CTA, False
     for value in (a, b):
         if isinstance(value.base, Among) and value.offset == 0:
@@ -145,14 +146,14 @@ def disjunction(a: Value, b: Value, bits: int) -> Value:
     if a.is_predicate or b.is_predicate:
         return unknown(Spread.THREAD)
     if isinstance(a.base, Sixteenth) and _is_multiple(b.number, 1 << 14):
-        return a  # the upper fields of a descriptor
+        return a  # the or sets upper fields of a descriptor
     if isinstance(a.base, Loaded) and _is_multiple(b.number, 1 << 16):
-        return sum_of(a, b, bits)  # a lane of tensor memory
+        return sum_of(a, b, bits)  # the or sets the lane of a tensor memory address
     return unknown(max(a.spread, b.spread), a.base or b.base)
 
 
 def _zero_in_few(a: Value, b: Value) -> Value | None:
-    """a | b, where one of them is certainly not zero in some lanes."""
+    """a | b, where one of them is known not to be zero in some lanes."""
     lanes, by = (1 << LANES) - 1, Spread.CTA
     for value in (a, b):
         if isinstance(value.base, Zero) and value.offset == 0:

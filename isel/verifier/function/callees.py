@@ -1,8 +1,8 @@
-"""What the functions that a kernel calls mean to the rules.
+"""Called functions, classified by what the rules need to know of them.
 
-Layer: isel.verifier.function.  Input: a module.  Output: the functions that have nothing inside
-that a rule is about, wherever they lead, and those that write memory which a rule may ask for.
-What is not looked into is said: a rule that misses something there finds no error.
+Layer: isel.verifier.function.  Input: a module.  Output: the functions that, with all they call,
+execute nothing that a rule is about, and those that write memory which a rule may query.  Calls
+that are not analysed are noted: a rule about missing synchronisation reports no error then.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ SUBJECTS = (
     *("tcgen05.", "wgmma.", "mbarrier.", "cp.async.bulk", "barrier.cluster."),
     "setmaxnreg.",
 )
-"""What the heads of instructions begin with that the rules are about."""
+"""First words of the instructions that the rules are about."""
 
 _MEETINGS = ("bar.", "barrier.")
-"""The same, of barriers: kernels that have nothing else are judged where that is asked for."""
+"""First words of barriers: a kernel with nothing else is judged only where that is asked for."""
 
 _SYNCHRONISE = Effect.CONVERGENT | Effect.ALIGNED | Effect.ASYNC_PROXY
 _FENCES = (
@@ -44,12 +44,12 @@ def callee(call: MachineInstr) -> str:
 
 
 def concerns(function: MachineFunction) -> bool:
-    """Whether a function itself has instructions that the rules are about, beside barriers."""
+    """Whether a function itself has instructions that the rules are about, other than barriers."""
     return any(map(_SUBJECT.__getitem__, function.forms()))
 
 
 def synchronises(function: MachineFunction) -> bool:
-    """Whether a function itself has instructions that the rules are about."""
+    """Whether a function itself has instructions that the rules are about, barriers included."""
     return any(_SUBJECT[form] or _MEETING[form] for form in function.forms())
 
 
@@ -59,7 +59,7 @@ _MEETING: Memo[Form, bool] = Memo(lambda form: form.row.head.startswith(_MEETING
 
 @dataclass(frozen=True, slots=True)
 class Callees:
-    """The functions of a module by what the rules need to know of them."""
+    """The functions of a module, classified."""
 
     quiet: frozenset[str]  # nothing inside that a rule is about
     writing: frozenset[str]  # of these, those that write to shared or generic memory
@@ -67,7 +67,7 @@ class Callees:
 
     @classmethod
     def of(cls, module: Module) -> Callees:
-        """Look into every function of a module."""
+        """Classify every function of a module."""
         functions = {f.name: f for f in module.functions}
         loud = _spread(functions, {n for n, f in functions.items() if _is_loud(f, functions)})
         writing = _spread(functions, {n for n, f in functions.items() if _writes(f)})
@@ -76,7 +76,7 @@ class Callees:
         return cls(quiet, writing & quiet, concerned)
 
     def unknown(self, function: MachineFunction) -> list[str]:
-        """The functions that `function` calls and that may do what a rule is about."""
+        """The callees of `function` that may execute what a rule is about."""
         names = (callee(mi) for mi in calls(function))
         return list(dict.fromkeys(name for name in names if name not in self.quiet))
 
@@ -106,7 +106,7 @@ def _writes(function: MachineFunction) -> bool:
 
 
 def _spread(functions: dict[str, MachineFunction], names: set[str]) -> frozenset[str]:
-    """These functions, and all that come to them by calls."""
+    """These functions and their transitive callers."""
     found = set(names)
     callers: dict[str, set[str]] = {}
     for name, function in functions.items():

@@ -1,9 +1,8 @@
-"""The backend verifier at function level: what the warps of a kernel do together.
+"""The function level of the verifier: analysis of every kernel, and the rules on it.
 
-Layer: isel.verifier.function.  Input: a module.  Output: findings.  Functions whose threads
-do not synchronise are skipped.  Where the size of the block is not known, what holds for a
-thread of any number is checked, and what the largest block does that the kernel allows; a finding
-says so.
+Layer: isel.verifier.function.  Input: a module.  Output: findings.  Functions whose threads do not
+synchronise are skipped.  Where the size of the block is not known, the rules that hold for a thread
+of any number are checked, and then the largest block that the kernel allows; a finding says so.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from isel.verifier.function import (
     collectors,
     columns,
     convergence,
+    expect_tx,
     first_phase,
     handles,
     init_fence,
     lanes,
-    ledger,
     mbarriers,
     members,
     overlaps,
@@ -51,7 +50,7 @@ from isel.verifier.rule import VerifierRule
 
 
 class _Chapter(Protocol):
-    """A module of rules: their rows, and what looks for breaches."""
+    """A module of rules: its rows, and `check`, which reports breaches."""
 
     @property
     def RULES(self) -> tuple[VerifierRule, ...]: ...  # noqa: N802 - the name in the modules
@@ -63,7 +62,7 @@ _CHAPTERS: tuple[_Chapter, ...] = (
     *(convergence, members, lanes, warpgroups),
     *(allocation, handles),
     *(collectors, columns, overlaps, scales),
-    *(mbarriers, init_fence, phases, first_phase, ledger, registers, accumulators, stages),
+    *(mbarriers, init_fence, phases, first_phase, expect_tx, registers, accumulators, stages),
     *(clusters, cluster_arrivals),
     ordering_rules,
 )
@@ -82,11 +81,11 @@ def verify_functions(
     cluster: tuple[int, ...] = (),
     boxes: Mapping[str, int] = NO_BOXES,
 ) -> list[Finding]:
-    """Judge every function of `module` as a whole.
+    """The findings about every function of `module` as a whole.
 
     `block` and `cluster` are the sizes of the thread block and of the cluster where a function does
-    not say them itself; `boxes` are the bytes of a box of each tensor map that is known, by
-    parameter.
+    not say them itself, in threads and CTAs; `boxes` are the bytes of a box of each tensor map that
+    is known, by parameter.
     """
     found: list[Finding] = []
     module = with_comparisons(module)
@@ -98,11 +97,11 @@ def verify_functions(
         for function, _ in whole
         if function.name in callees.concerned
         and not (function.name in inside and function.linkage is Linkage.INTERNAL)
-    ]  # others are judged in the kernels that call them
+    ]  # others are checked in the kernels that call them
     for number, function in enumerate(judged):
         if number:
-            collect_young()  # the analysis before has cycles
-        with paused_collector():  # what is made stays until the function is judged
+            collect_young()  # the previous analysis has reference cycles
+        with paused_collector():  # objects live until the function is checked
             size = _block_of(function, block)
             report = Report(module, Analysis(function, size, callees), cluster, boxes)
             found += _verify(report, callees)
@@ -110,9 +109,9 @@ def verify_functions(
 
 
 def _block_of(function: MachineFunction, block: tuple[int, ...]) -> tuple[int, ...]:
-    """The size of the block; () where it is not known, or no block has so many threads.
+    """The size of the block; () where it is not known, or has more threads than any block may.
 
-    One that `.maxntid` does not allow is that of another kernel, as this one cannot be launched so.
+    A block beyond `.maxntid` is meant for another kernel of the module.
     """
     largest = _largest_block(function)
     if largest and math.prod(block) > math.prod(largest):
@@ -141,10 +140,10 @@ def _verify(report: Report, callees: Callees) -> list[Finding]:
 
 
 def _judge_largest(report: Report) -> None:
-    """Judge the largest block that the kernel allows, where its size is not known.
+    """Check the largest block that the kernel allows, where its size is not known.
 
-    Errors in a block of any size stay.  A doubt about which threads execute what is decided
-    there, and what is found there alone is for review: the block may be smaller.
+    Errors that hold for any block stay.  Doubts about which threads execute a record are decided in
+    the largest block, and what is found only there is a review: the block may be smaller.
     """
     analysis = report.analysis
     block = _largest_block(analysis.function)
@@ -153,7 +152,7 @@ def _judge_largest(report: Report) -> None:
     bounded = Analysis(analysis.function, block, analysis.callees, graph=analysis.graph)
     largest = Report(report.module, bounded, report.cluster, report.boxes, bounded=True)
     pools = Report(report.module, analysis, report.cluster, report.boxes)
-    registers.check(pools)  # they depend on the very number of warps, not on the largest one
+    registers.check(pools)  # depends on the actual number of warps
     for chapter in _CHAPTERS:
         if chapter is not registers:
             chapter.check(largest)
@@ -218,13 +217,13 @@ def _unknown_block(function: MachineFunction) -> Finding:
 
 
 def _size_matters(function: MachineFunction, report: Report) -> bool:
-    """Whether a function is for pairs of CTAs, and nothing says how many there are."""
+    """Whether a function is for CTA pairs, and the size of the cluster is not known."""
     unknown = clusters.cluster_size(function, report.cluster) is None
     return unknown and any(clusters.pair_records(function))
 
 
 def _not_followed(function: MachineFunction, callees: Callees) -> list[Finding]:
-    """Notes on the functions that are called, or that call, and what is unknown of them."""
+    """Notes on calls that are not analysed, and on what they may do."""
     place = Place(function=function.name)
     found = []
     if not function.is_kernel:

@@ -1,9 +1,9 @@
-"""The count of an mbarrier at which threads of other CTAs arrive.
+"""Arrival counts of mbarriers that threads of other CTAs arrive at.
 
-Layer: isel.verifier.function.  The kernel is looked at once for each rank in the cluster; arrivals
-at an address of mapa's are counted where the rank is a number in each of them.  The rule is that of
-arrivals inside of a CTA: a count that all of them together do not reach.
-PTX ISA, mbarrier.arrive; mapa.
+Layer: isel.verifier.function.  The kernel is analysed once for each rank in the cluster; arrivals
+at an address of mapa are counted where the rank is a known number.  The rule is that of arrivals
+inside of a CTA: the expected count must be reached by all arrivals together. PTX ISA,
+mbarrier.arrive; mapa.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
 
 
 def check(report: Report) -> None:
-    """Report mbarriers that count another number of arrivals than the cluster's CTAs make."""
+    """Report mbarriers whose expected count is not that of the arrivals of all CTAs of the
+    cluster.
+    """
     analysis = report.analysis
     if not analysis.block or not analysis.function.is_kernel:
         return
@@ -52,7 +54,7 @@ def _is_remote(event: Event) -> bool:
 
 
 def _judge(report: Report, ranks: list[Analysis], init: Event, place: Where, count: int) -> None:
-    """Whether as many arrivals come to an mbarrier, in each CTA, as it expects."""
+    """Check that in each CTA the arrivals at an mbarrier reach the expected count."""
     for number in range(len(ranks)):
         found = _arrivals(report, ranks, number, place)
         if found is None:
@@ -73,8 +75,11 @@ def _judge(report: Report, ranks: list[Analysis], init: Event, place: Where, cou
 def _arrivals(
     report: Report, ranks: list[Analysis], number: int, place: Where
 ) -> tuple[int, bool] | None:
-    """What arrives in CTA `number` if each record is executed once, and whether one may be again;
-    None when it is not known."""
+    """The arrivals in CTA `number` if each record is executed once, and whether one may be
+    repeated.
+
+    None where that is not known.
+    """
     total, repeats = 0, False
     for sender, analysis in enumerate(ranks):
         for role in analysis.roles:
@@ -93,7 +98,7 @@ def _arrivals(
 def _threads(
     report: Report, role: Role, event: Event, place: Where, number: int, *, is_own: bool
 ) -> int | None:
-    """The threads of a warp that arrive with an event at `place` in CTA `number`."""
+    """The threads of a warp that arrive by an event at the mbarrier `place` of CTA `number`."""
     if event.guard is not None or event.threads.perhaps or event.kind is Kind.COMMIT:
         return None
     if event.place is not None:
@@ -109,7 +114,7 @@ def _threads(
 
 
 def _to_rank(role: Role, event: Event, made: MachineInstr, number: int) -> int | None:
-    """The threads whose address is one in CTA `number`; `made` is the mapa that gave it."""
+    """The threads whose address is in CTA `number`; `made` is the mapa that computed it."""
     rank = role.walker.flow.evaluate(made, "b").number
     if isinstance(rank, int):
         return event.threads.count if rank == number else 0
@@ -123,14 +128,14 @@ def _to_rank(role: Role, event: Event, made: MachineInstr, number: int) -> int |
 
 @dataclass(frozen=True, slots=True)
 class _Remote:
-    """A variable of another CTA, and the record that made its address."""
+    """A variable of another CTA, and the record that computed its address."""
 
     variable: str
     mapa: MachineInstr
 
 
 def _remote(report: Report, mi: MachineInstr) -> _Remote | None:
-    """What the mbarrier of a record is, where its address is one of mapa's."""
+    """The mbarrier of a record whose address is a result of mapa."""
     address = mi.get("mbar")
     base = address.base if isinstance(address, Mem) else None
     if mi.form.attributes.get("space") is not Space.SHARED_CLUSTER or not isinstance(base, int):

@@ -1,8 +1,8 @@
-"""Rules about CTAs that work together: pairs, cluster barriers, multicasts.
+"""Rules about CTAs that cooperate: pairs, cluster barriers, multicasts.
 
 Layer: isel.verifier.function.  All CTAs of a cluster run the same kernel, so what one warp must do
-for its peer is asked of its own ways.  PTX ISA, tcgen05: CTA Pair, Peer CTA, Issue Granularity;
-tcgen05.alloc; barrier.cluster; mapa.
+for its peer is checked on the warp's own CFG paths.  PTX ISA, tcgen05: CTA Pair, Peer CTA, Issue
+Granularity; tcgen05.alloc; barrier.cluster; mapa.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def check(report: Report) -> None:
 
 
 def pair_records(function: MachineFunction) -> Iterator[MachineInstr]:
-    """The records of a function that are for a pair of CTAs."""
+    """The records of a function with `.cta_group::2`."""
     return (mi for mi in function.instructions() if is_of_pair(mi))
 
 
@@ -100,7 +100,7 @@ def is_of_pair(mi: MachineInstr) -> bool:
 
 
 def cluster_size(function: MachineFunction, cluster: tuple[int, ...]) -> int | None:
-    """The CTAs of a cluster, as the kernel says or else as it is launched; None if unknown."""
+    """The number of CTAs of a cluster, as the kernel or else the launch says; None if unknown."""
     size = function.launch.cluster or cluster
     if size:
         return math.prod(size)
@@ -122,7 +122,7 @@ def _size(report: Report) -> int | None:
 
 
 def _destinations(report: Report) -> None:
-    """Constant masks and ranks name CTAs of the cluster."""
+    """Constant multicast masks and ranks name CTAs of the cluster."""
     size, graph = _size(report), report.analysis.graph
     there = {
         graph.node_of(index) for index, mi in enumerate(graph.records)
@@ -170,7 +170,7 @@ def _waits(event: Event) -> bool:
 
 
 def _aligned(report: Report) -> None:
-    """With `.aligned`, the whole warp executes the barrier or none of it."""
+    """A barrier with `.aligned` is executed by the whole warp or by none of it."""
     for walker in report.analysis.walkers:
         for event in walker.each():
             if not (_arrives(event) or _waits(event)) or not _is_aligned(event):
@@ -190,7 +190,7 @@ def _is_aligned(event: Event) -> bool:
 
 
 def _in_turn(report: Report, role: Role) -> None:
-    """Each thread arrives, waits, arrives, waits."""
+    """Each thread alternates arrivals and waits."""
     last: set[int] = set()
 
     def step(arrived: int, event: Event) -> int:
@@ -208,11 +208,11 @@ def _in_turn(report: Report, role: Role) -> None:
     for point, arrived in walk.at_exit():
         if arrived and arrived not in last:
             last.add(arrived)
-            report.add(NO_WAIT, arrived - 1, got=f"{role}: {walk.way(point)}")
+            report.add(NO_WAIT, arrived - 1, got=f"{role}: {walk.path(point)}")
 
 
 def _part_of_a_warp(report: Report) -> None:
-    """Some lanes wait for the cluster, and all of the warp come to a later instruction."""
+    """Only some lanes wait for the cluster, and the whole warp executes a later instruction."""
     for role in report.analysis.roles:
         everyone = role.walker.flow.warp.lanes
         parts = {
@@ -249,7 +249,7 @@ def _part_of_a_warp(report: Report) -> None:
 
 
 def _part_of_the_warps(report: Report) -> None:
-    """A barrier of the CTA behind the cluster's, with warps that were not at the cluster's."""
+    """A CTA barrier after the cluster's, with warps that did not wait for the cluster."""
     roles = report.analysis.roles
     absent = [r for r in roles if not any(_arrives(e) or _waits(e) for e in r.events())]
     met = {e.index: r for r in absent for e in r.events() if e.kind is Kind.BARRIER}

@@ -1,4 +1,4 @@
-"""Rules about collector buffers: what an MMA reuses was filled before, and with the same matrix.
+"""Rules about collector buffers: an MMA reuses a buffer only after a fill with the same matrix.
 
 Layer: isel.verifier.function.  The buffer of A, and those of B in weight-stationary MMAs, hold a
 matrix from a fill to its last use.  An MMA that names no collector discards buffer a, or b0 of the
@@ -13,8 +13,8 @@ from enum import Enum
 from typing import TypeAlias
 
 from intrinsics.mir import MachineInstr
-from isel.verifier.function.collector_ways import Doubt, marked
 from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.infeasible_paths import Doubt, marked
 from isel.verifier.function.matrices import different
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
@@ -53,12 +53,12 @@ class Usage:
 
     @property
     def reads(self) -> bool:
-        """Whether it takes the matrix from the buffer."""
+        """Whether it reads the matrix from the buffer."""
         return self.op in ("use", "lastuse")
 
     @property
     def ends(self) -> bool:
-        """Whether the buffer holds nothing after it."""
+        """Whether the buffer is empty after it."""
         return self.op in ("lastuse", "discard")
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Usage:
 
 
 def usages(mi: MachineInstr) -> list[Usage]:
-    """What an MMA does with collector buffers, spelled or by default."""
+    """The uses of collector buffers by an MMA, explicit or by default."""
     attributes = mi.attributes()
     if "collector_ws" in attributes or mi.row.id.startswith("tcgen05.mma.ws"):
         names = [attributes.get("collector_ws") or "collector::b0::discard"]
@@ -78,7 +78,7 @@ def usages(mi: MachineInstr) -> list[Usage]:
 
 
 def check(report: Report) -> None:
-    """Run the rules, for each buffer that an instruction reuses."""
+    """Check each buffer that an instruction reuses."""
     known = {e.index: usages(e.mi) for e in report.analysis.events(Kind.MULTIPLY)}
     wanted = {u.buffer for found in known.values() for u in found if u.reads}
     for buffer in sorted(wanted):
@@ -95,15 +95,15 @@ class _Status(Enum):
 
 
 _State: TypeAlias = tuple[_Status, int]
-"""What a buffer holds, and the record that made it so, or one that did the same."""
+"""The state of a buffer, and the record that caused it, or an equivalent one."""
 
 _NO_RECORD = -1
 _FEWEST, _STATES = 3, 4000
-"""Records that states tell apart at least, and how many states a walk may come to with more."""
+"""The fewest records that states distinguish, and the most states a walk with more may reach."""
 
 
 class _Buffer:
-    """One buffer, as the warps of one role use it; `used` says by record what is done with it."""
+    """One buffer in the flow of one role; `used` has the use by each record."""
 
     def __init__(self, report: Report, role: Role, buffer: str, used: dict[int, Usage]) -> None:
         self.report = report
@@ -117,7 +117,7 @@ class _Buffer:
         self.reads: list[tuple[_State, Event, Usage]] = []
 
     def check(self) -> None:
-        """Walk every way, and judge each use by what the buffer holds there."""
+        """Walk every CFG path, and check each use against the state of the buffer."""
         own = [self.used[i] for i in self.events if i in self.used]
         if not any(usage.reads for usage in own):
             return
@@ -136,7 +136,7 @@ class _Buffer:
         step = self._step(doubts)
         walk = walker.walk(first, step)
         for state, event, usage in self.reads:
-            self._judge(state, event, usage, walk.way_to(event.index, state, step))
+            self._judge(state, event, usage, walk.path_to(event.index, state, step))
 
     def _reading(self) -> set[int]:
         """The nodes where the buffer is read."""
@@ -148,7 +148,7 @@ class _Buffer:
         }  # fmt: skip
 
     def _names(self) -> dict[int, int]:
-        """For each record that changes what the buffer holds, one that does the same."""
+        """For each record that changes the buffer, the representative of equivalent ones."""
         first: dict[object, int] = {}
         names: dict[int, int] = {}
         for index, event in self.events.items():
@@ -164,7 +164,9 @@ class _Buffer:
         return {index: name if name in kept else _NO_RECORD for index, name in names.items()}
 
     def _effect(self, event: Event) -> bool | None:
-        """Whether the buffer holds something after an event; None where that does not change."""
+        """Whether the buffer is filled after an event; None where the event does not change
+        that.
+        """
         usage = self.used.get(event.index) if event.kind is Kind.MULTIPLY else None
         if usage is None or usage.op == "use":
             return None
@@ -186,7 +188,7 @@ class _Buffer:
 
         return step
 
-    def _judge(self, state: _State, event: Event, usage: Usage, way: str) -> None:
+    def _judge(self, state: _State, event: Event, usage: Usage, path: str) -> None:
         status, index = state
         if status is _Status.FILLED and index != _NO_RECORD:
             self._compare(index, event)
@@ -197,7 +199,7 @@ class _Buffer:
                 event.index,
                 got=f"{usage}: {self.role} can come here, and {status.value}"
                 + (f" {by}" if status is _Status.GONE else "")
-                + (f"; {way}" if way else ""),
+                + (f"; {path}" if path else ""),
             )
 
     def _compare(self, filled: int, event: Event) -> None:
@@ -213,7 +215,7 @@ class _Buffer:
         )
 
     def _doubted(self, state: _State, doubt: Doubt) -> _State:
-        """What is known behind a place where ways meet that may exclude each other."""
+        """The state after a join of paths that may be infeasible."""
         status, index = state
         undone = index in {self.names[i] for i in doubt.undone}
         if status is _Status.FILLED or not (doubt.skipped or undone):

@@ -1,6 +1,6 @@
-"""Rules about columns and lanes: every access stays inside its allocation, at a lane that exists.
+"""Rules about columns and lanes: every access is inside its allocation, at a lane that exists.
 
-Layer: isel.verifier.function.  Only where an address and a shape are known.  PTX ISA, Tensor Memory
+Layer: isel.verifier.function.  Checked where address and shape are known.  PTX ISA, Tensor Memory
 Allocation, Data Path Layout Organization, tcgen05.shift.
 """
 
@@ -51,7 +51,9 @@ RULES = (BEYOND, LANES, SAME_LANES, SHIFTED_LANE)
 
 
 def check(report: Report) -> None:
-    """Run the rules; they hold for a thread of any number."""
+    """Report the accesses that break a rule of this module; they hold for a thread of any
+    number.
+    """
     allocated = _allocated(report)
     for event in _uses(report):
         for region in regions(event):
@@ -64,14 +66,18 @@ def check(report: Report) -> None:
 
 
 def _uses(report: Report) -> Iterator[Event]:
-    """What each warp does with tensor memory; warps of one role may do it at different places."""
+    """The accesses of each warp to tensor memory; warps of one role may have different
+    addresses.
+    """
     for sites in report.analysis.sites.values():
         if sites[0][1].kind in TENSOR_USES:
             yield from (event for _, event in sites)
 
 
 def _allocated(report: Report) -> dict[object, tuple[int, int]]:
-    """The most columns that a slot's allocation has, and its record, where that is certain."""
+    """The largest number of columns of each slot's allocation, and its record, where that is
+    certain.
+    """
     found: dict[object, tuple[int, int]] = {}
     unclear: set[Slot | None] = set()
     for event in report.analysis.events(Kind.ALLOC):
@@ -92,7 +98,7 @@ def _allocated(report: Report) -> dict[object, tuple[int, int]]:
 
 
 def _is_slot(place: Where | None, slot: Slot) -> bool:
-    """Whether a store may put another number into a slot."""
+    """Whether a store may overwrite a slot."""
     return place is not None and place.meets(Where(Symbol(slot.variable), slot.offset))
 
 
@@ -112,7 +118,7 @@ def _name(region: Region) -> str:
 
 
 def _lanes(report: Report, event: Event, allocated: Container[object]) -> None:
-    """D, A and the metadata begin where their layout says."""
+    """D, A and the metadata begin at a lane that their layout allows."""
     shape = shape_of(event)
     found = [(name, place_of(event.value(operand))) for name, operand in _OPERANDS]
     places = {name: p for name, p in found if p is not None and p[0] in allocated}

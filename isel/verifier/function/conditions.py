@@ -1,8 +1,8 @@
-"""Which registers hold the same condition: compilers compute one several times, and its opposite.
+"""Equivalent conditions: registers that hold the same predicate, or its complement.
 
-Layer: isel.verifier.function.  Input: the records of a function and the registers that one of them
-writes.  Output: for a predicate the first register that says the same or the opposite, and the
-registers on which it depends.
+Layer: isel.verifier.function.  Compilers compute a condition several times.  Input: the records of
+a function and the registers that one of them writes.  Output: for a predicate the first register
+with the same or the complementary value, and the registers on which it depends.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _LESS = {Compare.LT: Compare.LE, Compare.LO: Compare.LS}
 
 @dataclass(slots=True)
 class Conditions:
-    """What is computed alike: `names` gives a register's first equal and whether it is negated."""
+    """Value numbers of predicates: `names` gives the first equivalent register, and whether it is
+    negated.
+    """
 
     single: set[Reg]
     names: dict[Reg, tuple[Reg, bool]] = field(default_factory=dict)
@@ -34,7 +36,9 @@ class Conditions:
 
     @classmethod
     def of(cls, records: Iterable[MachineInstr], single: set[Reg]) -> Conditions:
-        """The conditions of a function; `single` are the registers that one record writes."""
+        """The conditions of a function; `single` are the registers that exactly one record
+        writes.
+        """
         found = cls(single)
         first: dict[object, Reg] = {}
         for mi in records:
@@ -52,15 +56,15 @@ class Conditions:
         return found
 
     def name(self, reg: Reg) -> tuple[Reg, bool]:
-        """The register that stands for this one, and whether it says the opposite."""
+        """The representative of a register, and whether it holds the complement."""
         return self.names.get(reg, (reg, False))
 
     def depends(self, reg: Reg) -> frozenset[Reg]:
-        """The registers whose change may change this one."""
+        """The registers that a register is computed from."""
         return self.leaves.get(self.name(reg)[0], frozenset({reg}))
 
     def _key(self, mi: MachineInstr) -> tuple[object, bool]:
-        """What two records have in common that compute the same, and whether this one negates."""
+        """The value number of a record's result, and whether the result is its complement."""
         address = mi.get("a")
         if mi.row.id == "ld" and mi.form.attributes.get("space") in PARAMS:
             whole = isinstance(address, Mem) and isinstance(address.base, Sym)
@@ -87,7 +91,7 @@ class Conditions:
 
 
 def _comparison(mi: MachineInstr, operands: tuple[object, ...]) -> tuple[object, bool]:
-    """A comparison as `==`, `<` or `<=`, and as `<=` where it is with a number."""
+    """A comparison, normalised to `==`, `<` or `<=`; to `<=` where it is with a constant."""
     compare, type_ = mi.form.attributes["cmp"], mi.form.attributes["type"]
     assert isinstance(compare, Compare)
     assert isinstance(type_, ScalarType)

@@ -1,4 +1,4 @@
-"""Rules about which threads execute an instruction: whole warps, single threads.
+"""Rules about which threads execute an instruction: whole warps, or single threads.
 
 Layer: isel.verifier.function.  PTX ISA, tcgen05: Issue Granularity.
 """
@@ -13,7 +13,7 @@ from isel.verifier.function.values import Spread, Value
 from isel.verifier.rule import VerifierRule
 
 _SINGLE = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT, Kind.COMMIT)
-"""What one thread of the CTA issues for all."""
+"""Operations that one thread issues for the CTA."""
 
 ALIGNED = VerifierRule(
     "{op}/aligned",
@@ -71,7 +71,7 @@ def _single_thread(report: Report) -> None:
 
 
 def _several_warps(report: Report) -> None:
-    """The same MMA by a thread of each of several warps."""
+    """The same MMA, issued by a thread of each of several warps."""
     for index, found in report.analysis.sites.items():
         certain = [(warp, event) for warp, event in found if not event.threads.perhaps]
         warps = {warp for warp, _ in certain}
@@ -89,7 +89,7 @@ def _several_warps(report: Report) -> None:
 
 
 def _expects(report: Report, commit: Event, warps: int) -> bool:
-    """Whether the mbarrier may wait for as many commits as there are warps."""
+    """Whether the mbarrier may expect as many commits as there are warps."""
     inits = report.analysis.events(Kind.INIT)
     counts = [
         init.count
@@ -105,5 +105,5 @@ def _all_same(events: list[Event]) -> bool:
 
 
 def _shared(value: Value) -> bool:
-    """Whether all threads of the CTA have the same."""
+    """Whether a value is the same in all threads of the CTA."""
     return isinstance(value.offset, int) or value.spread is Spread.CTA

@@ -1,8 +1,8 @@
-"""Which registers are evaluated: those on which paths, addresses and synchronisation depend.
+"""The slice of a function that is evaluated: registers on which branches and synchronisation
+depend.
 
 Layer: isel.verifier.function.  Input: the records of a function.  Output: the registers on which
-its branches depend, and the operands that rules read; all others hold data, and are not
-evaluated.
+its branches depend, and the operands that rules read; all others hold data, and are not evaluated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PLACES = (Kind.ADDRESS, Kind.TENSOR_ADDRESS, Kind.MATRIX)
 
 @functools.cache
 def synchronises(row: Row) -> bool:
-    """Whether records of a row have to do with order."""
+    """Whether records of a row synchronise threads or operations."""
     return (
         row.id.startswith(_SYNCHRONISE)
         or bool(row.effects.effect & Effect.ASYNC_PROXY)
@@ -39,7 +39,7 @@ def synchronises(row: Row) -> bool:
 def depended_on(
     records: Iterable[MachineInstr], decisive: Callable[[MachineInstr], Iterable[Reg]]
 ) -> set[Reg]:
-    """Registers on which a guard or the `decisive` operands of a record depend."""
+    """The registers on which a guard, or a `decisive` operand of a record, depends."""
     writers: dict[Reg, list[MachineInstr]] = {}
     wanted: set[Reg] = set()
     for mi in records:
@@ -59,7 +59,9 @@ def depended_on(
 
 
 def of_rules(mi: MachineInstr) -> Iterable[Reg]:
-    """The operands of a record that rules ask for: where it writes, and what it tells others."""
+    """The operands of a record that rules read: its addresses, and what it publishes to other
+    threads.
+    """
     stores = mi.row.id in _STORES and mi.form.attributes.get("space") in SHARED
     if not stores and not _is_asked(mi.row):
         return
@@ -75,7 +77,7 @@ def _is_asked(row: Row) -> bool:
 
 
 def of_warps(mi: MachineInstr) -> Iterable[Reg]:
-    """The operands of a record that counts for whole warps: each lane's number matters."""
+    """The operands of a record that a whole warp executes: the number in each lane matters."""
     if _counts_for_warps(mi.row):
         for op in mi.ops:
             if not isinstance(op, tuple):

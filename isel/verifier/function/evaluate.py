@@ -1,8 +1,8 @@
-"""What a record computes, as far as one warp knows it.
+"""Abstract evaluation of a record for one warp.
 
 Layer: isel.verifier.function.  Input: a record and the values of its operands.  Output: the values
-of the registers that it writes; how they are computed, `arithmetic` says.  PTX ISA, Integer
-Arithmetic, Comparison and Selection, Logic and Shift Instructions; shfl.sync; vote.sync.
+of the registers that it writes; `arithmetic` has the operations.  PTX ISA, Integer Arithmetic,
+Comparison and Selection, Logic and Shift Instructions; shfl.sync; vote.sync.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ WAITS = (
     "mbarrier.try_wait",
     "mbarrier.try_wait.parity",
 )
-"""Rows that ask an mbarrier whether a phase is complete."""
+"""Rows that test whether a phase of an mbarrier is complete."""
 
 _SHARED = (Space.SHARED, Space.SHARED_CTA)
 PARAMS = (Space.PARAM, Space.PARAM_ENTRY, Space.PARAM_FUNC)
@@ -58,10 +58,10 @@ PARAMS = (Space.PARAM, Space.PARAM_ENTRY, Space.PARAM_FUNC)
 
 
 class Evaluator:
-    """Values of operands and results in one warp; `get` is what is known of a register.
+    """The values of operands and results in one warp; `get` gives that of a register.
 
-    Without `lanes` it does not reckon with a number for each lane: an address keeps its base.
-    `own` are parameters that each thread has of its own: those of calls, and of device functions.
+    Without `lanes`, numbers are not kept for each lane: an address keeps its base only.  `own` are
+    parameters that each thread has for itself: those of calls, and of device functions.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Evaluator:
         self.get = get if lanes else lambda reg: without_lanes(get(reg))
 
     def operand(self, op: Op | None) -> Value:
-        """The value of an operand; for an address, the address."""
+        """The value of an operand; for a memory operand, its address."""
         match op:
             case int():
                 return self.get(op)
@@ -96,7 +96,7 @@ class Evaluator:
         return unknown(Spread.CTA)
 
     def results(self, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
-        """The registers that `mi`, the record number `index`, writes, and what is in them then."""
+        """The registers that `mi`, the record number `index`, writes, with their new values."""
         rule = _RULES.get(mi.row.id)
         if rule is not None and is_plain(mi):
             found = rule(self, mi, index)
@@ -111,13 +111,15 @@ class Evaluator:
     def _guarded(
         self, guard: Reg | Not, found: Iterator[tuple[Reg, Value]]
     ) -> Iterator[tuple[Reg, Value]]:
-        """What is in registers that are written where a guard holds, and else stay as they are."""
+        """The values of registers after a predicated write: joined with the old ones if the guard
+        is unknown.
+        """
         holds = self.operand(guard)
         for reg, value in found:
             yield reg, selected(value, self.get(reg), holds)
 
     def slot(self, mi: MachineInstr, name: str) -> Value:
-        """The value of an operand by name."""
+        """The value of an operand, by its name."""
         return self.operand(mi.get(name))
 
 
@@ -132,7 +134,7 @@ def _pair(e: Evaluator, mi: MachineInstr) -> tuple[Value, Value]:
 
 
 def _number_last(e: Evaluator, mi: MachineInstr) -> tuple[Value, Value]:
-    """The operands of what does not care for their order; a number, if there is one, is second."""
+    """The operands of a commutative operation; a constant, if there is one, is second."""
     a, b = _pair(e, mi)
     return (a, b) if a.number is None else (b, a)
 
@@ -208,7 +210,7 @@ def _not(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
 
 
 _WORD = (1 << 32) - 1
-"""Amounts of shifts are words without a sign, whatever their number says."""
+"""Shift amounts are unsigned 32-bit words."""
 
 
 def _shl(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
@@ -337,14 +339,16 @@ def _voted(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Va
 
 
 def _agreed(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
-    """What all threads of the warp get alike."""
+    """A result that all threads of the warp have in common."""
     alike = _all_here(e, mi) and mi.form.attributes.get("mode") is not Match.ANY
     for slot in ("d", "p"):
         yield from _write(mi, unknown(Spread.WARP if alike else Spread.THREAD), slot)
 
 
 def _reduced(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
-    """What all threads get alike that come to a barrier: those of the CTA, or a count of them."""
+    """A result that all threads of a barrier have in common: those of the CTA, or a number of
+    them.
+    """
     spread = Spread.CTA if mi.get("count") is None else Spread.WARP
     for reg in mi.defs():
         yield reg, unknown(spread)
@@ -369,7 +373,9 @@ def _cvt(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
 
 
 def _cvta(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
-    """A generic address of local memory is one number for all threads, but not one place."""
+    """A generic address of local memory is the same number in all threads, but not the same
+    location.
+    """
     if mi.form.attributes.get("space") is Space.LOCAL:
         yield from _write(mi, unknown(Spread.THREAD))
     else:
@@ -393,7 +399,7 @@ def _loaded(address: Value, space: object, type_: ScalarType) -> Value:
         if (space in _SHARED or space is None) and type_.bits == 32:
             return Value(Loaded(name, offset), 0, Spread.CTA)
     if space is Space.LOCAL:
-        return unknown(Spread.THREAD)  # each thread has its own
+        return unknown(Spread.THREAD)  # each thread has its own copy
     if space in (*PARAMS, Space.CONST):
         return unknown(address.spread)
     return unknown(max(address.spread, Spread.WARP))
@@ -428,4 +434,4 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("bar.red", "barrier.red"), _reduced),
     **dict.fromkeys(WAITS, _waits),
 }
-"""By row; what is not here gives an unknown number."""
+"""By row; records of other rows have unknown results."""

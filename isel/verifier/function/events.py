@@ -1,8 +1,8 @@
-"""What a warp does that rules are about: allocations, copies, multiplies, arrivals, waits, fences.
+"""Events: what a warp does that rules are about, from allocations and copies to waits and fences.
 
 Layer: isel.verifier.function.  Input: the flow of one warp.  Output: events by node, each with the
-places that it touches and the threads that do it.  PTX ISA, the chapters of tcgen05, wgmma,
-mbarrier, barrier, fence and cp.async.bulk.tensor.
+memory locations that it accesses and the threads that execute it.  PTX ISA, the chapters of
+tcgen05, wgmma, mbarrier, barrier, fence and cp.async.bulk.tensor.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from isel.verifier.function.threads import Threads, threads_of
 from isel.verifier.function.values import Value, Where, where
 
 CLUSTER = -1
-"""The cluster's barrier, where those of the CTA have numbers."""
+"""The number of the cluster's barrier, beside those of the CTA."""
 
 
 class Kind(Enum):
-    """What happens."""
+    """The kind of an event."""
 
     ALLOC = auto()
     DEALLOC = auto()
@@ -39,17 +39,17 @@ class Kind(Enum):
     WAIT_LOADS = auto()
     WAIT_STORES = auto()
     MULTIPLY = auto()
-    WARPGROUP_MULTIPLY = auto()  # with its sums in registers
+    WARPGROUP_MULTIPLY = auto()  # with its accumulator in registers
     COMMIT = auto()
     FENCE_BEFORE = auto()
     FENCE_AFTER = auto()
     PROXY_FENCE = auto()
-    INIT_FENCE = auto()  # makes mbarriers known in the cluster
+    INIT_FENCE = auto()  # makes mbarrier.init visible in the cluster
     INIT = auto()
     INVAL = auto()
     ARRIVE = auto()
-    ASK = auto()  # a wait is tried
-    DONE = auto()  # and found its phase complete
+    ASK = auto()  # a phase is tested
+    DONE = auto()  # and was complete
     BARRIER = auto()
     BARRIER_ARRIVE = auto()
     WARP_SYNC = auto()
@@ -58,8 +58,8 @@ class Kind(Enum):
     SHARED_STORE = auto()
     COPY_IN = auto()  # to shared memory through the async proxy
     COPY_OUT = auto()  # from shared memory through the async proxy
-    TRANSACTION = auto()  # brings bytes to an mbarrier, and is no copy
-    DOUBT = auto()  # no record: a mark that a rule sets for its walk
+    TRANSACTION = auto()  # completes bytes on an mbarrier, without a copy
+    DOUBT = auto()  # no record: a mark that a rule adds for its walk
     OTHER = auto()
 
 
@@ -70,15 +70,15 @@ TENSOR_USES = (
     Kind.TENSOR_COPY,
     Kind.SHIFT,
 )
-"""What reads or writes tensor memory."""
+"""Kinds that read or write tensor memory."""
 
 MOVES = {Kind.TENSOR_LOAD: Kind.WAIT_LOADS, Kind.TENSOR_STORE: Kind.WAIT_STORES}
-"""What moves data between registers and tensor memory, and what waits for its end."""
+"""Kinds that move data between registers and tensor memory, and those that wait for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The conditions under which a predicated record is executed, and under which it is not."""
+    """The conditions under which a predicated record is executed, and under which it is skipped."""
 
     executed: Condition
     skipped: Condition
@@ -86,11 +86,12 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One record as rules see it.
+    """One record, as rules see it.
 
-    `place` is what it is about (the slot of an allocation, tensor memory, an mbarrier, a variable),
-    `reads` what else it reads in shared memory, `values` its operands by name, `count` the number
-    that it gives (columns, N of a multiply, arrivals, a barrier's id, the parity of a wait).
+    `place` is the memory location that it is about (the slot of an allocation, tensor memory, an
+    mbarrier, a variable), `reads` are further locations in shared memory that it reads, `values`
+    its operands by name, `count` its number (columns, N of a multiply, arrivals, a barrier's id,
+    the parity of a wait).
     """
 
     kind: Kind
@@ -104,7 +105,7 @@ class Event:
     guard: Guard | None = None
 
     def as_done(self) -> Event:
-        """A wait that found its phase complete."""
+        """The event of a wait whose phase is complete."""
         return replace(self, kind=Kind.DONE, guard=None)
 
     def value(self, name: str) -> Value | None:
@@ -113,7 +114,7 @@ class Event:
 
 
 def events_of(flow: WarpFlow) -> dict[int, list[Event]]:
-    """The events of a warp by node, in the order of execution."""
+    """The events of a warp by node, in program order."""
     threads = threads_of(flow)
     found: dict[int, list[Event]] = {}
     for node in flow.reached():
@@ -134,25 +135,25 @@ def events_of(flow: WarpFlow) -> dict[int, list[Event]]:
 
 
 def _as_first(event: Event, mbar: Value, phase: Value) -> Event:
-    """A wait with what it asks the first time."""
+    """A wait with the mbarrier and phase of its first execution."""
     return replace(event, values=(*event.values, ("first_mbar", mbar), ("first_phase", phase)))
 
 
 def first_parity(event: Event) -> int | None:
-    """The parity that a wait asks for the first time, where it is known."""
+    """The parity of a wait's first execution, where it is known."""
     value = event.value("first_phase")
     number = value.number if value is not None else None
     return number & 1 if isinstance(number, int) else None
 
 
 def first_place(event: Event) -> Where | None:
-    """The mbarrier that a wait asks the first time."""
+    """The mbarrier of a wait's first execution."""
     value = event.value("first_mbar")
     return where(value) if value is not None else None
 
 
 def guarded(flow: WarpFlow, node: int, event: Event, evaluator: Evaluator) -> Event | None:
-    """The event with what its guard says; None when the warp never executes it."""
+    """The event with its guard's conditions; None where the warp never executes it."""
     guard = event.mi.guard
     if guard is None:
         return event
@@ -174,7 +175,7 @@ def _number(value: Value) -> int | None:
 
 
 def _simple(kind: Kind, place: str = "", *, count: str = "", otherwise: int | None = None) -> Maker:
-    """An event about the place in one operand, with the number in another."""
+    """A maker of events about the location in one operand, with the number in another."""
 
     def make(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
         about = e.slot(mi, place) if place else None
@@ -212,7 +213,9 @@ def _multiply(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> E
 
 
 def _warpgroup_multiply(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
-    """wgmma.mma_async: what its descriptors describe; registers are a matter of their own."""
+    """The matrices that the descriptors of a wgmma.mma_async give; registers have rules of their
+    own.
+    """
     values = tuple((name, e.slot(mi, name)) for name in ("a", "b") if type(mi.get(name)) is int)
     reads = tuple(where(value) for _, value in values)
     return Event(Kind.WARPGROUP_MULTIPLY, index, mi, threads, reads=reads, values=values)
@@ -223,7 +226,7 @@ def _is_descriptor(mi: MachineInstr) -> bool:
 
 
 def _to_tensor(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
-    """tcgen05.cp: to `taddr`, from the shared memory that its other operand describes."""
+    """tcgen05.cp: to `taddr`, from the shared memory of its descriptor."""
     names = [o.name for o in mi.form.operands if o is not None and o.name != "taddr"]
     values = tuple((name, e.slot(mi, name)) for name in ("taddr", *names))
     reads = tuple(where(value) for name, value in values[1:])
@@ -243,10 +246,10 @@ def _wait(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event
 
 
 def _arrival_of_copies(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
-    """Each thread's copies arrive when they are complete.
+    """The arrival of a thread's cp.async copies when they are complete.
 
-    With .noinc it is an arrival of those that a phase expects; without, the phase expects one more
-    and gets it, so that it only ends later.
+    With .noinc it counts as one of the expected arrivals; without, it raises the pending count by
+    one first, so that the phase only completes later.
     """
     expected = mi.form.attributes.get("noinc") is not None
     mbar = e.slot(mi, "mbar")
@@ -278,7 +281,7 @@ def _store(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Even
 
 
 def _read_modify_write(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
-    """It writes shared memory; elsewhere it is what threads tell each other something with."""
+    """A write of shared memory; elsewhere, a strong access by which threads synchronise."""
     if mi.form.attributes.get("space") in (*_SHARED, Space.SHARED_CLUSTER):
         place = where(e.slot(mi, "a"))
         if place is not None:
@@ -350,12 +353,12 @@ _MAKERS: dict[str, Maker] = {
 
 @functools.cache
 def _maker_of(row: Row) -> Maker | None:
-    """What makes the event of a record of a row; None for what has nothing to do with order."""
+    """The maker of events for a row; None for a row that does not synchronise."""
     return _MAKERS.get(row.id) or _by_effect(row)
 
 
 def _by_effect(row: Row) -> Maker | None:
-    """What a record without a maker of its own is to the rules."""
+    """The maker for a row without one of its own, by its effects."""
     effects = row.effects
     if effects.completion is Completion.WGMMA_GROUP:
         return _warpgroup_multiply
@@ -365,7 +368,7 @@ def _by_effect(row: Row) -> Maker | None:
 
 
 def tensor_operands(event: Event) -> list[tuple[str, Value]]:
-    """The operands of an event that are addresses in tensor memory."""
+    """The operands of an event that are tensor memory addresses, by name."""
     kinds = (OperandKind.TENSOR_ADDRESS, OperandKind.MATRIX)
     names = {o.name for o in event.mi.form.operands if o is not None and o.kind in kinds} | {
         "taddr"

@@ -1,8 +1,8 @@
-"""Which cells of tensor memory an instruction reads and writes, as lanes and columns.
+"""The cells of tensor memory that an instruction accesses, as lanes and columns.
 
-Layer: isel.verifier.function.  Input: an event.  Output: regions whose place is known, relative to
-an allocation's address; of each at least the cells that it certainly touches.  PTX ISA, Data
-Movement Shape, Data Path Layout Organization, Block Scaling, Sparse Matrices.
+Layer: isel.verifier.function.  Input: an event.  Output: regions at known addresses, relative to
+that of an allocation; each contains cells that are certainly accessed.  PTX ISA, Data Movement
+Shape, Data Path Layout Organization, Block Scaling, Sparse Matrices.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from isel.verifier.function.widths import (
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """`count` columns from `column` on in the lanes of the mask `lanes`, behind an address.
+    """`count` columns from `column` on, in the lanes of the mask `lanes`, relative to the address
+    `base`.
 
-    `base` is what the address is relative to, `lane` the lane in the address itself.
+    `lane` is the lane in the address itself.
     """
 
     name: str
@@ -61,7 +62,7 @@ def _columns(first: int, count: int) -> str:
 
 
 def regions(event: Event) -> list[Region]:
-    """The regions that an event touches, as far as they are known."""
+    """The regions that an event accesses, where they are known."""
     match event.kind:
         case Kind.TENSOR_LOAD | Kind.TENSOR_STORE:
             return list(_moved(event))
@@ -77,26 +78,26 @@ def regions(event: Event) -> list[Region]:
 def _at(
     event: Event, operand: str, name: str, count: int, lanes: int, *, writes: bool = False
 ) -> list[Region]:
-    """The region at an operand's address, whose lanes begin with the address's own."""
+    """The region at an operand's address; `lanes` count from the address's lane."""
     place = place_of(event.value(operand))
     if place is None:
         return []
     base, lane, column = place
     if name in SCALES:
-        lane &= 0x3FFF  # programs keep the scale factor's id in the upper two bits
+        lane &= 0x3FFF  # the upper two bits are the scale factor id
     shifted = lanes << min(max(lane, 0), 128) & ALL_LANES if lanes != ALL_LANES else lanes
     return [Region(name, base, lane, shifted, column, count, writes)]
 
 
 def place_of(value: Value | None) -> tuple[Loaded | Parameter, int, int] | None:
-    """What an address is relative to, its lane and its column; None where one is not known."""
+    """The base, lane and column of an address; None where one of them is not known."""
     if value is None or not isinstance(value.base, (Loaded, Parameter)):
         return None
     if not isinstance(value.offset, int):
         return None
     column = value.offset & 0xFFFF
     if column >> 15:
-        column -= 1 << 16  # an address before the allocation's
+        column -= 1 << 16  # an address below the allocation's
     return value.base, value.offset - column >> 16, column
 
 

@@ -1,9 +1,9 @@
-"""The rule that a wait for what copies bring begins with the first phase.
+"""The rule that a consumer's wait for copies begins with parity 0.
 
-Layer: isel.verifier.function.  An mbarrier behaves as if a phase had just been completed when it is
-made, so that a wait for the odd parity succeeds at once.  That is right for a wait until a
-buffer may be filled, and wrong for a wait until it is full: what copies signal.
-PTX ISA, mbarrier: Phase of the mbarrier object; mbarrier.try_wait: .parity.
+Layer: isel.verifier.function.  A new mbarrier behaves as if the phase of parity 1 had just been
+completed, so that a wait for parity 1 succeeds at once.  That is right for a producer that waits
+until a buffer is empty, and wrong for a consumer that waits until copies have filled it. PTX ISA,
+mbarrier: Phase of the mbarrier object; mbarrier.try_wait: .parity.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RULES = (FIRST_PARITY,)
 
 
 def check(report: Report) -> None:
-    """Report waits for what copies bring that begin with parity 1."""
+    """Report waits for copies that begin with parity 1."""
     if not report.analysis.block or not report.analysis.events(Kind.INIT):
         return
     asks = report.analysis.events(Kind.ASK)
@@ -38,7 +38,7 @@ def check(report: Report) -> None:
         filled = [(e, signal) for e, signal in copies if signal is not None and signal.meets(place)]
         if not filled:
             continue
-        # Of several mbarriers in a variable a copy may signal any, where the place is not known.
+        # Where the offset is not known, a copy may signal any of the mbarriers in a variable.
         known = all(signal.offset is not None for _, signal in filled)
         reached = place if known else Where(place.base)
         if not any(_begins(other, reached) for other in asks):

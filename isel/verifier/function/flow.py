@@ -1,11 +1,9 @@
-"""Where one warp of a function can go, and what it knows there.
+"""The control flow of one warp: conditional constant propagation over a function's graph.
 
-Layer: isel.verifier.function.  Input: a function and a warp.  Output: the function's flow graph
-without the edges that the warp never takes, with the values of the registers that decide about
-branches and addresses, and for each record the threads that execute it.
-
-Values are found by conditional constant propagation: a register that one record writes has one
-value; one that several write has a value at each node.
+Layer: isel.verifier.function.  Input: a function and a warp.  Output: the function's control-flow
+graph without the edges that the warp never takes, with the values of the registers that decide
+about branches and addresses, and for each record the threads that execute it.  A register that one
+record writes has one value; one that several write has a value at each node.
 """
 
 from __future__ import annotations
@@ -42,28 +40,28 @@ from isel.verifier.function.values import (
 from isel.verifier.function.warps import Warp
 
 EXIT = -1
-"""The target of an edge that leaves the function."""
+"""The target of edges that leave the function."""
 
 Inputs: TypeAlias = tuple[int, int, tuple[Value, ...]]
 """The number of a record, the lanes of the warp, and the values of the registers it reads."""
 
 Results: TypeAlias = tuple[tuple[Reg, Value], ...]
-"""The registers that a record writes, and what is in them then."""
+"""The registers that a record writes, with their values."""
 
 
 # ---- the graph that all warps share ----------------------------------------------------------
 
 
 NOT_FOLLOWED = frozenset({"opaque"})
-"""Rows whose records may do what the rules miss: text."""
+"""Rows whose records may do what a rule misses: unparsed text."""
 
 
 @dataclass(slots=True)
 class Node:
-    """A straight run of records; the last may be a branch.
+    """A basic block of the analysis: records, of which the last may be a branch.
 
-    `first` is the number of its first record in the function, `taken` where the branch goes, `next`
-    where control falls through to, None where it does not.
+    `first` is the number of its first record in the function, `taken` the branch target, `next` the
+    fall-through successor, None where there is none.
     """
 
     name: str
@@ -75,16 +73,16 @@ class Node:
 
     @property
     def branch(self) -> MachineInstr | None:
-        """The branch at its end that may or may not be taken."""
+        """The conditional branch at its end."""
         last = self.records[-1] if self.records else None
         return last if last and last.form.is_terminator and last.guard is not None else None
 
 
 class Graph:
-    """The nodes of a function, and what is known of its registers without running it.
+    """The control-flow graph of a function, and the writers and readers of its registers.
 
-    `results` keeps what records gave for values of their registers: warps have most in common.
-    That of the records `of_warp`, which read special registers, depends on the warp too.
+    `results` caches the evaluation of records, since warps have most values in common; for the
+    records `of_warp`, which read special registers, it depends on the warp too.
     """
 
     def __init__(self, function: MachineFunction, callees: Callees = NOTHING_CALLED) -> None:
@@ -119,11 +117,11 @@ class Graph:
         self.results: dict[Inputs, Results] = {}
 
     def node_of(self, index: int) -> int:
-        """The node of a record."""
+        """The node that contains a record."""
         return bisect.bisect_right(self._firsts, index) - 1
 
     def _asked(self, wanted: set[Reg]) -> list[MachineInstr]:
-        """The records that rules ask about, and those that these depend on."""
+        """The records in the slice: those that rules read, and what these depend on."""
         return [
             mi for mi in self.records
             if mi.guard is not None or synchronises(mi.row) or not wanted.isdisjoint(mi.defs())
@@ -131,7 +129,7 @@ class Graph:
 
     @cached_property
     def has_opaque(self) -> bool:
-        """Whether there are statements that were not understood, or calls not looked into."""
+        """Whether there are statements that were not parsed, or calls that are not analysed."""
         return self.has_unknown_calls or any(mi.row.id in NOT_FOLLOWED for mi in self.records)
 
 
@@ -158,14 +156,14 @@ def _nodes(function: MachineFunction) -> list[Node]:
 
 
 def _read_by(mi: MachineInstr) -> Iterator[Reg]:
-    """The registers that decide what a record leaves in those that it writes."""
+    """The registers that decide a record's results."""
     yield from mi.uses()
     if mi.guard is not None:
         yield from mi.defs()
 
 
 def _readers(nodes: list[Node]) -> dict[Reg, list[int]]:
-    """The nodes whose wanted records, or whose branch, read a register."""
+    """The nodes whose sliced records, or whose branch, read a register."""
     found: dict[Reg, list[int]] = {}
     for number, node in enumerate(nodes):
         records = [mi for _, mi in node.wanted]
@@ -202,7 +200,7 @@ def _reverse_postorder(nodes: list[Node]) -> list[int]:
 
 
 def _written_once(records: list[MachineInstr], writers: dict[Reg, list[int]]) -> set[Reg]:
-    """The registers that one record writes, whenever it is reached."""
+    """The registers that exactly one record writes, unconditionally."""
     return {
         reg for reg, found in writers.items()
         if len(found) == 1 and records[found[0]].guard is None
@@ -214,14 +212,16 @@ def _written_once(records: list[MachineInstr], writers: dict[Reg, list[int]]) ->
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """An edge that certain lanes take."""
+    """The condition of an edge that the lanes in a mask take."""
 
     mask: int
 
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """An edge that the elected thread takes, or all the others; with `perhaps` maybe none does."""
+    """The condition of an edge that the elected thread takes, or all others; `perhaps`: maybe none
+    is.
+    """
 
     elected: bool
     perhaps: bool = False
@@ -229,7 +229,10 @@ class Leader:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An edge that is taken when a wait found its phase complete, or not; `records` has it."""
+    """The condition of an edge that is taken when a wait's phase is complete, or not.
+
+    `records` are the waits of which it may be the result.
+    """
 
     records: frozenset[int]
     complete: bool
@@ -237,9 +240,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """An edge that is taken when a register whose value is unknown holds, or not.
+    """The condition of an edge that is taken if a register of unknown value holds, or does not.
 
-    `spread` says for how many threads it is certainly the same; only `lanes` may take the edge.
+    `spread` says for which threads it is certainly the same; only `lanes` may take the edge.
     """
 
     reg: Reg
@@ -253,7 +256,7 @@ Condition: TypeAlias = Lanes | Leader | Done | Assumed | None
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge out of a node, and which threads take it when."""
+    """An edge of the graph, and the condition under which threads take it."""
 
     target: int
     condition: Condition = None
@@ -263,9 +266,9 @@ Environment: TypeAlias = dict[Reg, Value]
 
 
 class WarpFlow:
-    """A function as one warp executes it.
+    """The control flow of one warp.
 
-    `first` has, for each wait, the mbarrier and the parity that it asks for the first time.
+    `first` has, for each wait, the mbarrier and the parity of its first execution.
     """
 
     def __init__(self, graph: Graph, warp: Warp) -> None:
@@ -284,10 +287,10 @@ class WarpFlow:
         self._run()
 
     def reached(self) -> Iterator[int]:
-        """The nodes that the warp can come to, in reverse postorder."""
+        """The reachable nodes, in reverse postorder."""
         return (n for n in self.graph.order if self.environments[n] is not None)
 
-    def ways(self) -> list[list[int]]:
+    def successors(self) -> list[list[int]]:
         """The nodes that each node leads to; behind the last stands the end of the function."""
         end = len(self.edges)
         return [
@@ -296,7 +299,7 @@ class WarpFlow:
         ]
 
     def visit(self, node: int) -> Iterator[tuple[int, MachineInstr, Evaluator]]:
-        """The records of a node, each with the evaluator as it is before the record."""
+        """The records of a node, each with the evaluator in the state before the record."""
         found = self.environments[node]
         assert found is not None
         self._environment = dict(found)
@@ -307,7 +310,7 @@ class WarpFlow:
                 self._execute(index, mi)
 
     def evaluate(self, mi: MachineInstr, slot: str) -> Value:
-        """An operand of a record, where its registers are written once and for all."""
+        """The value of an operand whose registers are each written once."""
         if all(reg in self.graph.single for reg in mi.uses()):
             return self._evaluator.slot(mi, slot)
         return unknown(Spread.THREAD)
@@ -359,7 +362,7 @@ class WarpFlow:
                     self._leave(node)
 
     def _note_first(self, index: int, mi: MachineInstr) -> None:
-        """Keep what a wait asks the first time, before ways that come back are known of."""
+        """Keep the operands of a wait's first execution, before back edges are propagated."""
         if mi.row.id in WAITS and index not in self.first:
             slot = self._evaluator.slot
             self.first[index] = slot(mi, "mbar"), slot(mi, "phase")
@@ -418,7 +421,9 @@ class WarpFlow:
     def condition(
         self, guard: Reg | Not, value: Value, holds: bool, node: int
     ) -> tuple[Condition, bool]:
-        """What must be so for a guard in a node to be as `holds` says, and whether it can be."""
+        """The condition under which a guard in a node is as `holds` says, and whether that is
+        possible.
+        """
         number, lanes = value.number, self.lanes[node]
         if isinstance(number, int):
             return None, bool(number) == holds

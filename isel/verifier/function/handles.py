@@ -1,8 +1,8 @@
-"""Rules about addresses of tensor memory: each comes from an allocation, and stays in its function.
+"""Rules about tensor memory addresses: each is that of an allocation, and stays in its function.
 
-Layer: isel.verifier.function.  An address that leaves its function, or that no allocation gave, is
-one whose lifetime is not known: a review, since kernels do it and are right.
-PTX ISA, Tensor Memory Allocation and Management.
+Layer: isel.verifier.function.  The lifetime of an address that escapes its function, or that no
+allocation gave, is not known: a review, since there are correct kernels that do it. PTX ISA, Tensor
+Memory Allocation and Management.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ NOWHERE = VerifierRule(
 )
 RULES = (ESCAPES, NOWHERE)
 
-_HANDED_ON = ("mov", "add.int", "sub.int", "or", "cvt.int")
-"""Rows whose result is an address of tensor memory if an operand is one."""
+_PROPAGATE = ("mov", "add.int", "sub.int", "or", "cvt.int")
+"""Rows that propagate a tensor memory address from an operand to their result."""
 
 _MEMORY = {
     Space.GLOBAL: "stored to global memory",
@@ -72,7 +72,7 @@ def _escapes(report: Report) -> None:
 
 
 def _leaves(mi: MachineInstr, function: MachineFunction) -> str:
-    """How what a record is given leaves the function; "" where it does not."""
+    """How an operand of a record escapes the function; "" where it does not."""
     if mi.row.id.split(".")[0] in ("atom", "red"):
         space = mi.form.attributes.get("space")
         return "given to an atomic operation" if space in _MEMORY else ""
@@ -87,7 +87,7 @@ def _leaves(mi: MachineInstr, function: MachineFunction) -> str:
 
 
 def _handles(report: Report) -> set[Reg]:
-    """The registers that hold what an allocation wrote, or a place counted from there."""
+    """The registers that hold an allocation's address, or an address derived from one."""
     records = report.analysis.graph.records
     symbols = {r: place for mi in records if (r := _one_result(mi)) is not None
                and (place := _symbol(mi)) is not None}  # fmt: skip
@@ -101,7 +101,7 @@ def _handles(report: Report) -> set[Reg]:
             if result is None or result in found:
                 continue
             loaded = mi.row.id == "ld" and _place(mi.get("a"), symbols) in slots
-            if loaded or (mi.row.id in _HANDED_ON and set(mi.uses()) & found):
+            if loaded or (mi.row.id in _PROPAGATE and set(mi.uses()) & found):
                 found.add(result)
                 changed = True
     return found
@@ -113,13 +113,13 @@ def _one_result(mi: MachineInstr) -> Reg | None:
 
 
 def _symbol(mi: MachineInstr) -> tuple[str, int] | None:
-    """The address that a record moves into its register."""
+    """The symbol and offset that a record moves into its register."""
     source = mi.ops[1] if mi.row.id == "mov" and len(mi.ops) == 2 else None
     return (source.name, source.offset) if isinstance(source, Sym) else None
 
 
 def _place(op: object, symbols: dict[Reg, tuple[str, int]]) -> tuple[str, int] | None:
-    """The variable and the byte that an address operand is."""
+    """The variable and byte offset of an address operand."""
     if not isinstance(op, Mem):
         return None
     if isinstance(op.base, Sym):
@@ -132,9 +132,9 @@ def _place(op: object, symbols: dict[Reg, tuple[str, int]]) -> tuple[str, int] |
 
 
 def _from_nowhere(report: Report) -> None:
-    """Addresses that are a kernel's parameter, or a number."""
+    """Addresses that are a kernel's parameter, or a constant."""
     if not report.analysis.function.is_kernel:
-        return  # its callers gave it what they passed
+        return  # its callers pass addresses of their allocations
     constants: list[tuple[int, str]] = []
     for event in report.analysis.events(*TENSOR_USES):
         for name, value in tensor_operands(event):
@@ -148,7 +148,7 @@ def _from_nowhere(report: Report) -> None:
 
 
 def _may_have_all(report: Report) -> bool:
-    """Whether an allocation may be of all columns, which begin at 0."""
+    """Whether an allocation may have all columns, which begin at 0."""
     counts = [
         mi["ncols"]
         for f in report.module.functions

@@ -1,8 +1,9 @@
-"""The multiplies of a warpgroup that a thread may still have in flight, group by group.
+"""The wgmma multiplies that a thread may have in flight, by group.
 
-Layer: isel.verifier.function.  Input: the events of one thread, in order.  Output: what may run
-after each of them.  wgmma.commit_group makes a group of what was issued, and wgmma.wait_group N
-leaves the N latest groups.  PTX ISA, wgmma.commit_group, wgmma.wait_group.
+Layer: isel.verifier.function.  Input: the events of one thread, in program order.  Output: the
+multiplies in flight after each.  wgmma.commit_group makes a group of what was issued, and
+wgmma.wait_group N waits for all but the N latest groups.  PTX ISA, wgmma.commit_group,
+wgmma.wait_group.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from isel.verifier.function.flow import Graph
 
 FENCE, COMMIT, WAIT = "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group"
 ORDERING = (FENCE, COMMIT, WAIT)
-"""Rows of what orders multiplies."""
+"""Rows that order multiplies."""
 
-_TOLD_APART = 16
-"""Groups beyond which the oldest are one: a wait that leaves more waits for none, as kernels go."""
+_MOST_GROUPS = 16
+"""The most groups that are distinguished; waits that leave more in flight count as no waits."""
 
 T = TypeVar("T", bound=Hashable)
 U = TypeVar("U", bound=Hashable)
@@ -28,7 +29,7 @@ U = TypeVar("U", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class InFlight(Generic[T]):
-    """What may run: issued and in no group yet, then the groups from the oldest on."""
+    """Operations in flight: those issued and not committed, then the groups, the oldest first."""
 
     issued: frozenset[T] = frozenset()
     groups: tuple[frozenset[T], ...] = ()
@@ -39,11 +40,11 @@ class InFlight(Generic[T]):
             yield from group
 
     def issue(self, multiply: T) -> InFlight[T]:
-        """After another multiply."""
+        """The state after another operation."""
         return InFlight(self.issued | {multiply}, self.groups)
 
     def after(self, event: Event, kept: int) -> InFlight[T]:
-        """After a commit or a wait.  Groups before the `kept` latest are told apart no more."""
+        """The state after a commit or wait; groups before the `kept` latest are merged."""
         match event.mi.row.id:
             case "wgmma.commit_group":
                 groups = (*self.groups, self.issued)
@@ -56,7 +57,7 @@ class InFlight(Generic[T]):
         return self
 
     def map(self, change: Callable[[T], U | None]) -> InFlight[U]:
-        """With other names for the multiplies; those without one are left out."""
+        """The state with operations renamed; those without a new name are dropped."""
 
         def changed(those: frozenset[T]) -> frozenset[U]:
             return frozenset(name for name in map(change, those) if name is not None)
@@ -71,6 +72,6 @@ def left_by(wait: MachineInstr) -> int:
 
 
 def most_left(graph: Graph) -> int:
-    """The most groups that a wait of a function leaves, which are told apart: not very many."""
+    """The most groups that a wait of a function leaves in flight and that are distinguished."""
     left = (left_by(mi) for mi in graph.records if mi.row.id == WAIT)
-    return min(max(left, default=0), _TOLD_APART)
+    return min(max(left, default=0), _MOST_GROUPS)

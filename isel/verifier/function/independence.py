@@ -1,8 +1,9 @@
-"""Which decisions stand alone: those that no other decision on the same ways can go against.
+"""Independent decisions: branches both of whose successors are feasible, whatever else is decided.
 
-Layer: isel.verifier.function.  Input: a walker and the nodes that ways lead to.  Output: whether
-both ways of a decision exist, whatever was decided elsewhere on them.  `if (n == 3)` stands alone
-where nothing else asks for n; `if (k == 0)` in a loop over k does not: the first pass decides it.
+Layer: isel.verifier.function.  Input: a walker and the nodes that paths lead to.  Output: whether
+both outcomes of a decision are feasible on paths to these nodes.  `if (n == 3)` is independent
+where nothing else depends on n; `if (k == 0)` in a loop over k is not: the first iteration decides
+it.
 """
 
 from __future__ import annotations
@@ -20,19 +21,21 @@ from isel.verifier.function.paths import Walker
 _MEMORY = "what memory and other threads give"
 _CHANGING = "a register that several records write"
 _OF_BLOCK = ("ctaid", "nctaid", "ntid", "clusterid", "nclusterid", "gridid")
-"""Special registers that are the same for the threads of a block, and never change."""
+"""Special registers that are constant, and the same in all threads of a block."""
 
 
 @dataclass
 class Independence:
-    """The decisions of one warp on its ways to some nodes."""
+    """The decisions of one warp on its CFG paths to some nodes."""
 
     walker: Walker
     targets: set[int]
     _roots: dict[Reg, frozenset[object]] = field(default_factory=dict)
 
     def stands_alone(self, reg: Reg, node: int) -> bool:
-        """Whether what `reg` decides in a node goes with all that is decided on the same ways."""
+        """Whether what `reg` decides in a node is independent of all other decisions on the same
+        paths.
+        """
         roots = self.roots(reg)
         if _CHANGING in roots or (_MEMORY in roots and node in self._in_loops):
             return False
@@ -42,7 +45,7 @@ class Independence:
         return not any(roots & self.roots(other) for other in set(decisions) - {reg})
 
     def roots(self, reg: Reg) -> frozenset[object]:
-        """What the value of a register comes from."""
+        """The sources of a register's value: parameters, special registers, memory."""
         if reg not in self._roots:
             self._roots[reg] = frozenset(self._sources(reg))
         return self._roots[reg]
@@ -71,19 +74,21 @@ class Independence:
         return found
 
     @cached_property
-    def _ways(self) -> list[list[int]]:
-        return self.walker.flow.ways()
+    def _successors(self) -> list[list[int]]:
+        return self.walker.flow.successors()
 
     @cached_property
     def _in_loops(self) -> set[int]:
         reached = self.walker.flow.reached()
-        return {n for n in reached if n in reach(self._ways, self._ways[n])}
+        return {n for n in reached if n in reach(self._successors, self._successors[n])}
 
     @cached_property
     def _decisions(self) -> list[Reg]:
-        """The registers that decide something on the ways to the targets, once for each place."""
+        """The registers that decide branches on the paths to the targets, once for each branch or
+        guard.
+        """
         flow = self.walker.flow
-        before = {n for n in flow.reached() if self.targets & reach(self._ways, [n])}
+        before = {n for n in flow.reached() if self.targets & reach(self._successors, [n])}
         found = [reg for n in before for reg in _asked(e.condition for e in flow.edges[n])]
         for n in before:
             guards = (e.guard.executed for e in self.walker.events.get(n, ()) if e.guard)
@@ -92,13 +97,13 @@ class Independence:
 
 
 def _asked(conditions: Iterable[object], *, each: bool = False) -> list[Reg]:
-    """The unknown registers among conditions, once for each pair of edges, or for each edge."""
+    """The unknown registers in conditions, once for each branch, or with `each` for each edge."""
     found = [c.reg for c in conditions if isinstance(c, Assumed)]
     return found if each else list(dict.fromkeys(found))
 
 
 def _roots_in(mi: MachineInstr) -> Iterator[object]:
-    """What a record brings in beside its registers."""
+    """The sources of a record's results beside its registers."""
     yield from (
         op.name if op.name.startswith(_OF_BLOCK) else _CHANGING
         for op in mi.ops

@@ -1,8 +1,8 @@
-"""Rules about fence.mbarrier_init: initialisation that other CTAs and the async proxy have to see.
+"""Rules about fence.mbarrier_init: other CTAs and the async proxy must see the initialisation.
 
 Layer: isel.verifier.function.  PTX ISA, membar/fence: fence.mbarrier_init.release.cluster makes the
 thread's earlier mbarrier.init visible in the cluster; Async Proxy.  The manual does not say that a
-CTA's own copies need it, and kernels without it have run for years: there it is a note.
+CTA's own copies need it, and many kernels do without it: there it is a note.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ RULES = (INIT_FENCE,)
 
 _FENCES = (Kind.INIT_FENCE, Kind.PROXY_FENCE)
 _SHOWS = (Kind.BARRIER, Kind.BARRIER_ARRIVE, Kind.WARP_SYNC, Kind.COPY_IN, Kind.COMMIT)
-"""What shows others an mbarrier, or uses it from the async proxy."""
+"""Events by which others may use an mbarrier, or that use it through the async proxy."""
 
 _NONE = -1
 
 _GENERAL = ("fence", "membar")
-"""Rows of fences that order everything."""
+"""Rows of fences of all memory."""
 
 
 def check(report: Report) -> None:
-    """Run the rule where a way leads from mbarrier.init to others, and no fence is on it."""
+    """Report paths from mbarrier.init to a use by others without a fence."""
     records = report.analysis.graph.records
     if any(mi.row.id in _GENERAL for mi in records):
         return
@@ -74,21 +74,21 @@ def _report(report: Report, init: Event, shown: int, by_others: bool) -> None:
 
 
 def _by_async_proxy(report: Report) -> list[Where]:
-    """The mbarriers that copies of the async proxy signal."""
+    """The mbarriers that copies of the async proxy complete on."""
     copies = (signalled(e) for e in report.analysis.events(Kind.COPY_IN))
     return [place for place in copies if place is not None]
 
 
 def _leaves_cta(mi: MachineInstr) -> bool:
-    """Whether a record lets other CTAs signal or use an mbarrier."""
+    """Whether a record lets other CTAs access an mbarrier."""
     multicast = mi.form.attributes.get("multicast") or mi.form.attributes.get("cta_mask")
     return bool(multicast) or mi.row.id == "mapa" or is_of_pair(mi)
 
 
 def _unfenced(role: Role, inits: Container[int]) -> dict[int, int]:
-    """Initialisations, and where others see them: of several in a row, the last one.
+    """Initialisations, and where others may use them; of several in a row, the last one.
 
-    The state of the walk is the last initialisation without a fence behind it.
+    The state of the walk is the last initialisation without a later fence.
     """
     found: dict[int, int] = {}
 

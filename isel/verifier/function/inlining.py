@@ -1,8 +1,8 @@
-"""Kernels with the functions inside that they call, so that rules follow them.
+"""Inlining for the rules: kernels with the bodies of the functions that they call.
 
 Layer: isel.verifier.function.  Input: a module and a function of it.  Output: a function for the
-rules alone, in which the body of a called function stands at its call: parameters become registers.
-PTX ISA, Abstracting the ABI; Control Flow Instructions: call, ret.
+rules alone, in which a call is replaced by the callee's body: parameters become registers. PTX ISA,
+Abstracting the ABI; Control Flow Instructions: call, ret.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from intrinsics.modifiers import ScalarType, Space
 from isel.verifier.function.callees import Callees, callee
 
 _MOST = 100_000
-"""Records of a kernel with all that it calls; what is larger is not taken in."""
+"""The most records of a kernel with its callees; nothing is inlined into a larger one."""
 
 _DEEPEST = 16
-"""Calls inside one another."""
+"""The deepest nesting of inlined calls."""
 
 _PARAMS = (Space.PARAM, Space.PARAM_FUNC)
 
@@ -41,16 +41,16 @@ _TYPES = {
     8: ScalarType.B16, 16: ScalarType.B16, 32: ScalarType.B32, 64: ScalarType.B64,
     128: ScalarType.B128,
 }  # fmt: skip
-"""Registers for parameters, by bits."""
+"""Register types for parameters, by width in bits."""
 
 
 def inlined(
     module: Module, function: MachineFunction, callees: Callees
 ) -> tuple[MachineFunction, frozenset[str]]:
-    """The function with those called in it that synchronise, and their names.
+    """The function with its synchronising callees inlined, and their names.
 
-    It is the function itself where there are none.  Calls by pointer, of what is declared alone, or
-    that lead back to themselves stay calls.
+    It is the function itself where there are none.  Indirect calls, calls of declarations and
+    recursive calls remain.
     """
     functions = {f.name: f for f in module.functions if f.name not in callees.quiet}
     if not function.is_kernel or not any(_is_of(mi, functions) for mi in function.instructions()):

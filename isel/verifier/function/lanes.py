@@ -1,8 +1,7 @@
 """Rules about the lanes of tensor memory that a warp loads and stores.
 
 Layer: isel.verifier.function.  An address is known from the values of the warp's registers
-(`check`), or from a run that came there with a number (`isel.verifier.ordering`).
-PTX ISA, tcgen05: Access restrictions.
+(`check`), or from a run in `isel.verifier.ordering`.  PTX ISA, tcgen05: Access restrictions.
 """
 
 from __future__ import annotations
@@ -43,7 +42,9 @@ RULES = (UNIFORM_ADDRESS, LANE_QUARTER)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An access of a warp (numbered in its CTA) that begins at a lane; perhaps only in a guess."""
+    """An access of a warp (its number in the CTA) that begins at a lane; `doubtful` if that is a
+    guess.
+    """
 
     index: int
     mi: MachineInstr
@@ -58,23 +59,23 @@ class Access:
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """The lanes that the access may begin at."""
+        """The lanes at which the access may begin."""
         whole = self.mi.form.attributes.get("shape") is LdStShape.S32X32B
         return (self.own,) if whole else (self.own, self.own + 16)
 
     @property
     def is_strayed(self) -> bool:
-        """Whether it begins at another lane."""
+        """Whether it begins at any other lane."""
         return self.lane not in self.starts
 
     @property
     def has_no_quarter(self) -> bool:
-        """Whether the warp's quarter is left out of a lane that were right with it."""
+        """Whether the lane would be right if the warp's quarter were added to it."""
         return self.lane + self.own in self.starts
 
 
 def check(report: Report) -> None:
-    """Report addresses that are known without a run, of a block that is known."""
+    """Report addresses that are known without a run, where the block is known."""
     if not report.analysis.block:
         return
     wrong = []
@@ -94,7 +95,7 @@ def check(report: Report) -> None:
 
 
 def strayed(report: Report, accesses: Iterable[Access]) -> None:
-    """Report the accesses beyond the warp's lanes, of each record the clearest."""
+    """Report the accesses outside of the warp's lanes; for each record the most certain one."""
     worst: dict[int, Access] = {}
     for access in accesses:
         known = worst.get(access.index)

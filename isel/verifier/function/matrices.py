@@ -1,4 +1,4 @@
-"""What an MMA multiplies: its shape and types, and whether two MMAs read the same matrix.
+"""The shape and types of an MMA, and whether two MMAs read the same matrix.
 
 Layer: isel.verifier.function.  PTX ISA, Instruction descriptor.
 """
@@ -18,7 +18,9 @@ from isel.verifier.function.values import Loaded, Sixteenth, Value, Where, where
 
 @dataclass(frozen=True, slots=True)
 class MmaExtents:
-    """What is known of an MMA: M and N of the whole operation, its CTAs, and which kind it is."""
+    """The known shape of an MMA: M and N of the whole operation, the number of CTAs, and its
+    kind.
+    """
 
     kind: MmaKind
     m: int
@@ -58,9 +60,10 @@ def _shape(form: Form, words: tuple[tuple[str, int], ...], word: int) -> MmaExte
 
 
 def different(one: Event, other: Event, operand: str) -> tuple[str, str, str] | None:
-    """What makes the matrix `operand` (a or b) of two MMAs another one; None for nothing certain.
+    """Why the matrix `operand` (a or b) of two MMAs is certainly not the same; None where it may
+    be.
 
-    What it is, of the one and of the other.
+    The result is the property in words, with its value in either MMA.
     """
     kinds = [str(getattr(e.mi.attributes()["kind"], "value", "")) for e in (one, other)]
     if kinds[0] != kinds[1]:
@@ -80,7 +83,7 @@ def _residence(event: Event, operand: str) -> str:
 
 
 def _differ(one: Value, other: Value) -> bool:
-    """Whether two addresses, or two descriptors, certainly name different places."""
+    """Whether two addresses, or two descriptors, certainly name different locations."""
     if not isinstance(one.offset, int) or not isinstance(other.offset, int):
         return False
     if one.base == other.base:
@@ -106,7 +109,7 @@ _FIELDS: dict[str, tuple[tuple[str, int, int], ...]] = {
 
 
 def _different_types(one: Event, other: Event, operand: str) -> tuple[str, str, str] | None:
-    """What the instruction descriptors say differently of a matrix."""
+    """The field of a matrix in which two instruction descriptors differ."""
     shape, shape2 = shape_of(one), shape_of(other)
     word, word2 = _number(one.value("idesc")), _number(other.value("idesc"))
     if shape is None or shape2 is None or word is None or word2 is None:

@@ -1,4 +1,4 @@
-"""Rules about mbarriers: initialised, and with a count that their arrivals reach.
+"""Rules about mbarriers: they are initialised, with a count that their arrivals reach.
 
 Layer: isel.verifier.function.  PTX ISA, mbarrier.init, mbarrier.arrive, Phases.
 """
@@ -44,18 +44,18 @@ def check(report: Report) -> None:
         _initialised(report, uses, [e.place for e in inits if e.place is not None])
     if report.analysis.block:
         for role in report.analysis.roles:
-            _made_on_all_ways(report, role)
+            _made_on_all_paths(report, role)
         _counts(report, inits, uses)
 
 
 def _uses(report: Report) -> list[tuple[Event, Where | None]]:
-    """Every use of an mbarrier, and the mbarrier."""
+    """Every event that uses an mbarrier, with the mbarrier."""
     found = [(e, e.place) for e in report.analysis.events(*_USES)]
     return found + [(e, signalled(e)) for e in report.analysis.events(Kind.COPY_IN)]
 
 
 def signalled(event: Event) -> Where | None:
-    """The mbarrier that a copy signals."""
+    """The mbarrier that a copy completes on."""
     value = event.value("mbar")
     return where(value) if value is not None and isinstance(value.base, Symbol) else None
 
@@ -80,15 +80,17 @@ def _made(inits: list[Where]) -> str:
 
 
 def _is_own(report: Report, place: Where) -> bool:
-    """Whether a place is in a variable of the module, which nothing outside can initialise."""
+    """Whether a location is in a variable of the module that nothing outside can initialise."""
     if report.analysis.function.is_kernel and isinstance(place.base, Symbol):
         variables = [*report.module.variables, *report.analysis.function.variables]
         return any(v.name == place.base.name and not v.external for v in variables)
     return False
 
 
-def _made_on_all_ways(report: Report, role: Role) -> None:
-    """Who initialises an mbarrier, and uses it later, has initialised it on every way."""
+def _made_on_all_paths(report: Report, role: Role) -> None:
+    """A thread that initialises an mbarrier and uses it later has initialised it on every CFG
+    path.
+    """
     repeated = report.analysis.repeated[role.warps[0]]
     inits = [
         e
@@ -149,10 +151,10 @@ def _counts(report: Report, inits: list[Event], uses: list[tuple[Event, Where | 
 
 
 def _is_meant(waited: Where, place: Where, named: set[Where]) -> bool:
-    """Whether a wait is for an mbarrier, or for one of a ring that it is of.
+    """Whether a wait is for an mbarrier, or for one of a ring that contains it.
 
-    One at an unknown place says so of what nothing names; `named` are those with uses of their own:
-    beside such there are others without a use.
+    A wait at an unknown offset may be for any mbarrier that no use names; `named` are those with
+    uses of their own.
     """
     if waited.offset is not None:
         return waited == place
@@ -166,9 +168,9 @@ def _said(total: int, repeats: bool) -> str:
 
 
 def _arrivals(report: Report, place: Where) -> tuple[int, bool] | None:
-    """The arrivals on an mbarrier if each record is executed once, and whether one may be again.
+    """The arrivals at an mbarrier if each record is executed once, and whether one may be repeated.
 
-    None when it is not known which threads arrive.
+    None where it is not known which threads arrive.
     """
     total, repeats = 0, False
     for found in report.analysis.sites.values():

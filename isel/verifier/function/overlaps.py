@@ -1,4 +1,4 @@
-"""Rules about MMAs that overwrite operands in tensor memory: their own, or those of one in flight.
+"""Rules about MMAs that overwrite tensor memory operands: their own, or those of one in flight.
 
 Layer: isel.verifier.function.  PTX ISA, tcgen05.mma, Pipelined tcgen05 Instructions.
 """
@@ -30,7 +30,7 @@ OVERWRITES = VerifierRule(
 RULES = (OVERLAP, OVERWRITES)
 
 _WAITS = (Kind.DONE, Kind.BARRIER, Kind.STRONG_LOAD)
-"""What may tell a thread that what it has committed is complete."""
+"""Events after which what the thread has committed may be complete."""
 
 _Operands = tuple[Region, ...]
 
@@ -52,7 +52,7 @@ def _itself(report: Report, index: int, operands: _Operands) -> None:
 
 
 def _meeting(written: _Operands, read: _Operands) -> tuple[Region, Region] | None:
-    """The first region written by one MMA that has cells of one that another reads."""
+    """The first written region, and the first read region that overlaps it."""
     for d in (r for r in written if r.writes):
         for operand in (r for r in read if not r.writes):
             if d.overlaps(operand):
@@ -61,8 +61,9 @@ def _meeting(written: _Operands, read: _Operands) -> tuple[Region, Region] | Non
 
 
 def _in_flight(report: Report, role: Role, idle: set[int], known: dict[int, _Operands]) -> None:
-    """Two MMAs of one thread, and nothing between them that waits for the first; `idle` are waits
-    that do not wait.
+    """Two MMAs of one thread without a wait for the first between them.
+
+    `idle` are waits that succeed at once.
     """
     first: dict[_Operands, int] = {}
     for index, operands in known.items():

@@ -1,7 +1,7 @@
 """Rules about the phases of mbarriers: each completes once, by the arrivals that it expects.
 
 Layer: isel.verifier.function.  A phase is complete when as many arrivals came as mbarrier.init said
-and as many bytes as were expected.  What is counted is what is constant; a wait is taken to end
+and as many bytes as were expected.  Only constant counts are checked; a wait is assumed to end
 where anything may end it.  PTX ISA, mbarrier: Phase of the mbarrier object.
 """
 
@@ -63,14 +63,14 @@ def check(report: Report) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """A record that arrives: in how many threads at once, and whether all of them at one place."""
+    """A record that arrives: how many threads at once, and whether all of them at one mbarrier."""
 
     threads: int
     together: bool
 
 
 def _too_many(report: Report, init: Event, place: Where, count: int) -> None:
-    """One record at which more threads arrive than there are arrivals in a phase."""
+    """A record at which more threads arrive than a phase expects."""
     for index, found in report.analysis.sites.items():
         event = found[0][1]
         if event.kind not in _ARRIVALS or event.place is None or not event.place.meets(place):
@@ -79,9 +79,9 @@ def _too_many(report: Report, init: Event, place: Where, count: int) -> None:
         if record is None or record.threads <= count or not record.together:
             continue
         if (f"{event.mi.row.head}/threads", index) in report.findings:
-            continue  # they should not be so many at all
+            continue  # reported by a rule about the number of threads
         if _expects_more(report, event.place, record.threads):
-            continue  # another mbarrier of the same array may be meant
+            continue  # may be another mbarrier of the same array
         report.add(
             TOO_MANY,
             init.index,
@@ -103,7 +103,7 @@ def _arriving(events: list[Event]) -> _Record | None:
 
 
 def _expects_more(report: Report, place: Where, threads: int) -> bool:
-    """Whether some mbarrier that may be meant expects so many."""
+    """Whether some mbarrier that may be meant expects so many arrivals."""
     return any(
         init.count is None or init.count >= threads
         for init in report.analysis.events(Kind.INIT)
@@ -112,7 +112,9 @@ def _expects_more(report: Report, place: Where, threads: int) -> bool:
 
 
 def _ends_early(report: Report, init: Event, place: Where, count: int) -> None:
-    """Every thread arrives once, no thread waits for a second phase, and they are too many."""
+    """Every thread arrives once and waits for the first phase only, and more arrive than
+    expected.
+    """
     asks = [e for e in report.analysis.events(Kind.ASK) if _may_be(e.place, place)]
     if not asks or any(e.place != place or e.count != 0 for e in asks):
         return
@@ -134,7 +136,7 @@ def _ends_early(report: Report, init: Event, place: Where, count: int) -> None:
 
 
 def _most(report: Report, warp: int, place: Where) -> int | None:
-    """The most arrivals on a way of a warp; None where they are not known, or come again."""
+    """The most arrivals on a CFG path of a warp; None where they are unknown, or repeated."""
     walker = report.analysis.walkers[warp]
     concerned = [e for e in walker.each() if e.kind in _ARRIVALS and _may_be(e.place, place)]
     for event in concerned:
@@ -151,10 +153,10 @@ def _most(report: Report, warp: int, place: Where) -> int | None:
         return arrived
 
     nothing: tuple[int, ...] = ()
-    ways = [state for _, state in walker.walk(nothing, step).at_exit()]
-    if any(len(arrived) > 1 for arrived in ways):
+    counts = [state for _, state in walker.walk(nothing, step).at_exit()]
+    if any(len(arrived) > 1 for arrived in counts):
         return None
-    return max(map(sum, ways), default=0)
+    return max(map(sum, counts), default=0)
 
 
 def _may_be(one: Where | None, place: Where) -> bool:
@@ -165,7 +167,7 @@ def _may_be(one: Where | None, place: Where) -> bool:
 
 
 def _bytes(report: Report) -> None:
-    """Bytes are expected where copies bring some, and only there."""
+    """Bytes are expected where copies complete on an mbarrier, and only there."""
     expects = [e for e in report.analysis.events(Kind.ARRIVE) if e.mi.get("tx_count") is not None]
     copies = report.analysis.events(Kind.COPY_IN)
     signals = [signalled(e) for e in copies]
@@ -173,7 +175,7 @@ def _bytes(report: Report) -> None:
     for event in expects:
         if _is_own(event.place) and not _is_met_by(event.place, brought):
             report.add(NO_BYTES, event.index, got=f"nothing signals {event.place}")
-    if _may_be_told_apart(report):
+    if _may_be_expected_elsewhere(report):
         return
     for event, place in zip(copies, signals, strict=True):
         if _is_own(place) and not _is_met_by(place, [e.place for e in expects]):
@@ -188,6 +190,6 @@ def _is_met_by(place: Where | None, others: list[Where | None]) -> bool:
     return place is None or any(other is None or other.meets(place) for other in others)
 
 
-def _may_be_told_apart(report: Report) -> bool:
-    """Whether bytes may be expected by an instruction that is no arrival."""
+def _may_be_expected_elsewhere(report: Report) -> bool:
+    """Whether bytes may be expected by an instruction that does not arrive."""
     return any(mi.row.id.startswith("mbarrier.expect_tx") for mi in report.analysis.graph.records)

@@ -1,8 +1,8 @@
-"""Rules about registers that warpgroups give back and ask for: setmaxnreg.
+"""Rules about setmaxnreg: registers that warpgroups release and request.
 
 Layer: isel.verifier.function.  A CTA gets the registers of all its threads when it starts: what one
-warpgroup gives back is what another can get, and setmaxnreg.inc waits until there is enough.  PTX
-ISA, setmaxnreg; Performance-Tuning Directives.
+warpgroup releases another can request, and setmaxnreg.inc blocks until there are enough.  PTX ISA,
+setmaxnreg; Performance-Tuning Directives.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PARTS = 4
 _MOST, _GRAIN, _LEAST = 255, 8, 24
 
 _FRAME = 24
-"""Registers ahead of the first accumulator in kernels with wgmma, as ptxas 13.5 lays them out."""
+"""Registers before the first accumulator in kernels with wgmma, as ptxas 13.5 allocates them."""
 
 _SECTION = "setmaxnreg"
 _BOUNDS = ".maxnreg, or .minnctapersm beside .reqntid or .maxntid"
@@ -86,7 +86,7 @@ NO_ROOM = VerifierRule(
     misses=False,
 )
 WAITS = "registers that other warps give back"
-"""What setmaxnreg.inc waits for in a run."""
+"""What setmaxnreg.inc waits for, in the words of a deadlock."""
 
 RULES = (IGNORED, DIRECTION, AGAIN, BUDGET, ORDER, NO_ROOM)
 
@@ -109,7 +109,7 @@ def check(report: Report) -> None:
 
 
 def _room(report: Report, first: int, index: int) -> None:
-    """A block that has to have that size is launched at all."""
+    """A block whose size is fixed has enough registers to be launched."""
     warps = len(report.analysis.walkers)
     if not report.bounded and first * _in_quarters(warps) > REGISTERS:
         report.add(
@@ -121,7 +121,7 @@ def _room(report: Report, first: int, index: int) -> None:
 
 
 def at_first(report: Report) -> int:
-    """The registers that a thread of the kernel has as it starts; 0 when nothing says it."""
+    """The registers of a thread at the kernel's start; 0 where that is not known."""
     asked = [
         count.value for mi in report.analysis.graph.records
         if mi.row.id == _INC and isinstance(count := mi.get("count"), Imm)
@@ -131,12 +131,12 @@ def at_first(report: Report) -> int:
 
 
 def at_entry(launch: Launch, asked: int = 0, needed: int = 0) -> int | None:
-    """The registers that a thread has as a kernel starts, None when nothing says it.
+    """The registers of a thread at a kernel's start; None where that is not known.
 
-    `asked` is the most that any setmaxnreg.inc asks for (0: there is none), `needed` what a thread
-    needs at least.  As ptxas 13.5 reckons: a warp's share of the multiprocessor's registers, where
-    the warps of all its CTAs fill its four parts evenly; no more than is asked for.  Where it is
-    not said how many CTAs there are, and a second one finds no room, there is one.
+    `asked` is the largest request of a setmaxnreg.inc (0: there is none), `needed` what a thread
+    needs at least.  As ptxas 13.5 computes it: a warp's share of the multiprocessor's registers,
+    with the warps of all its CTAs spread evenly over its four parts; at most what is requested.
+    Where the number of CTAs is not given, and a second one does not fit, there is one.
     """
     size = math.prod(launch.reqntid or launch.maxntid or (0,))
     share = None
@@ -149,18 +149,22 @@ def at_entry(launch: Launch, asked: int = 0, needed: int = 0) -> int | None:
 
 
 def _share(size: int, ctas: int) -> int:
-    """The most registers of a thread, where a multiprocessor holds so many CTAs."""
+    """The most registers of a thread where a multiprocessor holds `ctas` CTAs."""
     threads = _in_quarters(-(-size // LANES) * ctas)
     return min(REGISTERS // threads // _GRAIN * _GRAIN, _MOST)
 
 
 def _in_quarters(warps: int) -> int:
-    """The threads of so many warps, where each part of a multiprocessor has as many as another."""
+    """The threads of these warps, rounded up to the same number in each part of a
+    multiprocessor.
+    """
     return -(-warps // _PARTS) * _PARTS * LANES
 
 
 def _needed(report: Report) -> int:
-    """What a thread needs at least: accumulators that are in flight together, and their frame."""
+    """The registers that a thread needs at least: accumulators in flight together, and the
+    frame.
+    """
     most, live = 0, set[Reg]()
     for node in report.analysis.graph.nodes:
         live.clear()
@@ -174,7 +178,7 @@ def _needed(report: Report) -> int:
 
 
 def _count(event: Event) -> int | None:
-    """The registers that a setmaxnreg leaves each thread with, None for anything else."""
+    """The registers of each thread after a setmaxnreg, None for other events."""
     if event.mi.row.id not in CHANGES:
         return None
     count = event.mi.get("count")
@@ -192,13 +196,13 @@ _SYNCS = (Kind.BARRIER, Kind.DONE)
 
 
 def synchronised(report: Report) -> None:
-    """Report two changes of a warp without a barrier between, where the block is known."""
+    """Report two changes of a warp without a barrier between them, where the block is known."""
     for role in report.analysis.roles if report.analysis.block else ():
         _synchronised(report, role)
 
 
 def _synchronised(report: Report, role: Role) -> None:
-    """Between two changes stands a barrier; what changes nothing needs none."""
+    """Two changes are separated by a barrier, unless one of them changes nothing."""
 
     def step(changed: int, event: Event) -> int:
         count = _count(event)
@@ -212,7 +216,7 @@ def _synchronised(report: Report, role: Role) -> None:
 
 
 def _directions(report: Report, role: Role, first: int) -> None:
-    """What each setmaxnreg finds, whatever way the warp came."""
+    """Each setmaxnreg changes the count in its direction, on every CFG path."""
     found: dict[int, set[int]] = {}
     events: dict[int, Event] = {}
 
@@ -243,8 +247,10 @@ def _directions(report: Report, role: Role, first: int) -> None:
 
 
 def _budget(report: Report, first: int) -> None:
-    """What a warpgroup asks for is there when the others have as few registers as they come to,
-    and when all have come to what they end with."""
+    """The requests of a warpgroup are satisfiable when the others hold their fewest registers.
+
+    And when all hold their last counts.
+    """
     roles = report.analysis.roles
     warps = len(report.analysis.walkers)
     pool = _rounded(first) * warps
@@ -264,7 +270,7 @@ def _budget(report: Report, first: int) -> None:
             report.add(
                 BUDGET,
                 index,
-                got=f"{_told(roles, held)}: {wanted * LANES} registers",
+                got=f"{_holdings(roles, held)}: {wanted * LANES} registers",
                 expected=f"at most {pool * LANES}: {warps * LANES} threads start with "
                 f"{_rounded(first)}",
                 hint=_fitting(pool, count, roles, held),
@@ -272,7 +278,7 @@ def _budget(report: Report, first: int) -> None:
 
 
 def _fitting(pool: int, count: int, roles: list[Role], held: list[_Held]) -> str:
-    """What those that end with `count` could ask for beside the others, or what these could keep.
+    """Counts that would fit: for the requests of `count`, or for the other warpgroups.
 
     `pool` is for one lane of each warp.
     """
@@ -292,14 +298,14 @@ def _fitting(pool: int, count: int, roles: list[Role], held: list[_Held]) -> str
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """Registers of a thread: the fewest that it ever has, and those that it ends with."""
+    """Registers of a thread: its fewest, and its last count."""
 
     least: int
     last: int
 
     @classmethod
     def of(cls, role: Role, first: int) -> _Held:
-        """What the warps of a role hold; where ways differ, the fewer."""
+        """The registers that warps of a role hold; where paths differ, the fewer."""
         seen = {_rounded(first)}
 
         def step(now: int, event: Event) -> int:
@@ -314,7 +320,7 @@ class _Held:
 
 
 def _least(roles: list[Role], held: list[_Held], but: set[int]) -> int:
-    """The fewest registers, for each lane, of all warps that are not in these warpgroups."""
+    """The fewest registers, for each lane, of all warps outside of these warpgroups."""
     return sum(
         h.least
         for role, h in zip(roles, held, strict=True)
@@ -323,7 +329,7 @@ def _least(roles: list[Role], held: list[_Held], but: set[int]) -> int:
     )
 
 
-def _told(roles: list[Role], held: list[_Held]) -> str:
+def _holdings(roles: list[Role], held: list[_Held]) -> str:
     return ", ".join(
         f"{role} {h.last}" if h.least == h.last else f"{role} {h.least} to {h.last}"
         for role, h in zip(roles, held, strict=True)

@@ -1,4 +1,4 @@
-"""Findings of a function's rules, each once, at the place of a record.
+"""The findings of a function, each once, with the source location of its record.
 
 Layer: isel.verifier.function.
 """
@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import MachineInstr, Module
 from isel.verifier.function.roles import Analysis
-from isel.verifier.record import place_of
+from isel.verifier.locations import place_of
 from isel.verifier.rule import VerifierRule
 
 
 @dataclass(slots=True)
 class Report:
-    """What the rules found in a function.
+    """The findings of the rules for one function, and what the rules read.
 
     `cluster` is the size of the cluster that it is launched with, where that is known, and `boxes`
     has the bytes of a box of each tensor map that is known, by parameter.  `bounded` says that the
-    block is the largest one that the kernel allows, and that it may be smaller.
-    Where statements were not understood, what a rule misses may be among them: it reports a review
-    instead of an error.
+    block is the largest one that the kernel allows, and that it may be smaller.  Where statements
+    were not parsed, the missing synchronisation may be among them: such a rule reports a review
+    then.
     """
 
     module: Module
@@ -43,7 +43,7 @@ class Report:
         hint: str = "",
         severity: Severity | None = None,
     ) -> None:
-        """Report something about a record; a second finding of the same rule on it says no more.
+        """Report a breach at a record; further ones of the same rule there are dropped.
 
         `expected`, `hint` and `severity` are the rule's own unless they are given.
         """
@@ -64,7 +64,7 @@ class Report:
         return self.analysis.graph.records[index]
 
     def line(self, index: int) -> str:
-        """How to name the place of a record in a text."""
+        """The name of a record in messages: its head and source line."""
         mi = self.record(index)
         line = self.module.locations[mi.loc].line
         return f"{mi.row.head} in line {line}" if line else mi.row.head

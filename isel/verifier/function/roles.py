@@ -1,7 +1,7 @@
-"""The roles of a kernel: warps that do the same.
+"""The roles of a kernel: warps with equal flows and events.
 
 Layer: isel.verifier.function.  Input: a function and the dimensions of its block.  Output: for each
-warp its flow and events, and the warps grouped by what they do.
+warp its flow and events, and the warps grouped by them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from isel.control_flow import components
 from isel.verifier.function.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.events import Event, Kind, events_of
 from isel.verifier.function.flow import Graph, WarpFlow
-from isel.verifier.function.paths import Tracked, Walker
+from isel.verifier.function.paths import Walker
+from isel.verifier.function.tracking import Tracked
 from isel.verifier.function.values import LANES, constant
 from isel.verifier.function.waits import idle_waits
 from isel.verifier.function.warps import Warp
@@ -23,18 +24,18 @@ from isel.verifier.function.warps import Warp
 Block = tuple[int, int, int]
 
 _OWN_PLACES = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE, Kind.SHARED_STORE)
-"""What warps of one role do at places of their own."""
+"""Events of one role whose addresses may differ from warp to warp."""
 
 
 @dataclass(slots=True)
 class Role:
-    """Warps that take the same ways and do the same on them; `walker` is that of the first."""
+    """Warps that take the same CFG paths with the same events; `walker` is that of the first."""
 
     warps: list[int]
     walker: Walker
 
     def events(self) -> Iterator[Event]:
-        """What one of the warps does, node by node."""
+        """The events of one of the warps, node by node."""
         return self.walker.each()
 
     def __str__(self) -> str:
@@ -47,11 +48,11 @@ class Role:
 
 
 class Analysis:
-    """A function, and what each warp of its block does.
+    """A function, and the flow of each warp of its block.
 
-    `block` is () when it is not known: then there is one warp that stands for all, whose threads
-    have unknown numbers.  `rank` is that of the CTA in its cluster, where it is that of one.
-    `graph` is the function's, where it is there already.
+    `block` is () when it is not known: then one warp, whose threads have unknown numbers, stands
+    for all.  `rank` is that of the CTA in its cluster, None for any.  `graph` is the function's,
+    where it was made before.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Analysis:
         self._ranks: dict[int, Analysis] = {}
 
     def of_rank(self, rank: int) -> Analysis:
-        """The same function, as the CTA of this rank in the cluster executes it."""
+        """The analysis of the CTA of this rank in the cluster."""
         if rank not in self._ranks:
             self._ranks[rank] = Analysis(self.function, self.block, self.callees, rank, self.graph)
         return self._ranks[rank]
@@ -83,7 +84,7 @@ class Analysis:
 
     @cached_property
     def sites(self) -> dict[int, list[tuple[int, Event]]]:
-        """Events by record, with the warps that they are of."""
+        """Events by record, with the warps that execute them."""
         found: dict[int, list[tuple[int, Event]]] = {}
         for walker in self.walkers:
             for event in walker.each():
@@ -92,13 +93,13 @@ class Analysis:
 
     @cached_property
     def idle_waits(self) -> list[set[int]]:
-        """For each role, its waits that do not wait."""
+        """For each role, its waits that succeed at once."""
         asked = self.events(Kind.ASK)
         return [idle_waits(asked, role.walker) for role in self.roles]
 
     @cached_property
     def repeated(self) -> list[set[int]]:
-        """For each warp, the records that it may come to more than once."""
+        """For each warp, the records that it may execute more than once."""
         return [_repeated(walker.flow) for walker in self.walkers]
 
     def events(self, *kinds: Kind) -> list[Event]:
@@ -137,10 +138,10 @@ def _signature(walker: Walker) -> object:
 def _repeated(flow: WarpFlow) -> set[int]:
     """The records on a cycle of the flow."""
     found: set[int] = set()
-    ways = flow.ways()
-    loops = components(ways)
+    successors = flow.successors()
+    loops = components(successors)
     for number in flow.reached():
-        if any(loops[following] == loops[number] for following in ways[number]):
+        if any(loops[following] == loops[number] for following in successors[number]):
             node = flow.graph.nodes[number]
             found.update(range(node.first, node.first + len(node.records)))
     return found

@@ -1,7 +1,7 @@
-"""Rules about what block-scaled and sparse MMAs read beside the matrices: scales and metadata.
+"""Rules about scale factors and metadata in tensor memory, which MMAs read beside the matrices.
 
-Layer: isel.verifier.function.  Scale factors stand in every quarter of the lanes; metadata has only
-some indices.  Judged is only what is written at known columns, by no other record.  PTX ISA, Block
+Layer: isel.verifier.function.  Scale factors are in every quarter of the lanes; only some metadata
+indices are legal.  Checked is only what one record alone writes at known columns.  PTX ISA, Block
 Scaling, Sparse Matrices.
 """
 
@@ -38,7 +38,7 @@ RULES = (SCALE_LANES, METADATA)
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """An event that writes tensor memory, and where; None where that is not known."""
+    """An event that writes tensor memory, and its region; None where that is not known."""
 
     event: Event
     region: Region | None
@@ -71,7 +71,7 @@ def _writers(report: Report) -> list[_Writer]:
 
 
 def _of(region: Region, writers: list[_Writer]) -> list[_Writer] | None:
-    """What writes the columns of a region; None where something perhaps does."""
+    """The writers of a region's columns; None where an unknown write may be among them."""
     found = []
     for writer in writers:
         if writer.region is None:
@@ -116,14 +116,14 @@ def _all_quarters(report: Report, event: Event, region: Region, writers: list[_W
 
 _PAIRS = frozenset((0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b1110))
 _SINGLE = frozenset((0b1110, 0b0100))
-"""Indices that mean something: of two elements among four, or of one among two (tf32)."""
+"""Legal indices: of two elements among four, or of one among two (tf32)."""
 
 _SELECTED = (MmaKind.F16, MmaKind.TF32)
-"""Kinds whose sparsity selector picks parts of the columns: not all of a word need be read."""
+"""Kinds whose sparsity selector picks parts of the columns: some of a word may not be read."""
 
 
 def _constants(report: Report) -> dict[Reg, int]:
-    """Registers that one mov fills with a number."""
+    """Registers that exactly one mov sets, to a constant."""
     graph = report.analysis.graph
     found: dict[Reg, int] = {}
     for mi in graph.records:
@@ -140,7 +140,7 @@ def _indices(
     writers: list[_Writer],
     constants: dict[Reg, int],
 ) -> None:
-    """What stores of constants put into the columns that an MMA reads as metadata."""
+    """Check constants that are stored to the columns of an MMA's metadata."""
     found = _of(region, writers)
     if not found or len({writer.event.index for writer in found}) > 1:
         return

@@ -1,13 +1,12 @@
-"""Rules about shared memory that wgmma reads: it stays as it is until the reads are complete.
+"""Rules about shared memory that wgmma reads: it does not change until the reads are complete.
 
-Layer: isel.verifier.function.  wgmma.wait_group says that multiplies are complete, and nothing else
-does: a stage of a ring is given back behind it, and so is what a thread writes itself.  A ring is
-known by its producer: a thread that waits for an mbarrier, and then copies to where multiplies
-read, acquires a stage that arrivals at that mbarrier released.  Consumers release stages
-in the order in which they acquired them.  Where several rings share a variable their stages are not
-told apart; and which stage an arrival releases is not known where some paths come to it with more
-stages than others.
-PTX ISA, wgmma.wait_group; cp.async.bulk.tensor.
+Layer: isel.verifier.function.  Only wgmma.wait_group completes multiplies: a stage of a ring is
+released after it, and so is what a thread overwrites itself.  A ring is recognised by its producer:
+a thread that waits for an mbarrier, and then copies to where multiplies read, acquires a stage that
+arrivals at that mbarrier released.  Consumers release stages in the order in which they acquired
+them.  Where several rings share a variable, their stages cannot be distinguished; and which stage
+an arrival releases is not known where paths that hold different numbers of stages join. PTX ISA,
+wgmma.wait_group; cp.async.bulk.tensor.
 """
 
 from __future__ import annotations
@@ -41,10 +40,12 @@ MODIFIED = VerifierRule(
 RULES = (RELEASED, MODIFIED)
 
 _MOST_HELD = 8
-"""Stages that a thread holds at most; with more it is not known which one it gives back."""
+"""The most stages that a thread is modelled to hold; with more it is not known which one it
+releases.
+"""
 
 _PIECE = 16
-"""Bytes that every matrix has at its first address."""
+"""Bytes that every matrix has at its start address."""
 
 
 def check(report: Report) -> None:
@@ -70,7 +71,7 @@ def _multiplies(event: Event) -> bool:
 
 @dataclass(slots=True)
 class _Ring:
-    """What tells that stages are empty, what that they are full, and the variables they lie in."""
+    """The mbarriers that signal empty and full stages, and the variables of the stages."""
 
     empty: set[Where] = field(default_factory=set)
     full: set[Where] = field(default_factory=set)
@@ -82,7 +83,7 @@ class _Ring:
 
 
 def _rings(report: Report) -> list[_Ring]:
-    """The rings whose stages can be told from those of others."""
+    """The rings whose stages can be distinguished from those of others."""
     taken: dict[int, tuple[Where, list[Event]]] = {}
     for role in report.analysis.roles:
         _taken(role, taken)
@@ -93,7 +94,7 @@ def _rings(report: Report) -> list[_Ring]:
         if ring is None:
             rings.append(ring := _Ring())
         ring.empty.add(empty)
-        ring.full.update(signals[:1])  # of several, who waits for one stage waits for each
+        ring.full.update(signals[:1])  # a wait for one stage of several waits for each
         ring.variables |= {variable_of(e.place) or "" for e in copies if e.place is not None}
     return [
         ring
@@ -103,7 +104,7 @@ def _rings(report: Report) -> list[_Ring]:
 
 
 def _taken(role: Role, taken: dict[int, tuple[Where, list[Event]]]) -> None:
-    """The copies of a role by the wait that it last was through, where that is known."""
+    """Collect the copies of a role by the last wait before them, where that is known."""
     waits = {e.index: e for e in role.events() if e.kind is Kind.ASK}
 
     def step(last: int, event: Event) -> int:
@@ -125,9 +126,9 @@ def _taken(role: Role, taken: dict[int, tuple[Where, list[Event]]]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """How many stages a thread holds, and what runs: multiplies, each with the stage that it reads.
+    """The stages that a thread holds, and the multiplies in flight, each with its stage.
 
-    The stage taken first has number 0.  `lost`: it is no longer known.
+    The stage acquired first has number 0.  `lost`: the number of stages is no longer known.
     """
 
     running: InFlight[tuple[int, int]] = field(default_factory=InFlight)
@@ -139,14 +140,16 @@ _LOST = _Held(lost=True)
 
 
 class _Consumer:
-    """The walk of a role through a ring: what each arrival finds, whatever way leads to it."""
+    """The walk of a role through a ring: the multiplies in flight at each arrival, on every
+    path.
+    """
 
     def __init__(self, role: Role, ring: _Ring, kept: int) -> None:
         self.role, self.ring, self.kept = role, ring, kept
         self.found: dict[int, list[frozenset[int]]] = {}
 
     def early(self) -> Iterator[tuple[int, int]]:
-        """Arrivals that give a stage back, each with a multiply that certainly still reads it."""
+        """Arrivals that release a stage, each with a multiply that certainly still reads it."""
         self.role.walker.walk(_Held(), self._step)
         for arrival, reading in self.found.items():
             if all(reading):
@@ -168,7 +171,7 @@ class _Consumer:
         return state
 
     def _give_back(self, state: _Held, event: Event) -> _Held:
-        """An arrival gives back the stage that was taken first."""
+        """Release the stage that was acquired first."""
         if event.place is None or not state.count:
             return _LOST
         reading = frozenset(index for index, stage in state.running if stage == 0)
@@ -177,7 +180,7 @@ class _Consumer:
 
 
 def _of_older_stage(multiply: tuple[int, int]) -> tuple[int, int] | None:
-    """A multiply when the first stage is gone; readers of that one have been judged."""
+    """A multiply, renumbered after the first stage is released; None for a reader of that one."""
     index, stage = multiply
     return (index, stage - 1) if stage else None
 
@@ -207,7 +210,9 @@ def _modified(report: Report, role: Role, kept: int) -> None:
 
 
 def _hits(event: Event, written: Where, multiply: Event) -> Iterator[Severity]:
-    """How certain it is that a write is to what a multiply reads; stages of rings are left out."""
+    """How certain it is that a write overlaps what a multiply reads; stages of rings are left
+    out.
+    """
     for read in multiply.reads:
         if read is None or read.offset is None or variable_of(read) != _variable(written):
             continue

@@ -1,9 +1,8 @@
-"""Branches through tables as the comparisons that they stand for, so that rules follow them.
+"""Branches through tables, legalised to comparisons for the rules.
 
 Layer: isel.verifier.function.  Input: a module.  Output: the same, or one for the rules alone, in
-which a branch through a table is a branch on each number that its index may be: an index that the
-table does not have is undefined behaviour, so that the last label needs no comparison.  PTX ISA,
-brx.idx.
+which brx.idx is a chain of comparisons of its index: an index outside of the table is undefined
+behaviour, so that the last label needs no comparison.  PTX ISA, brx.idx.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def _plain(function: MachineFunction) -> MachineFunction:
 
 
 def _chain(mi: MachineInstr, regs: RegisterTable) -> Iterator[MachineInstr]:
-    """A comparison and a branch for each label, but where it goes on as the last one does."""
+    """A comparison and a branch for each label, without those that go where the last one does."""
     index, labels = mi["index"], mi.labels()
     if isinstance(index, Imm):
         yield _go(labels[index.value] if 0 <= index.value < len(labels) else labels[-1], mi)

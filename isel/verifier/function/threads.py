@@ -1,8 +1,8 @@
-"""How many threads of a warp execute a record together.
+"""Divergence: which threads of a warp execute a record together.
 
 Layer: isel.verifier.function.  Input: the flow of one warp.  Output: for each node the lanes that
-execute it.  A branch that the lanes decide differently splits the warp until the first node that
-all of them come to again (its immediate post-dominator); what lies between runs with a part of it.
+execute it.  A divergent branch splits the warp until its immediate post-dominator, where threads
+reconverge; nodes in between are executed by a part of it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from isel.verifier.function.values import Spread
 class Threads:
     """Threads of one warp: at most those in `lanes`.
 
-    `one` says that it is one of them only, `part` that it is an unknown number of them,
-    `perhaps` that other warps may branch differently: which of them come here is unknown.
+    `one` says that it is only one of them, `part` that it is an unknown number of them, `perhaps`
+    that other warps may branch differently, so that it is not known which of them come here.
     """
 
     lanes: int
@@ -35,7 +35,7 @@ class Threads:
         return None if self.part else self.lanes.bit_count()
 
     def with_guard(self, guard: object) -> Threads:
-        """Those of them that a guard with this condition lets through."""
+        """Those of them for which a guard with this condition holds."""
         match guard:
             case Lanes(mask):
                 return Threads(self.lanes & mask, self.one, self.part, self.perhaps)
@@ -72,13 +72,13 @@ def threads_of(flow: WarpFlow) -> list[Threads]:
     splits = [n for n in flow.reached() if any(_splits(e) for e in flow.edges[n])]
     if not splits:
         return found
-    ways = flow.ways()
-    after = post_dominators(ways)
+    successors = flow.successors()
+    after = post_dominators(successors)
     for split in splits:
         joins = _joins(after, split, end=count)
         sides = [
-            (edge, reach(ways, [to], joins))
-            for edge, to in zip(flow.edges[split], ways[split], strict=True)
+            (edge, reach(successors, [to], joins))
+            for edge, to in zip(flow.edges[split], successors[split], strict=True)
         ]
         for node in set().union(*(nodes for _, nodes in sides)):
             takers = [edge for edge, nodes in sides if node in nodes]
@@ -130,5 +130,5 @@ def _splits(edge: Edge) -> bool:
 
 
 def _joins(after: list[int], split: int, end: int) -> set[int]:
-    """The nodes where the threads that part at `split` are together again, or have ended."""
+    """The nodes where the threads that diverge at `split` have reconverged, or exited."""
     return {n for n in range(end) if after[split] >> n & 1 and n != split} | {end}

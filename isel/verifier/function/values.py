@@ -1,7 +1,7 @@
-"""What one warp knows of a register: a number for each lane, or a place plus a number.
+"""The abstract value of a register in one warp: a number for each lane, or a base plus a number.
 
 Layer: isel.verifier.function.  A `Value` is `base + offset`.  Without a base it is a number; with
-one it is an address (of a variable, of a parameter, of what was loaded from a slot), a piece of a
+one it is an address (of a variable, of a parameter, of what was loaded from a slot), a field of a
 descriptor, or a predicate of a wait or an election.  An offset that is not known may still be known
 to be the same for all lanes of the warp, or for all threads of the CTA.
 """
@@ -17,11 +17,11 @@ LANES = 32
 """Threads of a warp."""
 
 Offset: TypeAlias = int | tuple[int, ...] | None
-"""A number that all lanes have, one for each lane, or an unknown one."""
+"""A number common to all lanes, one for each lane, or None if it is unknown."""
 
 
 class Spread(IntEnum):
-    """For how many threads an unknown number is certainly the same."""
+    """The threads for which an unknown number is certainly the same."""
 
     CTA = 0
     WARP = 1
@@ -37,14 +37,14 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """The value of a parameter (or what stands at a known place in it)."""
+    """The value of a parameter, or what a known offset in it holds."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What stands in shared memory at a place: the address that an allocation wrote there."""
+    """What a shared memory location holds: the address that an allocation wrote there."""
 
     variable: str
     offset: int
@@ -59,7 +59,7 @@ class Sixteenth:
 
 @dataclass(frozen=True, slots=True)
 class Elected:
-    """A predicate that holds for one thread of the warp; `perhaps` for none of a certain warp."""
+    """A predicate that holds for one thread of the warp; `perhaps`: for none, in some warps."""
 
     perhaps: bool = False
 
@@ -68,7 +68,7 @@ class Elected:
 class Among:
     """A predicate that holds in no other lanes than these; in which of them is unknown.
 
-    `by` says for how many threads what decides it is certainly the same.
+    `by` says for which threads the condition is certainly the same.
     """
 
     lanes: int
@@ -77,7 +77,7 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class Zero:
-    """A number that is zero in no other lanes than these; `by` is as that of `Among`."""
+    """A number that is zero in no other lanes than these; `by` is as in `Among`."""
 
     lanes: int
     by: Spread
@@ -85,7 +85,7 @@ class Zero:
 
 @dataclass(frozen=True, slots=True)
 class Waited:
-    """The predicate of an mbarrier's wait, or of one of several: the records' indices."""
+    """The result of an mbarrier's wait, or of one of several: the records' indices."""
 
     records: frozenset[int]
 
@@ -109,9 +109,9 @@ class Value:
 
     @property
     def is_predicate(self) -> bool:
-        """Whether it is the outcome of a wait, an election or a choice, or its negation.
+        """Whether it is the result of a wait, an election or a condition, or its complement.
 
-        So is a number of which only that is known whether it is zero.
+        So is a number of which only is known whether it is zero.
         """
         return isinstance(self.base, (Elected, Among, Zero, Waited))
 
@@ -121,7 +121,7 @@ class Value:
 
 
 def known(offset: int | tuple[int, ...], base: Base | None = None) -> Value:
-    """A value whose offset is known."""
+    """A value with a known offset."""
     if isinstance(offset, tuple) and len(set(offset)) == 1:
         offset = offset[0]
     spread = Spread.THREAD if isinstance(offset, tuple) else Spread.WARP
@@ -129,17 +129,17 @@ def known(offset: int | tuple[int, ...], base: Base | None = None) -> Value:
 
 
 def constant(number: int) -> Value:
-    """A number that stands in the program."""
+    """A number that is a literal of the program."""
     return Value(None, number, Spread.CTA)
 
 
 def unknown(spread: Spread, base: Base | None = None) -> Value:
-    """A value of which no more is known than where it comes from."""
+    """A value of which at most the base is known."""
     return Value(base, None, spread)
 
 
 def join(a: Value, b: Value) -> Value:
-    """What holds of both."""
+    """The least value that includes both (the join of the lattice)."""
     if a is b or a == b:
         return a
     spread = max(a.spread, b.spread)
@@ -164,13 +164,13 @@ def combine(
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in memory: a base, and the distance from it where that is known."""
+    """A memory location: a base, and the offset from it where that is known."""
 
     base: MemoryBase
     offset: int | None = None
 
     def meets(self, other: Where) -> bool:
-        """Whether both may be the same place."""
+        """Whether both may be the same location."""
         if self.base != other.base:
             return False
         return self.offset is None or other.offset is None or self.offset == other.offset
@@ -187,7 +187,7 @@ class Where:
 
 
 def where(value: Value) -> Where | None:
-    """The place that an address names, None when nothing is known of it."""
+    """The memory location that an address names, None where its base is not known."""
     if value.base is None or isinstance(value.base, (Elected, Among, Zero, Waited)):
         return None
     return Where(value.base, value.offset if isinstance(value.offset, int) else None)

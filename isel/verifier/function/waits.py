@@ -1,7 +1,7 @@
-"""Waits that do not wait.
+"""Waits for an mbarrier that succeed at once.
 
-Layer: isel.verifier.function.  Input: the events of the warps of a block.  Output: which waits for
-an mbarrier succeed at once or tell of an older phase.  PTX ISA, mbarrier.
+Layer: isel.verifier.function.  Input: the events of the warps of a block.  Output: which waits
+succeed at once, or are for an older phase.  PTX ISA, mbarrier.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from isel.verifier.function.values import Where
 
 
 def idle_waits(asked: list[Event], walker: Walker) -> set[int]:
-    """Waits of a warp that do not wait: for the odd phase, on an mbarrier that no thread asks for
-    the even one, or for a phase that it has waited for.  The phase before an mbarrier's first one
-    counts as complete.  `asked` is what all warps ask."""
+    """The waits of a warp that order nothing.
+
+    They are for parity 1 of an mbarrier that no thread waits for with parity 0 (the phase before
+    the first counts as complete), or for a phase that the warp has waited for before.  `asked` are
+    the waits of all warps.
+    """
     return _never_even(asked, walker) | _stale(asked, walker)
 
 
@@ -35,12 +38,14 @@ def _never_even(asked: list[Event], walker: Walker) -> set[int]:
 
 
 _MOST_ASKED = 12
-"""mbarriers whose last parity a walk keeps at most."""
+"""The most mbarriers whose last parity a walk tracks."""
 
 
 def _stale(asked: list[Event], walker: Walker) -> set[int]:
-    """Waits of a warp for a phase that it has waited for on every path there, while no thread waits
-    for the next one."""
+    """Waits for a phase that the warp has waited for on every CFG path to them.
+
+    No thread waits for the next phase of the same mbarrier.
+    """
     places = {e.place for e in _own(walker) if e.place is not None and e.count is not None}
     places = {p for p in places if len(_parities(asked, p)) == 1}
     if not places or len(places) > _MOST_ASKED:

@@ -1,7 +1,7 @@
 """Rules about what a warpgroup executes together: wgmma and setmaxnreg.
 
-Layer: isel.verifier.function.  A warpgroup is four warps, of which the first has a number that is a
-multiple of four.  Conditions that are unknown here are a matter of
+Layer: isel.verifier.function.  A warpgroup is four warps, the first of which has a number that is a
+multiple of four.  Conditions that are unknown here are checked in
 `isel.verifier.ordering.warpgroups`.  PTX ISA, wgmma: Warpgroup; setmaxnreg.
 """
 
@@ -33,7 +33,7 @@ RULES = (WARPGROUP,)
 
 
 def check(report: Report) -> None:
-    """Report wgmma and setmaxnreg that a part of a warpgroup may pass by."""
+    """Report wgmma and setmaxnreg that a part of a warpgroup may skip."""
     if not report.analysis.block:
         return
     sites = {
@@ -57,12 +57,12 @@ _Change = tuple[str, Op]
 
 
 def change(mi: MachineInstr) -> _Change | None:
-    """What a setmaxnreg does; None for anything else."""
+    """The direction and count of a setmaxnreg; None for other records."""
     return (mi.row.id, mi["count"]) if mi.row.id in CHANGES else None
 
 
 def _check(report: Report, index: int, here: set[int], missing: set[int]) -> None:
-    """`missing` are the warps that do not execute the same anywhere."""
+    """Report a record; `missing` are the warps of the group that execute no equivalent one."""
     for group in sorted({warp // _WARPGROUP for warp in here}):
         members = range(group * _WARPGROUP, (group + 1) * _WARPGROUP)
         come = [warp for warp in members if warp in here]

@@ -1,4 +1,4 @@
-"""A warp of the CTA: its threads, their special registers, and what they read of each other's.
+"""A warp of the CTA: its threads, their special registers, and shuffles between them.
 
 Layer: isel.verifier.function.  PTX ISA, Special Registers; shfl.sync.
 """
@@ -22,7 +22,7 @@ _OF_CTA = ("ntid.", "ctaid.", "nctaid.", "cluster", "nclusterid", "is_explicit",
 
 @dataclass(frozen=True, slots=True)
 class Warp:
-    """A warp of the CTA: its number, and the block's dimensions; () when they are not known."""
+    """A warp of the CTA: its number, and the block's dimensions; () where they are not known."""
 
     number: int
     block: tuple[int, ...]
@@ -64,7 +64,7 @@ def at_lane(number: int | tuple[int, ...], lane: int) -> int:
 
 
 def shuffle_source(mode: Shuffle, lane: int, b: int, bounds: int) -> tuple[int, bool]:
-    """The lane that a shuffle reads, and whether it is in reach.  PTX ISA, shfl.sync."""
+    """The lane that a shuffle reads, and whether it is in range.  PTX ISA, shfl.sync."""
     step, clamp, segment = b & 31, bounds & 31, bounds >> 8 & 31
     first = lane & segment
     last = first | (clamp & ~segment)
@@ -81,7 +81,7 @@ def shuffle_source(mode: Shuffle, lane: int, b: int, bounds: int) -> tuple[int, 
 
 
 def from_lanes(warp: Warp, a: Value, read: list[int]) -> Value:
-    """What lanes get that read from these lanes: from a constant one, all the same."""
+    """The value of lanes that read `a` from the lanes `read`; uniform if these are all the same."""
     there = [i for i in range(LANES) if warp.lanes >> i & 1]
     if any(not warp.lanes >> read[i] & 1 for i in there):
         return unknown(Spread.THREAD)

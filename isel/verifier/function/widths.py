@@ -1,7 +1,7 @@
-"""How many columns, and which lanes, of tensor memory an instruction's shape takes.
+"""The columns and lanes of tensor memory that the shape of an instruction covers.
 
 Layer: isel.verifier.function.  Input: shapes.  Output: columns of 32 bits, and masks of lanes
-counted from the lane of the address.  PTX ISA, Data Movement Shape, Data Path Layout Organization,
+relative to the lane of the address.  PTX ISA, Data Movement Shape, Data Path Layout Organization,
 Block Scaling, Sparse Matrices.
 """
 
@@ -39,9 +39,9 @@ SHIFTED = 8
 
 
 def moved_columns(form: Form) -> int:
-    """Columns that a load or a store moves, one half of a split one; 0 where that is not known.
+    """Columns of a load or store, or of one half of a split one; 0 where that is not known.
 
-    A register that packs two numbers of 16 bits comes from two columns.
+    A register that packs two numbers of 16 bits covers two columns.
     """
     shape, number = form.attributes.get("shape"), form.attributes.get("num")
     if not isinstance(shape, LdStShape) or not isinstance(number, LdStNum):
@@ -66,7 +66,7 @@ def metadata_columns(shape: MmaExtents) -> int:
 def scale_columns(shape: MmaExtents) -> tuple[int, int] | None:
     """Columns of the scale factors of A and of B that are certainly read; None where none are.
 
-    Where D's halves lie in lanes of their own (layout B), so do the scale factors of B's.
+    In layout B, the scale factors of B's halves are in lanes of their own, like D's.
     """
     if shape.kind not in SCALED_KINDS:
         return None
@@ -75,10 +75,10 @@ def scale_columns(shape: MmaExtents) -> tuple[int, int] | None:
 
 
 def accumulator(shape: MmaExtents) -> tuple[int, int]:
-    """Into how many parts D's columns are folded, and the lanes that it takes; 0 if unknown.
+    """How many times D's columns are folded, and the lanes that D covers; 0 if unknown.
 
-    Layouts A, D: as they are; B, E, G: halves or quarters side by side in the lanes; C, F: every
-    second group of 16 lanes.
+    Layouts A, D: not folded; B, E, G: halves or quarters in different lanes of the same columns; C,
+    F: every second group of 16 lanes.
     """
     if shape.stationary:
         return {32: 4, 64: 2, 128: 1}.get(shape.m, 0), ALL_LANES

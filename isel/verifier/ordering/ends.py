@@ -12,11 +12,11 @@ from isel.verifier.function import registers
 from isel.verifier.function.clusters import PAIR
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
+from isel.verifier.locations import place_of
 from isel.verifier.ordering import lifetimes
 from isel.verifier.ordering.log import Log, Remote, Stuck
 from isel.verifier.ordering.rows import DEADLOCK, MISSED
 from isel.verifier.ordering.strand import named
-from isel.verifier.record import place_of
 from isel.verifier.rule import VerifierRule
 
 

@@ -11,8 +11,8 @@ import functools
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Vec
 from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.tensor_spans import scales_of, spans
 from isel.verifier.function.threads import Threads
-from isel.verifier.function.touches import scales_of, spans
 from isel.verifier.function.values import LANES, Loaded, Value, Where, constant
 from isel.verifier.ordering.log import Memory, Region
 from isel.verifier.ordering.numbers import Number, lanes_of

@@ -1,10 +1,10 @@
-"""Where a walk does not know whether a collector buffer is filled: ways that exclude each other.
+"""Infeasible paths to collector buffers: where a walk cannot know whether a buffer is filled.
 
 Layer: isel.verifier.function.  `if (k == 0) fill else use`, and `if (k == last) lastuse else use`
-in a loop, are right, and a walk that knows nothing of k finds ways through them that do not exist.
-So a way that leaves out a fill that another way has, and one that comes to a loop's head again
-after a last use that a pass may leave out, are marked; rules claim nothing there.  A decision that
-no other one can go against (`independence`) leaves no doubt: its ways exist.
+in a loop, are right, and a walk that knows nothing of k finds paths through them that are
+infeasible. So joins are marked where one path skips a fill that another one has, and loop heads
+where an iteration may skip a last use; rules report nothing there.  A decision that is independent
+of all others (`independence`) leaves no doubt: both of its paths are feasible.
 """
 
 from __future__ import annotations
@@ -18,15 +18,18 @@ from isel.control_flow import post_dominators, reach
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow import EXIT, Assumed, Edge, Lanes, Leader
 from isel.verifier.function.independence import Independence
-from isel.verifier.function.paths import Tracked, Walker
+from isel.verifier.function.paths import Walker
+from isel.verifier.function.tracking import Tracked
 
 Effect: TypeAlias = Callable[[Event], bool | None]
-"""Whether a buffer holds something after an event; None where that does not change."""
+"""Whether a buffer is filled after an event; None where the event does not change that."""
 
 
 @dataclass(slots=True)
 class Doubt:
-    """At one place: whether a fill was left out, and the records that may not have been before."""
+    """What is in doubt at a node: whether a fill was skipped, and which last uses may not have
+    run.
+    """
 
     skipped: bool = False
     undone: set[int] = field(default_factory=set)
@@ -35,10 +38,10 @@ class Doubt:
 def marked(
     walker: Walker, effect: Effect, uses: set[int], *, one_thread: bool
 ) -> tuple[Walker, dict[int, Doubt]]:
-    """The walker with events `DOUBT` at the doubtful places, and the doubts by their index.
+    """The walker with `DOUBT` events where paths may be infeasible, and the doubts by their index.
 
-    `uses` are the nodes where the buffer is read.  `one_thread` says that one thread does it all:
-    what another one leaves out is no doubt.
+    `uses` are the nodes where the buffer is read.  `one_thread` says that one thread issues all of
+    them: paths of other threads leave no doubt.
     """
     doubts = _Doubts(walker, effect, uses, one_thread).found()
     if not doubts:
@@ -49,7 +52,7 @@ def marked(
 
 
 def _with_marks(walker: Walker, number: int, doubts: dict[int, Doubt]) -> Iterator[Event]:
-    """The events of a node, with a mark where it begins and before predicated ones."""
+    """The events of a node, with a mark at its beginning and before predicated events."""
     node = walker.flow.graph.nodes[number]
     marks = sorted(doubts.keys() & range(node.first, node.first + len(node.records)))
     for event in walker.events.get(number, []):
@@ -65,7 +68,7 @@ def _mark(walker: Walker, index: int) -> Event:
 
 
 class _Doubts:
-    """The doubtful places in the flow of one warp."""
+    """The doubtful nodes in the flow of one warp."""
 
     def __init__(self, walker: Walker, effect: Effect, uses: set[int], one_thread: bool) -> None:
         self.walker = walker
@@ -79,7 +82,7 @@ class _Doubts:
         }
 
     def found(self) -> dict[int, Doubt]:
-        """All of them, by the index of the record that they stand before."""
+        """All doubts, by the index of the record that they precede."""
         for node, events in self.walker.events.items():
             for event in events:
                 if self._is_doubtful(getattr(event.guard, "executed", None), node):
@@ -92,7 +95,7 @@ class _Doubts:
         return {index: d for index, d in self.doubts.items() if d.skipped or d.undone}
 
     def _is_doubtful(self, condition: object, node: int) -> bool:
-        """Whether it is unknown which path is taken, and something else may decide it too."""
+        """Whether a condition is unknown and may depend on another decision."""
         if not isinstance(condition, self.unknown):
             return False
         if not isinstance(condition, Assumed):
@@ -106,33 +109,33 @@ class _Doubts:
         return self._at(self.flow.graph.nodes[node].first)
 
     @cached_property
-    def _ways(self) -> list[list[int]]:
-        return self.flow.ways()
+    def _successors(self) -> list[list[int]]:
+        return self.flow.successors()
 
     @cached_property
     def _after(self) -> list[int]:
-        return post_dominators(self._ways)
+        return post_dominators(self._successors)
 
-    # ---- a fill that another way has -----------------------------------------------------------
+    # ---- a fill that another path has ----------------------------------------------------------
 
     def _joins(self, split: int) -> set[int]:
         end = len(self.flow.edges)
         return {n for n in range(end) if self._after[split] >> n & 1 and n != split} | {end}
 
     def _left_out(self, split: int) -> None:
-        ways, joins = self._ways[split], self._joins(split)
-        for arm, other in zip(ways, ways[::-1], strict=True):
+        arms, joins = self._successors[split], self._joins(split)
+        for arm, other in zip(arms, arms[::-1], strict=True):
             if other < len(self.flow.edges) and self._leaves_filled(arm, joins):
                 self._first(other).skipped = True
 
     def _leaves_filled(self, start: int, joins: set[int]) -> bool:
-        """Whether a way from a node to where all ways join ends with the buffer filled there."""
-        arm = reach(self._ways, [start], joins) & self.nodes
+        """Whether a path from a node to the join of all paths ends with the buffer filled there."""
+        arm = reach(self._successors, [start], joins) & self.nodes
         outcome = {n: self._outcome(n) for n in arm}
-        filled = [to for n in arm if outcome[n] for to in self._ways[n]]
+        filled = [to for n in arm if outcome[n] for to in self._successors[n]]
         ended = {n for n in arm if outcome[n] is False}
-        behind = reach(self._ways, filled, joins | ended)
-        ends = {*filled, *(to for n in behind for to in self._ways[n])}
+        behind = reach(self._successors, filled, joins | ended)
+        ends = {*filled, *(to for n in behind for to in self._successors[n])}
         return bool(ends & joins)
 
     def _outcome(self, node: int) -> bool | None:
@@ -158,7 +161,7 @@ class _Doubts:
 
     def _left_open(self, head: int) -> None:
         ended = {n for n in self.nodes if self._outcome(n) is False}
-        own, into = self._own_ways
+        own, into = self._own_successors
         if head in ended or head not in reach(own, own[head], ended):
             return
         loop = reach(own, own[head]) & reach(into, [head])
@@ -168,8 +171,8 @@ class _Doubts:
             self._first(head).undone |= ends
 
     @cached_property
-    def _own_ways(self) -> tuple[list[list[int]], list[list[int]]]:
-        """The ways of the threads that use the buffer, and those ways back."""
+    def _own_successors(self) -> tuple[list[list[int]], list[list[int]]]:
+        """The successors of nodes for the threads that use the buffer, and the predecessors."""
         count = len(self.flow.edges)
         own = [[e.target for e in self._own_edges(n) if e.target != EXIT] for n in range(count)]
         into: list[list[int]] = [[] for _ in own]
@@ -179,12 +182,12 @@ class _Doubts:
         return own, into
 
     def _own_edges(self, node: int) -> list[Edge]:
-        """The edges of the threads that use the buffer, where threads part."""
+        """The edges of the threads that use the buffer, where a warp diverges."""
         edges = self.flow.edges[node]
         if len(edges) < 2 or any(e.condition is None or isinstance(e.condition, Assumed)
                                  for e in edges):  # fmt: skip
             return edges
         joins = self._joins(node)
         found = [e for e in edges if e.target != EXIT
-                 and reach(self._ways, [e.target], joins) & self.nodes]  # fmt: skip
+                 and reach(self._successors, [e.target], joins) & self.nodes]  # fmt: skip
         return found or edges

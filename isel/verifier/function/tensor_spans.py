@@ -1,7 +1,7 @@
-"""Which columns of tensor memory a record surely reads or writes.
+"""The columns of tensor memory that an event certainly accesses.
 
 Layer: isel.verifier.function.  Input: events.  Output: spans of columns, and whether two of them
-meet.  What is not known to be touched is left out: rules that ask here blame what is certain.
+overlap.  Columns that may not be accessed are left out: rules that ask here report what is certain.
 PTX ISA, tcgen05: Tensor Memory Addressing, Matrix and Data Movement Shapes.
 """
 
@@ -32,7 +32,7 @@ _ALL = 512
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`width` columns from `first`, None where that is not known, in the lanes of a mask."""
+    """`width` columns from `first` on, None where that is not known, in the lanes of a mask."""
 
     base: MemoryBase
     first: int | None
@@ -53,7 +53,7 @@ class Span:
 
 
 def spans(event: Event) -> list[Span]:
-    """What an event touches of tensor memory."""
+    """The spans of tensor memory that an event accesses."""
     match event.kind:
         case Kind.DEALLOC:
             place = event.place
@@ -70,12 +70,12 @@ def spans(event: Event) -> list[Span]:
 
 
 def touch(one: Event, other: Event) -> bool | None:
-    """Whether two events, one of which writes, have columns in common: True, False perhaps."""
+    """Whether two events conflict, one of them writing: True, False for perhaps, None for no."""
     return meet(spans(one), spans(other))
 
 
 def meet(one: list[Span], other: list[Span]) -> bool | None:
-    """Whether two lists of spans meet."""
+    """Whether two lists of spans conflict."""
     found = [a.meets(b) for a in one for b in other]
     if True in found:
         return True
@@ -83,7 +83,7 @@ def meet(one: list[Span], other: list[Span]) -> bool | None:
 
 
 def _span(place: Where | None, width: int, *, writes: bool, lanes: int = ALL_LANES) -> list[Span]:
-    """A span at a place, whose own lane moves the `lanes` of a layout that has not all."""
+    """A span at a location; its lane shifts the `lanes` of a layout that does not use all."""
     if place is None:
         return []
     if place.offset is None:
@@ -100,7 +100,7 @@ def written_by(event: Event) -> list[Span]:
 
 
 def read_by(event: Event) -> list[Span]:
-    """What an MMA reads in tensor memory beside its accumulator."""
+    """The operands that an MMA reads in tensor memory, without its accumulator."""
     return [span for _, span in _operands(event)]
 
 
@@ -139,7 +139,7 @@ def _accumulator(shape: MmaExtents | None) -> int:
 
 
 def _moved(event: Event) -> list[Span]:
-    """What a load or a store touches; a split one has a second half some columns on."""
+    """The span of a load or store; a split one has a second half at an offset of columns."""
     writes = event.kind is Kind.TENSOR_STORE
     found = _span(event.place, moved_columns(event.mi.form) or 1, writes=writes)
     split = event.mi.get("half_split")

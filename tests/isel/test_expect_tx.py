@@ -16,7 +16,7 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, SimulationError, VerificationError
 from isel.verifier.function.check import verify_functions
-from isel.verifier.function.ledger import BYTES
+from isel.verifier.function.expect_tx import BYTES
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Pointer
@@ -48,7 +48,7 @@ class Plan:
 
 def build(plan: Plan) -> Kernel:
     """Warp 0 expects and copies in each step; all threads wait, and meet."""
-    b = KernelBuilder("ledger", block=64, cluster=plan.cluster)
+    b = KernelBuilder("expect_tx", block=64, cluster=plan.cluster)
     b.tensor_map("source", dtype=E.F32, box=plan.box)
     b.integer("flag")
     args = b.begin()
@@ -160,7 +160,7 @@ def test_what_is_said() -> None:
     (found,) = findings(Plan(expected=2 * SIZE))
     assert f"full expects {2 * SIZE} bytes; {SIZE} come: {SIZE} by cp.async.bulk" in found.got
     assert found.expected == f"{SIZE} bytes"
-    assert found.place.python_file.endswith("test_ledger.py")
+    assert found.place.python_file.endswith("test_expect_tx.py")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
-"""The rule that a phase of an mbarrier expects the bytes that its copies bring.
+"""Expect-tx accounting: a phase of an mbarrier expects the bytes that its copies complete.
 
-Layer: isel.verifier.function.  What is expected and what is brought is summed up over records that
-are executed equally often: one behind the other in a straight run, or each once in every turn of
-one loop.  The bytes of a tensor copy are those of a box of its tensor map, which the host knows;
-where a kernel's boxes are not given, such copies are not judged, nor are copies of images, whose
-maps only a launch knows, mbarriers of unknown addresses, conditional copies, and clusters of more
-than four CTAs that multicast.
-PTX ISA, mbarrier: Tracking asynchronous operations; cp.async.bulk, cp.async.bulk.tensor.
+Layer: isel.verifier.function.  Expected and completed bytes are summed over records that are
+executed equally often: on a straight path, or each once in every iteration of one loop.  The bytes
+of a tensor copy are those of a box of its tensor map, which the host knows.  Not judged are tensor
+copies where boxes are not given, im2col copies, whose maps only a launch knows, mbarriers at
+unknown addresses, conditional copies, and multicasts in clusters of more than four CTAs. PTX ISA,
+mbarrier: Tracking asynchronous operations; cp.async.bulk, cp.async.bulk.tensor.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from intrinsics.modifiers import LoadMode
 from intrinsics.row import Attribute, Completion
 from isel.verifier.function.clusters import cluster_size, is_of_pair
 from isel.verifier.function.evaluate import Evaluator
+from isel.verifier.function.execution_counts import ExecutionCounts, successors_of
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis, Role
 from isel.verifier.function.threads import Threads, threads_of
-from isel.verifier.function.turns import Turns, ways_of
 from isel.verifier.function.values import Symbol, Where, where
 from isel.verifier.rule import VerifierRule
 
@@ -45,12 +44,14 @@ _EXPECTS = (
 
 _BULK = ("cp.async.bulk.load", "cp.async.bulk.load.ignore_oob")
 _BOXES: Mapping[Attribute, int] = {None: 1, LoadMode.TILE: 1, LoadMode.GATHER4: 4}
-"""How many boxes of its tensor map a copy brings; where it brings four rows, a box is one row."""
+"""How many boxes of its tensor map a copy transfers; with gather4, a box is one row."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A record that expects bytes on an mbarrier of its CTA, or brings some to those of `ranks`."""
+    """A record that expects bytes on an mbarrier of its CTA, or completes some in the CTAs
+    `ranks`.
+    """
 
     index: int
     place: Where
@@ -61,7 +62,9 @@ class _Item:
 
 @dataclass(slots=True)
 class _Unit:
-    """Items that are executed equally often; `certain` if it is once, or once a turn of `loop`."""
+    """Items that are executed equally often; `certain`: once, or once in each iteration of
+    `loop`.
+    """
 
     rank: int
     loop: int
@@ -70,12 +73,12 @@ class _Unit:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it expects bytes and brings some."""
+        """Whether it both expects and completes bytes."""
         return len({item.expects for item in self.items}) == 2
 
 
 def check(report: Report) -> None:
-    """Report mbarriers that expect other bytes than copies bring."""
+    """Report mbarriers whose expected bytes are not those of their copies."""
     analysis = report.analysis
     records = analysis.graph.records
     if not analysis.block or not any(mi.row.id in _EXPECTS for mi in records):
@@ -83,7 +86,7 @@ def check(report: Report) -> None:
     if any(mi.row.id == "mbarrier.complete_tx" for mi in records):
         return
     if not report.boxes and any(_is_copy(mi) and mi.row.id not in _BULK for mi in records):
-        return  # nobody knows what they bring
+        return  # their sizes are not known
     ranks = _ranks(report)
     units: dict[str, list[_Unit]] = defaultdict(list)
     for rank, seen in enumerate(ranks):
@@ -98,7 +101,7 @@ def check(report: Report) -> None:
 
 
 def _ranks(report: Report) -> list[Analysis]:
-    """The kernel as each CTA executes it that does something of its own."""
+    """The analysis of each CTA of the cluster whose accounts differ."""
     analysis = report.analysis
     together = any(
         mi.get("cta_mask") is not None or is_of_pair(mi) for mi in analysis.graph.records
@@ -164,7 +167,7 @@ def _item(
 
 
 def _brought(boxes: Mapping[str, int], mi: MachineInstr, evaluator: Evaluator) -> int | None:
-    """The bytes that a copy brings."""
+    """The bytes of a copy."""
     if mi.row.id in _BULK:
         number = evaluator.slot(mi, "size").number
         return number if isinstance(number, int) else None
@@ -178,7 +181,7 @@ def _brought(boxes: Mapping[str, int], mi: MachineInstr, evaluator: Evaluator) -
 
 
 def _destinations(mi: MachineInstr, evaluator: Evaluator, rank: int, size: int) -> tuple[int, ...]:
-    """The CTAs whose mbarriers a copy signals; of a pair it is the even one."""
+    """The CTAs whose mbarriers a copy completes on; for a pair it is the even one."""
     if is_of_pair(mi) and mi.get("cta_mask") is None:
         return (rank & ~1,)
     if mi.get("cta_mask") is None:
@@ -195,11 +198,11 @@ def _destinations(mi: MachineInstr, evaluator: Evaluator, rank: int, size: int) 
 def _units(
     role: Role, rank: int, items: Sequence[tuple[int, Threads, _Item]]
 ) -> Iterator[tuple[str, _Unit]]:
-    """The units of a role, with the variables that their mbarriers lie in."""
+    """The units of a role, each with the variable of its mbarriers."""
     flow = role.walker.flow
     for lanes in {threads.lanes for _, threads, _ in items}:
         own = [(node, item) for node, threads, item in items if threads.lanes == lanes]
-        graph = Turns(ways_of(flow, lanes))
+        graph = ExecutionCounts(successors_of(flow, lanes))
         units: dict[tuple[str, int], _Unit] = {}
         for node, item in own:
             assert isinstance(item.place.base, Symbol)
@@ -216,7 +219,7 @@ def _units(
 
 
 def _judge(report: Report, units: list[_Unit], size: int) -> None:
-    """Compare what the mbarriers of a variable expect with what is brought to them."""
+    """Compare expected and completed bytes of the mbarriers of a variable."""
     if size == 1 and all(unit.is_whole for unit in units):
         for unit in units:
             _compare(report, unit.items)
@@ -231,7 +234,7 @@ def _judge(report: Report, units: list[_Unit], size: int) -> None:
 
 
 def _compare(report: Report, items: list[_Item], in_cta: str = "") -> None:
-    """The account of the mbarriers of one CTA: of each alone, where all of them are known."""
+    """Compare the accounts of one CTA: of each mbarrier, where the offsets of all are known."""
     places = {item.place for item in items}
     if any(place.offset is None for place in places):
         _account(report, items, in_cta)
@@ -241,7 +244,7 @@ def _compare(report: Report, items: list[_Item], in_cta: str = "") -> None:
 
 
 def _account(report: Report, items: list[_Item], in_cta: str) -> None:
-    """One-sided accounts of a CTA alone have rules of their own."""
+    """Report a difference; in a single CTA, one-sided accounts have rules of their own."""
     expects = [item for item in items if item.expects]
     copies = [item for item in items if not item.expects]
     expected, brought = sum(i.size for i in expects), sum(i.size for i in copies)
