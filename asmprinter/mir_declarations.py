@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from asmprinter.mir_tokens import END, BadTextError, Token, Tokens, integer
-from asmprinter.ptx_declarations import LARGEST_INITIAL
+from asmprinter.ptx_initialisers import LARGEST_INITIAL
 from intrinsics.mir import (
     Address,
     Export,

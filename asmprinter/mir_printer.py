@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from asmprinter import mir_names
 from asmprinter.mir_names import escaped, quoted, register_names, register_range
-from asmprinter.ptx_printer import Printed, float_literal
+from asmprinter.ptx_printer import Printed
+from asmprinter.ptx_statements import float_literal
 from intrinsics.descriptors.idesc import InstructionDescriptor
 from intrinsics.descriptors.packed_fields import CollectorWord, ControlWord
 from intrinsics.mir import (

@@ -6,58 +6,27 @@ record stands on which line.  PTX ISA, Directives; Instruction Statements.
 
 from __future__ import annotations
 
-import functools
-import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from asmprinter.ptx_source import NOUNROLL
-from intrinsics.collector import paused_collector
-from intrinsics.findings import VerificationError
-from intrinsics.memo import Memo
-from intrinsics.mir import (
-    UNNAMED,
-    Address,
-    FloatImm,
-    Form,
-    Imm,
-    Label,
-    Launch,
-    Location,
-    MachineFunction,
-    MachineInstr,
-    Mem,
-    Module,
-    Not,
-    Op,
-    Param,
-    Prototype,
-    Scalar,
-    Sink,
-    Special,
-    Sym,
-    Text,
-    Variable,
-    Where,
+from asmprinter.ptx_headers import (
+    BEFORE_NAME,
+    function_declaration,
+    launch_directives,
+    linkage_word,
+    listed_parameters,
+    results_text,
+    signature,
+    variable_declaration,
 )
-from intrinsics.modifiers import ScalarType, Space
-from intrinsics.pseudo import unexpanded
-from intrinsics.row import Bracket, Element, Kind, Residency, Row
+from asmprinter.ptx_lines import NO_SOURCES, LineSources, escaped_path, line_sources
+from asmprinter.ptx_names import Names, names_of, register_declarations, table_operand
+from asmprinter.ptx_source import NOUNROLL
+from asmprinter.ptx_statements import label_text, statement
+from intrinsics.collector import paused_collector
+from intrinsics.mir import UNNAMED, MachineFunction, MachineInstr, Module, Op, Sym, Text, Where
 from intrinsics.targets import Ptx
-
-PREFIX = {
-    ScalarType.PRED: "%p",
-    ScalarType.B8: "%rb",
-    ScalarType.B16: "%rs",
-    ScalarType.B32: "%r",
-    ScalarType.B64: "%rd",
-    ScalarType.B128: "%rq",
-    ScalarType.F32: "%f",
-    ScalarType.F64: "%fd",
-    ScalarType.F16X2: "%hh",
-}
-"""How registers of each class that selection makes are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,87 +59,22 @@ def print_ptx(module: Module, ptx: Ptx, *, lineinfo: bool = False) -> Printed:
     ]
     lines += _kept(module, Where.TOP)
     lines += [f".extern .func {signature(f)};" for f in module.externals]
-    lines += [_declaration(f) for f in used_before(module)]
-    lines += [_variable(v) for v in module.variables]
+    lines += [function_declaration(f) for f in used_before(module)]
+    lines += [variable_declaration(v) for v in module.variables]
     lines += _kept(module, Where.MIDDLE)
     if lines[-1]:
         lines.append("")
     records: dict[int, MachineInstr] = {}
-    sources = _sources(module, ptx) if lineinfo else _NO_SOURCES
-    lines += [f'.file {number} "{_path(name)}"' for name, number in sources.files.items()]
+    sources = line_sources(module, ptx) if lineinfo else NO_SOURCES
+    lines += [f'.file {number} "{escaped_path(name)}"' for name, number in sources.files.items()]
     symbols = {v.name for v in module.variables} | {f.name for f in module.functions}
     for function in module.functions:
-        names = _names(function, symbols)
+        names = names_of(function, symbols)
         lines += _head(function, symbols, names)
         _print_body(function, module, names, lines, records, sources)
         lines += ["}", ""]
     lines += [*sources.section(), *_kept(module, Where.BOTTOM)]
     return Printed("\n".join(lines), records)
-
-
-@dataclass(frozen=True, slots=True)
-class _Sources:
-    """The numbers of the files that records come from, and the `.loc` of each location: of a line
-    that others called theirs, too, the outermost first.
-    """
-
-    files: dict[str, int]
-    places: dict[int, tuple[str, ...]]
-    helpers: dict[str, str]
-    """The labels of the names of functions that others call."""
-
-    def number(self, file: str) -> int:
-        """The number of a file."""
-        return self.files.setdefault(file, len(self.files) + 1)
-
-    def called(self, place: Location) -> tuple[str, ...]:
-        """The `.loc` of a line, of those that called it, and how it was called."""
-        chain = [*place.callers[::-1], (place.python_file, place.python_line)]
-        names = reversed(place.called or [""] * len(place.callers))
-        found = [f"\t.loc {self.number(chain[0][0])} {chain[0][1]} 0"]
-        for (outer, at), (inner, here) in itertools.pairwise(chain):
-            called = next(names) or _path(inner).rpartition("/")[2]
-            label = self.helpers.setdefault(called, f"$L__info_string{len(self.helpers)}")
-            said = f"function_name {label}, inlined_at {self.number(outer)} {at} 0"
-            found.append(f"\t.loc {self.number(inner)} {here} 0, {said}")
-        return tuple(found)
-
-    def section(self) -> Iterator[str]:
-        """The names that `function_name` refers to; where none is known, the file's."""
-        if not self.helpers:
-            return
-        yield from ("\t.section .debug_str", "\t{")
-        for name, label in self.helpers.items():
-            yield f"{label}:"
-            yield "\t.b8 " + ", ".join(map(str, (*name.encode().replace(b"\0", b""), 0)))
-        yield "\t}"
-
-
-_NO_SOURCES = _Sources({}, {}, {})
-_INLINED = Ptx(7, 2)
-"""The first version whose `.loc` says where a function was inlined."""
-
-
-def _path(name: str) -> str:
-    """The name of a file without what a string of PTX cannot hold."""
-    return re.sub(r'["\x00-\x1f\x7f]', "_", name).replace("\\", "/")
-
-
-def _sources(module: Module, ptx: Ptx) -> _Sources:
-    """What is said of lines; nothing where PTX said it itself."""
-    if module.has_directives:
-        return _NO_SOURCES
-    found = _Sources({}, {}, {})
-    for index, place in enumerate(module.locations):
-        if place.python_file and place.python_line and place.callers and ptx >= _INLINED:
-            found.places[index] = found.called(place)
-            continue
-        file, line, column = place.python_file, place.python_line, 0
-        if not file:
-            file, line, column = place.file, place.line, place.column
-        if file and line:
-            found.places[index] = (f"\t.loc {found.number(file)} {line} {column}",)
-    return found
 
 
 def _kept(module: Module, where: Where) -> Iterator[str]:
@@ -185,94 +89,7 @@ def _above(mi: MachineInstr, module: Module) -> str:
     return module.locations[mi.loc].directives if mi.loc < len(module.locations) else ""
 
 
-def _declaration(function: MachineFunction) -> str:
-    kind = "entry" if function.is_kernel else "func"
-    return f"{_linkage(function)}.{kind} {signature(function.signature)};"
-
-
 # ---- module level ----------------------------------------------------------------------------
-
-
-def _variable(variable: Variable) -> str:
-    if variable.type is not ScalarType.B8:
-        return f".{variable.space.value} .{variable.type.value} {variable.name};"
-    linkage = "extern" if variable.external else variable.export.value
-    head = f"{'.' + linkage + ' ' if linkage else ''}.{variable.space.value}"
-    head += f" {variable.attribute}" if variable.attribute else ""
-    head += f" .align {variable.align}"
-    if variable.addresses and variable.data is not None:
-        return f"{head} {_with_addresses(variable, variable.data)};"
-    size = str(variable.size) if variable.size else ""
-    text = f"{head} .b8 {variable.name}[{size}]"
-    if variable.data is not None:
-        said = variable.data.rstrip(b"\0") or variable.data[:1]  # what is left out is 0
-        text += " = {" + ", ".join(map(str, said)) + "}"
-    return text + ";"
-
-
-def _with_addresses(variable: Variable, data: bytes) -> str:
-    """Words where every address is one, else bytes, of which an address has eight.
-
-    PTX ISA, Initializers: the mask operator.
-    """
-    known = {address.at: address for address in variable.addresses}
-    if not variable.has_parts_of_addresses:
-        shown = [
-            _address(known[at]) if at in known else str(int.from_bytes(data[at : at + 8], "little"))
-            for at in range(0, variable.size, 8)
-        ]
-        return f".u64 {variable.name}[{len(shown)}] = {{{', '.join(shown)}}}"
-    texts = [str(byte) for byte in data.ljust(variable.size, b"\0")]
-    for at, address in known.items():
-        texts[at : at + 8] = [f"{0xFF << 8 * n:#X}({_address(address)})" for n in range(8)]
-    shown = [text.replace("0X", "0x") for text in texts]
-    return f".u8 {variable.name}[{variable.size}] = {{{', '.join(shown)}}}"
-
-
-def _address(address: Address) -> str:
-    text = f"generic({address.name})" if address.generic else address.name
-    return f"{text}+{address.offset}" if address.offset else text
-
-
-_POINTEES = (Space.CONST, Space.GLOBAL, Space.LOCAL, Space.SHARED)
-"""The spaces that a parameter can say it points to.  PTX ISA, Kernel Parameter Attribute: .ptr."""
-
-
-def _param(param: Param) -> str:
-    if param.type is ScalarType.B8:
-        return f".param .align {param.align} .b8 {param.name}[{param.size}]"
-    text = f".param {param.type.ptx}"
-    if param.is_pointer:
-        space = f" .{param.pointee.value}" if param.pointee in _POINTEES else ""
-        text += f" .ptr{space} .align {param.pointee_align}"
-    return f"{text} {param.name}"
-
-
-def _linkage(function: MachineFunction) -> str:
-    return f".{said} " if (said := function.linkage.value) else ""
-
-
-def _results(results: Sequence[Param]) -> str:
-    return f" ({', '.join(map(_param, results))})" if results else ""
-
-
-def signature(function: Prototype, name: str = "") -> str:
-    """What a function takes and gives, as a declaration or a table of prototypes says it.
-
-    A table calls the function and its parameters `_`.
-    """
-    params = [replace(p, name=name or p.name) for p in function.params]
-    results = [replace(p, name=name or p.name) for p in function.results]
-    given = _results(results).strip() + (" " if results else "")
-    text = f"{given}{name or function.name} ({', '.join(map(_param, params))})"
-    words = [*function.attributes, *([".noreturn"] if function.noreturn else [])]
-    before = [word for word in words if word.startswith(_BEFORE_NAME)]
-    behind = [word for word in words if word not in before]
-    return " ".join([*before, text, *behind])
-
-
-_BEFORE_NAME = ".attribute"
-"""The directive that stands before a function's results and name."""
 
 
 def used_before(module: Module) -> list[MachineFunction]:
@@ -299,67 +116,38 @@ def _named(function: MachineFunction) -> Iterator[str]:
 _WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 
 
-def _launch(launch: Launch) -> Iterator[str]:
-    def dims(numbers: Sequence[int]) -> str:
-        return ", ".join(map(str, numbers))
-
-    if launch.reqntid:
-        yield f".reqntid {dims(launch.reqntid)}"
-    if launch.maxntid:
-        yield f".maxntid {dims(launch.maxntid)}"
-    if launch.cluster and not (launch.blocks_are_clusters or launch.implicit_cluster):
-        yield ".explicitcluster"
-    if launch.cluster:
-        yield f".reqnctapercluster {dims(launch.cluster)}"
-    if launch.blocks_are_clusters:
-        yield ".blocksareclusters"
-    if launch.maxclusterrank:
-        yield f".maxclusterrank {launch.maxclusterrank}"
-    if launch.minctasm:
-        yield f".minnctapersm {launch.minctasm}"
-    if launch.maxnreg:
-        yield f".maxnreg {launch.maxnreg}"
-
-
-def _listed(params: Sequence[Param]) -> Iterator[str]:
-    """Parameters, a line each, with their names in the source."""
-    for left, param in zip(range(len(params), 0, -1), params, strict=True):
-        called = f"  // {param.called}" if param.called.isidentifier() else ""
-        yield _param(param) + "," * (left > 1) + called
-
-
-def _head(function: MachineFunction, symbols: set[str], names: _Names) -> Iterator[str]:
+def _head(function: MachineFunction, symbols: set[str], names: Names) -> Iterator[str]:
     """The lines of a function before its first statement."""
-    before = [f" {text}" for text in function.attributes if text.startswith(_BEFORE_NAME)]
+    before = [f" {text}" for text in function.attributes if text.startswith(BEFORE_NAME)]
     kind = ".entry" if function.is_kernel else ".func"
-    kind += "".join(before) + _results(function.results)
-    params = "".join(f"\n\t{line}" for line in _listed(function.params))
-    head = f"{_linkage(function)}{kind} {function.name}(" + (f"{params}\n)" if params else ")")
+    kind += "".join(before) + results_text(function.results)
+    params = "".join(f"\n\t{line}" for line in listed_parameters(function.params))
+    head = f"{linkage_word(function)}{kind} {function.name}(" + (f"{params}\n)" if params else ")")
     yield from head.split("\n")
-    yield from _launch(function.launch)
+    yield from launch_directives(function.launch)
     if function.noreturn:
         yield ".noreturn"
     for text in function.attributes:
-        if not text.startswith(_BEFORE_NAME):
+        if not text.startswith(BEFORE_NAME):
             yield text
     yield "{"
     others = {*symbols, *names.labels.values(), *(p.name for p in function.params)}
     others |= {table.name for table in function.prototypes}
     for variable in function.variables:
-        yield "\t" + _variable(variable)
+        yield "\t" + variable_declaration(variable)
     for table in function.prototypes:
         yield f"\t{table.name}: .callprototype {signature(table, '_')};"
-    for line in _declarations(function, names.registers, others):
+    for line in register_declarations(function, names.registers, others):
         yield "\t" + line
 
 
 def _print_body(
     function: MachineFunction,
     module: Module,
-    names: _Names,
+    names: Names,
     lines: list[str],
     records: dict[int, MachineInstr],
-    sources: _Sources,
+    sources: LineSources,
 ) -> None:
     """Append the statements of a function to `lines`, and tell the record that each shows."""
     targets = _branch_targets(function)
@@ -373,7 +161,7 @@ def _print_body(
             lines.append(NOUNROLL)
         if is_plain:
             records.update(enumerate(block.instrs, len(lines) + 1))
-            lines += ["\t" + _statement(mi, names) for mi in block.instrs]
+            lines += ["\t" + statement(mi, names) for mi in block.instrs]
             continue
         said: tuple[str, ...] = ()
         for mi in block.instrs:
@@ -382,9 +170,9 @@ def _print_body(
                 lines += said
             if has_directives and (above := _above(mi, module)):
                 lines += above.split("\n")
-            if tables and _table_of(mi.form.row):
+            if tables and table_operand(mi.form.row):
                 lines += _table(mi, names, tables)
-            lines.append("\t" + _statement(mi, names))
+            lines.append("\t" + statement(mi, names))
             records[len(lines)] = mi
 
 
@@ -407,357 +195,9 @@ def _branch_targets(function: MachineFunction) -> set[str]:
 # ---- tables of labels ------------------------------------------------------------------------
 
 
-@functools.cache
-def _table_of(row: Row) -> str:
-    """The name of a row's operand that is a table of labels; "" where it has none."""
-    return next((operand.name for operand in row.operands if operand.kind is Kind.LABELS), "")
-
-
-def _tables(
-    function: MachineFunction, symbols: set[str], registers: Sequence[str], labels: Iterable[str]
-) -> dict[Op, str]:
-    """The names of the tables that the function branches through; equal ones are one."""
-    branches = [
-        mi for mi in function.instructions() if mi.form.is_terminator and _table_of(mi.form.row)
-    ]
-    if not branches:
-        return {}
-    taken = {*symbols, *registers, *labels, *(v.name for v in function.variables)}
-    taken |= {p.name for p in (*function.params, *function.results)}
-    taken |= {table.name for table in function.prototypes}
-    found = dict.fromkeys(mi[_table_of(mi.form.row)] for mi in branches)
-    return {targets: _identifier(f"$L_table{n}", taken) for n, targets in enumerate(found)}
-
-
-def _table(mi: MachineInstr, names: _Names, left: dict[Op, str]) -> Iterator[str]:
+def _table(mi: MachineInstr, names: Names, left: dict[Op, str]) -> Iterator[str]:
     """The line that declares the table of a branch; none if an earlier one has."""
-    name = left.pop(mi[_table_of(mi.form.row)], None)
+    name = left.pop(mi[table_operand(mi.form.row)], None)
     if name is not None:
-        targets = ", ".join(_label(target, names) for target in mi.labels())
+        targets = ", ".join(label_text(target, names) for target in mi.labels())
         yield f"\t{name}: .branchtargets {targets};"
-
-
-# ---- registers -------------------------------------------------------------------------------
-
-
-_LEGAL = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+")
-"""PTX ISA, Identifiers."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """What the registers, the blocks and the tables of labels of a function are called."""
-
-    registers: Sequence[str]
-    labels: Mapping[str, str]
-    tables: Mapping[Op, str]
-
-
-def _names(function: MachineFunction, symbols: set[str]) -> _Names:
-    registers, labels = register_names(function), block_labels(function)
-    return _Names(registers, labels, _tables(function, symbols, registers, labels.values()))
-
-
-def register_names(function: MachineFunction) -> list[str]:
-    """The PTX name of every register: its own where the function keeps names, else by class."""
-    if function.keep_names:
-        taken = {p.name for p in function.params}
-        return [_identifier(name, taken) for name in function.regs.names]
-    counts = dict.fromkeys(PREFIX, 0)
-    names = []
-    for cls in function.regs.classes:
-        counts[cls] += 1
-        names.append(f"{PREFIX[cls]}{counts[cls]}")
-    return names
-
-
-def block_labels(function: MachineFunction) -> dict[str, str]:
-    """The label of every block: its own name where the function keeps names, else after `$L_`."""
-    names = [block.name for block in function.blocks]
-    if not function.keep_names:
-        if _is_plain("".join(names)):
-            return {name: "$L_" + name for name in names}
-        taken: set[str] = set()
-        return {name: _identifier("$L_" + name, taken) for name in names}
-    taken = set(function.regs.names)
-    labels = {name: _identifier(name, taken) for name in names if not name.startswith(UNNAMED)}
-    for name in names:  # those without a name of their own get what the others leave
-        if name.startswith(UNNAMED):
-            labels[name] = _identifier("$L_" + name[1:], taken)
-    return labels
-
-
-def _is_plain(text: str) -> bool:
-    """Whether PTX allows all characters of a name, as it does of most."""
-    return text.isascii() and text.replace("_", "").isalnum()
-
-
-def _identifier(name: str, taken: set[str]) -> str:
-    """`name` as PTX allows it, and as no other: what is taken is added to."""
-    base = name if _LEGAL.fullmatch(name) else "_" + re.sub(r"[^A-Za-z0-9_$]", "_", name)
-    found, number = base, 1
-    while found in taken:
-        number += 1
-        found = f"{base}_{number}"
-    taken.add(found)
-    return found
-
-
-def _declarations(
-    function: MachineFunction, names: Sequence[str], others: set[str]
-) -> Iterator[str]:
-    if not function.keep_names and "%" not in [name[0] for name in others]:
-        classes = function.regs.classes
-        for cls in sorted(set(classes), key=_RANK.__getitem__):
-            yield f".reg {cls.ptx} {PREFIX[cls]}<{classes.count(cls) + 1}>;"
-        return
-    by_class: dict[ScalarType, list[str]] = {}
-    for cls, name in zip(function.regs.classes, names, strict=True):
-        by_class.setdefault(cls, []).append(name)
-    mixed = _shared_prefixes([*by_class.values(), sorted(others)])
-    for cls in sorted(by_class, key=_RANK.__getitem__):
-        ranges, single = _ranges(by_class[cls], mixed)
-        shown = [f"{prefix}<{count}>" for prefix, count in ranges.items()] + single
-        yield f".reg {cls.ptx} {', '.join(shown)};"
-
-
-def _declaration_order(cls: ScalarType) -> tuple[bool, int, str]:
-    return cls is not ScalarType.PRED, cls.bits, cls.value
-
-
-_RANK = {cls: rank for rank, cls in enumerate(sorted(ScalarType, key=_declaration_order))}
-"""The order in which registers are declared, by class."""
-
-_NUMBERED = re.compile(r"(.*[^\d])(0|[1-9]\d*)")
-
-
-def _shared_prefixes(groups: Sequence[Sequence[str]]) -> set[str]:
-    """Beginnings of numbered names that stand in several groups: a range would name too much."""
-    seen: dict[str, int] = {}
-    mixed = set()
-    for i, group in enumerate(groups):
-        for name in group:
-            match = _NUMBERED.fullmatch(name)
-            if match is not None and seen.setdefault(match[1], i) != i:
-                mixed.add(match[1])
-    return mixed
-
-
-_SPARSE = 1000
-"""Ranges declare at most so many registers that nothing uses."""
-
-
-def _ranges(names: list[str], mixed: set[str]) -> tuple[dict[str, int], list[str]]:
-    """Names of the form `prefix<number>` as ranges, the others singly."""
-    ranges: dict[str, int] = {}
-    single = []
-    for name in names:
-        match = _NUMBERED.fullmatch(name)
-        if match is None or match[1] in mixed or int(match[2]) > len(names) + _SPARSE:
-            single.append(name)
-        else:
-            ranges[match[1]] = max(ranges.get(match[1], 0), int(match[2]) + 1)
-    return ranges, single
-
-
-# ---- instructions ----------------------------------------------------------------------------
-
-
-def instruction(mi: MachineInstr, registers: Sequence[str]) -> str:
-    """One record as a PTX statement, with the names of its function's registers."""
-    return _statement(mi, _Names(registers, {}, {}))
-
-
-def _statement(mi: MachineInstr, names: _Names) -> str:
-    pattern = _PATTERNS[mi.form]
-    if pattern is None:
-        return _without_pattern(mi, names)
-    ops, registers = mi.ops, names.registers
-    if pattern.slots is not None:
-        ops = tuple([ops[i] for i in pattern.slots])
-    shown: tuple[str, ...] = ()
-    for op in ops:
-        shown += (registers[op] if type(op) is int else _operand(op, names),)
-    text = pattern.text % shown
-    if pattern.packed:
-        text = mi.row.spell(mi.attributes()) + text
-    return text if mi.guard is None else _guarded(text, mi, names)
-
-
-def _guarded(text: str, mi: MachineInstr, names: _Names) -> str:
-    if mi.guard is None:
-        return text
-    if isinstance(mi.guard, Not):
-        return f"@!{names.registers[mi.guard.reg]} {text}"
-    return f"@{names.registers[mi.guard]} {text}"
-
-
-def _without_pattern(mi: MachineInstr, names: _Names) -> str:
-    """A call, a branch through a table, or a statement that was kept as it stood.
-
-    Raises: VerificationError for a pseudo record.
-    """
-    if mi.row.pseudo:
-        raise VerificationError([unexpanded(mi)])
-    if mi.row.id == "call":
-        return _call(mi, names)
-    if labels := _table_of(mi.row):
-        table = names.tables.get(mi[labels]) or _operand(mi[labels], names)
-        name = mi.row.spell(mi.form.attributes)
-        return _guarded(f"{name} {_operand(mi['index'], names)}, {table};", mi, names)
-    text, registers = mi.ops[0], mi.get("registers") or ()
-    assert isinstance(text, Text)
-    assert isinstance(registers, tuple)
-
-    def named(place: re.Match[str]) -> str:
-        number = int(place[1])
-        return _scalar(registers[number], names) if number < len(registers) else place[0]
-
-    return _KEPT.sub(named, text.text) + ";"
-
-
-_KEPT = re.compile(r"%\[(\d+)\]")
-"""What kept text has in the place of its registers."""
-
-
-def _call(mi: MachineInstr, names: _Names) -> str:
-    """A call, whose lists stand in parentheses; one by pointer says its parameters even if none."""
-
-    def listed(op: Op | None) -> str:
-        return f"({', '.join(_scalar(part, names) for part in op)})" if type(op) is tuple else "()"
-
-    places = [listed(mi["results"])] if mi.get("results") is not None else []
-    places.append(_operand(mi["callee"], names))
-    table = mi.get("prototype")
-    if table is not None or mi.get("params") is not None:
-        places.append(listed(mi.get("params")))
-    if table is not None:
-        places.append(_operand(table, names))
-    return _guarded(f"{mi.row.spell(mi.form.attributes)} {', '.join(places)};", mi, names)
-
-
-@dataclass(frozen=True, slots=True)
-class _Pattern:
-    """The statements of a form: `add.s32 %s, %s, %s;`, and the slots whose operands go in.
-
-    No slots: all operands go in, in order.  Where packed words have a say in the name, the text
-    begins after it.
-    """
-
-    text: str
-    slots: tuple[int, ...] | None
-    packed: bool
-
-
-def _pattern(form: Form) -> _Pattern | None:
-    """The pattern of a form; None for what is no instruction of its own."""
-    if form.row.pseudo or form.row.id in ("opaque", "call") or _table_of(form.row):
-        return None
-    name = form.row.spell(form.attributes) if form.row.packed_fields is None else ""
-    places = _template(form)
-    operands = ", ".join(_wrapped(place) for place in places)
-    slots = tuple(i for place in places for i in place.slots if i >= 0)
-    text = f"{name} {operands};" if places else f"{name};"
-    is_all = slots == tuple(range(len(form.slots)))
-    return _Pattern(text, None if is_all else slots, form.row.packed_fields is not None)
-
-
-_PATTERNS = Memo(_pattern)
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """One place of the operand list: slots (-1: discarded) and how they are wrapped."""
-
-    slots: tuple[int, ...]
-    bracket: Bracket
-
-
-def _wrapped(place: _Place) -> str:
-    """A place as a part of a pattern."""
-    shown = ["%s" if i >= 0 else "_" for i in place.slots]
-    match place.bracket:
-        case Bracket.PLAIN:
-            return shown[0]
-        case Bracket.ADDRESS:
-            return f"[{shown[0]}]"
-        case Bracket.PAIR:
-            return "|".join(shown)
-        case Bracket.TENSOR:
-            return f"[{', '.join(shown)}]"
-
-
-def _template(form: Form) -> tuple[_Place, ...]:
-    row = form.row
-    absent = {g for e in row.elements if (g := e.group) is not None and not _there(form, e)}
-    places = []
-    for element in row.elements:
-        if element.group in absent:
-            continue
-        slots = tuple(form.index.get(n.lstrip("?"), -1) for n in element.names)
-        bracket = element.bracket
-        if bracket is Bracket.PAIR and element.pair_optional and slots[1] < 0:
-            slots, bracket = slots[:1], Bracket.PLAIN
-        elif row.operand[element.names[0]].kind is Kind.MATRIX:
-            in_tensor_memory = form.attributes[element.names[0]] is Residency.TENSOR
-            bracket = Bracket.ADDRESS if in_tensor_memory else Bracket.PLAIN
-        places.append(_Place(slots, bracket))
-    return tuple(places)
-
-
-def _there(form: Form, element: Element) -> bool:
-    return all(form.attributes.get(name) for name in element.names)
-
-
-def _operand(op: Op, names: _Names) -> str:
-    """One operand; an address comes without its brackets."""
-    if type(op) is Imm:  # most operands that are no registers
-        return str(op.value)
-    if type(op) is Mem:
-        return _memory(op, names)
-    if type(op) is Label:
-        return _label(op.name, names)
-    if isinstance(op, tuple):
-        return "{" + ", ".join([_scalar(part, names) for part in op]) + "}"
-    return _scalar(op, names)
-
-
-def _scalar(op: Scalar, names: _Names) -> str:
-    match op:
-        case int():
-            return names.registers[op]
-        case Imm(value):
-            return str(value)
-        case Mem():
-            return _memory(op, names)
-        case Sym(name, offset):
-            return f"{name}+{offset}" if offset else name
-        case Text(text):
-            return text
-        case Special(name):
-            return f"%{name}"
-        case Label(name):
-            return _label(name, names)
-        case Not(reg):
-            return f"!{names.registers[reg]}"
-        case FloatImm():
-            return float_literal(op)
-        case Sink():
-            return "_"
-
-
-def _label(name: str, names: _Names) -> str:
-    return names.labels.get(name) or (name if name[:1] == "$" else "$L_" + name)
-
-
-def _memory(address: Mem, names: _Names) -> str:
-    base = address.base
-    shown = names.registers[base] if isinstance(base, int) else base.name
-    return f"{shown}+{address.offset}" if address.offset else shown
-
-
-def float_literal(number: FloatImm) -> str:
-    """A floating-point number by its bits: `0f3F800000`."""
-    if number.type is ScalarType.F32:
-        return f"0f{number.bits:08X}"
-    return f"0d{number.bits:016X}"

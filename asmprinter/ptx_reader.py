@@ -20,15 +20,13 @@ from asmprinter.ptx_declarations import (
     LINKAGES,
     VARIABLE_SPACES,
     DeclarationError,
-    HeaderRead,
     OpaqueTypeError,
     VariableRead,
-    read_header,
     read_labels,
-    read_prototype,
     read_registers,
     read_variables,
 )
+from asmprinter.ptx_function_headers import HeaderRead, read_header, read_prototype
 from asmprinter.ptx_instructions import InstructionReader
 from asmprinter.ptx_report import BadStatementError, finding_of
 from asmprinter.ptx_scopes import Names

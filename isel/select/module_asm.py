@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from asmprinter.ptx_printer import signature
+from asmprinter.ptx_headers import signature
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import Kept, MachineFunction, Module, Prototype, Variable, Where
 from intrinsics.targets import PTX_VERSIONS, Ptx, Target

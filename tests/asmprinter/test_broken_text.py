@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from asmprinter.mir_printer import print_mir
 from asmprinter.mir_reader import read_mir
 from asmprinter.opcode_reader import TWICE
-from asmprinter.ptx_printer import instruction, print_ptx, register_names
+from asmprinter.ptx_names import register_names
+from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx_statements import instruction
 from intrinsics import catalog
 from intrinsics.catalog import find_head
 from intrinsics.findings import Finding, InputError, Severity

@@ -7,7 +7,8 @@ import textwrap
 import pytest
 
 from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_printer import Printed, float_literal, print_ptx
+from asmprinter.ptx_printer import Printed, print_ptx
+from asmprinter.ptx_statements import float_literal
 from intrinsics.mir import FloatImm
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Ptx

@@ -63,7 +63,7 @@ FAULTS = (
         "tests/oracle/test_version_steps.py -k sm_90a",
     ),
     Fault(
-        "launch-bounds-version", Kind.LEGALITY, "isel/verifier/record.py",
+        "launch-bounds-version", Kind.LEGALITY, "isel/verifier/lowest_ptx.py",
         "return Ptx(9, 0)", "return Ptx(8, 0)",
         "the lowest PTX version of a directive",
         "tests/isel/test_launch_limits.py",

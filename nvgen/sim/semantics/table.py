@@ -8,7 +8,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-from nvgen.sim.semantics.arithmetic import float_conversions, floats, integers, moves, scalar
+from nvgen.sim.semantics.arithmetic import (
+    float_comparisons,
+    float_conversions,
+    floats,
+    integers,
+    logic,
+    moves,
+    scalar,
+)
 from nvgen.sim.semantics.control import branches, calls, stack, tables
 from nvgen.sim.semantics.copies import async_stores, bulk, bulk_groups, bulk_reduce, small
 from nvgen.sim.semantics.memory import accesses, atomic, bulk_store, caches
@@ -27,7 +35,7 @@ from nvgen.sim.threads.compile import Maker
 
 CHAPTERS = (
     *(branches, stack, tables),
-    *(moves, scalar, integers, floats, float_conversions),
+    *(moves, scalar, logic, integers, floats, float_comparisons, float_conversions),
     *(accesses, bulk_store, atomic, caches),
     *(sync, cluster, mbarrier, mbarrier_arrive, launch_control),
     *(small, bulk, bulk_groups, bulk_reduce, async_stores),

@@ -17,7 +17,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Rounding, ScalarType
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.semantics.arithmetic import ieee
-from nvgen.sim.semantics.arithmetic.floats import (
+from nvgen.sim.semantics.arithmetic.float_lanes import (
     FORMATS,
     Attributes,
     Bits,

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, WarpReduce
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.semantics.arithmetic.floats import FORMATS, is_nan, ordered
+from nvgen.sim.semantics.arithmetic.float_comparisons import ordered
+from nvgen.sim.semantics.arithmetic.float_lanes import FORMATS, is_nan
 from nvgen.sim.semantics.tcgen05.registers import CollectiveCells, Words, collective_load
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import Step

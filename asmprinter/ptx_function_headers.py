@@ -1,0 +1,175 @@
+"""Headers of PTX functions: results, parameters, and the directives about a launch.
+
+Layer: asmprinter.  Input: the text of a header or prototype.  Output: what it declares, or a
+`DeclarationError`.  PTX ISA, Kernel and Function Directives; Performance-Tuning Directives.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from asmprinter.ptx_declarations import (
+    ATTRIBUTE,
+    LINKAGES,
+    TYPES,
+    VARIABLE_SPACES,
+    DeclarationError,
+)
+from asmprinter.ptx_source import NAME
+from intrinsics.mir import Launch, Linkage, Param, Prototype
+from intrinsics.modifiers import ScalarType
+
+_PARAM = re.compile(
+    r"\.param\s*+(?:\.align\s++(?P<align0>\d+)\s*+)?\.(?P<type>\w+)\s++"
+    r"(?:(?P<ptr>\.ptr)\s*+(?:\.(?P<space>global|shared|const|local)\s*+)?"
+    r"(?:\.align\s++(?P<align>\d+)\s++)?)?"
+    rf"(?P<name>{NAME})\s*+(?P<dims>(?:\[\s*+\d+\s*+\]\s*+)*)"
+)
+
+
+_HEADER = re.compile(
+    rf"(?P<linkage>(?:\.(?:{'|'.join(LINKAGES)})\s*+)*)\.(?P<kind>entry|func)\b\s*+"
+    rf"(?P<attribute>{ATTRIBUTE})?\s*+(?P<results>\([^)]*\))?\s*+(?P<name>{NAME})\s*+"
+    r"(?P<params>\([^)]*\))?(?P<rest>.*)",
+    re.DOTALL,
+)
+
+
+_NUMBERS = r"\s++\d+(?:\s*+,\s*+\d+)*"
+
+
+_COUNTED = "reqntid|maxntid|reqnctapercluster|maxnreg|minnctapersm|maxclusterrank"
+
+
+_TUNING = re.compile(
+    rf"\.(?P<name>{_COUNTED})(?P<numbers>{_NUMBERS})"
+    r"|\.(?P<flag>explicitcluster|blocksareclusters|noreturn)\b"
+)
+
+
+_PROTOTYPE = re.compile(
+    r"\.callprototype\s*+(?P<results>\([^)]*\))?\s*+_\s*+(?P<params>\([^)]*\))?\s*+"
+    r"(?P<rest>.*)",
+    re.DOTALL,
+)
+
+
+_DIRECTIVE = re.compile(r'\.\w+(?:"[^"]*"|[^."])*')
+
+
+# ---- functions -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderRead:
+    """A function's header; `attributes` are directives that nvgen has no other place for."""
+
+    name: str
+    is_kernel: bool
+    results: list[Param]
+    params: list[Param]
+    launch: Launch
+    attributes: tuple[str, ...]
+    linkage: Linkage
+    noreturn: bool
+
+    @property
+    def signature(self) -> Prototype:
+        """What the function takes and gives."""
+        params, results = tuple(self.params), tuple(self.results)
+        return Prototype(self.name, params, results, self.noreturn, self.attributes)
+
+
+def read_header(text: str) -> HeaderRead:
+    """`.visible .entry k(.param .u64 p) .maxntid 128`.
+
+    Raises: DeclarationError.
+    """
+    match = _HEADER.fullmatch(text.strip())
+    if match is None:
+        raise DeclarationError("cannot read this function's header", text)
+    launch, others, noreturn = _launch(match["rest"], text)
+    linkage = match["linkage"]
+    before = [" ".join(match["attribute"].split())] if match["attribute"] else []
+    return HeaderRead(
+        match["name"],
+        match["kind"] == "entry",
+        list(_params(match["results"])),
+        list(_params(match["params"])),
+        launch,
+        (*before, *others),
+        next((x for x in Linkage if x.value and x.value in linkage), Linkage.INTERNAL),
+        noreturn,
+    )
+
+
+def read_prototype(name: str, text: str) -> Prototype:
+    """`.callprototype (.param .b32 _) _ (.param .b64 _)`, which the label `name` stands before.
+
+    Raises: DeclarationError.
+    """
+    match = _PROTOTYPE.fullmatch(text.strip())
+    if match is None:
+        raise DeclarationError("cannot read this prototype", text)
+    params, results = tuple(_params(match["params"])), tuple(_params(match["results"]))
+    _, others, noreturn = _launch(match["rest"], text)
+    return Prototype(name, params, results, noreturn, tuple(others))
+
+
+def _params(text: str | None) -> Iterator[Param]:
+    for part in (text or "")[1:-1].split(","):
+        if part.strip():
+            yield _param(part)
+
+
+def _param(text: str) -> Param:
+    match = _PARAM.fullmatch(text.strip())
+    type_ = TYPES.get(match["type"]) if match else None
+    if match is None or type_ is None:
+        raise DeclarationError("cannot read this parameter", text)
+    element = max(type_.bits // 8, 1)
+    dims = [int(n) for n in re.findall(r"\d+", match["dims"])]
+    return Param(
+        match["name"],
+        ScalarType.B8 if dims else type_,
+        element * math.prod(dims),
+        int(match["align0"] or element),
+        VARIABLE_SPACES[match["space"]] if match["space"] else None,
+        match["ptr"] is not None,
+        int(match["align"] or 1),
+    )
+
+
+def _launch(text: str, whole: str) -> tuple[Launch, list[str], bool]:
+    """What stands behind a function's parameters: what is known, the other directives as texts."""
+    found: dict[str, tuple[int, ...]] = {}
+    flags = set()
+    for match in _TUNING.finditer(text):
+        flags.add(match["flag"])
+        if match["name"]:
+            found[match["name"]] = tuple(int(n) for n in match["numbers"].split(","))
+    others = _TUNING.sub("", text)
+    if _DIRECTIVE.sub("", others).strip():
+        raise DeclarationError("cannot read this function's header", whole)
+
+    def one(name: str) -> int:
+        return next(itertools.chain(found.get(name, ()), (0,)))
+
+    launch = Launch(
+        found.get("reqntid", ()),
+        found.get("maxntid", ()),
+        found.get("reqnctapercluster", ()),
+        one("maxnreg"),
+        one("minnctapersm"),
+        one("maxclusterrank"),
+        "blocksareclusters" in flags,
+        "reqnctapercluster" in found and not flags & {"explicitcluster", "blocksareclusters"},
+    )
+    if "explicitcluster" in flags and not launch.cluster:
+        others += ".explicitcluster"
+    kept = [" ".join(match[0].split()) for match in _DIRECTIVE.finditer(others)]
+    return launch, kept, "noreturn" in flags
