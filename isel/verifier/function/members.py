@@ -110,7 +110,7 @@ def _halts(report: Report, flow: WarpFlow, start: int) -> set[int] | None:
 
     None where some may exit before, or where one does not know.
     """
-    ways = flow.ways()
+    successors = flow.successors()
     work, seen, found = [start], {start}, set()
     while work:
         node = work.pop()
@@ -120,7 +120,7 @@ def _halts(report: Report, flow: WarpFlow, start: int) -> set[int] | None:
         if halt is not None:
             found.add(halt)
             continue
-        following = [n for n in ways[node] if n not in seen]
+        following = [n for n in successors[node] if n not in seen]
         seen.update(following)
         work += following
     return found

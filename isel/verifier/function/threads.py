@@ -103,21 +103,21 @@ class Parting:
 
 def partings(flow: WarpFlow, threads: list[Threads]) -> list[Parting]:
     """Where the threads of a warp part for certain; `threads` are those of each node."""
-    whole, ways = Threads(flow.warp.lanes), flow.ways()
+    whole, successors = Threads(flow.warp.lanes), flow.successors()
     certain = []
     for n in flow.reached():
         edges = flow.edges[n]
         known = [e.condition for e in edges if isinstance(e.condition, (Lanes, Leader))]
         if len(known) == len(edges) == 2 and threads[n] == whole:
             certain.append((n, known))
-    after = post_dominators(ways) if certain else []
+    after = post_dominators(successors) if certain else []
     found = []
     for split, conditions in certain:
         joins = _joins(after, split, end=len(flow.edges))
-        sides = [reach(ways, [to], joins) for to in ways[split]]
+        sides = [reach(successors, [to], joins) for to in successors[split]]
         for mine, other in ((0, 1), (1, 0)):
             alone = frozenset(sides[mine] - sides[other])
-            start, elsewhere = ways[split][mine], ways[split][other]
+            start, elsewhere = successors[split][mine], successors[split][other]
             found.append(Parting(start, alone, conditions[other], elsewhere))
     return found
 
