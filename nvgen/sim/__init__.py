@@ -1,4 +1,4 @@
-"""The CPU simulator: runs machine records, with asynchronous operations that really are late.
+"""The CPU simulator: executes machine records, with asynchronous operations that complete late.
 
-Layer: nvgen.  `nvgen.sim.launch.simulate` is the way in.
+Layer: nvgen.  `nvgen.sim.launch.simulate` is the entry point.
 """

@@ -37,11 +37,11 @@ from nvgen.sim.memory.tensor_maps import TensorMaps
 from nvgen.tensor_map import TensorMap
 
 Argument: TypeAlias = Array | TensorMap | Number | np.generic
-"""What can be given for a parameter; a tensor map brings its array."""
+"""The types of arguments; a tensor map contains its array."""
 
 
 class Binding:
-    """Arguments as parameter bytes, and the memory behind arrays."""
+    """Arguments as parameter bytes, and the memory of arrays."""
 
     def __init__(self, memory: Memory, *, stores: bool) -> None:
         self.memory = memory
@@ -53,7 +53,7 @@ class Binding:
     def bind(
         self, function: MachineFunction, arguments: Sequence[Argument | Output]
     ) -> tuple[bytes, dict[str, int]]:
-        """The parameter bytes, and where each parameter begins.
+        """The parameter bytes, and the offset of each parameter.
 
         Raises: InputError when an argument does not fit its parameter.
         """
@@ -92,7 +92,7 @@ class Binding:
         return key.ljust(param.size, b"\0")
 
     def _connect_maps(self) -> None:
-        """Let tensor maps see what the kernel writes, where their array is passed as well.
+        """Alias the arrays of tensor maps with those that are passed as pointers too.
 
         Raises: NotSimulatedError when only parts of the arrays are the same.
         """
@@ -121,7 +121,7 @@ class Binding:
         return region
 
     def _known(self, param: Param, array: Array) -> Region | None:
-        """The memory of an array that an earlier argument has brought already.
+        """The region of an array that an earlier argument passed too, None if there is none.
 
         Raises: InputError when the two overlap but are not the same.
         """

@@ -1,4 +1,4 @@
-"""What ends a simulated run: faults, deadlocks, and what is not simulated.
+"""Errors that end a simulated run: faults, deadlocks, limits, and what is not simulated.
 
 Layer: nvgen.sim.
 """
@@ -11,15 +11,15 @@ from intrinsics.findings import Finding, Place, Severity, SimulationError
 
 
 class Fault(SimulationError):  # noqa: N818 - what the machine calls it
-    """The program did what the machine forbids; one finding says what and where."""
+    """The program did something illegal or undefined; one finding says what and where."""
 
 
 class DeadlockError(SimulationError):
-    """No thread can go on, and nothing is under way that could let one."""
+    """No thread can proceed, and no operation is in flight that could wake one."""
 
 
 class LimitError(SimulationError):
-    """The run took longer than it may; the first finding says so, the others where threads are."""
+    """The run exceeded its limit; the first finding says so, the others where threads are."""
 
 
 class NotSimulatedError(SimulationError):
@@ -36,7 +36,7 @@ def fault(
     section: str = "",
     place: Place | None = None,
 ) -> Fault:
-    """A `Fault` of one finding; the place is filled in where the record is known."""
+    """A `Fault` of one finding; its source location is added where the record is known."""
     finding = Finding(
         "sim/" + rule,
         Severity.ERROR,
@@ -63,7 +63,7 @@ def not_simulated(what: str, *, hint: str = "") -> NotSimulatedError:
 
 
 def located(error: SimulationError, place: Place, op: str) -> SimulationError:
-    """The same error with its finding standing at `place`, unless it already has one."""
+    """The same error with this source location, unless it has one already."""
     findings = [
         f if f.place.line or f.place.function else replace(f, place=place, op=f.op or op)
         for f in error.findings

@@ -1,4 +1,4 @@
-"""A launch: arguments in, grid run, results out.
+"""A simulated launch: binds arguments, runs the grid, and writes results back.
 
 Layer: nvgen.sim.  Input: a module of machine records, the kernel's name, its arguments as numpy
 arrays, numbers and tensor maps, and the launch shape.  Output: the arrays, changed in place.
@@ -50,10 +50,9 @@ def simulate(
 ) -> Statistics:
     """Run `kernel` on the CPU; output arrays are written in place.
 
-    `races` says whether every access is compared with those that nothing orders before it.
-    `timeout` in seconds and `max_steps` limit the run; see `nvgen.sim.threads.limits`.  `codes`
-    keeps what the module's functions become, by kernel, for the next launch.
-
+    `smem` is in bytes.  With `races` data races are sought.  `timeout` in seconds and `max_steps`
+    limit the run; see `nvgen.sim.threads.limits`.  `codes` caches the compiled functions of the
+    module, by kernel, for the next launch.
     Raises: InputError for a launch that does not fit the kernel, SimulationError for what goes
     wrong.
     """
@@ -104,7 +103,7 @@ def simulate(
 
 
 def _functions(module: Module, kernel: MachineFunction) -> dict[str, Code]:
-    """The code of a kernel, and of every function that it may come to."""
+    """The code of a kernel, and of every function that it may call."""
     known, table = {f.name: f for f in module.functions}, makers()
     known |= {a: known[b] for a, b in _aliases(module) if b in known}
     work, found = [kernel.name], dict[str, Code]()
@@ -115,13 +114,13 @@ def _functions(module: Module, kernel: MachineFunction) -> dict[str, Code]:
         function = known[name]
         found[name] = Compiler(module, function, table).compile()
         work += [op.name for mi in function.instructions() for op in mi.ops if type(op) is Sym]
-        if function.prototypes:  # a pointer may have come through memory
+        if function.prototypes:  # an indirect call may call any function
             work += [f.name for f in module.functions if not f.is_kernel]
     return found
 
 
 def _aliases(module: Module) -> list[tuple[str, str]]:
-    """Second names of functions, and those that they stand for.  PTX ISA, .alias."""
+    """Aliases of functions, with the functions.  PTX ISA, .alias."""
     texts = "\n".join(kept.text for kept in module.kept)
     return re.findall(r"\.alias\s+([\w$]+)\s*,\s*([\w$]+)", texts)
 

@@ -1,6 +1,5 @@
-"""Operations in flight: when they take effect, and what may have them take effect.
+"""Operations in flight, from issue to completion.
 
-Here belongs what lies between the issue of an asynchronous operation and its completion: the engine
-with its schedules, groups that are waited for, arrivals on their way to other CTAs, registers that
-belong to multiplies meanwhile, and the search for the operations whose delay makes a run fail.
+The engine with its schedules, groups that are waited for, arrivals at mbarriers of other CTAs,
+registers that multiplies in flight own, and the search for operations whose delay makes a run fail.
 """

@@ -1,9 +1,9 @@
-"""Which operations must be late for a run to fail: as few as can be.
+"""The smallest set of operations whose delay makes a run fail (delta debugging).
 
-Layer: nvgen.sim.  Input: what tells whether a run fails under a schedule, and how many operations
-it issues.  The failing schedule is replaced by `delay:…`, under which all operations take effect at
-issue but for some; these are halved, then tried without one another, until none can be left out
-(Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing Input).
+Layer: nvgen.sim.  Input: a predicate that tells whether a run fails under a schedule, and how many
+operations it issues.  The failing schedule is replaced by `delay:…`, under which all operations
+take effect at issue but for some; these are halved, and then dropped one by one while the run still
+fails (Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing Input).
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ Fails = Callable[[Schedule], bool]
 """Whether a run fails under a schedule."""
 
 MOST_ALONE = 64
-"""Operations that are delayed alone."""
+"""The most operations that are tried alone."""
 
 
 def fewest_delayed(fails: Fails, operations: int) -> tuple[int, ...]:
-    """The numbers of operations whose delay makes the run fail, none of which can be left out.
+    """The numbers of operations whose delay makes the run fail; a minimal set.
 
-    Where the run does not fail with all of them delayed, as who uses what an operation brings is
-    late, too, each of the first `MOST_ALONE` is delayed alone.  Empty when the run fails with none
-    delayed, and when nothing is found.
+    Where the run does not fail with all of them delayed, since the uses are then late too, each of
+    the first `MOST_ALONE` is delayed alone.  Empty when the run fails with none delayed, and when
+    nothing is found.
     """
     found = list(range(1, operations + 1))
     if fails(delaying([])):

@@ -26,19 +26,19 @@ from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.threads.parts import WarpPart
 
 MOST_FOLLOWED = 1 << 14
-"""How many operations are remembered that are done, while races are looked for."""
+"""The most completed operations that are kept while races are sought."""
 
 
 @dataclass(slots=True)
 class Engine:
-    """The operations under way."""
+    """The operations in flight."""
 
     schedule: Schedule
     in_flight: list[AsyncOp] = field(default_factory=list)
     issued: int = 0
-    clocks: Clocks | None = None  # where races are looked for
-    followed: list[AsyncOp] = field(default_factory=list)  # done, and perhaps not waited for
-    review_at: int = 64  # how many of these there may be
+    clocks: Clocks | None = None  # where races are sought
+    followed: list[AsyncOp] = field(default_factory=list)  # complete, and perhaps not waited for
+    review_at: int = 64  # the number of these at which they are pruned
     dice: random.Random = field(init=False)
     eagerness: float = field(init=False)  # how likely an operation takes effect at any moment
 
@@ -47,7 +47,7 @@ class Engine:
         self.eagerness = self.dice.choice((0.0, 0.005, 0.02, 0.1, 0.5))
 
     def issue(self, op: AsyncOp) -> None:
-        """Begin an operation; under `early` it takes effect here."""
+        """Issue an operation; under `early` it takes effect here."""
         self.issued += 1
         op.number = self.issued
         if self.clocks is not None:
@@ -58,9 +58,9 @@ class Engine:
             self.finish(op)
 
     def finish(self, op: AsyncOp) -> None:
-        """Let an operation take effect, after all that it must come after.
+        """Let an operation take effect, after all that are ordered before it.
 
-        Raises: SimulationError at the operation's place.
+        Raises: SimulationError with the operation's source location.
         """
         if op.done:
             return
@@ -71,9 +71,9 @@ class Engine:
         self.act(op)
 
     def act(self, op: AsyncOp) -> None:
-        """Let an operation do what it does, in its own name.
+        """Run an operation's effect, as the current actor.
 
-        Raises: SimulationError at the operation's place.
+        Raises: SimulationError with the operation's source location.
         """
         clocks = self.clocks
         before = clocks.actor if clocks is not None else None
@@ -90,7 +90,7 @@ class Engine:
                 clocks.actor = before
 
     def _follow(self, op: AsyncOp) -> None:
-        """Remember an operation for those that come behind it, though it is done."""
+        """Keep a completed operation for those that are ordered after it."""
         self.followed.append(op)
         if len(self.followed) >= self.review_at:
             assert self.clocks is not None
@@ -100,7 +100,9 @@ class Engine:
 
     @property
     def tracked(self) -> list[AsyncOp]:
-        """Operations that another may come behind: those under way, and those done of late."""
+        """Operations that another may be ordered after: those in flight, and those completed
+        lately.
+        """
         return self.followed + self.in_flight if self.followed else self.in_flight
 
     def finish_all(self, ops: Iterable[AsyncOp]) -> None:
@@ -111,13 +113,15 @@ class Engine:
             waiting = [op for op in waiting if not op.done]
 
     def wait(self, warp: WarpPart, mask: int, ops: Sequence[AsyncOp]) -> None:
-        """Let several operations take effect before what follows in threads that wait for them."""
+        """Let operations take effect, and order them before what follows in the threads that
+        wait.
+        """
         self.finish_all(ops)
         if self.clocks is not None and ops:
             self.clocks.wait(warp, mask, ops)
 
     def progress(self) -> bool:
-        """Let one operation take effect because nothing else can go on; False if there is none."""
+        """Let one operation take effect, since no thread can proceed; False if there is none."""
         if not self.in_flight:
             return False
         self.finish(self._choose(self.in_flight))

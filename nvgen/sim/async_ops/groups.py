@@ -1,4 +1,4 @@
-"""Groups of operations that are waited for together, oldest first.
+"""Groups of asynchronous operations that are waited for together, the oldest first.
 
 Layer: nvgen.sim.  PTX ISA, cp.async.bulk.commit_group; cp.async.commit_group.
 """
@@ -15,18 +15,20 @@ Member = TypeVar("Member")
 
 @dataclass(slots=True)
 class Groups(Generic[Member]):
-    """What a thread or a warp has begun: what is in no group yet, and its groups, oldest first."""
+    """The operations of a thread or warp: those not committed yet, and its groups, the oldest
+    first.
+    """
 
     open: list[Member] = field(default_factory=list)
     committed: list[list[Member]] = field(default_factory=list)
 
     def commit(self) -> None:
-        """Make a group of what was begun since the last one, even of nothing."""
+        """Make a group of what was issued since the last commit, even if that is nothing."""
         self.committed.append(self.open)
         self.open = []
 
     def older(self, count: int) -> list[Member]:
-        """What is in all groups but the `count` latest."""
+        """The operations of all groups but the `count` latest."""
         older = self.committed[: max(len(self.committed) - count, 0)]
         return [member for group in older for member in group]
 
@@ -47,12 +49,12 @@ class BulkGroups(Groups[tuple[AsyncOp, AsyncOp]]):
 
 @dataclass(slots=True)
 class CopyGroups(Groups[AsyncOp]):
-    """One thread's small copies; `before` is what its next arrival comes after."""
+    """One thread's cp.async copies; `before` are those that its next arrival is ordered after."""
 
     before: list[AsyncOp] = field(default_factory=list)
 
     def add(self, op: AsyncOp) -> None:
-        """Note a copy that was issued."""
+        """Add a copy that was issued."""
         self.open.append(op)
         self.before.append(op)
 

@@ -1,8 +1,8 @@
-"""What a warp has issued with its warpgroup, and which registers belong to multiplies meanwhile.
+"""The wgmma operations of a warp in flight, and the registers that they own.
 
 Layer: nvgen.sim.  From its issue until a wait for its group a multiply owns its accumulators and
-the registers of A: whoever else touches one is at fault, under every schedule.  Registers that
-others touched are the multiply's only behind a fence.  PTX ISA, wgmma.mma_async; wgmma.fence;
+the registers of A: any other access to one is a fault, under every schedule.  Registers that others
+have accessed may be used by a multiply only after a fence.  PTX ISA, wgmma.mma_async; wgmma.fence;
 wgmma.commit_group; wgmma.wait_group.
 """
 
@@ -21,9 +21,10 @@ _WAIT = "wgmma.wait_group"
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """The registers of a multiply in one thread: D, in order, A where it is there, and their shape.
+    """The registers of a multiply in one thread: D, in order, A if it is in registers, and the
+    shape.
 
-    Multiplies of one shape and type of D may follow each other on the same accumulators.
+    Multiplies with the same shape and type of D may follow each other on the same accumulators.
     """
 
     d: tuple[Reg, ...]
@@ -33,15 +34,15 @@ class Registers:
 
     @classmethod
     def of(cls, d: tuple[Reg, ...], a: tuple[Reg, ...], shape: tuple[int, str]) -> Registers:
-        """Those of a record."""
+        """The registers of a record."""
         return cls(d, frozenset(a), frozenset((*d, *a)), shape)
 
     def shares(self, other: Registers) -> bool:
-        """Whether the two have the same accumulators, of one shape."""
+        """Whether two multiplies have the same accumulators, of one shape."""
         return self.d == other.d and self.shape == other.shape
 
     def follows(self, other: Registers) -> bool:
-        """Whether a multiply of these may be issued while one of the others is under way.
+        """Whether a multiply with these registers may be issued while the other is in flight.
 
         Both may read A from the same registers.
         """
@@ -52,7 +53,7 @@ class Registers:
 
 @dataclass(slots=True, eq=False)
 class Use:
-    """A multiply that has registers of a frame, until its warp has waited for it."""
+    """A multiply that owns registers of a frame until its warp has waited for it."""
 
     op: AsyncOp
     owner: RegisterUse
@@ -61,16 +62,18 @@ class Use:
 
 @dataclass(slots=True, eq=False)
 class RegisterUse:
-    """Who has the registers of a frame: multiplies under way, and what happened since a fence."""
+    """The owners of a frame's registers: multiplies in flight, and accesses since the last
+    fence.
+    """
 
     flight: list[Use] = field(default_factory=list)
     touched: set[Reg] = field(default_factory=set)  # by others than multiplies
     multiplied: list[Registers] = field(default_factory=list)  # whose accumulators were written
 
     def touch(self, registers: frozenset[Reg], groups: MultiplyGroups) -> None:
-        """Another instruction reads or writes registers.
+        """Record an access to registers by another instruction.
 
-        Raises: Fault when a multiply has one of them.
+        Raises: Fault when a multiply owns one of them.
         """
         for use in self.flight:
             if not use.registers.all.isdisjoint(registers):
@@ -78,9 +81,9 @@ class RegisterUse:
         self.touched |= registers
 
     def claim(self, registers: Registers, groups: MultiplyGroups) -> None:
-        """A multiply wants registers.
+        """Record that a multiply needs registers.
 
-        Raises: Fault when another has them, or a fence is missing.
+        Raises: Fault when another one owns them, or a fence is missing.
         """
         for use in self.flight:
             if not registers.follows(use.registers):
@@ -92,13 +95,13 @@ class RegisterUse:
                 raise _unfenced(registers, both, other)
 
     def keep(self, use: Use) -> None:
-        """Note that a multiply has its registers."""
+        """Record that a multiply owns its registers."""
         self.flight.append(use)
         if use.registers not in self.multiplied:
             self.multiplied.append(use.registers)
 
     def fence(self) -> None:
-        """What others did to the registers comes before the multiplies that follow."""
+        """Order earlier accesses to the registers before later multiplies."""
         self.touched.clear()
         self.multiplied.clear()
 
@@ -144,18 +147,18 @@ def _unfenced(
 
 @dataclass(slots=True)
 class MultiplyGroups(Groups[Use]):
-    """What one warp has issued: what is in no group yet, and its groups, oldest first."""
+    """The multiplies of one warp: those not committed yet, and its groups, the oldest first."""
 
     fenced: bool = False  # whether there has been a fence at all
     commits: int = 0
 
     def commit(self) -> None:
-        """Make a group of what was issued since the last one, even of nothing."""
+        """Make a group of what was issued since the last commit, even if that is nothing."""
         Groups.commit(self)
         self.commits += 1
 
     def take(self, count: int) -> list[Use]:
-        """What is in all groups but the `count` latest, which are waited for."""
+        """Remove all groups but the `count` latest, which are waited for."""
         older = self.older(count)
         del self.committed[: max(len(self.committed) - count, 0)]
         return older

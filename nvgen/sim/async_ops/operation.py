@@ -1,4 +1,4 @@
-"""One asynchronous operation: what it is, its issuer, and what it comes after.
+"""One asynchronous operation: its issuer, its effect, and the operations ordered before it.
 
 Layer: nvgen.sim.
 """
@@ -16,15 +16,15 @@ COPIES = ("copy", "copy.arrive")
 """Kinds of small copies and of their arrivals at mbarriers."""
 
 MAP_READ, MAP_COPY = "map", "map.copy"
-"""Kinds: what reads a tensor map in global memory for a copy; the copy of one by a warp."""
+"""Kinds: the read of a tensor map in global memory for a copy; the copy of one by a warp."""
 
 ASYNC_STORES = "st.async"
-"""Kind: what several threads of a warp store to one CTA of the cluster."""
+"""Kind: the stores of several threads of a warp to one CTA of the cluster."""
 
 
 @dataclass(slots=True, eq=False)
 class AsyncOp:
-    """An operation in flight: what it is, its issuer, what it waits for, what it does."""
+    """An operation in flight: its issuer, its effect, and the operations that it waits for."""
 
     name: str
     thread: tuple[int, int, int]  # CTA, warp, lane
@@ -32,7 +32,7 @@ class AsyncOp:
     effect: Callable[[], None]
     place: Place
     after: tuple[AsyncOp, ...] = ()
-    lazy: bool = False  # only a wait for it shows that it is there: the last one to be late
+    lazy: bool = False  # only waits observe it: it is delayed the longest
     number: int = 0
     done: bool = False
     failed: bool = False  # its effect was a fault
@@ -40,25 +40,25 @@ class AsyncOp:
     tick: int = 0
     issued: int = 0  # the tick of its issue
     issuer: WarpPart | None = None
-    together: tuple[WarpPart, ...] = ()  # the warps that issue it, where these are several
+    together: tuple[WarpPart, ...] = ()  # the warps that issue it, if there are several
     before: Clock | None = None  # what happens before it
-    completion: Clock | None = None  # what happens before that which waits for it
-    relies: Ticks | None = None  # one on tensor memory: what it relies on there, itself among it
+    completion: Clock | None = None  # what happens before its completion
+    relies: Ticks | None = None  # on tensor memory: the operations it may rely on, and itself
     unfenced: dict[tuple[int, int], str] = field(default_factory=dict)  # see `tensor_knowledge`
 
     @property
     def collective(self) -> bool:
-        """Whether all threads of its fragment issued it, and not one of them."""
+        """Whether all threads of its fragment issued it together."""
         return self.kind in ("ld", "st", "copy", MAP_COPY, ASYNC_STORES)
 
     @property
     def ready(self) -> bool:
-        """Whether everything that it must come after has taken effect."""
+        """Whether all operations ordered before it have taken effect."""
         return all(op.done for op in self.after)
 
     @property
     def hopeless(self) -> bool:
-        """Whether it comes after one that failed, and lacks what that would have given it."""
+        """Whether it is ordered after one that failed, whose result it lacks."""
         return any(op.failed or op.hopeless for op in self.after)
 
     def __str__(self) -> str:

@@ -1,10 +1,10 @@
-"""What threads do to the shared memory of other CTAs and do not wait for.
+"""Operations on the shared memory of other CTAs that their issuers do not wait for.
 
 Layer: nvgen.sim.  An arrival at another CTA's mbarrier takes effect some time after its issue: at
-the latest when a thread of the issuing CTA fences, meets others of the CTA at a barrier, or arrives
-with release semantics, so that no thread that synchronises with it can find it missing.  Behind a
-barrier of the cluster with relaxed arrivals it may still be on its way: on an H100 the CTA that it
-goes to exited meanwhile, and the launch failed.  PTX ISA, Memory Consistency Model;
+the latest when a thread of the issuing CTA fences, synchronises with others of the CTA at a
+barrier, or arrives with release semantics, so that no thread that synchronises with it can miss it.
+After a cluster barrier with relaxed arrivals it may still be in flight: on an H100 the CTA that it
+went to exited meanwhile, and the launch failed.  PTX ISA, Memory Consistency Model;
 mbarrier.arrive.
 """
 
@@ -31,15 +31,17 @@ def send(
     *,
     ordered: bool,
 ) -> None:
-    """Begin an operation of `cta` on another CTA; an `ordered` one comes after those before it."""
+    """Issue an operation of `cta` on another CTA; an `ordered` one takes effect after earlier
+    ones.
+    """
     before = tuple(_under_way(cta)) if ordered else ()
     cta.machine.engine.issue(AsyncOp(name, thread, KIND, effect, place, before))
 
 
 def deliver(cta: Cta) -> None:
-    """Let everything that the threads of `cta` have sent take effect.
+    """Let all remote operations of `cta` take effect.
 
-    Raises: SimulationError at the place of what goes wrong.
+    Raises: SimulationError with the source location of the operation that fails.
     """
     if len(cta.cluster.ctas) > 1:
         cta.machine.engine.finish_all(_under_way(cta))

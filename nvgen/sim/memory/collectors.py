@@ -1,11 +1,11 @@
-"""Collector buffers: what a matrix multiply may read again without going to memory.
+"""Collector buffers: matrices that a multiply may reuse without reading memory.
 
-Layer: nvgen.sim.  The manual lets the chip take a matrix from its buffer or load it once more, as
-it likes, and forbids to change the matrix in memory meanwhile.  So the simulator reads memory every
-time, and compares: where a multiply with `use` or `lastuse` would find something else in memory
-than in the buffer, the result is not defined, and that is a fault.  Buffers belong to the CTA that
-issues, and follow the order in which its multiplies are issued; that a fill takes effect before its
-uses is not asked for.  PTX ISA, TensorCore 5th Generation Matrix Multiply and accumulate Operations
+Layer: nvgen.sim.  The manual leaves it to the chip whether it takes a matrix from its buffer or
+loads it again, and forbids to change the matrix in memory meanwhile.  So the simulator reads memory
+every time, and compares: where a multiply with `use` or `lastuse` would find something else in
+memory than in the buffer, the result is undefined, and that is a fault.  Buffers belong to the CTA
+that issues, and follow the order of issue of its multiplies; that a fill takes effect before its
+uses is not checked.  PTX ISA, TensorCore 5th Generation Matrix Multiply and accumulate Operations
 (collector buffers).
 """
 
@@ -25,7 +25,7 @@ _SECTION = "tcgen05.mma (collector_usage)"
 
 
 class Usage(Enum):
-    """What an instruction says of its buffer."""
+    """The use of a buffer by an instruction."""
 
     FILL = "fill"
     USE = "use"
@@ -35,7 +35,9 @@ class Usage(Enum):
 
 @dataclass(slots=True, eq=False)
 class Held:
-    """A matrix that a buffer was filled with: its type, its element codes, the rows known of it."""
+    """The matrix that a buffer was filled with: its type, its element codes, and which rows are
+    known.
+    """
 
     name: str
     type_: ElementType | None = None
@@ -46,7 +48,6 @@ class Held:
         """Compare what a multiply reads from memory with what others of the same fill have read.
 
         `codes` has a row for each row (column, of B) of the matrix, `known` says which were read.
-
         Raises: Fault when they differ.
         """
         if self.codes is None or self.known is None:
@@ -88,7 +89,7 @@ class Collectors:
     held: dict[str, Held] = field(default_factory=dict)
 
     def claim(self, name: str, usage: Usage) -> Held | None:
-        """The contents that a multiply issued here shares with others; None for none.
+        """The contents that a multiply shares with others, at its issue; None for none.
 
         Raises: Fault when it uses a buffer that nothing has filled, or that was discarded.
         """

@@ -1,4 +1,4 @@
-"""Where the shared variables of a kernel and the local ones of a function lie.
+"""The layout of the shared variables of a kernel, and of the local ones of a function.
 
 Layer: nvgen.sim.
 """
@@ -31,11 +31,10 @@ def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, 
 
 
 def check_size(static: int, dynamic: int) -> None:
-    """Whether the simulator makes a CTA's shared memory so large, in bytes.
+    """Check that the shared memory of a CTA, in bytes, can be simulated.
 
-    What the target has is judged before, by the rules of launch level, and of variables that are
-    named; here all of them take room, and a caller may not have asked those rules.
-
+    The limits of the target are checked at launch level, for variables that are referred to; here
+    all variables count, and a caller may not have asked those rules.
     Raises: InputError.
     """
     if dynamic < 0 or static + dynamic > MOST_SHARED:
@@ -49,7 +48,7 @@ def check_size(static: int, dynamic: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LocalLayout:
-    """Where local variables lie, from an address that is a multiple of `align`: bytes each."""
+    """Offsets of local variables from an address that is a multiple of `align`, in bytes."""
 
     offsets: Mapping[str, int] = field(default_factory=dict)
     size: int = 0
@@ -57,7 +56,7 @@ class LocalLayout:
 
 
 def local_layout(variables: Iterable[Variable]) -> LocalLayout:
-    """The local ones of some variables, one behind the other."""
+    """The layout of the local variables among these, in order."""
     local = [v for v in variables if v.space is Space.LOCAL]
     offsets, at = lay_out(local)
     widest = max((v.align for v in local), default=1)

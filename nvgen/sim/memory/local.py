@@ -1,9 +1,9 @@
-"""The local memories of a warp's threads: for each frame of calls a place of its own, and a stack.
+"""The local memories of a warp's threads: frames of calls, and a stack.
 
 Layer: nvgen.sim.  Addresses are those of one thread, from 0 to its last byte; the bytes of the warp
-lie in one region, thread by thread.  Frames lie at the same addresses for all threads, from the
-bottom up; what a thread takes while it runs comes from the top down, for each as much as it wants.
-PTX ISA, Local State Space; Stack Manipulation Instructions.
+are one region, thread by thread.  Frames have the same addresses in all threads, from the bottom
+up; `alloca` allocates from the top down, for each thread as much as it asks for. PTX ISA, Local
+State Space; Stack Manipulation Instructions.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ from nvgen.sim.memory.layout import LocalLayout
 from nvgen.sim.memory.regions import Region
 
 LIMIT = 512 * 1024
-"""Bytes of local memory that a thread can have.  CUDA C++ Programming Guide, Technical
-Specifications per Compute Capability."""
+"""The most local memory of a thread, in bytes.
+
+CUDA C++ Programming Guide, Technical Specifications per Compute Capability.
+"""
 
 _FIRST = 16
 """No variable is at address 0."""
 
 
 class LocalMemory:
-    """Local memory that grows as calls go deeper; `size` are the bytes of a thread so far."""
+    """Local memory that grows with the depth of calls; `size` is that of a thread so far, in
+    bytes.
+    """
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -36,9 +40,9 @@ class LocalMemory:
         self.top = np.full(threads, LIMIT, np.int64)  # where each thread's stack begins
 
     def place(self, layout: LocalLayout) -> int:
-        """The address of a new frame's variables, which are zeros.
+        """The address of a new frame's variables, which are zeroed.
 
-        Raises: Fault when a thread cannot have so much.
+        Raises: Fault when that exceeds a thread's local memory.
         """
         if not layout.size:
             return 0
@@ -63,9 +67,9 @@ class LocalMemory:
     def take(
         self, lanes: NDArray[np.intp], sizes: NDArray[np.uint64], align: int
     ) -> NDArray[np.int64]:
-        """The addresses of so many bytes of these threads' stacks, which are zeros.
+        """Allocate bytes on these threads' stacks, zeroed; their addresses.
 
-        Raises: Fault when a thread cannot have so much.
+        Raises: Fault when that exceeds a thread's local memory.
         """
         free = self.top[lanes] - max(self.size, _FIRST)
         tops = np.array(
@@ -92,9 +96,9 @@ class LocalMemory:
         return tops
 
     def give_back(self, lanes: NDArray[np.intp], tops: NDArray[np.uint64]) -> None:
-        """The stacks of these threads begin at addresses that were saved.
+        """Restore the stack pointers of these threads.
 
-        Raises: Fault for an address that the stack has not begun at.
+        Raises: Fault for an address at which the stack never began.
         """
         wrong = (tops > LIMIT) | (tops < self.top[lanes])
         if wrong.any():
@@ -110,7 +114,7 @@ class LocalMemory:
     def is_outside(
         self, lanes: NDArray[np.intp], addresses: NDArray[np.int64], size: int
     ) -> NDArray[np.bool_]:
-        """Which of the threads' accesses touch neither their frames nor their stack."""
+        """Which of the threads' accesses are outside of their frames and their stack."""
         in_frames = (addresses >= 0) & (addresses + size <= self.size)
         in_stack = (addresses >= self.top[lanes]) & (addresses + size <= LIMIT)
         return np.logical_not(in_frames | in_stack)
@@ -125,11 +129,11 @@ class LocalMemory:
         return self.region.data.reshape(self.threads, self.stride)
 
     def clear(self, lanes: NDArray[np.bool_], at: int, size: int) -> None:
-        """Zeros again, for the threads of a call to a place where another call was."""
+        """Zero the bytes of a new frame, for the threads of a call."""
         self._rows[lanes, at : at + size] = 0
 
     def fill(self, lanes: NDArray[np.bool_], at: int, rows: NDArray[np.uint8]) -> None:
-        """A parameter that was passed, for the threads of a call."""
+        """Write a parameter that is passed, for the threads of a call."""
         self._rows[lanes, at : at + rows.shape[1]] = rows[lanes]
 
     def rows(self, at: int, size: int) -> NDArray[np.uint8]:
@@ -138,8 +142,10 @@ class LocalMemory:
 
 
 def check_passed(size: int) -> None:
-    """Raise a Fault where the parameters of a function and of its calls need `size` bytes, more
-    than any thread has."""
+    """Check the size of parameters, in bytes.
+
+    Raises: Fault where parameters of a function and of its calls exceed a thread's local memory.
+    """
     if size > LIMIT:
         raise fault(
             "local-memory",
@@ -152,6 +158,6 @@ def check_passed(size: int) -> None:
 
 
 def first_places(layout: LocalLayout) -> dict[str, int]:
-    """The addresses of variables that find their place before any others."""
+    """The addresses of variables that are laid out before any others."""
     at = LocalMemory(1).place(layout)
     return {name: at + offset for name, offset in layout.offsets.items()}

@@ -1,8 +1,7 @@
-"""The fields of a tensor map as tensormap.replace numbers them, and the map that they make.
+"""The fields of a tensor map, by the numbers of tensormap.replace, and the map that they encode.
 
-Layer: nvgen.sim.  Input: fields as numbers.  Output: a tensor map, checked as the driver checks its
-own; or the finding about the first field that makes none.  And the fields of the host's maps.  PTX
-ISA, tensormap.replace.
+Layer: nvgen.sim.  Input: fields as numbers.  Output: a tensor map, checked as the driver checks
+maps, or the finding about the first invalid field.  PTX ISA, tensormap.replace.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ ELEMENTS = (
     Element.F32, Element.F32_FTZ, Element.F64, Element.BF16, Element.TF32, Element.TF32_FTZ,
     Element.U4_ALIGN8, Element.U4_ALIGN16, Element.U6_ALIGN16,
 )  # fmt: skip
-"""Types of elements by their code."""
+"""Element types by their code."""
 
 INTERLEAVES = (Interleave.NONE, Interleave.B16, Interleave.B32)
 FILLS = (Fill.ZEROS, Fill.NANS)
@@ -32,10 +31,10 @@ FILLS = (Fill.ZEROS, Fill.NANS)
 SWIZZLES = {
     Swizzle.NONE: 0, Swizzle.B32: 1, Swizzle.B64: 2, Swizzle.B128: 3, Swizzle.B128_ATOM32: 3,
 }  # fmt: skip
-"""Codes of the swizzling's span."""
+"""Codes of the swizzling span."""
 
 ATOMICITIES = {mode: int(mode is Swizzle.B128_ATOM32) for mode in SWIZZLES}
-"""Codes of what swizzling keeps together: 16 bytes, 32 bytes."""
+"""Codes of the swizzling atomicity: 16 or 32 bytes."""
 
 _MODES = {(SWIZZLES[mode], ATOMICITIES[mode]): mode for mode in SWIZZLES}
 
@@ -44,9 +43,9 @@ _MODES = {(SWIZZLES[mode], ATOMICITIES[mode]): mode for mode in SWIZZLES}
 
 
 def fields_of(bound: BoundMap) -> Fields:
-    """The fields of a tensor map that the host has made, for a kernel to change some of them.
+    """The fields of a tensor map that the host encoded, for a kernel to change some of them.
 
-    Raises: Fault for a map of images; NotSimulatedError where its tensor has no address.
+    Raises: Fault for an im2col map; NotSimulatedError where its tensor has no address.
     """
     map_ = bound.map
     if map_.im2col is not None:
@@ -65,7 +64,7 @@ def fields_of(bound: BoundMap) -> Fields:
 
 
 def described(map_: TensorMap, address: int) -> Fields:
-    """What a tensor map of tiles says, as numbers."""
+    """The fields of a tiled tensor map, as numbers."""
     each = {
         MapField.GLOBAL_DIM: map_.dims,
         MapField.GLOBAL_STRIDE: map_.strides,
@@ -89,10 +88,10 @@ def described(map_: TensorMap, address: int) -> Fields:
 
 
 def placed(fields: Fields, memory: Memory) -> PlacedMap:
-    """The tensor map that fields make, and the memory where its tensor lies.
+    """The tensor map that fields encode, on the memory at its global address.
 
-    Raises: Fault when a field is not set, or the driver would refuse such a map;
-    NotSimulatedError for a swizzling that is not modelled.
+    Raises: Fault when a field is not set, or the driver would refuse such a map; NotSimulatedError
+    for a swizzling that is not modelled.
     """
     rank = _set(fields, MapField.RANK) + 1
     if rank > MOST_DIMENSIONS:

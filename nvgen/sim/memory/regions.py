@@ -1,8 +1,8 @@
-"""The memories of a simulated GPU, and the one way to reach them.
+"""Global, shared, parameter and local memory, and the checks of every access.
 
-Layer: nvgen.sim.  Every byte of shared and global memory knows whether it was written; local memory
-begins as zeros.  Every access goes through `Memory.access`, which checks bounds, alignment and
-initialisation, so that further checks have one place to stand.  PTX ISA, State Spaces.
+Layer: nvgen.sim.  Every byte of shared and global memory has a flag for "written"; local memory is
+zeroed.  Every access goes through `Memory.access`, which checks bounds, alignment, initialisation
+and races.  PTX ISA, State Spaces.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOCAL_WINDOW = 0x0300_0000_0000
 GLOBAL_BASE = 0x7F00_0000_0000
 _WINDOW = 0x0001_0000_0000
 _GAP = 4096
-"""Bytes behind an allocation that belong to none."""
+"""Bytes after an allocation that belong to none."""
 
 RANK_SHIFT = 24
 """The bit of a shared address at which the rank of the CTA begins."""
@@ -43,7 +43,7 @@ OFFSETS = (1 << RANK_SHIFT) - 1
 
 
 class Access(Enum):
-    """What an access does."""
+    """The kind of an access."""
 
     READ = "read"
     WRITE = "write"
@@ -64,13 +64,13 @@ class Region:
     base: int
     data: Bytes
     written: Flags
-    unfenced: Flags | None = None  # written by threads, with no proxy fence since (shared memory)
+    unfenced: Flags | None = None  # written by threads, and not fenced since (shared memory)
     private: bool = False  # no other thread, or no thread at all, writes it
     shadow: Shadow | None = None  # where races are looked for
 
     @classmethod
     def blank(cls, name: str, base: int, size: int) -> Region:
-        """Uninitialised memory; its bytes are a pattern that shows."""
+        """Uninitialised memory; its bytes have a conspicuous pattern."""
         return cls(name, base, np.full(size, 0xCD, np.uint8), np.zeros(size, np.bool_))
 
     @classmethod
@@ -87,16 +87,16 @@ class Region:
 
     @classmethod
     def shared(cls, size: int) -> Region:
-        """The shared memory of a CTA, where both proxies meet."""
+        """The shared memory of a CTA, which both proxies access."""
         found = cls.blank("shared memory", 0, size)
         found.unfenced = np.zeros(size, np.bool_)
         return found
 
     @classmethod
     def local(cls, size: int) -> Region:
-        """The local memories of a warp's threads, one behind the other: zeros at first.
+        """The local memories of a warp's threads, one after the other, zeroed.
 
-        What nobody wrote may be read here, as compilers copy structs with their padding.
+        Unwritten bytes may be read, since compilers copy structs with their padding.
         """
         found = cls.of("local memory", 0, np.zeros(size, np.uint8))
         found.private = True
@@ -108,21 +108,23 @@ class Region:
         return self.base + self.data.size
 
     def fence(self) -> None:
-        """A proxy fence: what threads have written until now, the async proxy may see."""
+        """A proxy fence: makes earlier writes of threads visible to the async proxy."""
         if self.unfenced is not None:
             self.unfenced[:] = False
 
 
 class Memory:
-    """Global memory as allocations; shared memory and parameters come with each CTA."""
+    """Global memory as a list of allocations; shared memory and parameters are those of each
+    CTA.
+    """
 
     def __init__(self) -> None:
         self.allocations: list[Region] = []
         self._next = GLOBAL_BASE
-        self.version = 0  # counts changes, so that a waiting thread knows when to look again
+        self.version = 0  # counts changes: waiting threads poll again after one
 
     def allocate(self, name: str, size: int, data: Bytes | None = None) -> Region:
-        """A new allocation, 256-byte aligned, with a gap after it that no access may touch."""
+        """A new allocation, 256-byte aligned, followed by a gap that no access may touch."""
         base = self._next
         self._next += (size + 511) // 256 * 256 + _GAP
         region = Region.blank(name, base, size) if data is None else Region.of(name, base, data)
@@ -184,10 +186,9 @@ class Memory:
         return offsets
 
     def check_fenced(self, region: Region, addresses: Addresses, size: int, agent: str) -> None:
-        """Whether the async proxy may read `size` bytes at `addresses` from here on.
+        """Check that the async proxy may read `size` bytes at `addresses` from now on.
 
-        What lies outside of the region is left to `access`.
-
+        Bytes outside of the region are left to `access`.
         Raises: Fault when threads wrote some of them, with no proxy fence since.
         """
         if region.unfenced is None or not region.unfenced.any():
@@ -199,7 +200,7 @@ class Memory:
     def regions_at(
         self, addresses: Addresses, agent: str, kind: Access
     ) -> Iterator[tuple[Region, NDArray[np.intp]]]:
-        """The allocations of global memory that `addresses` lie in or just behind, with indices.
+        """The allocations of global memory that contain or precede `addresses`, with indices.
 
         Raises: Fault when one of them is near no allocation.
         """
@@ -269,10 +270,10 @@ def _cross_proxies(
     proxy: Proxy,
     agent: str,
 ) -> None:
-    """Note what threads write; the async proxy reads it only after a proxy fence.
+    """Mark bytes that threads write; the async proxy may read them only after a proxy fence.
 
-    Any fence of the CTA counts here for all that was written before it; whether the threads met in
-    between is the shadow's question.
+    Any fence of the CTA counts for all earlier writes; whether these happen before it is checked by
+    the shadow memory.
     """
     if kind is Access.WRITE:
         put_parts(unfenced, offsets, size, proxy is Proxy.GENERIC)
@@ -305,7 +306,7 @@ def gather(region: Region, offsets: NDArray[np.int64], size: int) -> Bytes:
 def parts_of(array: NDArray[Item], offsets: NDArray[np.int64], size: int) -> NDArray[Item]:
     """`size` items from each offset: an array of shape offsets.shape + (size,).
 
-    Where all offsets are multiples of the size, the parts are rows of a table: so much faster.
+    Where all offsets are multiples of the size it indexes rows of a table, which is faster.
     """
     if size > 1 and not (offsets % size).any():
         table = array[: array.size // size * size].reshape(-1, size)

@@ -1,11 +1,9 @@
 """Tensor maps as 128 bytes: those of the host, and those whose fields a kernel writes.
 
-Layer: nvgen.sim.  How a GPU encodes a tensor map is not public, so the simulator has bytes of its
-own: a hash of what the map says, which nothing can be read from, and a table of the maps that have
-these bytes.  Equal maps have equal bytes.  A kernel may copy them by any way; bytes that it changes
-otherwise are no tensor map any more.  128 zeros are a map of tiles of which no field is set.
-
-What a kernel makes of the bytes beside copying them is not looked at.  PTX ISA, tensormap.replace;
+Layer: nvgen.sim.  The encoding of tensor maps is not public, so the simulator has its own: a hash
+of the fields, and a table of the maps by these bytes.  Equal maps have equal bytes.  A kernel may
+copy them in any way; bytes that it changes otherwise are no tensor map any more.  128 zeros are a
+tiled map without fields.  Other uses of the bytes are not checked.  PTX ISA, tensormap.replace;
 CUDA programming guide, Encoding a Tensor Map on Device.
 """
 
@@ -23,10 +21,10 @@ from nvgen.tensor_map import SIZE
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields of a tensor map of tiles that are set, as tensormap.replace numbers them.
+    """The fields of a tiled tensor map that are set, by the numbers of tensormap.replace.
 
-    Each has a dimension, 0 for what the whole map has.  The rank is less by 1; strides begin with
-    that of the second dimension.
+    Each has a dimension, 0 for those of the whole map.  The rank is encoded minus 1; strides begin
+    with that of the second dimension.
     """
 
     values: Mapping[tuple[MapField, int], int] = field(default_factory=dict)
@@ -52,11 +50,11 @@ class TensorMaps:
     order: MapOrder = field(default_factory=MapOrder)
 
     def bound(self, number: int, map_: BoundMap) -> bytes:
-        """The bytes of the host's tensor map for the parameter of a number."""
+        """The bytes of the host's tensor map for the parameter `number`."""
         return self._bytes(f"parameter {number}", map_)
 
     def changed(self, fields: Fields) -> bytes:
-        """The bytes of a tensor map that a kernel has made."""
+        """The bytes of a tensor map that a kernel changed."""
         return self._bytes(str(fields), fields)
 
     def _bytes(self, what: str, map_: BoundMap | Fields) -> bytes:
@@ -66,5 +64,5 @@ class TensorMaps:
         return whole
 
     def at(self, there: bytes) -> BoundMap | Fields | None:
-        """The map of these bytes; None if they are none's."""
+        """The map with these bytes; None where they encode none."""
         return Fields() if not any(there) else self.known.get(there)

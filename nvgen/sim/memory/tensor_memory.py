@@ -32,17 +32,17 @@ def _no_flags() -> NDArray[np.bool_]:
 
 @dataclass(slots=True)
 class TensorMemory:
-    """Cells with their state, and the allocations (first column to number of columns).
+    """Cells with their flags, and the allocations (first column to number of columns).
 
-    `places` remembers which record made each allocation.
+    `places` has the source location of each allocation.
     """
 
     written: NDArray[np.bool_] = field(default_factory=_no_flags)
     allocations: dict[int, int] = field(default_factory=dict)
     places: dict[int, Place] = field(default_factory=dict)
-    exclusive: bool = False  # whether the one allocation there is keeps others out
+    exclusive: bool = False  # whether the only allocation is exclusive
     permit: bool = True
-    last: int = COLUMNS  # columns of the latest allocation
+    last: int = COLUMNS  # number of columns of the latest allocation
     collectors: Collectors = field(default_factory=Collectors)
     shadow: Shadow | None = None  # where races are looked for
     freed: Clock | None = None  # what happens before deallocations
@@ -50,7 +50,7 @@ class TensorMemory:
 
     @property
     def cells(self) -> Cells:
-        """The cells; most kernels use none."""
+        """The cells, created on first use."""
         if self._cells is None:
             self._cells = np.full((LANES, COLUMNS), 0xCDCDCDCD, np.uint32)
         return self._cells
@@ -109,10 +109,10 @@ class TensorMemory:
         return all(not start <= column < start + n for start, n in self.allocations.items())
 
     def release(self, address: int, columns: int, *, exclusive: bool = False) -> None:
-        """Give an allocation back.
+        """Free an allocation.
 
-        Raises: Fault when it is not one, has another size, or is exclusive and the release not, or
-        the reverse.
+        Raises: Fault when there is none at the address, it has another size, or only one of the
+        allocation and the deallocation is exclusive.
         """
         _check_columns(columns, "tcgen05.dealloc", exclusive=exclusive)
         where = TensorAddress.decode(address)
@@ -130,7 +130,7 @@ class TensorMemory:
         self.exclusive = False
 
     def check(self, lanes: NDArray[np.int64], columns: NDArray[np.int64], agent: str) -> None:
-        """Whether cells exist and are allocated.
+        """Check that cells exist and are allocated.
 
         Raises: Fault otherwise.
         """
@@ -195,7 +195,7 @@ class TensorMemory:
             self.shadow.touch(lanes * COLUMNS + columns, 1, agent, writes=writes)
 
     def given_back(self, address: int, columns: int, agent: str) -> None:
-        """Note a deallocation by the current actor, as a write to all cells of the columns.
+        """Record a deallocation by the current actor, as a write to all cells of the columns.
 
         Raises: Fault when that races with a use of them.
         """
@@ -206,12 +206,12 @@ class TensorMemory:
             self.freed = join(self.freed, self.shadow.clocks.release_of_actor())
 
     def taken(self, by: FragmentPart) -> None:
-        """Note an allocation: earlier deallocations happen before it."""
+        """Record an allocation: earlier deallocations happen before it."""
         if self.shadow is not None:
             self.shadow.clocks.acquire(by.warp, by.mask, self.freed)
 
     def _forget(self, start: int, columns: int) -> None:
-        """Forget what was done to columns, which are others' now."""
+        """Clear the accesses to columns, which are allocated anew."""
         if self.shadow is not None:
             cells = np.arange(LANES)[:, None] * COLUMNS + np.arange(start, start + columns)
             self.shadow.clear(cells)

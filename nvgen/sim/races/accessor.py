@@ -1,4 +1,4 @@
-"""The accessor of memory: the threads or the operation whose turn it is, with their clocks.
+"""The accessor of memory: the threads or the operation that execute now, with their clocks.
 
 Layer: nvgen.sim.
 """
@@ -20,7 +20,7 @@ from nvgen.sim.races.vector_clock import GROUP, NOTHING, Clock
 def accessor_of(
     clocks: Clocks, elements: int, lanes: NDArray[np.intp] | None, *, same: bool
 ) -> Accessor | None:
-    """The accessor of `elements` parts: one for each of `lanes`, or of its threads.
+    """The accessor of `elements` parts: one for each of `lanes`, or of the actor's threads.
 
     `same` says that all parts are the same bytes.
     """
@@ -73,7 +73,7 @@ def _parts(
 
 
 def site_of(clocks: Clocks, agent: str) -> int:
-    """The number of the site of the access that is made."""
+    """The number of the site of the current access."""
     actor, at = clocks.actor, clocks.at
     if isinstance(actor, AsyncOp):
         number = clocks.sites.numbers.get((-actor.number, agent))
@@ -89,5 +89,5 @@ def site_of(clocks: Clocks, agent: str) -> int:
 
 
 def _is_one(agent: str, name: str) -> bool:
-    """Whether an access and its operation are called the same."""
+    """Whether an access and its operation have the same name."""
     return agent.startswith(name) or name.startswith(agent)

@@ -1,4 +1,4 @@
-"""Which column of the clocks an operation has: few will do, for clocks hold a number for each.
+"""Columns of operations in vector clocks: reused, since a clock has a number for each.
 
 Layer: nvgen.sim.
 """
@@ -20,8 +20,8 @@ def _few() -> Ticks:
 
 @dataclass(slots=True, eq=False)
 class Columns:
-    """The last operation of each column: its tick, and for the last one on tensor memory the number
-    of its completion.
+    """The last operation of each column: its tick, and of one on tensor memory the number of its
+    completion.
     """
 
     ticks: Ticks = field(default_factory=_few)
@@ -31,8 +31,8 @@ class Columns:
     def take(self, op: AsyncOp, known: Ticks, relied: Ticks) -> int:
         """A column for an operation; `known` and `relied` are those of its issuer.
 
-        It is one whose last operation happens before the new one, so that a clock that has the new
-        one has the last, too.  One on tensor memory relies on the last one as well.
+        It is one whose last operation happens before the new one, so that a clock that contains the
+        new one contains the last.  An operation on tensor memory must rely on the last one as well.
         """
         column = self._free(op, known, relied)
         self.ticks[column] = op.tick

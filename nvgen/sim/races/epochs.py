@@ -1,4 +1,4 @@
-"""Epochs: the actor and the tick of an access, in one number; which are ordered before a clock.
+"""Epochs: the actor and the tick of an access, in one number; comparison with clocks.
 
 Layer: nvgen.sim.
 """
@@ -46,7 +46,7 @@ class Accessor:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What made an access, in words, and where it stands; `kind` is that of an operation."""
+    """The description and source location of an access; `kind` is that of an operation."""
 
     what: str
     place: Place
@@ -55,35 +55,35 @@ class Site:
 
 @dataclass(slots=True, eq=False)
 class Sites:
-    """Sites by number: shadows remember the number."""
+    """Numbered sites: shadow memory keeps the number."""
 
     all: list[Site] = field(default_factory=list)
     numbers: dict[tuple[int, str], int] = field(default_factory=dict)
 
     def add(self, key: tuple[int, str], site: Site) -> int:
-        """The number of a site that was not there."""
+        """Number a new site."""
         number = self.numbers[key] = len(self.all)
         self.all.append(site)
         return number
 
 
 def strong_mark(epochs: Epochs, *, strong: bool) -> Epochs:
-    """Epochs of accesses that do not race with each other, if they are strong."""
+    """Epochs of accesses with the mark of strong ones, which do not race with each other."""
     return epochs | _STRONG if strong else epochs
 
 
 def tick_of(epoch: int) -> int:
-    """When the access of a epoch was made."""
+    """The tick of an epoch."""
     return epoch >> TICK & 0x7FFFFFFF
 
 
 def below(floor: int) -> int:
-    """A number that the epochs of all threads up to a tick are less than."""
+    """A number above the epochs of all threads up to a tick."""
     return (floor + 1) << TICK
 
 
 def unordered(prior: Epochs, accessor: Accessor, stride: int, *, strong: bool) -> NDArray[np.bool_]:
-    """Which of the accesses whose epochs these are nothing orders before a accessor's access.
+    """Which of these earlier accesses do not happen before an accessor's access.
 
     `prior` has a row for each part of the access; a CTA has `stride` columns.
     """
@@ -109,7 +109,7 @@ def unordered(prior: Epochs, accessor: Accessor, stride: int, *, strong: bool) -
 
 
 def _is_one_unordered(prior: int, accessor: Accessor, stride: int, *, strong: bool) -> bool:
-    """The same of one epoch and one accessor, which most accesses come to."""
+    """`unordered` for one epoch and one accessor, the common case."""
     if not prior or (strong and prior & _STRONG):
         return False
     own, actor = int(accessor.epochs[0, 0]), prior & ACTOR
@@ -127,7 +127,7 @@ def _is_one_unordered(prior: int, accessor: Accessor, stride: int, *, strong: bo
 
 
 def unseen(prior: Epochs, clock: Clock | None, stride: int) -> NDArray[np.bool_]:
-    """Which of the writes whose epochs these are were threads', and are not in a clock."""
+    """Which of these writes were made by threads and do not happen before a clock."""
     found: NDArray[np.bool_] = (prior != 0) & (prior < OPERATION)
     if clock is not None and found.any():
         found &= ~_is_ordered(clock, prior, prior & ACTOR, stride)

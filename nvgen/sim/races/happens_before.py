@@ -1,7 +1,9 @@
-"""The happens-before order of a launch, as it runs: vector clocks of threads and operations.
+"""The happens-before order of a launch: vector clocks of threads and operations.
 
-Layer: nvgen.sim.  `Clocks` sees every instruction, every operation that is issued and all that
-synchronises; it keeps the clock of every thread, once for all threads of a warp that share one.
+Layer: nvgen.sim.  `Clocks` is notified of every instruction, every issue of an operation and every
+synchronisation; it keeps the clock of every thread, once for all threads of a warp that share one.
+Synchronisation of threads, asynchronous operations and tensor memory share this state: one
+question, whatever its length.
 """
 
 from __future__ import annotations
@@ -57,10 +59,10 @@ def lane_indices(mask: int) -> NDArray[np.intp]:
 class WarpClocks:
     """The clocks of the threads of a warp.
 
-    `seen` is what relaxed reads have seen and no fence has made known; `released` is what the
-    latest fence of a thread releases with its next relaxed write.  `multiplied` are the warpgroup's
-    multiplies that the warp has waited for, and the operations that these came after: they have
-    read what those wrote, and nothing is left that an arrival would have to release.
+    `seen` is what relaxed reads have read and no fence has acquired; `released` is what the latest
+    fence of a thread releases with its next relaxed write.  `multiplied` are the warpgroup's
+    multiplies that the warp has waited for, with the operations ordered before them: their reads
+    are complete, so that an arrival need not release them.
     """
 
     warp: WarpPart
@@ -69,7 +71,7 @@ class WarpClocks:
     local: int  # and in its CTA
     blank: Ticks  # the row of a clock that none of the CTA's threads happens before
     lanes: list[Clock] = field(default_factory=lambda: [NOTHING] * LANES)
-    alike: bool = True  # all threads share one clock
+    alike: bool = True  # whether all threads share one clock
     seen: list[Clock | None] = field(default_factory=lambda: [None] * LANES)
     released: list[Clock | None] = field(default_factory=lambda: [None] * LANES)
     multiplied: Clock = NOTHING
@@ -115,7 +117,7 @@ class WarpClocks:
         self._compare()
 
     def adopt(self, mask: int, clock: Clock) -> None:
-        """Give the threads of a mask a clock that is later than theirs."""
+        """Replace the clocks of the threads of a mask by a later one."""
         running = self.warp.launched
         if mask & running == running:
             self.lanes, self.alike = [clock] * LANES, True
@@ -125,7 +127,7 @@ class WarpClocks:
         self._compare()
 
     def _compare(self) -> None:
-        """Note whether all threads of the warp share one clock."""
+        """Update `alike`."""
         running = self.warp.launched
         first = self.lanes[(running & -running).bit_length() - 1]
         self.alike = all(
@@ -139,7 +141,7 @@ class WarpClocks:
 class Clocks:
     """The clocks of a launch, and its current actor.
 
-    `actor` is the fragment or operation whose turn it is; `at` the instruction of the fragment.
+    `actor` is the fragment or operation that executes; `at` the instruction of the fragment.
     """
 
     warps_each: int  # of a CTA
@@ -154,7 +156,7 @@ class Clocks:
 
     @property
     def stride(self) -> int:
-        """Columns of a CTA."""
+        """The number of columns of a CTA."""
         return self.warps_each * WIDE
 
     def of(self, warp: WarpPart) -> WarpClocks:
@@ -170,17 +172,17 @@ class Clocks:
     # ---- turns -----------------------------------------------------------------------------------
 
     def turn(self, fragment: FragmentPart, instruction: InstructionPart) -> None:
-        """A fragment executes an instruction."""
+        """Set the current actor: a fragment that executes an instruction."""
         self.actor, self.at, self.released = fragment, instruction, None
 
     def narrowed(self, fragment: FragmentPart) -> None:
-        """Only some of its threads do: those whose guard holds."""
+        """Restrict the current actor to the threads whose guard holds."""
         self.actor, self.released = fragment, None
 
     # ---- releases -------------------------------------------------------------------------------
 
     def release(self, fragment: FragmentPart, mask: int, *, each: bool = False) -> Clock:
-        """The clock that threads of a fragment release; what they do next is in a later epoch.
+        """The clock that threads of a fragment release; their next accesses are in a later epoch.
 
         It is the join of theirs, or with `each` the meet.
         """
@@ -210,7 +212,7 @@ class Clocks:
         return found
 
     def release_of_actor(self) -> Clock | None:
-        """The clock that the current actor releases: by its threads, or by its completion."""
+        """The clock that the current actor releases, by its threads or by its completion."""
         if self.actor is None:
             return None
         if isinstance(self.actor, AsyncOp):
@@ -232,9 +234,10 @@ class Clocks:
         return join(mine.released[relaxed], mine.multiplied)
 
     def fenced_by(self, fragment: FragmentPart) -> Clock:
-        """The clock of threads that arrive without a release: what they have fenced.
+        """The clock that threads release by an arrival without release semantics: that of their
+        fences.
 
-        That they have begun happens before in any case.
+        Their beginning happens before in any case.
         """
         mine = self.of(fragment.warp)
         release, runs = mine.released, Clock({mine.cta: BEGIN})
@@ -246,14 +249,14 @@ class Clocks:
         self.of(warp).acquire(mask, clock)
 
     def adopt(self, warp: WarpPart, mask: int, clock: Clock | None) -> None:
-        """Let threads acquire a clock to which they have released theirs."""
+        """Let threads acquire a clock into which they have released theirs."""
         if clock is not None:
             self.of(warp).adopt(mask, clock)
 
     def meet(self, fragment: FragmentPart) -> None:
-        """The threads of a fragment synchronise with each other.
+        """Synchronise the threads of a fragment with each other.
 
-        What one has seen by a relaxed read counts for each of them behind its next fence.
+        What one has read by a relaxed read counts for each of them after its next fence.
         """
         release = self.release(fragment, fragment.mask)
         mine = self.of(fragment.warp)
@@ -267,7 +270,7 @@ class Clocks:
                 mine.seen[lane] = seen
 
     def flat(self, clock: Clock | None, cta: int) -> Clock:
-        """A clock with all threads of a CTA up to this tick, at which all of them stand still."""
+        """A clock that includes all threads of a CTA up to this tick; none of them is running."""
         known = clock or NOTHING
         floors = {**known.floors, cta: self.now}
         self.now += 1
@@ -277,7 +280,7 @@ class Clocks:
     # ---- fences ----------------------------------------------------------------------------------
 
     def fence(self, fragment: FragmentPart) -> None:
-        """A fence: relaxed reads before it acquire, relaxed writes behind it release."""
+        """A fence: earlier relaxed reads acquire, later relaxed writes release."""
         self._acquire(fragment)
         self._release(fragment)
 
@@ -293,16 +296,16 @@ class Clocks:
         mine.tensor.fence_after(lane_indices(fragment.mask).tolist(), mine.lanes)
 
     def fence_proxies(self, fragment: FragmentPart) -> None:
-        """fence.proxy.async: what threads did, and know of, the async proxy sees behind them."""
+        """fence.proxy.async: what happens before it becomes visible to the async proxy."""
         mine = self.of(fragment.warp)
         release = self.release(fragment, fragment.mask)
         seen = join(release.proxied, Clock(release.floors, release.rows))
         mine.acquire(fragment.mask, Clock(proxied=seen))
 
     def _acquire(self, fragment: FragmentPart) -> None:
-        """Threads acquire what they have seen by relaxed reads."""
+        """Let threads acquire what their relaxed reads have read."""
         mine = self.of(fragment.warp)
-        alike: dict[int, int] = {}  # lanes by what they have seen
+        alike: dict[int, int] = {}  # lanes by what they have read
         for lane in lane_indices(fragment.mask).tolist():
             if mine.seen[lane] is not None:
                 alike[id(mine.seen[lane])] = alike.get(id(mine.seen[lane]), 0) | 1 << lane
@@ -312,7 +315,7 @@ class Clocks:
             mine.seen[lane] = None
 
     def _release(self, fragment: FragmentPart) -> None:
-        """The next relaxed writes of threads release their clocks."""
+        """Let the next relaxed writes of threads release their clocks."""
         mine = self.of(fragment.warp)
         release = self.release(fragment, fragment.mask)
         for lane in lane_indices(fragment.mask).tolist():
@@ -321,7 +324,7 @@ class Clocks:
     def observe_release(
         self, fragment: FragmentPart, lanes: int, clock: Clock, *, acquires: bool
     ) -> None:
-        """Threads have read a released value: an acquire, or one behind their next fence."""
+        """Record that threads read a released value: an acquire, or one after their next fence."""
         mine = self.of(fragment.warp)
         if acquires:
             mine.acquire(lanes, clock)
@@ -344,7 +347,9 @@ class Clocks:
     # ---- operations ------------------------------------------------------------------------------
 
     def begin(self, op: AsyncOp) -> None:
-        """Give an operation its clock: that of its issuers, and what it comes after."""
+        """Set the clock of an operation at its issue: that of its issuers, and of operations before
+        it.
+        """
         if self.actor is None:
             return
         if isinstance(self.actor, AsyncOp):
@@ -362,7 +367,7 @@ class Clocks:
             known = self.release(self.actor, 1 << op.thread[2])
         op.issued = self.now - 1
         relied = relies = self._relied(op)
-        for other in reversed(op.after):  # also those that are done
+        for other in reversed(op.after):  # also completed ones
             if _has(known, other) and _relies(relies, other):
                 continue
             if self._comes_behind(op, other, known, relies):
@@ -382,13 +387,13 @@ class Clocks:
         )
 
     def _relied(self, op: AsyncOp) -> Ticks:
-        """What an operation may rely on in tensor memory, for those that issue it."""
+        """The operations on tensor memory that an operation may rely on, for its issuers."""
         if op.issuer is None or op.kind not in ACCESSES:
             return NO_TICKS
         return self.of(op.issuer).tensor.relied(self._issuers(op))
 
     def _issuers(self, op: AsyncOp) -> list[int]:
-        """The lanes that issue an operation, in their turn."""
+        """The lanes that issue an operation, for which it counts."""
         if not op.collective:
             return [op.thread[2]]
         assert not isinstance(self.actor, AsyncOp | None)
@@ -396,7 +401,7 @@ class Clocks:
         return lanes
 
     def _comes_behind(self, op: AsyncOp, other: AsyncOp, known: Clock, relies: Ticks) -> bool:
-        """Whether an operation is issued behind another one that it takes effect after."""
+        """Whether an operation is issued after another one that it takes effect after."""
         if op.issuer is None or other.issuer is None or op.together == other.together != ():
             return True
         if not _has_issue(known, other, self.stride):
@@ -410,7 +415,7 @@ class Clocks:
         return False
 
     def _released_columns(self, op: AsyncOp, heard: Ticks, relies: Ticks) -> Ticks:
-        """What of tensor memory the completion of an operation releases."""
+        """The operations on tensor memory that the completion of an operation releases."""
         if op.issuer is None:
             return heard
         mine, lanes = self.of(op.issuer).tensor, self._issuers(op)
@@ -423,7 +428,7 @@ class Clocks:
         return heard if op.kind in MOVES else joined_ops(heard, op.relies)
 
     def _shared(self, warps: tuple[WarpPart, ...]) -> Clock:
-        """The meet of the clocks of several warps; what only one has done is not in it."""
+        """The meet of the clocks of several warps; an access of only one of them is not in it."""
         clocks = [self.of(warp).common(warp.launched) for warp in warps]
         return functools.reduce(common, {id(clock): clock for clock in clocks}.values())
 
@@ -435,7 +440,7 @@ class Clocks:
         return _has(mine.lanes[lane], op) and _relies(mine.tensor.fenced[lane], op)
 
     def wait(self, warp: WarpPart, mask: int, ops: Sequence[AsyncOp]) -> None:
-        """Threads have waited for operations."""
+        """Record that threads have waited for operations."""
         found: Clock | None = None
         for op in reversed(ops):
             if found is not None and _has(found, op):
@@ -449,17 +454,19 @@ class Clocks:
 
 
 def _has(clock: Clock, op: AsyncOp) -> bool:
-    """Whether an operation's completion is in a clock."""
+    """Whether the completion of an operation happens before a clock."""
     return clock.ops.size > op.column and int(clock.ops[op.column]) >= op.tick
 
 
 def _relies(relied: Ticks, op: AsyncOp) -> bool:
-    """Whether an operation's completion may be relied on; that of one elsewhere needs no fence."""
+    """Whether the completion of an operation may be relied on; outside tensor memory without a
+    fence.
+    """
     return op.relies is None or level(relied, op.column) >= complete(op.tick)
 
 
 def _has_issue(clock: Clock, op: AsyncOp, stride: int) -> bool:
-    """Whether the issue of an operation is in a clock."""
+    """Whether the issue of an operation happens before a clock."""
     cta, warp, lane = op.thread
     if clock.floor(cta) >= op.issued:
         return True

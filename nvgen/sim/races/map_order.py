@@ -1,11 +1,9 @@
-"""What tensor maps in global memory need before a copy uses them: a release, and an acquire.
+"""The order of writes to a tensor map in global memory and copies that use it.
 
-Layer: nvgen.sim.  Copies read tensor maps through a proxy of its own.  What threads (or other
-copies) have written to one is seen there behind a proxy release that comes after the writes, and an
-acquire of these 128 bytes that comes after the release and before the copy.  The
-order is there where races are looked for; where they are not, this is not looked at either.
-
-What is not looked at: scopes (every one counts as wide enough).  PTX ISA, membar / fence:
+Layer: nvgen.sim.  Copies read tensor maps through the tensormap proxy.  A write of threads (or of
+other copies) is visible there after a proxy release that follows the write, and an acquire of these
+128 bytes that follows the release and precedes the copy.  It is checked only where races are
+sought. Scopes are not checked: every one counts as wide enough.  PTX ISA, membar / fence:
 fence.proxy.tensormap::generic; tensormap.cp_fenceproxy; Memory Consistency Model: Proxies.
 """
 
@@ -35,7 +33,7 @@ class _Fence:
     release: Clock
 
     def is_known(self, clock: Clock, actor: FragmentPart, local: int) -> bool:
-        """Whether it comes before what threads do that have this clock.
+        """Whether it happens before threads with this clock.
 
         `local` is the column of its warp's first lane in its CTA.
         """
@@ -56,14 +54,16 @@ class MapOrder:
     acquired: dict[int, list[_Fence]] = field(default_factory=dict)
 
     def release(self, clocks: Clocks | None, fragment: FragmentPart) -> None:
-        """Threads release the writes to tensor maps that happen before this fence."""
+        """A proxy release: it releases writes to tensor maps that happen before it."""
         if clocks is not None:
             tick = clocks.now
             release = clocks.release(fragment, fragment.mask)
             self.released.append(_Fence(fragment.warp, fragment.mask, tick, release))
 
     def acquire(self, clocks: Clocks | None, fragment: FragmentPart, address: int) -> None:
-        """Threads acquire the tensor map at an address from the releases that happen before."""
+        """A proxy acquire of the tensor map at an address, from the releases that happen before
+        it.
+        """
         if clocks is None:
             return
         release = _releases_before(self.released, clocks, fragment)
@@ -73,9 +73,9 @@ class MapOrder:
         self.acquired.setdefault(address, []).append(fence)
 
     def check(self, clocks: Clocks | None, region: Region, address: int) -> None:
-        """Whether the threads that run may use the tensor map at an address of global memory.
+        """Check that the current threads may use the tensor map at an address of global memory.
 
-        Raises: Fault when it was written in this launch, and not release on to them.
+        Raises: Fault when it was written in this launch, and not released and acquired since.
         """
         actor = None if clocks is None else clocks.actor
         if clocks is None or region.shadow is None or actor is None or isinstance(actor, AsyncOp):
@@ -94,7 +94,7 @@ class MapOrder:
 
 
 def _releases_before(fences: list[_Fence], clocks: Clocks, actor: FragmentPart) -> Clock:
-    """The join of what fences release that happen before the current threads."""
+    """The join of what these fences release, of those that happen before the current threads."""
     mine = clocks.of(actor.warp).joined(actor.mask)
     found = Clock()
     for fence in fences:
@@ -109,7 +109,7 @@ def _all_ordered(clock: Clock, epochs: Epochs, clocks: Clocks) -> bool:
 
 
 def _last(epochs: Epochs) -> int:
-    """The byte that was written last."""
+    """The index of the byte with the latest write."""
     return int(np.argmax(epochs))
 
 

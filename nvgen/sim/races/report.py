@@ -1,4 +1,4 @@
-"""What to say of a race: the two accesses, their places, and what would order them.
+"""The findings about races: both accesses, their source locations, and what would order them.
 
 Layer: nvgen.sim.
 """
@@ -25,13 +25,13 @@ _WAITS = {
     "bulk.read": "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read of the thread that "
     "issued it",
 }
-"""What orders an operation of a kind before what comes next."""
+"""What orders an operation of a kind before later accesses."""
 
 _FENCES = {
     AFTER: "without tcgen05.fence::after_thread_sync it may do so before the wait succeeds",
     BEFORE: "without tcgen05.fence::before_thread_sync behind that nothing says that it is over",
 }
-"""What a missing fence allows."""
+"""What may happen without a fence."""
 
 _PLACES = {
     AFTER: "tcgen05.fence::after_thread_sync between the wait, or the barrier, and this operation",
@@ -42,11 +42,11 @@ _PLACES = {
 
 
 def race(first: Site, verb: str, missing: str, agent: str, *, writes: bool, what: str) -> Fault:
-    """The finding, which stands at the later access.
+    """The finding, at the source location of the later access.
 
     `first` is the site of the earlier one and `verb` what it did.  `missing` is the kind of the
-    operation that was not waited for, the fence that is missing, or "warp", "thread" or "CTA"
-    for threads that did not meet.
+    operation that was not waited for, the fence that is missing, or "warp", "thread" or "CTA" for
+    threads that did not synchronise.
     """
     why = _FENCES.get(missing, "nothing orders the two")
     return fault(

@@ -1,13 +1,12 @@
-"""What was done to each byte of a memory: the last write, and the last reads.
+"""Shadow memory: for each byte the last write and the last reads, with their epochs.
 
-Layer: nvgen.sim.  A byte of shared or global memory (a cell of tensor memory) remembers the epoch
-and the site of its last write and of two reads, by different threads or operations.  An access that
-none of the clocks orders behind one of these, where one of the two writes, is a race: it is found
-under every schedule, whichever of the two happens first.
-
-What is not looked at: reads beyond the two that are kept; threads of one warp that write a byte by
-one instruction; weak writes of the value that is there already; two strong accesses (relaxed,
-volatile, atomic), which do not race.  PTX ISA, Memory Consistency Model: Conflict and data-races.
+Layer: nvgen.sim.  A byte of shared or global memory (a cell of tensor memory) has the epoch and the
+site of its last write and of two reads, by different threads or operations.  An access that none of
+the clocks orders after one of these, where one of the two writes, is a race: it is found under
+every schedule, whichever of the two is executed first. Not checked are reads beyond the two;
+threads of one warp that write a byte by one instruction; weak writes of the value that is there
+already; two strong accesses (relaxed, volatile, atomic), which do not race.  PTX ISA, Memory
+Consistency Model: Conflict and data-races.
 """
 
 from __future__ import annotations
@@ -39,24 +38,24 @@ from nvgen.sim.races.tensor_fences import missing_fence, unfenced
 from nvgen.sim.races.vector_clock import NOTHING, WIDE, Clock, Order, join
 
 CELLS = "cells"
-"""What tensor memory consists of."""
+"""The unit of tensor memory."""
 
 Table = tuple[int, NDArray[np.int64]]
-"""Rows of so many bytes each, of a memory that is seen as a table of them."""
+"""A memory indexed as a table: bytes of a row, and indices of rows."""
 
 Index = slice | NDArray[np.int64] | Table
 Sites = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
 Item = TypeVar("Item", bound=np.generic)
 Change = tuple[Bytes, Bytes]
-"""What memory holds before a write, all of it, and what is written, a row for each part."""
+"""The bytes before a write, and those that it writes, a row for each part."""
 
 
 @dataclass(slots=True, eq=False)
 class _Kept:
-    """The latest accesses of one sort: epochs, and sites in the program.
+    """The latest accesses of one kind: epochs, and sites in the program.
 
-    None of the epochs is later than `top` by a tick.
+    No epoch is later than the tick `top`.
     """
 
     epochs: Epochs
@@ -65,7 +64,7 @@ class _Kept:
 
     @classmethod
     def of(cls, size: int) -> _Kept:
-        """Nothing done to `size` bytes."""
+        """`size` bytes without an access."""
         return cls(np.zeros(size, np.int64), np.zeros(size, np.int32))
 
     def at(self, index: Index) -> Epochs:
@@ -75,7 +74,7 @@ class _Kept:
         return self.epochs[index]
 
     def put(self, index: Index, marks: Epochs, site: int, rows: int) -> None:
-        """Note what is done to some bytes."""
+        """Record an access to some bytes."""
         self.top = max(self.top, int(marks[0, 0]))
         if isinstance(index, slice):
             self.epochs[index].reshape(rows, -1)[:] = marks
@@ -88,7 +87,7 @@ class _Kept:
             self.sites[index] = site
 
     def clear(self, index: slice | NDArray[np.int64]) -> None:
-        """Forget what was done to some bytes."""
+        """Clear the accesses to some bytes."""
         self.epochs[index] = 0
 
 
@@ -106,7 +105,7 @@ class _Act:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Conflict:
-    """Accesses of one sort that an access races with: those of the bytes that are `found`."""
+    """Accesses of one kind that an access races with: those of the bytes that are `found`."""
 
     kept: _Kept
     verb: str
@@ -125,7 +124,7 @@ class _Conflict:
 
     @property
     def tick(self) -> int:
-        """When that was; of several races the one with the latest access is reported."""
+        """The tick of the earlier access; of several races the latest one is reported."""
         return tick_of(self.epoch)
 
 
@@ -133,8 +132,8 @@ class _Conflict:
 class Shadow:
     """The accesses to one memory.
 
-    `home` is the CTA whose threads alone reach it, -1 if others do too.  `owner` is the CTA whose
-    shared memory it is, which others reach only behind its begin; -1 for other memory.
+    `home` is the CTA whose threads alone access it, -1 if others do too.  `owner` is the CTA whose
+    shared memory it is, which others may access only after it has begun; -1 for other memory.
     """
 
     clocks: Clocks
@@ -158,7 +157,7 @@ class Shadow:
         unit: str = "bytes",
         owner: int = -1,
     ) -> Shadow:
-        """A memory of `size` bytes without an access yet."""
+        """The shadow of a memory of `size` bytes."""
         return cls(clocks, name, unit, _Kept.of(size), _Kept.of(size), _Kept.of(size), home, owner)
 
     # ---- accesses --------------------------------------------------------------------------------
@@ -174,13 +173,12 @@ class Shadow:
         lanes: NDArray[np.intp] | None = None,
         change: Change | None = None,
     ) -> None:
-        """Note accesses of `size` bytes at `offsets`, made by the current actor.
+        """Record accesses of `size` bytes at `offsets`, made by the current actor.
 
-        `lanes` are the threads that make them, one each.  `change` tells which bytes a
-        write leaves as they are.
-
-        Raises: Fault when an earlier access races with one of these, or the memory is that of a
-        CTA that may not run yet.
+        `lanes` are the threads that make them, one each.  `change` tells which bytes a write leaves
+        as they are.
+        Raises: Fault when an earlier access races with one of these, or the memory is that of a CTA
+        that may not have begun.
         """
         flat = offsets.reshape(-1)
         if not flat.size:
@@ -204,7 +202,7 @@ class Shadow:
             self._keep_read(act)
 
     def _check_begun(self, accessor: Accessor, agent: str) -> None:
-        """Whether the begin of another CTA happens before an access to its memory.
+        """Check that the beginning of another CTA happens before an access to its memory.
 
         Raises: Fault.
         """
@@ -227,7 +225,9 @@ class Shadow:
         return _Conflict(kept, verb, prior, found) if found.any() else None
 
     def _after_floor(self, kept: _Kept, act: _Act) -> Epochs | None:
-        """The epochs of an access's bytes, a row for each part; None where all are known of."""
+        """The epochs of an access's bytes, a row for each part; None where all of them happen
+        before.
+        """
         floor = self._floor(act.accessor)
         if not kept.top or kept.top < floor:
             return None
@@ -236,7 +236,9 @@ class Shadow:
         return prior.reshape(act.rows, -1) if latest and latest >= floor else None
 
     def _unordered(self, prior: Epochs, act: _Act, *, strong: bool) -> NDArray[np.bool_]:
-        """Which of the earlier accesses nothing orders before this one: most bytes are alike."""
+        """Which of the earlier accesses do not happen before this one; repeated epochs are compared
+        once.
+        """
         few = prior
         together = len(act.accessor.epochs) == 1 and all(
             rows is None for _, rows in act.accessor.parts
@@ -266,7 +268,7 @@ class Shadow:
         )
 
     def _floor(self, accessor: Accessor) -> int:
-        """What epochs of threads are less than that are known to everybody of the accessor."""
+        """A number above all thread epochs that happen before every part of the access."""
         if self.home != accessor.cta:
             return 0
         return below(min(clock.floor(self.home) for clock, _ in accessor.parts))
@@ -276,7 +278,7 @@ class Shadow:
         kept.put(act.index, marks, site_of(self.clocks, act.agent), act.rows)
 
     def _keep_read(self, act: _Act) -> None:
-        """Note a read; the last one is kept beside it, if nothing orders the two."""
+        """Record a read; the last one is kept beside it, if the two are not ordered."""
         there = self._after_floor(self.reads, act)
         if there is not None:
             left = self._unordered(there, act, strong=False)
@@ -288,8 +290,9 @@ class Shadow:
         self._keep(self.reads, act)
 
     def unseen(self, offsets: NDArray[np.int64], size: int) -> int:
-        """How many of the bytes that an operation reads through the async proxy, threads wrote with
-        no fence.proxy.async between that and its issue.
+        """How many bytes that an operation reads through the async proxy are not visible to it.
+
+        Threads wrote them, with no fence.proxy.async between the write and the issue.
         """
         actor = self.clocks.actor
         flat = offsets.reshape(-1)
@@ -300,14 +303,14 @@ class Shadow:
         return int(unseen(prior, fenced, self.clocks.stride).sum())
 
     def clear(self, index: slice | NDArray[np.int64]) -> None:
-        """Forget what was done to some bytes: they are others' now."""
+        """Clear the accesses to bytes that are allocated anew."""
         for kept in (self.writes, self.reads, self.others):
             kept.clear(index)
 
     # ---- flags -----------------------------------------------------------------------------------
 
     def observe(self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order) -> None:
-        """Threads read what others may have released here."""
+        """Record that threads read what others may have released here."""
         actor = self.clocks.actor
         if not self.released or actor is None or isinstance(actor, AsyncOp):
             return
@@ -317,7 +320,7 @@ class Shadow:
                 self.clocks.observe_release(actor, 1 << lane, clock, acquires=order.acquires)
 
     def publish(self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order) -> None:
-        """Threads write what others may acquire."""
+        """Record that threads write what others may acquire."""
         actor = self.clocks.actor
         if actor is None or isinstance(actor, AsyncOp):
             return
@@ -329,15 +332,17 @@ class Shadow:
     # ---- words -----------------------------------------------------------------------------------
 
     def _missing(self, site: Site, epoch: int, accessor: Accessor) -> str:
-        """What is missing after an earlier access: the wait for an operation of a kind, a
-        fence behind it, or an order of threads, which are of one warp, of one CTA, or of two.
+        """What is missing after an earlier access.
+
+        A wait for an operation of a kind, a fence after it, or an order of threads, which are of
+        one warp, of one CTA, or of two.
         """
         actor = self.clocks.actor
         if epoch >= OPERATION:
             fence = missing_fence(actor, epoch) if isinstance(actor, AsyncOp) else ""
             return fence or site.kind
         if isinstance(actor, AsyncOp) and tick_of(epoch) > actor.tick:
-            return actor.kind  # the thread came behind its issue
+            return actor.kind  # the thread is ordered after its issue
         cta, local = divmod(epoch & ACTOR, self.clocks.stride)
         if cta != accessor.cta:
             return "CTA"
@@ -350,7 +355,7 @@ class Shadow:
 
 
 def _index(flat: NDArray[np.int64], size: int) -> tuple[Index, int]:
-    """The bytes of an access, as one stretch where they are one, and how many parts it has."""
+    """The bytes of an access, as a slice where they are contiguous, and its number of parts."""
     first, last, parts = int(flat[0]), int(flat[-1]), flat.size
     if last - first == (parts - 1) * size and (
         parts == 1 or bool((flat[1:] - flat[:-1] == size).all())

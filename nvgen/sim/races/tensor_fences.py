@@ -62,7 +62,7 @@ def level(ticks: Ticks, column: int) -> int:
 
 
 def marked(ticks: Ticks, column: int, number: int) -> Ticks:
-    """The same with a number in a column, if that is greater."""
+    """The row with at least `number` in a column."""
     if level(ticks, column) >= number:
         return ticks
     found = np.zeros(max(ticks.size, column + 1), np.int32)
@@ -72,7 +72,7 @@ def marked(ticks: Ticks, column: int, number: int) -> Ticks:
 
 
 def padded(ticks: Ticks, size: int) -> Ticks:
-    """The first numbers, as many as are asked for."""
+    """The row, extended or cut to `size` columns."""
     found = np.zeros(size, np.int32)
     found[: min(size, ticks.size)] = ticks[:size]
     return found
@@ -90,7 +90,7 @@ def unfenced(prior: Epochs, relied: Ticks) -> NDArray[np.bool_]:
 
 
 def missing_fence(op: AsyncOp, epoch: int) -> str:
-    """The fence that is missing between the operation of a epoch, and one that comes behind it.
+    """The fence that is missing between the operation of an epoch, and one after it.
 
     "" where more than a fence is missing.
     """
@@ -109,14 +109,14 @@ def _nothing() -> list[Ticks]:
 
 @dataclass(slots=True, eq=False)
 class TensorKnowledge:
-    """What the threads of a warp may rely on in tensor memory, and let others rely on."""
+    """What the threads of a warp may rely on in tensor memory, and what they release of it."""
 
     fenced: list[Ticks] = field(default_factory=_nothing)
     before: list[Ticks] = field(default_factory=_nothing)
     own: list[Ticks] = field(default_factory=_nothing)  # operations that each has issued
 
     def fence_after(self, lanes: Iterable[int], clocks: Sequence[Clock]) -> None:
-        """What threads have acquired is what they rely on; `clocks` are those of all lanes."""
+        """Threads may rely on what they have acquired; `clocks` are those of all lanes."""
         joined = _Joins()
         for lane in lanes:
             self.fenced[lane] = joined(self.fenced[lane], clocks[lane].tensor)
@@ -143,11 +143,11 @@ class TensorKnowledge:
             self.before[lane] = finished[id(old)][1]
 
     def said(self, lanes: Iterable[int]) -> Ticks:
-        """What threads together let others rely on."""
+        """What the threads release together."""
         return _reduced(joined_ops, [self.before[lane] for lane in lanes])
 
     def common(self, lanes: Iterable[int]) -> Ticks:
-        """What each of the threads lets others rely on."""
+        """What each of the threads releases."""
         return _reduced(common_ops, [self.before[lane] for lane in lanes])
 
     def relied(self, lanes: Iterable[int]) -> Ticks:
@@ -155,7 +155,7 @@ class TensorKnowledge:
         return _reduced(common_ops, [self.fenced[lane] for lane in lanes])
 
     def committed(self, lane: int) -> Ticks:
-        """What a thread lets others rely on by a commit."""
+        """What a thread releases by a commit."""
         return joined_ops(self.own[lane], self.fenced[lane])
 
     def issue(self, lanes: Iterable[int], op: AsyncOp) -> None:
@@ -167,7 +167,7 @@ class TensorKnowledge:
 
 
 def _finished(before: Ticks, moves: Iterable[AsyncOp]) -> Ticks:
-    """The same, now that moves are complete: those issued before the fence are ordered by it."""
+    """The row after moves completed: those issued before the fence are ordered by it."""
     for op in moves:
         if level(before, op.column) == issued(op.tick):
             before = marked(before, op.column, complete(op.tick))

@@ -51,10 +51,12 @@ WIDE = LANES + 1
 """Columns of a warp."""
 
 BEGIN = 1
-"""The tick at which every thread begins: a clock that has one of a CTA is behind its begin."""
+"""The tick at which every thread begins: a clock that has a later one of a CTA is after its
+beginning.
+"""
 
 NEVER_RUNS = np.iinfo(np.int32).max
-"""The tick up to which a lane is known that was not launched."""
+"""The tick for lanes without a thread."""
 
 
 class Order(Enum):
@@ -68,12 +70,12 @@ class Order(Enum):
 
     @property
     def acquires(self) -> bool:
-        """Whether what it reads from has happened before what follows."""
+        """Whether what it reads from happens before what follows."""
         return self in (Order.ACQUIRE, Order.BOTH)
 
     @property
     def releases(self) -> bool:
-        """Whether what came before happens before what reads it."""
+        """Whether what precedes it happens before a read of it."""
         return self in (Order.RELEASE, Order.BOTH)
 
 
@@ -82,13 +84,12 @@ NO_TICKS: Ticks = np.zeros(0, np.int32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clock:
-    """Up to which tick every thread and operation happens before.
+    """A vector clock: up to which tick every thread and operation happens before.
 
-    That is for a thread the floor of its CTA, or its own tick in the CTA's row if that is later;
-    an operation up to the tick in its column.  `tensor` is what of the operations on tensor memory
-    a tcgen05.fence::after_thread_sync lets the next ones rely on, in the ticks of
-    `tensor_fences`.  `proxied` is what of the threads' accesses fence.proxy.async lets the async
-    proxy see, where there was one.
+    For a thread that is the floor of its CTA, or its own tick in the CTA's row if that is later;
+    for an operation the tick in its column.  `tensor` is the operations on tensor memory that a
+    tcgen05.fence::after_thread_sync lets the next ones rely on, in the ticks of `tensor_fences`.
+    `proxied` is the clock that is visible to the async proxy, where there was a fence.proxy.async.
     """
 
     floors: Mapping[int, int] = field(default_factory=dict)
@@ -102,7 +103,7 @@ class Clock:
         return self.floors.get(cta, 0)
 
     def has_begun(self, cta: int) -> bool:
-        """Whether the begin of some thread of a CTA happens before."""
+        """Whether the beginning of some thread of a CTA happens before."""
         row = self.rows.get(cta)
         return self.floor(cta) >= BEGIN or (row is not None and _latest(row) >= BEGIN)
 
@@ -144,7 +145,7 @@ def common(a: Clock, b: Clock) -> Clock:
 
 
 def _levels(clock: Clock, cta: int, other: Ticks | None) -> Ticks:
-    """Up to which tick each column of a CTA is known, of which one of two clocks has a row."""
+    """The tick of each column of a CTA in a clock, of which one of two clocks has a row."""
     row = clock.rows.get(cta)
     if row is not None:
         return np.maximum(row, np.int32(clock.floor(cta)))
@@ -154,7 +155,7 @@ def _levels(clock: Clock, cta: int, other: Ticks | None) -> Ticks:
 
 
 def _latest(row: Ticks) -> int:
-    """The latest tick of a row that belongs to a lane that runs."""
+    """The latest tick in a row, of lanes that have a thread."""
     return int(row.max(initial=0, where=row != NEVER_RUNS))
 
 
@@ -169,7 +170,7 @@ def _joined_row(a: Ticks | None, b: Ticks | None) -> Ticks:
 
 
 def grouped(row: Ticks) -> Ticks:
-    """A row whose columns of whole warps are as known as their least known thread."""
+    """The row with the column of each whole warp set to the least of its threads."""
     wide = row.reshape(-1, WIDE)
     wide[:, GROUP] = wide[:, :GROUP].min(axis=1)
     return row

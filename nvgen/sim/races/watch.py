@@ -1,7 +1,6 @@
-"""Looking for races in a launch.
+"""Race detection for a launch: attaches shadows to memories, and clocks to the engine.
 
-Layer: nvgen.sim.  `watch` gives the memories of a machine shadows, and its engine clocks.  Input: a
-machine that has not begun to run.
+Layer: nvgen.sim.  Input: a machine that has not begun to run.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
     from nvgen.sim.threads.machine import Code, Machine
 
 MOST_BYTES = 1 << 26
-"""Allocations of global memory that are larger are not looked at."""
+"""The most bytes of an allocation of global memory that is watched."""
 
 _EARLY_SIGNS = ("sim/uninitialized", "sim/exit-pending")
-"""Faults that a schedule shows where an operation is late: perhaps it races with the access."""
+"""Faults under a late schedule that may be due to a race."""
 
 
 def watch(machine: Machine) -> None:
-    """Look for races from here on."""
+    """Detect races from here on."""
     clocks = Clocks(max(len(cta.warps) for cta in machine.ctas))
     machine.engine.clocks = clocks
     alone = len(machine.ctas) == 1
@@ -51,10 +50,10 @@ def _has_tensors(code: Code) -> bool:
 
 
 def explained(machine: Machine, error: SimulationError) -> SimulationError:
-    """The race behind a fault, if there is one.
+    """The race behind a fault, or the fault itself.
 
-    Where an operation is late, an access finds memory that nobody has written, or the kernel ends
-    before it; once the operation takes effect, it meets the access.
+    Where an operation is late, an access finds uninitialised memory, or the kernel ends before it;
+    once the operation takes effect, it races with the access.
     """
     clocks = machine.engine.clocks
     if clocks is None or error.findings[0].rule not in _EARLY_SIGNS:

@@ -45,12 +45,12 @@ CHAPTERS = (
     *(alloc, commit, copy, mma, reduce, registers),
     calls,
 )
-"""The modules that have functions for rows; calls go last, as they take over `ld` and `st`."""
+"""The modules with functions for rows; `calls` is the last, as it replaces `ld` and `st`."""
 
 
 @functools.cache
 def makers() -> Mapping[str, Maker]:
-    """What makes the closure of each row's records."""
+    """The function that compiles the records of each row to a closure."""
     found: dict[str, Maker] = {}
     for chapter in CHAPTERS:
         found.update(chapter.SEMANTICS)

@@ -1,15 +1,15 @@
-"""Branches and ends.
+"""Branches and exits.
 
-Layer: nvgen.sim.semantics.  A backward branch whose loop changes nothing any more, neither
-registers nor memory, lets its fragment wait until something changes; one whose loop only counts how
-often it asked an mbarrier in vain waits until nothing else moves.
+Layer: nvgen.sim.semantics.  A backward branch of a loop that changed neither registers nor memory
+suspends its fragment until something changes; one of a loop that only counts failed tests of an
+mbarrier suspends it until nothing else can proceed.
 """
 
 from __future__ import annotations
 
 from intrinsics.mir import MachineInstr
 from nvgen.sim.faults import fault
-from nvgen.sim.semantics.control.calls import come_back
+from nvgen.sim.semantics.control.calls import return_to_caller
 from nvgen.sim.threads.compile import Compiler, Maker, flags
 from nvgen.sim.threads.machine import JUMPED, Fragment, Outcome, Step, Wait, mask_of
 
@@ -38,7 +38,7 @@ def bra(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def idle(fragment: Fragment) -> Wait | None:
-    """Whether this turn of the loop left everything as the last one did."""
+    """A wait, if this iteration of the loop left everything as the last one did."""
     warp = fragment.warp
     version = warp.cta.machine.memory.version
     now = warp.state.tobytes()
@@ -56,12 +56,12 @@ def idle(fragment: Fragment) -> Wait | None:
 
 
 def ret(c: Compiler, mi: MachineInstr) -> Step:
-    """The end of a kernel, or the way back to where a function was called."""
-    return leave(c, mi) if c.function.is_kernel else come_back(c, mi)
+    """The exit of a kernel, or the return from a function."""
+    return leave(c, mi) if c.function.is_kernel else return_to_caller(c, mi)
 
 
 def leave(c: Compiler, mi: MachineInstr) -> Step:
-    """The end of the kernel for the threads of the fragment whose guard holds."""
+    """The exit of the threads of the fragment whose guard holds."""
     predicate = c.predicate(mi) if mi.guard is not None else None
 
     def run(fragment: Fragment) -> Outcome:
@@ -95,7 +95,7 @@ def trap(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def breakpoint(c: Compiler, mi: MachineInstr) -> Step:
-    """Nothing: no debugger is there."""
+    """No effect: there is no debugger."""
     return lambda fragment: None
 
 

@@ -1,9 +1,8 @@
-"""Calls of functions, what they pass, and the way back.
+"""Calls, parameters and returns.
 
-Layer: nvgen.sim.semantics.  A function's registers, parameters and local variables are a frame,
-one for each depth of calls and function; threads of the warp that are there at the same time use
-their own lanes of it.  A call by pointer takes the threads with the same target together.  PTX ISA,
-call; ret; Abstracting the ABI.
+Layer: nvgen.sim.semantics.  A function's registers, parameters and local variables are a frame, one
+for each depth of calls and function; threads of the warp that execute it at the same time use their
+own lanes of it.  An indirect call diverges by target.  PTX ISA, call; ret; Abstracting the ABI.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from nvgen.sim.threads.machine import (
 )
 
 DEEPEST = 1024
-"""So deep may calls be nested; a GPU's stack is smaller or larger, as its driver is told."""
+"""The deepest nesting of calls; that of a GPU depends on the stack size that the driver sets."""
 
 FUNCTIONS = 0x10_0000
-"""Where the addresses of functions begin: no memory of a launch lies there."""
+"""The first address of functions: no memory of a launch is there."""
 
 _STEP = 16
 
@@ -49,7 +48,7 @@ def addresses(names: list[str]) -> dict[str, int]:
 
 
 def call(c: Compiler, mi: MachineInstr) -> Step:
-    """A call by name or by pointer."""
+    """A direct or indirect call."""
     passed, results = _names(mi.get("params")), _names(mi.get("results"))
     callee = mi["callee"]
     if isinstance(callee, Sym):
@@ -105,7 +104,7 @@ def _at(fragment: Fragment, address: int) -> Code:
 def _go(
     fragment: Fragment, code: Code, passed: tuple[str, ...], results: tuple[str, ...]
 ) -> Outcome:
-    """Let the fragment go on at the start of a function, with its parameters."""
+    """Continue at the start of a function, with its parameters."""
     frame, warp = fragment.frame, fragment.warp
     if frame.depth >= DEEPEST:
         raise fault(
@@ -146,8 +145,8 @@ def _check(frame: Frame, code: Code, passed: tuple[str, ...], results: tuple[str
         )
 
 
-def come_back(c: Compiler, mi: MachineInstr) -> Step:
-    """The way back to the caller, for the threads whose guard holds."""
+def return_to_caller(c: Compiler, mi: MachineInstr) -> Step:
+    """The return to the caller, for the threads whose guard holds."""
     predicate = c.predicate(mi) if mi.guard is not None else None
 
     def run(fragment: Fragment) -> Outcome:
@@ -243,7 +242,7 @@ def _name(place: Mem) -> str:
 
 
 def _span(c: Compiler, mi: MachineInstr, place: Mem, size: int) -> slice:
-    """The bytes of an access, which are known before it is made."""
+    """The bytes of an access, which are constant."""
     name, first = _name(place), place.offset
     if mi.form.attributes["space"] not in (Space.PARAM, Space.PARAM_FUNC):
         raise not_simulated(f"{mi.opcode} of the parameter {name}")

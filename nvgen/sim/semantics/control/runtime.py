@@ -1,8 +1,8 @@
-"""Functions that CUDA's driver brings: printing, and assertions.
+"""Functions of the CUDA driver: printing, and assertions.
 
-Layer: nvgen.sim.semantics.  A printf prints for each thread of the warp, in the order of their
-numbers, to Python's standard output; the driver prints when the host waits for the kernel.  CUDA
-C++ Programming Guide, Formatted Output; Assertion.
+Layer: nvgen.sim.semantics.  A printf prints for each thread of the warp, in the order of lanes, to
+Python's standard output; the driver prints when the host waits for the kernel.  CUDA C++
+Programming Guide, Formatted Output; Assertion.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONVERSION = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?(hh|h|ll|l|z)?([diuxXocfFeEgGa
 _LONG = ("ll", "l", "z")
 _AGENT = "a call of the runtime"
 _MOST = 1 << 16
-"""Bytes of a string that are read."""
+"""The most bytes of a string."""
 
 
 def _addresses(fragment: Fragment, name: str) -> NDArray[np.int64]:
@@ -131,4 +131,4 @@ RUNTIME: dict[str, Callable[[Fragment, Sequence[str], Sequence[str]], Outcome]] 
     "vprintf": _vprintf,
     "__assertfail": _assertfail,
 }
-"""The functions by their names: what they do with what is passed, and with the room of a result."""
+"""The functions by name; each gets the frame slots of its parameters and of its result."""

@@ -1,7 +1,7 @@
-"""The stack of a thread: what it takes, and gives back.
+"""The stack of a thread: alloca, stacksave, stackrestore.
 
-Layer: nvgen.sim.semantics.  What a function has taken goes back when it returns.  PTX ISA, alloca;
-stacksave; stackrestore.
+Layer: nvgen.sim.semantics.  What a function has allocated is freed when it returns.  PTX ISA,
+alloca; stacksave; stackrestore.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _result(mi: MachineInstr) -> Reg:
 
 
 def alloca(c: Compiler, mi: MachineInstr) -> Step:
-    """Bytes of the stack, and their address in local memory."""
+    """Allocate bytes on the stack; their address in local memory."""
     write = c.set(_result(mi))
     size = c.get(mi["size"], mi.scalar_type())
     stated = mi.get("align")
@@ -41,7 +41,7 @@ def alloca(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def stacksave(c: Compiler, mi: MachineInstr) -> Step:
-    """Where the stack begins now."""
+    """The stack pointer."""
     write = c.set(_result(mi))
 
     def run(fragment: Fragment) -> Outcome:
@@ -52,7 +52,7 @@ def stacksave(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def stackrestore(c: Compiler, mi: MachineInstr) -> Step:
-    """What was taken since the stack was saved goes back."""
+    """Free what was allocated since the stack pointer was saved."""
     saved = c.get(mi["a"], mi.scalar_type())
 
     def run(fragment: Fragment) -> Outcome:

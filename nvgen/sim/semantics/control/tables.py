@@ -1,7 +1,7 @@
 """Branches through a table of labels: brx.idx.
 
-Layer: nvgen.sim.semantics.  A branch takes the threads with the same index together, as a call by
-pointer does; the others stay before it, and come next.  PTX ISA, brx.idx; .branchtargets.
+Layer: nvgen.sim.semantics.  A branch diverges by index, as an indirect call does by target; the
+remaining threads execute it again.  PTX ISA, brx.idx; .branchtargets.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nvgen.sim.threads.machine import Fragment, Outcome, Step, first_lane, mask_
 
 
 def brx(c: Compiler, mi: MachineInstr) -> Step:
-    """A branch to the label of a table that has the number of the index."""
+    """A branch to the label of a table at an index."""
     index = c.get(mi["index"], ScalarType.U32)
     labels = mi["targets"]
     assert isinstance(labels, tuple)

@@ -1,4 +1,4 @@
-"""What threads wait for: mbarriers, barriers of a CTA and of a cluster, and fences.
+"""Synchronisation: mbarriers, barriers of a CTA and of a cluster, fences, and launch control.
 
-Here belongs what orders and moves no data; `races` says what an order is worth.
+Instructions that order others and move no data; `races` defines the order.
 """

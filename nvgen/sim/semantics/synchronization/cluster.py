@@ -68,7 +68,7 @@ def _aligned(run: Step, mi: MachineInstr) -> Step:
 
 
 def mapa(c: Compiler, mi: MachineInstr) -> Step:
-    """The same place in the shared memory of another CTA of the cluster."""
+    """The address, in the shared memory of another CTA of the cluster, at the same offset."""
     type_, write = mi.scalar_type(), _result(c, mi)
     address, ranks_of = c.get(mi["a"], type_), c.get(mi["b"], ScalarType.U32)
     generic = mi.form.attributes.get("space") is None

@@ -1,7 +1,7 @@
-"""Launches of other CTAs, given up: here all CTAs of a grid run, so that every request fails.
+"""clusterlaunchcontrol: all CTAs of a grid run here, so that every request to cancel one fails.
 
-Layer: nvgen.sim.semantics.  The answer, 16 bytes that are not documented, is zeros: nothing was
-given up.  It is written through the async proxy at some moment, and counted on an mbarrier.  PTX
+Layer: nvgen.sim.semantics.  The response, 16 bytes of undocumented content, is zeros: nothing was
+cancelled.  It is written through the async proxy at some moment, and completes on an mbarrier.  PTX
 ISA, clusterlaunchcontrol.try_cancel; clusterlaunchcontrol.query_cancel.
 """
 
@@ -27,7 +27,7 @@ _ANSWER = np.zeros((1, 16), np.uint8)
 
 
 def try_cancel(c: Compiler, mi: MachineInstr) -> Step:
-    """Ask that a launch is given up; the answer is for the own CTA, or for all of the cluster."""
+    """Request to cancel a launch; the response is for the own CTA, or for all of the cluster."""
     space, name, place = mi.form.attributes["space"], mi.row.head, c.place(mi)
     assert space is None or isinstance(space, Space)
     address, mbar = c.address(mi["a"]), c.address(mi["mbar"])
@@ -52,7 +52,7 @@ def try_cancel(c: Compiler, mi: MachineInstr) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """An answer on its way to a CTA's shared memory, and the mbarrier there that counts it."""
+    """A response in flight to a CTA's shared memory, and its mbarrier there."""
 
     cta: Cta
     at: int
@@ -75,9 +75,9 @@ class _Answer:
 
 
 def query(c: Compiler, mi: MachineInstr) -> Step:
-    """Whether an answer says that a launch was given up: none does; and whose it was.
+    """Whether a response says that a launch was cancelled: none does; and of which CTA.
 
-    PTX ISA, clusterlaunchcontrol.query_cancel: without one the place is not defined; here it is 0.
+    PTX ISA, clusterlaunchcontrol.query_cancel: otherwise the CTA is undefined; here it is 0.
     """
     answer = c.get_whole(mi["response"], ScalarType.B128)
     found = mi["p"] if mi.row is IS_CANCELED else mi["d"]

@@ -1,8 +1,8 @@
-"""mbarriers: made, given back, waited for.
+"""mbarrier objects: initialisation, invalidation and waits.
 
-Layer: nvgen.sim.semantics.  Objects live beside shared memory, found by their address.  Under every
-schedule but `early`, a wait fails at least once a phase and thread, as a real one may.  PTX ISA,
-mbarrier.
+Layer: nvgen.sim.semantics.  Objects are kept beside shared memory, by address.  Under every
+schedule but `early`, a wait fails at least once for each phase and thread, as a real one may.  PTX
+ISA, mbarrier.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nvgen.sim.threads.machine import Fragment, Outcome, Polled, Step, Warp, lan
 
 
 def init(c: Compiler, mi: MachineInstr) -> Step:
-    """Make an object."""
+    """Initialise an object."""
     where, count = MBarrierOperand(c, mi, own=True), count_of(c, mi, "count")
     assert count is not None
 
@@ -67,7 +67,7 @@ def _touch(warp: Warp, lane: int, address: int, agent: str) -> None:
 
 
 def inval(c: Compiler, mi: MachineInstr) -> Step:
-    """Give the object's memory back."""
+    """Invalidate an object."""
     where = MBarrierOperand(c, mi, own=True)
 
     def run(fragment: Fragment) -> Outcome:
@@ -86,7 +86,7 @@ def inval(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def _wait(*, parity: bool) -> Maker:
-    """Whether a phase has completed: the one of a token, or the one of a parity."""
+    """Whether a phase is complete, that of a token or that of a parity."""
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
         where = MBarrierOperand(c, mi, own=True)
@@ -128,9 +128,10 @@ def _wait(*, parity: bool) -> Maker:
 
 
 def _check_missed(before: Polled | None, found: MBarrier, parity: int, place: Place) -> None:
-    """Whether the phase that the same wait asked for last is still the one that it asks for.
+    """Check that the phase of the last execution of the same wait is still the current or the last
+    one.
 
-    Raises: Fault when that phase has ended, and the next one, too: the parity is the same again.
+    Raises: Fault when that phase is complete, and the next one, too: the parity is the same again.
     """
     if before is None or before.barrier is not found or before.place != place:
         return
@@ -149,7 +150,9 @@ def _check_missed(before: Polled | None, found: MBarrier, parity: int, place: Pl
 def _acquire(
     clocks: Clocks, fragment: Fragment, lanes: int, known: Clock | None, *, acquires: bool
 ) -> None:
-    """Threads see that a phase is complete; behind a relaxed wait a fence makes it count."""
+    """Record that threads observe the completion of a phase; after a relaxed wait, from a fence
+    on.
+    """
     if known is not None:
         if acquires:
             clocks.acquire(fragment.warp, lanes, known)
@@ -158,7 +161,7 @@ def _acquire(
 
 
 def _may_see(warp: Warp, lanes: int, found: MBarrier) -> int:
-    """The lanes whose look may succeed: under a late or random schedule the first one fails."""
+    """The lanes whose wait may succeed: under a late or random schedule the first test fails."""
     if warp.cta.machine.engine.schedule.mode is Mode.EARLY:
         return lanes
     before = found.looked.get(warp.number, 0)

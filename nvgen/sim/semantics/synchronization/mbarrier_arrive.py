@@ -1,8 +1,8 @@
-"""Arrivals at mbarriers, and bytes that they expect or count.
+"""Arrivals at mbarriers, and expect-tx and complete-tx operations.
 
 Layer: nvgen.sim.semantics.  One in the own CTA takes effect at once, one in another CTA of the
-cluster comes later.  The state that an arrival returns holds the phase and the arrivals that it
-found pending.  PTX ISA, mbarrier.arrive; mbarrier.expect_tx; mbarrier.pending_count.
+cluster later.  The state that an arrival returns has the phase and the pending count before it. PTX
+ISA, mbarrier.arrive; mbarrier.expect_tx; mbarrier.pending_count.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _NO_COMPLETE = 1 << 63
 
 
 def _state(found: MBarrier, *, no_complete: bool) -> int:
-    """The state that an arrival returns, as the object is before it."""
+    """The state that an arrival returns: the object before it."""
     return found.phase << _PENDING_BITS | found.pending | (_NO_COMPLETE if no_complete else 0)
 
 
 def phase_of(state: int) -> int:
-    """The phase that a state is of."""
+    """The phase in a state."""
     return (state & ~_NO_COMPLETE) >> _PENDING_BITS
 
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
-    """What one thread does to an mbarrier: expect bytes, count them as come, arrive."""
+    """The effect of one thread on an mbarrier: expect-tx, complete-tx, arrivals."""
 
     where: MBarrierOperand
     cta: Cta
@@ -80,7 +80,7 @@ def _arrive(*, drop: bool, expect: bool) -> Maker:
         state = mi.get("state")
         write = c.set(state) if type(state) is int else None
         stays = mi.form.attributes.get("no_complete") is not None
-        hand_on = _Handing.of(c, mi)
+        hand_on = _Delivery.of(c, mi)
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
@@ -130,10 +130,10 @@ def _has_no_state(where: MBarrierOperand) -> Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class _Handing:
-    """How an arrival comes to its mbarrier: at once in the own CTA, later in another one.
+class _Delivery:
+    """The delivery of an arrival: at once in the own CTA, later in another one.
 
-    One with release semantics (`ordered`) comes after what the CTA has sent before it.
+    One with release semantics (`ordered`) takes effect after earlier remote operations of the CTA.
     """
 
     name: str
@@ -141,12 +141,12 @@ class _Handing:
     ordered: bool
 
     @classmethod
-    def of(cls, c: Compiler, mi: MachineInstr) -> _Handing:
-        """That of a record; arrivals release where they say nothing else."""
+    def of(cls, c: Compiler, mi: MachineInstr) -> _Delivery:
+        """The delivery for a record; arrivals have release semantics by default."""
         return cls(mi.row.head, c.place(mi), mi.form.attributes.get("sem") is not Sem.RELAXED)
 
     def __call__(self, warp: Warp, lane: int, arrival: _Arrival) -> None:
-        """Let one thread's arrival happen."""
+        """Deliver one thread's arrival."""
         if arrival.cta is not warp.cta:
             thread = (warp.cta.number, warp.number, lane)
             effect = replace(arrival, remote=True)
@@ -163,7 +163,7 @@ def _transaction(*, complete: bool) -> Maker:
     def make(c: Compiler, mi: MachineInstr) -> Step:
         where, sizes = MBarrierOperand(c, mi, own=False), count_of(c, mi, "tx_count")
         assert sizes is not None
-        hand_on = _Handing.of(c, mi)
+        hand_on = _Delivery.of(c, mi)
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
@@ -180,7 +180,7 @@ def _transaction(*, complete: bool) -> Maker:
 
 
 def pending_count(c: Compiler, mi: MachineInstr) -> Step:
-    """The arrivals that were pending before the one that a state is of."""
+    """The pending count in a state."""
     state, count = c.get(mi["state"], ScalarType.U64), mi["count"]
     assert type(count) is int
     write = c.set(count)

@@ -60,9 +60,9 @@ class MBarrierOperand:
                 yield lane, member, offset
 
     def use(self, fragment: Fragment) -> None:
-        """Note that the fragment's threads use the objects that lie in their own CTA.
+        """Record a use of the objects in the threads' own CTA.
 
-        Raises: Fault when nothing orders the making of one before it.
+        Raises: Fault when the initialisation of one does not happen before it.
         """
         cta = fragment.warp.cta
         if cta.shared.shadow is None:
@@ -131,12 +131,11 @@ class MBarrierOperand:
 def use_object(
     cta: Cta, offsets: NDArray[np.int64], agent: str, lanes: NDArray[np.intp] | None = None
 ) -> None:
-    """Note that the current actor uses the objects at some offsets of a CTA's shared memory.
+    """Record a use, by the current actor, of the objects at some offsets of a CTA's shared memory.
 
     Uses are strong: they do not race with each other, but with mbarrier.init, mbarrier.inval and
     plain stores.  `lanes` are the threads, where these are not all threads of the fragment.
-
-    Raises: Fault when one of these is ordered neither before nor behind a use.
+    Raises: Fault when one of these is ordered neither before nor after a use.
     """
     shadow = cta.shared.shadow
     if shadow is not None:
@@ -144,11 +143,10 @@ def use_object(
 
 
 def signalled(cta: Cta, offset: int, agent: str, what: str, section: str) -> MBarrier:
-    """The object that an operation signals at an offset of a CTA's shared memory.
+    """The object that an operation completes on, at an offset of a CTA's shared memory.
 
     `what` says in words what the operation does to it.
-
-    Raises: Fault when there is none, or nothing orders its making before the operation.
+    Raises: Fault when there is none, or its initialisation does not happen before the operation.
     """
     use_object(cta, np.array([offset], np.int64), agent)
     found = cta.mbarriers.get(offset)

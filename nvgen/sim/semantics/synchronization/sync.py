@@ -19,7 +19,7 @@ from nvgen.sim.threads.machine import WARP, Fragment, Lanes, Outcome, Step, Wait
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:
-    """Nothing left to order but what is on its way to other CTAs."""
+    """A memory fence: completes remote operations of the CTA."""
 
     def run(fragment: Fragment) -> Outcome:
         deliver(fragment.warp.cta)
@@ -32,7 +32,7 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def fence_proxy_async(c: Compiler, mi: MachineInstr) -> Step:
-    """What threads have written to shared memory, the async proxy may read now."""
+    """A proxy fence: earlier writes to shared memory become visible to the async proxy."""
     space = mi.form.attributes.get("space")
     if space is Space.GLOBAL:
         return lambda fragment: None
@@ -133,7 +133,7 @@ class _reduction:  # noqa: N801 - used like a function
 
 
 def warp_sync(c: Compiler, mi: MachineInstr) -> Step:
-    """Wait until all threads of the mask are here."""
+    """Wait until all threads of the mask have arrived."""
     members = c.get(mi["membermask"], ScalarType.B32)
 
     def run(fragment: Fragment) -> Outcome:
