@@ -1,8 +1,8 @@
-"""D of a multiply, wherever it lies: the one protocol of registers, warpgroups and tensor memory.
+"""D of a multiply: one interface for accumulators in registers, warpgroups and tensor memory.
 
 Layer: nvgen.builder.  Each kind says which instruction multiplies into it, and where that has A;
-what registers hold is a matrix.  PTX ISA, tcgen05.mma; Warp Level Matrix Instructions; Asynchronous
-Warpgroup Level Matrix Instructions.
+the elements in registers are a fragment.  PTX ISA, tcgen05.mma; Warp Level Matrix Instructions;
+Asynchronous Warpgroup Level Matrix Instructions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from nvgen.builder.vectors import Vector, mask_of, shuffled
 from nvgen.callers import place_of_caller
 
 USUAL = TensorOptions()
-"""Options of which nothing is said."""
+"""The default options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ class AccumulatorTile(ABC):
     @property
     @abstractmethod
     def builder(self) -> SharedMemory:
-        """The kernel that it is of."""
+        """The kernel that it belongs to."""
 
     @abstractmethod
     def start(self, asked: Multiply) -> None:
-        """`multiply`, when A and B are such tiles."""
+        """`multiply`, after A and B have been checked."""
 
     def multiply(
         self,
@@ -94,15 +94,15 @@ class AccumulatorTile(ABC):
 
 
 def kernel_of(host: Host) -> SharedMemory:
-    """The kernel that something is of, with its verbs."""
+    """The kernel of a value, with its verbs."""
     assert isinstance(host, SharedMemory)
     return host
 
 
 def check_tiles(d: object, a: object, b: object) -> None:
-    """Whether the matrices lie where a multiply has them.
+    """Check that the matrices are where a multiply has them.
 
-    Raises: InputError with one finding for each that does not.
+    Raises: InputError with one finding for each that is not.
     """
     findings = []
     if not isinstance(d, AccumulatorTile):
@@ -207,7 +207,7 @@ class HeldFragment(ABC):
 
 
 def _side_by_side(builder: SharedMemory, values: Sequence[ir.Value]) -> ir.Value:
-    """Vectors of one type, one behind the other."""
+    """Vectors of one type, concatenated."""
     if len(values) == 1:
         return values[0]
     type_, at_caller = values[0].type, builder.at_caller()

@@ -1,6 +1,6 @@
-"""The annotated types of a function's parameters: whether a value is of one, and its words.
+"""The annotated types of a function's parameters: whether a value has one, and its description.
 
-Layer: nvgen.builder.  An annotation that is not understood is no reason to refuse a value.
+Layer: nvgen.builder.  Every value is accepted for an annotation that is not understood.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORDS = {
     "ElementType": "an element type: bf16, e4m3 and so on",
 }  # fmt: skip
 _WIDER = {int: SupportsIndex, float: SupportsFloat}
-"""What numpy's numbers are, too."""
+"""Protocols that numpy's numbers implement, too."""
 
 
 Closed: TypeAlias = "tuple[tuple[tuple[type, ...] | None, ...], dict[str, tuple[type, ...]]]"
@@ -33,7 +33,7 @@ Closed: TypeAlias = "tuple[tuple[tuple[type, ...] | None, ...], dict[str, tuple[
 
 
 def hints(function: Callable[..., object]) -> dict[str, object]:
-    """The types of a function's parameters, of those that can be found."""
+    """The types of a function's parameters, as far as they can be resolved."""
     inner = inspect.unwrap(function)
     names = vars(sys.modules[inner.__module__])
     found: dict[str, object] = {}
@@ -113,7 +113,7 @@ def _all_fit(values: Sequence[object], parts: tuple[object, ...]) -> bool:
 
 
 def words_of(annotation: str, hint: object = None) -> str:
-    """An annotation in words, with the members of a choice."""
+    """A description of an annotation, with the members of an enumeration."""
     if _is_choice(hint) and annotation not in _WORDS:
         return " or ".join(f"{hint.__name__}.{one.name}" for one in hint)
     parts = re.split(r" \| (?![^\[]*\])", str(annotation))

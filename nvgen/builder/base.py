@@ -1,6 +1,6 @@
-"""What every part of the builder stands on: llvmlite's builder, Python lines, numbers.
+"""The base of all parts of the builder: llvmlite's builder, Python lines, numbers.
 
-Layer: nvgen.builder.  Input: a kernel's name.  Output: a module of llvmlite's under construction.
+Layer: nvgen.builder.  Input: a kernel's name.  Output: an llvmlite module under construction.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FLOATS = {ir.FloatType: T.F32, ir.DoubleType: T.F64}
 
 @guarded
 class BuilderBase:
-    """A module under construction, and where its next instruction goes."""
+    """A module under construction, and its insertion point."""
 
     target: Target | None = None
     """The target that the kernel is for, where operations differ with it."""

@@ -1,7 +1,7 @@
-"""A kernel that is built: its LLVM IR, and what is known of its launch.
+"""A finished kernel: its LLVM IR, its parameters, and its launch.
 
-Layer: nvgen.builder.  Input: what `KernelBuilder.finish` gives.  Output: compiled code, and launch
-arguments.
+Layer: nvgen.builder.  Input: the result of `KernelBuilder.finish`.  Output: compiled code, and
+launch arguments.
 """
 
 from __future__ import annotations

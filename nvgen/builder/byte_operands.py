@@ -1,9 +1,9 @@
-"""fp8 operands of a second multiply: sums as its A in registers, and B transposed.
+"""fp8 operands of a second multiply: an accumulator as its A in registers, and B transposed.
 
-Layer: nvgen.builder.  A multiply of bytes takes K-major matrices only, and of its sums a thread
-holds other columns than it has to give of A.  K may be summed in any order that A and B share: A's
-is that in which a thread has it, and `transpose_bytes` puts B's so.  PTX ISA, Register Fragments of
-wgmma.mma_async; ldmatrix; stmatrix; prmt; cvt.
+Layer: nvgen.builder.  A multiply of bytes takes K-major matrices only, and the columns of an
+accumulator in a thread are not those of A.  K may be summed in any order that A and B share: A's is
+that in which the thread has it, and `transpose_bytes` permutes B's accordingly.  PTX ISA, Register
+Fragments of wgmma.mma_async; ldmatrix; stmatrix; prmt; cvt.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ _STEP = 32
 """Columns of A in one multiply."""
 
 _GROUP = 16
-"""Columns that change places among themselves; bytes of a line of a matrix."""
+"""Columns that are permuted among themselves; bytes of a line of a matrix."""
 
 _WORDS = ((0, 4), (2, 6), (8, 12), (10, 14))
-"""Where the two pairs of columns of each register of A begin, among the 16 sums of a step: those of
-eight columns are a pair of one row and a pair of the row eight further down."""
+"""The first columns of the two pairs in each register of A, among the 16 columns of a step.
+
+Eight columns are a pair of one row and a pair of the row eight further down.
+"""
 
 _WAYS = (0x6420, 0x7531)
 """For prmt: the even bytes of two registers, and the odd ones."""
@@ -68,7 +70,7 @@ def _is_of_a_multiply(layout: FragmentLayout) -> bool:
 def _word(
     b: SharedMemory, sums: list[Number], step: int, pair: tuple[int, int], dtype: ElementType
 ) -> Int:
-    """Two pairs of neighbours as a register, the first one in its low bytes."""
+    """Two pairs of adjacent elements in a register, the first one in its low bytes."""
     type_ = ScalarType(dtype.value)
     values = ([sums[step + at + i].value for i in (0, 1)] for at in pair)
     halves = (narrow_word(sums[step].builder, low, high, type_) for low, high in values)
@@ -112,6 +114,6 @@ def transpose_bytes(
         mine = [index + turn * warps for turn in range(groups // warps)]
         loads = [read + group * (_GROUP * source.width) for group in mine]
         found = [b.ldmatrix(load, MatrixNum.X4, trans=True) for load in loads]
-        for group, held in zip(mine, found, strict=True):  # behind all loads, which overlap so
+        for group, held in zip(mine, found, strict=True):  # after all loads, which overlap then
             words = [b.prmt(held[i], held[i + 1], way) for i in (0, 2) for way in _WAYS]
             b.stmatrix(target.chunk(row, group) + column * target.width, words)

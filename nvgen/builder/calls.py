@@ -1,7 +1,7 @@
-"""Calls of LLVM's nvvm intrinsics by row, attributes and operands, and verbs made of them.
+"""Calls of LLVM's nvvm intrinsics by row, attributes and operands, and the verbs made of them.
 
-Layer: nvgen.builder.  Which intrinsic a call becomes, with which arguments in which order, and what
-it gives, is looked up in the row's spellings, so nothing here repeats it.
+Layer: nvgen.builder.  The intrinsic of a call, the order of its arguments and its result are looked
+up in the row's spellings.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class IntrinsicCalls(BuilderBase):
         return [(type_, self.raw(operand, type_))]
 
     def _of_bits(self, value: WordLike, type_: ir.Type) -> ir.Value:
-        """A value of a type that has the bits of an integer."""
+        """A value of a type with the bits of an integer."""
         if isinstance(value, Float) and value.value.type == type_:
             return value.value
         if isinstance(type_, ir.IntType):
@@ -160,7 +160,7 @@ class IntrinsicCalls(BuilderBase):
         return found[0] if verb.gives else found
 
     def _result(self, part: Argument, raw: ir.Value, *, alone: bool) -> Result:
-        """What an instruction gives as a value; one of several floats as its bits."""
+        """A result of an instruction as a value; one of several floats as its bits."""
         if isinstance(raw.type, ir.LiteralStructType):
             return self._registers(raw)
         if isinstance(raw.type, ir.PointerType):
@@ -172,7 +172,7 @@ class IntrinsicCalls(BuilderBase):
         return Vector(self, word, count) if "*" in part.type else Int(self, word)
 
     def _registers(self, structure: ir.Value) -> Vector:
-        """The elements of a structure, side by side."""
+        """The elements of a structure, as a vector."""
         builder, elements = self.at_caller(), structure.type.elements
         word = ir.IntType(64 if isinstance(elements[0], ir.DoubleType) else 32)
         parts = (builder.extract_value(structure, i) for i in range(len(elements)))
@@ -194,7 +194,7 @@ class IntrinsicCalls(BuilderBase):
 
 
 def _keep(kept: object, raw: ir.Value) -> None:
-    """What an instruction gives is what a parameter holds behind it."""
+    """Assign the result of an instruction to the variable that was passed as a parameter."""
     assert isinstance(kept, Changing)
     kept.raw = raw
 
@@ -229,7 +229,7 @@ def function_of(verb: Verb) -> Callable[..., object]:
 def _check_numbers(
     row: Row, attributes: Mapping[str, Attribute], operands: Mapping[str, Operand]
 ) -> None:
-    """Whether numbers that stand in the instruction itself are some that it takes.
+    """Check the literals of an instruction.
 
     Raises: InputError with the row's rule.
     """
@@ -251,11 +251,10 @@ def _check_numbers(
 
 
 def _check_copy(maps: Mapping[str, Parameter], operands: Mapping[str, object]) -> None:
-    """Whether a copy of a tile fits its tensor map, where that is a parameter of the kernel.
+    """Check that a copy of a tile fits its tensor map, where that is a parameter of the kernel.
 
     Raises: InputError for other coordinates than the map has dimensions, a box that is larger than
-    the shared memory of the tile, or a tile whose elements are sought where another swizzling than
-    the map's puts them.
+    the shared memory of the tile, or a tile whose elements are addressed with another swizzling.
     """
     tmap = operands.get("tmap")
     if not isinstance(tmap, Pointer) or tmap.value.name not in maps:

@@ -101,7 +101,7 @@ class ControlFlow(Atomics):
         (otherwise,) = self._new_blocks("else")
         frame.branch.operands[2] = otherwise
         frame.branch, joined = None, frame.values
-        del frame.ways[0]
+        del frame.exits[0]
         for variable, old in frame.known:
             variable.raw = old
         self._open_frame(frame, "a branch")
@@ -137,23 +137,23 @@ class ControlFlow(Atomics):
         self._open(stay)
 
     def _open_frame(self, frame: Frame, name: str) -> None:
-        """What follows stands in a branch or a loop."""
+        """Begin a branch or a loop."""
         self._frames.append(frame)
         self.regions.begin(name)
         self._closed = None
 
     def _close_frame(self, frame: Frame, joined: Sequence[ir.Value] | None = None) -> None:
-        """What follows stands behind a branch or loop whose last block has just ended.
+        """End a branch or loop whose last block has just ended.
 
-        Variables that were made inside end here.  `joined` is what the others were behind the one
-        side of a branch.
+        Variables that were made inside end here.  `joined` are the values of the others after the
+        first side of a branch.
         """
-        at = 1 if frame.branch is not None or frame.is_loop else len(frame.ways)
-        frame.ways.insert(at, (self.at_caller().block, frame.values))
+        at = 1 if frame.branch is not None or frame.is_loop else len(frame.exits)
+        frame.exits.insert(at, (self.at_caller().block, frame.values))
         self._go_behind(frame, joined)
 
     def _go_behind(self, frame: Frame, joined: Sequence[ir.Value] | None = None) -> None:
-        """Go on behind a branch or loop all of whose ways out are known."""
+        """Continue after a branch or loop all of whose exits are known."""
         self._frames.pop()
         self.regions.end()
         self._open(frame.after)
@@ -169,7 +169,7 @@ class ControlFlow(Atomics):
         return [builder.append_basic_block(f"{name}.{self._blocks}") for name in names]
 
     def _known(self) -> list[tuple[Changing, ir.Value]]:
-        """The variables that there are, with their values."""
+        """The variables in scope, with their values."""
         return [(variable, variable.raw) for variable in self._variables]
 
     @contextmanager
@@ -247,7 +247,7 @@ class ControlFlow(Atomics):
         return like
 
     def _turn(self, known: list[tuple[Changing, ir.Value]], before: ir.Block) -> list[ir.PhiInstr]:
-        """A phi for each variable, with what it is before the loop."""
+        """A phi for each variable, with its value before the loop."""
         turning = []
         for variable, old in known:
             value = self.at_caller().phi(old.type)
@@ -283,7 +283,7 @@ class ControlFlow(Atomics):
         self._go_behind(frame)
 
     def _open(self, block: ir.Block) -> None:
-        """Go on in `block`, behind all the blocks that there are."""
+        """Continue in `block`, after all existing blocks."""
         builder = self.at_caller()
         builder.function.blocks.remove(block)
         builder.function.blocks.append(block)
@@ -291,13 +291,13 @@ class ControlFlow(Atomics):
 
 
 def _turn_back(turning: Sequence[ir.PhiInstr], values: Sequence[ir.Value], end: ir.Block) -> None:
-    """What variables are at the end of a loop's body is what they are in its next turn."""
+    """Complete the phis of a loop with the values at the end of its body."""
     for phi, value in zip(turning, values, strict=True):
         phi.add_incoming(value, end)
 
 
 def _value(value: object) -> object:
-    """What a variable may hold.
+    """A value that a variable may hold.
 
     Raises: InputError for what is no value of the kernel.
     """
@@ -311,7 +311,7 @@ def _value(value: object) -> object:
 
 
 def condition_of(condition: Int) -> ir.Value:
-    """A condition as LLVM's.
+    """A condition, as llvmlite's.
 
     Raises: InputError for what is none.
     """

@@ -1,4 +1,4 @@
-"""What a thread says to the host, and PTX in a kernel's own words.
+"""Calls of the device runtime (printf, assertions), and inline PTX.
 
 Layer: nvgen.builder.  CUDA C++ Programming Guide, Formatted Output; Assertion.  LLVM Language
 Reference, Inline Assembler Expressions.
@@ -82,7 +82,7 @@ class DeviceCalls(Roles):
             self.at_caller().call(fail, given)
 
     def _text(self, text: str) -> ir.Value:
-        """A string that ends with a zero, in constant memory."""
+        """A zero-terminated string in constant memory."""
         if text not in self._texts:
             data = bytearray(text.encode() + b"\0")
             type_ = ir.ArrayType(ir.IntType(8), len(data))
@@ -94,7 +94,7 @@ class DeviceCalls(Roles):
         return self._texts[text]
 
     def _buffer(self, values: Sequence[ir.Value]) -> ir.Value:
-        """The address of a buffer with some values, each at a multiple of its size."""
+        """The address of a buffer with some values, each aligned to its size."""
         builder, places, size = self.at_caller(), [], 0
         for value in values:
             width = 8 if isinstance(value.type, ir.DoubleType) else value.type.width // 8

@@ -23,15 +23,15 @@ from nvgen.builder.roles import ExecutionScope, Roles
 from nvgen.callers import stack
 
 Results: TypeAlias = Value | tuple[Value, ...] | None
-"""What a function gives: a value, several as a tuple, or nothing."""
+"""The result of a function: a value, several as a tuple, or None."""
 
 Body: TypeAlias = Callable[..., Results]
-"""What builds a function: the builder, then the values that are passed; gives what comes back."""
+"""Builds a function: called with the builder and the parameters, it returns the results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A function of a module: LLVM's, and values of the types that come back."""
+    """A function of a module, and values of its result types."""
 
     function: ir.Function
     result: Results
@@ -39,7 +39,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Where the kernel was being built when a function began."""
+    """The insertion point and scopes of the kernel, while a function is built."""
 
     builder: PlacedBuilder
     regions: Regions
@@ -50,14 +50,14 @@ class Kept:
 
 
 class Functions(Roles):
-    """The functions of a module, and the way into the one that is being built and back."""
+    """The functions of a module."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.functions_made: dict[tuple[object, ...], Definition] = {}
 
     def defined(self, called: DeviceFunction, values: tuple[Value, ...]) -> Definition:
-        """A function of this module for the types of some values, built where it is not there.
+        """The function of this module for the types of these values, built if it is not there.
 
         Raises: InputError as its body does.
         """
@@ -68,12 +68,12 @@ class Functions(Roles):
 
     @property
     def current_builder(self) -> PlacedBuilder:
-        """llvmlite's builder, as it stands."""
+        """llvmlite's builder, with its current insertion point."""
         assert self._ir is not None
         return self._ir
 
     def leave_for_function(self) -> Kept:
-        """Leave what is being built, for a function."""
+        """Save the insertion point, to build a function."""
         kept = Kept(
             *(self.current_builder, self.regions, self.scope),
             *([*self._frames], [*self._variables], self._in_function),
@@ -84,12 +84,12 @@ class Functions(Roles):
         return kept
 
     def enter_function(self, builder: PlacedBuilder) -> None:
-        """Go on in the body of a function."""
+        """Continue in the body of a function."""
         self._ir = builder
         self._in_function = True
 
-    def come_back(self, kept: Kept) -> None:
-        """Go on where the kernel was being built."""
+    def return_to_kernel(self, kept: Kept) -> None:
+        """Restore the insertion point."""
         self._ir, self.regions, self.scope = kept.builder, kept.regions, kept.scope
         self._in_function = kept.in_function
         self._frames[:] = kept.frames
@@ -154,7 +154,7 @@ def define(b: Functions, called: DeviceFunction, values: tuple[Value, ...]) -> D
     types = [value.value.type for value in values]
     function = ir.Function(b.module, ir.FunctionType(ir.VoidType(), types), f"{b.name}.{name}")
     function.linkage = "internal"
-    function.attributes.add("convergent")  # what it calls may wait for other threads
+    function.attributes.add("convergent")  # its callees may synchronise
     kept = b.leave_for_function()
     try:
         entry = function.append_basic_block("entry")
@@ -162,10 +162,10 @@ def define(b: Functions, called: DeviceFunction, values: tuple[Value, ...]) -> D
         result = called.body(b, *(v.like(a) for v, a in zip(values, function.args, strict=True)))
         _close(b, function, called.name, result)
     except BaseException:
-        del b.module.globals[function.name]  # half of it is none
+        del b.module.globals[function.name]  # drop an incomplete function
         raise
     finally:
-        b.come_back(kept)
+        b.return_to_kernel(kept)
     return Definition(function, result)
 
 

@@ -1,8 +1,8 @@
-"""The threads that hold a matrix in registers, what they hold of its rows and columns, and A there.
+"""Layouts of fragments: the threads that hold a matrix in registers, and their rows and columns.
 
-Layer: nvgen.builder.  Which elements a thread has, `intrinsics.layouts.register_layout` says; here
-its numbers become instructions.  What is computed along a row is joined by shuffles between the
-threads that share the row.  PTX ISA, shfl.sync.
+Layer: nvgen.builder.  `intrinsics.layouts.register_layout` gives the elements of each thread; here
+its numbers become instructions.  Reductions along a row use shuffles between the threads that share
+the row.  PTX ISA, shfl.sync.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.vectors import Elementwise, Vector, vector_of
 
 Joined: TypeAlias = Callable[[Number, Number], Number]
-"""What makes one number of two, whatever their order."""
+"""An associative and commutative function of two numbers."""
 
 _WARP_BITS = 5
 _WORD = 32
@@ -51,9 +51,9 @@ def scaled_bits(number: Int, steps: Sequence[int]) -> Int:
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """The threads that hold a matrix, and where in it this thread's share begins.
+    """The threads that hold a matrix, and the position of this thread's part in it.
 
-    A matrix of several warps, rows × columns of them, is shared; `first` gives the first row and
+    A matrix of several warps, rows × columns of them, is divided; `first` gives the first row and
     column of a warp.
     """
 
@@ -80,7 +80,7 @@ class Holders:
 @guarded
 @dataclass(frozen=True, slots=True, eq=False)
 class OfThreads(Elementwise):
-    """Numbers that several threads hold, as a layout says."""
+    """Numbers that several threads hold, in a layout."""
 
     vector: Vector = field()
     holders: Holders

@@ -1,7 +1,7 @@
-"""Matrices from registers to memory: into swizzled tiles, by stmatrix where it can, and to arrays.
+"""Stores of fragments: into swizzled tiles, by stmatrix where possible, and to arrays.
 
-Layer: nvgen.builder.  Which threads hold what a matrix of stmatrix has is `intrinsics`'.  PTX ISA,
-stmatrix; st; Shared Memory Matrix Layouts.
+Layer: nvgen.builder.  The layout of stmatrix's matrices is in `intrinsics`.  PTX ISA, stmatrix; st;
+Shared Memory Matrix Layouts.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _matrix_layout() -> FragmentLayout:
 
 
 def _lies_as_matrices(vector: Vector, holders: Holders) -> bool:
-    """Whether the warp's threads hold what stmatrix takes of them."""
+    """Whether the layout of the fragment is that of stmatrix."""
     layout, one = holders.layout, _matrix_layout()
     bits = vector.type.bits if vector.type else 0
     of_lanes = layout.row_bits[:_LANE_BITS], layout.column_bits[:_LANE_BITS]
@@ -87,7 +87,7 @@ def _lies_as_matrices(vector: Vector, holders: Holders) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One matrix, or four of 16 by 16: where it begins, and the thread's elements of it."""
+    """One matrix, or four of 16 by 16: its position, and the thread's elements of it."""
 
     down: int
     along: int
@@ -100,7 +100,7 @@ class _Block:
 
 
 def _blocks(layout: FragmentLayout) -> Iterator[_Block]:
-    """All matrices, by fours where they lie so."""
+    """All matrices, in groups of four where possible."""
     places = zip(layout.down, layout.along, strict=True)
     at = {place: e for e, place in enumerate(places)}
     left = sorted(place for place in at if place[1] % _MATRIX == 0)
@@ -142,7 +142,7 @@ def _store_matrices(vector: Vector, holders: Holders, tile: SharedTile) -> None:
 
 
 def _runs(layout: FragmentLayout, most: int) -> Iterator[tuple[int, ...]]:
-    """Elements that lie side by side in a row, `most` (a power of two) at a time or fewer."""
+    """Elements that are adjacent in a row, at most `most` (a power of two) together."""
     e = 0
     while e < layout.count:
         size = most
@@ -153,7 +153,7 @@ def _runs(layout: FragmentLayout, most: int) -> Iterator[tuple[int, ...]]:
 
 
 def _is_run(layout: FragmentLayout, first: int, size: int) -> bool:
-    """Whether elements are neighbours in a row, from a multiple of their number on."""
+    """Whether elements are adjacent in a row, and aligned to their number."""
     run, (down, along) = slice(first, first + size), (layout.down[first], layout.along[first])
     begins = all(n % size == 0 for n in (along, *layout.column_bits))
     follows = layout.along[run] == tuple(range(along, along + size))

@@ -1,9 +1,9 @@
-"""Wrong arguments of the builder's methods: refused in words, at the user's line.
+"""Checks of arguments of the builder's methods: errors with the user's line.
 
-Layer: nvgen.builder.  A method of a guarded class raises errors of nvgen without frames from inside
-of it.  Names, counts and choices of another type are refused even where the method goes on; where a
-call ends with another error than nvgen's, an argument of another type than its annotation is what
-is wrong.
+Layer: nvgen.builder.  A method of a guarded class raises errors of nvgen without frames of nvgen.
+Names, counts and choices of the wrong type are rejected even where the method would go on; where a
+call ends with an error that is not nvgen's, an argument whose type is not that of its annotation is
+blamed.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _INSIDE = frozenset({
     "at_caller", "raw", "declare", "changing", "like", "taken", "made", "spread", "int_type",
     "known_target", "declared_map", "perform", "typed", "splat",
 })  # fmt: skip
-"""Methods that nvgen calls on its way, for each instruction."""
+"""Methods that nvgen calls itself, for each instruction."""
 
 
 def guarded(made: type[Class]) -> type[Class]:
-    """The class, whose public methods and operators refuse wrong arguments."""
+    """The class, with argument checks around its public methods and operators."""
     for name, member in list(vars(made).items()):
         is_operator = name.startswith("__") and name.strip("_") in _OPERATORS
         is_public = not name.startswith("_") and name not in _INSIDE
@@ -51,13 +51,13 @@ def guarded(made: type[Class]) -> type[Class]:
 
 
 _PYTHON = str(Path(os.__file__).parent) + os.sep
-"""Where Python's own modules are."""
+"""The folder of Python's own modules."""
 _REFUSING = frozenset({"note", "tile", "pointer"})
 """Properties that may raise."""
 
 
 def guard(function: Callable[..., object]) -> Callable[..., object]:
-    """The function, which refuses wrong arguments at the user's line."""
+    """The function, with argument checks."""
     is_block = hasattr(function, "__wrapped__") and inspect.isgeneratorfunction(
         inspect.unwrap(function)
     )
@@ -70,13 +70,13 @@ def guard(function: Callable[..., object]) -> Callable[..., object]:
             if not known:
                 known.append(closed_types(function))
             result = function(*args, **named)
-            if not _is_closed(known[0], args, named):  # what the function says itself comes first
+            if not _is_closed(known[0], args, named):  # the function's own errors come first
                 refused = _problem(function, args, named)
                 if refused is not None:
                     raise refused
         except NvgenError as error:
             if is_about_arguments(error) and (own := _problem(function, args, named)) is not None:
-                raise own from None  # in the words of what the user called
+                raise own from None  # with the name that the user called
             _place(error)
             raise without_ours(error) from error.__cause__  # NVGEN_TRACEBACK=1: from inside nvgen
         except Exception as error:
@@ -90,7 +90,7 @@ def guard(function: Callable[..., object]) -> Callable[..., object]:
 
 
 def _is_closed(known: Closed, args: tuple[object, ...], named: dict[str, object]) -> bool:
-    """Whether names, counts and choices are of their types."""
+    """Whether names, counts and choices have their types."""
     by_place, by_name = known
     for kinds, value in zip(by_place, args, strict=False):
         if kinds is not None and not isinstance(value, kinds):
@@ -141,7 +141,7 @@ class _Block:
 
 
 def _place(error: NvgenError) -> None:
-    """Let findings without a place stand at the user's line."""
+    """Add the user's line to findings without a source location."""
     if any(finding.place == NOWHERE for finding in error.findings):
         here = place_of_caller()
         placed = [f.at(here) if f.place == NOWHERE else f for f in error.findings]
@@ -149,7 +149,7 @@ def _place(error: NvgenError) -> None:
 
 
 def is_about_arguments(error: NvgenError) -> bool:
-    """Whether it says that a call inside has arguments of other types."""
+    """Whether it is about the types of arguments of an inner call."""
     return error.findings[0].rule in ("builder/arguments", "builder/argument-type")
 
 
@@ -159,9 +159,9 @@ def blamed(
     named: dict[str, object],
     error: Exception,
 ) -> InputError | None:
-    """What is wrong with the arguments of a call that ended with another error than nvgen's.
+    """The error about the arguments of a call that ended with an error that is not nvgen's.
 
-    None where nothing is, or the error comes from a function of the user's.
+    None where all of them fit, or the error comes from a function of the user's.
     """
     frame = error.__traceback__
     while frame is not None:
@@ -175,7 +175,7 @@ def blamed(
 def _problem(
     function: Callable[..., object], args: tuple[object, ...], named: dict[str, object]
 ) -> InputError | None:
-    """The first argument that is missing, too much, or of another type than its annotation."""
+    """The first argument that is missing, surplus, or not of its annotation's type."""
     signature = inspect.signature(function)
     name = spelled(function, args[0])
     try:
@@ -204,7 +204,7 @@ def ill_called(
     named: dict[str, object],
     error: TypeError,
 ) -> InputError:
-    """What is said of arguments that are missing, or too many."""
+    """The error about missing or surplus arguments."""
     return refuse(
         f"{name}: {error}", rule="arguments", got=_given(args, named),
         expected=f"{name}({', '.join(_parameters(signature))})",
@@ -212,7 +212,7 @@ def ill_called(
 
 
 def _parameters(signature: inspect.Signature) -> Iterator[str]:
-    """The parameters behind the object itself, without their types."""
+    """The parameters after `self`, without their types."""
     is_named = False
     for one in [*signature.parameters.values()][1:]:
         if one.kind is one.KEYWORD_ONLY and not is_named:
@@ -227,7 +227,7 @@ def _shown(value: object) -> str:
 
 
 def spelled(function: Callable[..., object], of: object) -> str:
-    """How a user writes it: `b.wait`, `SharedTile.part`, `KernelBuilder`."""
+    """The call as a user writes it: `b.wait`, `SharedTile.part`, `KernelBuilder`."""
     name, made = inspect.unwrap(function).__name__, type(of)
     if name == "__init__":
         return made.__name__

@@ -1,6 +1,7 @@
-"""LLVM's intrinsics of rows: those that a verb may become, the one of a call, its types and codes.
+"""LLVM's intrinsics of a row: those that a verb may become, and that of a call, with types and
+codes.
 
-Layer: nvgen.builder.  Input: a row, and the attributes that a verb's name states, or a call's.
+Layer: nvgen.builder.  Input: a row, and the attributes that a verb's name implies, or a call's.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Choice:
 
 
 def choice_of(row: Row, stated: Attributes) -> Choice:
-    """A row with the intrinsics that have all the attributes that a verb states."""
+    """A row with the intrinsics that have all the attributes that a verb implies."""
     states = {n: f for n, f in stated.items() if n in row.qualifier}
     given = {n for n in stated if n in row.operand}
     fitting = (s for s in catalog.spellings_of(row) if _agrees(s, states))
@@ -74,7 +75,7 @@ def _results(spelling: Spelling) -> set[str]:
 
 
 def operands_of(spelling: Spelling) -> tuple[list[str], list[str]]:
-    """The operands that an intrinsic must have, and those that a flag lets be left out."""
+    """The operands that an intrinsic must have, and those that a flag makes optional."""
     formal = arguments(spelling.pattern.args)
     flagged = {a.name for a in formal if a.sign == "?"}
     names = [a.name for a in formal if a.sign == ":"]
@@ -100,13 +101,13 @@ def spelled(
 
 
 def check_length(spelling: Spelling, name: str, operand: Vector | Sequence[WordLike]) -> None:
-    """Whether a list has as many values as the instruction takes.
+    """Check that a list has as many values as the instruction takes.
 
     Raises: InputError.
     """
     count = spelling.row.operand[name].count
     assert count is not None
-    wanted = max(count.of(spelling.attributes), 1)  # 0 is a value without braces
+    wanted = max(count.of(spelling.attributes), 1)  # 0: a scalar without braces
     found = operand.count if isinstance(operand, Vector) else len(operand)
     if found != wanted:
         raise refuse(
@@ -129,7 +130,7 @@ def result_type(spelling: Spelling, attributes: Mapping[str, Attribute]) -> ir.T
 
 
 def code_of(table: Code, attribute: Attribute, qualifier: str) -> int:
-    """The number that an attribute is in an intrinsic's arguments.
+    """The number that encodes an attribute in an intrinsic's arguments.
 
     Raises: InputError where LLVM has none for it.
     """

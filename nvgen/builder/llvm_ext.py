@@ -1,4 +1,4 @@
-"""What llvmlite.ir lacks and kernels need.
+"""Extensions of llvmlite.ir: bfloat, string attributes, debug locations.
 
 Layer: nvgen.builder.  llvmlite's attribute sets take known words only and cannot print `byval` on
 an opaque pointer, string attributes such as `"nvvm.reqntid"="128"`, or the type bfloat.
@@ -99,7 +99,7 @@ class DebugLines:
         self._type: ir.DIValue | None = None
 
     def at(self, calls: tuple[Call, ...]) -> ir.DIValue:
-        """The location of a line, the first of `calls`, that the following ones have called."""
+        """The location of a line, the first of `calls`, with the lines that called it."""
         found = self._locations.get(calls)
         if found is None:
             (call, *_), callers = calls, calls[1:]
@@ -121,7 +121,7 @@ class DebugLines:
         return other
 
     def calls_of(self, location: ir.DIValue | None) -> tuple[Call, ...]:
-        """The lines that a location was made of."""
+        """The lines of a location, the callers' included."""
         return self._calls.get(id(location), ())
 
     def _helper(self, call: Call) -> ir.DIValue:
@@ -165,7 +165,7 @@ class DebugLines:
                 "scope": file,
                 "file": file,
                 "line": 1,
-                "type": self._any_type(),  # without one LLVM's code generator follows a null
+                "type": self._any_type(),  # without a type LLVM's code generator dereferences null
                 "spFlags": ir.DIToken("DISPFlagDefinition"),
                 "unit": self._made_unit(file),
             },
@@ -173,7 +173,7 @@ class DebugLines:
         )
 
     def _any_type(self) -> ir.DIValue:
-        """The type of a function of which nothing is said."""
+        """A subroutine type without parameters."""
         if self._type is None:
             self._type = self.module.add_debug_info(
                 "DISubroutineType", {"types": self.module.add_metadata([])}

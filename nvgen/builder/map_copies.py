@@ -1,8 +1,8 @@
-"""The copies by TMA that make a whole tile of an array that a tensor map describes.
+"""Copies by TMA: the boxes of a tensor map that make a tile.
 
-Layer: nvgen.builder.  A tile's spans, its lines and its major say which boxes of a tensor map it
-takes; a map that cannot bring them is refused where it is declared, or where it meets the tile.
-PTX ISA, cp.async.bulk.tensor; Tensors; Swizzling Modes.
+Layer: nvgen.builder.  A tile's spans, lines and major determine the boxes; a map that cannot bring
+them is rejected at its declaration, or at the copy.  PTX ISA, cp.async.bulk.tensor; Tensors;
+Swizzling Modes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 from nvgen.callers import place_of_caller
 
 PERIOD = 8
-"""Lines after which every swizzling begins anew."""
+"""Lines of the period of every swizzling."""
 
 _PACKED = 4
 """Bits of the elements that a copy counts two in a byte."""
@@ -102,7 +102,7 @@ def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: Swizzle) -> Non
 # ---- copies --------------------------------------------------------------------------------------
 
 Coordinates: TypeAlias = Sequence[IntLike | Sequence[IntLike]]
-"""Where a tile begins, innermost dimension first; for rows from anywhere (column, rows)."""
+"""The coordinates of a tile's first element, innermost first; for gathered rows (column, rows)."""
 
 _LOAD, _PREFETCH, _STORE = range(3)
 _VERBS = {
@@ -110,17 +110,17 @@ _VERBS = {
     MapKind.IMAGES: ("g2s_im2col", "prefetch_im2col", "s2g_im2col"),
     MapKind.ROWS: ("g2s_tile_gather4", "prefetch_tile_gather4", "s2g_tile_scatter4"),
 }
-"""The verbs that load, prefetch and store, behind `cp_async_bulk_tensor_`."""
+"""The verbs that load, prefetch and store, without `cp_async_bulk_tensor_`."""
 
 _ROWS = 4
-"""Rows that one copy brings from anywhere."""
+"""Rows of one gather or scatter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """The copies by TMA that make a tile: where the part of each lies, and its coordinates.
+    """The copies by TMA that make a tile: the address and the coordinates of each part.
 
-    `verbs` load, prefetch and store; `offsets` are those within a filter, of images.
+    `verbs` load, prefetch and store; `offsets` are those of a filter tap, for images.
     """
 
     builder: Protocols
@@ -136,7 +136,7 @@ class Copies:
         cache_policy: IntLike | None,
         cta_group: CtaGroup | None,
     ) -> None:
-        """Bring the tile; its bytes are counted on `barrier`."""
+        """Load the tile; it completes on `barrier`."""
         for part, place in self.parts:
             self._verb(_LOAD)(
                 part, barrier, self.tmap, *place, *self.offsets, cta_mask=cta_mask,
@@ -144,7 +144,7 @@ class Copies:
             )  # fmt: skip
 
     def prefetch(self) -> None:
-        """Bring into L2 what `load` brings into shared memory."""
+        """Prefetch into L2 what `load` loads."""
         for _, place in self.parts:
             self._verb(_PREFETCH)(self.tmap, *place, *self.offsets)
 
@@ -197,7 +197,7 @@ def copies(
 def _of_boxes(
     tile: SharedTile, box: tuple[int, ...], coordinates: list[IntLike]
 ) -> Iterator[tuple[Pointer, tuple[object, ...]]]:
-    """Boxes of neighbours, or pixels of images, which the hardware counts on by itself."""
+    """Tiled boxes, or im2col boxes, whose pixels the hardware iterates over."""
     first, line, *rest = coordinates
     for place, along, top in _parts(tile, box[-2]):
         column = first + along if along else first
@@ -207,7 +207,7 @@ def _of_boxes(
 def _of_rows(
     tile: SharedTile, name: str, coordinates: Coordinates
 ) -> Iterator[tuple[Pointer, tuple[object, ...]]]:
-    """Four rows at a time."""
+    """Gathers or scatters of four rows."""
     first, rows = coordinates
     if not isinstance(rows, Sequence) or len(rows) != tile.rows or tile.rows % _ROWS:
         raise refuse(
@@ -223,7 +223,9 @@ def _of_rows(
 
 
 def _parts(tile: SharedTile, height: int) -> Iterator[tuple[Pointer, int, int]]:
-    """Spans of so many lines: where each lies, and its first element and line in the tile."""
+    """The parts of a tile, a span of `height` lines: the address, and the first element and
+    line.
+    """
     along, lines = (tile.k, tile.rows) if tile.major is Major.K else (tile.rows, tile.k)
     for first in range(0, along, tile.span):
         for top in range(0, lines, height):
@@ -238,7 +240,7 @@ def _number(coordinate: object) -> IntLike:
 
 
 def _offsets(name: str, known: Parameter, offsets: Sequence[IntLike] | None) -> tuple[object, ...]:
-    """Those within a filter, of which images want one for each of their inner dimensions."""
+    """The offsets of a filter tap: images need one for each of their inner dimensions."""
     wanted = known.rank - 2 if known.kind is MapKind.IMAGES else None
     if (None if offsets is None else len(offsets)) != wanted:
         raise refuse(

@@ -1,8 +1,8 @@
-"""What calls of mma and wgmma become: which of their rows, with which modifiers and operands.
+"""The rows of mma and wgmma calls, with their modifiers and operands.
 
-Layer: nvgen.builder.  Matrices are registers: which element of a matrix each thread holds,
-`intrinsics.layouts` says.  Accumulators of warpgroups are registers that change in place: a loop
-carries them on.  PTX ISA, mma; mma.sp; Asynchronous Warpgroup Level Matrix Instructions.
+Layer: nvgen.builder.  Matrices are registers, laid out as in `intrinsics.layouts`.  Accumulators of
+warpgroups are registers that change in place: a variable of a loop.  PTX ISA, mma; mma.sp;
+Asynchronous Warpgroup Level Matrix Instructions.
 """
 
 from __future__ import annotations

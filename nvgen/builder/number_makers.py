@@ -1,8 +1,8 @@
-"""Numbers of one type, `b.f32` and its like, and the words that a number of any width is.
+"""Number types as methods, `b.f32` and others, and numbers as 32-bit words.
 
 Layer: nvgen.builder.  `b.f32("scale")`, before `begin`, declares a parameter; `b.f32(1.5)` is a
-constant; `b.f32(word)` is the number whose bits an integer holds.  Instructions that move registers
-of 32 bits move one word of a number, or two, the lower first.  PTX ISA, shfl.sync.
+constant; `b.f32(word)` is the number with the bits of an integer.  Instructions that move 32-bit
+registers move one word of a number, or two, the lower first.  PTX ISA, shfl.sync.
 """
 
 from __future__ import annotations
@@ -122,9 +122,9 @@ def words_of(number: Number) -> list[Int]:
 
 
 def of_words(number: Number, parts: Sequence[object]) -> object:
-    """What came for each word of `words_of(number)`, joined to a number of its type.
+    """The results for each word of `words_of(number)`, joined to a number of its type.
 
-    Where an instruction gave more than the word, the rest is that of the first.
+    Where an instruction has further results, those for the first word.
     """
     first = parts[0]
     if isinstance(first, tuple):

@@ -1,9 +1,9 @@
-"""Where each instruction of a multiply into tensor memory finds its matrices, words and factors.
+"""Operands of each instruction of a multiply into tensor memory: descriptors, words and addresses.
 
 Layer: nvgen.builder.  Input: the request, pieces of M and of N, a step of K, which is a number or a
-value of the kernel.  Output: descriptors, words, and addresses in tensor memory.  PTX ISA, Shared
-memory descriptor; Instruction descriptor (Tables 42 to 44); Scale Factor A ID, Scale Factor B ID;
-Sparsity selector; Zero-Column Mask Descriptor (Table 45); Data Path Layout Organization.
+value of the kernel.  PTX ISA, Shared memory descriptor; Instruction descriptor (Tables 42 to 44);
+Scale Factor A ID, Scale Factor B ID; Sparsity selector; Zero-Column Mask Descriptor (Table 45);
+Data Path Layout Organization.
 """
 
 from __future__ import annotations

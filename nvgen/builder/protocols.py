@@ -1,8 +1,8 @@
-"""What kernels do with mbarriers and clusters again and again, as one operation each.
+"""Protocols of mbarriers and clusters that are several instructions.
 
-Layer: nvgen.builder.  mbarriers are made, announced and given back; a phase expects the bytes that
-copies bring; the CTAs of a cluster meet, where there are several; a CTA finds the other one of its
-pair.  PTX ISA, mbarrier; barrier.cluster; membar / fence: fence.mbarrier_init.
+Layer: nvgen.builder.  Initialisation and invalidation of mbarriers, expected bytes of copies,
+barriers of clusters, the peer of a CTA pair, reductions.  PTX ISA, mbarrier; barrier.cluster;
+membar / fence: fence.mbarrier_init.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ class Protocols(SharedMemory):
         self.mbarrier_arrive_space_cluster(self.of_peer(barrier), count, relaxed=relaxed)
 
     def _is_wide(self, scope: Scope | None) -> bool:
-        """Whether threads that meet are those of several CTAs."""
+        """Whether the threads to synchronise are those of several CTAs."""
         if scope not in (None, Scope.CTA, Scope.CLUSTER):
             raise refuse("no scope of threads that meet", got=scope.value, expected="CTA, CLUSTER")
         return scope is not Scope.CTA and self.cluster > 1 and self._has_clusters()
@@ -314,13 +314,13 @@ class Protocols(SharedMemory):
         return self.target is None or Feature.HAS_CLUSTERS in self.target.features
 
     def _announce(self) -> None:
-        """Make the thread's changes of mbarriers visible, where there is such a fence."""
+        """Make the thread's mbarrier initialisations visible, where the target has such a fence."""
         if self._has_clusters():
             self.fence_mbarrier_init_release_cluster()
 
 
 def _counted(given: object) -> Counted:
-    """Mbarriers with how many arrivals they expect.
+    """An mbarrier with its arrival count.
 
     Raises: InputError for what is no such pair.
     """

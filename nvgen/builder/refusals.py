@@ -1,7 +1,7 @@
-"""What the builder says of nonsense: at once, in words, with the line of Python that asked for it.
+"""Errors of the builder: at the call, in words, with the line of Python.
 
-Layer: nvgen.builder.  `Requirement` is something that an operation asks for, as data.  A name that
-CUDA C++, Triton and others have for an operation is told what it is here.
+Layer: nvgen.builder.  `Requirement` is a requirement of an operation, as data.  Names that CUDA
+C++, Triton and others have for an operation are recognised.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def refuse(
     rule: str = "value",
     section: str = "",
 ) -> InputError:
-    """What is said of an argument that makes no sense; `section` is the PTX ISA's."""
+    """The error about an invalid argument; `section` is the PTX ISA's."""
     found = Finding(
         f"builder/{rule}", Severity.ERROR, message, place_of_caller(), got=got, expected=expected,
         hint=hint, section=f"PTX ISA, {section}" if section else "",
@@ -46,7 +46,7 @@ def whole(value: object, what: str, least: int = 1) -> int:
 
 
 def described(value: object) -> str:
-    """What was given in place of a number: the type of a value of the kernel."""
+    """The description of a value that is no number: the type of a value of the kernel."""
     type_ = type(value)
     return type_.__name__ if type_.__module__.startswith(__package__) else repr(value)
 
@@ -66,9 +66,9 @@ def function_of(given: Function) -> Function:
 
 @dataclass(frozen=True, slots=True)
 class Requirement(Generic[Asked]):
-    """Something an operation asks for: its id, whether it holds, what was there, what should be.
+    """A requirement of an operation: its id, whether it holds, what was given, what is expected.
 
-    `hint` says how to get there.  Words that depend on the request are functions of it.
+    `hint` says how to meet it.  Texts that depend on the request are functions of it.
     """
 
     rule: str
@@ -80,7 +80,7 @@ class Requirement(Generic[Asked]):
     hint: str | Callable[[Asked], str] = ""
 
 
-def _told(words: str | Callable[[Asked], str], request: Asked) -> str:
+def _text(words: str | Callable[[Asked], str], request: Asked) -> str:
     return words if isinstance(words, str) else words(request)
 
 
@@ -96,9 +96,9 @@ def unmet(
             requirement.text,
             place,
             op=operation,
-            got=_told(requirement.got, request),
-            expected=_told(requirement.expected, request),
-            hint=_told(requirement.hint, request),
+            got=_text(requirement.got, request),
+            expected=_text(requirement.expected, request),
+            hint=_text(requirement.hint, request),
             section=f"PTX ISA, {requirement.section}",
         )
         for requirement in requirements
@@ -166,13 +166,13 @@ _OF_NUMBERS: Mapping[str, str] = {
 
 
 def no_method(name: str, number: object) -> str:
-    """That a number has no such method, and what it may have been meant to be."""
+    """The message that a number has no such method, with the nearest one."""
     kind = type(number)
     return _elsewhere(f"{kind.__name__} has no {name!r}", name, _OF_NUMBERS, dir(kind), "x.")
 
 
 def no_such(name: str, known: Iterable[str]) -> str:
-    """That the builder has no such name, and what it may have been meant to be."""
+    """The message that the builder has no such name, with the nearest one."""
     return _elsewhere(f"a KernelBuilder has no {name!r}", name, _HERE, known, "b.")
 
 

@@ -1,10 +1,9 @@
-"""Where in a kernel a value may be used, in the block of Python that made it and those within; and
-variables, which carry what is assigned in a block on.
+"""Scopes of values: where in a kernel a value may be used; variables in SSA form.
 
 Layer: nvgen.builder.  Branches and loops of the builder nest as Python's blocks do, so a definition
-dominates what is built in its block and behind it, up to the block's end.  Input: every instruction
-that is built.  Output: none; a use that the definition does not reach is refused, with both lines.
-Variables are kept in SSA form.
+dominates what is built later in its block and in nested blocks, up to the block's end.  Input:
+every instruction that is built.  Output: none; a use that the definition does not dominate is an
+error, with both lines.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _OF_A_MODULE = (ir.GlobalVariable, ir.Function)
 
 @dataclass(slots=True, eq=False)
 class Region:
-    """A block of the kernel: the body, or what a branch or a loop holds; `open` until it ends."""
+    """A block of the kernel: the body, a branch or a loop; `open` until it ends."""
 
     name: str
     begun: Call | None = None
@@ -35,7 +34,7 @@ class Region:
 
 
 class Regions:
-    """The blocks of the kernel that are open, the innermost last."""
+    """The open blocks of the kernel, the innermost last."""
 
     def __init__(self) -> None:
         self._open = [Region("the kernel")]
@@ -47,15 +46,15 @@ class Regions:
         return self._open[-1]
 
     def begin(self, name: str) -> None:
-        """What follows stands in a branch or a loop."""
+        """Begin a branch or a loop."""
         self._open.append(Region(name, _innermost()))
 
     def end(self) -> None:
-        """What follows stands behind the innermost branch or loop."""
+        """End the innermost branch or loop."""
         self._open.pop().open = False
 
     def place(self, block: ir.Block) -> None:
-        """A basic block is begun where the kernel is being built."""
+        """Assign a basic block to the innermost branch or loop."""
         self._of_block.setdefault(block, self.current)
 
     def of(self, value: Instruction) -> Region | None:
@@ -64,10 +63,10 @@ class Regions:
 
 
 class PlacedBuilder(ir.IRBuilder):  # type: ignore[misc]  # llvmlite is untyped
-    """llvmlite's builder; a value that does not reach where it is used is refused.
+    """llvmlite's builder, which rejects a value that does not dominate its use.
 
-    Every instruction carries the lines of Python that asked for it, those of the function that
-    `begun` the body the last ones.
+    Every instruction has the lines of Python that asked for it, those of the function that `begun`
+    the body the last ones.
     """
 
     def __init__(self, block: ir.Block, regions: Regions, debug: DebugLines, begun: Stack) -> None:
@@ -83,7 +82,7 @@ class PlacedBuilder(ir.IRBuilder):  # type: ignore[misc]  # llvmlite is untyped
         return self._debug
 
     def at_caller(self) -> None:
-        """Let what follows carry the lines of Python that are being executed."""
+        """Attach the current lines of Python to the next instructions."""
         self.debug_metadata = self._debug.at(calls(self._begun))
 
     def position_at_end(self, block: ir.Block) -> None:
@@ -102,7 +101,7 @@ class PlacedBuilder(ir.IRBuilder):  # type: ignore[misc]  # llvmlite is untyped
         super()._insert(instr)
 
     def _check(self, operand: Instruction) -> None:
-        """Whether an instruction's result reaches here.
+        """Check that an instruction's result dominates this position.
 
         Raises: InputError.
         """
@@ -115,7 +114,7 @@ class PlacedBuilder(ir.IRBuilder):  # type: ignore[misc]  # llvmlite is untyped
 
 
 def out_of_reach(what: str, made: Call | None, region: Region) -> InputError:
-    """What is said of a use behind the block that something was made in."""
+    """The error about a use after the block that a value was made in."""
     place = f"made at {_shown(made)}, " if made else "made "
     begun = f" that begins at {_shown(region.begun)}" if region.begun else ""
     return _refusal(
@@ -141,7 +140,7 @@ def _innermost() -> Call | None:
 
 
 class Host(Protocol):
-    """What a value asks of the kernel that it is of."""
+    """The interface of the kernel that a value belongs to."""
 
     name: str
     regions: Regions
@@ -154,8 +153,9 @@ class Host(Protocol):
 
 
 class Changing:
-    """A value that changes as the kernel runs: what is assigned in a branch or a loop is there
-    after it.  It lives as long as the branch or loop that it was made in: behind it is no use.
+    """A value that is assigned in the kernel: what a branch or a loop assigns is there after it.
+
+    It lives as long as the branch or loop that it was made in.
     """
 
     def __init__(self, builder: Host, raw: ir.Value) -> None:
@@ -166,9 +166,9 @@ class Changing:
 
     @property
     def raw(self) -> ir.Value:
-        """What it is at this place of the kernel, as llvmlite's.
+        """The current value, as llvmlite's.
 
-        Raises: InputError behind the branch or loop that it was made in; so does assigning it.
+        Raises: InputError after the branch or loop that it was made in; so does assigning it.
         """
         self._check()
         return self._raw
@@ -270,21 +270,21 @@ class Variable(Changing, Generic[Held]):
         return id(self)
 
 
-# ---- ways that meet ----------------------------------------------------------------------------
+# ---- exits that join ----------------------------------------------------------------------------
 
-Way: TypeAlias = tuple[ir.Block, Sequence[ir.Value]]
+Exit: TypeAlias = tuple[ir.Block, Sequence[ir.Value]]
 """A block that goes on behind, and what the variables are at its end."""
 
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A branch or a loop: the block behind it, the variables before it with their values."""
+    """A branch or a loop: the block after it, and the variables before it with their values."""
 
     after: ir.Block
     known: list[tuple[Changing, ir.Value]]
     is_loop: bool = False
     is_role: bool = False
-    ways: list[Way] = field(default_factory=list)
+    exits: list[Exit] = field(default_factory=list)
     branch: ir.Instruction | None = None
     """The branch instruction, whose second target is `after` until `else_` replaces it."""
     decides: list[ir.Value] = field(default_factory=list)
@@ -292,12 +292,12 @@ class Frame:
 
     @property
     def values(self) -> list[ir.Value]:
-        """What the variables are at this place of the kernel."""
+        """The current values of the variables."""
         return [variable.raw for variable, _ in self.known]
 
     def leave(self, block: ir.Block) -> None:
-        """Note a way out of it, from the end of a block."""
-        self.ways.append((block, self.values))
+        """Record an exit, from the end of a block."""
+        self.exits.append((block, self.values))
 
     @property
     def is_untouched(self) -> bool:
@@ -305,16 +305,16 @@ class Frame:
         return all(isinstance(instr, ir.PhiInstr) for instr in self.after.instructions)
 
     def join(self, builder: ir.IRBuilder) -> None:
-        """Give each variable what it is behind; phis that are there already take the ways."""
+        """Give each variable its value after it, by phis; existing phis get the exits added."""
         there = {id(phi): phi for phi in self.after.instructions}
         for number, (variable, _) in enumerate(self.known):
-            values = [values[number] for _, values in self.ways]
+            values = [values[number] for _, values in self.exits]
             phi = there.get(id(variable.raw))
             if phi is None and all(value is values[0] for value in values):
                 variable.raw = values[0]
                 continue
             if phi is None:
                 phi = builder.phi(values[0].type)
-            blocks = (block for block, _ in self.ways)
+            blocks = (block for block, _ in self.exits)
             phi.incomings = list(zip(values, blocks, strict=True))
             variable.raw = phi

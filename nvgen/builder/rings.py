@@ -1,7 +1,7 @@
-"""Rings: buffers that a producer fills and consumers use, one after the other, round and round.
+"""Rings: buffers that a producer fills and consumers use, in turn.
 
-Layer: nvgen.builder.  Each buffer has two mbarriers: `full`, on which the copies that fill it are
-counted, and `empty`, at which each user arrives when it is through.  PTX ISA, mbarrier.
+Layer: nvgen.builder.  Each buffer has two mbarriers: `full`, on which the copies that fill it
+complete, and `empty`, at which consumers arrive when they have read it.  PTX ISA, mbarrier.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which threads execute what is being built: numbers of threads, roles, waits, turns.
+"""Roles: which threads execute a part of the kernel; thread numbers, waits, turns.
 
 Layer: nvgen.builder.  PTX ISA, Special Registers; shfl.sync; elect.sync; barrier{.cta}; mbarrier.
 """
@@ -29,7 +29,7 @@ WARPGROUP = 128
 """Threads of a warpgroup."""
 
 _TURNS_THREADS = 256
-"""Of the one that waits and the one that arrives."""
+"""Threads of a named barrier: the warpgroup that waits and the one that arrives."""
 
 _BARRIERS = 16
 

@@ -1,7 +1,7 @@
-"""Tensor memory of a kernel under construction: one allocation, and what is put into its columns.
+"""Tensor memory of a kernel: one allocation, and the tiles in its columns.
 
-Layer: nvgen.builder.  Columns are handed out from the first on.  The values and the metadata of a
-sparse A are taken together.  PTX ISA, tcgen05.alloc; Sparse Matrices.
+Layer: nvgen.builder.  Columns are assigned from the first on.  The values and the metadata of a
+sparse A are assigned together.  PTX ISA, tcgen05.alloc; Sparse Matrices.
 """
 
 from __future__ import annotations

@@ -208,7 +208,7 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
 """Everything gemm_async requires, as data; TVM's primitive of that name asks for the same."""
 
 
-_TOLD_BY = {K_SIZE: ("k", "swizzle"), MN_SIZE: ("m", "n", "swizzle")}
+_COVERED_BY = {K_SIZE: ("k", "swizzle"), MN_SIZE: ("m", "n", "swizzle")}
 """Requirements that say the same of a matrix as tile compilers do in other words."""
 
 
@@ -222,7 +222,7 @@ def check(request: TensorRequest) -> None:
     """
     findings = unmet("gemm_async", REQUIREMENTS, request)
     for problem in dict.fromkeys(_layout_problems(request)):
-        first = _told(findings, problem)
+        first = _covering(findings, problem)
         if first is None:
             findings.append(_finding(problem, "Canonical Layouts"))
         elif problem.text not in findings[first].hint:
@@ -233,9 +233,9 @@ def check(request: TensorRequest) -> None:
         raise InputError(findings)
 
 
-def _told(findings: list[Finding], problem: Problem) -> int | None:
+def _covering(findings: list[Finding], problem: Problem) -> int | None:
     """Which finding says already what keeps a matrix from lying as a multiply reads it."""
-    rules = [f"gemm_async/{rule}" for rule in _TOLD_BY.get(problem.rule, ())]
+    rules = [f"gemm_async/{rule}" for rule in _COVERED_BY.get(problem.rule, ())]
     return next((i for i, found in enumerate(findings) if found.rule in rules), None)
 
 

@@ -1,9 +1,10 @@
-"""Several numbers of one type in a thread: registers, neighbours in memory, matrices.
+"""Vectors: several numbers of one type in a thread, with elementwise operators.
 
-Layer: nvgen.builder.  Operators go element by element.  Floating-point numbers are computed as
-LLVM's vectors, which selection takes apart, or to pairs where the target has instructions for them;
-other numbers one by one.  A multiply gives registers of its sums' type: floating-point numbers,
-pairs of f16, or signed integers.  PTX ISA, Matrix Fragments.
+Layer: nvgen.builder.  Floating-point numbers are computed as LLVM vectors, which selection
+legalises to scalars, or to pairs where the target has instructions for them; other numbers one by
+one.  A multiply gives registers of its accumulator's type: floating-point numbers, pairs of f16, or
+signed integers.  `Elementwise` and `Vector` need each other: one question, whatever its length.
+PTX ISA, Matrix Fragments.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ class Elementwise(ABC):
         builder = mine.builder.at_caller()
         convert = builder.fpext if type_.bits > mine.type.bits else builder.fptrunc
         found = convert(mine.typed, ir.VectorType(llvm_type_of(type_), mine.count))
-        if type_.bits * mine.count % _WORD == 0:  # what is carried on is carried on in words
+        if type_.bits * mine.count % _WORD == 0:  # phis hold 32-bit words
             words = ir.VectorType(_I32, type_.bits * mine.count // _WORD)
             found = builder.bitcast(found, words) if type_.bits < _WORD else found
         return self._of(found, type_)

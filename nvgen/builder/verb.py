@@ -1,8 +1,8 @@
-"""A verb: how an instruction is called from Python, derived from the row and LLVM's patterns.
+"""A verb: the Python signature of an instruction, derived from its row and LLVM's patterns.
 
-Layer: nvgen.builder.  Input: a name or a signature, the rows that it may become, and what the name
-states.  Parameters are the operands of LLVM's patterns in their order, and the qualifiers that
-nothing else decides; each has its type from the pattern.
+Layer: nvgen.builder.  Input: a name or a signature, the rows that it may become, and the attributes
+that the name implies.  Parameters are the operands of LLVM's patterns in their order, and the
+qualifiers that nothing else determines; each has its type from the pattern.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _USUAL: Mapping[str, object] = {
     "scope": Scope.CTA,
     "membermask": -1,
 }
-"""What a parameter is where nothing is said."""
+"""Defaults of parameters."""
 
 _BARRIER = "mbar"
 _DOC_WIDTH = 92

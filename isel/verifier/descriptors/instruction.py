@@ -384,7 +384,7 @@ def _scale_id(word: Word, name: str, number: int | None) -> Iterator[Breach]:
     if word.bits.field(31, 1) is None:
         return
     if word.k96:
-        if number != 2:  # the figures of three factors a row have all four ids
+        if number != 2:  # the manual's figures with three factors in a row use all four ids
             severity = Severity.ERROR if sixteen else Severity.REVIEW
             yield Breach(SCALE_ID, got, "0 or 2", severity)
     elif sixteen:

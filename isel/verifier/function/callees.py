@@ -61,9 +61,9 @@ _MEETING: Memo[Form, bool] = Memo(lambda form: form.row.head.startswith(_MEETING
 class Callees:
     """The functions of a module, classified."""
 
-    quiet: frozenset[str]  # nothing inside that a rule is about
+    quiet: frozenset[str]  # without instructions that a rule is about
     writing: frozenset[str]  # of these, those that write to shared or generic memory
-    concerned: frozenset[str]  # something inside, there or in what they call
+    concerned: frozenset[str]  # with such instructions, or callees that have some
 
     @classmethod
     def of(cls, module: Module) -> Callees:

@@ -54,7 +54,7 @@ def _left(report: Report, log: Log) -> None:
             continue
         multiplies = report.record(remote.index).row.id.startswith("tcgen05.mma")
         if multiplies and reported:
-            continue  # the first stands for all
+            continue  # one finding for each record
         reported |= {remote.index} if multiplies else set()
         rule = lifetimes.PEER_EXIT if multiplies else lifetimes.REMOTE_EXIT
         report.add(

@@ -196,7 +196,7 @@ class Run(RunState):
 
     def _leave(self, strand: Strand) -> bool:
         """Go on to the successor node; whether these threads still exist as one group."""
-        self.budget -= 1  # a loop may have no step at all
+        self.budget -= 1  # a loop may have no record in the slice
         end = self.program.exits[strand.node]
         strand.step = 0
         if end.branch is None:

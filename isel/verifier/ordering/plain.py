@@ -95,7 +95,7 @@ def _shuffle(p: Plain) -> None:
     p.write("p", reached)
 
 
-@functools.lru_cache(1024)  # warps shuffle the same again and again, and so do runs
+@functools.lru_cache(1024)  # warps and runs repeat the same shuffles
 def _shuffled(mode: Shuffle, a: Number, b: Number, c: Number, here: int) -> tuple[Number, Number]:
     """The value that each lane reads, and whether its source lane is in range."""
     mine, by, bounds = lanes_of(a), lanes_of(b), lanes_of(c)

@@ -29,7 +29,7 @@ class Missing(Enum):
 
     ORDER = auto()  # nothing orders them
     COMPLETION = auto()  # the first was issued before, and need not be complete
-    FENCE_BEFORE = auto()  # tcgen05.fence::before_thread_sync behind the first
+    FENCE_BEFORE = auto()  # tcgen05.fence::before_thread_sync after the first
     FENCE_AFTER = auto()  # tcgen05.fence::after_thread_sync before the second
     PROXY_FENCE = auto()  # fence.proxy.async between them
 
@@ -85,7 +85,7 @@ class Finder:
         self.stopped: int | None = None
         self._consumed: set[int] = set()
         self._raced: Counter[tuple[int, int]] = Counter()
-        self._full: dict[int, set[int]] = {}  # records with races enough, by the second one
+        self._full: dict[int, set[int]] = {}  # records with `_ENOUGH` races, by the second one
         self._left = _MOST_RACES
         self._is_done = False
         self._shapes: dict[int, _Parts] = {}
@@ -115,7 +115,7 @@ class Finder:
         regions = access.regions
         if access.kind is Kind.COPY_IN:
             return _shapes([sized(region, ends) for region in regions])
-        found = self._shapes.get(id(regions))  # the log keeps it
+        found = self._shapes.get(id(regions))  # the log keeps the list alive
         if found is None:
             found = self._shapes[id(regions)] = _shapes(regions)
         return found
@@ -186,7 +186,7 @@ class Finder:
     def _missing(self, old: Access, new: Access, one: Region, other: Region) -> Missing | None:
         """What is missing for an order between two accesses that conflict in these regions."""
         if old.kind is new.kind and old.kind is Kind.DEALLOC:
-            return None  # each CTA of a pair frees
+            return None  # each CTA of a pair deallocates
         if old.index == new.index and old.kind is Kind.SHARED_STORE:
             return None  # the same value, stored by several warps
         if (
@@ -202,7 +202,7 @@ class Finder:
         if new.known.get(source, 0) < count:
             reached = _has(new.relaxed, old.done)
             if reached and other.memory is Memory.SHARED and other.writes and old.by_proxy:
-                return None  # what has been read, or copied, is over, fences or not
+                return None  # reads and copies are complete, fenced or not
             if old.kind in _ASYNC_TENSOR and reached:
                 return self._fence(old.done, new) if new.kind in _ASYNC_TENSOR else None
             came = same_warp or _has(new.known, old.issue)

@@ -112,7 +112,7 @@ def _name_and_report(report: Report, races: list[tuple[Log, Race]]) -> None:
 
 def _is_doubtful(log: Log, race: Race, name: Name) -> bool:
     """Whether a race may be on a path that is never taken, or on bytes that are not accessed."""
-    # What an address that is read too early leads to is no guess.
+    # What follows from an address that is read too early is certain.
     turn = (race.first if name.rule is lifetimes.SLOT_PUBLISHED else race.second).turn
     return log.is_doubtful(turn) or name.doubt or not race.is_certain
 
@@ -121,7 +121,7 @@ def _report(report: Report, log: Log, race: Race, name: Name) -> None:
     doubt = _is_doubtful(log, race, name)
     severity = Severity.REVIEW if doubt and name.rule.severity is Severity.ERROR else None
     if name.rule.severity is Severity.REVIEW and not doubt and race.is_relaxed:
-        severity = Severity.ERROR  # nothing but the fence would order the two
+        severity = Severity.ERROR  # only the fence is missing
     expected = _expected(log, race, name)
     hint = ""
     if name.rule is MODIFIED and race.first.kind is Kind.WARPGROUP_MULTIPLY:

@@ -89,13 +89,13 @@ def _apart_in(report: Report, log: Log, actors: list[int]) -> _Apart | None:
     least = min(map(len, done))
     same = next((i for i in range(least) if len({one[i] for one in done}) > 1), least)
     if same == least and (log.cut or log.stuck):
-        return None  # some have not come so far
+        return None  # some warps were cut short before
     counts = [Counter(one) for one in done]
     for index in dict.fromkeys(one[same] for one in done if len(one) > same):
         times = [count[index] for count in counts]
         if len(set(times)) > 1:
             said = (f"{n} in warp {place_of(a)[1]}" for a, n in zip(actors, times, strict=True))
-            far = least if log.cut or log.stuck else None  # some have not come farther
+            far = least if log.cut or log.stuck else None  # some warps were cut short there
             alike = {tuple(change(report.record(i)) or i for i in one[:far]) for one in done}
             return _Apart(index, f"executions: {', '.join(said)}", len(alike) == 1)
     return None

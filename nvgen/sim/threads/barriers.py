@@ -19,9 +19,8 @@ from nvgen.sim.threads.parts import WarpPart
 class MBarrier:
     """One mbarrier object.
 
-    `phase` counts completed phases, so its parity is that of the phase under way.  `pending`
-    arrivals and `tx` bytes are still to come; `log` remembers what this phase has seen, for
-    reports.
+    `phase` counts completed phases, so its parity is that of the current phase.  `pending` arrivals
+    and `tx` bytes are outstanding; `bytes_expected` and `bytes_arrived` are kept for reports.
     """
 
     name: str
@@ -32,24 +31,24 @@ class MBarrier:
     next_expected: int = 0
     bytes_expected: int = 0
     bytes_arrived: int = 0
-    looked: dict[int, int] = field(default_factory=dict)  # warp -> lanes that saw it in this phase
-    seen: dict[int, int] = field(default_factory=dict)  # warp -> last phase that it saw complete
+    looked: dict[int, int] = field(default_factory=dict)  # warp -> lanes, of tests
+    seen: dict[int, int] = field(default_factory=dict)  # warp -> last phase observed
     clocks: Clocks | None = None  # where races are looked for
     gathered: Clock | None = None  # the join of the releases of this phase
     released: Clock | None = None  # and of the phases that are complete
 
     @classmethod
     def new(cls, name: str, count: int, clocks: Clocks | None = None) -> MBarrier:
-        """An object that expects `count` arrivals a phase."""
+        """An object that expects `count` arrivals in each phase."""
         return cls(name, count, count, next_expected=count, clocks=clocks)
 
     def _gather(self, relaxed: int = -1) -> None:
-        """Join what the current actor releases to what this phase will release."""
+        """Join the current actor's release to that of this phase."""
         if self.clocks is not None:
             self.gathered = join(self.gathered, self.clocks.release_of_arrival(relaxed))
 
     def arrive(self, count: int, relaxed: int = -1) -> None:
-        """`count` arrivals; `relaxed` is the lane of the thread whose arrival does not release.
+        """Count arrivals; `relaxed` is the lane of a thread whose arrival does not release.
 
         Raises: Fault when there are more than the phase still expects.
         """
@@ -80,10 +79,10 @@ class MBarrier:
         self.tx += size
         self.bytes_expected += size
         self._check_tx()
-        self._settle()  # the bytes may all have come before: so it is on an H200
+        self._settle()  # all bytes may have completed before: so it is on an H200
 
     def complete(self, size: int) -> None:
-        """`size` bytes have come."""
+        """Complete `size` bytes."""
         self._gather()
         self.tx -= size
         self.bytes_arrived += size
@@ -109,13 +108,13 @@ class MBarrier:
             self.looked.clear()
 
     def passed(self, parity: int) -> bool:
-        """Whether the phase of `parity` has completed: the one under way has the other parity."""
+        """Whether the phase of `parity` is complete: the current one has the other parity."""
         return self.phase & 1 != parity
 
     def missed(self, warp: int, parity: int) -> str:
-        """The phases of a parity that ended behind the last one that a warp saw, in words.
+        """The phases of a parity that ended after the last one that a warp observed, in words.
 
-        One that waits for each phase does not know that they ended: the next one has their parity.
+        A thread that waits for each phase cannot observe that: the next phase has the same parity.
         """
         last = self.seen.get(warp, -1)
         if self.passed(parity) or (last + 1) & 1 != parity or self.phase < last + 3:
@@ -123,7 +122,7 @@ class MBarrier:
         return f"it saw none of the phases {last + 1} to {self.phase - 1} of {self.name} end"
 
     def missing(self) -> str:
-        """What keeps this phase from completing."""
+        """The outstanding arrivals and bytes of this phase, in words."""
         parts = []
         if self.pending:
             parts.append(f"{self.pending} more arrival{'s' if self.pending > 1 else ''}")
@@ -134,7 +133,7 @@ class MBarrier:
         return " and ".join(parts)
 
     def describe(self) -> str:
-        """What has come and what has not, in this phase."""
+        """The arrivals and bytes of this phase, counted and outstanding, in words."""
         arrived = self.expected - self.pending
         return (
             f"phase {self.phase} (parity {self.phase & 1}): {arrived} of {self.expected} arrivals, "
@@ -144,7 +143,7 @@ class MBarrier:
 
 @dataclass(slots=True)
 class CtaBarrier:
-    """One of a CTA's sixteen barriers: which threads have arrived, how often it completed."""
+    """One of a CTA's sixteen barriers: its arrivals, and how often it completed."""
 
     number: int
     arrived: int = 0
@@ -153,12 +152,14 @@ class CtaBarrier:
     reduced: list[bool] = field(default_factory=list)
     result: list[bool] = field(default_factory=list)
     inside: dict[tuple[int, int], int] = field(default_factory=dict)
-    gathered: Clock | None = None  # the join of the clocks of those who have come this time
-    released: Clock | None = None  # and of the last time it opened
+    gathered: Clock | None = None  # the join of the clocks of this generation's arrivals
+    released: Clock | None = None  # and of the last generation's
     whole: bool = False  # every thread of the CTA waited
 
     def join(self, warp: int, mask: int) -> int:
-        """Note the threads of `mask` that were not here yet; returns them as a mask."""
+        """Record arrivals of the threads of `mask`; returns those that had not arrived, as a
+        mask.
+        """
         came = 0
         for lane in range(32):
             if mask >> lane & 1 and (warp, lane) not in self.inside:
@@ -173,13 +174,13 @@ class CtaBarrier:
         )
 
     def leave(self, warp: int, mask: int) -> None:
-        """Let the threads of `mask` go."""
+        """Release the threads of `mask`."""
         for lane in range(32):
             if mask >> lane & 1:
                 del self.inside[warp, lane]
 
     def arrive(self, threads: int, needed: int | None, alive: int) -> None:
-        """`threads` arrive; `needed` of them open the barrier, or all that are `alive`.
+        """Count arrivals; it completes at `needed` of them, or at all that are `alive`.
 
         Raises: Fault when threads disagree on how many are needed.
         """
@@ -196,7 +197,9 @@ class CtaBarrier:
         self.settle(alive)
 
     def settle(self, alive: int) -> None:
-        """Open the barrier if enough have come: perhaps the last one that was missing exits."""
+        """Complete the barrier if enough have arrived, as when the last one that was missing
+        exits.
+        """
         if self.arrived and self.arrived >= (self.needed or alive):
             self.arrived = 0
             self.generation += 1
@@ -206,10 +209,10 @@ class CtaBarrier:
 
 @dataclass(slots=True)
 class ClusterBarrier:
-    """The barrier of a cluster: which threads have arrived, as masks by rank and warp.
+    """The barrier of a cluster: arrivals, as masks by rank and warp.
 
-    `arrived` are those of the phase under way; `passed` came to one that is complete, and have not
-    waited for it yet.
+    `arrived` are those of the current phase; `passed` arrived in a phase that is complete, and have
+    not waited for it yet.
     """
 
     arrived: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -219,7 +222,7 @@ class ClusterBarrier:
     released: Clock | None = None  # and of the phases that are complete
 
     def arrive(self, rank: int, warp: int, mask: int, *, relaxed: bool) -> None:
-        """The threads of `mask` arrive.
+        """Record arrivals of the threads of `mask`.
 
         Raises: Fault for one that has arrived before and has not waited since, and for threads of
         one warp of which some arrive with .relaxed and some without.
@@ -247,7 +250,7 @@ class ClusterBarrier:
         self.arrived[key] = self.arrived.get(key, 0) | mask
 
     def holds(self, rank: int, warp: int, mask: int) -> bool:
-        """Whether some thread of `mask` must still wait; if not, all of them go.
+        """Whether some thread of `mask` must still wait; if not, all of them are released.
 
         Raises: Fault for one that has not arrived.
         """
@@ -268,11 +271,11 @@ class ClusterBarrier:
         return False
 
     def late(self, rank: int, warp: WarpPart) -> int:
-        """The threads of a warp that run and have not arrived, as a mask."""
+        """The threads of a warp that have neither exited nor arrived, as a mask."""
         return warp.alive & ~self.arrived.get((rank, warp.number), 0)
 
     def settle(self, warps: Iterable[tuple[int, WarpPart]]) -> None:
-        """Open the barrier if no thread of `warps` (with their ranks) is missing."""
+        """Complete the barrier if no thread of `warps` (with their ranks) is missing."""
         if not any(self.arrived.values()) or any(self.late(rank, warp) for rank, warp in warps):
             return
         for key, mask in self.arrived.items():

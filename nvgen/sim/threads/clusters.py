@@ -1,10 +1,10 @@
-"""Clusters: the CTAs that live together, and the addresses by which they reach each other.
+"""Clusters: CTAs that are launched together, and shared memory addresses across them.
 
-Layer: nvgen.sim.  A shared address is the rank of a CTA in its cluster in bits 24 and up, and an
+Layer: nvgen.sim.  A shared address has the rank of a CTA in its cluster in bits 24 and up, and an
 offset in that CTA's shared memory below: so the code that ptxas makes for sm_90 and later computes
-the addresses of a CTA's own variables too.  The shared memory of a CTA is there for others while
-one of its threads has not exited.  PTX ISA, Cluster of Cooperative Thread Arrays; Shared State
-Space; mapa; tcgen05, CTA Pair.
+the addresses of a CTA's own variables too.  The shared memory of a CTA exists for others until all
+of its threads have exited.  PTX ISA, Cluster of Cooperative Thread Arrays; Shared State Space;
+mapa; tcgen05, CTA Pair.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def cta_of_rank(cta: Cta, rank: int, agent: str) -> Cta:
 
 
 def cta_at(cta: Cta, rank: int, agent: str) -> Cta:
-    """The CTA of a rank in the cluster of `cta`, to reach its shared memory.
+    """The CTA of a rank in the cluster of `cta`, for an access to its shared memory.
 
     Raises: Fault when there is none, or all its threads have exited.
     """
@@ -46,7 +46,7 @@ def cta_at(cta: Cta, rank: int, agent: str) -> Cta:
 
 
 def check_runs(cta: Cta, agent: str) -> None:
-    """Whether the shared memory of a CTA is still there.
+    """Check that the shared memory of a CTA still exists.
 
     Raises: Fault when all its threads have exited.
     """

@@ -1,8 +1,8 @@
-"""Machine records to closures.
+"""Compilation of machine records to closures.
 
-Layer: nvgen.sim.  A record becomes a function of the fragment that executes it.  What is common to
-all records is wrapped around here: guards, the warp that an `.aligned` operation needs whole, and
-the loads from tensor memory whose registers a record uses.
+Layer: nvgen.sim.  A record becomes a function of the fragment that executes it.  Common to all
+records, and wrapped around the row's function, are guards, convergence for `.aligned` operations,
+and waits for loads from tensor memory whose registers are used.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ Maker: TypeAlias = Callable[["Compiler", MachineInstr], Step]
 
 _UNSIGNED = {1: np.bool_, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 LONG = np.dtype([("low", np.uint64), ("high", np.uint64)])
-"""128 bits, which are moved, loaded, stored and taken apart, not computed with."""
+"""128-bit registers, which are only moved, loaded, stored and unpacked."""
 
 
 def unsigned(bits: int) -> type[np.generic]:
-    """The numpy type that holds `bits` untyped bits.
+    """The numpy type of `bits` untyped bits.
 
     Raises: NotSimulatedError for 128 bits, which no numpy type computes with.
     """
@@ -133,7 +133,7 @@ class Compiler:
 
     @functools.cached_property
     def passed(self) -> dict[str, int]:
-        """Bytes of what lies in parameters of functions: its own ones, its result, its calls'."""
+        """The sizes in bytes of its parameters, its result, and those of its calls."""
         own = self.function
         found = {v.name: v.size for v in own.variables if v.space is Space.PARAM}
         if not own.is_kernel:
@@ -142,7 +142,7 @@ class Compiler:
 
     @functools.cached_property
     def local(self) -> LocalLayout:
-        """Where its own local variables lie in a frame, and what stands on the stack with them."""
+        """The layout of its local variables in a frame."""
         return local_layout([*self.function.variables, *self._on_stack()])
 
     def _on_stack(self) -> Iterator[Variable]:
@@ -178,7 +178,7 @@ class Compiler:
         return list(found.items())
 
     def place(self, mi: MachineInstr) -> Place:
-        """Where a record comes from."""
+        """The source location of a record."""
         known = mi.loc < len(self.module.locations)
         location = self.module.locations[mi.loc] if known else Location()
         return Place(
@@ -212,7 +212,7 @@ class Compiler:
         if self.multiplied and mi.row.effects.completion is not Completion.WGMMA_GROUP:
             owned = self.multiplied.intersection(r for op in mi.ops for r in registers_of(op))
             run = _beside_multiplies(run, owned) if owned else run
-        if mi.guard is not None and not mi.form.is_terminator:  # these split their fragment
+        if mi.guard is not None and not mi.form.is_terminator:  # terminators split their fragment
             run = self._guarded(run, mi)
         if self.loaded:
             touched = tuple(r for op in mi.ops for r in registers_of(op) if r in self.loaded)
@@ -282,7 +282,7 @@ class Compiler:
         return self.get(op, type_)
 
     def _start(self, name: str) -> Callable[[Warp], int]:
-        """The address of a symbol, which for the function's local variables is the frame's."""
+        """The address of a symbol; of a local variable, in the current frame."""
         place = self.local.offsets.get(name)
         if place is None:
             return lambda warp: warp.cta.symbol(name)
@@ -335,12 +335,12 @@ class Compiler:
 
 
 def _as_int64(number: int) -> int:
-    """A number of bytes as addresses wrap."""
+    """A byte offset, wrapped to a signed 64-bit integer."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _statement(mi: MachineInstr) -> str:
-    """What to call a record that has no semantics: a statement that was only kept, as it stood."""
+    """The name of a record without semantics; an unparsed statement by its text."""
     kept = [op.text for op in mi.ops if isinstance(op, Text)]
     return kept[0] if kept else f"{mi.row.head} ({mi.opcode})"
 
@@ -369,9 +369,9 @@ def _after_loads(run: Step, registers: tuple[Reg, ...]) -> Step:
 
 
 def owned_registers(mi: MachineInstr) -> tuple[Reg, ...]:
-    """The registers that a multiply of a warpgroup has until a wait for it: D, and A if it is one.
+    """The registers that a wgmma owns until a wait for it: D, and A if it is in registers.
 
-    Descriptors, predicates and metadata are read when it is issued.
+    Descriptors, predicates and metadata are read at the issue.
     """
     a = mi["a"]
     return (*registers_of(mi["d"]), *(registers_of(a) if isinstance(a, tuple) else ()))
@@ -386,11 +386,11 @@ def _beside_multiplies(run: Step, registers: frozenset[Reg]) -> Step:
 
 
 _HINTS = ("setmaxnreg.inc", "setmaxnreg.dec")
-"""Rows that are for a warpgroup, and have no effect here."""
+"""Rows for a warpgroup that have no effect here."""
 
 
 def _by_warpgroup(run: Step, here: Aligned) -> Step:
-    """A step that all warps of a warpgroup execute, each when it comes to it."""
+    """A step that all warps of a warpgroup execute, each at its own time."""
 
     def together(fragment: Fragment) -> Outcome:
         group = fragment.warp.cta.warpgroup(fragment.warp.number)
@@ -404,7 +404,7 @@ def _by_warpgroup(run: Step, here: Aligned) -> Step:
 
 
 def whole_warp(run: Step, mi: MachineInstr) -> Step:
-    """A step for whole warps: the first threads to come wait for the rest."""
+    """A step for whole warps: the fragments of a warp wait for each other."""
     head = mi.row.head
 
     def aligned(fragment: Fragment) -> Outcome:
@@ -446,9 +446,9 @@ def one_lane(fragment: Fragment, what: str) -> int:
 
 
 def uniform(values: Values, fragment: Fragment, what: str) -> int:
-    """The value that all threads of a fragment agree on.
+    """The value that all threads of a fragment have.
 
-    Raises: Fault when they do not.
+    Raises: Fault when they do not have the same.
     """
     chosen = values if fragment.mask == FULL else values[lanes_of(fragment.mask)]
     first = chosen[0]

@@ -25,9 +25,9 @@ MAX_CTAS = 1 << 16
 
 
 def cluster_of(function: MachineFunction, asked: Dim3) -> Dim3:
-    """The CTAs of a cluster: what the kernel says, or the launch.
+    """The size of a cluster: that of the kernel, or of the launch.
 
-    Raises: InputError when they say different things, or no GPU has such a cluster.
+    Raises: InputError when they differ, or no GPU has such a cluster.
     """
     own = three(function.launch.cluster) if function.launch.cluster else asked
     if asked not in ((1, 1, 1), own):
@@ -70,7 +70,7 @@ def grid_of(function: MachineFunction, asked: Dim3, cluster: Dim3) -> Dim3:
 def populate(
     machine: Machine, code: Code, params: bytes, static: int, dynamic: int, everywhere: LocalLayout
 ) -> None:
-    """Make the CTAs of a launch, each with its threads at the kernel's first record.
+    """Create the CTAs of a launch, each with its threads at the kernel's first record.
 
     `static` and `dynamic` are bytes of shared memory, `everywhere` the local variables that all
     functions share.
@@ -95,7 +95,7 @@ def populate(
 
 
 def _join(machine: Machine) -> None:
-    """Make clusters of the CTAs: ranks count x first, then y, then z, as those of the CTAs do."""
+    """Form clusters of the CTAs: ranks count x first, then y, then z, as those of the CTAs do."""
     width, height, depth = machine.cluster
     across, down, _ = (n // m for n, m in zip(machine.grid, machine.cluster, strict=True))
     clusters: dict[tuple[int, int, int], Cluster] = {}

@@ -1,7 +1,7 @@
-"""How long a simulated run may take: in steps, and in seconds.
+"""Limits of a simulated run: in steps, and in seconds.
 
-Layer: nvgen.sim.  A step is one instruction of one group of threads.  Without limits of its own a
-run has `MOST_STEPS`; who gives a time gives all the steps that fit into it.
+Layer: nvgen.sim.  A step is one instruction of one fragment.  Without limits of its own a run has
+`MOST_STEPS`; a limit in seconds replaces that in steps.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from intrinsics.findings import input_error
 from isel.wait_bounds import MOST_SECONDS
 
 MOST_STEPS = 20_000_000
-"""Steps of a run for which nobody gave a limit: some minutes."""
+"""The default limit in steps: some minutes."""
 
 
 @dataclass(slots=True)
 class Limits:
-    """The limits of a run, infinite where there is none; its time runs from `start` on."""
+    """The limits of a run, infinite where there is none; time counts from `start` on."""
 
     steps: float = math.inf
     seconds: float = math.inf
     deadline: float = field(init=False, default=math.inf)
 
     def start(self) -> None:
-        """Let the time run."""
+        """Start counting time."""
         self.deadline = time.monotonic() + self.seconds
 
     def is_late(self) -> bool:
@@ -35,9 +35,9 @@ class Limits:
 
 
 def limits_of(timeout: float | None, max_steps: int | None) -> Limits:
-    """The limits that are asked for.
+    """The limits for these arguments.
 
-    Raises: InputError for what is no number of seconds, or of steps.
+    Raises: InputError for an invalid number of seconds or steps.
     """
     if timeout is not None:
         check_timeout(timeout)
@@ -51,7 +51,7 @@ def limits_of(timeout: float | None, max_steps: int | None) -> Limits:
 
 
 def check_timeout(timeout: object) -> None:
-    """Whether a run can be given so much time.
+    """Check a number of seconds.
 
     Raises: InputError.
     """

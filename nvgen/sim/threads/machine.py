@@ -1,7 +1,8 @@
-"""The simulated machine: CTAs, warps, and threads that run in groups.
+"""The simulated machine: CTAs, warps, and threads that execute in fragments.
 
-Layer: nvgen.sim.  The threads of a warp run as fragments, each a program counter with a mask of
-lanes; fragments at the same place merge.  `nvgen.sim.threads.run` lets them run.
+Layer: nvgen.sim.  The threads of a warp execute as fragments, each a program counter with a mask of
+lanes; fragments at the same record merge.  `nvgen.sim.threads.run` schedules them.  The state of a
+launch, from the machine down to a fragment: one question, whatever its length.
 """
 
 from __future__ import annotations
@@ -68,9 +69,10 @@ def first_lane(mask: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The fragment must try this record again later; `why` is for the deadlock report.
+    """The fragment must retry this record later; `why` is for the deadlock report.
 
-    A `patient` one could go on, but only to ask the same again: it waits until nothing else moves.
+    A `patient` one polls: it could go on, but only to test the same again, and waits until nothing
+    else can proceed.
     """
 
     why: str
@@ -78,7 +80,7 @@ class Wait:
 
 
 class Jumped:
-    """The record has moved its fragment (a branch, an exit)."""
+    """The record has moved its fragment's program counter (a branch, an exit)."""
 
 
 JUMPED = Jumped()
@@ -89,7 +91,7 @@ Step = Callable[["Fragment"], Outcome]
 
 @dataclass(slots=True)
 class Instruction:
-    """A record compiled: what it does, and what to call it."""
+    """A compiled record."""
 
     run: Step
     mi: MachineInstr
@@ -109,7 +111,7 @@ class CodeBlock:
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """A look at an mbarrier that found its phase not complete; `awaits` is the phase's number."""
+    """A test of an mbarrier that failed; `awaits` is the phase's number."""
 
     barrier: MBarrier
     phase: str
@@ -125,7 +127,7 @@ class Polled:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Code:
-    """A function compiled; `sizes` are the bytes of its parameters, its result and its calls'."""
+    """A compiled function; `sizes` are the bytes of its parameters, its result and its calls'."""
 
     name: str
     blocks: list[CodeBlock]
@@ -138,7 +140,7 @@ class Code:
     def frame(self, depth: int, local: LocalMemory) -> Frame:
         """Registers, parameters and local variables for one warp.
 
-        Raises: Fault when parameters or local variables find no place.
+        Raises: Fault when parameters or local variables exceed local memory.
         """
         found = self.registers()
         check_passed(sum(self.sizes.values()))
@@ -148,9 +150,9 @@ class Code:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """What a warp's threads have of a function at one depth of calls.
+    """The state of a function in a warp, at one depth of calls.
 
-    `memory` holds all registers in one piece, `passed` the parameters by name, a row for each lane;
+    `memory` holds all registers in one array, `passed` the parameters by name, a row for each lane;
     the local variables begin at `local`; `stack` is where the stack of each thread began.
     """
 
@@ -160,14 +162,14 @@ class Frame:
     values: list[Values]
     passed: dict[str, Bytes]
     local: int
-    loads: dict[int, AsyncOp] = field(default_factory=dict)  # register -> tcgen05.ld under way
+    loads: dict[int, AsyncOp] = field(default_factory=dict)  # register -> tcgen05.ld in flight
     multiplies: RegisterUse = field(default_factory=RegisterUse)  # of its warpgroup
     stack: NDArray[np.int64] = field(default_factory=lambda: np.zeros(WARP, np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Return:
-    """Where threads go on after a call, and what they go back to then."""
+    """The return address of a call, and the frame and outer return to restore."""
 
     frame: Frame
     block: int
@@ -177,12 +179,12 @@ class Return:
 
 
 Loops = dict[int, tuple[int, bytes]]
-"""The machine's version and the registers at the last turn of each loop, by its last block."""
+"""By the last block of a loop: the machine's version and the registers at its last iteration."""
 
 
 @dataclass(slots=True, eq=False)
 class Fragment:
-    """Threads of one warp that are at the same place."""
+    """Threads of one warp at the same record."""
 
     warp: Warp
     mask: int
@@ -193,9 +195,9 @@ class Fragment:
     waiting: str = ""
     seen: int = -1  # the machine's version when it began to wait
     loops: Loops = field(default_factory=dict)
-    polled: Polled | None = None  # the mbarrier that it asked last, in vain
-    patient: bool = False  # waits although it could go on
-    nudged: bool = False  # and goes on now
+    polled: Polled | None = None  # its last failed test of an mbarrier
+    patient: bool = False  # it polls
+    nudged: bool = False  # it polls once more now
     outer_loops: list[Loops] = field(default_factory=list)  # of the callers
 
     @property
@@ -204,7 +206,7 @@ class Fragment:
         return lanes_of(self.mask)
 
     def goto(self, block: int) -> Jumped:
-        """Go on at the start of a block."""
+        """Continue at the start of a block."""
         self.block, self.at = block, 0
         return JUMPED
 
@@ -216,13 +218,13 @@ class Fragment:
         return found
 
     def part(self, mask: int) -> Fragment:
-        """Some of the threads, while they do one thing more or less than the others."""
+        """Some of the threads, for an instruction that only they execute."""
         return Fragment(self.warp, mask, self.frame, self.block, self.at, self.back)
 
 
 @dataclass(slots=True)
 class Registers:
-    """A warp's registers: the memory that holds them all, and each as an array of 32 values."""
+    """A warp's registers: one array, and a view of 32 values for each."""
 
     memory: Bytes
     values: list[Values]
@@ -230,8 +232,9 @@ class Registers:
 
 @dataclass(slots=True, eq=False)
 class Warp:
-    """32 threads with their local memories and registers: those of `frame`, while one of its
-    fragments runs.
+    """32 threads with their local memories and registers.
+
+    The registers are those of `frame`, while one of its fragments executes.
     """
 
     cta: Cta
@@ -252,27 +255,31 @@ class Warp:
 
     @property
     def state(self) -> Bytes:
-        """All registers of the function that runs, in one piece."""
+        """All registers of the current function, in one array."""
         return self.frame.memory
 
     @property
     def loads(self) -> dict[int, AsyncOp]:
-        """Loads from tensor memory under way, by the registers that they write."""
+        """Loads from tensor memory in flight, by the registers that they write."""
         return self.frame.loads
 
     def enter(self, frame: Frame) -> None:
-        """Let the registers be those of `frame`."""
+        """Make `frame` the current one."""
         self.frame, self.registers = frame, frame.values
 
     def frame_of(self, code: Code, depth: int) -> Frame:
-        """The frame of a function at a depth: threads that are there at once share it by lanes."""
+        """The frame of a function at a depth; threads that execute it at the same time use their
+        own lanes.
+        """
         found = self.frames.get((code.name, depth))
         if found is None:
             found = self.frames[code.name, depth] = code.frame(depth, self.local)
         return found
 
     def way_back(self, fragment: Fragment, results: tuple[str, ...]) -> Return:
-        """Where a fragment goes on behind the record that it is at; one object for each place."""
+        """The return after the record that a fragment is at; one object for each call and
+        callers.
+        """
         at = fragment.at + 1
         key = (fragment.frame, fragment.block, at, fragment.back)
         found = self.returns.get(key)
@@ -282,14 +289,14 @@ class Warp:
         return found
 
     def settle(self, registers: tuple[int, ...]) -> None:
-        """Finish the loads whose registers are used now: a true dependency is respected."""
+        """Complete the loads whose registers are used now: a true dependency."""
         for register in registers:
             op = self.loads.get(register)
             if op is not None:
                 self.cta.machine.engine.finish(op)
 
     def merge(self) -> None:
-        """Make one fragment of those that stand at the same place."""
+        """Merge fragments that are at the same record."""
         if len(self.fragments) < 2:
             return
         places: dict[tuple[object, ...], Fragment] = {}
@@ -306,7 +313,7 @@ class Warp:
 
 @dataclass(slots=True, eq=False)
 class Cluster:
-    """CTAs by their rank, and the barrier that they have in common."""
+    """CTAs by their rank, and their barrier."""
 
     number: int = 0
     index: tuple[int, int, int] = (0, 0, 0)
@@ -315,15 +322,15 @@ class Cluster:
     meetings: dict[int, Meetings] = field(default_factory=dict)  # by the rank of the even CTA
 
     def meetings_of(self, rank: int) -> Meetings:
-        """Where the pair of a CTA meets."""
+        """The rendezvous of the pair of a CTA."""
         return self.meetings.setdefault(rank & ~1, Meetings())
 
     def settle(self) -> None:
-        """Open the barrier if every thread that has not exited has arrived."""
+        """Complete the barrier if every thread that has not exited has arrived."""
         self.barrier.settle((cta.rank, warp) for cta in self.ctas for warp in cta.warps)
 
     def missing(self) -> str:
-        """Whose threads have not arrived at the barrier, in words."""
+        """The CTAs and warps that have not arrived at the barrier, in words."""
         parts = []
         for cta in self.ctas:
             for warp in cta.warps:
@@ -335,7 +342,7 @@ class Cluster:
 
 
 _SHOWN = 6
-"""Warps that a report names."""
+"""The most warps that a report names."""
 
 
 @dataclass(slots=True, eq=False)
@@ -403,7 +410,7 @@ class Cta:
 
 @dataclass(slots=True, eq=False)
 class Machine:
-    """A launch under way."""
+    """A launch that is being executed."""
 
     functions: Mapping[str, Code]
     memory: Memory
@@ -422,7 +429,7 @@ class Machine:
     _leaders: dict[int, int] = field(default_factory=dict)
 
     def changed(self) -> None:
-        """Note that something a waiting thread may look at has changed."""
+        """Record a change that a waiting thread may observe."""
         self.memory.version += 1
 
     def symbol(self, name: str) -> int:

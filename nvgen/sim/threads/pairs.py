@@ -1,8 +1,8 @@
-"""Where the warps of a CTA pair meet to manage their tensor memory.
+"""The rendezvous of the warps of a CTA pair that manage their tensor memory.
 
 Layer: nvgen.sim.  One warp of each CTA takes part in an operation with .cta_group::2; the first one
-to come waits for the other.  Several warps of a CTA take part in the order in which they come, for
-each kind of operation by itself.  PTX ISA, tcgen05: CTA Pair, Issue Granularity.
+to arrive waits for the other.  Several warps of a CTA take part in the order of their arrival, for
+each kind of operation separately.  PTX ISA, tcgen05: CTA Pair, Issue Granularity.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class Meeting:
-    """One operation of a pair: the warp and the operands of each CTA that has come, by rank.
+    """One operation of a pair: the warp and the operands of each CTA that has arrived, by rank.
 
-    `answer` is what the operation gave, once it is done; `announced` are the ranks whose coming has
-    been noted, `gone` those that have the answer.
+    `answer` is the result, once it is done; `announced` are the ranks whose arrival has been
+    recorded, `gone` those that have the result.
     """
 
     warps: dict[int, int] = field(default_factory=dict)
@@ -27,12 +27,12 @@ class Meeting:
 
 @dataclass(slots=True)
 class Meetings:
-    """The operations under way of a pair, by their name, in the order in which they began."""
+    """The operations of a pair in progress, by name, in the order in which they began."""
 
     under_way: dict[str, list[Meeting]] = field(default_factory=dict)
 
     def join(self, op: str, rank: int, warp: int, operands: tuple[int, ...]) -> Meeting:
-        """The meeting of a warp that comes, or asks again whether the other one is there."""
+        """The rendezvous of a warp that arrives, or polls for the other one."""
         meetings = self.under_way.setdefault(op, [])
         for meeting in meetings:
             if meeting.warps.get(rank) == warp and rank not in meeting.gone:
@@ -48,7 +48,7 @@ class Meetings:
         return meeting
 
     def leave(self, op: str, meeting: Meeting, rank: int) -> None:
-        """A warp goes on; the last one ends the meeting."""
+        """A warp continues; the last one ends the rendezvous."""
         meeting.gone.add(rank)
         if len(meeting.gone) == 2:
             self.under_way[op].remove(meeting)

@@ -1,4 +1,4 @@
-"""Threads as their clocks, barriers and operations see them: where they belong, and which they are.
+"""Interfaces of threads, as clocks, barriers and operations use them.
 
 Layer: nvgen.sim.  `nvgen.sim.threads.machine` has the warps, CTAs and fragments themselves.
 """
@@ -44,7 +44,7 @@ class WarpPart(Protocol):
 
 
 class FragmentPart(Protocol):
-    """Threads of one warp that are at the same place."""
+    """Threads of one warp at the same record."""
 
     @property
     def warp(self) -> WarpPart:
@@ -60,4 +60,4 @@ class InstructionPart(Protocol):
 
     @property
     def place(self) -> Place:
-        """Where it stands."""
+        """Its source location."""

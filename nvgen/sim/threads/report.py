@@ -1,4 +1,4 @@
-"""Reports of runs that do not end: waits, arrivals at their barriers, and where threads are.
+"""Reports of runs that do not end: waits, arrivals at their barriers, and positions of threads.
 
 Layer: nvgen.sim.
 """
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 
 def deadlock(machine: Machine) -> DeadlockError:
-    """A finding for each group of threads that waits, those for mbarriers first: others mostly wait
-    for them.  The first one waits for an mbarrier on which the rest hangs, says why nobody signals
-    it, and has a table of all of them.  Of very many findings the last one says how many more there
-    are.
+    """The error of a deadlock: a finding for each group of threads that waits.
+
+    Waits for mbarriers come first, since other waits mostly depend on them.  The first is for an
+    mbarrier on which the rest depends, explains why it is not signalled, and has a table of all
+    mbarriers.  Beyond a limit the last finding counts the rest.
     """
     fragments = [f for cta in machine.ctas for warp in cta.warps for f in warp.fragments]
     blame = _Blame.of(machine, fragments)
@@ -43,7 +44,7 @@ def deadlock(machine: Machine) -> DeadlockError:
 
 
 def _named(machine: Machine, fragments: list[Fragment]) -> list[tuple[str, MBarrier]]:
-    """All mbarriers, also those that threads wait for and that are none any more."""
+    """All mbarriers, invalidated ones included that threads wait for."""
     several = len(machine.ctas) > 1
     found = [
         (f"CTA {cta.number} {barrier.name}" if several else barrier.name, barrier)
@@ -57,7 +58,8 @@ def _named(machine: Machine, fragments: list[Fragment]) -> list[tuple[str, MBarr
 
 @dataclass(slots=True)
 class _Blame:
-    """The mbarriers that threads wait for, and the threads that could signal each of them.
+    """The wait-for graph of mbarriers: those that threads wait for, and the threads that could
+    signal them.
 
     One depends on another if all threads that could signal it wait, some of them for the other.
     """
@@ -67,16 +69,17 @@ class _Blame:
 
     @classmethod
     def of(cls, machine: Machine, fragments: list[Fragment]) -> _Blame:
-        """What there is to say of threads that wait."""
+        """The wait-for graph of threads that wait."""
         waited = {id(f.polled.barrier): f.polled.barrier for f in fragments if f.polled is not None}
         those = Suppliers(machine, fragments)
         return cls(waited, {key: those.of(barrier) for key, barrier in waited.items()})
 
     def sorted(self, barriers: list[tuple[str, MBarrier]]) -> list[tuple[str, MBarrier]]:
-        """Those first on which others hang and that hang on no other; idle ones last.
+        """The mbarriers in the order of the report: root causes first, idle ones last.
 
-        That is one that nobody is left to signal, or one of a circle.  Among them the one that most
-        others hang on is first, then one whose bytes do not come, then one that is phases behind.
+        A root cause is one that no thread is left to signal, or one in a cycle.  Among these the
+        one on which most others depend is first, then one whose bytes are outstanding, then one
+        that is phases behind.
         """
         hangs = {key: self._hangs_on(key) for key in self.waited}
         order = {key: number for number, key in enumerate(self.waited)}
@@ -96,7 +99,7 @@ class _Blame:
         return sorted(barriers, key=place)
 
     def _hangs_on(self, key: int) -> set[int]:
-        """The mbarriers that one hangs on, over others, too."""
+        """The mbarriers that one depends on, transitively."""
         found: set[int] = set()
         work = [key]
         while work:
@@ -111,7 +114,7 @@ class _Blame:
         return {id(f.polled.barrier) for f in those if f.polled is not None} - {key}
 
     def reason(self, barrier: MBarrier) -> str:
-        """Why nobody signals an mbarrier."""
+        """Why an mbarrier is not signalled."""
         those = self.suppliers[id(barrier)]
         if not those:
             return "no thread that is left can signal it"
@@ -121,7 +124,7 @@ class _Blame:
 
 
 def _table(barriers: list[tuple[str, MBarrier]]) -> str:
-    """A line for each mbarrier, names of one width; of very many the first ones."""
+    """A line for each mbarrier, aligned; at most `_ROWS`."""
     width = max(len(name) for name, _ in barriers[:_ROWS])
     rows = [f"{name:<{width}} {barrier.describe()}" for name, barrier in barriers[:_ROWS]]
     more = len(barriers) - len(rows)
@@ -129,17 +132,18 @@ def _table(barriers: list[tuple[str, MBarrier]]) -> str:
 
 
 _ROWS = 8
-"""Mbarriers that the table of a report has."""
+"""The most mbarriers in the table of a report."""
 
 _EACH_ARRIVES = "let each warp that waits arrive, so that none is two phases late"
 
 _SHOWN = 24
-"""Groups of threads that a report names."""
+"""The most groups of threads that a report names."""
 
 
 def unfinished(machine: Machine) -> LimitError:
-    """That a run took longer than it may, and where its threads are: one finding for each place,
-    the places where most groups of threads are first.
+    """The error of a run that exceeded its limit: one finding for each position of threads.
+
+    The positions with most groups of threads are first.
     """
     limits, engine = machine.limits, machine.engine
     late = machine.steps <= limits.steps
@@ -169,7 +173,7 @@ def unfinished(machine: Machine) -> LimitError:
 
 
 def _standing(rule: str, group: list[Fragment]) -> Finding:
-    """Where some groups of threads are; of many the first ones are named."""
+    """The finding for groups of threads at one position."""
     names = [_who(fragment) for fragment in group[:_NAMED]]
     more = len(group) - len(names)
     who = "; ".join(names) + (f"; and {more} more groups of threads" if more else "")
@@ -185,7 +189,7 @@ def _standing(rule: str, group: list[Fragment]) -> Finding:
 
 
 _NAMED = 4
-"""Groups of threads at one place that a report names."""
+"""The most groups of threads at one position that a finding names."""
 
 _HINTS = {
     "bytes that were": "expect the bytes of the copies that name the mbarrier, and no more",
@@ -223,7 +227,7 @@ def _who(fragment: Fragment) -> str:
 
 
 def _instruction(fragment: Fragment) -> Instruction:
-    """What a fragment does next, or where it ends: a block without records is passed over."""
+    """The next instruction of a fragment, or its end; empty blocks are skipped."""
     blocks = fragment.frame.code.blocks
     for block in blocks[fragment.block :]:
         if block.instructions:

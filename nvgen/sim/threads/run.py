@@ -1,7 +1,7 @@
-"""The run of a launch: turns of fragments, waits, and how it ends.
+"""The scheduler of a run: fragments take turns, wait, and exit.
 
-Layer: nvgen.sim.  A fragment runs a block at a time, fairly with the others (under a random
-schedule some warps are slow), until it ends, or waits.  When all wait, the engine lets one
+Layer: nvgen.sim.  A fragment executes a block at a time, round-robin with the others (under a
+random schedule some warps are slow), until it exits or waits.  When all wait, the engine lets one
 asynchronous operation take effect; when there is none, that is a deadlock.
 """
 
@@ -21,13 +21,13 @@ from nvgen.sim.threads.machine import Cta, Fragment, Machine, Wait, Warp
 from nvgen.sim.threads.report import deadlock, unfinished
 
 PATIENCE = 10_000
-"""How often a loop may ask in vain, with nothing else under way, before it counts as stuck."""
+"""How often a polling loop may fail, with nothing in flight, before it counts as stuck."""
 
 
 def check_limits(machine: Machine) -> None:
-    """Whether the run may go on.
+    """Check the limits of the run.
 
-    Raises: LimitError, which says where every warp stands.
+    Raises: LimitError, with the position of every warp.
     """
     if machine.steps > machine.limits.steps or machine.limits.is_late():
         raise unfinished(machine)
@@ -38,12 +38,12 @@ class Run:
     """A launch that runs to its end."""
 
     machine: Machine
-    nudges: int = 0  # how often patient fragments were let go on, since the version below
+    nudges: int = 0  # polls of patient fragments since the version below
     nudged_at: int = -1
     _paces: dict[Warp, float] = field(default_factory=dict)
 
     def to_end(self) -> None:
-        """Run every thread to its end; numbers overflow and become NaNs as those of a GPU do.
+        """Run every thread to its end; arithmetic overflows and NaNs are as on a GPU.
 
         Raises: SimulationError.
         """
@@ -52,7 +52,7 @@ class Run:
             _finish(self.machine)
 
     def _turns(self) -> None:
-        """Take turns until no thread is left."""
+        """Schedule until no thread is left."""
         machine = self.machine
         while True:
             ahead, behind = self._turn()
@@ -69,7 +69,7 @@ class Run:
                 raise deadlock(machine)
 
     def _go_on(self, fragments: list[Fragment]) -> bool:
-        """Let fragments run, each to its next stop; True if one did anything."""
+        """Execute fragments, each to its next stop; True if one made progress."""
         moved = False
         for fragment in fragments:
             if fragment.waiting and fragment.seen == self.machine.memory.version:
@@ -80,7 +80,7 @@ class Run:
         return moved
 
     def _turn(self) -> tuple[list[Fragment], list[Fragment]]:
-        """The fragments in the order of their turns, and those that wait for the others this time.
+        """The fragments that take a turn, in order, and those that are skipped this time.
 
         Under a random schedule some warps are slow, and fall far behind.
         """
@@ -98,14 +98,16 @@ class Run:
                 return ahead, [f for f, now in zip(order, goes, strict=True) if not now]
 
     def _pace(self, warp: Warp) -> float:
-        """How often a warp takes its turn under a random schedule."""
+        """The rate at which a warp takes turns under a random schedule."""
         pace = self._paces.get(warp)
         if pace is None:
             pace = self._paces[warp] = self.machine.engine.dice.choice((1.0, 1.0, 0.3, 0.03))
         return pace
 
     def _slice(self, fragment: Fragment) -> bool:
-        """Run a fragment to the end of its block, or until it waits; True if it did anything."""
+        """Execute a fragment to the end of its block, or until it waits; True if it made
+        progress.
+        """
         machine, memory = self.machine, self.machine.memory
         start = fragment.block, fragment.at
         before = memory.version
@@ -139,7 +141,9 @@ class Run:
             fragment.waiting = ""
 
     def _nudge(self) -> bool:
-        """Let the patient fragments go on; False if there are none, or they asked often enough."""
+        """Let the polling fragments poll again; False if there are none, or they did so often
+        enough.
+        """
         if self.machine.memory.version != self.nudged_at:
             self.nudged_at, self.nudges = self.machine.memory.version, 0
         self.nudges += 1
@@ -169,10 +173,10 @@ def _check_end(fragment: Fragment) -> None:
 
 
 def _finish(machine: Machine) -> None:
-    """All threads have exited: nothing may be under way, nothing may be kept.
+    """Check the end of a launch: no operation in flight, no tensor memory allocated.
 
-    Only what a bulk copy has read already may still be on its way to global memory, and small
-    copies to shared memory that nobody will read.
+    Allowed are writes of bulk copies to global memory that have read their source, and cp.async
+    copies that no thread reads.
     """
     engine = machine.engine
     engine.finish_all(op for op in engine.in_flight if op.kind in (*COPIES, MAP_READ))
@@ -184,7 +188,7 @@ def _finish(machine: Machine) -> None:
 
 
 def _in_flight(engine: Engine) -> Iterator[SimulationError]:
-    """The first operation that nothing has waited for."""
+    """The first operation that no thread has waited for."""
     for op in engine.in_flight[:1]:
         error = fault(
             "exit-pending",
@@ -195,7 +199,7 @@ def _in_flight(engine: Engine) -> Iterator[SimulationError]:
 
 
 def _allocated(ctas: Iterable[Cta]) -> Iterator[SimulationError]:
-    """Tensor memory that is not given back."""
+    """Tensor memory that is not freed."""
     for cta in ctas:
         for column, count in cta.tensor.allocations.items():
             yield fault(
@@ -209,7 +213,7 @@ def _allocated(ctas: Iterable[Cta]) -> Iterator[SimulationError]:
 
 
 def _left_out(ctas: Iterable[Cta]) -> Iterator[SimulationError]:
-    """What only a part of a warpgroup has executed."""
+    """Instructions that only a part of a warpgroup has executed."""
     for cta in ctas:
         for group in cta.warpgroups.values():
             error = group.left_out()

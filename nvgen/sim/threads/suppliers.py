@@ -1,11 +1,11 @@
-"""Which threads could still signal an mbarrier, when all wait: what a deadlock depends on.
+"""The threads that could still signal an mbarrier, in a deadlock: a reachability analysis.
 
-Layer: nvgen.sim.  Input: threads that wait, each at a place of its code.  A thread may signal an
-mbarrier if from its place, or from where it returns to, its code comes to a record that signals
-one at such an address.  Branches of which a thread's own numbers decide (roles of warps, elected by
-their number) are taken as they will be; what memory or others decide may go either way.  Addresses
-are followed through moves and sums to the variable that they begin at; one that is not followed may
-be any.  What is said is certain where nobody is left: threads that have exited signal no more.
+Layer: nvgen.sim.  Input: threads that wait, each at a record.  A thread may signal an mbarrier if
+from its record, or from where it returns to, a record is reachable that signals one at such an
+address.  Branches that depend only on a thread's own numbers (roles of warps, elected by their
+number) are evaluated; those that depend on memory or other threads may go either way.  Addresses
+are traced through moves and sums to the variable that they begin at; one that cannot be traced may
+be any.  What is certain is that no thread is left: those that have exited signal no more.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _COMPLETES = "mbarrier.complete_tx"
 
 _KEEPS_OFFSET = ("mov", "cvt", "cvta", "mapa")
 _FOLLOWED = 64
-"""Records that an address is followed through."""
+"""The most records that an address is traced through."""
 
 
 @dataclass(frozen=True, slots=True)
 class _VariableOffset:
-    """Where a signal goes: bytes from a variable's beginning on, all of them where `exact`."""
+    """The address of a signal: an offset from a variable's beginning, all of it where `exact`."""
 
     variable: str
     offset: int
@@ -44,7 +44,7 @@ class _VariableOffset:
 
 
 _Signal = tuple[MachineInstr, list[_VariableOffset]]
-"""A record that signals an mbarrier, and where; nowhere where that is not known."""
+"""A record that signals an mbarrier, and the addresses; none where they are not known."""
 
 
 _IMPURE = (
@@ -57,13 +57,13 @@ _PARAMETERS = tuple(space for space in Space if space.value.startswith("param"))
 
 @dataclass(slots=True)
 class _Signals:
-    """What the records of a function signal, and which of them threads may come to."""
+    """The signals of a function's records, and which of them are reachable."""
 
     code: Code
     position: dict[str, int]
     makers: dict[Reg, list[Instruction]]
     calls: bool
-    fixed: dict[Reg, bool] = field(default_factory=dict)  # whether one value is all it ever has
+    fixed: dict[Reg, bool] = field(default_factory=dict)  # whether it has a single value
 
     @classmethod
     def of(cls, code: Code) -> _Signals:
@@ -76,13 +76,13 @@ class _Signals:
         return cls(code, position, makers, any(one.mi.row.head == "call" for one in those))
 
     def of_thread(self, fragment: Fragment, frame: Frame, block: int, at: int) -> list[_Signal]:
-        """The signals that threads may come to from a place."""
+        """The signals that are reachable from a position."""
         found: list[_Signal] = []
         seen, work = set[int](), [(block, at)]
         while work:
             number, first = work.pop()
             targets, falls = set[int](), True
-            local: dict[Reg, Instruction] = {}  # what has written a register last, in this block
+            local: dict[Reg, Instruction] = {}  # the last writer of a register in this block
             for one in self.code.blocks[number].instructions[first:]:
                 local |= dict.fromkeys(one.mi.defs(), one)
                 if "mbar" in one.mi.row.operand:
@@ -124,18 +124,18 @@ class _Signals:
         return bool(values[0]) if (values == values[0]).all() else None
 
     def _is_fixed(self, register: Reg) -> bool:
-        """Whether a register has one value, which a thread's numbers and parameters decide."""
+        """Whether a register has one value, which a thread's numbers and parameters determine."""
         known = self.fixed.get(register)
         if known is not None:
             return known
-        self.fixed[register] = False  # while it is looked at: a circle has many values
+        self.fixed[register] = False  # in a cycle it has many values
         made = self.makers.get(register, [])
         found = len(made) == 1 and _is_pure(made[0].mi)
         self.fixed[register] = found and all(self._is_fixed(use) for use in made[0].mi.uses())
         return self.fixed[register]
 
     def _compute(self, fragment: Fragment, register: Reg, done: set[Reg]) -> None:
-        """Compute a fixed register: the run is over, and its registers serve nothing else."""
+        """Evaluate a fixed register: the run is over, and its registers are free for that."""
         if register in done:
             return
         done.add(register)
@@ -145,7 +145,7 @@ class _Signals:
         one.run(fragment)
 
     def offsets(self, mi: MachineInstr) -> list[_VariableOffset]:
-        """Where a record signals; empty where that is not known."""
+        """The addresses that a record signals; empty where they are not known."""
         op = mi["mbar"]
         if not isinstance(op, Mem):
             return []
@@ -182,7 +182,7 @@ class _Signals:
 
 
 class Suppliers:
-    """Who could still signal which mbarrier."""
+    """Which threads could still signal which mbarrier."""
 
     def __init__(self, machine: Machine, fragments: list[Fragment]) -> None:
         self._machine = machine
@@ -196,7 +196,7 @@ class Suppliers:
         }
 
     def of(self, barrier: MBarrier) -> list[Fragment]:
-        """The threads that could bring what a barrier lacks, were they not waiting."""
+        """The threads that could signal what a barrier lacks, were they not waiting."""
         where = self._where.get(id(barrier))
         if where is None:
             return list(self._fragments)
@@ -211,7 +211,9 @@ class Suppliers:
         return any(_brings(mi, barrier) and self._reaches(at, offset) for mi, at in those)
 
     def _of(self, fragment: Fragment) -> list[_Signal] | None:
-        """What threads may signal; None where they call functions, which are not looked at."""
+        """The signals that threads can reach; None where they call functions, which are not
+        analysed.
+        """
         if id(fragment) not in self._those:
             found: list[_Signal] | None = []
             for frame, block, at in _places(fragment):
@@ -243,7 +245,7 @@ class Suppliers:
 
 
 def _places(fragment: Fragment) -> Iterator[tuple[Frame, int, int]]:
-    """Where threads are, and where they return to."""
+    """The positions of threads, and those that they return to."""
     yield fragment.frame, fragment.block, fragment.at
     back: Return | None = fragment.back
     while back is not None:
@@ -263,7 +265,7 @@ def _is_pure(mi: MachineInstr) -> bool:
 
 
 def _brings(mi: MachineInstr, barrier: MBarrier) -> bool:
-    """Whether a record signals what the barrier lacks."""
+    """Whether a record signals what the barrier lacks: arrivals, or bytes."""
     brings_bytes = mi.row.effects.completion is Completion.TRANSACTION or mi.row.id == _COMPLETES
     return (
         (barrier.pending > 0 and mi.row.id in _ARRIVALS)

@@ -1,10 +1,9 @@
 """Warpgroups: four warps that execute the same wgmma instructions, and each multiply together.
 
-Layer: nvgen.sim.  The first warps to come to a multiply wait for the others; the last one issues
-it, with the same descriptors.  Other instructions do not wait, but all four warps must execute the
-same ones in the same order, however far apart: each notes what it executes, and compares it with
-what those ahead of it did.  PTX ISA, wgmma.mma_async; wgmma.fence; wgmma.commit_group;
-wgmma.wait_group: .aligned.
+Layer: nvgen.sim.  The first warps to reach a multiply wait for the others; the last one issues it,
+with the same descriptors.  Other instructions do not wait, but all four warps must execute the same
+ones in the same order, at any distance: each instruction is recorded and compared with those of the
+warps ahead.  PTX ISA, wgmma.mma_async; wgmma.fence; wgmma.commit_group; wgmma.wait_group: .aligned.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ WARPS = 4
 """Warps of a warpgroup."""
 
 OPERANDS = ("the descriptor of A", "the descriptor of B", "scale-d")
-"""What all warps must give alike."""
+"""Operands that must be the same in all warps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aligned:
-    """An instruction that a warpgroup executes, and where it stands."""
+    """An instruction of a warpgroup, with its source location."""
 
     mi: MachineInstr
     place: Place
@@ -43,7 +42,7 @@ class Aligned:
 
 @dataclass(slots=True, eq=False)
 class Arrival(Generic[FragmentT]):
-    """A warp that has come to a multiply, and with what of `OPERANDS`."""
+    """A warp that has reached a multiply, with its values of `OPERANDS`."""
 
     fragment: FragmentT
     operands: tuple[int, ...]
@@ -51,7 +50,7 @@ class Arrival(Generic[FragmentT]):
 
 @dataclass(slots=True, eq=False)
 class Issued:
-    """A multiply that was issued: its registers, and how many groups its warps had made before."""
+    """A multiply that was issued: its registers, and how many groups were committed before."""
 
     op: AsyncOp
     registers: Registers
@@ -63,7 +62,7 @@ class Warpgroup(Generic[FragmentT]):
     """Four warps that multiply together.
 
     `executed` are the instructions that some of them executed, or are at, and others did not yet;
-    `dropped` how many came before; `progress` how many each warp has executed.
+    `dropped` counts those before; `progress` is how many each warp has executed.
     """
 
     warps: tuple[WarpPart, ...]
@@ -93,7 +92,7 @@ class Warpgroup(Generic[FragmentT]):
         return cls(tuple(own))
 
     def come(self, warp: WarpPart, here: Aligned) -> None:
-        """Note that a warp is at an instruction.
+        """Record that a warp is at an instruction.
 
         Raises: Fault when another warp executed another one there.
         """
@@ -104,14 +103,16 @@ class Warpgroup(Generic[FragmentT]):
             raise _diverged(warp.number, here, self.executed[at])
 
     def go_on(self, warp: WarpPart) -> None:
-        """Note that a warp has executed the instruction that it came to."""
+        """Record that a warp has executed its instruction."""
         self.progress[warp.number] += 1
         if len(self.progress) == WARPS and min(self.progress.values()) > self.dropped:
             self.executed.popleft()
             self.dropped += 1
 
     def left_out(self) -> Fault | None:
-        """The first instruction that some warps have executed when all have ended, and one not."""
+        """The first instruction that some warps have executed when all have exited, and one has
+        not.
+        """
         if not self.executed:
             return None
         absent = [w.number for w in self.warps if self.progress.get(w.number, 0) == self.dropped]
@@ -126,9 +127,9 @@ class Warpgroup(Generic[FragmentT]):
         )
 
     def meet(self, arrival: Arrival[FragmentT]) -> bool:
-        """Note that a warp has come; True when it is the last of the four.
+        """Record the arrival of a warp; True for the last of the four.
 
-        Raises: Fault when the warps do not come with the same operands.
+        Raises: Fault when the warps do not have the same operands.
         """
         number = arrival.fragment.warp.number
         for other in self.here.values():
@@ -147,20 +148,21 @@ class Warpgroup(Generic[FragmentT]):
         return len(self.here) == WARPS
 
     def missing(self) -> list[int]:
-        """The warps that have not come yet."""
+        """The warps that have not arrived."""
         return [warp.number for warp in self.warps if warp.number not in self.here]
 
     def leave(self, last: WarpPart) -> list[Arrival[FragmentT]]:
-        """The four that have come, in order; all but the last one go on at their next turn."""
+        """The four arrivals, in order; all warps but the last continue at their next turn."""
         arrivals = [self.here[warp.number] for warp in self.warps]
         self.here = {}
         self.passed = {warp.number for warp in self.warps} - {last.number}
         return arrivals
 
     def before(self, registers: Registers, commits: int) -> tuple[AsyncOp, ...]:
-        """What a multiply comes after: those on its accumulators, and those of earlier groups.
+        """The operations ordered before a multiply: those on its accumulators, and of earlier
+        groups.
 
-        The last on each accumulator is among them though it be done.
+        The last on each accumulator is included even if it is complete.
         """
         last = {one.registers.d: one for one in self.issued}
         self.issued = [

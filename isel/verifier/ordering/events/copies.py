@@ -32,7 +32,7 @@ def _bulk_load(e: Execution) -> bool:
     if source is not None and windows.is_in_shared(source):
         read = regions.shared(source, size or _LEAST, writes=False)
         e.log(Kind.COPY_OUT, [read], done=_SENT, by_proxy=True)
-        sent = e.issued(_SENT)  # what has been written has been read
+        sent = e.issued(_SENT)  # its source has been read once it is written
     pair = e.mi.form.attributes.get("cta_group") is CtaGroup.TWO
     signals = windows.signals_of(mbar, peers, pair=pair)
     for to, at in zip(windows.in_ctas(destination, peers), signals, strict=True):

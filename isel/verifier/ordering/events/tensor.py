@@ -178,7 +178,7 @@ def _wait(e: Execution) -> bool:
     kind = "ld" if e.mi.form.attributes.get("op") is WaitOp.LD else "st"
     clocks, source = e.strand.clocks, e.source(kind)
     clocks.complete(e.issued(kind))
-    if source in clocks.ordered:  # issued before a fence that stands before the wait
+    if source in clocks.ordered:  # issued before a fence that precedes the wait
         clocks.late = joined(clocks.late, {source: clocks.ordered[source]})
     return True
 

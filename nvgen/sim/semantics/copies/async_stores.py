@@ -1,8 +1,8 @@
-"""Stores and reductions of single values that complete in the background.
+"""Asynchronous stores and reductions of single values: st.async, red.async.
 
 Layer: nvgen.sim.semantics.  One to shared memory of a cluster is an operation of the generic proxy:
-it takes effect at some moment, then counts its bytes on an mbarrier of the same CTA.  What the
-threads of a warp store to one CTA at different places is one operation.  PTX ISA, st.async;
+it takes effect at some moment, then completes its bytes on an mbarrier of the same CTA.  The stores
+of a warp's threads to distinct addresses of one CTA are one operation.  PTX ISA, st.async;
 red.async.
 """
 
@@ -86,7 +86,7 @@ def _issue(
             values = together.setdefault(
                 (target.number, barrier, alone), _Values(target, barrier, combine, name, lane)
             )
-            if at in values.data:  # which of the two stays is not known
+            if at in values.data:  # which of the two remains is undefined
                 values = together[target.number, barrier, lane] = replace(
                     values, data={}, lane=lane
                 )
@@ -124,8 +124,11 @@ def _elsewhere(mi: MachineInstr, target: Cta, signalled: Cta) -> Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """Values on their way to a CTA's shared memory, by their places, and the mbarrier there that
-    counts them; `lane` is the first thread that issues one."""
+    """Values in flight to a CTA's shared memory, by address, and the mbarrier that they complete
+    on.
+
+    `lane` is the first thread that issues one.
+    """
 
     cta: Cta
     barrier: int
@@ -135,7 +138,7 @@ class _Values:
     data: dict[int, Bytes] = field(default_factory=dict)
 
     def __call__(self) -> None:
-        """Write, and count.
+        """Write the values, and complete their bytes.
 
         Raises: Fault when the CTA has exited, or has no mbarrier there.
         """

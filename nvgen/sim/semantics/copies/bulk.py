@@ -1,8 +1,8 @@
-"""Bulk copies of bytes in a row: to shared memory, to another CTA's, to global memory.
+"""Bulk copies of contiguous bytes: to shared memory, to another CTA's, to global memory.
 
-Layer: nvgen.sim.semantics.  A copy that an mbarrier counts reads and writes at some moment before
-the wait on that mbarrier succeeds; a multicast is one copy for each CTA of its mask.  A copy to
-global memory takes effect twice: it reads before the wait_group.read that covers it ends, and
+Layer: nvgen.sim.semantics.  A copy that completes on an mbarrier reads and writes at some moment
+before the wait on that mbarrier succeeds; a multicast is one copy for each CTA of its mask.  A copy
+to global memory takes effect twice: it reads before the wait_group.read that covers it ends, and
 writes before the wait_group ends.  PTX ISA, cp.async.bulk; cp.async.bulk.prefetch.
 """
 
@@ -31,7 +31,7 @@ StretchOf = Callable[[Warp, int], Stretch]
 
 
 def stretch_maker(c: Compiler, mi: MachineInstr, slot: str, space: Space, name: str) -> StretchOf:
-    """Gives the stretch of memory at the address in a slot, for one thread."""
+    """The range of memory at the address in a slot, for one thread."""
     address, size = c.address(mi[slot]), c.get(mi["size"], ScalarType.U32)
     agent = mi.row.head
 
@@ -155,7 +155,7 @@ def to_itself(mi: MachineInstr) -> Fault:
 
 
 def signal_maker(c: Compiler, mi: MachineInstr, space: Space) -> Callable[[Warp, int, Cta], int]:
-    """Gives the offset of the mbarrier that counts a copy to a CTA, which must be in that CTA."""
+    """The offset of the mbarrier that a copy to a CTA completes on, which must be in that CTA."""
     mbar, agent = c.address(mi["mbar"]), mi.row.head
 
     def signal(warp: Warp, lane: int, target: Cta) -> int:
@@ -176,9 +176,9 @@ def signal_maker(c: Compiler, mi: MachineInstr, space: Space) -> Callable[[Warp,
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Bytes on their way to shared memory, and the mbarrier in the same CTA that counts them.
+    """Bytes in flight to shared memory, and the mbarrier in the same CTA that they complete on.
 
-    `inside` are those that are read; the others become unknown.
+    `inside` are those that are read; the others become undefined.
     """
 
     source: Stretch
@@ -187,9 +187,9 @@ class Copy:
     inside: Flags | None = None
 
     def __call__(self) -> None:
-        """Read, write, and count.
+        """Read, write, and complete the bytes.
 
-        Raises: Fault when a CTA that it reaches has exited, or has no mbarrier there.
+        Raises: Fault when a CTA that it accesses has exited, or has no mbarrier there.
         """
         chosen = self.source.whole if self.inside is None else self.inside
         self.target.write(self.source.read(chosen), chosen)
@@ -229,7 +229,7 @@ def _masked(mask: Getter | None, warp: Warp, lane: int) -> Flags:
 
 @dataclass(slots=True)
 class Store:
-    """Bytes on their way from shared to global memory."""
+    """Bytes in flight from shared to global memory."""
 
     source: Stretch
     target: Stretch
@@ -237,12 +237,12 @@ class Store:
     data: Bytes | None = None
 
     def read(self) -> None:
-        """Take them out of shared memory."""
+        """Read the bytes from shared memory."""
         self.data = self.source.read(self.source.whole)
 
     def write(self) -> None:
-        """Put the chosen ones into global memory."""
-        if self.data is None:  # the read has failed, which is what is reported
+        """Write the chosen bytes to global memory."""
+        if self.data is None:  # the read has failed, and is reported
             return
         self.target.write(self.data, self.chosen)
         self.target.cta.machine.changed()
@@ -268,7 +268,7 @@ def issuer(c: Compiler, mi: MachineInstr, name: str) -> Callable[[Warp, int, Sto
 
 
 def prefetch(c: Compiler, mi: MachineInstr) -> Step:
-    """A hint, which changes nothing; what it names must be made of whole pieces."""
+    """A hint without effect; its address and size must be multiples of 16 bytes."""
     source = stretch_maker(c, mi, "src", Space.GLOBAL, "bulk prefetch")
 
     def run(fragment: Fragment) -> Outcome:

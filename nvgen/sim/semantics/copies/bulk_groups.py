@@ -1,4 +1,4 @@
-"""Groups of bulk copies: made by a thread, and waited for by it.
+"""Bulk async-groups: committed by a thread, and waited for by it.
 
 Layer: nvgen.sim.semantics.  PTX ISA, cp.async.bulk.commit_group; cp.async.bulk.wait_group.
 """
@@ -17,7 +17,7 @@ def groups(warp: Warp, lane: int) -> BulkGroups:
 
 
 def commit_group(c: Compiler, mi: MachineInstr) -> Step:
-    """Each thread makes a group of its stores since the last one."""
+    """Each thread commits its stores since the last commit to a group."""
 
     def run(fragment: Fragment) -> Outcome:
         for lane in lane_numbers(fragment.mask):

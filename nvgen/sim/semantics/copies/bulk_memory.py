@@ -1,7 +1,7 @@
-"""The bytes in a row that a bulk operation reads or writes, in shared or in global memory.
+"""Contiguous bytes that a bulk operation accesses, in shared or in global memory.
 
-Layer: nvgen.sim.semantics.  Bulk operations reach memory through the async proxy and count bytes on
-an mbarrier of a CTA that still runs.  PTX ISA, cp.async.bulk; cp.reduce.async.bulk.
+Layer: nvgen.sim.semantics.  Bulk operations access memory through the async proxy and complete
+bytes on an mbarrier of a CTA that has not exited.  PTX ISA, cp.async.bulk; cp.reduce.async.bulk.
 """
 
 from __future__ import annotations
@@ -38,11 +38,10 @@ class Stretch:
     agent: str
 
     def check(self) -> None:
-        """Whether a bulk operation may move it.
+        """Check that a bulk operation may access it.
 
-        An empty one may be moved, and nothing comes of it (so it is on an H100).
-
-        Raises: Fault when its size or its place is no multiple of 16.
+        An empty one is allowed, and has no effect (so it is on an H100).
+        Raises: Fault when its size or its address is no multiple of 16.
         """
         for what, number in (("size", self.size), ("address", self.at)):
             if number % PIECE:
@@ -76,14 +75,14 @@ class Stretch:
             scatter(region, offsets, data[index])
 
     def combine(self, data: Bytes, size: int, combination: Callable[[int, int], int]) -> None:
-        """Make of each element of `size` bytes what memory and `data` give together."""
+        """Combine each element of `size` bytes with that of `data`."""
         unit = f"<u{size}"
         there = self.read(self.whole, Order.RELAXED).view(unit)
         found = [combination(int(a), int(b)) for a, b in zip(there, data.view(unit), strict=True)]
         self.write(np.array(found, unit).view(np.uint8), self.whole, Order.RELAXED)
 
     def spoil(self, chosen: Flags) -> None:
-        """Write bytes of undefined value: to read them is a mistake."""
+        """Write bytes of undefined value: a later read of them is a fault."""
         starts = np.flatnonzero(chosen)
         for region, offsets, _ in self._reach(starts, 1, Access.WRITE, Order.WEAK):
             region.data[offsets] = 0xCD
@@ -117,7 +116,7 @@ class Stretch:
 
 
 def count_bytes(cta: Cta, offset: int, size: int, agent: str) -> None:
-    """Count bytes that have come on the mbarrier at an offset of a CTA's shared memory.
+    """Complete bytes on the mbarrier at an offset of a CTA's shared memory.
 
     Raises: Fault when the CTA has exited, or there is no mbarrier.
     """

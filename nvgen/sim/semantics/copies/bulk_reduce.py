@@ -57,7 +57,7 @@ def _element(mi: MachineInstr) -> tuple[int, Combine]:
 
 @dataclass(frozen=True, slots=True)
 class _Reduction:
-    """Bytes on their way to another CTA, and the mbarrier there that counts them."""
+    """Bytes in flight to another CTA, and the mbarrier there that they complete on."""
 
     source: Stretch
     target: Stretch
@@ -66,9 +66,9 @@ class _Reduction:
     combine: Combine
 
     def __call__(self) -> None:
-        """Read, combine, and count.
+        """Read, combine, and complete the bytes.
 
-        Raises: Fault when a CTA that it reaches has exited, or has no mbarrier there.
+        Raises: Fault when a CTA that it accesses has exited, or has no mbarrier there.
         """
         self.target.combine(self.source.read(self.source.whole), self.size, self.combine)
         count_bytes(self.target.cta, self.barrier, self.target.size, self.target.agent)
@@ -94,14 +94,14 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
 
 @dataclass(slots=True, kw_only=True)
 class _Sum(Store):
-    """Bytes on their way from shared to global memory, where they are combined."""
+    """Bytes in flight from shared to global memory, where they are combined."""
 
     size: int
     combine: Combine
 
     def write(self) -> None:
-        """Combine them with what is there."""
-        if self.data is None:  # the read has failed, which is what is reported
+        """Combine them with those in memory."""
+        if self.data is None:  # the read has failed, and is reported
             return
         self.target.combine(self.data, self.size, self.combine)
         self.target.cta.machine.changed()

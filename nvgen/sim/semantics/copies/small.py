@@ -1,8 +1,8 @@
-"""Asynchronous copies of a few bytes by each thread, their groups, and their arrivals at mbarriers.
+"""cp.async: copies of a few bytes by each thread, their groups, and their arrivals at mbarriers.
 
 Layer: nvgen.sim.semantics.  The copies of a fragment are one operation of the generic proxy: at
 some moment before one of its threads waits for it, it reads global and writes shared memory.  An
-arrival on an mbarrier comes when all copies that its thread has issued before are complete; without
+arrival on an mbarrier takes effect when all earlier copies of its thread are complete; without
 `.noinc` the phase expects one arrival more from its issue on.  PTX ISA, cp.async;
 cp.async.commit_group; cp.async.wait_group; cp.async.mbarrier.arrive.
 """
@@ -128,7 +128,7 @@ def _groups(warp: Warp, lane: int) -> CopyGroups:
 
 
 def commit_group(c: Compiler, mi: MachineInstr) -> Step:
-    """Each thread makes a group of its copies since the last one."""
+    """Each thread commits its copies since the last commit to a group."""
 
     def run(fragment: Fragment) -> Outcome:
         for lane in lane_numbers(fragment.mask):
@@ -164,7 +164,7 @@ def wait_all(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def _wait(fragment: Fragment, count: int) -> None:
-    """Let each thread's groups take effect, but for the latest ones: once for those of the same."""
+    """Wait for all but the latest groups of each thread; once for threads with the same groups."""
     warp = fragment.warp
     alike: dict[tuple[AsyncOp, ...], int] = {}  # lanes by what they wait for
     for lane in lane_numbers(fragment.mask):

@@ -1,4 +1,4 @@
-"""Asynchronous copies by tensor maps (TMA), and tensor maps that kernels write.
+"""TMA: bulk tensor copies, and tensor maps that kernels write.
 
-Here belongs what has coordinates: boxes, images, where a tile goes, reductions of tiles.
+Boxes and im2col, destinations of tiles, reductions of tiles.
 """

@@ -1,7 +1,7 @@
-"""What a tensor copy moves: rows of a tensor, and where they lie in shared memory.
+"""The box of a tensor copy: rows of a tensor, and their addresses in shared memory.
 
 Layer: nvgen.sim.semantics.  A box is a list of rows: a tile's in order, the four that a copy
-gathers or scatters, or the pixels that an im2col copy goes through.  PTX ISA, Tensors: Tiled Mode,
+gathers or scatters, or the pixels that an im2col copy iterates over.  PTX ISA, Tensors: Tiled Mode,
 im2col mode, Swizzling Modes.
 """
 
@@ -75,7 +75,7 @@ class Box:
         row, within = np.divmod(places, length)
         pitch = max(length, self.map.swizzle.span)
         if self.map.interleave is not Interleave.NONE:
-            pitch = length  # slices lie one behind the other
+            pitch = length  # slices are contiguous
         return swizzle(self.where + row * pitch + within, self.map.swizzle)
 
     def padding(self) -> NDArray[np.int64]:
@@ -96,7 +96,7 @@ class Box:
         return elements * element.bits // 8 if element.is_packed else elements
 
     def check(self) -> None:
-        """Whether a copy may begin here.
+        """Check that a copy may begin here.
 
         Raises: Fault.
         """
@@ -143,7 +143,7 @@ class Inside:
 
     @property
     def in_box(self) -> tuple[NDArray[np.intp], slice]:
-        """They, as an index of the box's rows."""
+        """Their index in the box's rows."""
         width = self.elements.stop - self.elements.start
         return self.numbers, slice(self.at, self.at + width)
 
@@ -225,9 +225,9 @@ def _walk(map_: TensorMap, base: Rows, image: int, offsets: Sequence[int]) -> Ro
     step = np.array(steps[1 : 1 + len(lower)], np.int64)
     left = np.arange(images.copied, dtype=np.int64)
     columns = []
-    # Of a dimension the places are those from the base on in the first round, then all of them.
+    # In a dimension the first round begins at the base, later ones at the lower corner.
     for start, low, high, jump, offset in zip(base, lower, upper, step, offsets, strict=True):
-        begun = (high - start) // jump + 1  # places of the first round
+        begun = (high - start) // jump + 1  # pixels of the first round
         whole = (high - low) // jump + 1
         behind = left - begun
         index = np.where(behind < 0, start + left * jump, low + behind % whole * jump)

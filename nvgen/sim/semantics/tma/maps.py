@@ -1,4 +1,4 @@
-"""The tensor map that a copy names, and what of tensor maps is simulated.
+"""The tensor map operand of a copy, and which tensor maps are simulated.
 
 Layer: nvgen.sim.semantics.  PTX ISA, Tensors.
 """
@@ -29,11 +29,11 @@ from nvgen.sim.threads.machine import Cta, Warp
 from nvgen.tensor_map import SIZE, TensorMap
 
 Reads = tuple[AsyncOp, ...]
-"""What a copy comes after: the operation that reads its tensor map, or none."""
+"""The operation that reads the tensor map of a copy and that the copy is ordered after, or none."""
 
 
 class Kind(Enum):
-    """What a tensor map is made for, in words."""
+    """The kind of a tensor map, in words."""
 
     TILES = "a tensor map of tiles"
     IMAGES = "a tensor map of images (im2col)"
@@ -45,10 +45,10 @@ _WIDE = {None: Kind.IMAGES, Wide.W: Kind.WIDE, Wide.W128: Kind.WIDE_128}
 
 
 def tensor_map_at(cta: Cta, address: int, rank: int, kind: Kind) -> AnyMap:
-    """The tensor map whose 128 bytes lie at a generic address, of the kind that a copy wants.
+    """The tensor map whose 128 bytes are at a generic address, of the kind that a copy needs.
 
     Raises: Fault when there is none, it is of another kind or rank, or the kernel has written it
-    and not handed it on.
+    and not released and acquired it.
     """
     found = _bound(cta, _bytes_at(cta, address), address)
     if len(found.map.dims) != rank:
@@ -117,10 +117,10 @@ def _check_simulated(map_: TensorMap) -> None:
 
 
 def map_reader(c: Compiler, mi: MachineInstr, name: str) -> Callable[[Warp, int], Reads]:
-    """Issues, for one thread, what reads the tensor map of a copy before the copy is done.
+    """A function that issues, for one thread, the read of a copy's tensor map before the copy.
 
-    It is in the thread's open bulk group, that of a load too.  There is none for a parameter of the
-    kernel, which nobody writes, and where races are not looked for.
+    It is in the thread's open bulk group, even for a load.  There is none for a parameter of the
+    kernel, which is constant, and where races are not sought.
     """
     address, place = c.address(mi["tmap"]), c.place(mi)
 
@@ -143,7 +143,7 @@ def map_reader(c: Compiler, mi: MachineInstr, name: str) -> Callable[[Warp, int]
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A tensor map that is read while a copy is under way."""
+    """The read of a tensor map, in flight."""
 
     region: Region
     offset: Addresses

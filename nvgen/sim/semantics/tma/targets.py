@@ -1,4 +1,4 @@
-"""Where a tile load goes: the CTAs that get the tile, and the mbarriers that count its bytes.
+"""Destinations of a tile load: the CTAs, and the mbarriers that it completes on.
 
 Layer: nvgen.sim.semantics.  PTX ISA, cp.async.bulk.tensor: .multicast::cluster, .cta_group.
 """
@@ -20,7 +20,7 @@ SECTION = "cp.async.bulk.tensor"
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """Where a load counts its bytes: an mbarrier of the CTA that it goes to, or of its peer."""
+    """The mbarrier that a load completes on, in its destination CTA or that one's peer."""
 
     offset: int
     rank: int
@@ -34,9 +34,9 @@ class Signal:
 
 
 def signal_maker(c: Compiler, mi: MachineInstr, space: Space) -> Callable[[Warp, int, Cta], Signal]:
-    """Gives the mbarrier of a load from what its operand says and the CTA of its destination.
+    """The mbarrier of a load, from its operand and its destination CTA.
 
-    A copy to .shared::cta reaches no mbarrier of another CTA.
+    A copy to .shared::cta completes on no mbarrier of another CTA.
     """
     mbar = c.address(mi["mbar"])
     pair = mi.form.attributes["cta_group"] is CtaGroup.TWO
@@ -61,7 +61,7 @@ def signal_maker(c: Compiler, mi: MachineInstr, space: Space) -> Callable[[Warp,
 
 
 def targets_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int, Cta], list[Cta]]:
-    """Gives the CTAs that a load writes to: the one of its address, or those of the mask."""
+    """The destination CTAs of a load: the one of its address, or those of the mask."""
     mask_op = mi.get("cta_mask")
     if mask_op is None:
         return lambda warp, lane, first: [first]

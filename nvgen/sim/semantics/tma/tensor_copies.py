@@ -1,13 +1,12 @@
-"""Bulk tensor copies: a box from global to shared memory or back, in the background.
+"""Bulk tensor copies: a box from global to shared memory or back, asynchronously.
 
 Layer: nvgen.sim.semantics.  A load reads global memory and writes shared memory when it takes
-effect, then counts its bytes on the mbarrier; a multicast is one load for each CTA of its mask,
-each at a moment of its own.  Elements outside of the tensor come as zeros and
-count too.  A store takes effect twice: it reads shared memory at some moment before the
-wait_group.read that covers it ends, then it writes global memory before the wait_group ends;
-elements behind the tensor's end are dropped.  A reduction does so too, and combines what it brings
-with what is there.  A prefetch has no effect.  PTX ISA, cp.async.bulk.tensor;
-cp.reduce.async.bulk.tensor; cp.async.bulk.prefetch.tensor.
+effect, then completes its bytes on the mbarrier; a multicast is one load for each CTA of its mask,
+each at a moment of its own.  Elements outside of the tensor are zeros and count too.  A store takes
+effect twice: it reads shared memory before the wait_group.read that covers it ends, and writes
+global memory before the wait_group ends; elements beyond the tensor are dropped.  A reduction does
+so too, and combines its elements with those in memory.  A prefetch has no effect.  PTX ISA,
+cp.async.bulk.tensor; cp.reduce.async.bulk.tensor; cp.async.bulk.prefetch.tensor.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def store(c: Compiler, mi: MachineInstr) -> Step:
-    """Issue a store or a reduction: its read, and after that its write."""
+    """Issue a store or a reduction: its read, and ordered after that its write."""
     box = _box_maker(c, mi, "src", Space.SHARED_CTA)
     place, op = c.place(mi), mi.form.attributes.get("op")
     assert op is None or isinstance(op, AtomicOp)
@@ -110,7 +109,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def prefetch(c: Compiler, mi: MachineInstr) -> Step:
-    """Look whether there is such a tensor; caches change no result."""
+    """Check that there is such a tensor; caches change no result."""
     found = _rows_maker(c, mi)
 
     def run(fragment: Fragment) -> Outcome:
@@ -127,7 +126,7 @@ def prefetch(c: Compiler, mi: MachineInstr) -> Step:
 def _box_maker(
     c: Compiler, mi: MachineInstr, slot: str, space: Space
 ) -> Callable[[Warp, int], Box]:
-    """Gives the box that a copy of one thread moves, between a tensor and the address `slot`."""
+    """The box of a copy of one thread, between a tensor and the address in `slot`."""
     assert isinstance(mi[slot], Mem)
     shared, rows = c.address(mi[slot]), _rows_maker(c, mi)
 
@@ -142,7 +141,7 @@ def _box_maker(
 
 
 def _rows_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int], tuple[AnyMap, int, Rows]]:
-    """Gives the tensor map of a copy, its innermost coordinate, and its rows."""
+    """The tensor map of a copy, its innermost coordinate, and its rows."""
     dim, mode = mi.form.attributes["dim"], mi.form.attributes["mode"]
     assert isinstance(dim, Dim)
     tmap, coords = c.address(mi["tmap"]), _numbers(c, mi, "coords", ScalarType.S32)
@@ -211,16 +210,16 @@ def _not_stored(text: str, got: str, expected: str) -> Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """A box on its way to shared memory, and the mbarrier that counts its bytes."""
+    """A box in flight to shared memory, and its mbarrier."""
 
     box: Box
     signalled: Cta
     barrier: int
 
     def __call__(self) -> None:
-        """Write the box, then count its bytes.
+        """Write the box, then complete its bytes.
 
-        Raises: Fault when a CTA that it reaches has exited, or has no mbarrier there.
+        Raises: Fault when a CTA that it accesses has exited, or has no mbarrier there.
         """
         box, cta = self.box, self.box.cta
         check_runs(cta, _LOAD)
@@ -230,7 +229,7 @@ class _Load:
             cta.shared, box.atoms(), box.piece, Access.WRITE, Proxy.ASYNC, _LOAD
         )
         scatter(cta.shared, offsets, data)
-        cta.shared.written[box.padding()] = False  # whether it is written, nobody says
+        cta.shared.written[box.padding()] = False  # whether padding is written is not documented
         what = "a TMA load completes on"
         found = signalled(self.signalled, self.barrier, _LOAD, what, "mbarrier.init")
         found.complete(data.size)
@@ -252,7 +251,7 @@ class _Load:
 
 @dataclass(slots=True)
 class _Store:
-    """A box on its way to global memory, and what it is combined with there (None: nothing)."""
+    """A box in flight to global memory, and the operation that combines it (None: it is stored)."""
 
     box: Box
     name: str
@@ -260,7 +259,7 @@ class _Store:
     data: NDArray[np.uint8] | None = None
 
     def read(self) -> None:
-        """Take the box out of shared memory."""
+        """Read the box from shared memory."""
         cta = self.box.cta
         offsets = cta.machine.memory.access(
             cta.shared, self.box.atoms(), ATOM, Access.READ, Proxy.ASYNC, self.name
@@ -268,7 +267,7 @@ class _Store:
         self.data = gather(cta.shared, offsets, ATOM).reshape(-1)
 
     def write(self) -> None:
-        """Put the box into the tensor."""
+        """Write the box to the tensor."""
         assert self.data is not None
         bound, inside = self.box.bound, self.box.inside()
         if not inside.count:

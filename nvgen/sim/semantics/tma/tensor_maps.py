@@ -164,7 +164,7 @@ def copy(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def release(c: Compiler, mi: MachineInstr) -> Step:
-    """What threads have written to tensor maps, copies may see behind an acquire."""
+    """A proxy release: earlier writes to tensor maps become visible to copies after an acquire."""
 
     def run(fragment: Fragment) -> Outcome:
         _release(fragment)
@@ -174,7 +174,7 @@ def release(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def acquire(c: Compiler, mi: MachineInstr) -> Step:
-    """Copies see what was released of the tensor map at each thread's address."""
+    """A proxy acquire of the tensor map at each thread's address."""
     address = c.address(mi["a"])
     c.get(mi["size"], ScalarType.U32)
 
@@ -193,7 +193,7 @@ def acquire(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def _alike(address: Getter, fragment: Fragment) -> dict[int, int]:
-    """The lanes of a fragment by the address that they give."""
+    """The lanes of a fragment by their addresses."""
     found: dict[int, int] = {}
     values = address(fragment.warp)
     for lane in lane_numbers(fragment.mask):
@@ -202,7 +202,7 @@ def _alike(address: Getter, fragment: Fragment) -> dict[int, int]:
 
 
 def _release(fragment: Fragment) -> None:
-    """A proxy release, ordered by the fence behind it."""
+    """A proxy release, ordered after a fence."""
     machine = fragment.warp.cta.machine
     machine.tensor_maps.order.release(machine.engine.clocks, fragment)
     _fence(fragment)

@@ -1,4 +1,4 @@
-"""What the threads of a warp do together: shuffles, votes, matrices, mma.sync and wmma.
+"""Convergent instructions of a warp: shuffles, votes, matrices, mma.sync and wmma.
 
-Here belongs what is convergent in a warp and complete when it returns.
+They are complete when they return.
 """

@@ -82,7 +82,7 @@ class _Matrices:
         assert (source is None) is (attributes.get("dst_fmt") is None)
         assert (attributes["type"] is ScalarType.B16) is (
             shape is MatrixShape.M8N8
-        )  # as the rows have it
+        )  # by default, as in the rows
         self.head, self.section = mi.row.head, mi.row.section
         self.source = source
         self.space = space if isinstance(space, Space) else None

@@ -1,8 +1,8 @@
-"""What the threads of a warp do together: shuffles, votes, matches, reductions.
+"""Exchanges between the threads of a warp: shuffles, votes, matches, reductions.
 
-Layer: nvgen.sim.semantics.  All threads of the member mask come to the record before any goes on;
-threads with other masks take their turn by themselves.  What a thread reads from a lane that takes
-no part is a pattern that shows.  PTX ISA, shfl.sync; vote.sync; match.sync; redux.sync; activemask.
+Layer: nvgen.sim.semantics.  All threads of the member mask reach the record before any continues;
+threads with other masks execute it separately.  A read from a lane that does not take part gives a
+conspicuous pattern.  PTX ISA, shfl.sync; vote.sync; match.sync; redux.sync; activemask.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ Words = NDArray[np.uint32]
 
 _LANES = np.arange(WARP, dtype=np.int64)
 _UNDEFINED = 0xCDCDCDCD
-"""What a lane gives that takes no part."""
+"""The value of a lane that does not take part."""
 
 _NAN = 0x7FFFFFFF
 
 Action = Callable[[Fragment, int], None]
-"""What threads do once they are together: the fragment, and the mask that they gave."""
+"""The effect on threads that have converged: the fragment, and their member mask."""
 
 
 def _together(c: Compiler, mi: MachineInstr, act: Action) -> Step:
@@ -75,7 +75,7 @@ def _write(setter: Setter | None, fragment: Fragment, values: Values) -> None:
 
 
 def shuffle(c: Compiler, mi: MachineInstr) -> Step:
-    """The value of another lane, and whether there was one in reach."""
+    """The value of another lane, and whether the source lane is in range."""
     a, b, bounds = (c.get(mi[slot], T.B32) for slot in ("a", "b", "c"))
     d, p = _setter(c, mi, "d"), _setter(c, mi, "p")
     mode = mi.form.attributes["mode"]
@@ -92,7 +92,7 @@ def shuffle(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def _source(mode: Shuffle, b: Values, bounds: Values) -> tuple[NDArray[np.int64], Lanes]:
-    """From which lane each lane reads; its own where the other is out of reach."""
+    """The source lane of each lane; its own where that is out of range."""
     step = b.astype(np.int64) & 31
     clamp, segment = bounds.astype(np.int64) & 31, bounds.astype(np.int64) >> 8 & 31
     first = _LANES & segment
@@ -117,7 +117,7 @@ def _source(mode: Shuffle, b: Values, bounds: Values) -> tuple[NDArray[np.int64]
 
 
 def vote(c: Compiler, mi: MachineInstr) -> Step:
-    """What all members say of a predicate."""
+    """The result of a vote on a predicate by all members."""
     a, d = c.get(mi["a"], T.PRED), _setter(c, mi, "d")
     mode = mi.form.attributes["mode"]
     assert isinstance(mode, Vote)
@@ -159,7 +159,7 @@ def match(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def active(c: Compiler, mi: MachineInstr) -> Step:
-    """The threads that are at this place together."""
+    """The threads that execute the record convergently."""
     d = _setter(c, mi, "d")
 
     def run(fragment: Fragment) -> Outcome:
@@ -182,7 +182,7 @@ _REDUCE: dict[WarpReduce, np.ufunc] = {
 
 
 def reduce(c: Compiler, mi: MachineInstr) -> Step:
-    """The members' values put together."""
+    """The reduction of the members' values."""
     attributes = mi.form.attributes
     type_, op = attributes["type"], attributes["op"]
     assert isinstance(type_, ScalarType)

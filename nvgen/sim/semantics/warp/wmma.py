@@ -81,7 +81,7 @@ class _Matrix:
         self.line, self.at = (row, column) if by_row else (column, row)
         self.usual = columns if by_row else rows
         self.bits, self.size = bits, bits // _BYTE
-        if bits < _BYTE:  # whole words, whose elements lie one behind the other
+        if bits < _BYTE:  # whole words of adjacent elements
             self.size = _WORD // _BYTE
             self.line, self.at = (part[:, :: _WORD // bits] for part in (self.line, self.at))
         self.lanes = np.repeat(np.arange(WARP, dtype=np.intp), self.at.shape[1])
