@@ -75,7 +75,7 @@ def own_circles() -> list[set[str]]:
     return circles({name: set(imports(path, known)) - {name} for name, path in known.items()})
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
+def test_no_module_imports_itself_indirectly() -> None:
     wrong = own_circles()
     assert not wrong, "\n".join(" <-> ".join(sorted(circle)) for circle in wrong)
 

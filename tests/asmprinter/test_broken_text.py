@@ -333,7 +333,7 @@ def test_no_operand_at_all(drawn: Record):
 
 @examples(150)
 @given(records())
-def test_a_register_that_nobody_declared(drawn: Record):
+def test_an_undeclared_register(drawn: Record):
     names = register_names(drawn.function)
     assume(names)
     spoilt = statement_of(drawn)

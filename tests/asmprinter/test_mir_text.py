@@ -647,7 +647,7 @@ def test_a_function_that_does_not_end_does_not_swallow_the_next():
     assert "@k" in message
 
 
-def test_every_mistake_is_told():
+def test_every_mistake_is_reported():
     text = GOOD.replace("imm:1", "imm:one").replace("  RET", "  RTE\n  RET !x")
     assert [line for line, _ in complaints(text)] == [6, 7, 8]
 

@@ -65,7 +65,7 @@ def is_told(text: str) -> None:
 
 
 @each("path", SMALL, ids=lambda path: path.stem)
-def test_spoilt_text_is_told(path: Path):
+def test_spoilt_text_is_reported(path: Path):
     rng, text = random.Random(path.stem), path.read_text()
     for _ in range(TIMES):
         is_told(spoilt(text, rng))

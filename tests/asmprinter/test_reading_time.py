@@ -81,7 +81,7 @@ def test_a_table_of_a_million_numbers_is_read_at_once() -> None:
         ("u8", "300, -1", b"\x2c\xff"),
     ],
 )
-def test_both_ways_to_read_numbers_agree(type_: str, values: str, data: bytes) -> None:
+def test_both_readers_of_numbers_agree(type_: str, values: str, data: bytes) -> None:
     count = values.count(",") + 1
     declared = f"{HEAD}.global .{type_} x[{count}] = {{{values}}};\n"
     (variable,) = read_ptx(declared).module.variables

@@ -23,7 +23,7 @@ def test_a_rule_is_judged_once_and_with_a_reason() -> None:
         assert all(j.why and 0 < j.modules <= j.findings for j in table)
 
 
-def test_what_differs_is_told() -> None:
+def test_what_differs_is_reported() -> None:
     said = {(j.severity, j.rule): (j.modules, j.findings) for j in JUDGED}
     assert differences(said, JUDGED) == []
     del said["error", "tcgen05.alloc/peer"]

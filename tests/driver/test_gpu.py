@@ -111,7 +111,7 @@ def test_a_store_into_nowhere_is_reported_and_the_process_lives_on() -> None:
     assert values.tolist() == [1] * 32
 
 
-def test_the_time_of_a_launch_is_told() -> None:
+def test_the_time_of_a_launch_is_reported() -> None:
     took = add().run(np.zeros(32, np.int32), 1, block=32, device="cuda").milliseconds
     assert took is not None
     assert took > 0

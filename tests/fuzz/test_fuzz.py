@@ -78,7 +78,7 @@ def test_a_planted_bug_is_found_and_made_small(tmp_path: Path):
         ("nothing", None),
     ],
 )
-def test_a_worker_survives_and_the_problem_is_told(text: str, problem: Problem | None):
+def test_a_worker_survives_and_the_problem_is_reported(text: str, problem: Problem | None):
     """And those before and behind it are taken all the same."""
     batch = [spoken("before"), spoken(text), spoken("behind")]
     found = [outcome for _, outcome in outcomes(batch, deadly, SHORT)]

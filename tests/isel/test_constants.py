@@ -172,7 +172,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_no_linker_computes_is_told(name: str):
+def test_what_no_linker_computes_is_reported(name: str):
     """LLVM ends the process over three of these, and writes the whole address for a part of one."""
     text = (
         f"@v = addrspace(1) global {REFUSED[name]}\n{kernel('store i64 1, ptr addrspace(1) %out')}"
@@ -184,7 +184,7 @@ def test_what_no_linker_computes_is_told(name: str):
     assert finding.place.line == 1
 
 
-def test_variables_that_name_each_other_are_told_once():
+def test_variables_that_name_each_other_are_reported_once():
     """LLVM ends the process over them."""
     text = (
         "@z = addrspace(1) global i32 1\n"

@@ -178,7 +178,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_cannot_be_read_is_told(name: str):
+def test_what_cannot_be_read_is_reported(name: str):
     call, got = WRONG[name]
     (finding,) = refusal(kernel(f"  %y = call i32 asm {call}\n{STORE}"))
     assert got in finding.got

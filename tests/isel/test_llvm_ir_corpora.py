@@ -14,7 +14,7 @@ OURS = "@llvm.global_ctors = appending global [1 x {i32, ptr, ptr}] [{i32, ptr, 
     "{i32 1, ptr @c, ptr null}]\ndefine void @c() {\n  ret void\n}\n"  # fmt: skip
 
 
-def test_a_module_that_llvm_takes_and_nvgen_refuses_is_told(
+def test_a_module_that_llvm_takes_and_nvgen_refuses_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     (tmp_path / "right.ll").write_text(RIGHT)

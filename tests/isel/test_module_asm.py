@@ -133,7 +133,7 @@ def test_a_module_of_assembly_alone():
 
 
 @pytest.mark.parametrize("of", ["define void @twice() {\n  ret void\n}", "@counter = global i64 1"])
-def test_two_definitions_are_told(of: str):
+def test_two_definitions_are_reported(of: str):
     with pytest.raises(SelectionError) as error:
         nvgen.compile(assembly(VARIABLE, FUNCTION) + of + "\n" + kernel(), target=TARGET)
     (finding,) = error.value.findings

@@ -178,7 +178,7 @@ def test_a_second_name_of_a_variable_is_what_it_stands_for():
         ),
     ],
 )
-def test_what_ptx_has_not_is_told(declared: str, rule: str):
+def test_what_ptx_has_not_is_reported(declared: str, rule: str):
     text = f"{F}{declared}\n" + kernel()
     with pytest.raises(SelectionError) as error:
         nvgen.compile(text, target=TARGET)

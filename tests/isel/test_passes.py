@@ -351,7 +351,7 @@ def euclid(a: int, b: int) -> MachineFunction:
 
 
 @pytest.mark.parametrize(("a", "b", "expected"), [(9, 0, 9), (9, 1, 1), (9, 4, 1)])
-def test_both_ways_of_a_fork_may_begin_with_phis(a: int, b: int, expected: int):
+def test_both_successors_of_a_branch_may_begin_with_phis(a: int, b: int, expected: int):
     function = euclid(a, b)
     assert run(function) == [expected]
     destruct_ssa(function)

@@ -171,7 +171,7 @@ def test_a_tile_that_is_filled_is_clean(name: str) -> None:
 
 
 @each("name", MISTAKES)
-def test_what_nobody_fills_is_told(name: str) -> None:
+def test_what_nobody_fills_is_reported(name: str) -> None:
     fill, edits, rules = MISTAKES[name]
     assert said(fill, edits) == rules
 
@@ -193,7 +193,7 @@ def test_wgmma_reads_as_far() -> None:
     assert "matrix A of 64 rows at byte 0 of a_ring" in found.got
 
 
-def test_one_mistake_is_told_once() -> None:
+def test_one_mistake_is_reported_once() -> None:
     """All four multiplies of the sample read too many rows of B; the first is blamed."""
     ptx = gemm_tile().build().compile(target="sm_100a").ptx
     found = verify_functions(read_ptx(ptx.replace(*_N256), "k.ptx").module)

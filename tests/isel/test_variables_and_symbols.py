@@ -57,7 +57,7 @@ def test_dynamic_shared_memory_keeps_its_open_size():
         (".global .b32 x[] = {1, 2};", False),
     ],
 )
-def test_ptx_without_a_size_is_told(declaration: str, wrong: bool):
+def test_ptx_without_a_size_is_reported(declaration: str, wrong: bool):
     text = f".version 8.0\n.target sm_90a\n.address_size 64\n{declaration}\n.entry k() {{ ret; }}\n"
     module = read_ptx(text).module
     found = verify_records(module, parse_target("sm_90a"), parse_ptx("8.0"))

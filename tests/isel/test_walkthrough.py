@@ -286,7 +286,7 @@ def notes(text: str) -> dict[str, Finding]:
     return {f.rule: f for f in found}
 
 
-def test_columns_are_told():
+def test_columns_are_reported():
     """16 columns of 2 KiB are 64 of 512 bytes; 128 columns of f32 need 128."""
     note = notes(WHOLE)["walkthrough/columns"]
     assert note.severity is Severity.NOTE
@@ -309,7 +309,7 @@ def test_an_allocation_that_nobody_uses_has_32_columns():
     assert "imm:32" in next(x for x in expanded(text) if "TCGEN05_ALLOC" in x)
 
 
-def test_strides_that_overlap_are_told():
+def test_strides_that_overlap_are_reported():
     """Eight rows of 128 bytes are 1024 bytes: 512 would put the second eight into the first."""
     note = notes(WHOLE)["walkthrough/strides"]
     assert note.severity is Severity.NOTE
@@ -322,13 +322,13 @@ def test_strides_that_overlap_are_told():
     )
 
 
-def test_majors_that_are_not_given_are_told():
+def test_majors_that_are_not_given_are_reported():
     text = WHOLE.replace(', !"MN", !"K"}', "}")
     assert "walkthrough/majors" in notes(text)
     assert "walkthrough/majors" not in notes(WHOLE)
 
 
-def test_a_multiply_that_only_adds_is_told():
+def test_a_multiply_that_only_adds_is_reported():
     warning = notes(WHOLE)["walkthrough/first-step"]
     assert warning.severity is Severity.WARNING
     for enable in ("false", "%some"):
@@ -502,7 +502,7 @@ def test_one_spelling_a_function():
     assert only(text, "select/walkthrough-mixed").op == "llvm.nvvm.tcgen05.wait.ld"
 
 
-def test_a_multiply_that_nobody_waits_for():
+def test_a_multiply_that_is_not_waited_for():
     assert only(straight(multiply()), "walkthrough/wait")
 
 

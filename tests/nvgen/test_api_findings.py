@@ -121,7 +121,7 @@ def test_a_kernel_that_calls_what_may_arrive_is_not_certain_to_deadlock() -> Non
     assert of_text(deadlock(calls=True)).ptx
 
 
-def test_a_finding_about_code_that_is_copied_is_told_once() -> None:
+def test_a_finding_about_code_that_is_copied_is_reported_once() -> None:
     """LLVM unrolls the loop: each copy is wrong in the same place."""
     b = KernelBuilder("k", block=128, target="sm_90a")
     b.pointer("out", output=True)

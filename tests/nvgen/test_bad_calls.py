@@ -69,7 +69,7 @@ def test_a_text_that_is_something_else(text: str, hint: str) -> None:
     assert hint in refusal(text=text)[2]
 
 
-def test_a_character_is_told_with_its_place() -> None:
+def test_a_character_is_reported_with_its_place() -> None:
     with pytest.raises(InputError) as caught:
         nvgen.compile("define void @f() {\n  ret\0 void\n}\n", target="sm_90a")
     (found,) = caught.value.findings

@@ -99,7 +99,7 @@ def test_a_kernel_that_stays_loaded_has_bounds_too() -> None:
 
 
 @pytest.mark.gpu
-def test_a_wait_without_end_is_told_with_its_place() -> None:
+def test_a_wait_without_end_is_reported_with_its_place() -> None:
     kernel = hand_over(arrives=False)
     compiled = kernel.compile(target=TARGET, bound_waits=0.25)
     with pytest.raises((DriverError, SimulationError)) as error:

@@ -100,7 +100,7 @@ def test_a_number_of_registers_that_is_none(count: int) -> None:
         kernel(lambda b, a: b.setmaxnreg_inc(count)).compile(target="sm_100a")
 
 
-def test_a_warpgroup_is_told_that_nobody_knows_its_registers() -> None:
+def test_an_unknown_register_count_of_a_warpgroup_is_reported() -> None:
     """setmaxnreg needs to know what a thread starts with; ptxas ignores it otherwise."""
     compiled = kernel(lambda b, a: b.setmaxnreg_dec(40)).compile(target="sm_90a")
     (finding,) = compiled.findings

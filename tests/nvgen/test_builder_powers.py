@@ -184,7 +184,7 @@ def test_types_of_tiles_are_types_of_instructions() -> None:
     assert "redux.sync.add.s32" in ptx
 
 
-def test_a_parameter_that_there_is_not_is_told() -> None:
+def test_a_parameter_that_there_is_not_is_reported() -> None:
     b = KernelBuilder("k", block=32)
     b.f32("x")
     b.u32("n")

@@ -38,7 +38,7 @@ def test_a_packed_fragment(nvgen: Nvgen) -> None:
     }
 
 
-def test_halves_that_overlap_are_told(nvgen: Nvgen) -> None:
+def test_halves_that_overlap_are_reported(nvgen: Nvgen) -> None:
     arguments = ("draw", "fragment", "--shape", "16x32bx2", "--num", "x4")
     assert "32 cells are in two threads" in nvgen(*arguments, "--half-split", "2").out
     assert "in two threads" not in nvgen(*arguments).out

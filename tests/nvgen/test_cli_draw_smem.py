@@ -100,7 +100,7 @@ def test_a_descriptor_says_all(nvgen: Nvgen) -> None:
     assert given == drawn(nvgen, "smem", "--swizzle", "64", "--sbo", "1024", "--address", "0x2000")
 
 
-def test_offsets_that_are_too_small_are_told(nvgen: Nvgen) -> None:
+def test_offsets_that_are_too_small_are_reported(nvgen: Nvgen) -> None:
     told = nvgen("draw", "smem", "--rows", "16", "--sbo", "512").out
     assert "32 pieces lie where another one does" in told
     assert "lie where" not in nvgen("draw", "smem", "--rows", "16", "--sbo", "2048").out
@@ -132,7 +132,7 @@ def test_colours_are_of_core_matrices_or_of_rows(nvgen: Nvgen) -> None:
     assert all(colour == row % 8 for row, _, colour in colours("--colour", "row"))
 
 
-def test_what_no_mma_reads_is_told(nvgen: Nvgen) -> None:
+def test_what_no_mma_reads_is_reported(nvgen: Nvgen) -> None:
     """PTX ISA, Table 52: 32-bit elements that are MN-major have 32-byte atoms, and they alone."""
     for type_, mode, told in (("tf32", "128", True), ("tf32", "128-atom32", False),
                               ("f16", "128-atom32", True), ("f16", "64", False)):  # fmt: skip

@@ -184,7 +184,7 @@ def test_metadata_with_a_selector(nvgen: Nvgen, letter: str, kind: MmaKind, sele
     assert set(found) == expected
 
 
-def test_what_is_narrower_than_its_byte_is_told(nvgen: Nvgen) -> None:
+def test_what_is_narrower_than_its_byte_is_reported(nvgen: Nvgen) -> None:
     for kind, type_, told in (("f8f6f4", "e3m2", True), ("f8f6f4", "e4m3", False),
                               ("mxf4", "e2m1", False)):  # fmt: skip
         out = nvgen("draw", "tmem", "--what", "a", "--kind", kind, "--type", type_).out

@@ -51,7 +51,7 @@ def test_the_targets_for_people_are_the_same(nvgen: Nvgen) -> None:
     ]
 
 
-def test_the_version_and_the_commands_are_told(nvgen: Nvgen) -> None:
+def test_the_version_and_the_commands_are_reported(nvgen: Nvgen) -> None:
     assert nvgen("--version") == (0, f"nvgen {__version__}\n", "")
     usage = nvgen("--help").out
     assert all(name in usage for name in ("compile", "check", "run", "targets", "explain"))

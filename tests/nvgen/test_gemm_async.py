@@ -263,7 +263,7 @@ def test_matrices_lie_where_an_mma_has_them(body: Body) -> None:
     assert refused(body) == ["gemm_async/tile"]
 
 
-def test_all_broken_requirements_are_told_at_once() -> None:
+def test_all_broken_requirements_are_reported_at_once() -> None:
     with pytest.raises(InputError) as caught:
         build(a=(96, 64), b=(12, 64), scope=ExecutionScope.CTA)
     rules = [f.rule.removeprefix("gemm_async/") for f in caught.value.findings]

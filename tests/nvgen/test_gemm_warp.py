@@ -193,7 +193,7 @@ def test_k_and_swizzling(rule: str, k: int, swizzle: int) -> None:
         b.gemm_async(b.warp_tile(16, 16), tile, tile)
 
 
-def test_a_wrong_k_is_told_once() -> None:
+def test_a_wrong_k_is_reported_once() -> None:
     """24 elements are no multiple of 16, and no whole span either."""
     b = KernelBuilder("k", block=32)
     b.begin()

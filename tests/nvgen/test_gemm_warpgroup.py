@@ -289,7 +289,7 @@ def test_a_target_without_such_multiplies_names_the_one_that_has_them() -> None:
     assert found == [("gemm_async/target", "sm_100a", "sm_90a")]
 
 
-def test_a_wrong_k_is_told_once() -> None:
+def test_a_wrong_k_is_reported_once() -> None:
     """24 elements are no multiple of 16, and no whole span either."""
     b = KernelBuilder("k", block=128)
     b.begin()
@@ -307,7 +307,7 @@ def test_atoms_of_32_bytes_are_not_read_by_a_warpgroup() -> None:
         b.gemm_async(b.warpgroup_tile(64, 64), tile, tile)
 
 
-def test_all_broken_requirements_are_told_at_once() -> None:
+def test_all_broken_requirements_are_reported_at_once() -> None:
     assert {"scope", "shape", "n", "dtype"} <= set(
         refusal(b=(12, 64), d=(64, 8), scope=ExecutionScope.THREAD, dtypes=(E.F16, E.F32))
     )

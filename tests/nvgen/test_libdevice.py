@@ -50,7 +50,7 @@ def test_only_what_is_called_comes_along():
     assert len(compiled.module.functions) <= 2
 
 
-def test_a_library_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_a_library_that_is_not_there_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr("nvgen.llvm.find_libdevice", lambda: tmp_path / "none.bc")
     with pytest.raises(InputError) as error:
         nvgen.compile(kernel("exp"), target="sm_90a")

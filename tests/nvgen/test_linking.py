@@ -115,7 +115,7 @@ def test_modules_for_other_machines_are_not_linked(head: str, word: str):
     ],
     ids=repr,
 )
-def test_what_is_no_module_is_told(given: object, rule: str):
+def test_what_is_no_module_is_reported(given: object, rule: str):
     assert refused(given).rule == rule
 
 
@@ -211,7 +211,7 @@ def test_a_python_file_builds_a_kernel(nvgen: Nvgen, folder: Path):
         ("def build(:\n", "python/file", 0),
     ],
 )
-def test_a_python_file_without_a_kernel_is_told(
+def test_a_python_file_without_a_kernel_is_reported(
     nvgen: Nvgen, folder: Path, text: str, rule: str, line: int
 ):
     Path("f.py").write_text(text)

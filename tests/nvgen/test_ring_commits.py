@@ -66,7 +66,7 @@ def test_a_committed_buffer_is_filled_again_behind_its_multiplies(
     assert_exact(d, a.astype(np.float32) @ w.astype(np.float32).T)
 
 
-def test_a_buffer_that_an_arrival_gives_back_is_told() -> None:
+def test_a_buffer_that_an_arrival_gives_back_is_reported() -> None:
     """What `use` does for multiplies that are complete; the tensor core still reads."""
     with pytest.raises(VerificationError) as caught:
         product("release").compile(level="function")
@@ -106,7 +106,7 @@ def test_a_wait_that_never_ends_says_what_has_arrived() -> None:
     assert found.got.endswith("ring_empty, parity 0; phase 0 has 1 of 2 arrivals")
 
 
-def test_what_wgmma_reads_is_told_with_its_wait() -> None:
+def test_what_wgmma_reads_is_reported_with_its_wait() -> None:
     found = told(of_warpgroup(1, waits=False), "cp.async.bulk.tensor/operand-modified")
     assert "wgmma.wait_group" in found.expected
     assert "tcgen05" not in found.expected + found.hint

@@ -331,7 +331,7 @@ def test_a_copy_that_there_is_not() -> None:
         compile_text(text, target="sm_100a")
 
 
-def test_a_copy_that_nobody_waits_for() -> None:
+def test_a_copy_that_is_not_waited_for() -> None:
     """What a copy writes is there with the next wait, as what a multiply does."""
     text = kernel(CASES["A in tensor memory"])
     text = "\n".join(line for line in text.split("\n") if "call void @llvm.nvvm.tcgen05.mma" not in

@@ -36,7 +36,7 @@ def test_what_fails_anyway_or_never_has_no_answer() -> None:
     assert fewest_delayed(lambda schedule: False, 4) == ()
 
 
-def test_the_copy_that_nobody_waits_for_is_the_one() -> None:
+def test_the_copy_that_is_not_waited_for_is_the_one() -> None:
     """The kernel reads the tile without a wait: late, its one copy comes to nobody."""
     case = CASES["a copy's mbarrier"]
     body = INIT.format(count=1) + case.body.replace(case.order, "", 1)

@@ -58,7 +58,7 @@ def test_a_table_may_lead_back(schedule: str) -> None:
     assert found.tolist() == list(range(1, 33))
 
 
-def test_an_index_beyond_the_table_is_told() -> None:
+def test_an_index_beyond_the_table_is_reported() -> None:
     (found,) = findings(SWITCH.replace("%p1, %r1, 2", "%p1, %r1, 3"), np.zeros(32, np.uint32))
     assert found.rule == "sim/branch-index"
     assert (found.got, found.expected) == ("3", "0 to 2")

@@ -222,7 +222,7 @@ DONE:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_every_call_under_way_has_local_variables_of_its_own(schedule: str):
+def test_every_active_call_has_local_variables_of_its_own(schedule: str):
     out = np.zeros(32, np.uint32)
     twice = CALL + CALL  # the second finds what the first one left: nothing
     run(DIGITS.replace("SIZE", "16") + ENTRY + twice + END, out, schedule=schedule)

@@ -312,7 +312,7 @@ def test_halves_of_a_warp_may_not_arrive_with_different_semantics(schedule: str)
 
 
 @pytest.mark.parametrize("relaxed", [True, False])
-def test_an_arrival_is_on_its_way_behind_a_relaxed_barrier_of_the_cluster(relaxed: bool) -> None:
+def test_an_arrival_is_in_flight_after_a_relaxed_barrier_of_the_cluster(relaxed: bool) -> None:
     """The CTA that it goes to exits meanwhile: such a launch fails on an H100, some times."""
     b = KernelBuilder("k", block=32, cluster=2, target="sm_90a")
     b.begin()

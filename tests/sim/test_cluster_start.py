@@ -78,7 +78,7 @@ def test_before_it_the_access_is_found(access: str, schedule: str) -> None:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_what_the_other_cta_has_told_is_enough(schedule: str) -> None:
+def test_a_release_by_the_other_cta_is_enough(schedule: str) -> None:
     """Rank 1 sets a flag, behind which rank 0 knows that it runs; a relaxed flag tells nothing."""
     flag = MEETINGS["a flag"]
     assert found(flag, ACCESSES["a store"], schedule) == []

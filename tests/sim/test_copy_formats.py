@@ -104,7 +104,7 @@ def test_a_column_that_no_public_kernel_uses_is_refused():
     assert finding.rule == "sim/not-simulated"
 
 
-def test_shared_memory_that_nobody_wrote():
+def test_shared_memory_that_was_never_written():
     """The last 8 rows lie behind the image, in the variable that is never written."""
     rows = source("128x128b")
     leader = operation("128x128b", sbo=128).replace("add.u32 %r1, %r1, 0;", "mov.u32 %r1, blank;")

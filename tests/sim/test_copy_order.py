@@ -69,7 +69,7 @@ def test_one_thread_issues_a_shift():
     assert problem(text, blank_image()).rule == "sim/single-thread"
 
 
-def test_columns_are_not_given_back_while_a_shift_is_under_way():
+def test_columns_are_not_deallocated_while_a_shift_is_in_flight():
     text = scene("", everybody=f"    @%p8 bra on;{shift()}\non:")
     finding = problem(text, blank_image(), schedule="late")
     assert finding.rule == "sim/dealloc-busy"

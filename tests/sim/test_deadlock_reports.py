@@ -27,7 +27,7 @@ def report(grid: int, expected: int, *, arrivals: int = 1) -> DeadlockError:
     return caught.value
 
 
-def test_who_waits_for_an_mbarrier_comes_first() -> None:
+def test_threads_that_wait_for_an_mbarrier_come_first() -> None:
     first, second = report(1, 64).findings
     assert "warp 1, lanes 0-31 wait for come, parity 0" in first.message
     lacks = "64 bytes that were expected and did not come"
@@ -116,7 +116,7 @@ def test_those_in_a_circle_come_before_those_that_hang_on_it() -> None:
     )
 
 
-def test_who_has_arrived_already_arrives_no_more() -> None:
+def test_a_thread_that_has_arrived_arrives_no_more() -> None:
     """Two arrivals are expected; one thread arrives and exits, and another one waits."""
     body = """
     setp.ne.u32 %p1, %tx, 0;

@@ -49,7 +49,7 @@ def test_a_schedule_does_what_it_says(schedule: str, at_issue: list[int], order:
     assert played(schedule) == (at_issue, order)
 
 
-def test_who_is_waited_for_only_is_the_last_one_to_be_late() -> None:
+def test_an_operation_that_only_a_wait_observes_is_delayed_longest() -> None:
     assert played("late", lazy=3) == ([], [2, 1, 3])
 
 

@@ -130,7 +130,7 @@ def test_what_ends_an_mbarrier_comes_behind_all_uses(what: str, schedule: str) -
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_a_copy_that_nobody_waits_for_may_still_signal(schedule: str) -> None:
+def test_a_copy_that_is_not_waited_for_may_still_signal(schedule: str) -> None:
     """Whoever waited for its bytes may give the mbarrier back; whoever did not, may not."""
     issue = "@%p1 bra end; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;" + LOAD
     right = Case(f"{issue} {SPIN} mbarrier.inval.shared.b64 [bar];", "").body(ordered=True)

@@ -74,7 +74,7 @@ def test_accesses_do_what_the_model_does(
                 ]
 
 
-def test_a_write_wakes_who_waits_and_a_read_does_not():
+def test_a_write_wakes_waiting_threads_and_a_read_does_not():
     memory, region = Memory(), Region.of("region", 0, np.zeros(8, np.uint8))
     before = memory.version
     memory.access(region, np.zeros(1, np.int64), 1, Access.READ, Proxy.GENERIC, "test")
@@ -274,7 +274,7 @@ def test_module_variables_are_initialised_and_outputs_are_not():
     assert seen.tolist() == [0x04030201, 0, 0x08070605, 0]
 
 
-def test_local_memory_that_nobody_wrote_is_zero():
+def test_unwritten_local_memory_is_zero():
     """A copy of a struct takes its padding along, which no program writes."""
     seen = np.full((32, 2), 9, np.uint32)
     body = """

@@ -184,7 +184,7 @@ def test_matrices_that_are_not_where_they_can_be(case: Case, change: dict[str, i
     assert rule in fault_of(case, **change)
 
 
-def test_scale_factors_and_metadata_that_nobody_wrote():
+def test_scale_factors_and_metadata_that_were_never_written():
     """The cells of a fresh allocation: the test's own stores are left out."""
     for case, rule in [
         (Case(MXF4, 128, 16, "e2m1", "e2m1"), "SFA"),

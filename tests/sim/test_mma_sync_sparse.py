@@ -191,7 +191,7 @@ FP8 = Case.of("mma.sp.m16n8k64.row.col.f32.e4m3.e4m3.f32")
         (TF32, 0b1100, "has no meaning"),
     ],
 )
-def test_an_index_without_a_meaning_is_told(case: Case, index: int, said: str) -> None:
+def test_an_index_without_a_meaning_is_reported(case: Case, index: int, said: str) -> None:
     """In the last chunk of row 9."""
     chunks = case.k // case.chunk
     indices = np.full((16, chunks), 0b0100)

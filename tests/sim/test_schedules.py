@@ -541,7 +541,7 @@ def test_a_copy_is_not_there_before_its_wait():
     assert caught.value.findings[0].rule == "sim/race"
 
 
-def test_giving_columns_back_while_an_mma_is_under_way_is_a_fault():
+def test_deallocating_columns_while_an_mma_is_in_flight_is_a_fault():
     def act(s: Scene) -> None:
         with s.b.if_thread(0):
             s.mma(s.a, add=False)
@@ -552,7 +552,7 @@ def test_giving_columns_back_while_an_mma_is_under_way_is_a_fault():
     assert "dealloc" in caught.value.findings[0].message
 
 
-def test_ending_while_something_is_under_way_is_a_finding():
+def test_ending_while_something_is_in_flight_is_a_finding():
     b = KernelBuilder("gone", block=32)
     b.tensor_map("source", dtype=ElementType.U8, box=(32, 16))
     args = b.begin()
@@ -724,7 +724,7 @@ two_on:
 
 
 @pytest.mark.parametrize("schedule", ["early", "late"])
-def test_a_phase_that_nobody_completes_again(schedule: str):
+def test_a_phase_that_is_never_completed_again(schedule: str):
     """The second wait needs a second arrival: parity 1, phase 1."""
     body = f"""
   br i1 %zero, label %come, label %wait
@@ -779,7 +779,7 @@ def test_bytes_that_never_come(schedule: str):
     assert all("32768 of 40960 expected bytes" in f.got for f in waiting)
 
 
-def test_columns_that_nobody_gives_back():
+def test_columns_that_are_never_deallocated():
     """A second allocation of all columns blocks; nobody deallocates the first."""
     body = """
   %low = icmp eq i32 %warp, 0

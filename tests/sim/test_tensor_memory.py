@@ -109,7 +109,7 @@ def test_what_was_not_allocated_so_is_not_given_back(what: str):
 # ---- cells -----------------------------------------------------------------------------------
 
 
-def test_cells_forget_who_had_them_before():
+def test_cells_forget_their_previous_allocation():
     """What an earlier owner left behind counts as unwritten."""
     memory = TensorMemory()
     lane, column = np.zeros((1, 1), np.int64), np.full((1, 1), 5, np.int64)
@@ -280,7 +280,7 @@ def test_a_fragment_ends_with_its_last_column(shape: str, num: int):
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_columns_are_not_given_back_while_they_are_used(schedule: str):
+def test_columns_are_not_deallocated_while_they_are_used(schedule: str):
     """A store that was not waited for: a finding under every schedule, as a race if need be."""
     body = f"""
     {ALLOC} [slot], 32;
@@ -321,7 +321,7 @@ def test_a_guard_that_half_a_warp_passes():
     assert rule(body, variables=WORDS) == "aligned-divergence"
 
 
-def test_a_guard_that_nobody_passes_is_no_use():
+def test_a_guard_that_never_holds_is_no_use():
     body = in_memory("    setp.lt.u32 %p1, %lane, 0;\n    @%p1 tcgen05.wait::ld.sync.aligned;")
     assert rule(body, variables=WORDS) == ""
 

@@ -151,7 +151,7 @@ def test_a_thread_waits_for_its_reads_before_it_exits():
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_a_store_of_what_nobody_has_written_is_told(schedule: str):
+def test_a_store_of_unwritten_memory_is_reported(schedule: str):
     """What would go to the tensor is then not there; that is no second fault."""
     fill = "st.shared.v4.u32 [%r2], {{%r5, %r6, %r7, %r8}};".format()
     assert fill in kernel_of(WHOLE)

@@ -207,7 +207,7 @@ declare void @llvm.nvvm.tcgen05.wait.lb()
         ("call void @llvm.nvvm.tcgen05.wait.lb()", "select/unknown-intrinsic"),
     ],
 )
-def test_copies_of_a_line_are_told_once(call: str, rule: str, level: int) -> None:
+def test_copies_of_a_line_are_reported_once(call: str, rule: str, level: int) -> None:
     with pytest.raises(NvgenError) as caught:
         nvgen.compile(UNROLLED.replace("CALL", call), target="sm_100a", opt=level)
     assert [(f.rule, f.place.line) for f in caught.value.findings] == [(rule, 6)]

@@ -252,7 +252,7 @@ def test_symbols_keep_their_linkage_and_stay(linkage: str, level: int) -> None:
     assert "store i32 %i, ptr addrspace(3) @used" in after
 
 
-def test_what_nobody_uses_otherwise_goes() -> None:
+def test_unused_values_are_removed() -> None:
     text = (
         "@table = internal constant [2 x i32] [i32 1, i32 2]\n"
         "define ptx_kernel void @k(ptr addrspace(1) %p) {\n"

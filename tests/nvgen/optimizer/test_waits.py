@@ -146,7 +146,7 @@ CHAIN = kernel(
 )
 
 
-def test_each_use_gets_what_the_last_wait_before_it_hands_on() -> None:
+def test_each_use_gets_the_value_of_the_last_wait_before_it() -> None:
     """Through the first wait, the loop's, and the last: a product has as many names."""
     text = body(shielded(CHAIN, 1, "sm_90a"))
     pattern = rf"(\S+) = (?:tail )?call {SUM} @llvm.nvvm.wgmma.waited.v4f32\({SUM} (\S+)\)"
@@ -164,7 +164,7 @@ def test_each_use_gets_what_the_last_wait_before_it_hands_on() -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_what_a_wait_hands_on_is_no_instruction(level: int) -> None:
+def test_the_result_of_a_shielded_wait_is_no_instruction(level: int) -> None:
     """The statements of wgmma are those of the source, and nothing moves a register in the loop."""
     compiled = compile_module(CHAIN, target="sm_90a", opt=level)
     turn = compiled.ptx.partition("$L_turn:")[2]
