@@ -89,13 +89,21 @@ def parse_argument(text: str) -> Given:
             return Given(_half(rest, kind, text))
         case _ if kind in _INTEGERS:
             return Given(_integer(rest, kind, text))
-    raise _bad(text, "no such kind of argument")
+    raise _bad(text, "no such kind of argument", hint=_typed(text))
 
 
-def _bad(text: str, message: str, expected: str = "") -> InputError:
+def _typed(text: str) -> str:
+    """What is said of a number without a type."""
+    whole, any_number = r"[-+]?\d+", r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?"
+    if not re.fullmatch(any_number, text, re.ASCII):
+        return ""
+    return f"a number has its type: {'i32' if re.fullmatch(whole, text) else 'f32'}:{text}"
+
+
+def _bad(text: str, message: str, expected: str = "", hint: str = "") -> InputError:
     forms = "in:A.npy, out:f32[128,128]:C.npy, inout:A.npy:B.npy, i32:64, f32:0.5, f16:0.5, "
     forms += "tmap:A.npy,box=64x128,swizzle=128 or outmap:f32[128,128]:C.npy,box=128x32"
-    return input_error("run/argument", message, got=text, expected=expected or forms)
+    return input_error("run/argument", message, got=text, expected=expected or forms, hint=hint)
 
 
 def _options(text: str, whole: str) -> tuple[str, dict[str, str]]:
@@ -170,7 +178,7 @@ def _inout(rest: str, whole: str) -> Given:
 
 
 def _out(rest: str, whole: str) -> Given:
-    match = re.fullmatch(rf"(\w+)\[({_COUNT}(?:,{_COUNT})*)\]:(.+)", rest, re.ASCII)
+    match = re.fullmatch(r"(\w+)\[(\d{1,100}(?:,\d{1,100})*)\]:(.+)", rest, re.ASCII)
     if match is None:
         raise _bad(whole, "an output has a type, a shape and a file", "out:f32[128,128]:C.npy")
     shape, dtype = tuple(int(n) for n in match[2].split(",")), _dtype(match[1], whole)

@@ -45,9 +45,8 @@ def python_module(file: str, rule: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
-        raise input_error(
-            rule, f"{file} is not Python", got=f"line {error.lineno}: {error.msg}"
-        ) from None
+        line = f"line {error.lineno}: " if error.lineno else ""
+        raise input_error(rule, f"{file} is not Python", got=f"{line}{error.msg}") from None
     return module
 
 

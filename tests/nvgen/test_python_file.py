@@ -27,3 +27,13 @@ def test_what_is_no_python_file_is_refused(name: str, tmp_path: Path):
     (tmp_path / "kernel.txt").write_text("SIZE = 7\n")
     with pytest.raises(InputError, match="cannot read"):
         python_module(str(tmp_path / name), "run/kernel")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("x = (\n", "got: line 1: '('"), ("x = 1\0\n", "got: source code")]
+)
+def test_what_is_no_python_says_the_line_where_there_is_one(text: str, why: str, tmp_path: Path):
+    (tmp_path / "kernel.py").write_text(text)
+    with pytest.raises(InputError, match="is not Python") as caught:
+        python_module(str(tmp_path / "kernel.py"), "run/kernel")
+    assert why in str(caught.value)

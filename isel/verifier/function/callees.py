@@ -22,7 +22,10 @@ SUBJECTS = (
 """First words of the instructions that the rules are about."""
 
 _MEETINGS = ("bar.", "barrier.")
-"""First words of barriers: a kernel with nothing else is judged only where that is asked for."""
+"""First words of barriers: a kernel with nothing else is judged only where that is asked for, and
+so is one with what needs them: shared memory, and masks of threads."""
+
+_SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 
 _SYNCHRONISE = Effect.CONVERGENT | Effect.ALIGNED | Effect.ASYNC_PROXY
 _FENCES = (
@@ -54,7 +57,14 @@ def synchronises(function: MachineFunction) -> bool:
 
 
 _SUBJECT: Memo[Form, bool] = Memo(lambda form: form.row.head.startswith(SUBJECTS))
-_MEETING: Memo[Form, bool] = Memo(lambda form: form.row.head.startswith(_MEETINGS))
+_MEETING: Memo[Form, bool] = Memo(lambda form: _meets(form))
+
+
+def _meets(form: Form) -> bool:
+    """Whether threads meet at an instruction, or need to meet for it."""
+    if form.row.head.startswith(_MEETINGS) or form.attributes.get("space") in _SHARED:
+        return True
+    return any(o is not None and o.name == "membermask" for o in form.operands)
 
 
 @dataclass(frozen=True, slots=True)

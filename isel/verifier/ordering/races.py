@@ -62,6 +62,7 @@ class Race:
 _Parts: TypeAlias = list[tuple[tuple[Memory, int], Shape]]
 """The regions of an access, for each memory."""
 _ASYNC_TENSOR = (*TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
+_ATOMIC = ("atom", "atom.cas", "red")
 _ENOUGH = 32
 """Races of one pair of records after which no more of its accesses are compared."""
 
@@ -189,6 +190,8 @@ class Finder:
             return None  # each CTA of a pair deallocates
         if old.index == new.index and old.kind is Kind.SHARED_STORE:
             return None  # the same value, stored by several warps
+        if self._is_atomic(old) and self._is_atomic(new):
+            return None
         if (
             old.kind in TENSOR_OPS
             and new.kind in TENSOR_OPS
@@ -212,6 +215,9 @@ class Finder:
         if both and not own_move and not _has(new.fenced, old.done):
             return self._fence(old.done, new)
         return self._proxied(old, new) if new.by_proxy else None
+
+    def _is_atomic(self, access: Access) -> bool:
+        return self.records[access.index].row.id in _ATOMIC
 
     def _fence(self, done: tuple[Source, int], new: Access) -> Missing:
         """Which tcgen05.fence is missing between accesses that arrivals and waits order."""

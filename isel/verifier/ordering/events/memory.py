@@ -160,6 +160,8 @@ _ATOMIC: dict[str, Callable[[int, int], int]] = {
 def _atomic(e: Execution) -> bool:
     address = e.slot("a")
     note_astray(e, address)
+    if may_be_shared(address):
+        e.log(Kind.SHARED_STORE, regions.generic(e.mi, address, e.mask, writes=True))
     _release_flag(e, address)
     _acquire_flag(e, address)
     data, memory = lanes_of(e.slot("b")), e.machine.memory
