@@ -8,14 +8,13 @@ extension, whose upper bits are known to be 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 WIDTH = 64
 _ALL = (1 << WIDTH) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class KnownBits:
+class KnownBits(NamedTuple):
     """`mask` has a 1 for each bit that is known; `value` are these bits, with 0 for the others."""
 
     mask: int

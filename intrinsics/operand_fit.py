@@ -9,7 +9,7 @@ Instructions and Operands.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from intrinsics.mir import (
@@ -19,6 +19,7 @@ from intrinsics.mir import (
     Label,
     Mem,
     Op,
+    Special,
     Sym,
 )
 from intrinsics.modifiers import ScalarType
@@ -30,17 +31,20 @@ from intrinsics.row import (
     Operand,
 )
 
+HasSpecial = Callable[[Special, ScalarType], bool]
+"""Whether there is a special register, and it can be read as a type."""
+
 
 class PlainFit:
     """A short cut for the records of one form without packed words.
 
     Each shape of an operand (a register's class, those of a vector, an address by its register's
-    class or its symbol's state space, a label) is judged once in each slot, by
+    class or its symbol's state space, a special register, a label) is judged once in each slot, by
     `operand_problems`'s own judge; only ranges of numbers are asked for every record.
     """
 
-    def __init__(self, form: Form) -> None:
-        slots = [_KnownSlot(operand, form.attributes) for operand in form.operands if operand]
+    def __init__(self, form: Form, has: HasSpecial) -> None:
+        slots = [_KnownSlot(operand, form.attributes, has) for operand in form.operands if operand]
         self._slots = tuple(slots)
         self._distinct = [i for i, slot in enumerate(slots) if slot.distinct]
 
@@ -65,14 +69,16 @@ class PlainFit:
                 shape = found, op.offset != 0
             elif type(op) is Label:
                 shape = Label
+            elif type(op) is Special:
+                shape = Special, op.name
             elif type(op) is FloatImm and not slot.in_range:
                 shape = FloatImm, op.type
             elif type(op) is Sym:
                 shape = Sym, space_of(op.name), op.offset != 0
             elif type(op) is tuple:
-                shape = tuple([classes[part] if type(part) is int else None for part in op])
-                if None in shape:
+                if not _PLAIN_PARTS.issuperset(map(type, op)):
                     return False
+                shape = tuple([classes[part] if type(part) is int else Label for part in op])
             else:
                 return False
             known = slot.known.get(shape)
@@ -93,6 +99,9 @@ class PlainFit:
         return True
 
 
+_PLAIN_PARTS = frozenset((int, Label))
+"""What a vector or a table of labels consists of where all is plain."""
+
 _Shape: TypeAlias = ScalarType | tuple[object, ...] | type[Label]
 
 
@@ -102,6 +111,7 @@ class _KnownSlot:
     __slots__ = (
         "_any_number",
         "_attributes",
+        "_has",
         "_numbers",
         "_operand",
         "distinct",
@@ -109,9 +119,10 @@ class _KnownSlot:
         "known",
     )
 
-    def __init__(self, operand: Operand, attributes: Attributes) -> None:
+    def __init__(self, operand: Operand, attributes: Attributes, has: HasSpecial) -> None:
         self._operand = operand
         self._attributes = attributes
+        self._has = has
         self.distinct = operand.distinct
         self.in_range = operand.fraction  # whether only some floating-point numbers may stand here
         self.known: dict[_Shape, bool] = {}
@@ -126,11 +137,16 @@ class _KnownSlot:
     ) -> bool:
         """Ask the judge of all operands about an operand of this shape, and keep the answer."""
         slot = OperandSlot(self._attributes, self._operand, classes, space_of)
-        found = self.known[shape] = not any(True for _ in slot.problems(op))
+        found = not any(True for _ in slot.problems(op))
+        if type(op) is Special:
+            found = found and self._has(op, slot.type)
+        self.known[shape] = found
         return found
 
 
 @functools.cache
 def plain_fit(form: Form) -> PlainFit:
-    """The short cut of a form without packed words."""
-    return PlainFit(form)
+    """The short cut of a form without packed words, whatever the target has: no special register
+    is plainly right.
+    """
+    return PlainFit(form, lambda op, type: False)

@@ -40,6 +40,7 @@ from isel.llvm.ir import (
     Select,
     ShuffleVector,
     Store,
+    Switch,
     UnaryOp,
     Unreachable,
 )
@@ -89,7 +90,7 @@ class LineReader:
         self._groups[""] = NO_ATTRIBUTES
 
     def read(self, line: str, number: int, ordinal: int) -> Instruction | None:
-        """The record of one line, or None."""
+        """The record of one line, or of a switch with the lines of its cases; or None."""
         result: str | None = None
         if line[2] == "%":
             name, _, rest = line.partition(" = ")
@@ -330,6 +331,18 @@ class LineReader:
         condition = self._typed(first)
         return CondBranch(*at, VOID, condition, _read_label(second), _read_label(third))
 
+    def _switch(self, at: Common, body: str) -> Instruction:
+        head, _, listed = body.partition(" [\n")
+        *cases, end = listed.split("\n")
+        if end != "  ]":
+            raise UnreadableError("expected cases, a line each")
+        condition, default = head.split(", ")
+        targets: list[tuple[Value, str]] = []
+        for case in cases:
+            value, block = case[4:].split(", ")
+            targets.append((self._typed(value), _read_label(block)))
+        return Switch(*at, VOID, self._typed(condition), _read_label(default), tuple(targets))
+
     def _unreachable(self, at: Common, body: str) -> Instruction:
         if body:
             raise UnreadableError(f"did not expect {body!r}")
@@ -363,6 +376,7 @@ _READERS: dict[Opcode, _Handler] = {
     Opcode.CALL: LineReader._call,
     Opcode.RET: LineReader._ret,
     Opcode.BR: LineReader._br,
+    Opcode.SWITCH: LineReader._switch,
     Opcode.UNREACHABLE: LineReader._unreachable,
 }
 _HANDLERS = {

@@ -239,9 +239,11 @@ class _ModuleReader:
                 blocks.append(Block(_block_name(line), instructions))
 
     def _read_slowly(self, line: str, ordinal: int) -> Instruction:
+        """An instruction of several lines, or one that asks for all of the grammar."""
         number = self._next
         text = self._with_continuation(self._whole(line))
-        return read_instruction(text, self._scope, number, ordinal)
+        record = self._read_line(text, number, ordinal) if self._fast and text != line else None
+        return record or read_instruction(text, self._scope, number, ordinal)
 
     def _with_continuation(self, line: str) -> str:
         """An instruction with its further lines: a switch's cases, an invoke's targets."""

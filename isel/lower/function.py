@@ -90,11 +90,13 @@ def lower(
 
 def _of_intrinsic(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:
     """What stands for a call of one of LLVM's intrinsics; None for all else."""
-    if not isinstance(i, ir.Call) or not (i.callee_name or "").startswith("llvm."):
+    name = i.callee_name if isinstance(i, ir.Call) else None
+    if name is None or not name.startswith("llvm."):
         return None
+    if name.startswith("llvm.nvvm."):
+        return intrinsics.lowered(i)
     return (
         copies.lowered(i, layout)
-        or intrinsics.lowered(i)
         or constrained.lowered(i)
         or masked.lowered(i, layout)
         or vector_moves.lowered(i)

@@ -85,7 +85,7 @@ def _ties(function: MachineFunction) -> list[tuple[Reg, Reg]]:
     """
     found: list[tuple[Reg, Reg]] = []
     for block in function.blocks:
-        if _MOV not in [mi.form.row.id for mi in block.instrs]:
+        if not [mi for mi in block.instrs if mi.form.row.id == _MOV and type(mi.ops[1]) is int]:
             continue
         updated: set[Reg] = set()
         for mi in reversed(block.instrs):

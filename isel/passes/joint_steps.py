@@ -35,15 +35,16 @@ class _Walk:
 
 def join_steps(function: MachineFunction) -> None:
     """Let PHIs that keep their distance be one."""
-    if not any(len(phis_of(block)) > 1 for block in function.blocks):
+    blocks = [block for block in function.blocks if len(phis_of(block)) > 1]
+    if not blocks:
+        return
+    walks = _Walks(function)
+    if not any(map(walks.steps_alike, blocks)):
         return
     if any(form.row.pseudo and form.row.id != _PHI for form in function.forms()):
         return
-    walks = _Walks(function)
-    if not any(walks.steps_alike(block) for block in function.blocks):
-        return
     walks.leave_out_what_is_written_again()
-    for block in function.blocks:
+    for block in blocks:
         walks.join(block)
     remove_dead_code(function)  # the steps of those that went
 
@@ -86,9 +87,8 @@ class _Walks:
 
     def steps_alike(self, block: Block) -> bool:
         """Whether two PHIs of a block are stepped by the same: without, nothing goes together."""
-        found = [self._step(phi) for phi in phis_of(block)]
-        alike = [(step.form, by) for _, step, by, _ in filter(None, found)]
-        return len({*alike}) < len(alike)
+        found = list(filter(None, map(self._step, phis_of(block))))
+        return len(found) > 1 and len({(step.form, by) for _, step, by, _ in found}) < len(found)
 
     def together(self, block: Block) -> list[tuple[_Walk, _Walk]]:
         """The PHIs of a block that go with one before them, each behind that one."""

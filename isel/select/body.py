@@ -137,7 +137,8 @@ class Body:
             self.state.forward(i.result, ())
 
     def _phis(self) -> None:
-        merges = {block.name: self._merges(block) for block in self.order}
+        merging = [b for b in self.order if isinstance(b.instructions[0], ir.Phi)]
+        merges = {block.name: self._merges(block) for block in merging}
         words = carried(self.state, [one for of_block in merges.values() for one in of_block])
         for name, of_block in merges.items():
             self.runs[name][0].instrs[:0] = records(self.state, of_block, words)

@@ -330,7 +330,9 @@ def group(
     return grouped
 
 
+@functools.cache
 def _matches(text: str, type_: Type) -> bool:
+    """Whether an argument of a type may stand where a pattern has `text`."""
     if text in PAIRS:
         return str(type_) == PAIRS[text]
     if text.startswith("v"):

@@ -9,7 +9,7 @@ such elements in words too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from intrinsics.mir import Block, Imm, Label, MachineInstr, Reg, Scalar
@@ -35,11 +35,12 @@ class Merge:
     """Of an element, where a word has several; else 0."""
     location: int
 
-    def words(self) -> Iterator[slice]:
+    def words(self) -> list[slice]:
         """Which registers are the parts of a word, if these are any."""
-        each = _WORD // self.bits if self.bits else len(self.results) + 1
-        for at in range(0, len(self.results) - each + 1, each):
-            yield slice(at, at + each)
+        if not self.bits:
+            return []
+        each = _WORD // self.bits
+        return [slice(at, at + each) for at in range(0, len(self.results) - each + 1, each)]
 
 
 def phi(state: FunctionState, i: ir.Phi) -> None:
@@ -105,7 +106,7 @@ def records(state: FunctionState, merges: Sequence[Merge], carried: set[Reg]) ->
     """The PHI records of a block, and behind them the parts of words, or words of parts."""
     found: list[MachineInstr] = []
     behind = Block("")
-    if carried or any(one.bits for one in merges):
+    if any(one.bits for one in merges):
         state.start(behind)
     for one in merges:
         state.loc = one.location

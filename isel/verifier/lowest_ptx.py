@@ -44,12 +44,9 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
     needed += [_MASKS_SINCE for variable in module.variables if variable.has_parts_of_addresses]
     for function in module.functions:
         needed.append(_of_launch(function.launch))
-        open_forms = set()
-        for form in function.forms():
-            need, is_open = known[form]
-            needed.append(need)
-            if is_open:
-                open_forms.add(form)
+        forms = function.forms()
+        needed += [known[form][0] for form in forms]
+        open_forms = {form for form in forms if known[form][1]}
         if not open_forms:
             continue
         records = [mi for block in function.blocks for mi in block.instrs if mi.form in open_forms]
@@ -61,14 +58,21 @@ def _needs_of_record(mi: MachineInstr, verifier: RecordVerifier) -> Iterator[Ptx
     """The PTX versions that a record's operands or packed words need."""
     target = verifier.target
     for op in mi.ops:
-        if type(op) is Special and op.name in special_registers():
-            yield special_registers()[op.name].needs.first_ptx(target)
+        if type(op) is Special:
+            yield _need_of_special(op.name, target)
         elif type(op) is Text:
             yield from (since for statement, since in _KEPT_SINCE if statement.search(op.text))
     if mi.row.packed_fields is not None:
         yield verifier.known(mi).judgement.newest_need(target)
     for _, later in later_numbers(mi.form, mi.ops):
         yield later.needs.first_ptx(target)
+
+
+@functools.cache
+def _need_of_special(name: str, target: Target) -> Ptx | None:
+    """The PTX version that a special register needs on a target; None if there is none."""
+    register = special_registers().get(name)
+    return register.needs.first_ptx(target) if register is not None else None
 
 
 class _NeedsOfForms(dict[Form, tuple[Ptx | None, bool]]):

@@ -28,7 +28,7 @@ from intrinsics.legality import (
 )
 from intrinsics.mir import Form, MachineFunction, MachineInstr, Module, Special
 from intrinsics.modifiers import Modifier, ScalarType, Space
-from intrinsics.operand_fit import PlainFit, plain_fit
+from intrinsics.operand_fit import PlainFit
 from intrinsics.operand_problems import operand_problems
 from intrinsics.operand_types import later_numbers
 from intrinsics.pseudo import unexpanded
@@ -70,7 +70,16 @@ class _PlainFits(dict[Form, PlainFit | None]):
         judgement = known_form(form).judgement
         if judgement.broken or judgement.missing(self._target, self._ptx):
             return None
-        return plain_fit(form)
+        return PlainFit(form, self._has)
+
+    def _has(self, op: Special, type_: ScalarType) -> bool:
+        """Whether the target has a special register, and it can be read as a type."""
+        register = special_registers().get(op.name)
+        return (
+            register is not None
+            and type_ in register.types
+            and register.needs.holds(self._target, self._ptx)
+        )
 
 
 _plain_fits = functools.cache(_PlainFits)

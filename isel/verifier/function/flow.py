@@ -254,7 +254,7 @@ class Assumed:
 Condition: TypeAlias = Lanes | Leader | Done | Assumed | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # a frozen one takes three times as long to make
 class Edge:
     """An edge of the graph, and the condition under which threads take it."""
 

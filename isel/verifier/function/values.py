@@ -94,7 +94,7 @@ Base: TypeAlias = Symbol | Parameter | Loaded | Sixteenth | Elected | Among | Ze
 MemoryBase: TypeAlias = Symbol | Parameter | Loaded | Sixteenth
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # a frozen one takes three times as long to make
 class Value:
     """`base + offset`; for a predicate with a base, the offset 1 negates it."""
 
