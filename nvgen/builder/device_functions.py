@@ -10,6 +10,7 @@ built once for the types that it gets.  PTX ISA, call.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -122,6 +123,7 @@ class DeviceFunction:
                 )
         if not values:
             raise refuse(f"{self.name} is called with nothing", expected="a value of the kernel")
+        self._check_count(values)
         b = values[0].builder
         assert isinstance(b, Functions)
         defined = b.defined(self, values)
@@ -130,6 +132,22 @@ class DeviceFunction:
             return None if defined.result is None else defined.result.like(found)
         parts = enumerate(defined.result)
         return tuple(one.like(b.at_caller().extract_value(found, i)) for i, one in parts)
+
+    def _check_count(self, values: tuple[Value, ...]) -> None:
+        """Whether the function takes so many values.
+
+        Raises: InputError.
+        """
+        signature = inspect.signature(self.body)
+        try:
+            signature.bind(None, *values)
+        except TypeError:
+            names = ", ".join(list(signature.parameters)[1:])
+            raise refuse(
+                f"{self.name} takes other values",
+                got=f"{len(values)} value{'s' * (len(values) != 1)}",
+                expected=f"{self.name}({names})",
+            ) from None
 
 
 def device_function(body: Body) -> DeviceFunction:

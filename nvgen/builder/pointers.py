@@ -286,10 +286,29 @@ def load_numbers(pointer: Pointer, dtype: object, count: int, align: int | None)
             got=f"{count} of {name_of_type(type_)}",
             expected="one or more, no pairs",
         )
+    check_floats(pointer, type_, "loaded")
     align = checked_align(align, type_.bits // 8)
     llvm = ir.VectorType(llvm_type_of(type_), count)
     value = pointer.builder.at_caller().load(pointer.value, typ=llvm, align=align)
     return Vector(pointer.builder, value, count, type_)
+
+
+def check_floats(pointer: Pointer, type_: ScalarType | None, verb: str) -> None:
+    """Whether floats of a type are those that a pointer is of; bits and words may be any.
+
+    Raises: InputError.
+    """
+    if type_ is None or pointer.dtype is None or not is_float(type_):
+        return
+    here, there = element_of(type_), element_of(pointer.dtype)
+    if is_float(there) and here is not there:
+        raise refuse(
+            f"numbers of another type are {verb}",
+            got=f"{name_of_type(type_)}, at a pointer to {name_of_type(there)}",
+            expected=name_of_type(there),
+            hint=f"x.to({name_of_type(there)}) converts; pointer.of({name_of_type(here)}) is the "
+            "same address for numbers of another type",
+        )
 
 
 def store_number(pointer: Pointer, type_: ScalarType, value: Number | float) -> None:

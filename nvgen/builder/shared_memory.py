@@ -19,6 +19,7 @@ from nvgen.builder.pointers import (
     Barriers,
     Pointer,
     TileLayout,
+    check_floats,
     check_pointer,
     checked_align,
     load_numbers,
@@ -210,9 +211,10 @@ class SharedMemory(Roles):
         """Load `count` contiguous numbers of a type; a single one is `pointer[i]`.
 
         `align` (bytes, 16 at most) is the known alignment, which bounds the width of a load.
+        Integers may be bits of numbers of any type; floats have the pointer's, where it has one.
 
-        Raises: InputError for what is not a pointer of this kernel, for no number type, and for
-        other counts and alignments.
+        Raises: InputError for what is not a pointer of this kernel, for no number type or floats
+        of another type than the pointer's, and for other counts and alignments.
         """
         check_pointer(self, pointer)
         return load_numbers(pointer, dtype, count, align)
@@ -220,9 +222,10 @@ class SharedMemory(Roles):
     def store(self, value: Vector | Number, pointer: Pointer, *, align: int | None = None) -> None:
         """Store a value; `align` (bytes) is the known alignment, which bounds the width of a store.
 
-        Its bits are stored whatever type `pointer` points to; `pointer[i] = x` checks the type.
+        Integers are stored as bits, whatever type `pointer` points to; floats have that type.
 
-        Raises: InputError for what is no value of the kernel, or no pointer of it.
+        Raises: InputError for what is no value of the kernel, or no pointer of it, and for floats
+        of another type than the pointer's.
         """
         check_pointer(self, pointer)
         if not isinstance(value, (Int, Float, Vector)):
@@ -232,6 +235,7 @@ class SharedMemory(Roles):
                 expected="an Int, a register or a Vector",
                 hint="b.const(0) is a number as a value of 32 bits, b.f32(0) one in f32",
             )
+        check_floats(pointer, None if isinstance(value, Int) else value.type, "stored")
         self.at_caller().store(value.value, pointer.value, align=align)
 
 

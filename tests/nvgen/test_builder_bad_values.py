@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from nvgen import InputError, KernelBuilder, bf16, device_function, f16x2, f32, i32
+from nvgen import InputError, KernelBuilder, bf16, device_function, f16x2, f32, i32, u32
+from nvgen.builder.pointers import Pointer
 
 
 def begun() -> KernelBuilder:
@@ -104,3 +105,48 @@ def test_a_number_of_an_instruction_breaks_its_rule() -> None:
     assert (found.rule, found.got, found.section) == (
         "builder/immediate-range", "13", "PTX ISA, setmaxnreg",
     )  # fmt: skip
+
+
+# ---- types of pointers ---------------------------------------------------------------------------
+
+
+def _of_bf16() -> tuple[KernelBuilder, Pointer]:
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.pointer("x", bf16)
+    return b, b.begin()["x"]
+
+
+def test_floats_of_another_type_are_neither_stored_nor_loaded():
+    """Eight f32 where bf16 lie would take the room of sixteen."""
+    b, x = _of_bf16()
+    with pytest.raises(InputError, match="of another type are loaded") as caught:
+        b.load(x, f32, 8)
+    assert "pointer.of(f32)" in str(caught.value)
+    with pytest.raises(InputError, match="of another type are stored"):
+        b.store(b.load(x, bf16, 8).to(f32), x)
+    with pytest.raises(InputError, match="of another type are stored"):
+        b.store(b.f32(1.0), x)
+
+
+def test_bits_and_pairs_and_said_types_are_stored_and_loaded():
+    b, x = _of_bf16()
+    values = b.load(x, bf16, 2)
+    b.store(values, x)
+    b.store(b.pair(values[0], values[1]), x)
+    b.store(b.load_words(x, 2), x)
+    b.store(values.to(f32), x.of(f32))
+    b.store(b.load(x, u32, 1), x)
+    assert "@k" in b.finish().llvm
+
+
+def test_a_device_function_gets_as_many_values_as_it_takes():
+    @device_function
+    def add(b, left, right):
+        return left + right
+
+    b, _ = _of_bf16()
+    with pytest.raises(InputError, match="add takes other values") as caught:
+        add(b.tid_x)
+    assert "add(left, right)" in str(caught.value)
+    with pytest.raises(InputError, match="add takes other values"):
+        add(b.tid_x, b.tid_x, b.tid_x)
