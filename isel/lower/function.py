@@ -13,6 +13,7 @@ from isel.lower import (
     constrained,
     copies,
     elementwise,
+    extremes,
     intrinsics,
     masked,
     memory_elements,
@@ -50,15 +51,23 @@ def _candidates(function: ir.Function) -> list[ir.Instruction]:
 
 
 def lower(
-    function: ir.Function, layout: TypeLayout, pure: frozenset[str], *, bfloats: bool
+    function: ir.Function,
+    layout: TypeLayout,
+    pure: frozenset[str],
+    *,
+    bfloats: bool,
+    ordered: frozenset[str] = frozenset(),
 ) -> ir.Function:
     """Rewrite what PTX has no instruction for; `bfloats`: it has those that add bfloats.
 
-    Accesses may move across calls of `pure` functions.  What stands for an instruction may need the
-    same again, on smaller parts.
+    Of the types `ordered` ("half", "bfloat") it has minima and maxima.  Accesses may move across
+    calls of `pure` functions.  What stands for an instruction may need the same again, on smaller
+    parts.
     """
     function = varargs.with_list(function)
     opcodes = _opcodes(function)
+    if ordered and {Opcode.FCMP, Opcode.SELECT} <= opcodes:
+        function = extremes.with_extremes(function, ordered)
     if not _ELEMENTS.isdisjoint(opcodes):
         function = memory_elements.with_elements(function, layout, pure)
 

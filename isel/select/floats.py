@@ -288,6 +288,17 @@ class Floats:
         return tuple(found)
 
 
+def ordered_halves(state: FunctionState) -> frozenset[str]:
+    """The types of 16 bits of which the target has minima and maxima that keep every number."""
+    known = {"half": T.F16, "bfloat": T.BF16}
+    return frozenset(
+        keyword
+        for keyword, kind in known.items()
+        if has_form(state, form("max.float", type=kind))
+        and not (state.flushes and kind in _FLUSHED)
+    )
+
+
 def has_form(state: FunctionState, chosen: Form) -> bool:
     """Whether the target (at its PTX version, if one is given) has a form."""
     found = state.had.get(chosen)

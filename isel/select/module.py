@@ -38,6 +38,7 @@ from isel.select.body import Body
 from isel.select.context import ModuleContext
 from isel.select.diagnostics import Unselectable
 from isel.select.float_casts import flushes_subnormals
+from isel.select.floats import ordered_halves
 from isel.select.functions import (
     device_interface,
     is_elsewhere,
@@ -58,7 +59,7 @@ from isel.select.module_asm import (
 )
 from isel.select.state import FunctionState, form
 from isel.select.types import SPACES
-from isel.select.variables import LISTS, WEAK, Variables, alignment_of
+from isel.select.variables import WEAK, Variables, alignment_of, is_list
 from isel.select.weak_references import is_weak, refusal
 
 KERNEL = "ptx_kernel"
@@ -142,7 +143,7 @@ class _Selector:
         """The variables that are defined here, as another module would declare them."""
         for name, variable in self.context.module.globals.items():
             space = SPACES.get(variable.address_space) or Space.GLOBAL
-            if not variable.is_declaration and name not in LISTS:
+            if not variable.is_declaration and not is_list(variable):
                 with contextlib.suppress(Unselectable):
                     size = self.context.layout.size(variable.value_type)
                     align = alignment_of(self.context.layout, variable, size)
@@ -177,7 +178,14 @@ class _Selector:
             select_instruction,
             context.taken,
         )
-        function = lower(function, context.layout, context.pure, bfloats=state.can(BFLOAT_ATOMICS))
+        state.flushes = flushes_subnormals(function)
+        function = lower(
+            function,
+            context.layout,
+            context.pure,
+            bfloats=state.can(BFLOAT_ATOMICS),
+            ordered=ordered_halves(state),
+        )
         is_kernel = function.name in context.kernels
         spaces = inferred(function, context.layout, is_kernel=is_kernel)
         if context.module.functions.keys() & QUESTIONS.keys():
@@ -185,7 +193,6 @@ class _Selector:
             spaces = inferred(function, context.layout, is_kernel=is_kernel)
         function = with_spaces(function, context.layout, spaces)
         state.in_global = {name for name, space in spaces.items() if space == GLOBAL}
-        state.flushes = flushes_subnormals(function)
         state.start(Block("entry"))
         try:
             if is_kernel:

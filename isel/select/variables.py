@@ -27,9 +27,9 @@ MANAGED = ".attribute(.managed)"
 """What is said of a variable that the host sees, too.  PTX ISA, .attribute."""
 
 _CONSTRUCTORS = ("llvm.global_ctors", "llvm.global_dtors")
-LISTS = frozenset({"llvm.used", "llvm.compiler.used", "llvm.global.annotations", *_CONSTRUCTORS})
-"""Variables that are lists for LLVM and the linker, and no memory.  LLVM Language Reference,
-Intrinsic Global Variables."""
+_LISTS = frozenset({"llvm.used", "llvm.compiler.used", "llvm.global.annotations", *_CONSTRUCTORS})
+_METADATA = "llvm.metadata"
+"""The section of lists, whatever number LLVM has put behind the name of one."""
 
 _HOMES = (0, 1, 3, 4)
 """Where module-scoped variables live: generic, which is global; global, shared, const."""
@@ -45,6 +45,15 @@ _EXPORTS = {
     Linkage.COMMON: Export.COMMON,
     **dict.fromkeys((*WEAK, Linkage.EXTERN_WEAK), Export.WEAK),
 }
+
+
+def is_list(variable: ir.GlobalVariable) -> bool:
+    """Whether a variable is a list for LLVM and the linker, and no memory.
+
+    LLVM Language Reference, Intrinsic Global Variables.
+    """
+    appended = variable.linkage is Linkage.APPENDING and variable.section == _METADATA
+    return appended or variable.name in _LISTS
 
 
 class Variables:
@@ -70,7 +79,7 @@ class Variables:
 
     def _variable(self, variable: ir.GlobalVariable) -> None:
         _check_kind(variable)
-        if variable.name in LISTS or self._is_unused(variable):
+        if is_list(variable) or self._is_unused(variable):
             return
         if variable.name in self.references:
             kind = self.references[variable.name]

@@ -186,3 +186,16 @@ def test_the_warp_has_32_threads():
     x = np.zeros(1, np.int32)
     nvgen.compile(text, target="sm_90a").run(x, block=1, device="sim")
     assert x[0] == 32
+
+
+def test_a_list_that_llvm_has_numbered_is_no_memory():
+    """flang's OpenMP module has two: LLVM calls the second `llvm.compiler.used7`."""
+    text = (
+        "@s = weak addrspace(3) global [32 x i32] undef\n"
+        "@llvm.compiler.used7 = appending global [1 x ptr]"
+        ' [ptr addrspacecast (ptr addrspace(3) @s to ptr)], section "llvm.metadata"\n'
+        + KERNEL.replace("BODY", "store i32 1, ptr addrspace(3) @s")
+    )
+    compiled = nvgen.compile(text, target="sm_90a")
+    assert "compiler_used" not in compiled.ptx
+    assert compiled.cubin()
