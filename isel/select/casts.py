@@ -13,7 +13,13 @@ from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType
 from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import not_yet
-from isel.select.repack import element_widths, from_predicate, repack, to_predicate
+from isel.select.repack import (
+    element_widths,
+    extend_byte,
+    from_predicate,
+    repack,
+    to_predicate,
+)
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, SIGNED, UNSIGNED, container
 from isel.select.widths import (
@@ -111,7 +117,9 @@ def extend_to(state: FunctionState, result: Reg, op: Scalar, width: int, *, sign
         state.zero_above[result] = width
     reg = register(state, op, source)
     types = {8: T.S8, **SIGNED} if signed else {8: T.U8, **UNSIGNED}
-    if width in types:
+    if width == 8 and target >= 32 and reg in state.bytes:
+        _extend_byte(state, result, reg, target, signed=signed)
+    elif width in types:
         state.emit(form("cvt.int", dtype=types[target], atype=types[width]), result, reg)
         if target == 2 * width and width > 8:
             state.halves[result] = (reg, signed)
@@ -122,6 +130,17 @@ def extend_to(state: FunctionState, result: Reg, op: Scalar, width: int, *, sign
     else:
         whole = extend(state, reg, width, signed=False)
         state.emit(form("cvt.int", dtype=UNSIGNED[target], atype=UNSIGNED[source]), result, whole)
+
+
+def _extend_byte(state: FunctionState, result: Reg, reg: Reg, target: int, *, signed: bool) -> None:
+    """A byte of a word, taken from the word."""
+    half = result if target == 32 else state.new(T.B32)
+    extend_byte(state, half, reg, signed=signed)
+    if half == result:
+        return
+    types = SIGNED if signed else UNSIGNED
+    state.emit(form("cvt.int", dtype=types[64], atype=types[32]), result, half)
+    state.halves[result] = (half, signed)
 
 
 def _pointer_cast(state: FunctionState, i: ir.Cast) -> None:

@@ -224,6 +224,18 @@ def permute(state: FunctionState, result: Reg, a: Op, b: Op, selection: int) -> 
     state.emit(form("prmt"), result, a, b, Imm(selection))
 
 
+def extend_byte(state: FunctionState, result: Reg, reg: Reg, *, signed: bool) -> None:
+    """A byte of a word, filled up to 32 bits: one instruction on the word."""
+    word, at = state.bytes[reg]
+    if at == 0:
+        types = (T.S32, T.S8) if signed else (T.U32, T.U8)
+        state.emit(form("cvt.int", dtype=types[0], atype=types[1]), result, word)
+        return
+    # each of the upper bytes is the sign of the byte, or a byte of zeros
+    selection = 0x8880 + 0x1111 * at if signed else 0x4440 + at
+    permute(state, result, word, Imm(0), selection)
+
+
 def _split_bytes(state: FunctionState, results: list[Reg], reg: Reg, bits: int) -> None:
     if bits == 64:
         halves = (state.new(T.B32), state.new(T.B32))
@@ -234,5 +246,7 @@ def _split_bytes(state: FunctionState, results: list[Reg], reg: Reg, bits: int) 
     for at, result in enumerate(results):
         shifted = _shifted(state, "shr", UNSIGNED[bits], reg, 8 * at) if at else reg
         state.emit(form("cvt.int", dtype=T.U16, atype=UNSIGNED[bits]), result, shifted)
+        if bits == 32:
+            state.bytes[result] = (reg, at)
         if 8 * at + 8 == bits:
             state.zero_above[result] = 8

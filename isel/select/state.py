@@ -143,6 +143,8 @@ class FunctionState:
         self.zero_above: dict[Reg, int] = {}
         # registers -> the word that they are the parts of
         self.words: dict[tuple[Scalar, ...], Reg] = {}
+        # register of 16 bits -> the register of 32 of which it is a byte, and which
+        self.bytes: dict[Reg, tuple[Reg, int]] = {}
         # register -> the one half as wide that it was extended from, and whether by its sign
         self.halves: dict[Reg, tuple[Reg, bool]] = {}
         # Of floating point: factors of products, in this block; roots and what they are roots of.
