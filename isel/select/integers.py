@@ -100,6 +100,8 @@ As a signed number a set bit is -1.
 """
 
 
+_SCALES = (Opcode.SHL, Opcode.MUL)
+
 # ---- arithmetic ------------------------------------------------------------------------------
 
 
@@ -127,6 +129,9 @@ def _remember(
     """
     is_or = i.opcode is Opcode.OR and Flag.DISJOINT in i.flags
     signed, unsigned = is_or or Flag.NSW in i.flags, is_or or Flag.NUW in i.flags
+    if i.opcode in _SCALES and type(right) is Imm and type(left) is int and left in state.sums:
+        _remember_scaled(state, i, result, left, right.value)
+        return
     if type(left) is Imm and type(right) is int and i.opcode is Opcode.SUB:
         found = Sum(right, left.value, signed, unsigned, sign=-1)
     elif type(left) is not int or not (is_or or i.opcode is Opcode.ADD):
@@ -140,6 +145,23 @@ def _remember(
         return
     inner = state.sums.get(found.base)
     state.sums[result] = found if inner is None else _in_one(found, inner)
+
+
+def _remember_scaled(
+    state: FunctionState, i: ir.BinaryOp, result: Reg, left: Reg, number: int
+) -> None:
+    """A sum that is scaled is a sum of what is scaled, where nothing is lost above."""
+    inner, factor = state.sums[left], 1 << number if i.opcode is Opcode.SHL else number
+    if Flag.NUW not in i.flags or not inner.unsigned or inner.sign < 0:
+        return
+    if inner.number < 0 or not 2 <= factor < 1 << state.out.regs.classes[result].bits:
+        return  # the sum may be all that keeps the product within its bits
+    row, types = _BINARY[i.opcode]
+    cls = state.out.regs.classes[result]
+    base = state.new(cls)
+    state.emit(form(row, type=types[cls.bits]), base, inner.base, Imm(number))
+    # without a sign before and behind, so is the part, which is less
+    state.sums[result] = Sum(base, inner.number * factor, Flag.NSW in i.flags, True)
 
 
 def _in_one(outer: Sum, inner: Sum) -> Sum:

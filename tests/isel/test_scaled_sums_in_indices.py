@@ -1,0 +1,85 @@
+"""A number in what an index is a multiple of is an offset; the addresses are what they were.
+
+`(x | 1) << 6`, as IREE's convolutions have it, is 64 elements behind `x << 6`.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import nvgen
+from tests.oracle.side_by_side import compare
+
+SCALES = {
+    "shifted": "shl {flags}i32 %s{n}, 6",
+    "multiplied": "mul {flags}i32 %s{n}, 12",
+}
+SUMS = {"or": "or disjoint i32 %x, {n}", "add": "add nuw i32 %x, {n}"}
+KERNEL = """
+@number = addrspace(1) global i32 {x}
+define ptx_kernel void @k(ptr addrspace(1) %out) {{
+  %x0 = load volatile i32, ptr addrspace(1) @number
+  %x = shl nuw i32 %x0, 2
+  %zero = ptrtoint ptr addrspace(1) %out to i64
+{lines}
+  ret void
+}}
+"""
+ADDRESS = """
+  %s{n} = {sum}
+  %m{n} = {scale}
+  %w{n} = zext i32 %m{n} to i64
+  %p{n} = getelementptr float, ptr addrspace(1) %out, i64 %w{n}
+  %a{n} = ptrtoint ptr addrspace(1) %p{n} to i64
+  %d{n} = sub i64 %a{n}, %zero
+  %o{n} = getelementptr i64, ptr addrspace(1) %out, i64 {n}
+  store i64 %d{n}, ptr addrspace(1) %o{n}
+"""
+ACCESS = """
+  %s{n} = {sum}
+  %m{n} = {scale}
+  %w{n} = zext i32 %m{n} to i64
+  %p{n} = getelementptr float, ptr addrspace(1) %out, i64 %w{n}
+  store float 1.0, ptr addrspace(1) %p{n}
+"""
+
+
+def kernel(template: str, sum_: str, scale: str, flags: str, x: int = 5) -> str:
+    """Places that three sums of one value lead to."""
+    lines = "".join(
+        template.format(
+            n=n, sum=SUMS[sum_].format(n=n), scale=SCALES[scale].format(n=n, flags=flags)
+        )
+        for n in (1, 2, 3)
+    )
+    return KERNEL.format(x=x, lines=lines)
+
+
+@pytest.mark.parametrize("opt", [0, 3])
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("sum_", SUMS)
+def test_addresses_are_llvms(sum_: str, scale: str, opt: int) -> None:
+    """Flags are given where they hold: (4 * 0xfffffff + 3) * 12 has more than 32 bits."""
+    numbers = {"small": (5, True), "large": ((1 << 23) - 1, True), "wraps": ((1 << 28) - 1, False)}
+    modules = {
+        f"{name}, {flags}": kernel(ADDRESS, sum_, scale, flags, x)
+        for name, (x, holds) in numbers.items()
+        for flags in (("", "nuw ", "nuw nsw ") if holds else ("",))
+    }
+    compare(modules, opt=opt)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("sum_", SUMS)
+def test_one_address_serves_all(sum_: str, scale: str) -> None:
+    ptx = nvgen.compile(kernel(ACCESS, sum_, scale, "nuw "), target="sm_90a").ptx
+    step = 64 if scale == "shifted" else 12
+    offsets = re.findall(r"st\.global\.b32 \[%rd\d+\+(\d+)\]", ptx)
+    assert offsets == [str(4 * step * n) for n in (1, 2, 3)]
+
+
+def test_a_scaled_sum_that_may_wrap_is_no_offset() -> None:
+    ptx = nvgen.compile(kernel(ACCESS, "or", "shifted", ""), target="sm_90a").ptx
+    assert not re.search(r"st\.global\.b32 \[%rd\d+\+", ptx)
