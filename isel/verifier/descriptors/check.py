@@ -144,8 +144,9 @@ class _Judge:
     def _pattern(
         self, name: str, bits: KnownBits, swizzle: Swizzle | None, address: KnownBits
     ) -> _Found:
-        """The alignment of a matrix to the swizzling pattern; that of dynamic shared memory is not
-        known.
+        """The alignment of a matrix to the swizzling pattern.
+
+        That of dynamic shared memory is not known.
         """
         breach = pattern.judge_pattern(name, swizzle, bits.field(49, 3), address)
         if breach is not None and not self.has_dynamic_shared:

@@ -25,8 +25,9 @@ _BY_16 = 4
 
 
 class Constants:
-    """The known bits of the registers of one function; `align_of` gives the alignment of a
-    symbol.
+    """The known bits of the registers of one function.
+
+    `align_of` gives the alignment of a symbol.
     """
 
     def __init__(self, function: MachineFunction, align_of: Callable[[str], int]) -> None:

@@ -149,8 +149,9 @@ SCALE_ID = VerifierRule(
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The qualifiers of an MMA beside its instruction descriptor; `group` is the number of its
-    CTAs.
+    """The qualifiers of an MMA beside its instruction descriptor.
+
+    `group` is the number of its CTAs.
     """
 
     kind: MmaKind

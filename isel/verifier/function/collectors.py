@@ -164,8 +164,9 @@ class _Buffer:
         return {index: name if name in kept else _NO_RECORD for index, name in names.items()}
 
     def _effect(self, event: Event) -> bool | None:
-        """Whether the buffer is filled after an event; None where the event does not change
-        that.
+        """Whether the buffer is filled after an event.
+
+        None where the event does not change that.
         """
         usage = self.used.get(event.index) if event.kind is Kind.MULTIPLY else None
         if usage is None or usage.op == "use":

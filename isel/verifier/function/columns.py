@@ -51,8 +51,9 @@ RULES = (BEYOND, LANES, SAME_LANES, SHIFTED_LANE)
 
 
 def check(report: Report) -> None:
-    """Report the accesses that break a rule of this module; they hold for a thread of any
-    number.
+    """Report the accesses that break a rule of this module.
+
+    They hold for a thread of any number.
     """
     allocated = _allocated(report)
     for event in _uses(report):
@@ -66,8 +67,9 @@ def check(report: Report) -> None:
 
 
 def _uses(report: Report) -> Iterator[Event]:
-    """The accesses of each warp to tensor memory; warps of one role may have different
-    addresses.
+    """The accesses of each warp to tensor memory.
+
+    Warps of one role may have different addresses.
     """
     for sites in report.analysis.sites.values():
         if sites[0][1].kind in TENSOR_USES:

@@ -36,8 +36,9 @@ class Conditions:
 
     @classmethod
     def of(cls, records: Iterable[MachineInstr], single: set[Reg]) -> Conditions:
-        """The conditions of a function; `single` are the registers that exactly one record
-        writes.
+        """The conditions of a function.
+
+        `single` are the registers that exactly one record writes.
         """
         found = cls(single)
         first: dict[object, Reg] = {}

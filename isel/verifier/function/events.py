@@ -213,8 +213,9 @@ def _multiply(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> E
 
 
 def _warpgroup_multiply(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
-    """The matrices that the descriptors of a wgmma.mma_async give; registers have rules of their
-    own.
+    """The matrices that the descriptors of a wgmma.mma_async give.
+
+    Registers have rules of their own.
     """
     values = tuple((name, e.slot(mi, name)) for name in ("a", "b") if type(mi.get(name)) is int)
     reads = tuple(where(value) for _, value in values)

@@ -62,8 +62,9 @@ class _Item:
 
 @dataclass(slots=True)
 class _Unit:
-    """Items that are executed equally often; `certain`: once, or once in each iteration of
-    `loop`.
+    """Items that are executed equally often.
+
+    `certain`: once, or once in each iteration of `loop`.
     """
 
     rank: int

@@ -219,8 +219,9 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """The condition of an edge that the elected thread takes, or all others; `perhaps`: maybe none
-    is.
+    """The condition of an edge that the elected thread takes, or all others.
+
+    `perhaps`: maybe none is.
     """
 
     elected: bool

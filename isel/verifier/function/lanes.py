@@ -42,8 +42,9 @@ RULES = (UNIFORM_ADDRESS, LANE_QUARTER)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An access of a warp (its number in the CTA) that begins at a lane; `doubtful` if that is a
-    guess.
+    """An access of a warp (its number in the CTA) that begins at a lane.
+
+    `doubtful` if that is a guess.
     """
 
     index: int

@@ -206,8 +206,9 @@ class Walker:
         return ends
 
     def runs_through(self, place: int) -> list[list[Event]]:
-        """The events that threads execute at a position, path by path; none where there are too
-        many.
+        """The events that threads execute at a position, path by path.
+
+        None where there are too many.
         """
         return [events for events, _ in self._runs(place) or ()]
 

@@ -210,8 +210,9 @@ def _modified(report: Report, role: Role, kept: int) -> None:
 
 
 def _hits(event: Event, written: Where, multiply: Event) -> Iterator[Severity]:
-    """How certain it is that a write overlaps what a multiply reads; stages of rings are left
-    out.
+    """How certain it is that a write overlaps what a multiply reads.
+
+    Stages of rings are left out.
     """
     for read in multiply.reads:
         if read is None or read.offset is None or variable_of(read) != _variable(written):

@@ -120,7 +120,11 @@ class Run(RunState):
         return self._wake() or any(delivered)
 
     def _retry(self) -> bool:
-        """Resume threads, once, whose wait may return without success; whether there were any."""
+        """Resume threads, once, whose wait may end otherwise; whether there were any.
+
+        First those whose wait may return without success, then those that wait to reconverge, then
+        those that another cluster may wake.
+        """
         waiting = [s for s in self.strands if s.waiting is not None]
         found = [s for s in waiting if not s.failed and s.at in self.machine.asks]
         if not found:

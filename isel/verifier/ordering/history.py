@@ -124,11 +124,10 @@ class Kept:
         return [there for there in self.regions if any(one.covers(there) for one in writing)]
 
     def repeats(self, old: Kept) -> bool:
-        """Whether it dominates an older access: what is ordered after it is ordered after the older
-        one.
+        """Whether it stands for an older access of the same record to the same regions.
 
-        Both are of one record and touch the same regions, and their completions are counted in
-        order.
+        Their completions are counted in order: what is ordered after it is ordered after the older
+        one.
         """
         mine, other = self.access, old.access
         return (

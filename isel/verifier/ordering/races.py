@@ -158,8 +158,9 @@ class Finder:
             self.alone[key] = one, other
 
     def _settles(self, old: Access, new: Access, there: Region, region: Region) -> bool:
-        """Whether later accesses need not be compared with `there`; notes a race of the two
-        accesses.
+        """Whether later accesses need not be compared with `there`.
+
+        Notes a race of the two accesses.
         """
         if region.name == "scales" and old.kind is Kind.TENSOR_COPY:
             self._consumed.add(old.turn)
@@ -224,8 +225,8 @@ class Finder:
         return Missing.FENCE_AFTER if _has(new.acquired, done) else Missing.FENCE_BEFORE
 
     def _issued(self, old: Access, new: Access) -> Missing | None:
-        """Operations that run in order must be issued in order: by one thread, or with fences
-        between.
+        """What is missing for an order of issue: operations that run in order are issued by one
+        thread, or with fences between.
         """
         if old.done[0] == new.done[0] or _has(new.fenced, old.issue) or _has(new.fenced, old.done):
             return None

@@ -28,8 +28,9 @@ def generic(mi: MachineInstr, address: Number, mask: int, *, writes: bool) -> tu
 
 @functools.lru_cache(4096)  # warps and runs repeat the same addresses
 def pieces(address: Number, mask: int, size: int, writes: bool) -> tuple[Region, ...]:
-    """`size` bytes of shared memory at the address of each lane of a mask; adjacent ones are
-    merged.
+    """`size` bytes of shared memory at the address of each lane of a mask.
+
+    Adjacent ones are merged.
     """
     found = sorted({a for i, a in enumerate(lanes_of(address)) if mask >> i & 1 and a is not None})
     joined: list[list[int]] = []

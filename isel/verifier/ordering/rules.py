@@ -133,8 +133,9 @@ def _report(report: Report, log: Log, race: Race, name: Name) -> None:
 
 
 def _expected(log: Log, race: Race, name: Name) -> str:
-    """The `expected` of a finding, with the mbarrier that tracks the completion; "" for the rule's
-    own.
+    """The `expected` of a finding, with the mbarrier that tracks the completion.
+
+    "" for the rule's own.
     """
     mbarrier = log.tracker_of(race.first)
     if not mbarrier or name.rule not in (BEFORE_COMPLETION, BEFORE_COPY):

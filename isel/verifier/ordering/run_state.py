@@ -127,8 +127,9 @@ class RunState:
             self.ready.remove(other)
 
     def gather(self, strand: Strand, index: int) -> bool:
-        """Wait at a record for all threads of the warp; whether the strand goes on, with all of
-        them.
+        """Wait at a record for all threads of the warp.
+
+        Whether the strand goes on, with all of them.
         """
         for other in self.others(strand):
             if (other.node, other.step) == (strand.node, strand.step):
@@ -163,8 +164,9 @@ class RunState:
         self.log.tracked.setdefault(source, []).append((count, self.name_of(address)))
 
     def absent(self, address: int) -> None:
-        """Note that no mbarrier was initialised at an address; a rule of its own reports it if it
-        is certain.
+        """Note that no mbarrier was initialised at an address.
+
+        A rule of its own reports it if it is certain.
         """
         rank = rank_of(address)
         is_there = rank < self.launch.ctas

@@ -122,8 +122,9 @@ class Runs:
     # ---- runs ----------------------------------------------------------------------------------
 
     def _in_cluster(self, cluster: tuple[int, ...]) -> Iterator[Log]:
-        """The logs of all runs in a cluster of this shape; () is the one that the kernel and the
-        user give.
+        """The logs of all runs in a cluster of this shape.
+
+        () is the one that the kernel and the user give.
         """
         first: Log | None = None
         for number, late in self._arguments():

@@ -80,7 +80,9 @@ class Mbarrier:
 
     @property
     def progress(self) -> str:
-        """The pending arrivals of its phase, as words that follow those for a wait."""
+        """The arrivals of its phase, counted and expected, as words that follow those for a
+        wait.
+        """
         come = self.expected - self.pending
         return f"; phase {self.phase} has {come} of {self.expected} arrivals"
 

@@ -145,8 +145,9 @@ def _doubtful(report: Report) -> Iterator[int]:
 
 
 def _source(found: Divergence, mi: MachineInstr, block: int) -> MachineInstr | None:
-    """The record whose result decides differently in each warp whether a record runs; None for
-    none.
+    """The record whose result decides differently in each warp whether a record runs.
+
+    None for none.
     """
     for one in (mi, found.blocks.get(block)):
         if one is not None and (source := found.registers.get(_guard(one))) is not None:

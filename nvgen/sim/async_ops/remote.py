@@ -31,8 +31,9 @@ def send(
     *,
     ordered: bool,
 ) -> None:
-    """Issue an operation of `cta` on another CTA; an `ordered` one takes effect after earlier
-    ones.
+    """Issue an operation of `cta` on another CTA.
+
+    An `ordered` one takes effect after earlier ones.
     """
     before = tuple(_under_way(cta)) if ordered else ()
     cta.machine.engine.issue(AsyncOp(name, thread, KIND, effect, place, before))

@@ -27,8 +27,9 @@ _FIRST = 16
 
 
 class LocalMemory:
-    """Local memory that grows with the depth of calls; `size` is that of a thread so far, in
-    bytes.
+    """Local memory that grows with the depth of calls.
+
+    `size` is that of a thread so far, in bytes.
     """
 
     def __init__(self, threads: int) -> None:

@@ -114,8 +114,9 @@ class Region:
 
 
 class Memory:
-    """Global memory as a list of allocations; shared memory and parameters are those of each
-    CTA.
+    """Global memory as a list of allocations.
+
+    Shared memory and parameters are those of each CTA.
     """
 
     def __init__(self) -> None:

@@ -459,8 +459,9 @@ def _has(clock: Clock, op: AsyncOp) -> bool:
 
 
 def _relies(relied: Ticks, op: AsyncOp) -> bool:
-    """Whether the completion of an operation may be relied on; outside tensor memory without a
-    fence.
+    """Whether the completion of an operation may be relied on.
+
+    Outside tensor memory without a fence.
     """
     return op.relies is None or level(relied, op.column) >= complete(op.tick)
 

@@ -225,8 +225,9 @@ class Shadow:
         return _Conflict(kept, verb, prior, found) if found.any() else None
 
     def _after_floor(self, kept: _Kept, act: _Act) -> Epochs | None:
-        """The epochs of an access's bytes, a row for each part; None where all of them happen
-        before.
+        """The epochs of an access's bytes, a row for each part.
+
+        None where all of them happen before.
         """
         floor = self._floor(act.accessor)
         if not kept.top or kept.top < floor:
@@ -236,8 +237,9 @@ class Shadow:
         return prior.reshape(act.rows, -1) if latest and latest >= floor else None
 
     def _unordered(self, prior: Epochs, act: _Act, *, strong: bool) -> NDArray[np.bool_]:
-        """Which of the earlier accesses do not happen before this one; repeated epochs are compared
-        once.
+        """Which of the earlier accesses do not happen before this one.
+
+        Repeated epochs are compared once.
         """
         few = prior
         together = len(act.accessor.epochs) == 1 and all(

@@ -155,7 +155,7 @@ def _levels(clock: Clock, cta: int, other: Ticks | None) -> Ticks:
 
 
 def _latest(row: Ticks) -> int:
-    """The latest tick in a row, of lanes that have a thread."""
+    """The latest tick in a row, without lanes that were not launched."""
     return int(row.max(initial=0, where=row != NEVER_RUNS))
 
 

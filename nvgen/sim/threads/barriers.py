@@ -157,8 +157,9 @@ class CtaBarrier:
     whole: bool = False  # every thread of the CTA waited
 
     def join(self, warp: int, mask: int) -> int:
-        """Record arrivals of the threads of `mask`; returns those that had not arrived, as a
-        mask.
+        """Record arrivals of the threads of `mask`.
+
+        Returns those that had not arrived, as a mask.
         """
         came = 0
         for lane in range(32):

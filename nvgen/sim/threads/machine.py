@@ -268,8 +268,9 @@ class Warp:
         self.frame, self.registers = frame, frame.values
 
     def frame_of(self, code: Code, depth: int) -> Frame:
-        """The frame of a function at a depth; threads that execute it at the same time use their
-        own lanes.
+        """The frame of a function at a depth.
+
+        Threads that execute it at the same time use their own lanes.
         """
         found = self.frames.get((code.name, depth))
         if found is None:
@@ -277,8 +278,9 @@ class Warp:
         return found
 
     def way_back(self, fragment: Fragment, results: tuple[str, ...]) -> Return:
-        """The return after the record that a fragment is at; one object for each call and
-        callers.
+        """The return after the record that a fragment is at.
+
+        One object for each call and callers.
         """
         at = fragment.at + 1
         key = (fragment.frame, fragment.block, at, fragment.back)

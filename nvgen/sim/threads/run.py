@@ -105,8 +105,9 @@ class Run:
         return pace
 
     def _slice(self, fragment: Fragment) -> bool:
-        """Execute a fragment to the end of its block, or until it waits; True if it made
-        progress.
+        """Execute a fragment to the end of its block, or until it waits.
+
+        True if it made progress.
         """
         machine, memory = self.machine, self.machine.memory
         start = fragment.block, fragment.at
@@ -141,8 +142,9 @@ class Run:
             fragment.waiting = ""
 
     def _nudge(self) -> bool:
-        """Let the polling fragments poll again; False if there are none, or they did so often
-        enough.
+        """Let the polling fragments poll again.
+
+        False if there are none, or they did so often enough.
         """
         if self.machine.memory.version != self.nudged_at:
             self.nudged_at, self.nudges = self.machine.memory.version, 0

@@ -211,8 +211,9 @@ class Suppliers:
         return any(_brings(mi, barrier) and self._reaches(at, offset) for mi, at in those)
 
     def _of(self, fragment: Fragment) -> list[_Signal] | None:
-        """The signals that threads can reach; None where they call functions, which are not
-        analysed.
+        """The signals that threads can reach.
+
+        None where they call functions, which are not analysed.
         """
         if id(fragment) not in self._those:
             found: list[_Signal] | None = []

@@ -140,8 +140,9 @@ def compared(cmp: Compare, a: Doubles, b: Doubles) -> NDArray[np.bool_]:
 
 
 def setp(c: Compiler, mi: MachineInstr) -> Step:
-    """A comparison and its complement; of packed numbers those of the low and of the high
-    halves.
+    """A comparison and its complement.
+
+    Of packed numbers those of the low and of the high halves.
     """
     attributes = mi.form.attributes
     type_, cmp, combine = attributes["type"], attributes["cmp"], attributes["combine"]

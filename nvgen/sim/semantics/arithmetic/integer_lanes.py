@@ -60,8 +60,9 @@ def inputs(c: Compiler, mi: MachineInstr, *slots: str) -> list[Getter]:
 def integers(
     c: Compiler, mi: MachineInstr, *slots: str, type_: ScalarType | None = None
 ) -> list[Callable[[Warp], Integers]]:
-    """Getters of operands as integers of a type (the record's own); registers of its width are
-    viewed.
+    """Getters of operands as integers of a type (the record's own).
+
+    Registers of its width are viewed.
     """
     wanted = type_ or mi.scalar_type()
     return [_integer(c, mi[slot], wanted) for slot in slots]

@@ -150,8 +150,9 @@ def _check_missed(before: Polled | None, found: MBarrier, parity: int, place: Pl
 def _acquire(
     clocks: Clocks, fragment: Fragment, lanes: int, known: Clock | None, *, acquires: bool
 ) -> None:
-    """Record that threads observe the completion of a phase; after a relaxed wait, from a fence
-    on.
+    """Record that threads observe the completion of a phase.
+
+    After a relaxed wait, from a fence on.
     """
     if known is not None:
         if acquires:
