@@ -9,7 +9,8 @@ from __future__ import annotations
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.mir import MachineFunction
 from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.flow import Graph, WarpFlow
+from isel.verifier.function.flow import WarpFlow
+from isel.verifier.function.graph import Graph
 from isel.verifier.function.roles import Analysis
 from isel.verifier.function.values import (
     Loaded,

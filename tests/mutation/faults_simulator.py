@@ -104,7 +104,7 @@ FAULTS = (
     ),
     Fault(
         "bytes-before-expect", Kind.BARRIER, "nvgen/sim/threads/barriers.py",
-        "        self._settle()  # the bytes may all have come before: so it is on an H200\n", "",
+        "        self._settle()  # all bytes may have completed before: so it is on an H200\n", "",
         "an expect_tx behind its bytes completes no phase",
         "tests/sim/test_barriers.py -k before_they_are_expected",
     ),

@@ -40,7 +40,7 @@ from isel.verifier.function import (
     warpgroups,
 )
 from isel.verifier.function.callees import Callees, callee, calls, concerns
-from isel.verifier.function.flow import NOT_FOLLOWED
+from isel.verifier.function.graph import NOT_FOLLOWED
 from isel.verifier.function.inlining import inlined
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis

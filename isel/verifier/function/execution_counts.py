@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from isel.control_flow import dominators, post_dominators, reach
 from isel.loops import Loop, innermost_loops
-from isel.verifier.function.flow import EXIT, Lanes, Leader, WarpFlow
+from isel.verifier.function.flow import Lanes, Leader, WarpFlow
+from isel.verifier.function.graph import EXIT
 
 
 def successors_of(flow: WarpFlow, lanes: int) -> list[list[int]]:

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from intrinsics.mir import Imm, MachineInstr
 from isel.verifier.function.events import Event
-from isel.verifier.function.flow import Graph
+from isel.verifier.function.graph import Graph
 
 FENCE, COMMIT, WAIT = "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group"
 ORDERING = (FENCE, COMMIT, WAIT)

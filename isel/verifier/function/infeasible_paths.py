@@ -16,7 +16,8 @@ from typing import TypeAlias
 
 from isel.control_flow import post_dominators, reach
 from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.flow import EXIT, Assumed, Edge, Lanes, Leader
+from isel.verifier.function.flow import Assumed, Edge, Lanes, Leader
+from isel.verifier.function.graph import EXIT
 from isel.verifier.function.independence import Independence
 from isel.verifier.function.paths import Walker
 from isel.verifier.function.tracking import Tracked

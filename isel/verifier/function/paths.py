@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
 from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.flow import EXIT, Done, WarpFlow
+from isel.verifier.function.flow import Done, WarpFlow
+from isel.verifier.function.graph import EXIT
 from isel.verifier.function.tracking import Thread, Tracked, candidates_of, flow_key
 
 S = TypeVar("S", bound=Hashable)

@@ -14,7 +14,8 @@ from intrinsics.mir import MachineFunction
 from isel.control_flow import components
 from isel.verifier.function.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.events import Event, Kind, events_of
-from isel.verifier.function.flow import Graph, WarpFlow
+from isel.verifier.function.flow import WarpFlow
+from isel.verifier.function.graph import Graph
 from isel.verifier.function.paths import Walker
 from isel.verifier.function.tracking import Tracked
 from isel.verifier.function.values import LANES, constant

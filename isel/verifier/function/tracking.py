@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from intrinsics.mir import Reg
 from isel.verifier.function.events import Event
-from isel.verifier.function.flow import EXIT, Assumed, Condition, Lanes, Leader, WarpFlow
+from isel.verifier.function.flow import Assumed, Condition, Lanes, Leader, WarpFlow
+from isel.verifier.function.graph import EXIT
 
 _MOST_TRACKED = 12
 """The most registers whose decisions a walk tracks."""

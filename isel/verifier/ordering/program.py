@@ -14,7 +14,7 @@ from intrinsics.modifiers import Compare, ScalarType, Sem, Space
 from isel.control_flow import components, post_dominators
 from isel.verifier.function.decisive import SHARED, synchronises
 from isel.verifier.function.evaluate import WAITS
-from isel.verifier.function.flow import EXIT, Graph, Node
+from isel.verifier.function.graph import EXIT, Graph, Node
 from isel.verifier.ordering.calculations import (
     COMPUTED,
     Calculation,

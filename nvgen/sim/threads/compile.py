@@ -37,6 +37,7 @@ from intrinsics.modifiers import ScalarType, Space
 from intrinsics.row import Completion, Effect, IssueScope
 from nvgen.sim.faults import fault, located, not_simulated
 from nvgen.sim.memory.layout import LocalLayout, local_layout
+from nvgen.sim.threads.lane_values import flags, held, unsigned
 from nvgen.sim.threads.machine import (
     FULL,
     WARP,
@@ -44,51 +45,34 @@ from nvgen.sim.threads.machine import (
     CodeBlock,
     Fragment,
     Instruction,
-    Lanes,
     Outcome,
     Registers,
     Step,
     Values,
     Wait,
     Warp,
-    lanes_of,
     mask_of,
+)
+from nvgen.sim.threads.steps import (
+    HINTS,
+    after_loads,
+    beside_multiplies,
+    by_warpgroup,
+    owned_registers,
+    whole_warp,
 )
 from nvgen.sim.threads.warpgroups import Aligned
 
 Getter: TypeAlias = Callable[[Warp], Values]
 """Gives an operand's value in each of the 32 lanes."""
 
+
 Setter: TypeAlias = Callable[[Fragment, Values], None]
 """Writes a register in the lanes of a fragment."""
 
+
 Maker: TypeAlias = Callable[["Compiler", MachineInstr], Step]
 """Makes the closure of a record."""
-
-_UNSIGNED = {1: np.bool_, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
-LONG = np.dtype([("low", np.uint64), ("high", np.uint64)])
-"""128-bit registers, which are only moved, loaded, stored and unpacked."""
-
-
-def unsigned(bits: int) -> type[np.generic]:
-    """The numpy type of `bits` untyped bits.
-
-    Raises: NotSimulatedError for 128 bits, which no numpy type computes with.
-    """
-    if bits not in _UNSIGNED:
-        raise not_simulated(f"a {bits}-bit register")
-    return _UNSIGNED[bits]
-
-
-def held(bits: int) -> np.dtype[np.generic]:
-    """The numpy type of a register, `LONG` for 128 bits."""
-    return LONG if bits == LONG.itemsize * 8 else np.dtype(unsigned(bits))
-
-
-def words_of(values: Values) -> tuple[Values, Values]:
-    """The lower and the upper 64 bits of registers of 128."""
-    words = np.ascontiguousarray(values).view(np.uint64).reshape(-1, 2)
-    return words[:, 0], words[:, 1]
 
 
 @dataclass
@@ -205,18 +189,18 @@ class Compiler:
             if mi.attributes().get(name):
                 raise not_simulated(f"{mi.row.head} with {name}")
         run = maker(self, mi)
-        if mi.row.effects.scope is IssueScope.WARPGROUP and mi.row.id not in _HINTS:
-            run = _by_warpgroup(run, Aligned(mi, self.place(mi)))
+        if mi.row.effects.scope is IssueScope.WARPGROUP and mi.row.id not in HINTS:
+            run = by_warpgroup(run, Aligned(mi, self.place(mi)))
         if Effect.ALIGNED in mi.row.effects.effect:
             run = whole_warp(run, mi)
         if self.multiplied and mi.row.effects.completion is not Completion.WGMMA_GROUP:
             owned = self.multiplied.intersection(r for op in mi.ops for r in registers_of(op))
-            run = _beside_multiplies(run, owned) if owned else run
+            run = beside_multiplies(run, owned) if owned else run
         if mi.guard is not None and not mi.form.is_terminator:  # terminators split their fragment
             run = self._guarded(run, mi)
         if self.loaded:
             touched = tuple(r for op in mi.ops for r in registers_of(op) if r in self.loaded)
-            run = _after_loads(run, touched) if touched else run
+            run = after_loads(run, touched) if touched else run
         return Instruction(run, mi, self.place(mi))
 
     def _guarded(self, run: Step, mi: MachineInstr) -> Step:
@@ -345,11 +329,6 @@ def _statement(mi: MachineInstr) -> str:
     return kept[0] if kept else f"{mi.row.head} ({mi.opcode})"
 
 
-def flags(values: Values) -> Lanes:
-    """Predicate values as flags."""
-    return values.astype(np.bool_, copy=False)
-
-
 def _constant(value: int, bits: int) -> Getter:
     if bits == 1:
         known = np.full(WARP, value != 0, np.bool_)
@@ -357,106 +336,3 @@ def _constant(value: int, bits: int) -> Getter:
         known = np.full(WARP, value & ((1 << bits) - 1), unsigned(bits))
     known.setflags(write=False)
     return lambda warp: known
-
-
-def _after_loads(run: Step, registers: tuple[Reg, ...]) -> Step:
-    def settled(fragment: Fragment) -> Outcome:
-        if fragment.warp.loads:
-            fragment.warp.settle(registers)
-        return run(fragment)
-
-    return settled
-
-
-def owned_registers(mi: MachineInstr) -> tuple[Reg, ...]:
-    """The registers that a wgmma owns until a wait for it: D, and A if it is in registers.
-
-    Descriptors, predicates and metadata are read at the issue.
-    """
-    a = mi["a"]
-    return (*registers_of(mi["d"]), *(registers_of(a) if isinstance(a, tuple) else ()))
-
-
-def _beside_multiplies(run: Step, registers: frozenset[Reg]) -> Step:
-    def owned(fragment: Fragment) -> Outcome:
-        fragment.frame.multiplies.touch(registers, fragment.warp.multiplies)
-        return run(fragment)
-
-    return owned
-
-
-_HINTS = ("setmaxnreg.inc", "setmaxnreg.dec")
-"""Rows for a warpgroup that have no effect here."""
-
-
-def _by_warpgroup(run: Step, here: Aligned) -> Step:
-    """A step that all warps of a warpgroup execute, each at its own time."""
-
-    def together(fragment: Fragment) -> Outcome:
-        group = fragment.warp.cta.warpgroup(fragment.warp.number)
-        group.come(fragment.warp, here)
-        outcome = run(fragment)
-        if not isinstance(outcome, Wait):
-            group.go_on(fragment.warp)
-        return outcome
-
-    return together
-
-
-def whole_warp(run: Step, mi: MachineInstr) -> Step:
-    """A step for whole warps: the fragments of a warp wait for each other."""
-    head = mi.row.head
-
-    def aligned(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        if fragment.mask == warp.launched:
-            return run(fragment)
-        if warp.alive != warp.launched:
-            raise fault(
-                "aligned-exited",
-                f"{head} after threads of the warp have exited",
-                got=f"lanes {fragment.mask:#010x}",
-                expected="all threads of the warp",
-                section=mi.row.section,
-            )
-        missing = warp.launched & ~fragment.mask
-        return Wait(
-            f"the rest of its warp at {head} (.aligned): lanes {missing:#010x} are elsewhere"
-        )
-
-    return aligned
-
-
-def one_lane(fragment: Fragment, what: str) -> int:
-    """The lane of an operation that one thread issues.
-
-    Raises: Fault when several threads of the fragment issue it.
-    """
-    mask = fragment.mask
-    if mask & (mask - 1):
-        raise fault(
-            "single-thread",
-            f"{what} is issued by {mask.bit_count()} threads",
-            got=f"lanes {mask:#010x}",
-            expected="one thread",
-            hint="elect one with elect.sync",
-            section="Issue Granularity",
-        )
-    return mask.bit_length() - 1
-
-
-def uniform(values: Values, fragment: Fragment, what: str) -> int:
-    """The value that all threads of a fragment have.
-
-    Raises: Fault when they do not have the same.
-    """
-    chosen = values if fragment.mask == FULL else values[lanes_of(fragment.mask)]
-    first = chosen[0]
-    if not (chosen == first).all():
-        raise fault(
-            "not-uniform",
-            f"the threads of a warp give different values of {what}",
-            got=", ".join(str(v) for v in np.unique(chosen)[:4]),
-            expected="one value",
-        )
-    return int(first)

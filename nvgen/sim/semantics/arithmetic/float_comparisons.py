@@ -27,7 +27,8 @@ from nvgen.sim.semantics.arithmetic.float_lanes import (
     is_nan,
     operation,
 )
-from nvgen.sim.threads.compile import Compiler, Maker, flags
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.lane_values import flags
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values
 
 # ---- signs, least and greatest ---------------------------------------------------------------

@@ -30,7 +30,8 @@ from nvgen.sim.semantics.arithmetic.float_lanes import (
     joined,
     rounded,
 )
-from nvgen.sim.threads.compile import Compiler, Getter, Maker, Setter, unsigned
+from nvgen.sim.threads.compile import Compiler, Getter, Maker, Setter
+from nvgen.sim.threads.lane_values import unsigned
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values
 
 T = ScalarType

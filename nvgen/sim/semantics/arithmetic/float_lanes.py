@@ -17,7 +17,8 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Rounding, ScalarType
 from intrinsics.row import Attribute
 from nvgen.sim.semantics.arithmetic import ieee
-from nvgen.sim.threads.compile import Compiler, Maker, unsigned
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.lane_values import unsigned
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values
 
 T = ScalarType

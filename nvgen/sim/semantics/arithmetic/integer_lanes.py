@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import ScalarType
-from nvgen.sim.threads.compile import Compiler, Getter, Maker, Setter, unsigned
+from nvgen.sim.threads.compile import Compiler, Getter, Maker, Setter
+from nvgen.sim.threads.lane_values import unsigned
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values, Warp
 
 T = ScalarType

@@ -13,7 +13,8 @@ import numpy as np
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import BoolOp, FunnelMode, PermuteMode, ScalarType
 from nvgen.sim.faults import fault
-from nvgen.sim.threads.compile import Compiler, Getter, Maker, flags, unsigned
+from nvgen.sim.threads.compile import Compiler, Getter, Maker
+from nvgen.sim.threads.lane_values import flags, unsigned
 from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Values
 
 T = ScalarType

@@ -21,7 +21,8 @@ from nvgen.sim.semantics.arithmetic.integer_lanes import (
     result_of,
     unary,
 )
-from nvgen.sim.threads.compile import Compiler, Maker, flags, unsigned
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.lane_values import flags, unsigned
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values
 
 

@@ -13,14 +13,8 @@ from numpy.typing import NDArray
 from intrinsics.mir import MachineInstr, Special
 from intrinsics.modifiers import ScalarType
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.threads.compile import (
-    LONG,
-    Compiler,
-    Getter,
-    Maker,
-    unsigned,
-    words_of,
-)
+from nvgen.sim.threads.compile import Compiler, Getter, Maker
+from nvgen.sim.threads.lane_values import LONG, unsigned, words_of
 from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Values, Warp
 
 Integers = NDArray[np.integer]

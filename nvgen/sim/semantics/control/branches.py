@@ -10,7 +10,8 @@ from __future__ import annotations
 from intrinsics.mir import MachineInstr
 from nvgen.sim.faults import fault
 from nvgen.sim.semantics.control.calls import return_to_caller
-from nvgen.sim.threads.compile import Compiler, Maker, flags
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.lane_values import flags
 from nvgen.sim.threads.machine import JUMPED, Fragment, Outcome, Step, Wait, mask_of
 
 

@@ -17,7 +17,8 @@ from intrinsics.modifiers import ScalarType, Space
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.semantics.control.runtime import RUNTIME
 from nvgen.sim.semantics.memory.accesses import extended
-from nvgen.sim.threads.compile import Compiler, Getter, Maker, flags, unsigned
+from nvgen.sim.threads.compile import Compiler, Getter, Maker
+from nvgen.sim.threads.lane_values import flags, unsigned
 from nvgen.sim.threads.machine import (
     JUMPED,
     WARP,

@@ -10,7 +10,8 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.semantics.control.branches import idle
-from nvgen.sim.threads.compile import Compiler, Maker, flags
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.lane_values import flags
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, first_lane, mask_of
 
 

@@ -24,7 +24,8 @@ from nvgen.sim.semantics.copies.bulk_memory import count_bytes
 from nvgen.sim.semantics.memory.atomic import Combine, combination
 from nvgen.sim.semantics.synchronization.mbarrier_operand import to_shared
 from nvgen.sim.threads.clusters import check_runs, owner_of
-from nvgen.sim.threads.compile import Compiler, Maker, unsigned
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.lane_values import unsigned
 from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
 
 

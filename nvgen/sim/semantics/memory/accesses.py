@@ -31,7 +31,8 @@ from nvgen.sim.memory.regions import (
 from nvgen.sim.races.happens_before import lane_indices
 from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.threads.clusters import owner_of
-from nvgen.sim.threads.compile import Compiler, Maker, held, unsigned
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.lane_values import held, unsigned
 from nvgen.sim.threads.machine import FULL, WARP, Cta, Fragment, Outcome, Step, Warp
 
 Addresses = NDArray[np.int64]

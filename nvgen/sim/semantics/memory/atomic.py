@@ -19,7 +19,8 @@ from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import Access, Addresses, Bytes, Proxy, Region, gather, scatter
 from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.memory.accesses import Owners, find, order_of
-from nvgen.sim.threads.compile import Compiler, Maker, Setter, unsigned
+from nvgen.sim.threads.compile import Compiler, Maker, Setter
+from nvgen.sim.threads.lane_values import unsigned
 from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, lane_numbers
 
 T = ScalarType

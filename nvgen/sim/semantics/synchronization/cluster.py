@@ -14,8 +14,9 @@ from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import OFFSETS, RANK_SHIFT, SHARED_WINDOW, window_of
 from nvgen.sim.races.vector_clock import join
 from nvgen.sim.threads.clusters import cta_of_rank
-from nvgen.sim.threads.compile import Compiler, Maker, Setter, whole_warp
+from nvgen.sim.threads.compile import Compiler, Maker, Setter
 from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Wait, lane_numbers
+from nvgen.sim.threads.steps import whole_warp
 
 # ---- the barrier -----------------------------------------------------------------------------
 

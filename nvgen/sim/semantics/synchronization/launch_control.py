@@ -20,7 +20,8 @@ from nvgen.sim.memory.regions import Access, Proxy, scatter
 from nvgen.sim.semantics.copies.bulk_memory import count_bytes
 from nvgen.sim.semantics.synchronization.mbarrier_operand import to_shared
 from nvgen.sim.threads.clusters import check_runs, owner_of
-from nvgen.sim.threads.compile import Compiler, Maker, words_of
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.lane_values import words_of
 from nvgen.sim.threads.machine import WARP, Cta, Fragment, Outcome, Step, Warp, lane_numbers
 
 _ANSWER = np.zeros((1, 16), np.uint8)

@@ -14,8 +14,10 @@ from intrinsics.modifiers import ReduceOp, ScalarType, Space
 from nvgen.sim.async_ops.remote import deliver
 from nvgen.sim.faults import fault
 from nvgen.sim.races.vector_clock import join
-from nvgen.sim.threads.compile import Compiler, Getter, Maker, flags, uniform
+from nvgen.sim.threads.compile import Compiler, Getter, Maker
+from nvgen.sim.threads.lane_values import flags
 from nvgen.sim.threads.machine import WARP, Fragment, Lanes, Outcome, Step, Wait, lanes_of
+from nvgen.sim.threads.steps import uniform
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:

@@ -23,8 +23,9 @@ from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, scatter
 from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.clusters import participants
-from nvgen.sim.threads.compile import Compiler, Maker, uniform
+from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Wait
+from nvgen.sim.threads.steps import uniform
 
 Ctas = tuple[Cta, ...]
 

@@ -50,8 +50,9 @@ from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, gather
 from nvgen.sim.semantics.tcgen05.order import TensorOp, earlier
 from nvgen.sim.threads.clusters import participants
-from nvgen.sim.threads.compile import Compiler, Maker, one_lane
+from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step
+from nvgen.sim.threads.steps import one_lane
 
 _ROWS = {
     CopyShape.S128X256B: 128,

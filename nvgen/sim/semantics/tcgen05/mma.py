@@ -30,8 +30,9 @@ from nvgen.sim.semantics.tcgen05.mma_effect import Extras, MmaOperation
 from nvgen.sim.semantics.tcgen05.mma_record import Operands, Values, collector_of, form_of
 from nvgen.sim.semantics.tcgen05.order import TensorOp, earlier
 from nvgen.sim.threads.clusters import participants
-from nvgen.sim.threads.compile import Compiler, Maker, one_lane
+from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import Fragment, Outcome, Step
+from nvgen.sim.threads.steps import one_lane
 
 
 def mma(c: Compiler, mi: MachineInstr) -> Step:

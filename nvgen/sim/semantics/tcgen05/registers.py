@@ -25,8 +25,9 @@ from intrinsics.mir import Imm, MachineInstr, Op
 from intrinsics.modifiers import LdStShape, ScalarType, WaitOp
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault
-from nvgen.sim.threads.compile import Compiler, Maker, uniform
+from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Warp, first_lane
+from nvgen.sim.threads.steps import uniform
 
 Words = NDArray[np.uint32]
 

@@ -20,8 +20,9 @@ from nvgen.sim.memory.map_fields import fields_of
 from nvgen.sim.memory.regions import Access, Bytes, Proxy, Region, gather, scatter, window_of
 from nvgen.sim.memory.tensor_maps import Fields
 from nvgen.sim.semantics.memory.accesses import find
-from nvgen.sim.threads.compile import Compiler, Getter, Maker, uniform
+from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, lane_numbers
+from nvgen.sim.threads.steps import uniform
 from nvgen.tensor_map import SIZE
 
 ALIGN = 64

@@ -25,8 +25,9 @@ from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.semantics.tcgen05.mma_operands import numbers
 from nvgen.sim.semantics.warp.mma_sync_numbers import Factors
-from nvgen.sim.threads.compile import Compiler, uniform
+from nvgen.sim.threads.compile import Compiler
 from nvgen.sim.threads.machine import Fragment
+from nvgen.sim.threads.steps import uniform
 
 Read: TypeAlias = Callable[[Fragment], Factors]
 """The factor of each element of a matrix: rows by K."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Match, ScalarType, Shuffle, Vote, WarpReduce
 from nvgen.sim.semantics.synchronization.sync import gathered
-from nvgen.sim.threads.compile import Compiler, Maker, Setter, flags, unsigned
+from nvgen.sim.threads.compile import Compiler, Maker, Setter
+from nvgen.sim.threads.lane_values import flags, unsigned
 from nvgen.sim.threads.machine import (
     WARP,
     Fragment,

@@ -34,8 +34,9 @@ from nvgen.sim.semantics.wgmma.effect import (
     WgmmaOperation,
 )
 from nvgen.sim.semantics.wgmma.sparse import Metadata
-from nvgen.sim.threads.compile import Compiler, Getter, Maker, uniform
+from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Wait, first_lane
+from nvgen.sim.threads.steps import uniform
 from nvgen.sim.threads.warpgroups import OPERANDS, WARPS, Arrival, Issued, Warpgroup
 
 T, E, K = ScalarType, ElementType, MmaKind

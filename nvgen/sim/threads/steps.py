@@ -1,0 +1,121 @@
+"""What surrounds the step of a record: convergence, and registers of operations in flight.
+
+Layer: nvgen.sim.  `.aligned` records wait for their warp, those of a warpgroup are compared, and
+records that use registers of a load from tensor memory, or of a wgmma, are checked against these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from intrinsics.mir import MachineInstr, Reg, registers_of
+from nvgen.sim.faults import fault
+from nvgen.sim.threads.machine import FULL, Fragment, Outcome, Step, Values, Wait, lanes_of
+from nvgen.sim.threads.warpgroups import Aligned
+
+
+def after_loads(run: Step, registers: tuple[Reg, ...]) -> Step:
+    """A step that first completes the loads from tensor memory whose registers it uses."""
+
+    def settled(fragment: Fragment) -> Outcome:
+        if fragment.warp.loads:
+            fragment.warp.settle(registers)
+        return run(fragment)
+
+    return settled
+
+
+def owned_registers(mi: MachineInstr) -> tuple[Reg, ...]:
+    """The registers that a wgmma owns until a wait for it: D, and A if it is in registers.
+
+    Descriptors, predicates and metadata are read at the issue.
+    """
+    a = mi["a"]
+    return (*registers_of(mi["d"]), *(registers_of(a) if isinstance(a, tuple) else ()))
+
+
+def beside_multiplies(run: Step, registers: frozenset[Reg]) -> Step:
+    """A step that is a fault where it uses registers that a wgmma in flight owns."""
+
+    def owned(fragment: Fragment) -> Outcome:
+        fragment.frame.multiplies.touch(registers, fragment.warp.multiplies)
+        return run(fragment)
+
+    return owned
+
+
+HINTS = ("setmaxnreg.inc", "setmaxnreg.dec")
+"""Rows for a warpgroup that have no effect here."""
+
+
+def by_warpgroup(run: Step, here: Aligned) -> Step:
+    """A step that all warps of a warpgroup execute, each at its own time."""
+
+    def together(fragment: Fragment) -> Outcome:
+        group = fragment.warp.cta.warpgroup(fragment.warp.number)
+        group.come(fragment.warp, here)
+        outcome = run(fragment)
+        if not isinstance(outcome, Wait):
+            group.go_on(fragment.warp)
+        return outcome
+
+    return together
+
+
+def whole_warp(run: Step, mi: MachineInstr) -> Step:
+    """A step for whole warps: the fragments of a warp wait for each other."""
+    head = mi.row.head
+
+    def aligned(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        if fragment.mask == warp.launched:
+            return run(fragment)
+        if warp.alive != warp.launched:
+            raise fault(
+                "aligned-exited",
+                f"{head} after threads of the warp have exited",
+                got=f"lanes {fragment.mask:#010x}",
+                expected="all threads of the warp",
+                section=mi.row.section,
+            )
+        missing = warp.launched & ~fragment.mask
+        return Wait(
+            f"the rest of its warp at {head} (.aligned): lanes {missing:#010x} are elsewhere"
+        )
+
+    return aligned
+
+
+def one_lane(fragment: Fragment, what: str) -> int:
+    """The lane of an operation that one thread issues.
+
+    Raises: Fault when several threads of the fragment issue it.
+    """
+    mask = fragment.mask
+    if mask & (mask - 1):
+        raise fault(
+            "single-thread",
+            f"{what} is issued by {mask.bit_count()} threads",
+            got=f"lanes {mask:#010x}",
+            expected="one thread",
+            hint="elect one with elect.sync",
+            section="Issue Granularity",
+        )
+    return mask.bit_length() - 1
+
+
+def uniform(values: Values, fragment: Fragment, what: str) -> int:
+    """The value that all threads of a fragment have.
+
+    Raises: Fault when they do not have the same.
+    """
+    chosen = values if fragment.mask == FULL else values[lanes_of(fragment.mask)]
+    first = chosen[0]
+    if not (chosen == first).all():
+        raise fault(
+            "not-uniform",
+            f"the threads of a warp give different values of {what}",
+            got=", ".join(str(v) for v in np.unique(chosen)[:4]),
+            expected="one value",
+        )
+    return int(first)
