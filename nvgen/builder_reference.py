@@ -58,7 +58,7 @@ GROUPS = (
           ("SharedTile", "Tiles", "SharedScales", "TileRing", "Producer", "Consumer", "Slot")),
     Group("Matrix multiplies of tiles", ("gemm",),
           ("AccumulatorTile", "WarpgroupTile", "WarpTile", "RegisterTile", "PortableAccumulator",
-           "TensorMemory", "TensorTile", "OperandTile", "SparseTile", "ScaleTile",
+           "TensorMemory", "Accumulators", "TensorTile", "OperandTile", "SparseTile", "ScaleTile",
            "TensorOptions")),
     Group("Matrices in registers", (), ("HeldFragment", "Fragment", "Rows", "Columns")),
     Group("mbarriers and clusters", ("protocols",), ("Barrier", "Barriers")),

@@ -115,7 +115,8 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
     def load(self, first: int = 0, columns: int | None = None) -> Fragment:
         """Load columns of 128 rows into the registers of a warpgroup: 32 lanes per warp.
 
-        It waits for the load; waiting for the multiplies before it is the caller's part.
+        Of an accumulator of 256 rows of a CTA pair these are the rows of this CTA.  It waits for
+        the load; waiting for the multiplies before it is the caller's part.
 
         Raises: InputError for another number of rows, columns out of range or that are no multiple
         of a load's, or outside of a warpgroup.
@@ -147,13 +148,17 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
 
     def _check(self, first: int, columns: int) -> None:
         b = self.builder
-        fits = self.m == _ROWS and self.dtype in _TYPES
+        half_of_pair = self.m == 2 * _ROWS and self.columns == self.n
+        fits = (self.m == _ROWS or half_of_pair) and self.dtype in _TYPES
         if not by_warpgroup(b) or not fits or not 0 <= first < first + columns <= self.n:
             raise refuse(
                 "no columns of an accumulator for a warpgroup",
                 got=f"{columns} from {first} of {self.m}x{self.n} of {self.dtype.value}, "
                 f"{b.scope.value}",
                 expected=f"{_ROWS} rows of f32 or s32, columns that there are, by one warpgroup",
+                hint="of 256 rows of a pair each CTA has 128: use memory.tile or memory.tiles"
+                if self.m == 2 * _ROWS
+                else "",
             )
 
 

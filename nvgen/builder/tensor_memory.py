@@ -7,7 +7,7 @@ sparse A are assigned together.  PTX ISA, tcgen05.alloc; Sparse Matrices.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llvmlite import ir
 
@@ -20,8 +20,8 @@ from intrinsics.multiplies.tensor_shapes import FAMILIES, accumulator_columns, r
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
 from intrinsics.targets import Feature, spell, with_feature
 from nvgen.builder.guards import guarded
-from nvgen.builder.numbers import Int
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer, index_of
 from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.roles import WARP, ExecutionScope
 from nvgen.builder.scale_tiles import WORD_COLUMNS, ScaleTile, Tiles, scale_columns
@@ -85,6 +85,20 @@ class TensorMemory:
             m, n, cta_group=self.cta_group, stationary=stationary, sparse=sparse
         )
         return TensorTile(self.take(columns), m, n, dtype, columns)
+
+    def tiles(
+        self, m: int, n: int, count: int, dtype: ElementType = ElementType.F32
+    ) -> Accumulators:
+        """Equal accumulators, which the kernel indexes: those that multiplies and epilogues take in
+        turn.  See `tile`.
+
+        Raises: InputError when they do not fit.
+        """
+        columns = accumulator_columns(
+            m, n, cta_group=self.cta_group, stationary=False, sparse=False
+        )
+        number = whole(count, "number of accumulators")
+        return Accumulators(TensorTile(self.take(columns * number), m, n, dtype, columns), number)
 
     def operand_tile(
         self, m: int, k: int, dtype: ElementType, *, padded: bool = False
@@ -168,7 +182,11 @@ class TensorMemory:
         return SparseTile(both, both + columns.values, m, k, dtype, columns)
 
     def free(self, *, warp: int = 0) -> None:
-        """Free the columns, by one warp, after a barrier of all threads of the CTA."""
+        """Free the columns, by one warp; all threads of the CTA execute it, as it begins with their
+        barrier.
+
+        The CTAs of a pair meet before (`b.cluster_sync()`), where one may still need the other.
+        """
         b = self.builder
         b.tcgen05_fence_before_thread_sync()
         b.barrier_cta_sync_aligned()
@@ -177,6 +195,27 @@ class TensorMemory:
             address = pointer_at(b, self.address)
             b.tcgen05_dealloc(address, self.columns, cta_group=self.cta_group)
             b.tcgen05_relinq_alloc_permit(cta_group=self.cta_group)
+
+
+@guarded
+@dataclass(frozen=True, slots=True)
+class Accumulators:
+    """Equal accumulators in tensor memory, one after the other: `accumulators[turn.stage]`."""
+
+    first: TensorTile
+    count: int
+
+    def __repr__(self) -> str:
+        return f"<{self.count} times {self.first!r}>"
+
+    def __getitem__(self, number: IntLike) -> TensorTile:
+        """One of them, by a number that the kernel may compute.
+
+        Raises: InputError for what is no number, or one that is known and too large.
+        """
+        assert self.first.columns is not None
+        away = index_of(number, self.count, "the accumulators") * self.first.columns
+        return replace(self.first, pointer=self.first.pointer + away)
 
 
 def pointer_at(b: SharedMemory, taddr: Int) -> Pointer:

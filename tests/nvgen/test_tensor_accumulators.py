@@ -1,0 +1,88 @@
+"""Accumulators in turn: `memory.tiles`, of one CTA and of a pair, which reads its own rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nvgen import CtaGroup, InputError, Kernel, KernelBuilder, bf16, f32
+from nvgen.testing import Launch, assert_exact, kernel_test
+
+ROWS, N, K, TURNS = 128, 64, 64, 3
+
+
+def _build(ctas: int) -> Kernel:
+    """D of three turns: A times each of three B, into two accumulators."""
+    group = CtaGroup.TWO if ctas == 2 else CtaGroup.ONE
+    b = KernelBuilder("turns", block=128, cluster=ctas, dynamic_shared=True, target="sm_100a")
+    b.tile_map("a", bf16, (ROWS, K))
+    b.tile_map("w", bf16, (N // ctas, K))
+    b.pointer("d", f32, output=True)
+    args = b.begin()
+    rank = b.cluster_ctarank if ctas == 2 else b.const(0)
+    a, w = b.shared_tile("a_tile", bf16, (ROWS, K)), b.shared_tile("w_tile", bf16, (N // ctas, K))
+    full, sums = b.mbarrier("full"), b.mbarrier("sums")
+    b.make_mbarriers((full, 1), (sums, 1))
+    memory = b.tensor_memory("memory", 2 * N, cta_group=group)
+    accumulators = memory.tiles(ROWS * ctas, N, 2)
+    turn = b.ring(2)
+    with b.range(TURNS) as number:
+        with b.if_warp(0), b.elect():
+            with b.if_(rank == 0):
+                b.arrive_expecting(full, a, w, ctas=ctas)
+            there = b.of_even_cta(full) if ctas == 2 else full
+            of_pair = group if ctas == 2 else None
+            row = number * N + rank * (N // ctas)
+            b.load_tile(a, args["a"], (0, rank * ROWS), there, cta_group=of_pair)
+            b.load_tile(w, args["w"], (0, row), there, cta_group=of_pair)
+            with b.if_(rank == 0):
+                b.wait(full, number & 1)
+                b.tcgen05_fence_after_thread_sync()
+                b.gemm_async(accumulators[turn.stage], a, w, cta_group=group)
+                both = {"cta_group": group, "cta_mask": 3} if ctas == 2 else {}
+                b.tcgen05_commit(sums, **both)
+        b.wait(sums, number & 1)
+        b.tcgen05_fence_after_thread_sync()
+        found = b.tensor_fragment(accumulators[turn.stage])
+        found.store(args["d"].at((number * ctas + rank) * (ROWS * N)), N)
+        turn.advance()
+        b.tcgen05_fence_before_thread_sync()
+        b.cluster_sync()
+        b.tcgen05_fence_after_thread_sync()
+    memory.free()
+    return b.finish()
+
+
+@pytest.mark.parametrize("ctas", [1, 2])
+@kernel_test(schedules="all", targets="sm_100a")
+def test_accumulators_by_turns(launch: Launch, ctas: int) -> None:
+    rng = np.random.default_rng(0)
+    a = rng.integers(-4, 5, (ROWS * ctas, K)).astype(bf16.numpy)
+    w = rng.integers(-4, 5, (TURNS * N, K)).astype(bf16.numpy)
+    d = np.zeros((TURNS, ROWS * ctas, N), np.float32)
+    launch(_build(ctas), a, w, d, grid=ctas)
+    assert_exact(
+        d, a.astype(np.float32) @ w.reshape(TURNS, N, K).astype(np.float32).transpose(0, 2, 1)
+    )
+
+
+@pytest.mark.parametrize("ctas", [1, 2])
+def test_the_rules_find_nothing(ctas: int) -> None:
+    found = _build(ctas).compile(level="all", grid=ctas).findings
+    assert [f for f in found if f.severity.value != "note"] == []
+
+
+def test_what_does_not_fit() -> None:
+    b = KernelBuilder("k", block=128, target="sm_100a")
+    b.begin()
+    memory = b.tensor_memory("memory", 128)
+    with pytest.raises(InputError, match="out of resource"):
+        memory.tiles(128, 64, 3)
+    with pytest.raises(InputError, match="number of accumulators"):
+        memory.tiles(128, 64, 0)
+    two = memory.tiles(128, 64, 2)
+    with pytest.raises(InputError, match="the accumulators"):
+        _ = two[2]
+    whole = b.tensor_tile(memory.address, 256, 64)
+    with pytest.raises(InputError, match="of 256 rows of a pair each CTA has 128"):
+        b.tensor_fragment(whole)
