@@ -1,7 +1,8 @@
 """NVVM's intrinsics that say what LLVM IR says with instructions of its own.
 
 Layer: isel.lower.  llvm.nvvm.atomic.* are relaxed atomics of a CTA or the system; llvm.nvvm.ldu.*
-are loads of what nobody writes.  LLVM, User Guide for NVPTX Back-end.
+are loads of what nobody writes; llvm.nvvm.fadd.* (LLVM 23) are sums that say how to round.  LLVM,
+User Guide for NVPTX Back-end.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ _OPERATIONS = {
     "max": Rmw.MAX, "min": Rmw.MIN, "inc": Rmw.UINC_WRAP, "dec": Rmw.UDEC_WRAP,
 }  # fmt: skip
 _LOAD = "llvm.nvvm.ldu.global."
+_SUM = re.compile(r"llvm\.nvvm\.fadd((?:\.ftz)?(?:\.sat)?)\.(\w+)")
+_ROUNDINGS = ("rz", "rn", "rp", "rm")
+"""The modes of llvm.nvvm.fadd as it numbers them: those of LLVM's RoundingMode."""
 
 
 def lowered(i: ir.Instruction) -> Replacement | None:
@@ -30,6 +34,8 @@ def lowered(i: ir.Instruction) -> Replacement | None:
         return None
     if name.startswith(_LOAD):
         return lambda out: _load(out, i)
+    if (sum_ := _SUM.fullmatch(name)) is not None:
+        return _sum(i, sum_[1], sum_[2])
     match = _ATOMIC.match(name)
     if match is None:
         return None
@@ -40,6 +46,19 @@ def lowered(i: ir.Instruction) -> Replacement | None:
     if operation is None:
         return None
     return lambda out: _atomic(out, i, operation, scope)
+
+
+def _sum(call: ir.Call, modifiers: str, type_: str) -> Replacement | None:
+    """LLVM 23's sum, whose last operand says how to round, by the name that LLVM 22 has for it."""
+    mode = call.arguments[-1] if len(call.arguments) == 3 else None
+    if not isinstance(mode, llvm.ConstInt) or mode.value >= len(_ROUNDINGS):
+        return None
+    name = f"llvm.nvvm.add.{_ROUNDINGS[mode.value]}{modifiers}.{type_}"
+
+    def make(out: Rewriter) -> None:
+        out.call(name, call.type, call.arguments[:2], call.result)
+
+    return make
 
 
 def _load(out: Rewriter, call: ir.Call) -> None:
