@@ -65,6 +65,10 @@ def _left(report: Report, log: Log) -> None:
         )
 
 
+_REACHING = (Kind.MULTIPLY, Kind.COPY_IN, Kind.SHARED_LOAD, Kind.SHARED_STORE)
+"""What reaches the shared memory of other CTAs."""
+
+
 def _remote(log: Log) -> Iterator[tuple[Remote, bool]]:
     """Accesses to memory of other CTAs, and whether a relaxed wait shows that they are complete.
 
@@ -72,7 +76,7 @@ def _remote(log: Log) -> Iterator[tuple[Remote, bool]]:
     """
     yield from ((remote, True) for remote in log.remote)
     for access in log.accesses:
-        if access.kind in (Kind.MULTIPLY, Kind.COPY_IN):
+        if access.kind in _REACHING:
             for rank in sorted({r.rank for r in access.regions} - {access.rank}):
                 yield Remote(access.index, access.warp, rank, access.done), False
 

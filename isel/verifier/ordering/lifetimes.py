@@ -155,9 +155,9 @@ PEER_EXIT = VerifierRule(
 )
 REMOTE_EXIT = VerifierRule(
     "{op}/peer-exit",
-    "the CTA that this arrives at may have exited",
+    "the CTA whose shared memory this reaches may have exited",
     _BARRIER,
-    expected=f"{_CLUSTER_SYNC} before every exit, or a wait for the arrival",
+    expected=f"{_CLUSTER_SYNC} before every exit, or a wait for what reaches it",
     hint="shared memory of another CTA is there only as long as that CTA runs",
 )
 

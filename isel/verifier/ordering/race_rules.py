@@ -95,6 +95,9 @@ def _in_shared_memory(report: Report, log: Log, race: Race) -> Name | None:
         case Kind.COPY_IN, kind if kind in reads or kind is Kind.SHARED_LOAD:
             beyond = kind in reads and not race.one.first <= race.other.first < race.one.last
             return Name(BEFORE_COPY, second.index, beyond)
+        case Kind.COPY_IN, Kind.COPY_OUT:
+            beyond = not race.one.first <= race.other.first < max(race.one.last, race.one.first + 1)
+            return Name(BEFORE_COPY, second.index, beyond)
         case kind, (Kind.COPY_IN | Kind.SHARED_STORE) if kind in reads:
             copied = second.kind is Kind.COPY_IN
             beyond = copied and not race.other.first <= race.one.first < race.other.last
