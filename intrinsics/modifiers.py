@@ -1,8 +1,10 @@
 """The vocabulary of PTX modifiers: closed sets whose members carry their PTX spelling.
 
-Layer: intrinsics.  A `Modifier`'s value is what stands after the dot (`cta_group::1`).  A value
-that begins with `::` is glued to the instruction's name (`tcgen05.wait` + `::ld`).  Past the
-readers, no other part of nvgen handles a modifier as a string.
+Layer: intrinsics.  A `Modifier`'s value is what follows the dot (`cta_group::1`).  A value that
+begins with `::` is appended to the instruction's name (`tcgen05.wait` + `::ld`).  Past the readers,
+no other part of nvgen handles a modifier as a string.
+
+One class for each modifier of the manual: this is one table, whatever its length.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ class Modifier(Enum):
 
     @functools.cached_property
     def ptx(self) -> str:
-        """The spelling in an instruction's name: `.cta_group::1`, or `::ld` when glued."""
+        """The spelling in an instruction's name: `.cta_group::1`, or `::ld` without a dot."""
         text: str = self.value
         return text if text.startswith("::") else "." + text
 
@@ -95,7 +97,7 @@ class ScalarType(Modifier):
 
     @property
     def is_packed(self) -> bool:
-        """Whether it is several numbers side by side."""
+        """Whether it is several numbers in one register."""
         return "x" in self.value
 
 
@@ -123,7 +125,7 @@ _KIND = {
 
 
 class Space(Modifier):
-    """State spaces; `TENSOR` (tensor memory) has no spelling in PTX, its instructions imply it."""
+    """State spaces; `TENSOR` (tensor memory) has no spelling in PTX: its instructions imply it."""
 
     GLOBAL = "global"
     SHARED = "shared"
@@ -151,7 +153,7 @@ class Sem(Modifier):
 
 
 class Scope(Modifier):
-    """The threads that an ordering or an atomic operation is about."""
+    """The threads that a memory ordering or an atomic operation applies to."""
 
     CTA = "cta"
     CLUSTER = "cluster"
@@ -163,7 +165,7 @@ class Scope(Modifier):
 
 
 class CtaGroup(Modifier):
-    """How many CTAs' tensor memory an operation touches."""
+    """The number of CTAs whose tensor memory an operation accesses."""
 
     ONE = "cta_group::1"
     TWO = "cta_group::2"
@@ -210,7 +212,7 @@ class AShift(Modifier):
 
 
 class CollectorA(Modifier):
-    """What the collector buffer of A does."""
+    """The use of the collector buffer of A."""
 
     FILL = "collector::a::fill"
     USE = "collector::a::use"
@@ -219,7 +221,7 @@ class CollectorA(Modifier):
 
 
 class CollectorB(Modifier):
-    """What the collector buffer of B does, on sm_107."""
+    """The use of the collector buffer of B, on sm_107."""
 
     FILL = "collector::b::fill"
     USE = "collector::b::use"
@@ -228,7 +230,7 @@ class CollectorB(Modifier):
 
 
 class CollectorWs(Modifier):
-    """What one of the four collector buffers of B does in a tcgen05.mma.ws."""
+    """The use of one of the four collector buffers of B in a tcgen05.mma.ws."""
 
     B0_FILL = "collector::b0::fill"
     B0_USE = "collector::b0::use"
@@ -259,7 +261,7 @@ class LdStShape(Modifier):
 
 
 class LdStNum(Modifier):
-    """How often a tcgen05.ld or .st repeats its shape along the columns."""
+    """The repetition of the shape of a tcgen05.ld or .st along the columns."""
 
     X1 = "x1"
     X2 = "x2"
@@ -289,7 +291,7 @@ class Unpack(Modifier):
 
 
 class Compress(Modifier):
-    """How many elements of a group a compressing tcgen05.ld keeps: two of four."""
+    """The elements of a group that a compressing tcgen05.ld keeps: two of four."""
 
     TWO_OF_FOUR = "sp::2:4"
 
@@ -305,7 +307,7 @@ class CopyShape(Modifier):
 
 
 class CopyMulticast(Modifier):
-    """To which warps' lanes a tcgen05.cp of fewer than 128 lanes copies the same data."""
+    """The warps whose lanes a tcgen05.cp of fewer than 128 lanes copies the same data to."""
 
     WARPX2_02_13 = "warpx2::02_13"
     WARPX2_01_23 = "warpx2::01_23"
@@ -326,7 +328,7 @@ class CopyFormat(Modifier):
 
 
 class Decompress(Modifier):
-    """B is compressed: a look-up table in tensor memory says what its numbers are (sm_107)."""
+    """B is compressed: decoded by a look-up table in tensor memory (sm_107)."""
 
     LUT_B = "decompress::lut::b"
 
@@ -338,14 +340,14 @@ class Exclusive(Modifier):
 
 
 class WaitOp(Modifier):
-    """What a tcgen05.wait waits for."""
+    """The operations that a tcgen05.wait waits for."""
 
     LD = "::ld"
     ST = "::st"
 
 
 class ThreadSync(Modifier):
-    """Which side of a thread synchronisation a tcgen05.fence stands on."""
+    """The side of a thread synchronisation on which a tcgen05.fence is."""
 
     BEFORE = "::before_thread_sync"
     AFTER = "::after_thread_sync"
@@ -373,27 +375,27 @@ class SyncRestrict(Modifier):
 
 
 class NoComplete(Modifier):
-    """An arrive that must not complete the phase."""
+    """An arrival that must not complete the phase."""
 
     NO_COMPLETE = "noComplete"
 
 
 class MbarrierLayout(Modifier):
-    """How an mbarrier object keeps its counts."""
+    """The layout of the counts in an mbarrier object."""
 
     V0 = "layout::v0"
     V1 = "layout::v1"
 
 
 class PhaseType(Modifier):
-    """Which phase of an mbarrier a wait asks for."""
+    """The phase of an mbarrier that a wait tests."""
 
     PRIMARY = "phase_type::primary"
     CONDITIONAL = "phase_type::conditional"
 
 
 class Dim(Modifier):
-    """Rank of a tensor copy; no copy has the first and the last, which a rule refuses."""
+    """The rank of a tensor copy; a rule rejects the first and the last, which no copy has."""
 
     D0 = "0d"
     D1 = "1d"
@@ -462,7 +464,7 @@ class ReadOnly(Modifier):
 
 
 class NoIncrement(Modifier):
-    """An arrival of copies that the count of the mbarrier holds already."""
+    """An arrival of copies that the mbarrier's expected count includes."""
 
     NO_INCREMENT = "noinc"
 
@@ -491,7 +493,7 @@ class ReduceOp(Modifier):
 
 
 class Shuffle(Modifier):
-    """From which lane a shuffle reads: so many up or down, one of a pair, or one by number."""
+    """The source lane of a shuffle: relative up or down, by exclusive or, or an index."""
 
     UP = "up"
     DOWN = "down"
@@ -500,7 +502,7 @@ class Shuffle(Modifier):
 
 
 class Vote(Modifier):
-    """What a vote returns: ALL, ANY, UNI (equal in all), or by BALLOT a bit for each lane."""
+    """The result of a vote: ALL, ANY, UNI (equal in all), or BALLOT, a bit for each lane."""
 
     ALL = "all"
     ANY = "any"
@@ -520,7 +522,7 @@ class WarpReduce(Modifier):
 
 
 class Magnitude(Modifier):
-    """Numbers without their signs."""
+    """The reduction is of absolute values."""
 
     ABS = "abs"
 
@@ -532,14 +534,14 @@ class NanResult(Modifier):
 
 
 class GridControl(Modifier):
-    """Whether a grid waits for those before it, or lets those behind it start."""
+    """Wait for the preceding grids, or let dependent grids launch."""
 
     LAUNCH_DEPENDENTS = "launch_dependents"
     WAIT = "wait"
 
 
 class Match(Modifier):
-    """Whether a thread looks for those with its value, or whether all have the same."""
+    """Find the threads with the same value, or test whether all have the same."""
 
     ANY = "any"
     ALL = "all"
@@ -574,7 +576,7 @@ class Compare(Modifier):
     NAN = "nan"
 
     def contrary(self, *, floats: bool) -> Compare:
-        """The comparison that holds where this one does not: of floats, also where one is NaN."""
+        """The complementary comparison; of floats also with respect to NaN."""
         names = "eq neu ne equ lt geu le gtu gt leu ge ltu num nan" if floats else _OPPOSITES
         words = names.split()
         at = words.index(self.value)
@@ -582,7 +584,7 @@ class Compare(Modifier):
 
 
 class BoolOp(Modifier):
-    """How setp combines its comparison with a third predicate."""
+    """The operation that combines the comparison of setp with a third predicate."""
 
     AND = "and"
     OR = "or"
@@ -590,7 +592,7 @@ class BoolOp(Modifier):
 
 
 class FunnelMode(Modifier):
-    """What a funnel shift makes of an amount above 31: 32, or its five lowest bits."""
+    """The treatment of a funnel shift amount above 31: clamped to 32, or modulo 32."""
 
     CLAMP = "clamp"
     WRAP = "wrap"
@@ -603,7 +605,7 @@ class CarryOut(Modifier):
 
 
 class PermuteMode(Modifier):
-    """How prmt picks bytes, where its third operand is no list of them."""
+    """The byte selection of prmt, where its third operand is not a selector."""
 
     F4E = "f4e"
     B4E = "b4e"
@@ -614,7 +616,7 @@ class PermuteMode(Modifier):
 
 
 class ShiftAmount(Modifier):
-    """bfind counts from the top: by how much to shift left to bring the bit there."""
+    """bfind gives the left shift that brings the bit to the top."""
 
     SHIFTAMT = "shiftamt"
 
@@ -638,19 +640,19 @@ class Relu(Modifier):
 
 
 class SatFinite(Modifier):
-    """What is too large for the result's type becomes its largest finite number."""
+    """Results out of range saturate to the largest finite number."""
 
     SATFINITE = "satfinite"
 
 
 class NaN(Modifier):
-    """min and max give NaN when an operand is one."""
+    """min and max give NaN when an operand is NaN."""
 
     NAN = "NaN"
 
 
 class XorSign(Modifier):
-    """min and max whose result has the operands' signs combined."""
+    """min and max whose result has the exclusive or of the operands' signs."""
 
     XORSIGN = "xorsign"
 
@@ -662,13 +664,13 @@ class Abs(Modifier):
 
 
 class Oob(Modifier):
-    """fma that takes an operand out of bounds, a certain NaN, for zero."""
+    """fma that treats an out-of-bounds operand, a special NaN, as zero."""
 
     OOB = "oob"
 
 
 class TestOp(Modifier):
-    """What testp asks of a number."""
+    """The class of numbers that testp tests for."""
 
     FINITE = "finite"
     INFINITE = "infinite"
@@ -679,7 +681,7 @@ class TestOp(Modifier):
 
 
 class Rounding(Modifier):
-    """Rounding: to an integer value (`i`) or in the last place; or how good an approximation is."""
+    """Rounding to an integral value (`i`) or to nearest, or the accuracy of an approximation."""
 
     RNI = "rni"
     RZI = "rzi"
@@ -727,7 +729,7 @@ class NonCoherent(Modifier):
 
 
 class Uniform(Modifier):
-    """A branch that all active threads take alike."""
+    """A branch that does not diverge."""
 
     UNI = "uni"
 
@@ -736,7 +738,7 @@ class Uniform(Modifier):
 
 
 class AtomicOp(Modifier):
-    """What atom and red do with the memory and the value; compare-and-swap is a row of its own."""
+    """The operation of atom and red; compare-and-swap is a row of its own."""
 
     AND = "and"
     OR = "or"
@@ -750,7 +752,7 @@ class AtomicOp(Modifier):
 
 
 class AccPrecision(Modifier):
-    """The precision in which a reduction over several GPUs' memory adds."""
+    """The precision of the accumulation of a multimem reduction."""
 
     F32 = "acc::f32"
     F16 = "acc::f16"
@@ -798,20 +800,20 @@ class PrefetchSize(Modifier):
 
 
 class LineLevel(Modifier):
-    """Which cache a line is discarded from, or gets another priority in."""
+    """The cache in which a line is discarded, or gets another priority."""
 
     L2 = "L2"
     L2_NORMAL = "L2::evict_normal"
 
 
 class LaunchMulticast(Modifier):
-    """Whether every CTA of the cluster hears that a launch is given up."""
+    """The response goes to every CTA of the cluster."""
 
     ALL = "multicast::cluster::all"
 
 
 class ClusterDimension(Modifier):
-    """The coordinate of a CTA that is asked for."""
+    """The coordinate of a CTA that is queried."""
 
     X = "::x"
     Y = "::y"
@@ -828,7 +830,7 @@ class CacheLevel(Modifier):
 
 
 class MembarLevel(Modifier):
-    """How far a membar reaches."""
+    """The scope of a membar."""
 
     CTA = "cta"
     GL = "gl"

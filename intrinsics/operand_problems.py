@@ -1,8 +1,11 @@
-"""What is wrong with the operands of a record, each in its slot and all together.
+"""Problems of the operands of a record, each in its slot and all together.
 
 Layer: intrinsics.  Input: a form with its operands, the classes of the registers and the state
 spaces of the symbols.  Output: problems: kinds, register classes, vector lengths, numbers, state
 spaces.  PTX ISA, Instruction Operands; Type Information for Instructions and Operands.
+
+One check for each kind of operand, with a shared context: this is one question, whatever its
+length.
 """
 
 from __future__ import annotations
@@ -46,7 +49,7 @@ def operand_problems(
     classes: Sequence[ScalarType],
     space_of: SpaceOf,
 ) -> Iterator[Problem]:
-    """What is wrong with the operands of a record."""
+    """The problems of the operands of a record."""
     for operand, op in zip(form.operands, ops, strict=True):
         if operand is not None:
             for problem in OperandSlot(attributes, operand, classes, space_of).problems(op):
@@ -56,7 +59,7 @@ def operand_problems(
 
 
 def _beyond_limits(form: Form, ops: Sequence[Op]) -> Iterator[Problem]:
-    """Numbers that are greater than that of the operand which limits them."""
+    """Numbers that exceed that of the operand which bounds them."""
     given = {o.name: op for o, op in zip(form.operands, ops, strict=True) if o is not None}
     for operand in form.operands:
         if operand is None or not operand.limit:
@@ -71,7 +74,7 @@ def _beyond_limits(form: Form, ops: Sequence[Op]) -> Iterator[Problem]:
 
 
 def _shared_registers(form: Form, ops: Sequence[Op]) -> Iterator[Problem]:
-    """Registers that stand in two operands whose registers must all differ."""
+    """Registers that occur in two operands whose registers must all differ."""
     seen: dict[int, str] = {}
     for operand, op in zip(form.operands, ops, strict=True):
         if operand is None or not operand.distinct:
@@ -104,7 +107,7 @@ class OperandSlot:
         self.space_of = space_of
 
     def problems(self, op: Op) -> Iterator[Problem]:
-        """What is wrong with an operand in the slot."""
+        """The problems of an operand in the slot."""
         match self.operand.kind:
             case Kind.REGISTER:
                 if not (op is Sink.SINK and self.operand.sink) and not self._is_register(op):
@@ -139,7 +142,7 @@ class OperandSlot:
 
     @functools.cached_property
     def type(self) -> ScalarType:
-        """The type that the slot wants."""
+        """The type of the slot."""
         return self.operand.type_under(self.attributes)
 
     # ---- scalars -----------------------------------------------------------------------------
@@ -202,7 +205,7 @@ class OperandSlot:
             yield problem
 
     def _source(self, op: Op) -> Iterator[Problem]:
-        """What mov and cvta read."""
+        """The operands of mov and cvta."""
         if type(op) is int:
             if not self._is_register(op):
                 yield self._mismatch(op)
@@ -339,7 +342,9 @@ class OperandSlot:
             yield self._problem(f"{operand.name} needs at least one register", op)
 
     def _neighbours(self, parts: Sequence[Scalar]) -> Iterator[Problem]:
-        """Integers, floats and pairs of halves: none stands beside another; bits go with all."""
+        """Elements of different types: integers, floats and pairs of halves; untyped bits go with
+        all.
+        """
         kinds = [self._element_kind(part) for part in parts if part is not Sink.SINK]
         for one, other in itertools.pairwise(kinds):
             if one and other and one != other:

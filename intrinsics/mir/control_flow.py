@@ -11,7 +11,7 @@ from intrinsics.mir.functions import MachineFunction
 
 
 def successors(function: MachineFunction) -> list[list[int]]:
-    """For each block, the indices of the blocks that control may go to next."""
+    """For each block, the indices of its successors."""
     blocks = function.blocks
     position = {block.name: i for i, block in enumerate(blocks)}
     result: list[list[int]] = []
@@ -32,7 +32,7 @@ def successors(function: MachineFunction) -> list[list[int]]:
 
 
 def predecessors(function: MachineFunction) -> list[list[int]]:
-    """For each block, the indices of the blocks that control may come from."""
+    """For each block, the indices of its predecessors."""
     return inverted(successors(function))
 
 

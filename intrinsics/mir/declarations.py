@@ -17,8 +17,8 @@ class Param:
 
     `size` is in bytes; a struct passed by value has type B8.  `pointee` is the state space of a
     pointer (None: not a pointer), `constant` marks a grid constant.  `half` is F16 or BF16 where 16
-    bits are known to be one of them, which no text of PTX or MIR says.  `called` is its name in the
-    source, which PTX has in a comment.
+    bits are known to be one of them, which neither PTX nor MIR has syntax for.  `called` is its
+    name in the source, a comment in PTX.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Param:
 
 
 class Linkage(Enum):
-    """Who sees a function.  PTX ISA, Linking Directives; the values are the directives."""
+    """The linkage of a function.  PTX ISA, Linking Directives; the values are the directives."""
 
     INTERNAL = ""
     VISIBLE = "visible"
@@ -43,10 +43,10 @@ class Linkage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Prototype:
-    """What a function takes and gives: one that another module defines, or any called by pointer.
+    """Parameters and results of a function: of an external one, or of an indirect call.
 
     PTX ISA, Kernel and Function Directives: .func; Control Flow Directives: .callprototype.
-    `attributes` are directives that nvgen has no other place for, as they stood.
+    `attributes` are other directives, kept as text.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Address:
 
 
 class Export(Enum):
-    """Who else sees a variable.  PTX ISA, Linking Directives; the values are the directives."""
+    """The linkage of a variable.  PTX ISA, Linking Directives; the values are the directives."""
 
     NONE = ""
     VISIBLE = "visible"
@@ -80,11 +80,11 @@ class Export(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A module-level variable.
+    """A module-level variable, or one of a function.
 
-    `size` is in bytes, 0 for the unsized array of dynamic shared memory; `data` the initialiser,
-    with zeros in the place of `addresses`.  `type` is that of a call's parameter, where B8 stands
-    for bytes.  `attribute` is a directive such as `.attribute(.managed)`, as it stood.
+    `size` is in bytes, 0 for the unsized array of dynamic shared memory; `data` the initial value,
+    with zeros for `addresses`.  `type` is that of a call's parameter, B8 for bytes.  `attribute` is
+    a directive such as `.attribute(.managed)`, kept as text.
     """
 
     name: str
@@ -100,11 +100,11 @@ class Variable:
 
     @property
     def has_parts_of_addresses(self) -> bool:
-        """Whether an address among its initial values is written byte by byte, by a mask."""
+        """Whether an address among its initial values is written byte by byte, with a mask."""
         places = (self.size, self.align, *(address.at for address in self.addresses))
         return bool(self.addresses) and any(place % 8 for place in places)
 
     @property
     def address_space(self) -> Space:
-        """The state space of its address: a parameter that a body declares is that of a call."""
+        """The state space of its address: for a parameter declared in a body, that of calls."""
         return Space.PARAM_FUNC if self.space is Space.PARAM else self.space

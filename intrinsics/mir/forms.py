@@ -14,7 +14,9 @@ from intrinsics.row import Access, Attribute, Effect, Operand, Residency, Row
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Form:
-    """A row with its opcode qualifiers and operand places settled; interned by `form_of`."""
+    """A row with its opcode's attributes and operand positions determined; interned by
+    `form_of`.
+    """
 
     row: Row
     values: tuple[Attribute, ...]  # one per form_attribute_names(row)
@@ -26,8 +28,8 @@ class Form:
     defs: tuple[int, ...]  # slots that are written and not read
     uses: tuple[int, ...]  # slots that are read
     updates: tuple[int, ...]  # slots that are read and written
-    in_order: bool  # whether what is written stands before what is read
-    writes_first: bool  # whether its first operand is all that it writes
+    in_order: bool  # whether written slots come before read ones
+    writes_first: bool  # whether only its first operand is written
     is_terminator: bool
     is_pure: bool
 
@@ -36,7 +38,9 @@ class Form:
 
 
 def form_attribute_names(row: Row) -> tuple[str, ...]:
-    """What tells the forms of `row` apart: opcode qualifiers, optional operands, residencies."""
+    """The attributes that distinguish the forms of `row`: qualifiers, optional operands,
+    residencies.
+    """
     return _form_attribute_names(row)
 
 
@@ -81,9 +85,9 @@ def _intern(row: Row, values: tuple[Attribute, ...]) -> Form:
 
 
 def form_of(row: Row, **attributes: Attribute) -> Form:
-    """The form of `row` under `attributes`; what is not named is absent.
+    """The form of `row` under `attributes`; those that are not named are absent.
 
-    A qualifier value that implies an operand (a row's `tied`) is filled in from the operand.
+    A qualifier value that implies an operand (a row's `tied`) is derived from the operand.
     """
     return _form_of(row, tuple(attributes.items()))
 

@@ -17,12 +17,12 @@ from intrinsics.mir.records import MachineInstr, appearances
 from intrinsics.modifiers import ScalarType, Space
 
 UNNAMED = "%"
-"""What the names of blocks begin with that have no label in PTX."""
+"""The prefix of names of blocks without a label in PTX."""
 
 
 @dataclass(slots=True)
 class Block:
-    """A straight run of records; control falls through to the next block at its end.
+    """A basic block: records, and a fall-through to the next block at its end.
 
     The loop that begins with a block of `nounroll` is not to be unrolled (PTX ISA, Pragma Strings).
     """
@@ -33,9 +33,9 @@ class Block:
 
     @property
     def end(self) -> int:
-        """Where what every path through the block has executed ends: at its first terminator.
+        """The index of the first terminator: records before it are executed on every path.
 
-        Others may stand behind it, with what only they read (a switch's next comparison).
+        Others may follow it, with records that only they need (a switch's next comparison).
         """
         for at, mi in enumerate(self.instrs):
             if mi.form.is_terminator:
@@ -43,13 +43,13 @@ class Block:
         return len(self.instrs)
 
     def terminators(self) -> list[MachineInstr]:
-        """The records that may send control elsewhere, in order."""
+        """The records that may branch, in order."""
         return [mi for mi in self.instrs if mi.form.is_terminator]
 
 
 @dataclass(slots=True)
 class RegisterTable:
-    """The virtual registers of a function: their classes, and names for people."""
+    """The virtual registers of a function: their classes, and names for messages."""
 
     classes: list[ScalarType] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -66,7 +66,7 @@ class RegisterTable:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What the source says about how a kernel is launched; () and 0 mean "not said"."""
+    """The launch directives of a kernel; () and 0 mean that there is none."""
 
     reqntid: tuple[int, ...] = ()
     maxntid: tuple[int, ...] = ()
@@ -75,21 +75,20 @@ class Launch:
     minctasm: int = 0
     maxclusterrank: int = 0
     blocks_are_clusters: bool = False
-    implicit_cluster: bool = False  # a launch need not say the cluster: no .explicitcluster
+    implicit_cluster: bool = False  # a launch need not give the cluster: no .explicitcluster
 
 
 NOTHING_SAID = Launch()
-"""The launch of a kernel of which the source says nothing."""
+"""The launch of a kernel without launch directives."""
 
 
 @dataclass(slots=True)
 class MachineFunction:
     """A kernel (or device function) as machine records.
 
-    `variables` are those that only this function sees, the parameters of its calls among them, and
-    `prototypes` those of its calls by pointer.  `keep_names` says that registers and blocks keep
-    their names in PTX (they were read from PTX).  `attributes` are directives of its header that
-    nvgen has no other place for, as they stood.
+    `variables` are local ones, with the parameters of its calls, and `prototypes` those of its
+    indirect calls.  `keep_names` says that registers and blocks keep their names in PTX, from which
+    they were read.  `attributes` are other directives of its header, kept as text.
     """
 
     name: str
@@ -108,7 +107,7 @@ class MachineFunction:
 
     @property
     def signature(self) -> Prototype:
-        """What it takes and gives."""
+        """Its parameters and results."""
         params, results = tuple(self.params), tuple(self.results)
         return Prototype(self.name, params, results, self.noreturn, self.attributes)
 
@@ -122,7 +121,7 @@ class MachineFunction:
         return itertools.chain.from_iterable([block.instrs for block in self.blocks])
 
     def forms(self) -> set[Form]:
-        """The forms of its records: what asks for rows need not look at every record."""
+        """The forms of its records: a query about rows need not look at every record."""
         return {mi.form for block in self.blocks for mi in block.instrs}
 
 

@@ -18,11 +18,11 @@ from intrinsics.targets import Ptx, Target
 
 @dataclass(slots=True, unsafe_hash=True)
 class Location:
-    """Where a record comes from; lines count from 1, 0 says unknown.
+    """A source location of a record; lines count from 1, 0 is unknown.
 
-    `directives` are those of PTX that stood before the record and are about it: `.loc`, `.pragma`.
-    `callers` are the files and lines that called the function which has the line of Python, and
-    `called` the names of what each called, where they are known.
+    `directives` are those of PTX before the record that belong to it: `.loc`, `.pragma`.  `callers`
+    are the files and lines of the calls that led to the Python line, and `called` the names of the
+    functions called there, where they are known.
     """
 
     file: str = ""
@@ -36,7 +36,7 @@ class Location:
 
 
 class Where(Enum):
-    """Where in a PTX module a directive stands that nvgen keeps as text."""
+    """The position of a directive in a PTX module that is kept as text."""
 
     TOP = "top"  # before every declaration
     MIDDLE = "middle"  # behind the variables, before the functions
@@ -45,7 +45,7 @@ class Where(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A module's directive kept as it stood: `.file`, `.section`, `.alias`, what is not known."""
+    """A directive of a module, kept as text: `.file`, `.section`, `.alias`, unknown ones."""
 
     text: str
     where: Where
@@ -55,11 +55,11 @@ class Kept:
 class Module:
     """Machine code for one target.
 
-    `ptx` is the version asked for, or None to take the lowest that the target and the records need.
+    `ptx` is the requested version, or None for the lowest that the target and the records need.
     `externals` are functions that another module defines.  `locations[0]` is the unknown one;
-    `notes` are what selection and passes tell the user.  `options` are what `.target` says beside
-    the target (`debug`), and `kept` are directives of PTX as they stood.  `stage` is the pass that
-    was the last to change it, "" when no pass is missing.
+    `notes` are findings of selection and passes.  `options` are those of `.target` (`debug`), and
+    `kept` other directives of PTX.  `stage` is the last pass that was run, "" when no pass is
+    missing.
     """
 
     target: Target
@@ -75,13 +75,13 @@ class Module:
     stage: str = ""
 
     def locate_by(self, make: Callable[[], list[Location]]) -> None:
-        """Let `make` give the locations when they are first asked for."""
+        """Compute the locations by `make` when they are first read."""
         vars(self).pop("locations", None)
         self._make_locations: Callable[[], list[Location]] = make
 
     @property
     def is_located(self) -> bool:
-        """Whether the locations are there, or have to be made."""
+        """Whether the locations have been computed."""
         return "locations" in vars(self)
 
     if not TYPE_CHECKING:  # where `locations` is a field like others
@@ -94,7 +94,7 @@ class Module:
 
     @property
     def has_directives(self) -> bool:
-        """Whether records have directives of PTX before them: those of LLVM IR have none."""
+        """Whether records have directives of PTX before them, as records of LLVM IR do not."""
         return self.is_located and any(location.directives for location in self.locations)
 
     def function(self, name: str) -> MachineFunction | None:
@@ -102,7 +102,7 @@ class Module:
         return next((f for f in self.functions if f.name == name), None)
 
     def signature(self, name: str) -> Prototype | None:
-        """What the function called `name` takes and gives, defined here or elsewhere."""
+        """The parameters and results of the function called `name`, defined here or external."""
         defined = self.function(name)
         if defined is not None:
             return defined.signature

@@ -21,7 +21,7 @@ Reg: TypeAlias = int
 
 @dataclass(slots=True, unsafe_hash=True)
 class Imm:
-    """An integer literal, with the value that was written (not wrapped to a width)."""
+    """An integer literal, as written (not wrapped to a width)."""
 
     value: int
 
@@ -70,7 +70,7 @@ class Label:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Text:
-    """A statement kept as it stood."""
+    """A statement that is kept as text."""
 
     text: str
 
@@ -104,7 +104,7 @@ def negated(guard: Reg | Not) -> Reg | Not:
 
 
 class Sink(Enum):
-    """The result nobody wants: `_`."""
+    """A discarded result: `_`."""
 
     SINK = "_"
 
@@ -119,14 +119,14 @@ Op: TypeAlias = Scalar | tuple[Scalar, ...]
 
 
 HOLDERS = frozenset((tuple, Mem, Not))
-"""The operands that registers stand in, beside registers themselves."""
+"""The types of operands that contain registers, beside registers themselves."""
 
 
 # ---- forms and records -----------------------------------------------------------------------
 
 
 def registers_in(ops: tuple[Op, ...], places: tuple[int, ...]) -> list[Reg]:
-    """The registers in some of the operands, in order: a plain loop, since passes live in it."""
+    """The registers in the operands at these positions, in order: a plain loop, for speed."""
     found: list[Reg] = []
     for i in places:
         op = ops[i]

@@ -30,7 +30,8 @@ from intrinsics.row import Attribute, Row
 class MachineInstr:
     """One machine record.
 
-    `guard` is the predicate that must hold (`@p`, `@!p`); `loc` indexes the module's locations.
+    `guard` is the predicate that must hold (`@p`, `@!p`); `loc` is an index into the module's
+    locations.
     """
 
     form: Form
@@ -57,7 +58,7 @@ class MachineInstr:
         return self.form.row
 
     def attributes(self) -> dict[str, Attribute]:
-        """Everything that the row's rules may ask of this record, packed words included."""
+        """All attributes of this record, those in packed words included."""
         words = self.form.row.packed_fields
         if words is None:
             return self.form.attributes
@@ -65,7 +66,7 @@ class MachineInstr:
         return {**self.form.attributes, **found}
 
     def scalar_type(self, qualifier: str = "type") -> ScalarType:
-        """The type that the opcode has on a qualifier where every form of the row has one."""
+        """The type in a qualifier that every form of the row has."""
         found = self.form.attributes[qualifier]
         assert isinstance(found, ScalarType)
         return found
@@ -73,7 +74,7 @@ class MachineInstr:
     def packed_fields(self) -> dict[str, int]:
         """The packed words of the record, by slot.
 
-        Raises: VerificationError where a word is no number: then nobody knows what the record is.
+        Raises: VerificationError where a word is not a literal, so that the form is not known.
         """
         words = self.form.row.packed_fields
         slots = words.slots(self.form.attributes) if words else ()
@@ -96,7 +97,7 @@ class MachineInstr:
         return result
 
     def map_registers(self, table: dict[Reg, Reg]) -> None:
-        """Replace every register that `table` names."""
+        """Replace registers as `table` says."""
         ops: list[Op] = []
         for op in self.ops:
             if type(op) is int:
@@ -111,7 +112,7 @@ class MachineInstr:
             self.guard = table.get(self.guard, self.guard)
 
     def labels(self) -> list[str]:
-        """The blocks that it names, in order: a branch's target, or those of a table."""
+        """The labels among its operands, in order: a branch's target, or those of a table."""
         found: list[str] = []
         for op in self.ops:
             if type(op) is Label:
@@ -121,7 +122,7 @@ class MachineInstr:
         return found
 
     def map_labels(self, table: Mapping[str, str]) -> None:
-        """Give every label the name that `table` has for it."""
+        """Rename labels as `table` says."""
         self.ops = tuple(
             [
                 tuple([_labelled(part, table) for part in op])
@@ -137,7 +138,7 @@ def _labelled(op: Scalar, table: Mapping[str, str]) -> Scalar:
 
 
 def _unknown_word(form: Form, slot: str) -> Finding:
-    """What is said of a packed word that is no number."""
+    """The finding for a packed word that is not a literal."""
     return Finding(
         f"{form.row.head}/packed-word",
         Severity.ERROR,
@@ -152,7 +153,7 @@ def _unknown_word(form: Form, slot: str) -> Finding:
 
 
 def appearances(mi: MachineInstr) -> list[Reg]:
-    """Registers in the order in which text shows them: guard, results, then the other operands."""
+    """Registers in the order of the text: guard, results, then the other operands."""
     found = registers_in(mi.ops, mi.form.defs) + registers_in(mi.ops, mi.form.uses)
     if mi.guard is not None:
         found.insert(0, mi.guard.reg if isinstance(mi.guard, Not) else mi.guard)

@@ -12,7 +12,7 @@ from typing import Generic, TypeAlias, TypeVar
 from intrinsics.modifiers import Modifier
 
 Attribute: TypeAlias = Modifier | bool | None
-"""The value of a qualifier (None: absent), or whether an optional operand is there."""
+"""The value of a qualifier (None: absent), or whether an optional operand is present."""
 
 
 Attributes: TypeAlias = Mapping[str, Attribute]
@@ -26,11 +26,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many registers a vector operand has: a product of one factor per qualifier.
+    """The number of registers of a vector operand: a product of one factor per qualifier.
 
-    A qualifier value that is missing from its table counts 1; a count that comes out 0 says that
-    the operand is a scalar without braces.  Where a qualifier has a value of `fixed`, that is the
-    count.
+    A qualifier value without an entry in its table counts 1; a product of 0 means a scalar without
+    braces.  Where a qualifier has a value of `fixed`, that is the count.
     """
 
     factors: tuple[tuple[str, Mapping[Attribute, int]], ...]
@@ -47,7 +46,7 @@ class Count:
         return product
 
     def modifiers(self, attributes: Attributes) -> str:
-        """The modifiers that decide it under `attributes`, as PTX spells them: ".16x64b.x4"."""
+        """The modifiers that determine it under `attributes`, as PTX spells them: ".16x64b.x4"."""
         fixed = tuple(
             (qualifier, table)
             for qualifier, table in self.fixed
@@ -63,7 +62,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class By(Generic[T]):
-    """A property of an operand that a qualifier decides."""
+    """A property of an operand that depends on the value of a qualifier."""
 
     qualifier: str
     table: Mapping[Attribute, T]
@@ -82,5 +81,7 @@ def under(found: T | By[T], attributes: Attributes) -> T:
 def per(
     fixed: Mapping[str, Mapping[Attribute, int]] | None = None, /, **tables: Mapping[Attribute, int]
 ) -> Count:
-    """A vector's length as a product of tables over qualifiers, or what `fixed` says of a value."""
+    """The length of a vector: a product of tables over qualifiers, or the `fixed` number of a
+    value.
+    """
     return Count(tuple(tables.items()), tuple((fixed or {}).items()))

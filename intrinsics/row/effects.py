@@ -10,7 +10,7 @@ from enum import Enum, Flag, auto
 
 
 class IssueScope(Enum):
-    """Who executes one instance of the operation."""
+    """The threads that execute one instance of the operation together."""
 
     THREAD = "thread"
     WARP = "warp"
@@ -20,12 +20,12 @@ class IssueScope(Enum):
 
 
 class Effect(Flag):
-    """What an instruction does besides computing its results."""
+    """Effects of an instruction beside its results."""
 
     NONE = 0
     READS_MEMORY = auto()
     WRITES_MEMORY = auto()
-    CONVERGENT = auto()  # which threads execute it together matters
+    CONVERGENT = auto()  # its set of threads must not change
     ALIGNED = auto()  # the whole warp must execute it together
     ASYNC_PROXY = auto()  # touches memory through the async proxy
     TERMINATOR = auto()  # ends a block
@@ -34,7 +34,7 @@ class Effect(Flag):
 
 
 class Completion(Enum):
-    """When an operation's effect is there."""
+    """How the completion of an operation can be observed."""
 
     AT_ISSUE = "at issue"
     WAIT_LD = "tcgen05.wait::ld"
@@ -48,7 +48,7 @@ class Completion(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What dead-code elimination, the verifier and the simulator need to know."""
+    """The effects of a row: for dead-code elimination, the verifier and the simulator."""
 
     effect: Effect = Effect.NONE
     scope: IssueScope = IssueScope.THREAD

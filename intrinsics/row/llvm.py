@@ -12,7 +12,7 @@ from typing import TypeAlias
 from intrinsics.row.attributes import Attribute, Attributes
 
 Code: TypeAlias = Mapping[int, Attribute]
-"""What the numbers of an immediate stand for."""
+"""The attributes that the values of an immediate encode."""
 
 
 @dataclass(frozen=True, slots=True)

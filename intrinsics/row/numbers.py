@@ -12,7 +12,9 @@ from intrinsics.targets import Capability
 
 @dataclass(frozen=True, slots=True)
 class NumbersFrom:
-    """Numbers from `least` on, which only some targets take; `rule` is what others break."""
+    """Literals from `least` on, which only some targets take; `rule` is the rule that others
+    break.
+    """
 
     least: int
     needs: Capability
@@ -21,11 +23,13 @@ class NumbersFrom:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Which numbers an operand takes when it is a literal.
+    """The integer literals that an operand takes.
 
-    `wraps` says that ptxas looks at the lower 32 bits only; `marker` are bits that every number but
-    0 has.  `rule` is what a number breaks that is none of them; `ptxas_accepts` marks where ptxas
-    lets it pass.  `later` are those that not every target takes.
+    `low` and `high` are bounds, None for no bound; `multiple`, `power_of_two` and `nonzero`
+    restrict the values between them.  `wraps` says that ptxas looks at the lower 32 bits only;
+    `marker` are bits that every value but 0 has.  `rule` is the rule that other literals break;
+    `ptxas_accepts` marks rules that ptxas does not have.  `later` are literals that not every
+    target takes.
     """
 
     low: int | None = None
@@ -54,7 +58,7 @@ class Numbers:
         return not self.power_of_two or (value > 0 and value & (value - 1) == 0)
 
     def nearest(self, value: int) -> int | None:
-        """A number close to `value` that is one of them, if there is one."""
+        """A legal number close to `value`, if there is one."""
         if self.low is not None:
             value = max(value, self.low)
         if self.high is not None:
@@ -66,7 +70,7 @@ class Numbers:
         return value if self.accepts(value) else None
 
     def hint(self, value: int) -> str:
-        """Which number to take in place of one that is not accepted: the next larger, if any."""
+        """The hint for a number that is not accepted: the next larger one, if any."""
         near = self.nearest(value)
         if near is None:
             return ""

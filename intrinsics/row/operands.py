@@ -15,7 +15,7 @@ from intrinsics.row.numbers import ANY_NUMBER, Numbers
 
 
 class Kind(Enum):
-    """What may stand in an operand's place."""
+    """The kind of an operand: what it may be."""
 
     REGISTER = "register"
     VALUE = "register or number"
@@ -33,7 +33,9 @@ class Kind(Enum):
 
 
 class Access(Enum):
-    """Whether an instruction reads or writes an operand, or both: then it stands there once."""
+    """Whether an instruction reads or writes an operand, or both (it is then written once in
+    PTX).
+    """
 
     READ = "read"
     WRITE = "write"
@@ -41,7 +43,7 @@ class Access(Enum):
 
 
 class VectorNumbers(Enum):
-    """Whether numbers may stand in a vector: never, beside a register, or alone too."""
+    """Whether literals may be elements of a vector: never, beside a register, or alone too."""
 
     NONE = "none"
     SOME = "some"
@@ -49,7 +51,7 @@ class VectorNumbers(Enum):
 
 
 class Residency(Modifier):
-    """Where a matrix operand lives; its syntax shows it (a plain operand, or brackets)."""
+    """The memory of a matrix operand, which its syntax shows (a plain operand, or brackets)."""
 
     SHARED = "shared memory descriptor"
     TENSOR = "tensor memory address"
@@ -61,7 +63,7 @@ OperandType: TypeAlias = ScalarType | str | By[ScalarType]
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One operand: its place in the syntax is given by the row's operand string."""
+    """One operand of a row; its position is given by the row's operand string."""
 
     name: str
     kind: Kind
@@ -71,13 +73,13 @@ class Operand:
     count: Count | None = None
     numbers: Numbers | By[Numbers] = ANY_NUMBER
     negatable: bool = False  # `!p`
-    number_too: bool | By[bool] = False  # a predicate's place that also takes a number
+    number_too: bool | By[bool] = False  # a predicate that may be a literal
     sink: bool = False  # `_` discards the result, or one register of a vector
     unused: bool = False  # `_` discards a whole vector
-    widened: bool = False  # a register wider than the type may hold it (ld, st, cvt)
+    widened: bool = False  # its register may be wider than the type (ld, st, cvt)
     untyped: bool = False  # a tensor address whose register must be declared .b32
-    symbols: bool = False  # `symbol+4` may stand for a number
-    specials: bool = False  # a special register may stand here
+    symbols: bool = False  # it may be `symbol+4`
+    specials: bool = False  # it may be a special register
     wide: bool = False  # an address whose register has 32 or 64 bits
     distinct: bool = False  # no register twice, in a vector and among all such operands
     within: Space | None = None  # the space of a symbol where the address is generic
@@ -85,8 +87,8 @@ class Operand:
     bare: bool = False  # an address without an offset
     held: bool = False  # an address in a register, never a symbol
     vector_numbers: VectorNumbers = VectorNumbers.NONE
-    each: tuple[Numbers | By[Numbers], ...] = ()  # what elements take where they are literals
-    limit: str = ""  # the operand that holds the largest number that may stand here
+    each: tuple[Numbers | By[Numbers], ...] = ()  # the literals that each element takes
+    limit: str = ""  # the operand that bounds this one
     fraction: bool = False  # a floating-point literal is above 0, and 1 at most
 
     def type_under(self, attributes: Attributes) -> ScalarType:
@@ -104,11 +106,11 @@ class Operand:
         return under(self.numbers, attributes)
 
     def takes_number(self, attributes: Attributes) -> bool:
-        """Whether a number may stand in the place of a predicate."""
+        """Whether a predicate may be a literal."""
         return under(self.number_too, attributes)
 
     def each_under(self, attributes: Attributes) -> tuple[Numbers, ...]:
-        """The literals that the elements of a vector take, in turn; () where any will do."""
+        """The literals that the elements of a vector take, in turn; () for any."""
         return tuple(under(numbers, attributes) for numbers in self.each)
 
 
@@ -171,7 +173,7 @@ def predicate(
     negatable: bool = True,
     number_too: bool | By[bool] = False,
 ) -> Operand:
-    """A predicate that the instruction reads; `numbers` says which stand for one."""
+    """A predicate that the instruction reads; `numbers` are the literals that it may be."""
     return Operand(
         name,
         Kind.PREDICATE,
@@ -192,7 +194,7 @@ def address(
     bare: bool = False,
     held: bool = False,
 ) -> Operand:
-    """An address in a state space (or the generic one), in a register or a symbol."""
+    """An address in a state space (or the generic one): a register or a symbol, plus an offset."""
     return Operand(
         name,
         Kind.ADDRESS,

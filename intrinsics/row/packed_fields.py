@@ -20,7 +20,7 @@ class PackedFields(Protocol):
 
     @property
     def qualifiers(self) -> frozenset[str]:
-        """The qualifiers whose values stand in the words only."""
+        """The qualifiers that are encoded in the words only."""
 
     def pack(self, attributes: Attributes) -> dict[str, int]:
         """The words for `attributes`, by slot."""
@@ -28,16 +28,16 @@ class PackedFields(Protocol):
     def unpack(
         self, words: Mapping[str, int], attributes: Attributes
     ) -> tuple[dict[str, Attribute], tuple[Problem, ...]]:
-        """The attributes in `words`, and what is wrong with them; `attributes` are the opcode's."""
+        """The attributes in `words`, and their problems; `attributes` are the opcode's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong with a packed word, before it becomes a finding."""
+    """A problem of a packed word or an operand, before it becomes a finding."""
 
     rule: str
     text: str
     got: str = ""
     expected: str = ""
-    subject: str = ""  # the operand or modifier that it is about
+    subject: str = ""  # the operand or modifier to blame
     hint: str = ""

@@ -62,7 +62,7 @@ class Guard:
 
 
 class Never(Enum):
-    """The demand that nothing satisfies."""
+    """The demand of a rule whose guard must not hold."""
 
     NEVER = "never"
 
@@ -71,8 +71,8 @@ class Never(Enum):
 class Rule:
     """Under `guard`, `demand` must hold: other attributes, or a capability of the target.
 
-    `section` names the manual's section where it is not the row's; `ptxas_accepts` marks what nvgen
-    rejects on purpose although ptxas lets it pass.
+    `section` is the manual's section where it is not the row's; `ptxas_accepts` marks rules that
+    nvgen has on purpose although ptxas accepts what they reject.
     """
 
     id: str

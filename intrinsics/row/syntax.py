@@ -17,7 +17,7 @@ from intrinsics.row.attributes import Attribute
 
 @dataclass(frozen=True, slots=True)
 class Qualifier:
-    """A modifier with several values."""
+    """A modifier with a choice of values."""
 
     name: str
     values: tuple[Modifier, ...]
@@ -31,7 +31,7 @@ class Qualifier:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A modifier that always stands there: `.sync`."""
+    """A fixed modifier: `.sync`."""
 
     text: str
 
@@ -42,7 +42,7 @@ class Literal:
 
 
 class Bracket(Enum):
-    """The syntactic shape of one operand place."""
+    """The syntax of one operand position."""
 
     PLAIN = "x"
     ADDRESS = "[x]"
@@ -52,11 +52,13 @@ class Bracket(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One place in the operand list; places of the same `group` come and go together."""
+    """One position in the operand list; positions of the same `group` are present or absent
+    together.
+    """
 
     names: tuple[str, ...]
     bracket: Bracket
-    group: int | None  # None: always there
+    group: int | None  # None: always present
 
     @property
     def pair_optional(self) -> bool:
@@ -80,7 +82,7 @@ def parse_modifiers(
 
 
 def parse_operands(text: str) -> tuple[Element, ...]:
-    """The operand places of a row in PTX order; `{, x}` is an optional group."""
+    """The operand positions of a row in PTX order; `{, x}` is an optional group."""
     elements: list[Element] = []
     groups = itertools.count()
     for part in re.finditer(r"\{\s*,\s*((?:[^{}])*)\}|([^{}]+(?:\{\|\w+\}[^{}]*)?)", text):

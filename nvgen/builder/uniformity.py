@@ -1,10 +1,9 @@
-"""Whether the threads of a warp agree on a value: whether a branch or a loop on it divides them.
+"""Uniformity: whether a branch or a loop on a value may diverge in a warp.
 
-Layer: nvgen.builder.  Input: values of LLVM's, in SSA form.  They are followed back to what they
-are made of: parameters, constants and numbers of CTAs are the same in all threads of a warp, and so
-are those of warps (tid.x shifted by five bits and more).  What is loaded is taken to be the same
-where its address is, and a variable of a loop whose end is not built yet where it is before the
-loop.
+Layer: nvgen.builder.  Input: LLVM values, in SSA form.  They are traced to their sources:
+parameters, constants and numbers of CTAs are uniform in a warp, and so are those of warps (tid.x
+shifted by five bits and more).  A loaded value counts as uniform where its address is, and a
+variable of an unfinished loop where it is before the loop.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ _OWN = re.compile(
 """Intrinsics whose results differ between the threads of a warp."""
 
 _SAME = re.compile(r"llvm\.nvvm\.(vote|redux|match\.all|barrier\.cta\.red)")
-"""Intrinsics whose results are the same in all threads of a warp, whatever these give."""
+"""Intrinsics whose results are uniform, whatever their arguments."""
 
 _TID_X = "llvm.nvvm.read.ptx.sreg.tid.x"
-_SHUFFLE, _LANE = "llvm.nvvm.shfl.sync.idx", 3  # the operand, behind the function
+_SHUFFLE, _LANE = "llvm.nvvm.shfl.sync.idx", 3  # the operand after the function
 _WARP_BITS = 5
 
 
 def agree(values: Iterable[ir.Value]) -> bool:
-    """Whether the threads of a warp have the same of each of these values."""
+    """Whether each of these values is uniform in a warp."""
     work, seen = list(values), set[int]()
     while work:
         value = work.pop()
@@ -45,7 +44,7 @@ def agree(values: Iterable[ir.Value]) -> bool:
 
 
 def _differs(value: kinds.Instruction) -> bool:
-    """Whether it is another one in each thread, whatever it is made of, or may be so."""
+    """Whether it may differ between threads, whatever its operands."""
     if isinstance(value, kinds.CallInstr):
         name = getattr(value.callee, "name", "")  # inline assembly has none
         return not name.startswith("llvm.") or _OWN.match(name) is not None
@@ -53,7 +52,9 @@ def _differs(value: kinds.Instruction) -> bool:
 
 
 def _is_same(value: kinds.Instruction) -> bool:
-    """Whether it is one for the warp: what it has agreed on, or tid.x divided by 32 or more."""
+    """Whether it is uniform, whatever its operands: the result of a vote, or tid.x divided by 32 or
+    more.
+    """
     if isinstance(value, kinds.CallInstr):
         return _SAME.match(value.callee.name) is not None
     if value.opname != "lshr":
@@ -68,7 +69,7 @@ def _is_same(value: kinds.Instruction) -> bool:
 
 
 def _made_of(value: kinds.Instruction) -> list[ir.Value]:
-    """The values that decide whether threads have the same."""
+    """The operands on which its uniformity depends."""
     if isinstance(value, kinds.PhiInstr):
         return [incoming for incoming, _ in value.incomings]
     if isinstance(value, kinds.CallInstr) and value.callee.name.startswith(_SHUFFLE):

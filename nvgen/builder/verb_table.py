@@ -1,7 +1,8 @@
-"""The verbs that have a name or a sentence of their own, by what they are for.
+"""The verbs that have a name or a docstring of their own, by chapter.
 
-Layer: nvgen.builder.  Names are LLVM's or PTX's.  An entry says which row a verb becomes, what its
-name states, and how it is called where that is not as LLVM's pattern says.
+Layer: nvgen.builder.  Names are LLVM's or PTX's.  An entry gives the row that a verb becomes, the
+attributes that its name implies, and its signature where that is not LLVM's.  One table, whatever
+its length.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Rules about the threads that a mask names: those of shuffles, votes and bar.warp.sync.
+"""Rules about member masks: of shuffles, votes and bar.warp.sync.
 
 Layer: isel.verifier.function.  Input: the flow of each warp.  A thread waits until all threads of
-the mask have come that have not exited; where these wait for it somewhere else, nobody goes on.
-PTX ISA, shfl.sync; vote.sync; match.sync; redux.sync; bar.warp.sync; elect.sync.
+the mask that have not exited have arrived; where these wait for it at another record, it is a
+deadlock.  PTX ISA, shfl.sync; vote.sync; match.sync; redux.sync; bar.warp.sync; elect.sync.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RULES = (ELSEWHERE, NO_MEMBER)
 _WARP = (1 << LANES) - 1
 _BARRIERS = ("bar.", "barrier.")
 _WHOLE_CTA = ("bar.sync", "barrier.sync", "bar.red", "barrier.red")
-"""Barriers at which all threads of the CTA meet, where no count is given."""
+"""Barriers of all threads of the CTA, where no count is given."""
 
 
 def check(report: Report) -> None:
@@ -49,12 +49,12 @@ def check(report: Report) -> None:
 
 
 def is_masked(mi: MachineInstr) -> bool:
-    """Whether an instruction is for the threads of a mask."""
+    """Whether an instruction has a member mask."""
     return any(o is not None and o.name == "membermask" for o in mi.form.operands)
 
 
 def _check_warp(report: Report, flow: WarpFlow, nodes: dict[int, list[int]]) -> None:
-    """Judge the masked records of one warp, by node."""
+    """Check the masked records of one warp, by node."""
     reached = [(node, nodes[node]) for node in flow.reached() if node in nodes]
     threads = threads_of(flow) if reached else []
     whole = Threads(flow.warp.lanes)
@@ -72,7 +72,7 @@ def _check_warp(report: Report, flow: WarpFlow, nodes: dict[int, list[int]]) -> 
 
 
 def _mask(flow: WarpFlow, mi: MachineInstr) -> int | None:
-    """The mask, where it is known to be one for all threads."""
+    """The mask, where it is known and the same in all threads."""
     number = flow.evaluate(mi, "membermask").number
     return number & _WARP if isinstance(number, int) else None
 
@@ -86,7 +86,7 @@ def _report_no_member(report: Report, flow: WarpFlow, index: int, others: int) -
 def _report_elsewhere(
     report: Report, flow: WarpFlow, parted: list[Parting], index: int, here: Threads, mask: int
 ) -> None:
-    """Report a record that other threads of its mask cannot come to before these have gone on."""
+    """Report a record that other threads of its mask cannot reach before these have gone on."""
     for parting in parted:
         others = _takes(flow, parting.condition) & mask
         if not others or index not in (_halts(report, flow, parting.start) or ()):
@@ -99,16 +99,16 @@ def _report_elsewhere(
 
 
 def _takes(flow: WarpFlow, condition: Lanes | Leader) -> int:
-    """The threads that take a way out of a branch, or may be the one; 0 where perhaps none does."""
+    """The threads that may follow an edge; 0 where perhaps none does."""
     if isinstance(condition, Lanes):
         return condition.mask & flow.warp.lanes
     return 0 if condition.perhaps else flow.warp.lanes
 
 
 def _halts(report: Report, flow: WarpFlow, start: int) -> set[int] | None:
-    """The records at which threads that go on at `start` wait for others of their warp first.
+    """The first records after `start` at which threads wait for others of their warp.
 
-    None where some may exit before, or where one does not know.
+    None where some may exit before, or where it is not known.
     """
     successors = flow.successors()
     work, seen, found = [start], {start}, set()
@@ -138,7 +138,7 @@ def _first_halt(report: Report, flow: WarpFlow, node: int) -> int | None:
 def _waits_for(
     report: Report, flow: WarpFlow, halt: int, index: int, here: Threads, mask: int
 ) -> bool:
-    """Whether the threads at `halt` certainly wait there for those that are at `index`."""
+    """Whether the threads at `halt` certainly wait for those at `index`."""
     mi, mine = report.record(halt), report.record(index)
     if mi.guard is not None or mi.row.id == "call":
         return False

@@ -30,7 +30,7 @@ from nvgen.sim.threads.steps import uniform
 Ctas = tuple[Cta, ...]
 
 Act = Callable[[Ctas, tuple[int, ...]], int | None]
-"""What an operation does to its CTAs, by its operands; None when it cannot be done yet."""
+"""The effect of an operation on its CTAs, by its operands; None where it must wait."""
 
 _DONE = 0
 
@@ -97,7 +97,7 @@ def _write(
 
 
 def dealloc(c: Compiler, mi: MachineInstr) -> Step:
-    """Give columns back."""
+    """Deallocate columns."""
     count, taddr = c.get(mi["ncols"], ScalarType.U32), c.get(mi["taddr"], ScalarType.U32)
     group, exclusive = mi.form.attributes["cta_group"], mi.form.attributes["exclusive"] is not None
 
@@ -133,7 +133,7 @@ def _release(ctas: Ctas, operands: tuple[int, ...]) -> int:
 
 
 def relinquish(c: Compiler, mi: MachineInstr) -> Step:
-    """Give up the right to allocate."""
+    """Give up the permit to allocate."""
     group = mi.form.attributes["cta_group"]
 
     def run(fragment: Fragment) -> Outcome:
@@ -157,11 +157,11 @@ def _together(
     act: Act,
     comes: Callable[[], None] = lambda: None,
 ) -> Wait | int | None:
-    """What `act` gives: for a pair, when warps of both have come, once for both of them.
+    """The result of `act`; for a pair, once warps of both CTAs have arrived, and once for both of
+    them.
 
     `comes` is done for each warp, in a pair before it waits for the other.
-
-    Raises: Fault when there is no pair, or its warps come with different operands.
+    Raises: Fault when there is no pair, or its warps have different operands.
     """
     cta, head = fragment.warp.cta, row.head
     peer = cta.peer

@@ -21,9 +21,9 @@ from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, lane_numbers
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:
-    """Says which operations others may rely on, or lets those that follow rely on what was said.
+    """tcgen05.fence: releases operations on tensor memory to other threads, or acquires theirs.
 
-    With relaxed accesses to a flag it orders threads, as a fence of memory does.
+    With relaxed accesses to a flag it orders threads, as a memory fence does.
     """
     before = mi.form.attributes["side"] is ThreadSync.BEFORE
 

@@ -1,10 +1,10 @@
 """tcgen05.mma, .sp, .ws and .ws.sp: operands decoded and checked, and the operation issued.
 
-Layer: nvgen.sim.semantics.  What a record says is in `mma_record`, what its descriptors may say in
-`mma_check`; what a multiply reads is in `mma_operands` and `mma_sparse`, how it counts in
-`mma_numbers`, what it does with it all in `mma_effect`.  The machine keeps a multiply behind
-earlier ones of the same accumulator and shape, and behind copies and shifts; other multiplies may
-overtake it.  PTX ISA, tcgen05.mma; Pipelined tcgen05 Instructions.
+Layer: nvgen.sim.semantics.  The fields of a record are decoded in `mma_record`, its descriptors
+checked in `mma_check`; operands are read in `mma_operands` and `mma_sparse`, arithmetic is in
+`mma_numbers`, the effect in `mma_effect`.  A multiply is ordered after earlier ones of the same
+accumulator and shape, and after copies and shifts; other multiplies may overtake it.  PTX ISA,
+tcgen05.mma; Pipelined tcgen05 Instructions.
 """
 
 from __future__ import annotations

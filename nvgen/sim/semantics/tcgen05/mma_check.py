@@ -1,9 +1,9 @@
-"""tcgen05.mma, what its descriptors say: decoded, and refused where they say nothing.
+"""tcgen05.mma, descriptors: decoded, and rejected where they are invalid.
 
-Layer: nvgen.sim.semantics.  Input: words of an instruction that is issued, and what its modifiers
-say.  Output: decoded descriptors, or a fault `sim/idesc`, `sim/smem-desc`, `sim/lane-alignment`.
-PTX ISA, Instruction descriptor (Tables 42 to 44); Shared memory descriptor (Tables 40 and 41);
-Matrix Shape (Table 39); Block Scaling (Tables 54 and 55); Data Path Layout Organization.
+Layer: nvgen.sim.semantics.  Input: words of an instruction that is issued, and its modifiers.
+Output: decoded descriptors, or a fault `sim/idesc`, `sim/smem-desc`, `sim/lane-alignment`.  PTX
+ISA, Instruction descriptor (Tables 42 to 44); Shared memory descriptor (Tables 40 and 41); Matrix
+Shape (Table 39); Block Scaling (Tables 54 and 55); Data Path Layout Organization.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COMBINATIONS = "Valid Combinations of Type-Size, Major-ness and Swizzling (Tabl
 
 @dataclass(frozen=True, slots=True)
 class MmaModifiers:
-    """What the modifiers and the operands of a multiply say; `group` counts its CTAs."""
+    """The modifiers of a multiply, and where its A is; `group` counts its CTAs."""
 
     kind: MmaKind
     group: int = 1
@@ -104,7 +104,7 @@ def _idesc(text: str, got: str, word: int, expected: str) -> Fault:
 
 
 def _contradictions(found: InstructionDescriptor, form: MmaModifiers) -> Iterator[Problem]:
-    """Where the descriptor and the instruction that carries it say different things."""
+    """Contradictions between the descriptor and the instruction."""
     if found.sparse is not form.sparse:
         name = "sparse" if form.sparse else "dense"
         yield Problem(

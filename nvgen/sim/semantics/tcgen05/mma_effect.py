@@ -1,11 +1,11 @@
-"""tcgen05.mma under way: reads A, B and what belongs to them, multiplies, and writes D.
+"""tcgen05.mma, effect: reads A, B and their scale factors and metadata, multiplies, and writes D.
 
 Layer: nvgen.sim.semantics.  Input: decoded descriptors and addresses; output: cells of D in the
 tensor memory of the one or two CTAs.  Sparse A is expanded to K elements by its metadata before it
-is scaled and multiplied.  A negated matrix is multiplied by -1.  Zero columns of B are neither read
-nor looked at: zeros stand for them, and infinity times zero is NaN.  Lanes of D that the mask
-disables are neither read nor written; of a pair's eight words of mask the first four are taken to
-be the even CTA's.  PTX ISA, tcgen05.mma, .sp, .ws; Zero-Column Mask Descriptor.
+is scaled and multiplied.  A negated matrix is multiplied by -1.  Zero columns of B are not read:
+zeros stand for them, and infinity times zero is NaN.  Lanes of D that the mask disables are neither
+read nor written; of a pair's eight words of mask the first four are taken to be the even CTA's.
+PTX ISA, tcgen05.mma, .sp, .ws; Zero-Column Mask Descriptor.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Extras:
 
 @dataclass(eq=False, slots=True)
 class MmaOperation:
-    """One matrix multiply under way, on one CTA or a pair (the even one first).
+    """One matrix multiply in flight, on one CTA or a pair (the even one first).
 
     Calling it lets it take effect.
     """
@@ -79,7 +79,7 @@ class MmaOperation:
     extras: Extras = Extras()
 
     def follows(self, other: MmaOperation) -> bool:
-        """Whether the machine keeps this one behind `other`: same CTAs, accumulator and shape."""
+        """Whether it is pipelined after `other`: same CTAs, accumulator and shape."""
         mine, theirs = self.shape.idesc, other.shape.idesc
         return (
             self.ctas == other.ctas

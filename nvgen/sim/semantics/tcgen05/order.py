@@ -1,13 +1,13 @@
-"""Which asynchronous operations of tensor memory the machine keeps in the order of their issue.
+"""Pipelined tcgen05 operations: which the machine executes in the order of their issue.
 
-Layer: nvgen.sim.semantics.  Input: the operations under way; output: those that the next one must
-come after.  PTX ISA, Pipelined tcgen05 Instructions: multiplies follow copies and shifts, shifts
-follow multiplies, a copy of .4x256b follows shifts, all of one .cta_group; no other pair is kept in
-order (two multiplies of one accumulator and shape are, which is `mma`'s to say).
+Layer: nvgen.sim.semantics.  Input: the operations in flight; output: those ordered before the next
+one.  PTX ISA, Pipelined tcgen05 Instructions: multiplies follow copies and shifts, shifts follow
+multiplies, a copy of .4x256b follows shifts, all of one .cta_group; no other pair is ordered (two
+multiplies of one accumulator and shape are: see `mma`).
 
-The pairs hold within a thread, and between threads that have met with the fences of tcgen05.  Here
-operations take effect in this order for all threads of the CTAs concerned; those that have not met
-are found by the clocks.
+The pairs hold within a thread, and between threads that synchronise with the fences of tcgen05.
+Here operations take effect in this order for all threads of the CTAs concerned; missing
+synchronisation is found by the clocks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nvgen.sim.threads.machine import Cta
 
 
 class TensorOp(Enum):
-    """Operations that pipelines are made of."""
+    """Operations that are pipelined."""
 
     MMA = "tcgen05.mma"
     COPY = "tcgen05.cp"
@@ -35,11 +35,11 @@ _FOLLOWS = {
     TensorOp.COPY_4X256B: ("tcgen05.shift",),
     TensorOp.SHIFT: ("tcgen05.mma",),
 }
-"""How the names begin of what comes first."""
+"""First words of the names of operations that come first."""
 
 
 def earlier(engine: Engine, op: TensorOp, ctas: Iterable[Cta]) -> tuple[AsyncOp, ...]:
-    """The operations under way, issued by threads of `ctas`, that `op` is pipelined after."""
+    """The operations in flight, issued by threads of `ctas`, that `op` is pipelined after."""
     numbers = {cta.number for cta in ctas}
     return tuple(
         other

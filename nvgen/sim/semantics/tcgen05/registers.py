@@ -8,7 +8,7 @@ A packing load makes a register of the low halves of two adjacent columns, the f
 bits; an unpacking store is the reverse.  So where a register stands for column c, it stands for
 columns 2c and 2c + 1 then; the second half of a .16x32bx2 still begins where its operand says.
 This is CuTe's reading (Copy_Traits of SM100_TMEM_LOAD_*_16b).  What an unpacking store leaves in
-the high halves is not documented: they get the pattern of memory that nobody has written.
+the high halves is not documented: they get the pattern of uninitialised memory.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _unpack(words: Words) -> Words:
 
 
 def wait(c: Compiler, mi: MachineInstr) -> Step:
-    """Let all loads, or all stores, of the warp take effect."""
+    """Complete all loads, or all stores, of the warp."""
     kind = "ld" if mi.form.attributes["op"] is WaitOp.LD else "st"
 
     def run(fragment: Fragment) -> Outcome:
