@@ -84,6 +84,7 @@ class Gemm:
     multiplying = 1  # CTAs that multiply as one
     overlaps = True  # whether tiles begin earlier where they would end beyond an edge
     output_of = Output  # what becomes of sums
+    together = 1  # steps of K, of which there are whole pairs or more
     loads = False  # whether warps load from a buffer, beside the multiplies of all four
 
     def __init__(self, config: Config, kind: Kind) -> None:
@@ -101,7 +102,8 @@ class Gemm:
         self.rows = {self.left: config.m, self.right: self.shared_rows}  # of a copy
         self.output = self.output_of(self)
         self.sharing = self.way()(self)
-        self.readers = config.team * config.cluster * (4 if self.loads else 1)  # of a buffer
+        arrivals = config.cluster - 1 + (4 if self.loads else 1)
+        self.readers = config.team * arrivals  # of a buffer
         self.declare()
         self.args = self.b.begin()
         self.allocate()
@@ -350,18 +352,21 @@ class Gemm:
         b.wgmma_commit_group()
 
     def release(self, stage) -> None:
-        """Tell each producer that writes this buffer that it has been read."""
-        b, config = self.b, self.config
+        """Tell each producer that writes this buffer that it has been read.
+
+        What warps load is what their own CTA's producer brings.
+        """
+        b, config, thread = self.b, self.config, self.b.tid_x % WARPGROUP
         if self.loads:
             b.bar_warp_sync()
-        thread = b.tid_x % (32 if self.loads else WARPGROUP)
-        with b.if_(thread < config.cluster):
-            if config.cluster > 1:
-                to = self.part * config.cluster + thread
-                mbarrier = b.of_cta(self.empty[stage], to)
-                b.mbarrier_arrive_space_cluster(mbarrier, relaxed=not self.loads)
-            else:
+        if self.loads or config.cluster == 1:
+            with b.if_(b.tid_x % (32 if self.loads else WARPGROUP) == 0):
                 b.mbarrier_arrive(self.empty[stage])
+        if config.cluster > 1:
+            others = (thread != self.rank) if self.loads else self.b.const(1, 1)
+            with b.if_((thread < config.cluster) & others):
+                mbarrier = b.of_cta(self.empty[stage], self.part * config.cluster + thread)
+                b.mbarrier_arrive_space_cluster(mbarrier, relaxed=True)
 
     def at_d(self, column, row) -> tuple:
         """Coordinates of a piece of D, innermost first."""

@@ -32,8 +32,20 @@ gemm = importlib.import_module("10_gemm_sm90")
 class BlockScaledGemm(gemm.Gemm):
     """The kernel under construction."""
 
-    copies, loads = 2, True
+    loads = True
     overlaps = False  # a tile has one scale of B in each step
+
+    @property
+    def together(self) -> int:
+        """Blocks that are multiplied one behind the other: by one warpgroup two, so that it adds up
+        one of them meanwhile.  Where there are more warpgroups the others multiply.
+        """
+        return 2 if self.config.consumers == 1 else 1
+
+    @property
+    def copies(self) -> int:
+        """What a thread has of a tile: each block's products, and the sums."""
+        return self.together + 1
 
     def declare(self) -> None:
         """The scales of A stand behind the sizes."""
@@ -58,23 +70,33 @@ class BlockScaledGemm(gemm.Gemm):
 
     def sums_of(self, work: Work, height: int, ring) -> list:
         """Add up blocks: each is multiplied anew, and joins the sums times its scales."""
-        b = self.b
-        blocks = (self.args["k"] + (BLOCK - 1)) // BLOCK
-        begin = (work.row if self.config.swap else work.column) // BLOCK * blocks
-        d = b.warpgroup_tile(height, self.config.n)
+        b, first = self.b, work.column
+        if self.config.swap:
+            first = work.row.min(self.args["n"] - 1)  # a cluster's last CTA may have no rows
+        self.blocks = (self.args["k"] + (BLOCK - 1)) // BLOCK
+        self.scales_of_b = self.args["scale_b"].at(first // BLOCK * self.blocks)
+        products = [b.warpgroup_tile(height, self.config.n) for _ in range(self.together)]
         zeros = b.vector([b.f32(0.0)] * (self.config.n // 2))
-        sums = [b.variable(zeros) for _ in d.parts]
-        with b.range(work.end, start=work.first) as step:
-            scale = self.args["scale_b"][begin + step.min(blocks - 1)]
-            self.multiply(d, ring, accumulate=False)
-            scales = self.scales_of(height, ring.stage, scale)
-            b.wgmma_wait_group(0)
-            self.release(ring.stage)
-            for part, total, factors in zip(d.parts, sums, scales, strict=True):
-                values = zip(part.registers, factors, total.value, strict=True)
-                total.set(b.vector([x.fma(factor, y) for x, factor, y in values]))
-            ring.advance()
+        sums = [b.variable(zeros) for _ in products[0].parts]
+        with b.range(work.end, start=work.first, step=self.together) as step:
+            stages = []
+            for d in products:
+                self.multiply(d, ring, accumulate=False)
+                stages.append(ring.stage)
+                ring.advance()
+            for number, (d, stage) in enumerate(zip(products, stages, strict=True)):
+                self.join(d, sums, stage, step + number, behind=self.together - 1 - number)
         return [list(total.value) for total in sums]
+
+    def join(self, d, sums: list, stage, step, behind: int) -> None:
+        """Add a block's products to the sums, while as many blocks `behind` it are multiplied."""
+        b = self.b
+        scales = self.scales_of(d.m, stage, self.scales_of_b[step.min(self.blocks - 1)])
+        b.wgmma_wait_group(behind)
+        self.release(stage)
+        for part, total, factors in zip(d.parts, sums, scales, strict=True):
+            values = zip(part.registers, factors, total.value, strict=True)
+            total.set(b.vector([x.fma(factor, y) for x, factor, y in values]))
 
     def scales_of(self, height: int, stage, scale) -> list:
         """For every 64 rows of a warpgroup the scale of each of a thread's registers."""

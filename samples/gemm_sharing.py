@@ -71,8 +71,9 @@ class Alone:
 
     def steps(self) -> tuple:
         """The first step of K of each tile, and the one behind its last; beyond K are zeros."""
-        b, deep = self.b, self.gemm.k * self.config.split
-        count = (self.gemm.args["k"] + (deep - 1)) // deep
+        b, together = self.b, self.gemm.together
+        deep = self.gemm.k * together * self.config.split
+        count = (self.gemm.args["k"] + (deep - 1)) // deep * together
         part = self.gemm.part if self.config.split > 1 else b.const(0)
         return part * count, (part + 1) * count
 

@@ -21,8 +21,14 @@ SCALED = [
     ({"m": 64, "n": 64}, (72, 136, 400), 2),
     ({"m": 64, "n": 32, "split": 2, "swap": True}, (40, 200, 384), 2),
     ({"m": 64, "n": 64, "cluster": 2}, (130, 136, 144), 2),
+    (
+        {"m": 128, "n": 32, "consumers": 2, "stages": 4, "cluster": 2, "swap": True},
+        (40, 264, 400),
+        4,
+    ),
+    ({"m": 128, "n": 64, "consumers": 2, "stages": 4}, (130, 72, 400), 2),
 ]
-"""Configurations of one consumer, sizes, and how many CTAs multiply."""
+"""Configurations, of one consumer if they do not say it, sizes, and how many CTAs multiply."""
 
 
 def built(kernel: Kernel):
@@ -31,7 +37,7 @@ def built(kernel: Kernel):
     return made
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(len(SCALED))
 @kernel_test(schedules=["early", "late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(SCALED)))
 def test_scales_of_blocks(launch: Launch, number: int) -> None:
@@ -94,11 +100,13 @@ GATED = [
     ({"m": 64, "n": 32}, (70, 72, 72), 2),
     ({"m": 64, "n": 24, "swap": True}, (20, 104, 136), 2),
     ({"m": 64, "n": 32, "split": 2}, (40, 40, 136), 4),
+    ({"m": 64, "n": 32, "consumers": 2, "stages": 3, "pingpong": True}, (200, 40, 136), 2),
 ]
-"""Configurations of one consumer, rows, columns of D and K, and how many CTAs multiply."""
+"""Configurations, of one consumer if they do not say it, rows, columns of D and K, and how many
+CTAs multiply."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(len(GATED))
 @kernel_test(schedules=["late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(GATED)))
 def test_two_products_are_joined_in_registers(launch: Launch, number: int) -> None:
@@ -132,6 +140,24 @@ def test_rows_in_fp8_have_scales(launch: Launch) -> None:
     assert amax.view(np.float32)[0] == sums.max()
     back = d.astype(np.float32).reshape(m, 2, 128) * scales[:, :, None]
     np.testing.assert_allclose(back.reshape(m, n), sums, rtol=2.0**-4, atol=scales.max() * 2.0**-7)
+
+
+CHOICES = {
+    "gemm_gate_up": ("choose_gated", "BF16"),
+    "gemm_quantised": ("choose_quantised", "QUANTISED"),
+    "gemm_block_scaled": ("choose_scaled", "BLOCK_SCALED"),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_what_is_chosen_is_right(name: str) -> None:
+    """Each kernel has no findings in any configuration that is chosen for these sizes."""
+    plans, (choose, kind) = named("gemm_family_plan"), CHOICES[name]
+    sizes = [(16, 4096, 7168), (300, 7168, 2048), (512, 4096, 7168), (4096, 4096, 7168)]
+    chosen = {getattr(plans, choose)(*size) for size in sizes}
+    assert len(chosen) > 2
+    for config in chosen:
+        built(named(name).build(config, getattr(plans, kind)))
 
 
 @pytest.mark.gpu
