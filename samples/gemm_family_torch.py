@@ -151,9 +151,12 @@ def gemm_block_scaled(
     a, b = (x.contiguous().view(torch.uint8) for x in (a, b))
     if d.numel():
         arrays = a, b, d, scale_b.contiguous()
-        of_a = torch.nn.functional.pad(scale_a.t(), (0, -len(a) % 4)).contiguous()
+        of_a = scale_a.t()  # with rows in whole lines of TMA
+        if len(a) % 4:
+            of_a = torch.nn.functional.pad(of_a, (0, -len(a) % 4))
         choose, size = plans.choose_scaled, (*d.shape, a.shape[1])
-        launch("gemm_block_scaled", choose, plans.BLOCK_SCALED, size, arrays, (of_a,))
+        behind = (of_a.contiguous(),)
+        launch("gemm_block_scaled", choose, plans.BLOCK_SCALED, size, arrays, behind)
     return d
 
 
