@@ -19,6 +19,7 @@ from isel.lower import (
     memory_elements,
     narrow_division,
     neighbours,
+    predicated,
     remainders,
     straight_lines,
     switches,
@@ -107,6 +108,7 @@ def _of_intrinsic(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:
     return (
         copies.lowered(i, layout)
         or constrained.lowered(i)
+        or predicated.lowered(i)
         or masked.lowered(i, layout)
         or vector_moves.lowered(i)
         or elementwise.lowered(i)
