@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from intrinsics.modifiers import Vote
-from nvgen import KernelBuilder, device_function, u32
+from nvgen import KernelBuilder, SimulationError, device_function, u32
 from nvgen.builder.numbers import Int
 from nvgen.testing import Launch, assert_exact, kernel_test
 
@@ -95,3 +95,17 @@ def test_one_lane_of_each_warp_asks(launch: Launch) -> None:
     x = np.zeros(4, np.uint32)
     launch(b.finish(), x)
     assert_exact(x, np.array([7, 0, 8, 11], np.uint32))
+
+
+def test_a_shuffle_in_a_branch_of_one_lane_is_told_what_to_do() -> None:
+    """The others wait at the barrier of the warp."""
+    b = KernelBuilder("k", block=32, target="sm_80")
+    b.pointer("x", u32)
+    args = b.begin()
+    with b.if_(b.lane == 0):
+        args["x"][0] = b.uniform(b.tid_x)
+    b.bar_warp_sync()
+    compiled = b.finish().compile()
+    with pytest.raises(SimulationError, match="are elsewhere") as caught:
+        compiled.run(np.zeros(1, np.uint32), device="sim")
+    assert "move it out of the branch" in caught.value.findings[0].hint

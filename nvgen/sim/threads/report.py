@@ -235,11 +235,18 @@ def _instruction(fragment: Fragment) -> Instruction:
     return next(block.instructions[-1] for block in reversed(blocks) if block.instructions)
 
 
+_MEMBERS_COME = (
+    "all threads of its mask execute it: move it out of the branch, or name those that come there"
+)
+
+
 def _finding(fragment: Fragment) -> Finding:
     instruction, polled = _instruction(fragment), fragment.polled
     missing = polled.barrier.missing() if polled else ""
     missed = polled.barrier.missed(fragment.warp.number, polled.awaits & 1) if polled else ""
     hint = next((hint for lacks, hint in _HINTS.items() if lacks in missing), "")
+    if fragment.waiting.startswith("threads of the mask"):
+        hint = _MEMBERS_COME
     return Finding(
         "sim/deadlock",
         Severity.ERROR,
