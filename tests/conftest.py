@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
 
 from intrinsics.targets import TARGETS
 from nvgen.testing.devices import obstacle
-from tests import turns
+from tests import turns, workers
 from tests.oracle.evidence import LIVE_VARIABLE, SEED_VARIABLE
 from tests.oracle.gpu import DEVICE_VARIABLE
 
@@ -66,6 +67,16 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[SEED_VARIABLE] = str(config.option.evidence_seed)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if isinstance(collector, pytest.Directory):
+        workers.rotate(collector.config, report)
+    return report
+
+
 def pytest_collection_finish() -> None:
     """Let the collector pass over what stays to the end: modules, tables, the tests themselves."""
     gc.freeze()
@@ -81,7 +92,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     turns.leave_out(config, items)
     if os.environ[DEVICE_VARIABLE] != "sim":
         _leave_out_schedules(config, items)
-    items.sort(key=lambda item: not item.path.as_posix().endswith(LONG))
+    workers.put_in_order(items, LONG)
     why = obstacle(os.environ[DEVICE_VARIABLE], GPU_TARGET)
     if not why:
         return
