@@ -12,7 +12,6 @@ from unittest import mock
 
 import numpy as np
 
-from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, SimulationError
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
@@ -21,6 +20,7 @@ from nvgen.sim.threads.grid import populate
 from nvgen.sim.threads.machine import Code, Machine
 from nvgen.tensor_map import tensor_map
 from tests.isel.pattern_ptx import SWIZZLED, Kernel
+from tests.sim.ptx import program
 
 BUFFERS = 1024
 """Where the buffers begin; flags, addresses and mbarriers lie before them."""
@@ -57,7 +57,7 @@ def loops(kernel: Kernel) -> bool:
 
 def run(kernel: Kernel, schedule: str, *, steps: int = STEPS, races: bool = True) -> list[Finding]:
     """What ends a launch of one CTA, or of a pair; empty when nothing does."""
-    reading = read_ptx(kernel.ptx())
+    module, codes = program(kernel.ptx())
     a = tensor_map(np.zeros((128, 64), np.float16), (128, 64), 128)
     b = tensor_map(np.zeros((32, 64), np.float16), (32, 64), 128)
     out = np.zeros(2 * kernel.threads, np.uint32)
@@ -66,7 +66,7 @@ def run(kernel: Kernel, schedule: str, *, steps: int = STEPS, races: bool = True
     try:
         with _all_written():
             simulate(
-                reading.module,
+                module,
                 "k",
                 [a, b, out, steps, word, word, word, word],
                 grid=pair,
@@ -75,6 +75,7 @@ def run(kernel: Kernel, schedule: str, *, steps: int = STEPS, races: bool = True
                 schedule=parse_schedule(schedule),
                 races=races,
                 max_steps=MAX_STEPS,
+                codes=codes,
             )
     except SimulationError as error:
         return list(error.findings)

@@ -8,12 +8,15 @@ map's address.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity, SimulationError
+from intrinsics.mir import Module
 from intrinsics.targets import TARGETS, Ptx
 from nvgen.driver.jobs import LaunchConfig
 from nvgen.driver.launch import launch_host
@@ -22,6 +25,7 @@ from nvgen.parameters import Output
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.binding import Argument
 from nvgen.sim.launch import simulate
+from nvgen.sim.threads.machine import Code
 from nvgen.tensor_map import TensorMap
 from tests.oracle import gpu
 
@@ -71,6 +75,27 @@ def kernel(
     return head + "\n".join(loads) + "\n" + body + "\n    ret;\n}\n"
 
 
+class Program(NamedTuple):
+    """A module that was read, and what the simulator has made of its functions."""
+
+    module: Module
+    codes: dict[str, Mapping[str, Code]]
+
+
+def module_of(text: str) -> Module:
+    """What a text says, without an error."""
+    reading = read_ptx(text)
+    wrong = [f for f in reading.findings if f.severity is Severity.ERROR]
+    assert not wrong, wrong
+    return reading.module
+
+
+@functools.lru_cache(maxsize=128)
+def program(text: str) -> Program:
+    """A text's module, read once for all schedules that it runs under."""
+    return Program(module_of(text), {})
+
+
 def run(
     body: str,
     *arguments: Argument | Output,
@@ -91,17 +116,16 @@ def run(
     Raises: SimulationError.
     """
     text = kernel(body, arguments, variables, target, version)
-    reading = read_ptx(text)
-    wrong = [f for f in reading.findings if f.severity is Severity.ERROR]
-    assert not wrong, wrong
     if gpu.on_gpu():
-        (function,) = reading.module.functions
+        module = module_of(text)
+        (function,) = module.functions
         there, shape = TARGETS["sm_90a"], LaunchConfig(grid, (threads, 1, 1), cluster, smem)
-        reading.module.target = there
-        took = launch_host(reading.module, Ptx(8, 6), there, function, arguments, shape, 60.0)
+        module.target = there
+        took = launch_host(module, Ptx(8, 6), there, function, arguments, shape, 60.0)
         return Statistics(milliseconds=took)
+    module, codes = program(text)
     return simulate(
-        reading.module,
+        module,
         "k",
         list(arguments),
         grid=grid,
@@ -111,6 +135,7 @@ def run(
         schedule=parse_schedule(schedule),
         races=races,
         max_steps=100_000,
+        codes=codes,
     )
 
 
