@@ -16,6 +16,7 @@ from isel.llvm.data_layout import NVPTX
 from isel.llvm.reader import read_module
 from isel.llvm.types import StructType, Type
 from isel.select.types import TypeLayout
+from tests.each import each
 
 LAYOUTS = {
     "LLVM 22": NVPTX,
@@ -130,7 +131,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("opt", [0, 3])
-@pytest.mark.parametrize("layout", FOREIGN)
+@each("layout", FOREIGN)
 def test_a_foreign_layout_is_refused(layout: str, opt: int):
     with pytest.raises(NvgenError) as error:
         nvgen.compile(f'\ntarget datalayout = "{layout}"\n{WITHOUT}', target="sm_90a", opt=opt)

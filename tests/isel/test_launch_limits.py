@@ -9,6 +9,7 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.targets import PTX_VERSIONS, TARGETS
 from isel.verifier.launch import without_peers
 from isel.verifier.lowest_ptx import lowest_ptx
+from tests.each import each
 from tests.isel.function_kernels import PAIR, kernel
 from tests.oracle.ptxas_modules import report
 
@@ -20,7 +21,7 @@ KIB = {
 sm_88 and sm_107 are taken to have what their nearest relatives have."""
 
 
-@pytest.mark.parametrize("target", TARGETS.values(), ids=str)
+@each("target", TARGETS.values(), ids=str)
 def test_every_target_has_the_shared_memory_of_the_guide(target) -> None:
     assert target.shared_limit == KIB[target.number] * 1024
 

@@ -8,6 +8,7 @@ import pytest
 
 from nvgen import InputError, KernelBuilder, bf16, device_function, f16x2, f32, i32, u32
 from nvgen.builder.pointers import Pointer
+from tests.each import each
 
 
 def begun() -> KernelBuilder:
@@ -90,7 +91,7 @@ WRONG: dict[str, Callable[[KernelBuilder], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@each("name", WRONG)
 def test_it_is_refused_at_its_line(name: str) -> None:
     with pytest.raises(InputError) as caught:
         WRONG[name](begun())

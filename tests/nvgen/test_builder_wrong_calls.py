@@ -14,6 +14,7 @@ import pytest
 from nvgen import InputError, KernelBuilder, Scope, bf16, f32, i32, u32
 from nvgen.builder.argument_types import closed_types, fits
 from nvgen.tracebacks import VARIABLE
+from tests.each import each
 
 Call = Callable[[KernelBuilder], object]
 
@@ -149,7 +150,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", WRONG)
+@each("name", WRONG)
 def test_it_ends_at_the_users_line_and_says_what_is_wrong(name: str) -> None:
     call, got, expected = WRONG[name]
     b = begun()

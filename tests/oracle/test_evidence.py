@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.each import each
 from tests.oracle import evidence, ptxas, write_evidence
 from tests.oracle.agreement import Reading, agreed, compare
 from tests.oracle.evidence import (
@@ -102,7 +103,7 @@ def check_sample(answers: list[Answers], pair: Pair) -> None:
     )
 
 
-@pytest.mark.parametrize("name", lists())
+@each("name", lists())
 def test_every_list_is_recorded(name: str) -> None:
     """A list that has changed is asked of ptxas in part, and that takes time: `make evidence`."""
     listed = lists()[name]

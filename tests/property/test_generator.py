@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from llvmlite import binding
 
+from tests.each import each
 from tests.oracle import llvm
 from tests.property import judges
 from tests.property.host import prepare
@@ -54,7 +55,7 @@ def test_every_feature_is_of_use():
     assert {*FLAT.values(), *NESTED.values()} - {""} == FEATURES - of_types - inside
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_sizes_are_those_of_both_data_layouts(seed: int):
     """Layouts differ between machines, and programs may only count on what is common."""
     type_ = any_type(Picks(bytes((seed * 83 + 29 * i * i) % 251 for i in range(40))), FEATURES)

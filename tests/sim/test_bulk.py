@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nvgen.parameters import Output
+from tests.each import each
 from tests.sim.ptx import SCHEDULES, findings, run
 
 Bytes = NDArray[np.uint8]
@@ -336,7 +337,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize(("body", "rule"), MISTAKES.values(), ids=MISTAKES)
+@each("body, rule", MISTAKES.values(), ids=MISTAKES)
 def test_mistakes(body: str, rule: str, schedule: str) -> None:
     found = findings(
         PREPARE + body + SYNC, source(), Output(np.zeros(SIZE, np.uint8)), variables=VARIABLES,

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import DTypeLike, NDArray
 
+from tests.each import each
 from tests.sim.ptx import SCHEDULES, findings, run
 
 Bytes = NDArray[np.uint8]
@@ -273,7 +274,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize(("body", "rule"), MISTAKES.values(), ids=MISTAKES)
+@each("body, rule", MISTAKES.values(), ids=MISTAKES)
 def test_mistakes(body: str, rule: str, schedule: str) -> None:
     given = drawn(U32, 1, 2 * SIZE // 4)
     found = findings(

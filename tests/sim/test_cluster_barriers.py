@@ -14,6 +14,7 @@ import pytest
 from intrinsics.findings import Finding, SimulationError
 from nvgen import KernelBuilder
 from nvgen.sim.faults import Fault
+from tests.each import each
 from tests.sim.ptx import SCHEDULES, findings, run
 from tests.sim.test_cluster import JOIN, NUMBER, SHARED, SYNC, first_thread
 
@@ -224,7 +225,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize(("body", "rule"), MISTAKES.values(), ids=MISTAKES)
+@each("body, rule", MISTAKES.values(), ids=MISTAKES)
 def test_mistakes(body: str, rule: str, schedule: str):
     found = wrong(body, schedule=schedule, variables=BARRIER + ".shared .b64 other;\n")
     assert [f.rule for f in found] == ["sim/" + rule]

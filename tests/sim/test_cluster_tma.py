@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nvgen.tensor_map import tensor_map
+from tests.each import each
 from tests.sim.ptx import SCHEDULES, findings, run
 
 Words = NDArray[np.uint32]
@@ -129,7 +130,7 @@ def test_the_even_cta_counts_the_bytes_of_its_pair(schedule: str):
 
 
 @pytest.mark.parametrize("parity", [0, 1])
-@pytest.mark.parametrize("mask", range(1, 16))
+@each("mask", range(1, 16))
 def test_a_multicast_is_counted_in_the_ctas_of_one_parity(mask: int, parity: int):
     """CTA 1 sends; its mbarrier, or that of its peer, says which parity is told."""
     told = {(rank & ~1) | parity: 0 for rank in range(4) if mask >> rank & 1}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from intrinsics.findings import SimulationError
 from intrinsics.modifiers import MmaKind
+from tests.each import each
 from tests.sim.layouts import k_major
 from tests.sim.matrices import instruction_descriptor, matrix_descriptor
 from tests.sim.ptx import SCHEDULES
@@ -196,7 +197,7 @@ def happens(steps: tuple[str, ...], schedule: str, *, races: bool = True) -> NDA
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("steps", PIPELINED, ids=" then ".join)
+@each("steps", PIPELINED, ids=" then ".join)
 def test_a_pair_of_a_pipeline_stays_in_order(steps: tuple[str, ...], schedule: str):
     assert (happens(steps, schedule) == after(*steps)).all()
 

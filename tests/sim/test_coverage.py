@@ -29,6 +29,7 @@ from nvgen.sim.launch import simulate
 from nvgen.sim.semantics.table import makers
 from nvgen.sim.threads.compile import Compiler
 from nvgen.tensor_map import tensor_map
+from tests.each import each
 from tests.oracle import (
     bulk_forms,
     cluster_forms,
@@ -428,7 +429,7 @@ def fixed(qualifier: Qualifier) -> bool:
     return len(qualifier.attributes) == 1
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@each("name", FAMILIES)
 def test_semantics_ask_for_every_modifier_and_operand(name: str):
     """A modifier that nobody looks at would be a guess: that it changes nothing."""
     for statement, finding in outcomes(name):

@@ -11,6 +11,7 @@ import pytest
 
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError
 from nvgen.sim.memory.tensor_memory import TensorMemory
+from tests.each import each
 from tests.sim.ptx import SCHEDULES, run
 
 WORDS = ".shared .align 4 .b32 slot;\n.shared .align 4 .b32 second;"
@@ -22,7 +23,7 @@ ALLOC_X, DEALLOC_X = (
 )
 
 
-@pytest.mark.parametrize("columns", range(-32, 640, 16))
+@each("columns", range(-32, 640, 16))
 def test_columns_are_a_multiple_of_32(columns: int):
     memory = TensorMemory()
     if columns % 32 == 0 and 32 <= columns <= 512:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.each import each
 from tests.sim.ptx import SCHEDULES
 from tests.sim.tensor_scenes import COLUMNS, FIRST, Words, blank_image, play, problem, scene
 
@@ -116,8 +117,8 @@ def halved(num: int, form: str, split: int, lane: int) -> str:
 
 
 @pytest.mark.parametrize("lane", [0, 16])
-@pytest.mark.parametrize(("num", "split"), SPLITS)
 @pytest.mark.parametrize("form", FORMS)
+@each("num, split", SPLITS)
 def test_a_reducing_load_of_two_parts_of_a_lane(form: str, num: int, split: int, lane: int):
     """Threads 0 to 15 of a warp have the first part, 16 to 31 the second, each with its result."""
     cells = mixed(num + split)

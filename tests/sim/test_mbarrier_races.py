@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from nvgen.tensor_map import tensor_map
+from tests.each import each
 from tests.sim.ptx import SCHEDULES, findings
 
 VARIABLES = """.shared .align 128 .b8 tile[1024];
@@ -92,13 +93,13 @@ def found(body: str, schedule: str) -> list[str]:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("name", BEHIND)
+@each("name", BEHIND)
 def test_a_use_behind_the_making_is_right(name: str, schedule: str) -> None:
     assert found(BEHIND[name].body(ordered=True), schedule) == []
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("name", BEHIND)
+@each("name", BEHIND)
 def test_a_use_that_nothing_orders_behind_it_is_found(name: str, schedule: str) -> None:
     (rule,) = found(BEHIND[name].body(ordered=False), schedule)
     assert rule in ("sim/race", UNINITIALIZED)

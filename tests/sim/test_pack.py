@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.each import each
 from tests.sim.layouts import COUNTS, REGISTERS, Cell, cell, column_count, cute, register_count
 from tests.sim.ptx import SCHEDULES
 from tests.sim.tensor_scenes import (
@@ -98,7 +99,7 @@ def access(shape: str, num: int, lane: int, column: int, *, store: bool) -> str:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize(("shape", "num"), FORMS)
+@each("shape, num", FORMS)
 def test_a_packing_load(shape: str, num: int, schedule: str):
     lane, column = (0 if shape == "32x32b" else 16), 0 if num > 8 else 6
     count, cells = register_count(shape, num), numbers()
@@ -131,7 +132,7 @@ def stored(shape: str, num: int, lane: int, column: int, given: Words) -> tuple[
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize(("shape", "num"), FORMS)
+@each("shape, num", FORMS)
 def test_an_unpacking_store(shape: str, num: int, schedule: str):
     lane = 0 if shape == "32x32b" else 16
     column = min(6, COLUMNS // 2 - 2 * column_count(shape, num))

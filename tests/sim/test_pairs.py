@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from intrinsics.findings import Finding
+from tests.each import each
 from tests.sim.ptx import SCHEDULES, findings, run
 
 VARIABLES = ".shared .align 8 .b64 bar[4];\n.shared .align 4 .b32 slot[4];\n"
@@ -131,7 +132,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize(("body", "rule"), MISTAKES.values(), ids=MISTAKES)
+@each("body, rule", MISTAKES.values(), ids=MISTAKES)
 def test_mistakes(body: str, rule: str, schedule: str):
     found = wrong(body, schedule=schedule)
     assert {f.rule for f in found} == {"sim/" + rule}

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from nvgen.tensor_map import tensor_map
+from tests.each import each
 from tests.sim.ptx import SCHEDULES, findings
 
 VARIABLES = """.shared .align 128 .b8 tile[1024];
@@ -257,13 +258,13 @@ def found(case: Case, body: str, schedule: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_with_the_order_all_is_well(name: str, schedule: str) -> None:
     assert found(CASES[name], CASES[name].body, schedule) == []
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_without_it_the_race_is_found(name: str, schedule: str) -> None:
     case = CASES[name]
     assert case.body.count(case.order) >= 1

@@ -37,6 +37,7 @@ from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError
 from nvgen.sim.launch import simulate
 from nvgen.tensor_map import tensor_map
+from tests.each import each
 from tests.oracle.gemm import Gemm
 from tests.sim.kernels import (
     TARGET,
@@ -912,7 +913,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("schedule", ["early", "late"])
-@pytest.mark.parametrize("name", FAULTS)
+@each("name", FAULTS)
 def test_a_fault_names_its_line(name: str, schedule: str):
     body = FAULTS[name]
     end = "  br label %end\nend:\n" if "low:" in body else ""

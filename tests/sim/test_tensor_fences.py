@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import Finding, SimulationError
+from tests.each import each
 from tests.sim.matrices import matrix_descriptor
 from tests.sim.ptx import SCHEDULES, run
 
@@ -220,7 +221,7 @@ def found(case: Case, schedule: str) -> Finding | None:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("case", [*CASES.values(), *FREE.values()], ids=[*CASES, *FREE])
+@each("case", [*CASES.values(), *FREE.values()], ids=[*CASES, *FREE])
 def test_a_right_kernel(case: Case, schedule: str):
     assert found(case, schedule) is None
 
@@ -236,7 +237,7 @@ def fences() -> list[tuple[str, str, int]]:
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize(("name", "fence", "number"), fences())
+@each("name, fence, number", fences())
 def test_without_a_fence_it_is_a_race(name: str, fence: str, number: int, schedule: str):
     finding = found(CASES[name].without(fence, number), schedule)
     assert finding is not None
@@ -265,7 +266,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("what", WRONG)
+@each("what", WRONG)
 def test_a_fence_that_does_not_help(what: str, schedule: str):
     case, fence = WRONG[what]
     finding = found(case, schedule)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from nvgen.sim.faults import DeadlockError, Fault
 from nvgen.sim.memory.tensor_memory import TensorMemory
+from tests.each import each
 from tests.sim.layouts import COUNTS, REGISTERS, cell, column_count, register_count
 from tests.sim.ptx import SCHEDULES, findings, rule, run
 
@@ -235,8 +236,8 @@ LOAD = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r20}}, [{}];\n    tcgen05.wait:
 
 
 @pytest.mark.parametrize("quarter", range(4))
-@pytest.mark.parametrize("warp", range(8))
 @pytest.mark.parametrize("access", [STORE, LOAD], ids=["st", "ld"])
+@each("warp", range(8))
 def test_a_warp_reaches_its_own_quarter_only(access: str, warp: int, quarter: int):
     """Access restrictions: warp w of a warpgroup has lanes 32·w to 32·w + 31."""
     body = in_memory(f"""
@@ -254,7 +255,7 @@ done:""")
 
 
 @pytest.mark.parametrize("shape", REGISTERS)
-@pytest.mark.parametrize("num", [n for n in COUNTS if n <= 32])
+@each("num", [n for n in COUNTS if n <= 32])
 def test_a_fragment_ends_with_its_last_column(shape: str, num: int):
     """The columns of a shape just fit into the allocation, or reach one beyond it."""
     count, split = register_count(shape, num), num if shape == "16x32bx2" else 0

@@ -13,6 +13,7 @@ import pytest
 
 from intrinsics.findings import Finding, SimulationError
 from nvgen.tensor_map import tensor_map
+from tests.each import each
 from tests.sim import ptx
 from tests.sim.ptx import SCHEDULES
 from tests.sim.wgmma_case import Case, Given, Lying, body, execute
@@ -198,7 +199,7 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("name", WRONG)
+@each("name", WRONG)
 def test_each_mistake_is_found(name: str, schedule: str) -> None:
     wrong = WRONG[name]
     found = first(wrong.case, schedule, wrong.multiply, wrong.proxy, wrong.threads)

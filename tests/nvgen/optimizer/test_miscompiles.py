@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.each import each
 from tests.nvgen.optimizer.passes import LEVELS, body, calls, shielded, unshielded
 
 
@@ -128,7 +129,7 @@ def test_llvm_breaks_it_without_the_shield(name: str) -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_the_shield_holds(name: str, level: int) -> None:
     case = CASES[name]
     assert case.is_right(shielded(case.text, level))

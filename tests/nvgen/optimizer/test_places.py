@@ -15,6 +15,7 @@ from isel.places import align_places
 from isel.select.locations import Source
 from nvgen.llvm import parse
 from nvgen.optimizer.optimize import optimize
+from tests.each import each
 from tests.nvgen.optimizer.passes import LEVELS
 from tests.nvgen.samples import gemm_llvm, gemm_tile
 from tests.nvgen.test_bad_input import PROGRAMS
@@ -27,7 +28,7 @@ STANDING = {
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", STANDING)
+@each("name", STANDING)
 def test_an_error_stands_where_it_stands_without_optimisation(name: str, level: int) -> None:
     bad = STANDING[name]
     with pytest.raises(NvgenError) as caught:

@@ -8,6 +8,7 @@ import pytest
 from llvmlite import binding
 
 from nvgen.llvm import parse
+from tests.each import each
 from tests.isel.llvm_corpus import CASES
 from tests.nvgen.optimizer.passes import LEVELS, body, calls, shielded
 from tests.oracle import llvm, llvm_intrinsics
@@ -88,8 +89,8 @@ OTHERS = (
 )
 
 
-@pytest.mark.parametrize("call", OTHERS)
 @pytest.mark.parametrize("level", LEVELS)
+@each("call", OTHERS)
 def test_every_other_call_stays_too(call: str, level: int) -> None:
     line = "call " + call
     declared = "declare " + re.sub(r" (%\w+|-?\d+|true|<i32.*?>|zeroinitializer)(?=[,)])", "", call)
@@ -270,7 +271,7 @@ def test_unused_values_are_removed() -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_every_kind_of_module_goes_through(name: str, level: int) -> None:
     """Whatever LLVM can print: the shield's text is LLVM IR, and so is what comes back."""
     assert is_llvm_ir(shielded(CASES[name], level))
