@@ -127,7 +127,12 @@ class MachineFunction:
 
 def phis_of(block: Block) -> list[MachineInstr]:
     """The PHI records that a block begins with."""
-    return [*itertools.takewhile(lambda mi: mi.form.row.id == "phi", block.instrs)]
+    found: list[MachineInstr] = []
+    for mi in block.instrs:
+        if mi.form.row.id != "phi":
+            break
+        found.append(mi)
+    return found
 
 
 def renumber(function: MachineFunction) -> None:

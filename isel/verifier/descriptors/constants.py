@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
 from typing import TypeAlias
 
 from intrinsics.known_bits import UNKNOWN, KnownBits, exactly, meet, multiple_of, total
@@ -60,11 +61,10 @@ class Constants:
         return total(self.operand(mem.base, block, at), exactly(mem.offset)).low(32)
 
     def _constant(self, op: Op | None) -> KnownBits:
-        match op:
-            case Imm(value):
-                return exactly(value)
-            case Sym(name, offset):
-                return multiple_of(self.align_of(name), offset)
+        if type(op) is Imm:
+            return exactly(op.value)
+        if type(op) is Sym:
+            return multiple_of(self.align_of(op.name), op.offset)
         return UNKNOWN
 
     def behind(self, op: Op | None, block: int, at: int) -> Iterator[KnownBits]:
@@ -143,15 +143,22 @@ class Constants:
                 if source is not None and source not in self._known:
                     users.setdefault(source, []).append(node)
         values: dict[_Node, KnownBits] = {}
-        work = order[::-1]
+        place = {node: n for n, node in enumerate(order)}
+        work = list(range(len(order)))  # a heap: a loop is done before what depends on it
+        waiting = set(work)
         while work:
-            node = work.pop()
+            at = heappop(work)
+            waiting.discard(at)
+            node = order[at]
             new = self._evaluate(node, sources[node], values)
             old = values.get(node)
             if new is None or (old is not None and (new := meet(old, new)) == old):
                 continue
             values[node] = new
-            work += users.get(node, ())
+            for user in users.get(node, ()):
+                if place[user] not in waiting:
+                    waiting.add(place[user])
+                    heappush(work, place[user])
         for node in order:
             self._known[node] = values.get(node, UNKNOWN)
 
