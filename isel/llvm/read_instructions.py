@@ -89,8 +89,8 @@ from isel.llvm.vocabulary import (
 )
 
 _OPCODES = {opcode.value: opcode for opcode in Opcode}
-_ORDERINGS = {ordering.value: ordering for ordering in Ordering}
-_OPERATIONS = {operation.value: operation for operation in RMWOperation}
+ORDERINGS = {ordering.value: ordering for ordering in Ordering}
+OPERATIONS = {operation.value: operation for operation in RMWOperation}
 _INT_PREDICATES = {predicate.value: predicate for predicate in IntPredicate}
 _FLOAT_PREDICATES = {predicate.value: predicate for predicate in FloatPredicate}
 _TAILS = {tail.value: tail for tail in TailKind if tail is not TailKind.NONE}
@@ -298,9 +298,9 @@ def _sync_scope(cursor: Cursor) -> str:
 
 def _ordering(cursor: Cursor) -> Ordering:
     word = cursor.next()
-    if word not in _ORDERINGS:
+    if word not in ORDERINGS:
         raise UnreadableError(f"no ordering is called {word!r}")
-    return _ORDERINGS[word]
+    return ORDERINGS[word]
 
 
 def _alignment(cursor: Cursor) -> int | None:
@@ -344,7 +344,7 @@ def _cmpxchg(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
 def _atomicrmw(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     volatile = cursor.accept("volatile")
     word = cursor.next()
-    if word not in _OPERATIONS:
+    if word not in OPERATIONS:
         raise UnreadableError(f"no atomic operation is called {word!r}")
     pointer = _typed(cursor, scope)
     value = _comma_typed(cursor, scope)
@@ -354,7 +354,7 @@ def _atomicrmw(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
     return AtomicRMW(
         *at,
         value.type,
-        _OPERATIONS[word],
+        OPERATIONS[word],
         pointer,
         value,
         ordering,

@@ -19,6 +19,7 @@ from intrinsics.memo import Memo
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.ir import (
     Alloca,
+    AtomicRMW,
     Attachments,
     BinaryOp,
     Branch,
@@ -46,6 +47,8 @@ from isel.llvm.ir import (
 )
 from isel.llvm.lexer import UnreadableError, name_of, read_whole
 from isel.llvm.read_instructions import (
+    OPERATIONS,
+    ORDERINGS,
     CallHead,
     element_type_at,
     read_groups,
@@ -192,6 +195,23 @@ class LineReader:
         first, second, third = (body[9:] if volatile else body).rsplit(", ", 2)
         value, pointer = self._typed(first), self._typed(second)
         return Store(*at, VOID, value, pointer, _read_alignment(third), volatile, None, "")
+
+    def _atomicrmw(self, at: Common, body: str) -> Instruction:
+        first, second, alignment = body.split(", ")
+        operation, _, place = first.partition(" ")
+        piece, _, ordering = second.rpartition(" ")
+        pointer, value = self._typed(place), self._typed(piece)
+        return AtomicRMW(
+            *at,
+            value.type,
+            OPERATIONS[operation],
+            pointer,
+            value,
+            ORDERINGS[ordering],
+            "",
+            _read_alignment(alignment),
+            False,
+        )
 
     def _getelementptr(self, at: Common, body: str) -> Instruction:
         # A struct ends before the pointer; one inside another is cut too early.
@@ -367,6 +387,7 @@ _READERS: dict[Opcode, _Handler] = {
     Opcode.ALLOCA: LineReader._alloca,
     Opcode.LOAD: LineReader._load,
     Opcode.STORE: LineReader._store,
+    Opcode.ATOMICRMW: LineReader._atomicrmw,
     Opcode.GETELEMENTPTR: LineReader._getelementptr,
     Opcode.EXTRACTELEMENT: LineReader._extractelement,
     Opcode.INSERTELEMENT: LineReader._insertelement,

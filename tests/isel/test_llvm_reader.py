@@ -1228,12 +1228,22 @@ class TestFastPath:
           %t2 = load { i32, float }, ptr %"s$1", align 4
           %t3 = getelementptr inbounds { i32, float }, ptr %"s$1", i32 0, i32 1
           %d = alloca [4 x i32], align 4
+          %old = atomicrmw fadd ptr addrspace(1) %p, float %z monotonic, align 4
           %c = icmp slt i32 %next, %n
-          br i1 %c, label %loop, label %exit
+          br i1 %c, label %loop, label %chosen
+        chosen:
+          switch i32 %n, label %exit [
+            i32 -1, label %chosen
+            i32 7, label %another
+          ], !prof !0
+        another:
+          switch i1 %c, label %exit [
+          ]
         exit:
           ret void
         }
         attributes #0 = { convergent nounwind }
+        !0 = !{!"branch_weights", i32 1, i32 2, i32 3}
         """
         printed = print_of(text)
         expected = read_module(printed, fast=False)
@@ -1253,6 +1263,9 @@ class TestFastPath:
             '  %"x y" = call void asm "", ""()',
             "  %x = call i32 @f(i32 %a) ; (%b, %c)",
             "  fence seq_cst",
+            '  %x = atomicrmw add ptr %p, i32 1 syncscope("agent") seq_cst, align 4',
+            "  %x = atomicrmw volatile add ptr %p, i32 1 seq_cst, align 4",
+            "  switch i32 %n, label %a [",
             "  unreachable, !dbg !1",
         ):
             assert lines.read(line, 1, 0) is None, line
