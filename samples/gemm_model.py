@@ -27,7 +27,7 @@ class Machine:
     timed, in the mean, and 24 % at most.  `both` and `crowd` were fitted to 2,172 timings of 102
     further products, 30 of which it had done badly; `multicast`, `gap`, `pause`, `tile`, `store`,
     `turned`, `piece`, `cool`, OVERLAP and IN_TURN to 2,582 of 103 others, 33 of which it had done
-    badly (28 November 2026).
+    badly (28 November 2026), and `turned_pair` to eight that were behind then.
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
@@ -58,6 +58,7 @@ class Machine:
     leave: float = 2.96  # of a tile whose parts meet in L2
     back: float = 32.8e3  # sums, through L2 to who adds them up
     multicast: float = 0.005  # of a step, more, where CTAs share an operand
+    turned_pair: float = 0.006  # of a step, more, where these have 64 rows of B
     both: float = 1.11  # times several waves, where CTAs share an operand and others their tile
     beside: float = 0.277  # the part of a wave's shorter time, of multiplying or of HBM, that shows
     crowd: float = 0.04  # the part of a step's shorter time, of a CTA or of L2 for all, that shows
@@ -265,6 +266,7 @@ class Table:
         shared = (instructions * (16 + c["n"] / 4) + written) / machine.clock
         span = ROW * c["depth"] * (machine.ragged if ragged else 1.0)
         of_b = np.where(self.swap, c["m"], c["n"])
+        of_rows = self.swap & (c["m"] == ROWS)
         brought = (c["m"] + c["n"] / np.sqrt(c["cluster"])) * span / machine.port
         brought = np.maximum(brought, shared)
         return Fixed(
@@ -277,7 +279,7 @@ class Table:
             low=np.minimum(multiply, brought),
             high=np.maximum(multiply, brought),
             least=machine.latency / c["stages"],
-            common=np.where(c["cluster"] > 1, machine.multicast, 0),
+            common=np.where(c["cluster"] > 1, machine.multicast + machine.turned_pair * of_rows, 0),
             again=np.where((c["cluster"] > 1) & (c["split"] > 1), machine.both, 1),
             cache=(c["m"] + c["n"] / c["cluster"]) * span / machine.cache,
             near=np.where(c["ctas"] == 1, machine.neighbour, 0) * of_b * span / machine.cache,

@@ -43,6 +43,7 @@ from tests.mutation.faults import FAULTS
 from tests.nvgen.samples import FOLDER, gemm_tile
 from tests.nvgen.test_testing import guide_example
 from tests.oracle import cluster_forms, float_forms, legality_forms, ptxas, tcgen05_product
+from tests.oracle.gpu import on_gpu
 from tests.oracle.recorded_lists import MUTANTS
 
 ROOT = Path(__file__).parents[2]
@@ -120,6 +121,7 @@ def test_the_python_of_a_page_runs(page: str, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.gpu
+@pytest.mark.skipif(not on_gpu(), reason="needs a GPU: --device cuda")
 def test_the_python_for_a_gpu_runs(monkeypatch: pytest.MonkeyPatch):
     pytest.importorskip("torch")
     for page in PAGES:
