@@ -397,22 +397,44 @@ def test_without_the_block_nothing_is_executed(number: str) -> None:
     assert [f for f in found if f.severity is _E] == []
 
 
-def test_where_runs_end_early_and_what_stands_behind_is_said() -> None:
-    """Each of 128 threads counts to a million before the load: no run comes so far."""
-    waits = """\
+COUNT = """\
     mov.u32 %r7, 0;
 COUNT:
     ld.shared.b32 %r8, [slot];
     add.u32 %r7, %r7, 1;
-    setp.lt.u32 %p13, %r7, 1000000;
+    setp.lt.u32 %p13, %r7, $rounds;
     @%p13 bra COUNT;
 """
+
+
+def test_where_runs_end_early_and_what_stands_behind_is_said() -> None:
+    """Each of 128 threads counts to a million before the load: no run comes so far."""
+    waits = COUNT.replace("$rounds", "1000000")
     module = read_ptx(FRAME.replace("$body\n", waits + MULTIPLY + WAIT + LOAD), "k.ptx").module
     (found,) = [f for f in verify_functions(module) if f.rule == "verify/budget"]
     assert found.incomplete
     assert found.op == "tcgen05.mma"
     begun = read_ptx(FRAME.replace("$body\n", MULTIPLY + WAIT + LOAD), "k.ptx").module
     assert not [f for f in verify_functions(begun) if f.rule == "verify/budget"]
+
+
+ASKED = """\
+    ld.param.b32 %r9, [n];
+    setp.ne.u32 %p14, %r9, 1000;
+    @%p14 bra USUAL;
+    bar.sync 0;
+USUAL:
+"""
+
+
+@pytest.mark.parametrize("asked", ["", ASKED])
+def test_a_run_that_arguments_have_no_part_in_goes_on_for_longer(asked: str) -> None:
+    """Four warps make 550 rounds of four records: the usual 8,000 records are not enough."""
+    body = asked + COUNT.replace("$rounds", "550") + MULTIPLY + LOAD
+    module = read_ptx(FRAME.replace("$body\n", body), "k.ptx").module
+    found = {f.rule: f for f in verify_functions(module)}
+    assert "verify/budget" not in found
+    assert found["tcgen05.ld/before-completion"].severity is _E
 
 
 def test_a_run_in_which_too_much_races_says_that_it_was_not_compared_to_its_end(

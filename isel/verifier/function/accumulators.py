@@ -175,21 +175,30 @@ class _Thread:
                 self.report.add(UNCOMMITTED, index, got="the kernel ends without a commit")
 
     def _events(self, flow: WarpFlow) -> dict[int, list[Event]]:
+        """The records of each node that decide; of those that touch the same cells the first.
+
+        What is in flight changes at multiplies and at what orders them: until then a record that
+        touches what has certainly been touched is neither the first that comes too early for a
+        multiply, nor the first behind a fence.
+        """
         found: dict[int, list[Event]] = {}
         everyone = Threads((1 << LANES) - 1)
         for node in flow.reached():
+            known: set[int] = set()
             for index, mi, evaluator in flow.visit(node):
-                if not self._concerns(index, mi):
+                decides = index in self.cells.multiplies or mi.row.id in ORDERING
+                cells = self.cells.touched((*mi.defs(), *mi.uses()))
+                if not decides and cells <= known:
                     continue
                 event = guarded(flow, node, Event(Kind.OTHER, index, mi, everyone), evaluator)
-                if event is not None:
-                    found.setdefault(node, []).append(event)
+                if event is None:
+                    continue
+                found.setdefault(node, []).append(event)
+                if decides:
+                    known.clear()
+                elif event.guard is None:
+                    known |= cells
         return found
-
-    def _concerns(self, index: int, mi: MachineInstr) -> bool:
-        if index in self.cells.multiplies or mi.row.id in ORDERING:
-            return True
-        return any(reg in self.cells.number for reg in (*mi.defs(), *mi.uses()))
 
     def _step(self, state: _State, event: Event) -> _State:
         multiply = self.cells.multiplies.get(event.index)

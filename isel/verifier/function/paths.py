@@ -24,7 +24,6 @@ S = TypeVar("S", bound=Hashable)
 
 T = TypeVar("T", bound=Hashable)
 
-
 _POINTS, _POINTS_PER_NODE = 500, 8
 """Walks that would reach more points than these track fewer registers."""
 
@@ -120,26 +119,39 @@ class Walker:
     def is_affordable(self) -> bool:
         """Whether walks with the tracked registers reach an acceptable number of points."""
         limit = _POINTS + _POINTS_PER_NODE * len(self.flow.graph.nodes)
-        return len(self._walk(None, lambda state, _: state, limit=limit)) < limit
+        if not self.flow.graph.nodes:
+            return True
+        reached = [self._first()]
+        seen = set(reached)
+        for place in reached:  # which grows
+            fresh = self._targets(place) - seen
+            seen |= fresh
+            reached += fresh
+            if len(seen) >= limit:
+                return False
+        return True
+
+    def _targets(self, place: int) -> set[int]:
+        """The places behind one."""
+        runs = self.places.runs[place] if self.places.known[place] else self._runs(place)
+        if runs is None:
+            return {target for target, _ in self._follow((place, None), lambda state, _: state)}
+        return {target for _, ends in runs for _, target in ends}
 
     def walk(self, start: S, step: Callable[[S, Event], S], lanes: int | None = None) -> Walk[S]:
         """All states that a thread can have at every node; of all threads, or of these lanes."""
         return Walk[S](self, self._walk(start, step, lanes))
 
     def _walk(
-        self,
-        start: S,
-        step: Callable[[S, Event], S],
-        lanes: int | None = None,
-        limit: int | None = None,
+        self, start: S, step: Callable[[S, Event], S], lanes: int | None = None
     ) -> dict[Point[S], Point[S] | None]:
-        """The points that a walk reaches, each with its predecessor; at most `limit` of them."""
+        """The points that a walk reaches, each with its predecessor."""
         if not self.flow.graph.nodes:
             return {}
         first = self._first(lanes), start
         came_from: dict[Point[S], Point[S] | None] = {first: None}
         pending = deque([first])
-        while pending and (limit is None or len(came_from) < limit):
+        while pending:
             point = pending.popleft()
             for following in self._follow(point, step):
                 if following not in came_from:

@@ -54,9 +54,10 @@ def check(report: Report) -> None:
     if not multiplying or not report.analysis.block:
         return
     kept = most_left(report.analysis.graph)
+    rings = _rings(report)
     for role in multiplying:
         _modified(report, role, kept)
-        for ring in _rings(report):
+        for ring in rings:
             for arrival, multiply in _Consumer(role, ring, kept).early():
                 got = f"{report.line(multiply)} may still read the stage"
                 report.add(RELEASED, arrival, got=got)
@@ -105,6 +106,8 @@ def _rings(report: Report) -> list[_Ring]:
 
 def _taken(role: Role, taken: dict[int, tuple[Where, list[Event]]]) -> None:
     """Collect the copies of a role by the last wait before them, where that is known."""
+    if not any(e.kind is Kind.COPY_IN for e in role.events()):
+        return
     waits = {e.index: e for e in role.events() if e.kind is Kind.ASK}
 
     def step(last: int, event: Event) -> int:
@@ -150,6 +153,8 @@ class _Consumer:
 
     def early(self) -> Iterator[tuple[int, int]]:
         """Arrivals that release a stage, each with a multiply that certainly still reads it."""
+        if not any(_multiplies(e) and self.ring.is_read_by(e) for e in self.role.events()):
+            return
         self.role.walker.walk(_Held(), self._step)
         for arrival, reading in self.found.items():
             if all(reading):

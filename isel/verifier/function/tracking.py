@@ -7,30 +7,37 @@ edge, and the registers whose decisions a walk tracks, with their writes and liv
 from __future__ import annotations
 
 import bisect
+import functools
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias, assert_never
 
 from intrinsics.mir import Reg
 from isel.verifier.function.events import Event
-from isel.verifier.function.flow import Assumed, Condition, Lanes, Leader, WarpFlow
+from isel.verifier.function.flow import Assumed, Condition, Done, Lanes, Leader, WarpFlow
 from isel.verifier.function.graph import EXIT
 
 _MOST_TRACKED = 12
 """The most registers whose decisions a walk tracks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+Decisions: TypeAlias = frozenset[tuple[Reg, bool]]
+"""Registers, each with the value that it was decided to have."""
+
+
+class Thread(NamedTuple):
     """The threads that a walk may be of, and the decisions on its path."""
 
     lanes: int
     elected: bool | None = None
-    assumed: frozenset[tuple[Reg, bool]] = frozenset()
+    assumed: Decisions = frozenset()
 
     def takes(self, condition: Condition, tracked: frozenset[Reg]) -> Thread | None:
         """The threads that follow an edge, None if there are none."""
         match condition:
+            case None | Done():
+                return self
             case Lanes(mask):
                 lanes = self.lanes & mask
                 return Thread(lanes, self.elected, self.assumed) if lanes else None
@@ -44,14 +51,12 @@ class Thread:
                     return None
                 assumed = self.assumed | {(reg, holds)} if reg in tracked else self.assumed
                 return Thread(lanes, self.elected, assumed)
-        return self
+        assert_never(condition)
 
     def remembers(self, kept: frozenset[Reg]) -> Thread:
         """With the decisions of these registers only."""
-        if not self.assumed or all(a[0] in kept for a in self.assumed):
-            return self
-        assumed = frozenset(a for a in self.assumed if a[0] in kept)
-        return Thread(self.lanes, self.elected, assumed)
+        assumed = self.assumed and _kept_of(self.assumed, kept)
+        return self if assumed is self.assumed else Thread(self.lanes, self.elected, assumed)
 
     def forgets(self, written: frozenset[Reg]) -> Thread:
         """Without the decisions of registers that are overwritten."""
@@ -59,6 +64,13 @@ class Thread:
             return self
         kept = frozenset(a for a in self.assumed if a[0] not in written)
         return Thread(self.lanes, self.elected, kept)
+
+
+@functools.lru_cache(4096)  # walks repeat the same decisions
+def _kept_of(assumed: Decisions, kept: frozenset[Reg]) -> Decisions:
+    """The decisions of these registers."""
+    found = frozenset(a for a in assumed if a[0] in kept)
+    return assumed if len(found) == len(assumed) else found
 
 
 @dataclass(slots=True)

@@ -112,11 +112,13 @@ class Run(RunState):
             at: m for at, m in self.machine.owed.items() if m.outstanding and there.get(at) is m
         }
         self.machine.owed = dict(found)
-        awaited = {s.mbarrier for s in self.strands if s.waiting is not None}
-        first = [m for at, m in found.items() if known or at in awaited]
-        delivered = [m.deliver(known=known) for m in first]
-        if not known and not any(delivered):
-            delivered = [m.deliver() for m in found.values()]
+        if known:
+            delivered = [m.deliver(known=True) for m in found.values()]
+        else:
+            awaited = {s.mbarrier for s in self.strands if s.waiting is not None}
+            delivered = [m.deliver() for at, m in found.items() if at in awaited]
+            if not any(delivered):
+                delivered = [m.deliver() for m in found.values()]
         return self._wake() or any(delivered)
 
     def _retry(self) -> bool:

@@ -36,8 +36,16 @@ def merged(old: Number, new: Number, mask: int) -> Number:
     """`new` in the lanes of a mask, `old` in the others."""
     if mask == _ALL or old == new:
         return new
-    pairs = zip(lanes_of(old), lanes_of(new), strict=True)
-    return packed(tuple(n if mask >> i & 1 else o for i, (o, n) in enumerate(pairs)))
+    few, other, rest = lanes_of(old), lanes_of(new), mask
+    if mask.bit_count() > LANES // 2:
+        few, other, rest = other, few, _ALL & ~mask
+    lanes = list(few)
+    while rest:
+        lowest = rest & -rest
+        lane = lowest.bit_length() - 1
+        lanes[lane] = other[lane]
+        rest ^= lowest
+    return packed(tuple(lanes))
 
 
 def lanewise(operation: Callable[..., int], *numbers: Number) -> Number:

@@ -65,8 +65,8 @@ class Program:
     last node); `back` says whether a CFG path leads back to the node if its branch is taken, and if
     not; `numbers` are constants that arguments are compared with, which decide branches; `exits`
     has the end of each node; `reads_bytes` says that single bytes of shared memory are read,
-    `allocates` that tensor memory is allocated; `touched` caches the regions of multiplies by
-    record, CTA and operands.
+    `reads_flags` that memory is read strongly or atomically, `allocates` that tensor memory is
+    allocated; `touched` caches the regions of multiplies by record, CTA and operands.
     """
 
     graph: Graph
@@ -77,6 +77,7 @@ class Program:
     calls: bool = False
     allocates: bool = False
     reads_bytes: bool = False
+    reads_flags: bool = False
     numbers: list[int] = field(default_factory=list)
     exits: list[NodeEnd] = field(default_factory=list)
     touched: dict[Operands, Multiplied] = field(default_factory=dict)
@@ -107,6 +108,7 @@ class Program:
         found.joins = _joins(successors)
         found.numbers = _deciding(graph)
         found.reads_bytes = any(map(_reads_byte, graph.records))
+        found.reads_flags = any(map(_reads_flag, graph.records))
         loops = components(successors)
         found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
@@ -162,6 +164,12 @@ def _reads_byte(mi: MachineInstr) -> bool:
     type_ = mi.form.attributes.get("type")
     narrow = isinstance(type_, ScalarType) and type_.bits == 8
     return mi.row.id == "ld" and narrow and mi.form.attributes.get("space") in SHARED
+
+
+def _reads_flag(mi: MachineInstr) -> bool:
+    """Whether a record reads memory strongly, or atomically."""
+    is_strong = mi.form.attributes.get("sem") not in (None, Sem.WEAK)
+    return mi.row.id.startswith(("atom", "red")) or (mi.row.id == "ld" and is_strong)
 
 
 def is_event(mi: MachineInstr) -> bool:

@@ -26,10 +26,14 @@ The smaller one is for runs whose integer arguments are a size, in which loops a
 """
 _SIZE = 512
 _LEAST, _MOST = 8_000, 30_000
+_LONGER = 2
+"""The factor of the budget of a run that is made once more, where arguments do not matter."""
 _SMALL = 3_000
 """Records, times warps, up to which a kernel has more runs."""
 _RUNS = ((5, False), (4, True), (_SIZE, False), (0, False))
 """The value of integer arguments in each run, a trip count or a size, and whether it is `late`."""
+_NUMBERS = {number: place for place, (number, _) in enumerate(_RUNS)}
+"""The order of the runs, by the value of their arguments."""
 _MORE_RUNS = 4
 """Runs of small kernels with other values, constants that branches compare arguments with."""
 
@@ -86,7 +90,9 @@ class Runs:
         """
         if 1 << steps <= PORTABLE_CLUSTER:
             shapes = [(1 << steps - n, 1 << n, 1) for n in range(steps + 1)]
-            logs = self._least_wrong([self._in_cluster(shape) for shape in shapes])
+            sizes = any(log.argued for log in logs)
+            logs = self._least_wrong([self._in_cluster(shape, sizes=sizes) for shape in shapes])
+            logs.sort(key=lambda log: _NUMBERS.get(log.number, len(_NUMBERS)))
         for log in logs:
             log.cannot_follow("a cluster whose size nobody gave")
             log.certain = 0
@@ -95,19 +101,22 @@ class Runs:
     def _least_wrong(self, shapes: list[Iterator[Log]]) -> list[Log]:
         """The runs of the first shape without errors, or else of the one with the fewest.
 
-        After an error, the remaining runs of a shape wait until all shapes have been tried.
+        After an error, the remaining runs of a shape wait until all shapes have been tried: those
+        of the shape with the fewest errors come first, and others stop when they have more.
         """
-        begun = []
-        for runs in shapes:
+        begun: list[tuple[int, int, list[Log]]] = []
+        for place, runs in enumerate(shapes):
             logs, wrong = self._until_wrong(runs, 1)
             if not wrong:
                 return logs
-            begun.append((logs, wrong))
-        best, least = begun[0][0], math.inf
-        for runs, (logs, wrong) in zip(shapes, begun, strict=True):
-            others, more = self._until_wrong(runs, least - wrong)
-            if wrong + more < least:
-                best, least = [*logs, *others], wrong + more
+            begun.append((wrong, place, logs))
+        best: list[Log] = []
+        least: tuple[float, int] = math.inf, 0
+        for wrong, place, logs in sorted(begun, key=lambda shape: shape[:2]):
+            most = least[0] - wrong + (place < least[1])
+            others, more = self._until_wrong(shapes[place], most)
+            if (wrong + more, place) < least:
+                best, least = [*logs, *others], (wrong + more, place)
         return best
 
     def _until_wrong(self, runs: Iterator[Log], most: float) -> tuple[list[Log], int]:
@@ -121,17 +130,32 @@ class Runs:
 
     # ---- runs ----------------------------------------------------------------------------------
 
-    def _in_cluster(self, cluster: tuple[int, ...]) -> Iterator[Log]:
+    def _in_cluster(self, cluster: tuple[int, ...], *, sizes: bool = False) -> Iterator[Log]:
         """The logs of all runs in a cluster of this shape.
 
-        () is the one that the kernel and the user give.
+        () is the one that the kernel and the user give.  With `sizes` the run whose arguments are
+        a size comes first: a wrong shape shows in it.  Where arguments do not matter, since none is
+        loaded or another run has the same log until both are cut, the first is made once more with
+        a larger budget.
         """
+        done = None
+        if sizes:
+            log = self._run(_SIZE, cluster, late=False)
+            if log.argued:
+                done = _SIZE
+                yield log
         first: Log | None = None
+        alike = False
         for number, late in self._arguments():
+            if number == done:
+                continue
             if late or first is None or first.argued:  # else it would be the first run again
                 log = self._run(number, cluster, late=late)
-                first = first or log
                 yield log
+                alike |= log == first
+                first = first or log
+        if first is not None and first.cut and (alike or not first.argued):
+            yield self._run(first.number, cluster, late=False, longer=_LONGER)
 
     def _arguments(self) -> Iterable[tuple[int, bool]]:
         """The arguments of each run; small kernels have further runs that take other branches."""
@@ -141,7 +165,10 @@ class Runs:
         more = [number for number in self._program.numbers if number not in usual]
         return [*_RUNS, *((number, False) for number in more[:_MORE_RUNS])]
 
-    def _run(self, number: int, cluster: tuple[int, ...], *, late: bool) -> Log:
+    def _run(
+        self, number: int, cluster: tuple[int, ...], *, late: bool, longer: int = 1
+    ) -> Log:  # fmt: skip
+        """The log of a run that may take so many times what others may."""
         report, function = self._report, self._report.analysis.function
         x, y, z = (*report.analysis.block, 1, 1)[:3]
         size = cluster or tuple(function.launch.cluster) or report.cluster or (1,)
@@ -154,7 +181,7 @@ class Runs:
         held = 0 if report.bounded else registers.at_first(report)
         launch = Launch((x, y, z), (cx, cy, cz), number, held)
         rounds = _FEWER if number == _SIZE else _ROUNDS
-        budget = min(max(self._steps * launch.ctas * rounds, _LEAST), _MOST)
+        budget = longer * min(max(self._steps * launch.ctas * rounds, _LEAST), _MOST)
         log = Run(report.module, function, self._program, launch, budget, late=late).run()
         if launch.ctas < math.prod(size):
             log.unknown.append("a cluster of more CTAs")

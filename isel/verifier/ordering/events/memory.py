@@ -109,7 +109,7 @@ def _store(e: Execution) -> bool:
     width = _width(e.mi)
     numbers = [e.run.value(e.strand, op) for op in _elements(e.mi, "b")]
     if not e.run.program.reads_bytes and numbers.count(None) == len(numbers):
-        e.machine.memory.update(_spoilt(address, e.mask, width, len(numbers)))
+        _spoil(e, _spoilt(address, e.mask, width, len(numbers)))
     else:
         for element, number in enumerate(numbers):
             data = lanes_of(number)
@@ -118,6 +118,15 @@ def _store(e: Execution) -> bool:
     if strong:
         _release_flag(e, address)
     return True
+
+
+def _spoil(e: Execution, places: Mapping[int, None]) -> None:
+    """Store unknown data: without flags, memory that was never written is unknown anyway."""
+    memory = e.machine.memory
+    if e.run.program.reads_flags:
+        memory.update(places)
+    else:
+        memory.update(dict.fromkeys(places.keys() & memory.keys()))
 
 
 @functools.lru_cache(1024)  # warps repeat the same addresses
