@@ -58,26 +58,6 @@ That evening, with nothing else to do and the least of 12 turns: small kernels 1
 LLVM's, 1.90 times; `nvgen check` and `nvgen compile` of a small file start in 0.26 s.
 Commit f213698b likewise, two runs of 10 turns: 0.97 and 0.99 ms beside 0.53, 1.84 and 1.87 times.
 
-Valgrind, which other work does not disturb, counted 4.35 million instructions of the user's process
-for a compile of the small kernel on 28 November 2026 (cachegrind, the difference of 60 and 10
-compiles; commit f3c9f888: 4.77), 0.79 million for LLVM's part of it in a loop, and 2.79 million of
-LLVM at -O0 (callgrind, 70 and 20): 1.84 times as many, were 2.00.  A third of the user's are in
-Python's evaluation loop and the rest in its memory, calls and dictionaries.  Of the bytecodes,
-59,000 (that commit: 63,000), leaving SSA form has 23 %, reading 16 %; no function has more than 6 %
-by itself.  In time, the least of 150 turns of five compiles, three runs beside fifteen busy
-processes: 1.56 to 1.60 times LLVM's (that commit, in turn with these: 1.59 to 1.81).  Of 47 modules
-of clang's and rustc's at the default level, the user's process takes 0.88 and 0.93 times that
-commit's time (geometric means of two runs, each the least of three compiles).
-
-The afternoon's tree likewise (30 and 10 compiles, with PYTHONHASHSEED=0): 4.23 million of the
-user's process and 0.60 of LLVM's part of it, 1.73 times LLVM's at -O0 (commit 69dc002f: 4.50 and
-0.77, 1.89).  Three kernels of Liger in Triton: 0.93 times the instructions in the user's process.
-
-That evening's likewise (40 and 10 compiles): 3.98 million of the user's process and 0.60 of LLVM's
-part, 1.64 times LLVM's at -O0 (commit 0f0518be: 4.31 and 0.60, 1.76).  Where no two kernels have
-names of values and blocks in common, the user's process takes 0.25 million less than that commit's
-instead of 0.33: small modules share what pieces of their text mean, in at most 2.4 MiB for these.
-
 On 28 November 2026, late in the evening, callgrind counted ten compiles of each small kernel in one
 process that had compiled all of them, millions of instructions (commit cea312e5's before; the part
 of LLVM's process; LLVM at -O0, all with PYTHONHASHSEED=0):
@@ -90,8 +70,8 @@ of LLVM's process; LLVM at -O0, all with PYTHONHASHSEED=0):
     tcgen05 multiply    38.8 (45.7)  1.18  3.46  11.5, judged as a whole (13.6)
     TMA load            28.5 (29.5)  1.14  3.44  8.6, judged as a whole (8.9)
 
-In a process that compiles nothing else the first one takes 4.25 million at cea312e5.  At 6705ae67
-this table's way gives 4.24: its figure above, 3.98, was not found again.
+In a process that compiles nothing else the first one takes 4.25 million at cea312e5.  Differences
+of 40 and 10 compiles had given 3.98 at 6705ae67, which was not found again: 4.24 by this way.
 
 How Python was built counts as much.  By the least of three runs of 200 turns of five compiles each,
 in turn with five of LLVM's, beside eight busy processes: 1.72 to 1.78 with the Python 3.11.7 of all

@@ -155,7 +155,7 @@ MISTAKES = {
     "no last wait": (
         "        b.wgmma_wait_group(0)\n", "", "wgmma.mma_async/in-flight"),
     "both release a buffer": (
-        "config.team * config.cluster", "config.consumers * config.cluster", "mbarrier/deadlock"),
+        "config.team * arrivals", "config.consumers * arrivals", "mbarrier/deadlock"),
     "both multiply every tile": ("step=step * 2", "step=step", "sim/race"),
 }  # fmt: skip
 """What stands in the sample or in gemm_sharing.py, what instead of it, and the rule that finds it:
