@@ -26,8 +26,8 @@ class Machine:
     products, it chose of these the one that took 2.0 % longer than the fastest of about twelve
     timed, in the mean, and 24 % at most.  `both` and `crowd` were fitted to 2,172 timings of 102
     further products, 30 of which it had done badly; `multicast`, `gap`, `pause`, `tile`, `store`,
-    `turned`, `piece`, `cool`, OVERLAP and IN_TURN to 2,582 of 103 others, 33 of which it had done
-    badly (28 November 2026), and `turned_pair` to eight that were behind then.
+    `turned`, `piece`, `cool`, `wide`, OVERLAP and IN_TURN to 2,582 of 103 others, 33 of which it
+    had done badly (28 November 2026), and `turned_pair` to eight that were behind then.
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
@@ -65,6 +65,7 @@ class Machine:
     odd: float = 1.003  # times a multiply whose columns are no multiple of 16
     heat: float = 0.1  # by how much a launch slows down, for each factor of e beyond 300 µs
     cool: float = 0.043  # by how much long launches are faster of tiles of 64 rows in turn
+    wide: float = 0.008  # by how much they are slower of tiles that are 64 columns wider
     follow: float = 0.85  # that a launch begins earlier, where it overlaps with the one before
 
     def longer(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -191,8 +192,8 @@ class Table:
         found += np.where(rest > 0, left, 0)
         found *= np.where(count > f.at_once, f.again, 1)
         found *= 1 + machine.heat * np.minimum(np.log(np.maximum(found / 300, 1)), 2.5)
-        long = self.flat * np.clip(np.log(np.maximum(found / 150, 1)), 0, 1)
-        found *= 1 - machine.cool * long
+        long = np.clip(np.log(np.maximum(found / 150, 1)), 0, 1)
+        found *= 1 + long * (machine.wide * (c["n"] - 192) / 64 - machine.cool * self.flat)
         narrow = (c["n"] < 64) & (p.across > 1)  # they would read x again and again
         return np.where((p.steps < c["split"]) | narrow, math.inf, found)
 
