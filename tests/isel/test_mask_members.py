@@ -30,6 +30,7 @@ ALL, HALF = "0xffffffff", "0xffff"
 SUM = "shfl.sync.bfly.b32 %r3, %r0, 1, 31,"
 ASK = "vote.sync.any.pred %p3, %p3,"
 MEET = "bar.sync 0;"
+MEET_IN_WARP = "bar.warp.sync 0xffffffff;"
 
 
 def _rules(body: str) -> list[str]:
@@ -80,6 +81,10 @@ RIGHT = {
     "both halves do the same": _if(SIXTEEN, f"{SUM} {ALL};", f"{SUM} {ALL};", MEET),
     "both halves do the same two": _if(
         SIXTEEN, f"{SUM} {ALL}; {ASK} {ALL};", f"{SUM} {ALL}; {ASK} {ALL};", MEET),
+    "the halves meet at two places": _if(
+        SIXTEEN, f"bar.warp.sync {ALL};", f"bar.warp.sync {ALL};", MEET),
+    "the halves meet at two places, twice": _if(
+        SIXTEEN, f"bar.warp.sync {ALL}; {MEET_IN_WARP}", f"bar.warp.sync {ALL};", MEET_IN_WARP),
     "data decide": f"ld.shared.u32 %r4, [%r1]; {_if('setp.eq.u32 %p1, %r4, 0;', f'{SUM} {ALL};')}",
 }  # fmt: skip
 
@@ -98,6 +103,15 @@ def test_threads_that_come_or_have_exited(name: str):
 @each("mask", [HALF, "0", "0xfffffffe"])
 def test_a_mask_names_whoever_comes(mask: str):
     assert _rules(f"{SUM} {mask}; {MEET}") == ["shfl/no-member"]
+
+
+@each("block", ["", ".maxntid 64", ".reqntid 16"])
+def test_a_block_may_have_no_more_threads_than_the_mask_names(block: str):
+    text = f"{HEAD}{SUM} {HALF};\nret;\n}}\n".replace(".reqntid 64", block)
+    found = verify_functions(read_ptx(text, "k.ptx").module)
+    doubts = [f.rule for f in found if f.severity is Severity.REVIEW]
+    assert doubts == ([] if "reqntid" in block else ["shfl/no-member"])
+    assert not any(f.severity is Severity.ERROR for f in found)
 
 
 def test_the_finding_says_where_the_others_are():

@@ -97,7 +97,7 @@ def _in_shared_memory(report: Report, log: Log, race: Race) -> Name | None:
             return Name(BEFORE_COPY, second.index, beyond)
         case Kind.COPY_IN, Kind.COPY_OUT:
             beyond = not race.one.first <= race.other.first < max(race.one.last, race.one.first + 1)
-            return Name(BEFORE_COPY, second.index, beyond)
+            return Name(BEFORE_COPY, second.index, beyond or _is_overwritten(log, race))
         case kind, (Kind.COPY_IN | Kind.SHARED_STORE) if kind in reads:
             copied = second.kind is Kind.COPY_IN
             beyond = copied and not race.other.first <= race.one.first < race.other.last
@@ -117,6 +117,20 @@ def _in_shared_memory(report: Report, log: Log, race: Race) -> Name | None:
         case _, Kind.COPY_IN:
             return Name(SHARED_RACE, second.index, True)
     return None
+
+
+def _is_overwritten(log: Log, race: Race) -> bool:
+    """Whether threads have stored there, and nothing orders that before the copy.
+
+    The other access may mean what they stored, where the kernel never needs the copy.
+    """
+    copy, other = race.first, race.other
+    return any(
+        access.kind is Kind.SHARED_STORE
+        and copy.known.get(access.done[0], 0) < access.done[1]
+        and any(r.rank == other.rank and r.meets(other) for r in access.regions)
+        for access in log.accesses[: race.second.turn]
+    )
 
 
 def _of_slot(race: Race) -> Name | None:

@@ -40,8 +40,9 @@ class Strand:
     `actor` is the number of the warp in the cluster; `joins` are the nodes where they wait to
     reconverge with threads that diverged, innermost last.  A blocked strand has `waiting`, which
     says whether its wait is over, the wait's description `what`, the record `at` and, if it is one,
-    the address of the `mbarrier`; `resume` is done when the wait is over.  `failed` says that the
-    wait returned without success.  `generation` is that of the cluster's barrier at which it
+    the address of the `mbarrier`; `resume` is done when the wait is over.  `members` are the last
+    bar.warp.sync at which it blocked and its mask.  `failed` says that the wait returned without
+    success.  `generation` is that of the cluster's barrier at which it
     arrived (-1: none), `branches` counts its branches on unknown data, `asked` and `seen` are the
     results of its earlier waits and strong loads.
     """
@@ -60,6 +61,7 @@ class Strand:
     what: str = ""
     at: int = -1
     mbarrier: int | None = None
+    members: tuple[int, int | None] = (-1, None)
     failed: bool = False
     generation: int = -1
     branches: dict[int, int] = field(default_factory=dict)

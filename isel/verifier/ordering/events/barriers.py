@@ -82,10 +82,40 @@ def _warp_sync(e: Execution) -> bool:
     members = e.number("membermask")
     whole = members is not None and members & ~e.strand.mask & (1 << LANES) - 1 == 0
     if not whole and not e.run.gather(e.strand, e.index):
-        return False
+        return _meet_elsewhere(e, members)
+    return _warp_met(e)
+
+
+def _warp_met(e: Execution) -> bool:
     e.run.log.met[e.strand.actor] = len(e.run.log.accesses)
     warp_order.met(e.machine, e.strand.actor)
     return True
+
+
+def _meet_elsewhere(e: Execution, members: int | None) -> bool:
+    """Wait for the other threads of the warp here, or at other records with the same mask."""
+    strand, here, apart = e.strand, e.strand.waiting, False
+    strand.members = (e.index, members)
+
+    def over() -> bool:
+        nonlocal apart
+        if here is not None and here():
+            apart = False
+            return True
+        apart = members is not None and all(
+            s.waiting is not None and s.members == (s.at, members) for s in e.run.others(strand)
+        )
+        return apart
+
+    def resume() -> bool:
+        if not apart:
+            return _warp_sync(e)
+        for other in e.run.others(strand):
+            strand.clocks.unite(other.clocks)
+        return _warp_met(e)
+
+    strand.waiting, strand.resume = over, resume
+    return False
 
 
 # ---- mbarriers ---------------------------------------------------------------------------------
