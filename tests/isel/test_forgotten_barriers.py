@@ -80,3 +80,21 @@ def test_what_needs_no_barrier(name: str):
 
 def test_masks_are_judged_where_there_is_no_barrier():
     assert _rules(("shfl.sync.bfly.b32 %r7, %r1, 1, 31, 0xffff;",)) == {"shfl/no-member"}
+
+
+OWN_ROWS = """\
+    and.b32 %r7, %r1, 32;
+    shl.b32 %r7, %r7, 2;
+    shl.b32 %r8, %r1, 4;
+    and.b32 %r8, %r8, 255;
+    xor.b32 %r7, %r7, %r8;
+    add.u32 %r7, %r3, %r7;
+"""
+"""The first eight lanes' rows of 16 bytes are the warp's words, the next eight's the other's."""
+
+
+@each("number, found", [("x1", set()), ("x2", {"shared/race"})])
+def test_of_a_matrix_as_many_addresses_count_as_it_has_rows(number: str, found: set[str]):
+    registers = {"x1": "{%r7}", "x2": "{%r7, %r8}"}[number]
+    load = f"ldmatrix.sync.aligned.m8n8.{number}.shared.b16 {registers}, [%r7];"
+    assert _rules((EACH_WRITES, "bar.warp.sync -1;", OWN_ROWS, load)) == found

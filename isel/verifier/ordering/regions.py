@@ -10,6 +10,7 @@ import functools
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Vec
+from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.tensor_spans import scales_of, spans
 from isel.verifier.function.threads import Threads
@@ -23,7 +24,7 @@ _TENSOR = Loaded("tensor memory", 0)
 
 def generic(mi: MachineInstr, address: Number, mask: int, *, writes: bool) -> tuple[Region, ...]:
     """The bytes that the lanes of a mask access in shared memory."""
-    return pieces(address, mask, _bytes_of(mi), writes)
+    return pieces(address, mask & _rows_of(mi), _bytes_of(mi), writes)
 
 
 @functools.lru_cache(4096)  # warps and runs repeat the same addresses
@@ -45,6 +46,15 @@ def pieces(address: Number, mask: int, size: int, writes: bool) -> tuple[Region,
             for first, last in joined
         ]
     )
+
+
+def _rows_of(mi: MachineInstr) -> int:
+    """The lanes whose addresses count: of ldmatrix and stmatrix one for each row."""
+    number, shape = mi.form.attributes.get("num"), mi.form.attributes.get("shape")
+    if not isinstance(number, MatrixNum) or mi.row.id not in ("ldmatrix", "stmatrix"):
+        return (1 << LANES) - 1
+    rows = 16 if shape is MatrixShape.M16N16 else 8
+    return (1 << rows * int(number.value[1:])) - 1
 
 
 def _bytes_of(mi: MachineInstr) -> int:
