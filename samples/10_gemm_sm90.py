@@ -363,8 +363,10 @@ class Gemm:
             with b.if_(b.tid_x % (32 if self.loads else WARPGROUP) == 0):
                 b.mbarrier_arrive(self.empty[stage])
         if config.cluster > 1:
-            others = (thread != self.rank) if self.loads else self.b.const(1, 1)
-            with b.if_((thread < config.cluster) & others):
+            tells = thread < config.cluster
+            if self.loads:
+                tells = tells & (thread != self.rank)
+            with b.if_(tells):
                 mbarrier = b.of_cta(self.empty[stage], self.part * config.cluster + thread)
                 b.mbarrier_arrive_space_cluster(mbarrier, relaxed=True)
 
