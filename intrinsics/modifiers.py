@@ -139,6 +139,10 @@ class Space(Modifier):
     TENSOR = "tensor memory"
 
 
+SHARED_SPACES = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
+"""Shared memory, a thread's own CTA's or that of any CTA of its cluster."""
+
+
 class Sem(Modifier):
     """Memory orderings.  PTX ISA, Memory Consistency Model."""
 

@@ -29,7 +29,7 @@ from intrinsics.mir import (
     Sym,
     Text,
 )
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import SHARED_SPACES, ScalarType, Space
 from intrinsics.operand_types import SpaceOf, fits, is_fraction, number_fits, out_of_range
 from intrinsics.row import (
     Access,
@@ -277,8 +277,7 @@ class OperandSlot:
             return found is not Space.PARAM_ENTRY and self.operand.within in (None, found)
         if wanted is Space.PARAM:
             return found in (Space.PARAM_ENTRY, Space.PARAM_FUNC)
-        shared = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
-        return found is wanted or (wanted in shared and found in shared)
+        return found is wanted or (wanted in SHARED_SPACES and found in SHARED_SPACES)
 
     def _tensor_address(self, op: Op) -> Iterator[Problem]:
         name = self.operand.name

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from intrinsics.modifiers import (
+    SHARED_SPACES,
     AtomicOp,
     CacheHint,
     Modifier,
@@ -37,8 +38,7 @@ from intrinsics.targets import at_least, since
 
 T = ScalarType
 
-_SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
-_SPACES = (Space.GLOBAL, *_SHARED)
+_SPACES = (Space.GLOBAL, *SHARED_SPACES)
 _HALVES = (T.F16, T.BF16)
 _PAIRS = (T.F16X2, T.BF16X2)
 _INTEGERS = (T.U32, T.S32, T.U64, T.S64)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from intrinsics.limits import MOST_TX
 from intrinsics.modifiers import (
+    SHARED_SPACES,
     MbarrierLayout,
     Modifier,
     Multicast,
@@ -39,7 +40,6 @@ _SM80 = since("7.0", at_least(80))
 _SM90 = since("8.0", at_least(90))
 _PHASES = since("9.3", at_least(90))
 _SHARED = (Space.SHARED, Space.SHARED_CTA)
-_ANYWHERE = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 _SCOPES = (Scope.CTA, Scope.CLUSTER)
 
 _MBAR = address("mbar", "space", within=Space.SHARED)
@@ -115,13 +115,13 @@ _ARRIVE_QUALIFIERS = {
     "no_complete": NoComplete,
     "sem": (Sem.RELEASE, Sem.RELAXED),
     "scope": _SCOPES,
-    "space": _ANYWHERE,
+    "space": SHARED_SPACES,
     **_MULTICAST,
 }
 _TX_QUALIFIERS = {
     "sem": (Sem.RELEASE, Sem.RELAXED),
     "scope": _SCOPES,
-    "space": _ANYWHERE,
+    "space": SHARED_SPACES,
     **_MULTICAST,
 }
 _CTA: Attributes = {"space": Space.SHARED}
@@ -256,7 +256,7 @@ ARRIVE_DROP_EXPECT_TX = Row(
 EXPECT_TX = Row(
     "mbarrier.expect_tx", "{.sem}{.scope}{.space}{.multicast}.b64",
     "[mbar], tx_count {, cta_mask}",
-    qualifiers={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE, **_MULTICAST},
+    qualifiers={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": SHARED_SPACES, **_MULTICAST},
     operands=(_MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
     section="mbarrier.expect_tx", needs=_SM90,
     rules=(*_both(Sem.RELAXED), *_TO_MANY), effects=_EFFECTS,
@@ -267,7 +267,7 @@ EXPECT_TX = Row(
 COMPLETE_TX = Row(
     "mbarrier.complete_tx", "{.sem}{.scope}{.space}{.multicast}.b64",
     "[mbar], tx_count {, cta_mask}",
-    qualifiers={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE, **_MULTICAST},
+    qualifiers={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": SHARED_SPACES, **_MULTICAST},
     operands=(_MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
     section="mbarrier.complete_tx", needs=_SM90,
     rules=(*_both(Sem.RELAXED), *_TO_MANY), effects=_EFFECTS,

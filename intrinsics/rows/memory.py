@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from intrinsics.modifiers import (
+    SHARED_SPACES,
     CacheHint,
     CacheOp,
     L1Eviction,
@@ -55,7 +56,6 @@ DATA_TYPES = tuple(
 
 _COUNT = per(vec={None: 0, **{v: v.count for v in Vec}})
 _OF_64: tuple[Attribute, ...] = tuple(t for t in DATA_TYPES if t.bits == 64)
-_SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 
 WIDE_ACCESS = since("8.8", at_least(100))
 """Who moves 256 bits at once."""
@@ -100,10 +100,10 @@ def _order(ordered: tuple[Sem, ...]) -> tuple[Rule, ...]:
         when(scope=Scope.CLUSTER).needs("cluster-scope-target", since("7.8", at_least(90))),
         when(sem=ordered).must(
             "sem-space", "an ordered access goes to global, shared or generic memory",
-            space=absent_or(Space.GLOBAL, *_SHARED)),
+            space=absent_or(Space.GLOBAL, *SHARED_SPACES)),
         when(sem=Sem.VOLATILE).must(
             "sem-space", "a volatile access goes to global, shared, local or generic memory",
-            space=absent_or(Space.GLOBAL, Space.LOCAL, *_SHARED)),
+            space=absent_or(Space.GLOBAL, Space.LOCAL, *SHARED_SPACES)),
         when(sem=Sem.VOLATILE, space=Space.LOCAL).needs("volatile-local-version", since("9.1")),
         when(sem=(Sem.VOLATILE, *ordered)).must(
             "cache-op", "a cache operator goes with weak accesses only", cop=None),
@@ -164,7 +164,7 @@ LD = Row(
     qualifiers={
         "io": (Sem.MMIO,),
         "sem": (Sem.WEAK, Sem.VOLATILE, Sem.RELAXED, Sem.ACQUIRE), "scope": Scope,
-        "space": (Space.GLOBAL, *_SHARED, Space.CONST, Space.LOCAL, Space.PARAM,
+        "space": (Space.GLOBAL, *SHARED_SPACES, Space.CONST, Space.LOCAL, Space.PARAM,
                         Space.PARAM_ENTRY, Space.PARAM_FUNC),
         "cop": (CacheOp.CA, CacheOp.CG, CacheOp.CS, CacheOp.LU, CacheOp.CV),
         "nc": NonCoherent, "l1": L1Eviction, "l2": L2Eviction, "cache_hint": CacheHint,
@@ -186,7 +186,7 @@ ST = Row(
     qualifiers={
         "io": (Sem.MMIO,),
         "sem": (Sem.WEAK, Sem.VOLATILE, Sem.RELAXED, Sem.RELEASE), "scope": Scope,
-        "space": (Space.GLOBAL, *_SHARED, Space.LOCAL, Space.PARAM, Space.PARAM_FUNC),
+        "space": (Space.GLOBAL, *SHARED_SPACES, Space.LOCAL, Space.PARAM, Space.PARAM_FUNC),
         "cop": (CacheOp.WB, CacheOp.CG, CacheOp.CS, CacheOp.WT),
         "l1": L1Eviction, "l2": L2Eviction, "cache_hint": CacheHint, "vec": Vec, "type": DATA_TYPES,
     },
@@ -202,7 +202,8 @@ ST = Row(
 )
 
 _CVTA_QUALIFIERS: dict[str, Iterable[Modifier]] = {
-    "space": (Space.GLOBAL, *_SHARED, Space.CONST, Space.LOCAL, Space.PARAM, Space.PARAM_ENTRY),
+    "space": (Space.GLOBAL, *SHARED_SPACES, Space.CONST, Space.LOCAL, Space.PARAM,
+              Space.PARAM_ENTRY),
     "size": (ScalarType.U32, ScalarType.U64),
 }
 _CVTA_RULES = (*_SPACES, when(space=Space.PARAM).needs("param-version", since("7.7")))

@@ -75,13 +75,7 @@ def _extreme(select: ir.Select, compare: ir.Compare) -> Replacement | None:
     count = f"v{type_.count}" if isinstance(type_, VectorType) else ""
     verb = "maxnum" if predicate in _GREATEST else "minnum"
     name = f"llvm.{verb}.{count}{_SUFFIX[_keyword(type_)]}"
-    return lambda out: _call(out, name, select, value, constant)
-
-
-def _call(
-    out: Rewriter, name: str, select: ir.Select, value: llvm.Value, constant: llvm.Value
-) -> None:
-    out.call(name, select.type, (value, constant), select.result)
+    return lambda out: out.call(name, type_, (value, constant), select.result)
 
 
 def _with_constant(

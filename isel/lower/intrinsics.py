@@ -54,11 +54,7 @@ def _sum(call: ir.Call, modifiers: str, type_: str) -> Replacement | None:
     if not isinstance(mode, llvm.ConstInt) or mode.value >= len(_ROUNDINGS):
         return None
     name = f"llvm.nvvm.add.{_ROUNDINGS[mode.value]}{modifiers}.{type_}"
-
-    def make(out: Rewriter) -> None:
-        out.call(name, call.type, call.arguments[:2], call.result)
-
-    return make
+    return lambda out: out.call(name, call.type, call.arguments[:2], call.result)
 
 
 def _load(out: Rewriter, call: ir.Call) -> None:

@@ -72,7 +72,7 @@ def lowered(i: ir.Instruction) -> Replacement | None:
         return lambda out: _reduce(out, i, verb.removeprefix("reduce."), types)
     if verb in _OTHERS:
         plain = f"llvm.{_OTHER_NAMES.get(verb, verb)}.{types}"
-        return lambda out: _plain(out, i, plain)
+        return lambda out: out.call(plain, i.type, i.arguments[:-2], i.result)
     return None
 
 
@@ -142,7 +142,3 @@ def _reduce(out: Rewriter, call: ir.Call, word: str, types: str) -> None:
     counted = out.select(_allowed(out, mask, count), vector, _splat(vector.type, nothing))
     total = out.call(f"llvm.vector.reduce.{word}.{types}", call.type, (counted,))
     out.binary(opcode, start, total, call.result)
-
-
-def _plain(out: Rewriter, call: ir.Call, name: str) -> None:
-    out.call(name, call.type, call.arguments[:-2], call.result)

@@ -36,7 +36,7 @@ from isel.llvm.vocabulary import (
 
 NONE: frozenset[Flag] = frozenset()
 
-Replacement = Callable[["Rewriter"], None]
+Replacement = Callable[["Rewriter"], object]
 """Emits what stands for an instruction."""
 
 

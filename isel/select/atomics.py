@@ -9,7 +9,7 @@ PTX ISA, atom; ld; st; membar / fence.
 from __future__ import annotations
 
 from intrinsics.mir import Imm, Mem, Reg
-from intrinsics.modifiers import AtomicOp, NoFtz, ScalarType, Scope, Sem, Space
+from intrinsics.modifiers import SHARED_SPACES, AtomicOp, NoFtz, ScalarType, Scope, Sem, Space
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.rows.atomic import LONG_ATOMICS, LONG_ATOMICS_OF_SYSTEM
 from intrinsics.rows.memory import MMIO
@@ -28,8 +28,7 @@ from isel.select.types import BITS, SIGNED, UNSIGNED, TypeLayout
 
 T = ScalarType
 
-_SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
-_ORDERED = (None, Space.GLOBAL, *_SHARED)
+_ORDERED = (None, Space.GLOBAL, *SHARED_SPACES)
 """The spaces that other threads see."""
 
 _SC = Ordering.SEQ_CST
@@ -128,7 +127,7 @@ def _negated(state: FunctionState, value: Imm | Reg, cls: ScalarType) -> Imm | R
 
 def _place(state: FunctionState, pointer: llvm.Value) -> tuple[Space | None, Mem]:
     space, mem = state.place(pointer)
-    if space in (None, Space.GLOBAL, *_SHARED):
+    if space in (None, Space.GLOBAL, *SHARED_SPACES):
         return space, mem
     raise Unselectable(
         "atomic-space",
@@ -286,7 +285,7 @@ def access_order(
     if space not in _ORDERED:
         return {}  # nobody else sees local memory, and nobody writes constants and parameters
     if i.volatile and semantics_of(i.ordering) is Sem.RELAXED:
-        if space in _SHARED:
+        if space in SHARED_SPACES:
             return {"sem": Sem.VOLATILE}
         if not state.can(MMIO):
             return {"sem": Sem.VOLATILE}

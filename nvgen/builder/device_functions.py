@@ -47,7 +47,6 @@ class Kept:
     scope: ExecutionScope
     frames: list[Frame]
     variables: list[Changing]
-    in_function: bool
 
 
 class Functions(Roles):
@@ -76,8 +75,7 @@ class Functions(Roles):
     def leave_for_function(self) -> Kept:
         """Save the insertion point, to build a function."""
         kept = Kept(
-            *(self.current_builder, self.regions, self.scope),
-            *([*self._frames], [*self._variables], self._in_function),
+            self.current_builder, self.regions, self.scope, [*self._frames], [*self._variables]
         )
         self.regions = Regions()
         self._frames.clear()
@@ -87,12 +85,10 @@ class Functions(Roles):
     def enter_function(self, builder: PlacedBuilder) -> None:
         """Continue in the body of a function."""
         self._ir = builder
-        self._in_function = True
 
     def return_to_kernel(self, kept: Kept) -> None:
         """Restore the insertion point."""
         self._ir, self.regions, self.scope = kept.builder, kept.regions, kept.scope
-        self._in_function = kept.in_function
         self._frames[:] = kept.frames
         self._variables[:] = kept.variables
 

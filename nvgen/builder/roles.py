@@ -100,7 +100,6 @@ class Roles(ControlFlow):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.scope = ExecutionScope.CTA
-        self._in_function = False  # of the device, of whose caller nothing is known
 
     @property
     def threads(self) -> int:
@@ -168,7 +167,8 @@ class Roles(ControlFlow):
     def _of_the_warp(self, bits: int) -> Int:
         """tid.x without its low bits: in a uniform register, where whole warps ask for it."""
         number = self.tid_x >> bits
-        whole_warps = not self._in_function and all(agree(f.decides) for f in self._frames)
+        in_kernel = self.at_caller().function.name == self.name  # callers of others are not known
+        whole_warps = in_kernel and all(agree(f.decides) for f in self._frames)
         return self.uniform(number) if whole_warps else number
 
     # ---- roles -------------------------------------------------------------------------------

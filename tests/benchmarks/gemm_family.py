@@ -6,7 +6,7 @@ Gated products beside torch's product, silu and multiplication; D in e4m3 with s
 product and quantisation; block-scaled products beside `torch._scaled_mm` with the same scales.
 Each is timed as a CUDA graph of several calls of the operator, in random order; a ratio is the
 median over the rounds of torch's time by ours.  Calls take turns over as many operands as L2 does
-not hold.  Every product is compared with torch's.
+not hold.  Every product is compared with torch's, of those in e4m3 the scales.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import random
 import statistics
 import sys
 from collections.abc import Callable
@@ -28,7 +27,7 @@ import gemm_family_torch as family
 import torch
 from gemm_model import machine_of
 
-from tests.benchmarks.gemm_hopper import UNCACHED, graph_of, short, timed
+from tests.benchmarks.gemm_hopper import UNCACHED, graph_of, in_turn, short
 
 FP8 = torch.float8_e4m3fn
 Call = Callable[[], torch.Tensor]
@@ -115,12 +114,7 @@ def compared(name: str, size: tuple[int, int, int], rounds: int) -> dict:
         label: graph_of([lambda stream, call=pair[i]: call() for pair in pairs] * (count // sets))
         for i, label in enumerate(("nvgen", "torch"))
     }
-    times: dict[str, list[float]] = {label: [] for label in graphs}
-    for number in range(rounds + 2):
-        for label in random.sample(list(graphs), len(graphs)):
-            took = timed(graphs[label], count)
-            if number >= 2:
-                times[label].append(took)
+    times = in_turn(graphs, count, rounds)
     choose, kind = CHOICES[name]
     config = choose(*size, kind, machine_of(torch.cuda.get_device_name(0)))
     ratios = [y / x for x, y in zip(times["nvgen"], times["torch"], strict=True)]

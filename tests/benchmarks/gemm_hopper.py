@@ -131,6 +131,17 @@ def timed(graph, count: int) -> float:
     return first.elapsed_time(last) * 1e3 / count
 
 
+def in_turn(graphs: dict[str, object], count: int, rounds: int) -> dict[str, list[float]]:
+    """Microseconds of one launch of each, for each round but two before, in random order."""
+    times: dict[str, list[float]] = {label: [] for label in graphs}
+    for number in range(rounds + 2):
+        for label in random.sample(list(graphs), len(graphs)):
+            took = timed(graphs[label], count)
+            if number >= 2:
+                times[label].append(took)
+    return times
+
+
 def libraries(shape: Shape, a, b, d) -> dict[str, tuple[str, Launch]]:
     """cuBLAS' ways: the library that torch is to prefer, and a launch."""
     import torch
@@ -238,14 +249,7 @@ def compared(shape: Shape, chosen: dict[str, Way], made, rounds: int) -> dict:
     """One row of the table; equal ways are timed once."""
     distinct = {way: label for label, way in reversed(chosen.items())}
     contest = contestants(shape, {label: way for way, label in distinct.items()}, made)
-    times: dict[str, list[float]] = {label: [] for label in contest.graphs}
-    for number in range(rounds + 2):
-        order = list(contest.graphs)
-        random.shuffle(order)
-        for label in order:
-            took = timed(contest.graphs[label], contest.launches)
-            if number >= 2:
-                times[label].append(took)
+    times = in_turn(contest.graphs, contest.launches, rounds)
     best = [min(step) for step in zip(*(t for x, t in times.items() if "BLAS" in x), strict=True)]
     of = {label: times[distinct[way]] for label, way in chosen.items()}
     ratio = {

@@ -1,4 +1,4 @@
-"""Threads that a mask names: who waits for whom at shuffles, votes and bar.warp.sync.
+"""Member masks of shuffles, votes and bar.warp.sync: deadlocks, and threads outside of their mask.
 
 What is expected is the manual's: a thread waits until all threads of the mask that have not exited
 execute the same instruction with the same mask, and one that the mask does not name must not come.

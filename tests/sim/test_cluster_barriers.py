@@ -1,4 +1,4 @@
-"""The barrier of a cluster, mbarriers of other CTAs, what goes wrong, and who waits for whom.
+"""The barrier of a cluster, mbarriers of other CTAs, errors, and reports of deadlocks.
 
 Expected values are the manual's: PTX ISA, barrier.cluster, mbarrier.arrive, mbarrier.expect_tx.
 Tests marked `gpu` run on a GPU as well.
@@ -232,7 +232,7 @@ def test_mistakes(body: str, rule: str, schedule: str):
     assert found[0].place.line
 
 
-# ---- who waits for whom ----------------------------------------------------------------------
+# ---- reports of deadlocks --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from intrinsics.memo import Memo
 from intrinsics.mir import Form, MachineFunction, MachineInstr, Module, Sym
-from intrinsics.modifiers import Space
+from intrinsics.modifiers import SHARED_SPACES
 from intrinsics.row import Effect
+from isel.verifier.function.decisive import SHARED
 
 SUBJECTS = (
     *("tcgen05.", "wgmma.", "mbarrier.", "cp.async.bulk", "barrier.cluster."),
@@ -25,14 +26,11 @@ _MEETINGS = ("bar.", "barrier.")
 """First words of barriers: a kernel with nothing else is judged only where that is asked for, and
 so is one with what needs them: shared memory, and masks of threads."""
 
-_SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
-
 _SYNCHRONISE = Effect.CONVERGENT | Effect.ALIGNED | Effect.ASYNC_PROXY
 _FENCES = (
     *("fence", "fence.proxy.async", "fence.mbarrier_init", "opaque"),
     *("fence.sync_restrict", "fence.proxy.async::generic"),
 )
-_WRITTEN = (None, Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 
 
 def calls(function: MachineFunction) -> Iterator[MachineInstr]:
@@ -62,9 +60,9 @@ _MEETING: Memo[Form, bool] = Memo(lambda form: _meets(form))
 
 def _meets(form: Form) -> bool:
     """Whether threads meet at an instruction, or need to meet for it."""
-    if form.row.head.startswith(_MEETINGS) or form.attributes.get("space") in _SHARED:
+    if form.row.head.startswith(_MEETINGS) or form.attributes.get("space") in SHARED_SPACES:
         return True
-    return any(o is not None and o.name == "membermask" for o in form.operands)
+    return "membermask" in form.index
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ def _writes(function: MachineFunction) -> bool:
     return any(
         mi.row.effects.effect & Effect.WRITES_MEMORY
         and mi.row.id != "call"
-        and mi.form.attributes.get("space") in _WRITTEN
+        and mi.form.attributes.get("space") in SHARED
         for mi in function.instructions()
     )
 

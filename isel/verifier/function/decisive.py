@@ -11,10 +11,10 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 
 from intrinsics.mir import MachineInstr, Mem, Reg, guard_register
-from intrinsics.modifiers import Space
+from intrinsics.modifiers import SHARED_SPACES
 from intrinsics.row import Completion, Effect, Kind, Row
 
-SHARED = (None, Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
+SHARED = (None, *SHARED_SPACES)
 """State spaces whose addresses may be in shared memory."""
 
 _SYNCHRONISE = (

@@ -22,6 +22,9 @@ from isel.verifier.function.flow import Condition, WarpFlow
 from isel.verifier.function.threads import Threads, threads_of
 from isel.verifier.function.values import Value, Where, where
 
+ATOMICS = ("atom", "atom.cas", "red")
+"""Rows of atomic operations."""
+
 CLUSTER = -1
 """The number of the cluster's barrier, beside those of the CTA."""
 
@@ -267,7 +270,6 @@ def _arrival_of_copies(index: int, mi: MachineInstr, e: Evaluator, threads: Thre
 
 _SHARED = (None, Space.SHARED, Space.SHARED_CTA)
 _WEAK = (None, Sem.WEAK)
-_ATOMICS = ("atom", "atom.cas", "red")
 
 
 def _load(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event | None:
@@ -348,7 +350,7 @@ _MAKERS: dict[str, Maker] = {
     "bar.warp.sync": _simple(Kind.WARP_SYNC),
     "ld": _load,
     "st": _store,
-    **dict.fromkeys(_ATOMICS, _read_modify_write),
+    **dict.fromkeys(ATOMICS, _read_modify_write),
 }
 
 

@@ -51,7 +51,7 @@ def check(report: Report) -> None:
 
 def is_masked(mi: MachineInstr) -> bool:
     """Whether an instruction has a member mask."""
-    return any(o is not None and o.name == "membermask" for o in mi.form.operands)
+    return "membermask" in mi.form.index
 
 
 def _check_warp(report: Report, flow: WarpFlow, nodes: dict[int, list[int]]) -> None:

@@ -56,13 +56,10 @@ class Threads:
         return self
 
     def __str__(self) -> str:
-        if self.one:
-            return "one thread"
-        if self.part:
+        if self.part and not self.one:
             return "some threads of the warp"
-        if self.lanes.bit_count() == 1:
-            return "one thread"
-        return f"{self.lanes.bit_count()} threads"
+        count = 1 if self.one else self.lanes.bit_count()
+        return "one thread" if count == 1 else f"{count} threads"
 
 
 def threads_of(flow: WarpFlow) -> list[Threads]:

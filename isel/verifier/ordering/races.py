@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyShape
-from isel.verifier.function.events import Kind
+from isel.verifier.function.events import ATOMICS, Kind
 from isel.verifier.ordering.clocks import Clock, Source, source_of
 from isel.verifier.ordering.history import TENSOR_OPS, History, Kept, Shape
 from isel.verifier.ordering.log import Access, Log, Memory, Region
@@ -62,7 +62,6 @@ class Race:
 _Parts: TypeAlias = list[tuple[tuple[Memory, int], Shape]]
 """The regions of an access, for each memory."""
 _ASYNC_TENSOR = (*TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
-_ATOMIC = ("atom", "atom.cas", "red")
 _ENOUGH = 32
 """Races of one pair of records after which no more of its accesses are compared."""
 
@@ -218,7 +217,7 @@ class Finder:
         return self._proxied(old, new) if new.by_proxy else None
 
     def _is_atomic(self, access: Access) -> bool:
-        return self.records[access.index].row.id in _ATOMIC
+        return self.records[access.index].row.id in ATOMICS
 
     def _fence(self, done: tuple[Source, int], new: Access) -> Missing:
         """Which tcgen05.fence is missing between accesses that arrivals and waits order."""

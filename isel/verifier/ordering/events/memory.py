@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import ScalarType, Sem, Space
-from isel.verifier.function.events import Kind
+from isel.verifier.function.events import ATOMICS, Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import regions
 from isel.verifier.ordering.clocks import joined
@@ -223,7 +223,7 @@ def _proxy_fence(e: Execution) -> bool:
 EVENTS: dict[str, Event] = {
     **dict.fromkeys(("ld", "ldmatrix"), _load),
     **dict.fromkeys(("st", "stmatrix"), _store),
-    **dict.fromkeys(("atom", "atom.cas", "red"), _atomic),
+    **dict.fromkeys(ATOMICS, _atomic),
     **dict.fromkeys(("fence", "membar"), _fence),
     **dict.fromkeys(("fence.proxy.async", "fence.proxy.async::generic"), _proxy_fence),
 }
