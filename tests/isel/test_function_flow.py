@@ -183,6 +183,20 @@ def test_branches_on_the_warp_fold_into_roles() -> None:
     }
 
 
+@each("test", ["setp.ne.u32 %p1, %r4, 0; @%p1 bra end;", "setp.eq.u32 %p1, %r4, 0; @!%p1 bra end;"])
+def test_what_is_ored_with_another_number_than_zero_is_not_zero(test: str) -> None:
+    """Of `warp == 0 && rank == 0` optimisers make one comparison: (warp | rank) == 0."""
+    statements = f"""
+    mov.u32 %r1, %tid.x; shr.u32 %r2, %r1, 5; mov.u32 %r3, %cluster_ctarank;
+    or.b32 %r4, %r2, %r3;
+    {test}
+    bar.sync 1;
+    end:
+    """
+    found = barriers(Analysis(function(statements), (96, 1, 1)))
+    assert found == {"warp 0": [1], "warps 1 to 2": []}
+
+
 def test_without_a_block_all_ways_are_open() -> None:
     (role,) = Analysis(function(ROLES), ()).roles
     assert sorted(e.count or 0 for e in role.events()) == [1, 2, 3]

@@ -454,7 +454,7 @@ def result(form: Form, a: Data, b: Data) -> Matrix:
 def run(form: Form, *, target: str, schedule: str = "early", opt: int = 0, seed: int = 0) -> None:
     """Run a form and compare all of D, lanes that are masked with what was there before.
 
-    Raises: AssertionError when an element differs.
+    Raises: AssertionError when an element differs, VerificationError for what rules find.
     """
     rng = np.random.default_rng(seed)
     a, b = matrix(form, form.m, 0, rng), matrix(form, form.n, 1, rng)
@@ -470,7 +470,7 @@ def run(form: Form, *, target: str, schedule: str = "early", opt: int = 0, seed:
     type_ = np.int32 if form.integers else np.float32
     dump = np.full((128 * form.ctas, form.columns), -1, type_)
     steps = form.k // form.step
-    kernel(form).compile(target=target, opt=opt).run(
+    kernel(form).compile(target=target, opt=opt, level="function").run(
         *inputs, dump, steps, grid=form.ctas, schedule=schedule
     )
     lanes, columns = cells(form)

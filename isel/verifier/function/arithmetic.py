@@ -160,6 +160,8 @@ def _zero_in_few(a: Value, b: Value) -> Value | None:
             lanes, by = lanes & value.base.lanes, max(by, value.base.by)
         elif isinstance(value.number, tuple):
             lanes &= sum(1 << i for i, x in enumerate(value.number) if not x)
+        elif value.number:
+            lanes = 0  # a number other than 0: so is the or
         else:
             by = max(by, value.spread)
     return None if lanes == (1 << LANES) - 1 else Value(Zero(lanes, by), 0, Spread.THREAD)
