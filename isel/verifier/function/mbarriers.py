@@ -6,6 +6,7 @@ Layer: isel.verifier.function.  PTX ISA, mbarrier.init, mbarrier.arrive, Phases.
 from __future__ import annotations
 
 from intrinsics.findings import Severity
+from isel.verifier.function.clusters import cluster_size
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
@@ -168,21 +169,32 @@ def _said(total: int, repeats: bool) -> str:
 
 
 def _arrivals(report: Report, place: Where) -> tuple[int, bool] | None:
-    """The arrivals at an mbarrier if each record is executed once, and whether one may be repeated.
+    """The most arrivals at an mbarrier if each record is executed once, and whether one may be
+    repeated.
 
-    None where it is not known which threads arrive.
+    None where it is not known which threads arrive, of how many CTAs.
     """
     total, repeats = 0, False
     for found in report.analysis.sites.values():
         for warp, event in found:
             if event.kind not in _ARRIVALS or not (event.place is None or event.place.meets(place)):
                 continue
-            threads = event.threads.count
-            if event.place is None or threads is None or event.count is None:
+            threads, ctas = event.threads.count, _senders(report, event)
+            if event.place is None or threads is None or event.count is None or ctas is None:
                 return None
-            total += threads * event.count
+            total += threads * event.count * ctas
             repeats |= _in_loop(report, warp, event)
     return total, repeats
+
+
+def _senders(report: Report, event: Event) -> int | None:
+    """The most CTAs whose execution of a record arrives at one mbarrier, None if unknown.
+
+    A multicast commit arrives at the mbarriers of other CTAs, and theirs arrive here.
+    """
+    if event.mi.get("cta_mask") is None:
+        return 1
+    return cluster_size(report.analysis.function, report.cluster)
 
 
 def _in_loop(report: Report, warp: int, event: Event) -> bool:
