@@ -46,13 +46,9 @@ from isel.llvm.ir import (
     Unreachable,
 )
 from isel.llvm.lexer import UnreadableError, name_of, read_whole
-from isel.llvm.read_instructions import (
-    OPERATIONS,
-    ORDERINGS,
-    CallHead,
-    element_type_at,
-    read_groups,
-)
+from isel.llvm.read_arithmetic import element_type_at
+from isel.llvm.read_calls import CallHead, read_groups
+from isel.llvm.read_memory import OPERATIONS, ORDERINGS
 from isel.llvm.read_pieces import PLAIN_NAME, QUOTED_NAME, pieces_of, plain_name
 from isel.llvm.read_values import (
     address_type,

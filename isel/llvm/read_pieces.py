@@ -16,13 +16,10 @@ from intrinsics.memo import Memo
 from isel.llvm.attributes import Attributes
 from isel.llvm.ir import Attachment, Attachments
 from isel.llvm.lexer import Cursor, UnreadableError, name_of, read_whole
+from isel.llvm.read_arithmetic import read_predicate
 from isel.llvm.read_attributes import read_attributes
-from isel.llvm.read_instructions import (
-    CallHead,
-    read_attachment,
-    read_call_head,
-    read_predicate,
-)
+from isel.llvm.read_calls import CallHead, read_call_head
+from isel.llvm.read_parts import read_attachment
 from isel.llvm.read_types import read_type
 from isel.llvm.read_values import (
     read_flags,

@@ -21,8 +21,9 @@ from isel.llvm.attributes import Attributes
 from isel.llvm.ir import Alias, Block, Function, Instruction, Module
 from isel.llvm.lexer import Cursor, UnreadableError, name_of
 from isel.llvm.read_attributes import read_attributes
-from isel.llvm.read_instructions import read_instruction, read_node
+from isel.llvm.read_instructions import read_instruction
 from isel.llvm.read_lines import LineReader
+from isel.llvm.read_parts import read_node
 from isel.llvm.read_symbols import read_function_header, read_global
 from isel.llvm.read_types import read_named_type
 from isel.llvm.scope import SymbolTable

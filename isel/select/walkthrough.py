@@ -20,7 +20,8 @@ from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.llvm.types import VectorType
 from isel.select.diagnostics import Unselectable
-from isel.select.intrinsics import check_available, forbidden, select_row
+from isel.select.intrinsic_rows import select_row
+from isel.select.intrinsics import check_available, forbidden
 from isel.select.state import FunctionState
 from isel.select.walkthrough_multiply import select_multiply
 

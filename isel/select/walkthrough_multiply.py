@@ -30,7 +30,7 @@ from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.values import MetadataString
 from isel.llvm.values import Value as LlvmValue
 from isel.select.diagnostics import Unselectable
-from isel.select.intrinsics import group, lengths
+from isel.select.signatures import group, lengths
 from isel.select.state import FunctionState
 
 ATOM = "nvgen.atom"

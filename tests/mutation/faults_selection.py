@@ -71,7 +71,7 @@ FAULTS = (
         "tests/oracle/test_scopes.py",
     ),
     Fault(
-        "updated-accumulators", Kind.TIE, "isel/select/intrinsics.py",
+        "updated-accumulators", Kind.TIE, "isel/select/intrinsic_rows.py",
         "type=state.out.regs.classes[result]), result, source)",
         "type=state.out.regs.classes[result]), result, result)",
         "a multiply adds to registers that nobody has filled",
