@@ -11,7 +11,8 @@ built once for the types that it gets.  PTX ISA, call.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,8 +20,8 @@ from llvmlite import ir
 
 from nvgen.builder.guards import guarded
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.regions import Changing, Frame, PlacedBuilder, Regions, Value
-from nvgen.builder.roles import ExecutionScope, Roles
+from nvgen.builder.regions import PlacedBuilder, Regions, Value
+from nvgen.builder.roles import Roles
 from nvgen.callers import stack
 
 Results: TypeAlias = Value | tuple[Value, ...] | None
@@ -36,17 +37,6 @@ class Definition:
 
     function: ir.Function
     result: Results
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The insertion point and scopes of the kernel, while a function is built."""
-
-    builder: PlacedBuilder
-    regions: Regions
-    scope: ExecutionScope
-    frames: list[Frame]
-    variables: list[Changing]
 
 
 class Functions(Roles):
@@ -66,31 +56,24 @@ class Functions(Roles):
             self.functions_made[key] = define(self, called, values)
         return self.functions_made[key]
 
-    @property
-    def current_builder(self) -> PlacedBuilder:
-        """llvmlite's builder, with its current insertion point."""
-        assert self._ir is not None
-        return self._ir
+    @contextmanager
+    def in_body_of(self, function: ir.Function) -> Iterator[None]:
+        """A block (`with`) that builds the body of a function, and then goes on where it was.
 
-    def leave_for_function(self) -> Kept:
-        """Save the insertion point, to build a function."""
-        kept = Kept(
-            self.current_builder, self.regions, self.scope, [*self._frames], [*self._variables]
-        )
-        self.regions = Regions()
-        self._frames.clear()
-        self._variables.clear()
-        return kept
-
-    def enter_function(self, builder: PlacedBuilder) -> None:
-        """Continue in the body of a function."""
-        self._ir = builder
-
-    def return_to_kernel(self, kept: Kept) -> None:
-        """Restore the insertion point."""
-        self._ir, self.regions, self.scope = kept.builder, kept.regions, kept.scope
-        self._frames[:] = kept.frames
-        self._variables[:] = kept.variables
+        Raises: InputError before `begin`.
+        """
+        self.at_caller()
+        outer = self._ir
+        assert outer is not None
+        kept = self.regions, self.scope, self._frames, self._variables
+        self.regions, self._frames, self._variables = Regions(), [], []
+        entry = function.append_basic_block("entry")
+        self._ir = PlacedBuilder(entry, self.regions, outer.debug.beside(function), stack())
+        try:
+            yield
+        finally:
+            self._ir = outer
+            self.regions, self.scope, self._frames, self._variables = kept
 
 
 @guarded
@@ -163,23 +146,18 @@ def define(b: Functions, called: DeviceFunction, values: tuple[Value, ...]) -> D
     """
     number = sum(name == called.name for name, *_ in b.functions_made)
     name = f"{called.name}.{number}" if number else called.name
-    b.at_caller()
-    outer = b.current_builder
     types = [value.value.type for value in values]
     function = ir.Function(b.module, ir.FunctionType(ir.VoidType(), types), f"{b.name}.{name}")
     function.linkage = "internal"
     function.attributes.add("convergent")  # its callees may synchronise
-    kept = b.leave_for_function()
+    given = [value.like(argument) for value, argument in zip(values, function.args, strict=True)]
     try:
-        entry = function.append_basic_block("entry")
-        b.enter_function(PlacedBuilder(entry, b.regions, outer.debug.beside(function), stack()))
-        result = called.body(b, *(v.like(a) for v, a in zip(values, function.args, strict=True)))
-        _close(b, function, called.name, result)
+        with b.in_body_of(function):
+            result = called.body(b, *given)
+            _close(b, function, called.name, result)
     except BaseException:
         del b.module.globals[function.name]  # drop an incomplete function
         raise
-    finally:
-        b.return_to_kernel(kept)
     return Definition(function, result)
 
 

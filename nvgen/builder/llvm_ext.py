@@ -84,19 +84,19 @@ def make_kernel(function: ir.Function, strings: dict[str, str]) -> None:
 
 
 class DebugLines:
-    """Debug locations of Python lines; a helper function's are inlined where it was called."""
+    """Debug locations of Python lines; a helper function's are inlined where it was called.
+
+    llvmlite makes a node that is not distinct once.
+    """
 
     def __init__(self, module: ir.Module, function: ir.Function) -> None:
         self.module = module
         self.function = function
-        self._files: dict[str, ir.DIValue] = {}
-        self._programs: dict[str, ir.DIValue] = {}
         self._helpers: dict[tuple[str, str], ir.DIValue] = {}
         self._locations: dict[tuple[Call, ...], ir.DIValue] = {}
         self._calls: dict[int, tuple[Call, ...]] = {}
         self._unit: ir.DIValue | None = None
-        self._subprogram: ir.DIValue | None = None
-        self._type: ir.DIValue | None = None
+        self._subprogram: tuple[str, ir.DIValue] | None = None  # and its file
 
     def at(self, calls: tuple[Call, ...]) -> ir.DIValue:
         """The location of a line, the first of `calls`, with the lines that called it."""
@@ -105,7 +105,11 @@ class DebugLines:
             (call, *_), callers = calls, calls[1:]
             fields: dict[str, object] = {"line": call.line, "column": 1}
             if callers:
-                fields |= {"inlinedAt": self.at(callers), "scope": self._helper(call)}
+                helper = call.file, call.function
+                fields["inlinedAt"] = self.at(callers)
+                if helper not in self._helpers:
+                    self._helpers[helper] = self._program(*helper)
+                fields["scope"] = self._helpers[helper]
             else:
                 fields["scope"] = self._scope(call.file)
             found = self.module.add_debug_info("DILocation", fields)
@@ -114,88 +118,58 @@ class DebugLines:
         return found
 
     def beside(self, function: ir.Function) -> DebugLines:
-        """Those of another function of the module, which has the same files."""
+        """Those of another function of the module."""
         other = DebugLines(self.module, function)
-        other._files, other._unit, other._type = self._files, self._unit, self._type
-        other._calls = self._calls
+        other._unit, other._calls = self._unit, self._calls
         return other
 
     def calls_of(self, location: ir.DIValue | None) -> tuple[Call, ...]:
         """The lines of a location, the callers' included."""
         return self._calls.get(id(location), ())
 
-    def _helper(self, call: Call) -> ir.DIValue:
-        """A function of Python that adds to the kernel."""
-        name = call.file, call.function
-        if name not in self._helpers:
-            self._helpers[name] = self._program(call.file, call.function)
-        return self._helpers[name]
-
     def _file(self, path: str) -> ir.DIValue:
-        if path not in self._files:
-            directory, _, name = path.rpartition("/")
-            self._files[path] = self.module.add_debug_info(
-                "DIFile", {"filename": name, "directory": directory}
-            )
-        return self._files[path]
+        directory, _, name = path.rpartition("/")
+        return self.module.add_debug_info("DIFile", {"filename": name, "directory": directory})
 
     def _scope(self, path: str) -> ir.DIValue:
         """The function's subprogram, or a block in it for lines of another file."""
         if self._subprogram is None:
-            self._subprogram = self._make_subprogram(path)
-            self._programs[path] = self._subprogram
-        if path not in self._programs:
-            self._programs[path] = self.module.add_debug_info(
-                "DILexicalBlockFile",
-                {"scope": self._subprogram, "file": self._file(path), "discriminator": 0},
-            )
-        return self._programs[path]
-
-    def _make_subprogram(self, path: str) -> ir.DIValue:
-        subprogram = self._program(path, self.function.name)
-        self.function.set_metadata("dbg", subprogram)
-        return subprogram
+            self._subprogram = path, self._program(path, self.function.name)
+            self.function.set_metadata("dbg", self._subprogram[1])
+        first, subprogram = self._subprogram
+        if path == first:
+            return subprogram
+        fields = {"scope": subprogram, "file": self._file(path), "discriminator": 0}
+        return self.module.add_debug_info("DILexicalBlockFile", fields)
 
     def _program(self, path: str, name: str) -> ir.DIValue:
-        file = self._file(path)
-        return self.module.add_debug_info(
-            "DISubprogram",
-            {
-                "name": name,
-                "scope": file,
-                "file": file,
-                "line": 1,
-                "type": self._any_type(),  # without a type LLVM's code generator dereferences null
-                "spFlags": ir.DIToken("DISPFlagDefinition"),
-                "unit": self._made_unit(file),
-            },
-            is_distinct=True,
-        )
-
-    def _any_type(self) -> ir.DIValue:
-        """A subroutine type without parameters."""
-        if self._type is None:
-            self._type = self.module.add_debug_info(
-                "DISubroutineType", {"types": self.module.add_metadata([])}
-            )
-        return self._type
+        """A function of Python that adds to the kernel."""
+        file, empty = self._file(path), {"types": self.module.add_metadata([])}
+        fields = {
+            "name": name,
+            "scope": file,
+            "file": file,
+            "line": 1,
+            # without a type LLVM's code generator dereferences null
+            "type": self.module.add_debug_info("DISubroutineType", empty),
+            "spFlags": ir.DIToken("DISPFlagDefinition"),
+            "unit": self._made_unit(file),
+        }
+        return self.module.add_debug_info("DISubprogram", fields, is_distinct=True)
 
     def _made_unit(self, file: ir.DIValue) -> ir.DIValue:
         """The unit that all functions belong to."""
         if self._unit is not None:
             return self._unit
-        self._unit = self.module.add_debug_info(
-            "DICompileUnit",
-            {
-                "language": ir.DIToken("DW_LANG_Python"),
-                "file": file,
-                "producer": "nvgen",
-                "isOptimized": False,
-                "runtimeVersion": 0,
-                "emissionKind": ir.DIToken("LineTablesOnly"),
-            },
-            is_distinct=True,
-        )
+        fields = {
+            "language": ir.DIToken("DW_LANG_Python"),
+            "file": file,
+            "producer": "nvgen",
+            "isOptimized": False,
+            "runtimeVersion": 0,
+            "emissionKind": ir.DIToken("LineTablesOnly"),
+        }
+        self._unit = self.module.add_debug_info("DICompileUnit", fields, is_distinct=True)
         self.module.add_named_metadata("llvm.dbg.cu", self._unit)
         flag = [ir.IntType(32)(2), "Debug Info Version", ir.IntType(32)(3)]
         self.module.add_named_metadata("llvm.module.flags", flag)
