@@ -155,7 +155,7 @@ class ThreadClocks:
         self.acquiring = self.acquiring.and_(other.acquiring)
 
 
-HANDED = "handed"
+RELEASES = "releases"
 """The source in clocks that counts a warp's releases."""
 
 

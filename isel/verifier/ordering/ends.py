@@ -40,7 +40,7 @@ def breaches(report: Report, logs: list[Log]) -> None:
 def left(report: Report, logs: list[Log]) -> None:
     """Report accesses to the memory of a CTA that may have exited."""
     for log in logs:
-        if not log.stuck and not log.cut:
+        if not log.stuck and not log.truncated:
             _left(report, log)
 
 
@@ -93,7 +93,7 @@ def halts(report: Report, logs: list[Log]) -> None:
     """
     alone = not errors(list(report.findings.values()))
     for log in logs:
-        if log.cut or log.unknown or report.analysis.graph.has_opaque:
+        if log.truncated or log.unknown or report.analysis.graph.has_opaque:
             continue
         causes = {s.index: (s, rule) for s in log.stuck if (rule := _cause(report, log, s))}
         others = {
@@ -101,9 +101,9 @@ def halts(report: Report, logs: list[Log]) -> None:
             for s in log.stuck if s.index >= 0 and alone
         }  # fmt: skip
         for index, (stuck, rule) in (causes or others).items():
-            there = [run for run in logs if run.number and (run.cut or index in run.threads)]
-            runs = [log] if causes and not stuck.unheard else there
-            certain = all(run.stuck and not (run.guessed or run.made_up) for run in runs)
+            there = [run for run in logs if run.number and (run.truncated or index in run.threads)]
+            runs = [log] if causes and not stuck.without_arrivals else there
+            certain = all(run.stuck and not (run.guessed or run.assumed) for run in runs)
             severity = None if certain else Severity.REVIEW
             got = f"{named(stuck.actor)} waits here for {stuck.waits_for}{stuck.progress}"
             report.add(rule, index, severity=severity, got=got)
@@ -117,8 +117,12 @@ def _cause(report: Report, log: Log, stuck: Stuck) -> VerifierRule | None:
     if stuck.waits_for == registers.WAITS:
         return None if registers.BUDGET.id in reported else registers.ORDER
     others = (s for s in log.stuck if s.at_mbarrier and s.index != stuck.index)
-    follows = not all(other.unheard for other in others)
-    return lifetimes.UNHEARD if stuck.unheard and not follows and PAIR.id not in reported else None
+    follows = not all(other.without_arrivals for other in others)
+    return (
+        lifetimes.WITHOUT_ARRIVALS
+        if stuck.without_arrivals and not follows and PAIR.id not in reported
+        else None
+    )
 
 
 def missed(report: Report, logs: list[Log]) -> None:
@@ -139,7 +143,7 @@ def missed(report: Report, logs: list[Log]) -> None:
 
 def unreached(report: Report, logs: list[Log], events: list[int]) -> None:
     """Note records that no run reached before its budget ended: they are not judged."""
-    if not all(log.cut for log in logs if log.number):
+    if not all(log.truncated for log in logs if log.number):
         return
     missing = [index for index in events if not any(index in log.threads for log in logs)]
     if missing:

@@ -57,8 +57,8 @@ class Run(RunState):
                 break
         for at, mbarrier in self.machine.mbarriers.items():
             self.log.late += [(self.name_of(at), waiter) for waiter in mbarrier.late]
-        self.log.cut = self.budget <= 0
-        if not self.log.cut:
+        self.log.truncated = self.budget <= 0
+        if not self.log.truncated:
             self._end()
         return self.log
 
@@ -67,10 +67,10 @@ class Run(RunState):
         for s in self.strands:
             if s.waiting is not None:
                 at = s.mbarrier
-                unheard = at is not None and self._is_heard_elsewhere(at)
+                lacks = at is not None and self._has_arrivals_elsewhere(at)
                 mbarrier = None if at is None else self.machine.mbarriers.get(at)
                 progress = "" if mbarrier is None else mbarrier.progress
-                stuck = Stuck(s.at, s.actor, s.what, at is not None, unheard, progress)
+                stuck = Stuck(s.at, s.actor, s.what, at is not None, lacks, progress)
                 self.log.stuck.append(stuck)
         if self.log.stuck:
             return
@@ -81,12 +81,12 @@ class Run(RunState):
                         lifetimes.NEVER_FREED, one.index, "a way on which nothing frees it"
                     )
 
-    def _is_heard_elsewhere(self, address: int) -> bool:
+    def _has_arrivals_elsewhere(self, address: int) -> bool:
         """Whether an mbarrier got no arrival, but the one at the same offset in another CTA did."""
         mbarriers = self.machine.mbarriers
         others = [in_window(address, rank) for rank in range(self.launch.ctas)]
-        heard = [at for at in others if at in mbarriers and mbarriers[at].heard]
-        return bool(heard) and address not in heard
+        arrived = [at for at in others if at in mbarriers and mbarriers[at].has_arrivals]
+        return bool(arrived) and address not in arrived
 
     # ---- what waits ----------------------------------------------------------------------------
 
@@ -109,9 +109,11 @@ class Run(RunState):
         """
         there = self.machine.mbarriers
         found = {
-            at: m for at, m in self.machine.owed.items() if m.outstanding and there.get(at) is m
+            at: m
+            for at, m in self.machine.outstanding.items()
+            if m.outstanding and there.get(at) is m
         }
-        self.machine.owed = dict(found)
+        self.machine.outstanding = dict(found)
         if known:
             delivered = [m.deliver(known=True) for m in found.values()]
         else:
@@ -128,12 +130,12 @@ class Run(RunState):
         those that another cluster may wake.
         """
         waiting = [s for s in self.strands if s.waiting is not None]
-        found = [s for s in waiting if not s.failed and s.at in self.machine.asks]
+        found = [s for s in waiting if not s.failed and s.at in self.machine.polls]
         if not found:
             found = [s for s in waiting if s.what == "join"]
             for strand in found:
                 strand.joins.pop()
-        found = found or [s for s in waiting if s.at in self.machine.foreign]
+        found = found or [s for s in waiting if s.at in self.machine.ended_elsewhere]
         for strand in found:
             strand.failed = strand.what != "join"
             strand.waiting = None
@@ -177,8 +179,8 @@ class Run(RunState):
                 arrived = rank < 0 and strand.generation == barrier.generation
                 barrier.leave(strand.mask.bit_count() if rank < 0 else LANES, arrived=arrived)
         self.machine.changed = True
-        self.machine.left[strand.rank] = self.machine.left.get(strand.rank, 0) + LANES
-        self.machine.left[-1] = self.machine.left.get(-1, 0) + strand.mask.bit_count()
+        self.machine.exited[strand.rank] = self.machine.exited.get(strand.rank, 0) + LANES
+        self.machine.exited[-1] = self.machine.exited.get(-1, 0) + strand.mask.bit_count()
 
     def _join(self, strand: Strand) -> bool:
         """Wait for the diverged threads of the warp; whether these go on, reconverged."""
@@ -269,7 +271,7 @@ class Run(RunState):
         log, row = self.machine.log, mi.row
         log.threads[step.index].add((strand.actor, mask))
         if row.effects.scope is IssueScope.WARPGROUP:
-            log.together.setdefault(strand.actor, []).append(step.index)
+            log.warpgroup_instructions.setdefault(strand.actor, []).append(step.index)
         execution, event = (
             Execution(self, strand, mi, step.index, mask, step.written),
             event_of(row),

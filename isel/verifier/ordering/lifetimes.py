@@ -113,7 +113,7 @@ PUBLISHED = VerifierRule(
     expected="a barrier between mbarrier.init and the first use by another thread",
     hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync",
 )
-UNHEARD = VerifierRule(
+WITHOUT_ARRIVALS = VerifierRule(
     "mbarrier/peer-unheard",
     "a CTA waits at an mbarrier of its own, and nobody arrives there: neither it nor its peers",
     "tcgen05.commit",
@@ -163,6 +163,6 @@ REMOTE_EXIT = VerifierRule(
 
 RULES = (
     MAYBE_UNALLOCATED, AGAIN, ADDRESS, COUNT, FREED_TWICE, FREED_UNALLOCATED, FREED, NEVER_FREED,
-    AFTER_RELINQUISH, SLOT_PUBLISHED, CAPACITY, GROWING, PUBLISHED, UNHEARD, DEADLOCK,
+    AFTER_RELINQUISH, SLOT_PUBLISHED, CAPACITY, GROWING, PUBLISHED, WITHOUT_ARRIVALS, DEADLOCK,
     PEER_RUNS, PEER_FREED, PEER_EXIT, REMOTE_EXIT,
 )  # fmt: skip

@@ -74,8 +74,8 @@ class Access:
     adds to what it writes.
 
     `alone` is the mask of its threads that since then have neither arrived at a barrier nor
-    synchronised with those of their warp that did, first by the record `by`; from the epoch `met`
-    of the warp on they have.
+    synchronised with those of their warp that did, first by the record `by`; from the epoch
+    `synchronised` of the warp on they have.
     """
 
     index: int
@@ -95,7 +95,7 @@ class Access:
     accumulates: bool = False
     alone: int = 0
     by: int = -1
-    met: int = 0
+    synchronised: int = 0
 
     @property
     def warpgroup(self) -> int:
@@ -110,15 +110,15 @@ class Access:
 class Stuck:
     """A wait that never ends: the record, the warp `actor`, and what it waits for.
 
-    `at_mbarrier` says that it is at an mbarrier, `unheard` that the mbarrier got no arrival while
-    that of another CTA did; `progress` is how far its phase has come.
+    `at_mbarrier` says that it is at an mbarrier, `without_arrivals` that the mbarrier got no
+    arrival while that of another CTA did; `progress` is how far its phase has come.
     """
 
     index: int
     actor: int
     waits_for: str
     at_mbarrier: bool = False
-    unheard: bool = False
+    without_arrivals: bool = False
     progress: str = ""
 
 
@@ -156,10 +156,10 @@ class End(NamedTuple):
 
 @dataclass(slots=True)
 class Log:
-    """What a run did whose integer arguments were all `number`; `argued` if it read one.
+    """What a run did whose integer arguments were all `number`; `reads_arguments` if it read one.
 
-    How far to trust it: `guessed` says that branches on unknown conditions were taken, `made_up`
-    that assumed contents of memory had a part in it, `cut` that the budget ended the run.
+    How far to trust it: `guessed` says that branches on unknown conditions were taken, `assumed`
+    that assumed contents of memory had a part in it, `truncated` that the budget ended the run.
     `certain` counts the accesses before the first guess.  `unknown` names what could not be
     followed.
 
@@ -170,34 +170,35 @@ class Log:
     `tracked` which mbarriers track operations and copies of a source, and how many of them.
 
     For each mbarrier and phase, `expected` has the expect-tx bytes, `copies` the destinations of
-    copies of unknown size that complete on it, `brought` the bytes of those of known size.
+    copies of unknown size that complete on it, `copied_bytes` the bytes of those of known size.
     `arrivals` has the records at which each warp arrived, with the number of accesses before them;
-    `met` the number of accesses before the threads of a warp last synchronised.  `threads` has the
-    warps and masks that executed a record; `together` the warpgroup instructions of each warp, in
-    order; `lanes` the lanes of tensor memory that a record loads or stores, once for each warp;
-    `multiplied` the multiplies, in order; `astray` the records that write to an unknown address
-    which may be in shared memory; `strong` the addresses of strong and atomic writes; `furthest` is
-    the highest rank of a CTA that was named outside of the cluster.
+    `synchronised` the number of accesses before the threads of a warp last synchronised.  `threads`
+    has the warps and masks that executed a record; `warpgroup_instructions` the warpgroup
+    instructions of each warp, in order; `lanes` the lanes of tensor memory that a record loads or
+    stores, once for each warp; `multiplied` the multiplies, in order; `unknown_writes` the records
+    that write to an unknown address which may be in shared memory; `strong` the addresses of strong
+    and atomic writes; `highest_rank` is the highest rank of a CTA that was named outside of the
+    cluster.
     """
 
     number: int = field(default=0, compare=False)  # logs are equal where runs did the same
-    furthest: int = 0
+    highest_rank: int = 0
     accesses: list[Access] = field(default_factory=list)
     stuck: list[Stuck] = field(default_factory=list)
     guessed: bool = False
-    made_up: bool = False
-    argued: bool = False
-    cut: bool = False
+    assumed: bool = False
+    reads_arguments: bool = False
+    truncated: bool = False
     unknown: list[str] = field(default_factory=list)
     committed: dict[Source, int] = field(default_factory=dict)
     arrivals: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    met: dict[int, int] = field(default_factory=dict)
+    synchronised: dict[int, int] = field(default_factory=dict)
     threads: dict[int, set[tuple[int, int]]] = field(default_factory=lambda: defaultdict(set))
-    together: dict[int, list[int]] = field(default_factory=dict)
+    warpgroup_instructions: dict[int, list[int]] = field(default_factory=dict)
     tracked: dict[Source, list[tuple[int, str]]] = field(default_factory=dict)
     expected: dict[tuple[int, int], int] = field(default_factory=dict)
     copies: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    brought: dict[tuple[int, int], int] = field(default_factory=dict)
+    copied_bytes: dict[tuple[int, int], int] = field(default_factory=dict)
     breaches: dict[tuple[str, int], Breach] = field(default_factory=dict)
     remote: list[Remote] = field(default_factory=list)
     ends: dict[int, list[End]] = field(default_factory=dict)
@@ -205,7 +206,7 @@ class Log:
     late: list[tuple[str, Waiter]] = field(default_factory=list)
     lanes: dict[tuple[int, int, int], lanes.Access] = field(default_factory=dict)
     multiplied: dict[Operands, None] = field(default_factory=dict)
-    astray: set[int] = field(default_factory=set)
+    unknown_writes: set[int] = field(default_factory=set)
     strong: set[int] = field(default_factory=set)
 
     def guess(self) -> None:

@@ -73,19 +73,19 @@ class Allocation:
 class Machine:
     """The shared state of a cluster.
 
-    `owed` are the mbarriers with outstanding asynchronous operations; `apart` the accesses of
-    threads of each warp since these last synchronised.  `issued` counts the operations of each
-    thread that a commit tracks; `ahead` are those of other threads that fences order before them.
-    `asks` are records whose wait may return without success, `foreign` those whose wait another
-    cluster may end.
+    `outstanding` are the mbarriers with outstanding asynchronous operations; `unsynchronised` the
+    accesses of threads of each warp since these last synchronised.  `issued` counts the operations
+    of each thread that a commit tracks; `fenced` are those of other threads that fences order
+    before them. `polls` are records whose wait may return without success, `ended_elsewhere` those
+    whose wait another cluster may end.
     """
 
     launch: Launch
     addresses: dict[str, int]
     log: Log
     mbarriers: dict[int, Mbarrier] = field(default_factory=dict)
-    owed: dict[int, Mbarrier] = field(default_factory=dict)
-    apart: dict[int, list[Access]] = field(default_factory=dict)
+    outstanding: dict[int, Mbarrier] = field(default_factory=dict)
+    unsynchronised: dict[int, list[Access]] = field(default_factory=dict)
     barriers: dict[tuple[int, int], Barrier] = field(default_factory=dict)
     memory: dict[int, int | None] = field(default_factory=dict)
     flags: dict[int, Flag] = field(default_factory=dict)
@@ -93,16 +93,16 @@ class Machine:
     asked: dict[int, int] = field(default_factory=dict)
     allocated: dict[int, int] = field(default_factory=dict)
     relinquished: dict[int, list[tuple[int, Point]]] = field(default_factory=dict)
-    early: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
+    uninitialised: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
     counters: dict[int, Counters] = field(default_factory=dict)
     copies: dict[int, int] = field(default_factory=dict)
     groups: dict[Source, list[int]] = field(default_factory=dict)
-    asks: set[int] = field(default_factory=set)
-    foreign: set[int] = field(default_factory=set)
+    polls: set[int] = field(default_factory=set)
+    ended_elsewhere: set[int] = field(default_factory=set)
     issued: dict[int, int] = field(default_factory=dict)
-    ahead: dict[int, Clock] = field(default_factory=dict)
+    fenced: dict[int, Clock] = field(default_factory=dict)
     shared: list[tuple[int, int]] = field(default_factory=list)
-    left: dict[int, int] = field(default_factory=dict)
+    exited: dict[int, int] = field(default_factory=dict)
     registers: dict[int, int] = field(default_factory=dict)
     pool: dict[int, int] = field(default_factory=dict)
     changed: bool = False
@@ -136,7 +136,7 @@ class Machine:
             found = self.barriers[key] = Barrier(wanted, of_all)
         if not found.arrived:
             found.of_all = of_all
-            found.wanted = wanted - (self.left.get(key[0], 0) if of_all else 0)
+            found.wanted = wanted - (self.exited.get(key[0], 0) if of_all else 0)
         return found
 
 

@@ -70,8 +70,8 @@ def _load(p: Plain) -> None:
     if of_param and not is_one_place(p.run.program.graph, p.mi.get("a")):
         p.write("d", None)
         return
-    p.run.log.made_up |= not of_param
-    p.run.log.argued |= type_.bits <= 32
+    p.run.log.assumed |= not of_param
+    p.run.log.reads_arguments |= type_.bits <= 32
     number = p.run.launch.number if type_.bits <= 32 else POINTER
     known = type_.kind != "f" or of_param or _is_for_floats(p)
     p.write("d", number & (1 << type_.bits) - 1 if known else None)

@@ -106,7 +106,7 @@ def _in_shared_memory(report: Report, log: Log, race: Race) -> Name | None:
             return Name(SOURCE_MODIFIED, second.index)
         case Kind.SHARED_STORE, kind if kind in reads:
             together = first.warpgroup == second.warpgroup and race.other.name == "A"
-            met = log.met.get(first.warp, -1) > first.turn
+            met = log.synchronised.get(first.warp, -1) > first.turn
             return Name(BARRIER, second.index, together and met)
         case Kind.SHARED_STORE, Kind.COPY_OUT:
             return Name(SHARED_RACE, second.index)

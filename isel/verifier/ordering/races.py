@@ -152,7 +152,9 @@ class Finder:
         key = one.by, one.kind
         if key in self.alone or one.warp == other.warp:
             return
-        whole = one.met and _has(other.known, (source_of("warp", one.warp), one.met))
+        whole = one.synchronised and _has(
+            other.known, (source_of("warp", one.warp), one.synchronised)
+        )
         if not whole and any(map(old.meeting, new.regions)):
             self.alone[key] = one, other
 

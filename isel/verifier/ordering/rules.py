@@ -153,8 +153,8 @@ def _doubts_about_threads(report: Report, logs: list[Log]) -> None:
     They are refuted where one thread, or whole warps, executed it in every run, and where every
     arrival was waited for.
     """
-    guessed = any(log.guessed or log.made_up or log.unknown for log in logs)
-    in_vain = any(log.stuck or log.cut for log in logs)
+    guessed = any(log.guessed or log.assumed or log.unknown for log in logs)
+    in_vain = any(log.stuck or log.truncated for log in logs)
     for rule, index in list(report.findings):
         if report.findings[rule, index].severity is not Severity.REVIEW:
             continue
@@ -191,7 +191,7 @@ def _uncommitted(report: Report, log: Log, but: set[int]) -> set[int]:
 
     `but` are those that a commit of another thread would track, were there a fence.
     """
-    if log.cut or log.unknown:
+    if log.truncated or log.unknown:
         return set()
     found = {access.index for access in _last_ones(log)} - but
     for index in found:

@@ -156,7 +156,7 @@ class RunState:
     def deliver(self, mbarrier: Mbarrier, what: Delivery) -> None:
         """Queue the effect of an asynchronous operation on an mbarrier, for when it completes."""
         mbarrier.outstanding.append(what)
-        self.machine.owed[mbarrier.at] = mbarrier
+        self.machine.outstanding[mbarrier.at] = mbarrier
         self.machine.changed = True
 
     def track(self, source: Source, count: int, address: int) -> None:
@@ -170,7 +170,9 @@ class RunState:
         """
         rank = rank_of(address)
         is_there = rank < self.launch.ctas
-        self.log.furthest = self.log.furthest if is_there else max(self.log.furthest, rank)
+        self.log.highest_rank = (
+            self.log.highest_rank if is_there else max(self.log.highest_rank, rank)
+        )
         if self.log.guessed or not is_there:
             self.log.cannot_follow(f"no mbarrier at {address:#x}")
 

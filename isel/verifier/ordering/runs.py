@@ -78,8 +78,8 @@ class Runs:
         logs: list[Log] = []
         for log in self._in_cluster(()):
             logs.append(log)
-            if log.furthest and not is_known:
-                return self._guessed(log.furthest.bit_length(), logs)
+            if log.highest_rank and not is_known:
+                return self._guessed(log.highest_rank.bit_length(), logs)
         return logs
 
     def _guessed(self, steps: int, logs: list[Log]) -> list[Log]:
@@ -90,7 +90,7 @@ class Runs:
         """
         if 1 << steps <= PORTABLE_CLUSTER:
             shapes = [(1 << steps - n, 1 << n, 1) for n in range(steps + 1)]
-            sizes = any(log.argued for log in logs)
+            sizes = any(log.reads_arguments for log in logs)
             logs = self._least_wrong([self._in_cluster(shape, sizes=sizes) for shape in shapes])
             logs.sort(key=lambda log: _NUMBERS.get(log.number, len(_NUMBERS)))
         for log in logs:
@@ -141,7 +141,7 @@ class Runs:
         done = None
         if sizes:
             log = self._run(_SIZE, cluster, late=False)
-            if log.argued:
+            if log.reads_arguments:
                 done = _SIZE
                 yield log
         first: Log | None = None
@@ -149,12 +149,14 @@ class Runs:
         for number, late in self._arguments():
             if number == done:
                 continue
-            if late or first is None or first.argued:  # else it would be the first run again
+            if (
+                late or first is None or first.reads_arguments
+            ):  # else it would be the first run again
                 log = self._run(number, cluster, late=late)
                 yield log
                 alike |= log == first
                 first = first or log
-        if first is not None and first.cut and (alike or not first.argued):
+        if first is not None and first.truncated and (alike or not first.reads_arguments):
             yield self._run(first.number, cluster, late=False, longer=_LONGER)
 
     def _arguments(self) -> Iterable[tuple[int, bool]]:

@@ -31,7 +31,7 @@ def ends_of_copies(log: Log) -> dict[int, int]:
     following = dict(itertools.pairwise(starts))
     ends: dict[int, int] = {}
     for phase, copies in log.copies.items():
-        whole = log.expected.get(phase, 0) - log.brought.get(phase, 0)
+        whole = log.expected.get(phase, 0) - log.copied_bytes.get(phase, 0)
         if not 0 < whole <= MOST_TX:
             continue
         last = {c: min(following.get(c, c + whole), c + whole) for c in copies}
@@ -49,7 +49,7 @@ def reach_of_copies(log: Log) -> dict[int, int] | None:
     """
     reach: dict[int, int] = {}
     for phase, copies in log.copies.items():
-        whole = log.expected.get(phase, 0) - log.brought.get(phase, 0)
+        whole = log.expected.get(phase, 0) - log.copied_bytes.get(phase, 0)
         if not 0 < whole <= MOST_TX:
             return None
         for first in copies:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from isel.verifier.ordering.clocks import HANDED, NO_RELEASE, Counters, Release, Source
+from isel.verifier.ordering.clocks import NO_RELEASE, RELEASES, Counters, Release, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Waiter:
     """Threads that have observed a phase complete by its parity: the record, their warp, the phase.
 
     A clock is ordered after that if it contains the epoch `multiply`, the next one that they take
-    part in; `handed` is the epoch of their warp's last release then, by `counters`.
+    part in; `last_release` is the epoch of their warp's last release then, by `counters`.
     """
 
     index: int
@@ -35,7 +35,7 @@ class Waiter:
     phase: int
     multiply: tuple[Source, int]
     counters: Counters
-    handed: int
+    last_release: int
 
     def may_be_behind(self, release: Release) -> bool:
         """Whether nothing orders their observation before a release.
@@ -43,7 +43,10 @@ class Waiter:
         If they have released something since, that may be what the release acquired.
         """
         source, count = self.multiply
-        return self.counters.get(HANDED) == self.handed and release.relaxed.get(source, 0) < count
+        return (
+            self.counters.get(RELEASES) == self.last_release
+            and release.relaxed.get(source, 0) < count
+        )
 
 
 @dataclass(slots=True)
@@ -51,9 +54,9 @@ class Mbarrier:
     """One mbarrier object.
 
     The record `made_by` initialised it at the epoch `made`; `reported` are the warps for which a
-    missing order with that was reported, `heard` says that something has ever arrived.  `expected`
-    arrivals complete a phase once its tx-count is zero.  Where the size of a copy is not known, the
-    tx-count counts as zero when all copies have been delivered.
+    missing order with that was reported, `has_arrivals` says that something has ever arrived.
+    `expected` arrivals complete a phase once its tx-count is zero.  Where the size of a copy is not
+    known, the tx-count counts as zero when all copies have been delivered.
 
     `waiters` have observed the last phase complete.  A wait by parity has to return before the next
     phase completes, after which the parity is that of the phase before: `late` are the threads that
@@ -67,14 +70,14 @@ class Mbarrier:
     phase: int = 0
     pending: int = 0
     bytes: int = 0
-    whole: int = 0
+    expected_bytes: int = 0
     unknown: bool = False
-    brought: bool = False
+    copied: bool = False
     release: Release = NO_RELEASE
-    over: Release = NO_RELEASE
+    completed: Release = NO_RELEASE
     outstanding: list[Delivery] = field(default_factory=list)
     reported: set[int] = field(default_factory=set)
-    heard: bool = False
+    has_arrivals: bool = False
     waiters: list[Waiter] = field(default_factory=list)
     late: list[Waiter] = field(default_factory=list)
 
@@ -91,7 +94,7 @@ class Mbarrier:
 
     def arrive(self, count: int, release: Release) -> None:
         """Count arrivals of threads, with what they release."""
-        self.heard = True
+        self.has_arrivals = True
         self.release = self.release.and_(release)
         self.pending -= count
         self._complete()
@@ -102,7 +105,7 @@ class Mbarrier:
             self.unknown = True
         else:
             self.bytes += count
-            self.whole += count
+            self.expected_bytes += count
 
     def deliver(self, *, known: bool = False) -> bool:
         """Complete outstanding operations; False if there is none.
@@ -115,11 +118,11 @@ class Mbarrier:
         if known and (self.unknown or any(one.bytes is None for one in self.outstanding)):
             return False
         arrived, self.outstanding = self.outstanding, []
-        self.heard = True
+        self.has_arrivals = True
         for one in arrived:
             self.release = self.release.and_(one.release)
             self.pending -= one.arrivals
-            self.brought |= not one.arrivals
+            self.copied |= not one.arrivals
             if one.bytes is None:
                 self.unknown = True
             else:
@@ -142,15 +145,15 @@ class Mbarrier:
             return
         self.late += [one for one in self.waiters if one.may_be_behind(self.release)]
         self.waiters = []
-        self.over = self.over.and_(self.release)
+        self.completed = self.completed.and_(self.release)
         self.release = NO_RELEASE
         self.phase += 1
         self.pending = self.expected
-        self.bytes, self.whole, self.unknown, self.brought = 0, 0, False, False
+        self.bytes, self.expected_bytes, self.unknown, self.copied = 0, 0, False, False
 
     def _is_balanced(self) -> bool:
         if self.unknown:
-            return not self.outstanding and (self.brought or self.bytes <= 0)
+            return not self.outstanding and (self.copied or self.bytes <= 0)
         return self.bytes == 0
 
 
@@ -168,7 +171,7 @@ class Barrier:
     generation: int = 0
     short: bool = False
     release: Release = NO_RELEASE
-    over: Release = NO_RELEASE
+    completed: Release = NO_RELEASE
 
     def arrive(self, threads: int, release: Release) -> None:
         """Count arrivals; the last one completes the barrier, which then begins anew."""
@@ -188,7 +191,7 @@ class Barrier:
 
     def _complete(self) -> None:
         if self.arrived >= self.wanted:
-            self.over, self.release = self.release, NO_RELEASE
+            self.completed, self.release = self.release, NO_RELEASE
             self.arrived = 0
             self.generation += 1
 

@@ -139,7 +139,7 @@ def _written(
     report: Report, program: Program, logs: list[Log], variables: list[SharedVariable]
 ) -> dict[int, int] | None:
     """A mask of the grains that some run writes, for each CTA; None where it may be incomplete."""
-    if any(log.guessed or log.unknown or log.astray for log in logs):
+    if any(log.guessed or log.unknown or log.unknown_writes for log in logs):
         return None
     executed = set[int]().union(*(log.threads for log in logs))
     if any(

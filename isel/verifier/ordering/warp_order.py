@@ -22,30 +22,30 @@ def accessed(machine: Machine, access: Access, mask: int) -> None:
     """Track an access of the threads of a mask."""
     if access.kind in _OF_THREADS:
         access.alone = mask
-        machine.apart.setdefault(access.warp, []).append(access)
+        machine.unsynchronised.setdefault(access.warp, []).append(access)
 
 
 def arrived(machine: Machine, actor: int, mask: int, index: int) -> None:
     """Note that threads of a warp arrive at the record `index`: it releases what the others
     accessed.
     """
-    here = machine.apart.get(actor)
+    here = machine.unsynchronised.get(actor)
     if not here:
         return
     whole = machine.counters[actor].next("warp")
     for access in here:
         access.alone &= ~mask
         if not access.alone:
-            access.met = whole
+            access.synchronised = whole
         elif access.by < 0:
             access.by = index
-    machine.apart[actor] = [access for access in here if access.alone][-_MOST:]
+    machine.unsynchronised[actor] = [access for access in here if access.alone][-_MOST:]
 
 
-def met(machine: Machine, actor: int) -> None:
+def synchronised(machine: Machine, actor: int) -> None:
     """Note that all threads of a warp have synchronised: their earlier accesses are ordered."""
-    here = machine.apart.pop(actor, None)
+    here = machine.unsynchronised.pop(actor, None)
     if here:
         whole = machine.counters[actor].next("warp")
         for access in here:
-            access.met = whole
+            access.synchronised = whole

@@ -39,7 +39,7 @@ def check(report: Report, logs: list[Log]) -> None:
         return
     followed = [log for log in logs if not (log.guessed or log.unknown)]
     apart = [_apart(report, log) for log in followed]
-    whole = [log for log in followed if not (log.cut or log.stuck)]
+    whole = [log for log in followed if not (log.truncated or log.stuck)]
     found = {one.index: one for one in apart if one is not None}
     always = {index for index in found if _is_always(index, apart, whole)}
     for index in always or found:
@@ -54,7 +54,7 @@ def check(report: Report, logs: list[Log]) -> None:
 
 def _is_always(index: int, apart: list[_Apart | None], whole: list[Log]) -> bool:
     """Whether the warps differed at a record in every complete run that came to it."""
-    runs = sum(any(index in done for done in log.together.values()) for log in whole)
+    runs = sum(any(index in done for done in log.warpgroup_instructions.values()) for log in whole)
     return 0 < runs <= sum(one is not None and one.index == index for one in apart)
 
 
@@ -76,7 +76,7 @@ class _Apart:
 def _apart(report: Report, log: Log) -> _Apart | None:
     """The first record that the warps of a warpgroup executed differently."""
     groups: dict[int, list[int]] = {}
-    for actor in sorted(log.together):
+    for actor in sorted(log.warpgroup_instructions):
         groups.setdefault(warpgroup_of(actor), []).append(actor)
     for actors in groups.values():
         if len(actors) == _WARPGROUP and (found := _apart_in(report, log, actors)) is not None:
@@ -85,17 +85,17 @@ def _apart(report: Report, log: Log) -> _Apart | None:
 
 
 def _apart_in(report: Report, log: Log, actors: list[int]) -> _Apart | None:
-    done = [log.together[actor] for actor in actors]
+    done = [log.warpgroup_instructions[actor] for actor in actors]
     least = min(map(len, done))
     same = next((i for i in range(least) if len({one[i] for one in done}) > 1), least)
-    if same == least and (log.cut or log.stuck):
+    if same == least and (log.truncated or log.stuck):
         return None  # some warps were cut short before
     counts = [Counter(one) for one in done]
     for index in dict.fromkeys(one[same] for one in done if len(one) > same):
         times = [count[index] for count in counts]
         if len(set(times)) > 1:
             said = (f"{n} in warp {place_of(a)[1]}" for a, n in zip(actors, times, strict=True))
-            far = least if log.cut or log.stuck else None  # some warps were cut short there
+            far = least if log.truncated or log.stuck else None  # some warps were cut short there
             alike = {tuple(change(report.record(i)) or i for i in one[:far]) for one in done}
             return _Apart(index, f"executions: {', '.join(said)}", len(alike) == 1)
     return None

@@ -9,7 +9,7 @@ from intrinsics.modifiers import Sem
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import regions, warp_order
-from isel.verifier.ordering.clocks import HANDED, source_of
+from isel.verifier.ordering.clocks import RELEASES, source_of
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
 from isel.verifier.ordering.lifetimes import PUBLISHED
 from isel.verifier.ordering.log import Remote
@@ -35,7 +35,7 @@ def _barrier(e: Execution) -> bool:
     if waits and not e.run.gather(e.strand, e.index):
         return False
     e.mask = e.strand.mask
-    warp_order.met(e.machine, e.strand.actor)
+    warp_order.synchronised(e.machine, e.strand.actor)
     generation = barrier.generation
     barrier.arrive(LANES, e.release(arrives=True))
     e.forget()
@@ -46,7 +46,7 @@ def _wait(e: Execution, barrier: Barrier, generation: int, what: str) -> bool:
     """Wait until the barrier's phase `generation` is over."""
 
     def resume() -> bool:
-        e.strand.clocks.acquire(barrier.over)
+        e.strand.clocks.acquire(barrier.completed)
         return True
 
     return e.wait(lambda: barrier.generation > generation, resume, what)
@@ -55,7 +55,7 @@ def _wait(e: Execution, barrier: Barrier, generation: int, what: str) -> bool:
 def _cluster_arrive(e: Execution) -> bool:
     barrier = _cluster_barrier(e)
     e.strand.generation = barrier.generation
-    warp_order.met(e.machine, e.strand.actor)
+    warp_order.synchronised(e.machine, e.strand.actor)
     barrier.arrive(e.mask.bit_count(), e.release(arrives=True))
     return True
 
@@ -64,7 +64,7 @@ def _cluster_wait(e: Execution) -> bool:
     barrier = _cluster_barrier(e)
 
     def resume() -> bool:
-        e.strand.clocks.acquire(barrier.over)
+        e.strand.clocks.acquire(barrier.completed)
         if barrier.short:
             e.run.log.doubt()
         return True
@@ -87,8 +87,8 @@ def _warp_sync(e: Execution) -> bool:
 
 
 def _warp_met(e: Execution) -> bool:
-    e.run.log.met[e.strand.actor] = len(e.run.log.accesses)
-    warp_order.met(e.machine, e.strand.actor)
+    e.run.log.synchronised[e.strand.actor] = len(e.run.log.accesses)
+    warp_order.synchronised(e.machine, e.strand.actor)
     return True
 
 
@@ -132,7 +132,7 @@ def _init(e: Execution) -> bool:
         else:
             e.counters.next("warp")
             e.machine.mbarriers[at] = Mbarrier(count, at, e.here(), e.index)
-            for index, who in e.machine.early.pop(at, ()):
+            for index, who in e.machine.uninitialised.pop(at, ()):
                 got = f"{who} can come to it without a barrier after {{line}}"
                 e.run.log.breach(PUBLISHED, index, got, e.index)
     return True
@@ -183,7 +183,7 @@ def _bytes(e: Execution, threads: int) -> int | None:
 
 def _expect_bytes(e: Execution, mbarrier: Mbarrier, threads: int) -> None:
     mbarrier.expect(_bytes(e, threads))
-    e.run.log.expected[mbarrier.at, mbarrier.phase] = mbarrier.whole
+    e.run.log.expected[mbarrier.at, mbarrier.phase] = mbarrier.expected_bytes
 
 
 def _complete(e: Execution) -> bool:
@@ -207,7 +207,7 @@ def _ask(e: Execution) -> bool:
 
 def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity: bool) -> bool:
     strand = e.strand
-    e.machine.asks.add(e.index)
+    e.machine.polls.add(e.index)
     address = next(iter(regions.union_lanes(e.slot("mbar"), e.mask)))
 
     def is_over() -> bool:
@@ -218,8 +218,10 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
             e.write("done", 0)
             return True
         strand.failed = False
-        warp_order.met(e.machine, strand.actor)  # perhaps with others, by the mbarrier
-        strand.clocks.acquire(mbarrier.over, relaxed=e.mi.form.attributes.get("sem") is Sem.RELAXED)
+        warp_order.synchronised(e.machine, strand.actor)  # perhaps with others, by the mbarrier
+        strand.clocks.acquire(
+            mbarrier.completed, relaxed=e.mi.form.attributes.get("sem") is Sem.RELAXED
+        )
         if has_parity:
             mbarrier.waiters.append(_waiter(e, mbarrier))
         e.write("done", 1)
@@ -240,7 +242,7 @@ def _waiter(e: Execution, mbarrier: Mbarrier) -> Waiter:
     counters, group = e.counters, warpgroup_of(e.strand.actor)
     multiply = source_of(WGMMA, group), counters.get(WGMMA) + 1
     phase = mbarrier.phase - 1
-    return Waiter(e.index, e.strand.actor, phase, multiply, counters, counters.get(HANDED))
+    return Waiter(e.index, e.strand.actor, phase, multiply, counters, counters.get(RELEASES))
 
 
 EVENTS: dict[str, Event] = {

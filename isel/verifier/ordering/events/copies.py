@@ -45,7 +45,7 @@ def _bulk_load(e: Execution) -> bool:
         if size is None:
             log.copies.setdefault(phase, []).append(region.first)
         else:
-            log.brought[phase] = log.brought.get(phase, 0) + size
+            log.copied_bytes[phase] = log.copied_bytes.get(phase, 0) + size
         e.log(Kind.COPY_IN, [region], count=count, source=copy, by_proxy=True)
         clock = {copy: count, **sent}
         e.run.track(copy, count, at)

@@ -14,7 +14,7 @@ from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import warp_order, windows
 from isel.verifier.ordering.clocks import (
-    HANDED,
+    RELEASES,
     Clock,
     Counters,
     Release,
@@ -123,7 +123,7 @@ class Execution:
             here = len(self.run.log.accesses), self.index
             self.run.log.arrivals.setdefault(self.strand.actor, []).append(here)
         mine = self.strand.clocks
-        self.counters.next(HANDED)
+        self.counters.next(RELEASES)
         known = joined(mine.known, self.issued("warp"))
         relaxed = known if mine.relaxed is mine.known else joined(mine.relaxed, known)
         before = joined(joined(mine.before, mine.late), mine.acquired)
@@ -165,7 +165,7 @@ class Execution:
 
     def deliver(self, mbarrier: Mbarrier, what: Delivery) -> None:
         """Queue the effect of an asynchronous operation on an mbarrier, for when it completes."""
-        self.counters.next(HANDED)
+        self.counters.next(RELEASES)
         self.run.deliver(mbarrier, what)
 
     def wait(
@@ -206,7 +206,7 @@ class Execution:
         """The mbarrier at an address; None where none was initialised."""
         found = self.machine.mbarriers.get(address)
         if found is None:
-            self.machine.early.setdefault(address, []).append((self.index, str(self)))
+            self.machine.uninitialised.setdefault(address, []).append((self.index, str(self)))
             self.run.absent(address)
         elif not self.knows(found.made) and self.strand.actor not in found.reported:
             found.reported.add(self.strand.actor)

@@ -76,10 +76,10 @@ def _load_flag(e: Execution) -> bool:
         return tuple(flags[at].version if at in flags else 0 for at in sorted(here))
 
     def resume() -> bool:
-        unheard = e.strand.failed and version() == before and is_foreign
+        unchanged = e.strand.failed and version() == before and is_foreign
         seen[e.index] = version()
         _acquire_flag(e, address)
-        if unheard:
+        if unchanged:
             e.run.log.guess()
             e.forget()
             return True
@@ -94,9 +94,9 @@ def _load_flag(e: Execution) -> bool:
     is_foreign = not may_be_shared(address)
     if (old is None and stored) or version() != before or not here:
         return resume()
-    e.machine.asks.add(e.index)
+    e.machine.polls.add(e.index)
     if is_foreign:
-        e.machine.foreign.add(e.index)
+        e.machine.ended_elsewhere.add(e.index)
     return e.wait(lambda: version() != before, resume, "a flag in memory")
 
 
@@ -142,7 +142,7 @@ def note_astray(e: Execution, address: Number) -> None:
         return
     lanes = lanes_of(address)
     if None in lanes and any(a is None for i, a in enumerate(lanes) if e.mask >> i & 1):
-        e.run.log.astray.add(e.index)
+        e.run.log.unknown_writes.add(e.index)
 
 
 @functools.lru_cache(1024)  # warps repeat the same addresses

@@ -102,7 +102,7 @@ def _issue(e: Execution, kind: Kind, found: Sequence[Region], *, accumulates: bo
     ahead = {
         source_of("tc", s.of): n for s, n in e.strand.clocks.fenced.items() if s.kind == "issued"
     }
-    e.machine.ahead[thread] = joined(e.machine.ahead.get(thread, {}), ahead)
+    e.machine.fenced[thread] = joined(e.machine.fenced.get(thread, {}), ahead)
     touch(e, found)
     e.log(kind, found, count=count, source=source, by_proxy=True, accumulates=accumulates)
 
@@ -160,7 +160,7 @@ def _shift(e: Execution) -> bool:
 
 def _commit(e: Execution) -> bool:
     source, clocks = source_of("tc", e.thread), e.strand.clocks
-    ahead = e.machine.ahead.get(e.thread, {})  # its own operations are pipelined after these
+    ahead = e.machine.fenced.get(e.thread, {})  # its own operations are pipelined after these
     clock = {**ahead, source: e.machine.issued.get(e.thread, 0)}
     e.run.log.committed = dict(joined(e.run.log.committed, clock))
     fenced = Release(fenced=clocks.known)
