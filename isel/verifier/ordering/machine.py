@@ -30,13 +30,15 @@ _GRID = 2
 class Launch:
     """How a kernel is launched for a run: block, cluster, and the value of integer arguments.
 
-    `registers` is how many registers a thread has at first, 0 where that is not known.
+    `registers` is how many registers a thread has at first, 0 where that is not known.  With
+    `sized` an argument that is tested to equal a size has that size.
     """
 
     block: tuple[int, int, int]
     cluster: tuple[int, int, int] = (1, 1, 1)
     number: int = 512
     registers: int = 0
+    sized: bool = False
 
     @property
     def threads(self) -> int:

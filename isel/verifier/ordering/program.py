@@ -63,7 +63,8 @@ class Program:
     `wanted` are the registers in the slice; `joins` has for each node its immediate post-dominator,
     where threads that diverge at the node reconverge (the function's exit has the number after the
     last node); `back` says whether a CFG path leads back to the node if its branch is taken, and if
-    not; `numbers` are constants that arguments are compared with, which decide branches; `exits`
+    not; `numbers` are constants that arguments are compared with, which decide branches; `sizes`
+    has, by its address, the size that an argument is tested to equal; `exits`
     has the end of each node; `reads_bytes` says that single bytes of shared memory are read,
     `reads_flags` that memory is read strongly or atomically, `allocates` that tensor memory is
     allocated; `touched` caches the regions of multiplies by record, CTA and operands.
@@ -79,6 +80,7 @@ class Program:
     reads_bytes: bool = False
     reads_flags: bool = False
     numbers: list[int] = field(default_factory=list)
+    sizes: dict[Op, int] = field(default_factory=dict)
     exits: list[NodeEnd] = field(default_factory=list)
     touched: dict[Operands, Multiplied] = field(default_factory=dict)
 
@@ -106,7 +108,7 @@ class Program:
         successors.append([])
         found.exits = [_node_end(node, len(graph.nodes)) for node in graph.nodes]
         found.joins = _joins(successors)
-        found.numbers = _deciding(graph)
+        found.numbers, found.sizes = _deciding(graph)
         found.reads_bytes = any(map(_reads_byte, graph.records))
         found.reads_flags = any(map(_reads_flag, graph.records))
         loops = components(successors)
@@ -128,13 +130,17 @@ def _node_end(node: Node, end: int) -> NodeEnd:
     return NodeEnd(node.branch, node.first + len(node.records) - 1, taken, following)
 
 
-def _deciding(graph: Graph) -> list[int]:
-    """The constants that arguments are compared with, and their neighbours."""
+def _deciding(graph: Graph) -> tuple[list[int], dict[Op, int]]:
+    """The constants that arguments are compared with, and their neighbours; and sizes.
+
+    A size is a constant that an argument is tested to equal, from 2 on: 0 and 1 are flags.
+    """
     arguments = {
-        mi.get("d") for mi in graph.records
+        mi.get("d"): mi.get("a") for mi in graph.records
         if mi.row.id == "ld" and mi.form.attributes.get("space") is Space.PARAM
     }  # fmt: skip
     found: list[int] = []
+    sizes: dict[Op, int] = {}
     for mi in graph.records:
         if mi.row.id != "setp.int":
             continue
@@ -142,7 +148,10 @@ def _deciding(graph: Graph) -> list[int]:
             if one in arguments and one in graph.single and isinstance(other, Imm):
                 exact = mi.form.attributes.get("cmp") in (Compare.EQ, Compare.NE)
                 found += [other.value] if exact else [other.value - 1, other.value, other.value + 1]
-    return [n for n in dict.fromkeys(found) if 0 <= n < 1 << 31]
+                address = arguments[one]
+                if exact and other.value > 1 and address is not None:
+                    sizes.setdefault(address, other.value)
+    return [n for n in dict.fromkeys(found) if 0 <= n < 1 << 31], sizes
 
 
 def is_one_place(graph: Graph, address: Op | None) -> bool:

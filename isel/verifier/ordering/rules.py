@@ -63,6 +63,7 @@ def check(report: Report) -> None:
             for log, race in found
             if race.missing is not Missing.COMPLETION or race.first.index not in loose
         ],
+        runs,
     )
     ends.halts(report, logs)
     ends.missed(report, logs)
@@ -94,19 +95,25 @@ def _other_threads(report: Report, finder: Finder) -> None:
         report.add(OTHER_THREADS, first.by, got=got)
 
 
-def _name_and_report(report: Report, races: list[tuple[Log, Race]]) -> None:
+def _name_and_report(report: Report, races: list[tuple[Log, Race]], runs: Runs) -> None:
     """Report races, the certain ones first; one missing fence or wait is reported once."""
     named = [
         (log, race, name) for log, race in races if (name := name_of(report, log, race)) is not None
     ]
-    named.sort(key=lambda case: (_is_doubtful(*case), case[1].second.index))
+    certain = [race for log, race, name in named if not _is_doubtful(log, race, name)]
+    others = runs.only_for_other_sizes(certain)
+    cases = [
+        (_is_doubtful(*case) or (case[1].first.index, case[1].second.index) in others, case)
+        for case in named
+    ]
+    cases.sort(key=lambda case: (case[0], case[1][1].second.index))
     seen: set[tuple[object, ...]] = set()
-    for log, race, name in named:
+    for doubt, (log, race, name) in cases:
         what, second = (name.rule.id, race.first.index), race.second
         alike, behind = (*what, second.kind), (*what, second.warp)
         reported = behind in seen if second.kind is Kind.DEALLOC else alike in seen
         if name.index == race.first.index or not reported:
-            _report(report, log, race, name)
+            _report(report, log, race, name, doubt=doubt)
         seen |= {alike, behind}
 
 
@@ -117,8 +124,7 @@ def _is_doubtful(log: Log, race: Race, name: Name) -> bool:
     return log.is_doubtful(turn) or name.doubt or not race.is_certain
 
 
-def _report(report: Report, log: Log, race: Race, name: Name) -> None:
-    doubt = _is_doubtful(log, race, name)
+def _report(report: Report, log: Log, race: Race, name: Name, *, doubt: bool) -> None:
     severity = Severity.REVIEW if doubt and name.rule.severity is Severity.ERROR else None
     if name.rule.severity is Severity.REVIEW and not doubt and race.is_relaxed:
         severity = Severity.ERROR  # only the fence is missing

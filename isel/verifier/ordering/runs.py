@@ -17,7 +17,7 @@ from isel.verifier.ordering.execute import Run
 from isel.verifier.ordering.log import Log
 from isel.verifier.ordering.machine import Launch
 from isel.verifier.ordering.program import Program
-from isel.verifier.ordering.races import Finder
+from isel.verifier.ordering.races import Finder, Race
 
 _ROUNDS, _FEWER = 6, 3
 """The budget of a run, as executions of each record that a warp reaches, on the average.
@@ -58,6 +58,21 @@ class Runs:
             if finder not in found:
                 found.append(finder)
         return found
+
+    def only_for_other_sizes(self, races: list[Race]) -> set[tuple[int, int]]:
+        """The records of races that are none where arguments have the sizes that they are tested
+        for, although both records are executed.
+
+        A kernel may be made for these sizes alone, and do nothing of use for others.
+        """
+        if not races or not self._program.sizes:
+            return set()
+        log = self._run(_RUNS[0][0], (), late=False, sized=True)
+        if log.stuck:
+            return set()
+        pairs = {_records_of(race) for race in races}
+        still = {_records_of(race) for race in self._finder(log).races()}
+        return {pair for pair in pairs - still if log.threads.keys() >= set(pair)}
 
     def _finder(self, log: Log) -> Finder:
         """The races of a log, sought once for all runs with an equal log."""
@@ -168,7 +183,8 @@ class Runs:
         return [*_RUNS, *((number, False) for number in more[:_MORE_RUNS])]
 
     def _run(
-        self, number: int, cluster: tuple[int, ...], *, late: bool, longer: int = 1
+        self, number: int, cluster: tuple[int, ...], *, late: bool, longer: int = 1,
+        sized: bool = False,
     ) -> Log:  # fmt: skip
         """The log of a run that may take so many times what others may."""
         report, function = self._report, self._report.analysis.function
@@ -181,7 +197,7 @@ class Runs:
             cluster = (2, 1, 1) if any(pair_records(function)) else cluster
         cx, cy, cz = cluster
         held = 0 if report.bounded else registers.at_first(report)
-        launch = Launch((x, y, z), (cx, cy, cz), number, held)
+        launch = Launch((x, y, z), (cx, cy, cz), number, held, sized)
         rounds = _FEWER if number == _SIZE else _ROUNDS
         budget = longer * min(max(self._steps * launch.ctas * rounds, _LEAST), _MOST)
         log = Run(report.module, function, self._program, launch, budget, late=late).run()
@@ -195,3 +211,8 @@ class Runs:
         budget.
         """
         return ctas > MOST_CLUSTER or (ctas > PORTABLE_CLUSTER and ctas * self._steps > _MOST)
+
+
+def _records_of(race: Race) -> tuple[int, int]:
+    """The records of both accesses of a race."""
+    return race.first.index, race.second.index
