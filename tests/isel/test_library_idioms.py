@@ -414,3 +414,45 @@ def test_each_cta_is_told_as_many_bytes_as_it_expects() -> None:
 def test_a_cta_that_has_not_read_is_told_nothing_new() -> None:
     one = TOLD.replace("mbarrier.init.shared.b64 [empty], 2", "mbarrier.init.shared.b64 [empty], 1")
     assert said(one) == {"st.async/operand-modified", "shared/race"}
+
+
+# ---- NPP: each turn sums what volatile loads find, of a tile that the block need not fill --------
+
+VOLATILE = """\
+.visible .entry k(.param .u64 sums, .param .u32 turns) .reqntid 64
+{
+    .reg .pred %p<9>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<9>;
+    .shared .align 4 .b8 tile[512];
+    ld.param.u64 %rd1, [sums];
+    cvta.to.global.u64 %rd1, %rd1;
+    ld.param.u32 %r6, [turns];
+    mov.u32 %r1, %tid.x;
+    shl.b32 %r2, %r1, 2;
+    mov.u32 %r3, tile;
+    add.u32 %r3, %r3, %r2;
+    mov.u32 %r5, 0;
+    mov.u32 %r7, %r1;
+TURN:
+    st.volatile.shared.u32 [%r3], %r7;
+    bar.warp.sync -1;
+    ld.volatile.shared.u32 %r4, [%r3+128];
+    bar.warp.sync -1;
+    add.u32 %r7, %r7, %r4;
+    setp.lt.u32 %p1, %r5, %r6;
+    add.u32 %r5, %r5, 1;
+    @%p1 bra TURN;
+    st.global.u32 [%rd1], %r7;
+    ret;
+}
+"""
+
+
+def test_a_volatile_load_of_data_waits_for_nobody() -> None:
+    assert said(VOLATILE) == set()
+
+
+def test_a_volatile_load_that_decides_waits_for_ever_where_nobody_stores() -> None:
+    spin = VOLATILE.replace("setp.lt.u32 %p1, %r5, %r6", "setp.eq.u32 %p1, %r4, 0")
+    assert said(spin) == {"sync/deadlock"}

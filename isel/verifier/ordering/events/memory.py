@@ -66,7 +66,8 @@ def _stored(e: Execution, address: Number) -> Number:
 def _load_flag(e: Execution) -> bool:
     """A strong load; one that reads nothing new blocks until something new is stored.
 
-    A load of global memory returns anyway: another cluster may have written it.
+    A load of global memory returns anyway: another cluster may have written it.  So does one whose
+    results decide nothing: nobody waits with it, and it reads what is there.
     """
     address, seen, width = e.slot("a"), e.strand.seen, _width(e.mi)
     here = regions.union_lanes(address, e.mask)
@@ -92,7 +93,8 @@ def _load_flag(e: Execution) -> bool:
     stored = all(at in e.machine.memory for at in here)
     before = old or (0,) * len(here)
     is_foreign = not may_be_shared(address)
-    if (old is None and stored) or version() != before or not here:
+    decides = any(op in e.run.program.wanted for op in _elements(e.mi, "d"))
+    if (old is None and stored) or version() != before or not here or not decides:
         return resume()
     e.machine.polls.add(e.index)
     if is_foreign:
