@@ -37,16 +37,17 @@ USUAL = TensorOptions()
 
 @dataclass(frozen=True, slots=True)
 class Multiply:
-    """One call of `multiply`, by a kernel that may be another one than the tiles'."""
+    """One call of `gemm_async`, by a kernel that may be another one than the tiles'."""
 
     builder: SharedMemory
+    d: AccumulatorTile
     a: LeftTile | RegisterTile
     b: SharedTile
     accumulate: bool | Int = False
     step: IntLike | None = None
     options: TensorOptions = USUAL
 
-    def steps(self, count: int) -> Sequence[IntLike]:
+    def chosen(self, count: int) -> Sequence[IntLike]:
         """The steps of K that are multiplied, of `count`."""
         return range(count) if self.step is None else (self.step,)
 
@@ -90,7 +91,7 @@ class AccumulatorTile(ABC):
         Raises: InputError when a requirement is not met.
         """
         check_tiles(self, a, b)
-        self.start(Multiply(self.builder, a, b, accumulate, step, options))
+        self.start(Multiply(self.builder, self, a, b, accumulate, step, options))
 
 
 def kernel_of(host: Host) -> SharedMemory:

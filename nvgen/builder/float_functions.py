@@ -12,13 +12,15 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn, Self, SupportsFloat
 
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.guards import guarded
-from nvgen.builder.number_types import STORED, called, power
+from nvgen.builder.integers import Integer
+from nvgen.builder.number_types import STORED, called, float_constant, power
 from nvgen.builder.refusals import described, no_method, refuse
 from nvgen.builder.regions import Host
 
@@ -61,30 +63,51 @@ _ERF_WHOLE = 4.0
 
 
 @guarded
+@dataclass(frozen=True, slots=True, eq=False)
 class FloatFunctions(ABC):
-    """Functions of a number, or of both numbers of a pair."""
-
-    __slots__ = ()
+    """A number, or a pair of them, and functions of it, or of both; `Float` also converts it."""
 
     builder: Host
     value: ir.Value
     type: ScalarType
 
     @property
-    @abstractmethod
+    def bits(self) -> int:
+        """The width."""
+        return self.type.bits
+
+    @property
     def words(self) -> str:
         """Its type, in words."""
+        return self.type.value
 
-    @abstractmethod
+    def __repr__(self) -> str:
+        return f"<{self.words} of {self.builder.name}>"
+
     def like(self, value: ir.Value) -> Self:
         """Another value of llvmlite's as a number of this type."""
+        return type(self)(self.builder, value, self.type)
 
-    @abstractmethod
     def taken(self, other: object) -> ir.Value:
         """A number of this type, or a Python number, as llvmlite's.
 
         Raises: InputError for another type, and for a number beyond the type's.
         """
+        if isinstance(other, FloatFunctions) and other.type is self.type:
+            return other.value
+        if isinstance(other, (Integer, FloatFunctions)) or not isinstance(other, SupportsFloat):
+            given = (
+                other.words if isinstance(other, (Integer, FloatFunctions)) else described(other)
+            )
+            raise refuse(
+                f"{'an' if self.type in (T.F32, T.F16, T.F64) else 'a'} {self.words} and another "
+                "type in one operation",
+                got=given,
+                expected=f"{self.words}, or a Python number",
+                hint=f"x.to({self.words}) is the number in {self.words}, b.{self.words}(word) the "
+                "one whose bits a word holds",
+            )
+        return float_constant(other, self.type)
 
     @abstractmethod
     def _in_f32(self, operation: Callable[[Self], Self]) -> Self:

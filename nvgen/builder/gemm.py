@@ -96,7 +96,7 @@ class TileOperations(TileCopies):
             cta_group, metadata, sfa, sfb, stationary, collector, zero_mask, max_shift,
             collector_a, reuse_a, ashift, negate_a, negate_b, scale_d, lane_mask, k96,
         )  # fmt: skip
-        d.start(Multiply(self, a, b, accumulate, step, options))
+        d.start(Multiply(self, d, a, b, accumulate, step, options))
 
     def gemm(
         self,

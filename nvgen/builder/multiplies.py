@@ -7,6 +7,7 @@ Asynchronous Warpgroup Level Matrix Instructions.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,6 @@ from llvmlite import ir
 
 from intrinsics import catalog
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
-from intrinsics.findings import InputError
 from intrinsics.layouts.register_layout import warpgroup_layout
 from intrinsics.modifiers import MmaKind, Modifier, ScalarType, ScaleVec
 from intrinsics.multiplies.wgmma import MatrixType, WgmmaShape, shapes
@@ -30,6 +30,9 @@ from nvgen.builder.vectors import Vector
 from nvgen.builder.verb_rules import Draft, following
 
 T = ScalarType
+
+_refuse = functools.partial(refuse, rule="mma-sync")
+_refuse_wgmma = functools.partial(refuse, rule="wgmma")
 
 
 def _names(words: Iterable[Modifier]) -> str:
@@ -132,10 +135,6 @@ def bits(draft: Draft) -> None:
         raise _refuse("op is how bits are multiplied", got=str(op), expected=wanted)
 
 
-def _refuse(text: str, *, got: str, expected: str, hint: str = "") -> InputError:
-    return refuse(text, got=got, expected=expected, hint=hint, rule="mma-sync")
-
-
 # ---- warpgroups --------------------------------------------------------------------------------
 
 
@@ -223,7 +222,3 @@ def _shape(n: int, able: Iterable[Modifier]) -> WgmmaShape:
         widths = ", ".join(map(str, found))
         raise _refuse_wgmma(f"no such multiply has n = {n}", got=str(n), expected=widths)
     return found[n]
-
-
-def _refuse_wgmma(text: str, *, got: str, expected: str) -> InputError:
-    return refuse(text, got=got, expected=expected, rule="wgmma")

@@ -9,54 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from intrinsics.element import ElementType, Major
 from intrinsics.multiplies.mma_sync import MmaShape
 from intrinsics.targets import Target, TargetSet, spell
-from nvgen.builder.accumulators import AccumulatorTile, Multiply
+from nvgen.builder.accumulators import Multiply
 from nvgen.builder.fragment_layouts import RegisterTile
 from nvgen.builder.refusals import Requirement
 from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 
-OperandOfA: TypeAlias = SharedTile | RegisterTile
-"""What A of a multiply into registers may be."""
 
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One call of gemm_async: D, and what is multiplied into it."""
-
-    d: AccumulatorTile
-    asked: Multiply
-
-    @property
-    def builder(self) -> SharedMemory:
-        """The kernel that multiplies, which may be another one than the tiles'."""
-        return self.asked.builder
-
-    @property
-    def a(self) -> OperandOfA:
-        """A."""
-        assert isinstance(self.asked.a, OperandOfA)
-        return self.asked.a
-
-    @property
-    def b(self) -> SharedTile:
-        """B."""
-        return self.asked.b
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The names of the options of the call that are tcgen05.mma's."""
-        return self.asked.options.given()
-
-
-def _no_option(text: str, section: str) -> Requirement[Request]:
+def _no_option(text: str, section: str) -> Requirement[Multiply]:
     return Requirement(
-        "option", text, lambda r: not r.others, lambda r: ", ".join(r.others),
+        "option", text, lambda r: not r.options.given(), lambda r: ", ".join(r.options.given()),
         "accumulate and step", section,
     )  # fmt: skip
 
@@ -79,15 +45,16 @@ class RegisterFamily:
 
 
 @dataclass(frozen=True, slots=True)
-class RegisterRequest(Request):
+class RegisterRequest(Multiply):
     """One call of gemm_async whose D lies in registers.
 
     `rows` are those of A that one multiply has; `shares` is by how many holders D is divided, along
     its rows and its columns.
     """
 
-    families: tuple[RegisterFamily, ...]
-    rows: int
+    a: SharedTile | RegisterTile
+    families: tuple[RegisterFamily, ...] = ()
+    rows: int = 0
     shares: tuple[int, int] = (1, 1)
 
     @property
@@ -149,10 +116,9 @@ def _swizzled(r: RegisterRequest, tile: SharedTile) -> bool:
 
 
 def _has_step(r: RegisterRequest) -> bool:
-    step = r.asked.step
-    if isinstance(step, int):
-        return 0 <= step < r.steps
-    return step is None or isinstance(r.a, SharedTile)
+    if isinstance(r.step, int):
+        return 0 <= r.step < r.steps
+    return r.step is None or isinstance(r.a, SharedTile)
 
 
 def in_registers(
@@ -232,8 +198,7 @@ def in_registers(
         Requirement(
             "step", "no such step of K",
             _has_step,
-            lambda r: str(r.asked.step) if isinstance(r.asked.step, int)
-            else "a value of the kernel",
+            lambda r: str(r.step) if isinstance(r.step, int) else "a value of the kernel",
             lambda r: f"0..{r.steps - 1}" + ("" if isinstance(r.a, SharedTile) else ", a number"),
             op,
         ),
@@ -298,10 +263,10 @@ OF_ACCUMULATORS: tuple[Requirement[AccumulatorRequest], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class PortableRequest(Request):
+class PortableRequest(Multiply):
     """One call of gemm_async with an accumulator that every target has."""
 
-    able: TargetSet
+    able: TargetSet = frozenset()
     """The targets that multiply elements of A's type."""
 
     @property

@@ -23,74 +23,52 @@ from nvgen.builder.llvm_ext import BFloatType
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Host
 
+E: TypeAlias = ElementType
+T: TypeAlias = ScalarType
 NumberType: TypeAlias = ElementType | ScalarType
 """What says of which type a number is."""
 
-f16: Final = ElementType.F16
-bf16: Final = ElementType.BF16
-tf32: Final = ElementType.TF32
-f32: Final = ElementType.F32
-f64: Final = ScalarType.F64
-f16x2: Final = ScalarType.F16X2
-bf16x2: Final = ScalarType.BF16X2
-f32x2: Final = ScalarType.F32X2
-e4m3: Final = ElementType.E4M3
-e5m2: Final = ElementType.E5M2
-i8: Final = ElementType.S8
-i16: Final = ScalarType.S16
-i32: Final = ElementType.S32
-i64: Final = ScalarType.S64
-u8: Final = ElementType.U8
-u16: Final = ScalarType.U16
-u32: Final = ScalarType.U32
-u64: Final = ScalarType.U64
+f16: Final = E.F16
+bf16: Final = E.BF16
+tf32: Final = E.TF32
+f32: Final = E.F32
+f64: Final = T.F64
+f16x2: Final = T.F16X2
+bf16x2: Final = T.BF16X2
+f32x2: Final = T.F32X2
+e4m3: Final = E.E4M3
+e5m2: Final = E.E5M2
+i8: Final = E.S8
+i16: Final = T.S16
+i32: Final = E.S32
+i64: Final = T.S64
+u8: Final = E.U8
+u16: Final = T.U16
+u32: Final = T.U32
+u64: Final = T.U64
 
 FloatType: TypeAlias = Literal[
-    ElementType.E4M3,
-    ElementType.E5M2,
-    ElementType.F16,
-    ElementType.BF16,
-    ElementType.F32,
-    ScalarType.F16,
-    ScalarType.BF16,
-    ScalarType.F32,
-    ScalarType.F64,
-    ScalarType.F16X2,
-    ScalarType.BF16X2,
-    ScalarType.F32X2,
-]
+    E.E4M3, E.E5M2, E.F16, E.BF16, E.F32,
+    T.F16, T.BF16, T.F32, T.F64, T.F16X2, T.BF16X2, T.F32X2,
+]  # fmt: skip
 """Types of floating-point numbers, and of pairs of them."""
 
 IntType: TypeAlias = Literal[
-    ElementType.S8,
-    ElementType.U8,
-    ElementType.S32,
-    ScalarType.S8,
-    ScalarType.S16,
-    ScalarType.S32,
-    ScalarType.S64,
-    ScalarType.U8,
-    ScalarType.U16,
-    ScalarType.U32,
-    ScalarType.U64,
-]
+    E.S8, E.U8, E.S32, T.S8, T.S16, T.S32, T.S64, T.U8, T.U16, T.U32, T.U64
+]  # fmt: skip
 """Types of integers."""
 
-PAIRS = {
-    ScalarType.F16X2: ScalarType.F16,
-    ScalarType.BF16X2: ScalarType.BF16,
-    ScalarType.F32X2: ScalarType.F32,
-}
+PAIRS = {T.F16X2: T.F16, T.BF16X2: T.BF16, T.F32X2: T.F32}
 """The types of two numbers side by side, with theirs."""
 
 PAIR_OF = {element: pair for pair, element in PAIRS.items()}
 """The type of two numbers side by side, by theirs."""
 
 _INTEGERS = tuple(ScalarType(f"{sign}{bits}") for bits in (8, 16, 32, 64) for sign in "su")
-STORED = (ScalarType.E4M3, ScalarType.E5M2)
+STORED = (T.E4M3, T.E5M2)
 """Numbers that memory and multiplies have, and that a thread computes with in another type."""
 
-_FLOATS = (ScalarType.F16, ScalarType.BF16, ScalarType.F32, ScalarType.F64, *STORED)
+_FLOATS = (T.F16, T.BF16, T.F32, T.F64, *STORED)
 
 
 def scalar_type(dtype: object) -> ScalarType:
@@ -126,13 +104,13 @@ def llvm_type_of(type_: ScalarType) -> ir.Type:
     if type_ in PAIRS:
         return ir.VectorType(llvm_type_of(PAIRS[type_]), 2)
     match type_:
-        case ScalarType.F16:
+        case T.F16:
             return ir.HalfType()
-        case ScalarType.BF16:
+        case T.BF16:
             return BFloatType()
-        case ScalarType.F32:
+        case T.F32:
             return ir.FloatType()
-        case ScalarType.F64:
+        case T.F64:
             return ir.DoubleType()
         case _:
             return ir.IntType(type_.bits)
@@ -141,12 +119,9 @@ def llvm_type_of(type_: ScalarType) -> ir.Type:
 # ---- constants -----------------------------------------------------------------------------------
 
 _LARGEST = {
-    ScalarType.E4M3: 448.0,
-    ScalarType.E5M2: 57344.0,
-    ScalarType.F16: 65504.0,
-    ScalarType.BF16: 3.3895313892515355e38,
-    ScalarType.F32: 3.4028234663852886e38,
-}
+    T.E4M3: 448.0, T.E5M2: 57344.0,
+    T.F16: 65504.0, T.BF16: 3.3895313892515355e38, T.F32: 3.4028234663852886e38,
+}  # fmt: skip
 
 
 def instead(given: object) -> str:
@@ -187,11 +162,11 @@ def float_constant(given: SupportsFloat, type_: ScalarType) -> ir.Constant:
     element = element_of(type_)
     if math.isfinite(number) and abs(number) > _LARGEST.get(element, math.inf):
         most = f"±{_LARGEST[element]:.5g}"
-        if element is not ScalarType.F32 or _overflows(number):
+        if element is not T.F32 or _overflows(number):
             raise refuse(f"the number is beyond {element.value}'s", got=str(given), expected=most)
     if element in STORED:
         return ir.Constant(ir.IntType(8), _bits_of(number, element))
-    code = {ScalarType.F32: "<f", ScalarType.F16: "<e"}.get(element)
+    code = {T.F32: "<f", T.F16: "<e"}.get(element)
     if code:
         (number,) = struct.unpack(code, struct.pack(code, number))
     one = ir.Constant(llvm_type_of(element), number)
@@ -280,6 +255,6 @@ def narrow_word(host: Host, low: ir.Value, high: ir.Value, type_: ScalarType) ->
 
 def wide_pair(host: Host, word: ir.Value, type_: ScalarType) -> ir.Value:
     """Two numbers of 8 bits as a pair in f16, which has them all."""
-    made = ir.FunctionType(llvm_type_of(ScalarType.F16X2), [word.type])
+    made = ir.FunctionType(llvm_type_of(T.F16X2), [word.type])
     function = host.declare(f"llvm.nvvm.{type_.value}x2.to.f16x2.rn", made)
     return host.at_caller().call(function, [word])

@@ -9,8 +9,7 @@ cvt.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NoReturn, Self, SupportsFloat, TypeAlias, overload
+from typing import NoReturn, Self, TypeAlias, overload
 
 from llvmlite import ir
 
@@ -26,7 +25,6 @@ from nvgen.builder.number_types import (
     FloatType,
     IntType,
     element_of,
-    float_constant,
     is_float,
     llvm_type_of,
     narrow_word,
@@ -113,7 +111,6 @@ def _float_order(predicate: str) -> Callable[[Float, object], Int]:
 
 
 @guarded
-@dataclass(frozen=True, slots=True, eq=False)
 class Float(FloatFunctions):
     """A floating-point number, or a pair of them; operators round to nearest even.
 
@@ -123,51 +120,13 @@ class Float(FloatFunctions):
     and e5m2 are only loaded, stored and converted.
     """
 
-    builder: Host
-    value: ir.Value
-    type: ScalarType
-
-    @property
-    def bits(self) -> int:
-        """The width."""
-        return self.type.bits
-
-    @property
-    def words(self) -> str:
-        """Its type, in words."""
-        return self.type.value
+    __slots__ = ()
 
     @property
     def word(self) -> Int:
         """Its bits as an unsigned integer."""
         bits = ir.IntType(self.bits)
         return Int(self.builder, self.builder.at_caller().bitcast(self.value, bits))
-
-    def __repr__(self) -> str:
-        return f"<{self.words} of {self.builder.name}>"
-
-    def like(self, value: ir.Value) -> Self:
-        """Another value of llvmlite's as a number of this type."""
-        return float_of(self.builder, value, self.type)  # type: ignore[return-value]  # F32 has f32
-
-    def taken(self, other: object) -> ir.Value:
-        """A number of this type, or a Python number, as llvmlite's.
-
-        Raises: InputError for another type, and for a number beyond the type's.
-        """
-        if isinstance(other, Float) and other.type is self.type:
-            return other.value
-        if isinstance(other, (Int, Float)) or not isinstance(other, SupportsFloat):
-            given = other.words if isinstance(other, (Int, Float)) else described(other)
-            raise refuse(
-                f"{'an' if self.type in (T.F32, T.F16, T.F64) else 'a'} {self.words} and another "
-                "type in one operation",
-                got=given,
-                expected=f"{self.words}, or a Python number",
-                hint=f"x.to({self.words}) is the number in {self.words}, b.{self.words}(word) the "
-                "one whose bits a word holds",
-            )
-        return float_constant(other, self.type)
 
     @overload
     def to(self, dtype: FloatType) -> Float: ...

@@ -22,6 +22,7 @@ from nvgen.builder.scale_tiles import WORD_FACTORS, ScaleTile
 from nvgen.builder.tensor_requests import SHIFTS, TensorRequest
 from nvgen.builder.tensor_tiles import SparseTile, whole_words
 from nvgen.builder.tiles import SharedTile
+from nvgen.builder.vectors import Vector
 
 _SFA_ID, _SFB_ID = 29, 4
 """The first bits of the scale factor ids in an instruction descriptor."""
@@ -133,11 +134,16 @@ _ADDRESS, _LEADING = 0x3FFF, 16
 
 @dataclass(frozen=True, slots=True)
 class OperandAddresses:
-    """Addresses of one gemm_async, from the descriptors of its matrices in shared memory."""
+    """Operands of one gemm_async, by the descriptors of its matrices in shared memory.
+
+    `lane_mask` and `zero_mask` are those of all its instructions.
+    """
 
     request: TensorRequest
     a: Int | None
     b: Int
+    lane_mask: Vector | None
+    zero_mask: int | None
 
     def of_d(self, rows: Piece, columns: Piece) -> Pointer:
         """A piece of D."""

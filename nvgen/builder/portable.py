@@ -91,7 +91,11 @@ class PortableAccumulator(AccumulatorTile):
         """By all threads of the CTA."""
         a = asked.a
         assert isinstance(a, SharedTile)
-        check("gemm_async", OF_PORTABLE, PortableRequest(self, asked, targets_for(a.dtype)))
+        request = PortableRequest(
+            asked.builder, self, a, asked.b, asked.accumulate, asked.step, asked.options,
+            targets_for(a.dtype),
+        )  # fmt: skip
+        check("gemm_async", OF_PORTABLE, request)
         self.start_on_target(a, asked)
 
     @abstractmethod

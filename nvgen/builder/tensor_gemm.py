@@ -187,38 +187,25 @@ class _Instruction:
     usage: CollectorA
 
 
-@dataclass(frozen=True, slots=True)
-class _Multiply:
-    """What all instructions of one gemm_async have in common."""
-
-    request: TensorRequest
-    addresses: OperandAddresses
-    lane_mask: Vector | None
-    zero_mask: int | None
-
-
 def _issue(builder: SharedMemory, request: TensorRequest, step: IntLike | None) -> None:
     """The unrolled nest."""
     a, options = request.a, request.options
     mask = options.lane_mask
-    multiply = _Multiply(
+    operands = OperandAddresses(
         request,
-        OperandAddresses(
-            request,
-            _first(builder, request, a) if isinstance(a, SharedTile) else None,
-            _first(builder, request, request.b),
-        ),
+        _first(builder, request, a) if isinstance(a, SharedTile) else None,
+        _first(builder, request, request.b),
         mask if mask is None or isinstance(mask, Vector) else builder.words(mask),
         mask_word(options.zero_mask) if options.zero_mask else None,
     )
     steps = range(request.steps) if step is None else (step,)
     for instruction in _nest(request, steps):
-        _emit(builder, multiply, instruction)
+        _emit(builder, operands, instruction)
 
 
-def _emit(builder: SharedMemory, multiply: _Multiply, i: _Instruction) -> None:
+def _emit(builder: SharedMemory, at: OperandAddresses, i: _Instruction) -> None:
     """One instruction."""
-    request, at, options = multiply.request, multiply.addresses, multiply.request.options
+    request, options = at.request, at.request.options
     d = at.of_d(i.rows, i.columns)
     a, b = at.of_a(i.rows, i.step), at.of_b(i.columns, i.step)
     selector, sp_meta = at.of_metadata(i.rows, i.step)
@@ -228,14 +215,14 @@ def _emit(builder: SharedMemory, multiply: _Multiply, i: _Instruction) -> None:
     if request.stationary:
         builder.tcgen05_mma_ws(
             d, a, b, _joined(selector, word), enable_d, kind=request.kind,
-            collector=options.collector, zero_mask=multiply.zero_mask, sp_meta=sp_meta,
+            collector=options.collector, zero_mask=at.zero_mask, sp_meta=sp_meta,
         )  # fmt: skip
         return
     ids, sfa, sfb = at.of_factors(i.rows, i.columns, i.step)
     builder.tcgen05_mma(
         d, a, b, _joined(selector, _joined(ids, word)), enable_d, kind=request.kind,
         cta_group=options.cta_group, collector_a=i.usage, ashift=options.ashift,
-        mask=multiply.lane_mask, scale_d=options.scale_d if i.opens else None,
+        mask=at.lane_mask, scale_d=options.scale_d if i.opens else None,
         sp_meta=sp_meta, scale_vec=scale_vector(request), sfa=sfa, sfb=sfb,
     )  # fmt: skip
 

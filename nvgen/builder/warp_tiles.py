@@ -159,10 +159,13 @@ class WarpTile(HeldFragment, AccumulatorTile):
 
     def start(self, asked: Multiply) -> None:
         """By all threads of the warps; it is complete then."""
-        b = asked.builder
-        request = RegisterRequest(self, asked, FAMILIES, FRAGMENT_ROWS, self.warps)
+        b, left = asked.builder, asked.a
+        assert isinstance(left, SharedTile | RegisterTile)
+        request = RegisterRequest(
+            b, self, left, asked.b, asked.accumulate, asked.step, asked.options,
+            FAMILIES, FRAGMENT_ROWS, self.warps,
+        )  # fmt: skip
         check("gemm_async", REQUIREMENTS, request)
-        left = request.a
         self._begin(asked.accumulate)
         row, column = self.corner()
         lane = b.tid_x & 31
@@ -173,7 +176,7 @@ class WarpTile(HeldFragment, AccumulatorTile):
         )
         rows_of_b = lane % _MATRIX + lane // FRAGMENT_ROWS * _MATRIX
         of_b = _Fragments(request.b, _Lane(rows_of_b, lane // _MATRIX % 2), column)
-        for number in asked.steps(request.steps):
+        for number in asked.chosen(request.steps):
             self._multiply_step(request, of_a, of_b, number)
 
     def _begin(self, accumulate: bool | Int) -> None:

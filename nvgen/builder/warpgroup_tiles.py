@@ -132,14 +132,17 @@ class WarpgroupTile(HeldFragment, AccumulatorTile):
 
     def start(self, asked: Multiply) -> None:
         """By all threads of the warpgroup: steps of K, and in each the parts of 64 rows."""
-        request = RegisterRequest(self, asked, FAMILIES, WARPGROUP_ROWS)
+        builder, a, b, adds = asked.builder, asked.a, asked.b, asked.accumulate
+        assert isinstance(a, SharedTile | RegisterTile)
+        request = RegisterRequest(
+            builder, self, a, b, adds, asked.step, asked.options, FAMILIES, WARPGROUP_ROWS
+        )
         check("gemm_async", REQUIREMENTS, request)
-        builder, a, b, adds = asked.builder, request.a, request.b, asked.accumulate
         begins_a = _descriptor(builder, a) if isinstance(a, SharedTile) else None
         begins_b = _descriptor(builder, b)
         trans_a = int(isinstance(a, SharedTile) and a.major is Major.MN)
         trans_b = int(b.major is Major.MN)
-        for number in asked.steps(request.steps):
+        for number in asked.chosen(request.steps):
             k = number * request.depth
             at_b = advanced(begins_b, b.offset(k))
             for part, accumulator in enumerate(self.parts):
