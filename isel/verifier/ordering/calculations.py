@@ -13,15 +13,14 @@ from typing import TypeAlias
 from intrinsics.mir import MachineInstr, Op
 from isel.verifier.function.integers import is_plain
 from isel.verifier.ordering import windows
-from isel.verifier.ordering.numbers import (
+from isel.verifier.ordering.numbers import Number, lanewise
+from isel.verifier.ordering.operations import (
     PURE,
-    Number,
     Operation,
     compared,
     compared_with_zero,
     conjunction,
     disjunction,
-    lanewise,
     selected,
 )
 
