@@ -45,22 +45,22 @@ UNORDERED = VerifierRule(
 )
 LOAD_RUNNING = VerifierRule(
     "tcgen05.ld/no-wait",
-    "columns are handed on while a load may still read them",
+    "columns are released while a load may still read them",
     _PATTERNS,
-    expected="tcgen05.wait::ld between the load and what hands its columns on",
+    expected="tcgen05.wait::ld between the load and the release of its columns",
     hint="the loaded registers may be used at once, but that orders nothing else: "
     "tcgen05.wait::ld comes before an arrival, and before an access that overwrites the columns",
 )
 STORE_RUNNING = VerifierRule(
     "tcgen05.st/no-wait",
-    "columns are handed on while a store may still write them",
+    "columns are released while a store may still write them",
     _PATTERNS,
-    expected="tcgen05.wait::st between the store and what hands its columns on",
+    expected="tcgen05.wait::st between the store and the release of its columns",
     hint="tcgen05.wait::st comes before an arrival, and before an access to the columns",
 )
 BEFORE_SYNC = VerifierRule(
     "tcgen05/fence-before",
-    "columns are handed to another thread without a fence before the arrival",
+    "columns are released to another thread without a fence before the arrival",
     _PATTERNS,
     Severity.REVIEW,
     expected="tcgen05.fence::before_thread_sync between the access and the arrival",
@@ -127,7 +127,7 @@ SOURCE_MODIFIED = VerifierRule(
 )
 OTHER_THREADS = VerifierRule(
     "{op}/other-threads",
-    "an arrival hands on what other threads of its warp accessed, and nothing orders them before",
+    "an arrival releases accesses of other threads of its warp, and nothing orders them before it",
     "bar.warp.sync",
     severity=Severity.REVIEW,
     expected="bar.warp.sync between the accesses and the arrival, or an arrival of each thread",
