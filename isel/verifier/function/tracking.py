@@ -7,91 +7,91 @@ edge, and the registers whose decisions a walk tracks, with their writes and liv
 from __future__ import annotations
 
 import bisect
-import functools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 from intrinsics.mir import Reg
 from isel.verifier.function.events import Event
 from isel.verifier.function.flow import Assumed, Condition, Done, Lanes, Leader, WarpFlow
 from isel.verifier.function.graph import EXIT
+from isel.verifier.function.values import LANES
 
 _MOST_TRACKED = 12
 """The most registers whose decisions a walk tracks."""
 
+Thread: TypeAlias = int
+"""What is possible on a path for the thread that is walked, as bits.
 
-Decisions: TypeAlias = frozenset[tuple[Reg, bool]]
-"""Registers, each with the value that it was decided to have."""
+First come its lanes, then that it is the elected one and that it is not, and then for each tracked
+register that it does not hold and that it does.
+"""
 
-
-class Thread(NamedTuple):
-    """The threads that a walk may be of, and the decisions on its path."""
-
-    lanes: int
-    elected: bool | None = None
-    assumed: Decisions = frozenset()
-
-    def takes(self, condition: Condition, tracked: frozenset[Reg]) -> Thread | None:
-        """The threads that follow an edge, None if there are none."""
-        match condition:
-            case None | Done():
-                return self
-            case Lanes(mask):
-                lanes = self.lanes & mask
-                return Thread(lanes, self.elected, self.assumed) if lanes else None
-            case Leader(elected):
-                if self.elected not in (None, elected):
-                    return None
-                return Thread(self.lanes, elected, self.assumed)
-            case Assumed(reg, holds, _, among):
-                lanes = self.lanes & among
-                if (reg, not holds) in self.assumed or not lanes:
-                    return None
-                assumed = self.assumed | {(reg, holds)} if reg in tracked else self.assumed
-                return Thread(lanes, self.elected, assumed)
-        assert_never(condition)
-
-    def remembers(self, kept: frozenset[Reg]) -> Thread:
-        """With the decisions of these registers only."""
-        assumed = self.assumed and _kept_of(self.assumed, kept)
-        return self if assumed is self.assumed else Thread(self.lanes, self.elected, assumed)
-
-    def forgets(self, written: frozenset[Reg]) -> Thread:
-        """Without the decisions of registers that are overwritten."""
-        if not self.assumed or not written:
-            return self
-        kept = frozenset(a for a in self.assumed if a[0] not in written)
-        return Thread(self.lanes, self.elected, kept)
+_LEADER, _OTHER = 1 << LANES, 2 << LANES
+_FIRST = LANES + 2
+"""The bit of the first tracked register."""
 
 
-@functools.lru_cache(4096)  # walks repeat the same decisions
-def _kept_of(assumed: Decisions, kept: frozenset[Reg]) -> Decisions:
-    """The decisions of these registers."""
-    found = frozenset(a for a in assumed if a[0] in kept)
-    return assumed if len(found) == len(assumed) else found
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The threads that a condition lets pass: of each of the `groups` of bits one is left."""
+
+    keep: int = -1
+    groups: tuple[int, ...] = ()
+
+    def passed(self, thread: Thread) -> Thread:
+        """The threads that pass, 0 if there are none."""
+        left = thread & self.keep
+        for group in self.groups:
+            if not left & group:
+                return 0
+        return left
 
 
 @dataclass(slots=True)
 class Tracked:
-    """The registers whose decisions a walk tracks.
+    """The registers whose decisions a walk tracks, each with its bits.
 
-    `written` are those that a node writes before each of its events and after the last, `kept`
-    those that are live after it: they may be tested before they are written.
+    `written` are those that a node writes before each of its events and after the last, `lost`
+    those that are not live after it: they are written before they are tested.
     """
 
-    registers: frozenset[Reg]
-    written: list[list[frozenset[Reg]]]
-    kept: list[frozenset[Reg]]
+    registers: dict[Reg, int]
+    written: list[list[int]]
+    lost: list[int]
 
     @classmethod
     def of(
-        cls, flow: WarpFlow, events: Mapping[int, list[Event]], registers: frozenset[Reg]
+        cls, flow: WarpFlow, events: Mapping[int, list[Event]], registers: Iterable[Reg]
     ) -> Tracked:
         """The writes and live ranges of `registers`."""
-        written = _written(flow, events, registers)
-        return cls(registers, written, _kept(flow, events, registers, written))
+        bits = {reg: 3 << _FIRST + 2 * i for i, reg in enumerate(registers)}
+        written = _written(flow, events, bits)
+        return cls(bits, written, _lost(flow, events, bits, written))
+
+    def any_thread(self, lanes: int) -> Thread:
+        """A thread of these lanes of which nothing else is known."""
+        return sum(self.registers.values(), lanes | _LEADER | _OTHER)
+
+    def filter(self, condition: Condition) -> Filter:
+        """The threads that follow an edge."""
+        everyone = (1 << LANES) - 1
+        match condition:
+            case None | Done():
+                return Filter()
+            case Lanes(mask):
+                return Filter(~everyone | mask, (everyone,))
+            case Leader(elected):
+                return Filter(~(_OTHER if elected else _LEADER), (_LEADER | _OTHER,))
+            case Assumed(reg, holds, _, among):
+                bits = self.registers.get(reg, 0)
+                lowest = bits & -bits
+                other = lowest if holds else bits ^ lowest
+                return Filter(
+                    (~everyone | among) & ~other, (everyone, bits) if bits else (everyone,)
+                )
+        assert_never(condition)
 
 
 def flow_key(flow: WarpFlow, events: Mapping[int, list[Event]]) -> object:
@@ -117,19 +117,19 @@ def _asked(event: Event) -> Reg | None:
 
 
 def _written(
-    flow: WarpFlow, events: Mapping[int, list[Event]], tracked: frozenset[Reg]
-) -> list[list[frozenset[Reg]]]:
+    flow: WarpFlow, events: Mapping[int, list[Event]], tracked: Mapping[Reg, int]
+) -> list[list[int]]:
     """The registers that each node writes before its first event, between events, and after the
     last.
     """
-    graph, nothing = flow.graph, frozenset[Reg]()
-    found = [[nothing] * (len(events.get(n, ())) + 1) for n in range(len(graph.nodes))]
-    for reg in tracked:
+    graph = flow.graph
+    found = [[0] * (len(events.get(n, ())) + 1) for n in range(len(graph.nodes))]
+    for reg, bits in tracked.items():
         for source in graph.conditions.depends(reg):
             for index in graph.writers.get(source, ()):
                 node = graph.node_of(index)
                 at = bisect.bisect_right(events.get(node, ()), index, key=_index)
-                found[node][at] |= {reg}
+                found[node][at] |= bits
     return found
 
 
@@ -137,33 +137,39 @@ def _index(event: Event) -> int:
     return event.index
 
 
-def _kept(
+def _tested(condition: Condition, tracked: Mapping[Reg, int]) -> int:
+    """The bits of the register that a condition tests."""
+    return tracked.get(condition.reg, 0) if isinstance(condition, Assumed) else 0
+
+
+def _lost(
     flow: WarpFlow,
     events: Mapping[int, list[Event]],
-    tracked: frozenset[Reg],
-    written: list[list[frozenset[Reg]]],
-) -> list[frozenset[Reg]]:
-    """For each node, the tracked registers that are live at its end."""
-    nothing = frozenset[Reg]()
-    asked, gone, kept = {}, {}, [nothing] * len(flow.graph.nodes)
+    tracked: Mapping[Reg, int],
+    written: list[list[int]],
+) -> list[int]:
+    """For each node, the tracked registers that are not live at its end."""
+    everything = sum(tracked.values())
+    count = len(flow.graph.nodes)
+    asked, gone, kept = [0] * count, [0] * count, [0] * count
     order = list(flow.reached())[::-1]
-    for node in order:
-        first: set[Reg] = set()
-        before: frozenset[Reg] = nothing
+    for node in order if tracked else ():
+        before = 0
         for event, changed in zip(events.get(node, ()), written[node], strict=False):
             before |= changed
-            reg = _asked(event)
-            if reg is not None and reg not in before:
-                first.add(reg)
+            if event.guard is not None:
+                asked[node] |= _tested(event.guard.executed, tracked) & ~before
         gone[node] = before | written[node][-1]
-        ends = {e.condition.reg for e in flow.edges[node] if isinstance(e.condition, Assumed)}
-        asked[node] = frozenset(first | (ends - gone[node])) & tracked
+        for edge in flow.edges[node]:
+            asked[node] |= _tested(edge.condition, tracked) & ~gone[node]
     changing = bool(tracked)
     while changing:
         changing = False
         for node in order:
-            targets = [e.target for e in flow.edges[node] if e.target != EXIT]
-            live = nothing.union(*(asked[t] | (kept[t] - gone[t]) for t in targets))
+            live = 0
+            for edge in flow.edges[node]:
+                if edge.target != EXIT:
+                    live |= asked[edge.target] | (kept[edge.target] & ~gone[edge.target])
             changing |= live != kept[node]
             kept[node] = live
-    return kept
+    return [everything & ~live for live in kept]
