@@ -6,7 +6,7 @@ Layer: isel.  Nodes are numbers; a node without successors is an end.
 from __future__ import annotations
 
 import functools
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 
 def reach(
@@ -21,6 +21,35 @@ def reach(
             found.add(node)
             pending += after[node]
     return found
+
+
+def nodes_of(bits: int) -> Iterator[int]:
+    """The nodes that bits stand for, the lowest first."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
+def live_on_entry(
+    after: Sequence[Iterable[int]], read: Sequence[int], written: Sequence[int]
+) -> list[int]:
+    """What is live where each node begins, as bits.
+
+    `read` is what a node reads before it writes it, `written` what it certainly writes.
+    """
+    live = list(read)
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(range(len(live))):
+            behind = 0
+            for following in after[node]:
+                behind |= live[following]
+            found = live[node] | behind & ~written[node]
+            if found != live[node]:
+                live[node], changed = found, True
+    return live
 
 
 def components(after: Sequence[Sequence[int]]) -> list[int]:

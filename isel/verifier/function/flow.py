@@ -200,14 +200,15 @@ class WarpFlow:
                 self._arrive(edge.target, lanes)
 
     def _arrive(self, node: int, lanes: int) -> None:
+        live, now = self.graph.live[node], self._environment
         old = self.environments[node]
         if old is None:
-            self.environments[node] = dict(self._environment)
+            self.environments[node] = {reg: now[reg] for reg in live if reg in now}
             self._stale.add(node)
         else:
-            for reg, value in self._environment.items():
-                before = old.get(reg)
-                if before is value:
+            for reg in live:
+                value, before = now.get(reg), old.get(reg)
+                if value is None or before is value:
                     continue
                 after = value if before is None else join(before, value)
                 if after != before:

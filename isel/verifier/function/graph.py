@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from intrinsics.mir import Label, MachineFunction, MachineInstr, Reg, Special
+from isel.control_flow import live_on_entry, nodes_of
 from isel.passes.uniformity import thread_parameters
 from isel.verifier.function.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.conditions import Conditions
@@ -60,7 +61,8 @@ class Graph:
     """The control-flow graph of a function, and the writers and readers of its registers.
 
     `results` caches the evaluation of records, since warps have most values in common; for the
-    records `of_warp`, which read special registers, it depends on the warp too.
+    records `of_warp`, which read special registers, it depends on the warp too.  `live` are the
+    registers with several writers that are live where a node begins.
     """
 
     def __init__(self, function: MachineFunction, callees: Callees = NOTHING_CALLED) -> None:
@@ -90,6 +92,7 @@ class Graph:
         self.rewriting = {
             index for index, mi in found if any(reg not in self.single for reg in mi.defs())
         }
+        self.live = self._live()
         self.inputs = {index: tuple(_read_by(mi)) for index, mi in found}
         self.of_warp = {i for i, mi in found if any(type(op) is Special for op in mi.ops)}
         self.results: dict[Inputs, Results] = {}
@@ -104,6 +107,35 @@ class Graph:
             mi for mi in self.records
             if mi.guard is not None or synchronises(mi.row) or not wanted.isdisjoint(mi.defs())
         ]  # fmt: skip
+
+    def _live(self) -> list[list[Reg]]:
+        """For each node, the registers with several writers that are live where it begins."""
+        found = {
+            reg: 1 << i
+            for i, reg in enumerate(
+                dict.fromkeys(
+                    reg for i in sorted(self.rewriting) for reg in self.records[i].defs()
+                    if reg not in self.single
+                )
+            )
+        }  # fmt: skip
+        read, written = [0] * len(self.nodes), [0] * len(self.nodes)
+        for number, node in enumerate(self.nodes):
+            for index, mi in enumerate(node.records, node.first):
+                for reg in _read_by(mi):
+                    read[number] |= found.get(reg, 0) & ~written[number]
+                if index in self.rewriting and mi.guard is None:
+                    for reg in mi.defs():
+                        written[number] |= found.get(reg, 0)
+        after = [
+            [t for t in (node.taken, node.next) if t is not None and t != EXIT]
+            for node in self.nodes
+        ]
+        registers = list(found)
+        return [
+            [registers[bit] for bit in nodes_of(bits)]
+            for bits in live_on_entry(after, read, written)
+        ]
 
     @cached_property
     def has_opaque(self) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from isel.control_flow import post_dominators, reach
+from isel.control_flow import nodes_of, post_dominators, reach
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow import Assumed, Edge, Lanes, Leader
 from isel.verifier.function.graph import EXIT
@@ -120,8 +120,7 @@ class _Doubts:
     # ---- a fill that another path has ----------------------------------------------------------
 
     def _joins(self, split: int) -> set[int]:
-        end = len(self.flow.edges)
-        return {n for n in range(end) if self._after[split] >> n & 1 and n != split} | {end}
+        return {*nodes_of(self._after[split] & ~(1 << split)), len(self.flow.edges)}
 
     def _left_out(self, split: int) -> None:
         arms, joins = self._successors[split], self._joins(split)

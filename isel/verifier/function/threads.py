@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from isel.control_flow import post_dominators, reach
+from isel.control_flow import nodes_of, post_dominators, reach
 from isel.verifier.function.flow import Assumed, Edge, Lanes, Leader, WarpFlow
 from isel.verifier.function.values import Spread
 
@@ -128,4 +128,4 @@ def _splits(edge: Edge) -> bool:
 
 def _joins(after: list[int], split: int, end: int) -> set[int]:
     """The nodes where the threads that diverge at `split` have reconverged, or exited."""
-    return {n for n in range(end) if after[split] >> n & 1 and n != split} | {end}
+    return {*nodes_of(after[split] & ~(1 << split)), end}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg, Sym, guard_register
 from intrinsics.modifiers import Compare, ScalarType, Sem, Space
-from isel.control_flow import components, post_dominators
+from isel.control_flow import components, nodes_of, post_dominators
 from isel.verifier.function.decisive import SHARED, synchronises
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.graph import EXIT, Graph, Node
@@ -280,17 +280,9 @@ def _joins(successors: list[list[int]]) -> list[int]:
     counts = [bits.bit_count() for bits in after]
     found = []
     for node in range(end):
-        nearest = max(_bits(after[node] & ~(1 << node)), key=counts.__getitem__, default=end)
+        nearest = max(nodes_of(after[node] & ~(1 << node)), key=counts.__getitem__, default=end)
         found.append(nearest)
     return found
-
-
-def _bits(number: int) -> Iterator[int]:
-    """The positions of the set bits, the lowest first."""
-    while number:
-        lowest = number & -number
-        yield lowest.bit_length() - 1
-        number ^= lowest
 
 
 def _back(
