@@ -17,8 +17,10 @@ ptxas looks at a module in stages, and a later stage is only reached when no ear
    error, often a misleading one about ``mov`` or ``add``, sometimes one without a line, sometimes
    with a crash; all of these mean that the statement is refused.  The statements that passed the
    first two stages are therefore run once more among themselves, and when that fails, divided into
-   modules of a few, then of one, until the culprits stand alone.  These are remembered and judged
-   by themselves the next time.
+   modules of a few, then of one, until the culprits stand alone.
+
+Culprits, and statements that end the reading for a reason other than grammar, are remembered: next
+time, on whatever target, each has a module to itself, and the others mostly pass in one run.
 
 One run takes many modules, each in a file of its own, and says of each what it says of it alone, as
 long as none is fatal: what stands behind such a one is asked again.
@@ -246,13 +248,10 @@ def _check_shape(statement: str) -> None:
 
 
 def _judge_batch(statements: Sequence[str], target: str, ptx: str) -> list[list[str]]:
-    verdicts: list[list[str]] = [[] for _ in statements]
-    alive = []
-    for index, statement in enumerate(statements):
-        if statement in _unparsable:
-            verdicts[index] = [_unparsable[statement]]
-        else:
-            alive.append(index)
+    verdicts = [[_unparsable[s]] if s in _unparsable else [] for s in statements]
+    asked = [index for index, bad in enumerate(verdicts) if not bad]
+    alone = [index for index in asked if statements[index] in _suspects]
+    alive = [index for index in asked if statements[index] not in _suspects]
     while True:
         outcome = _run([statements[i] for i in alive], target, ptx)
         if outcome.module:
@@ -261,8 +260,7 @@ def _judge_batch(statements: Sequence[str], target: str, ptx: str) -> list[list[
             break
         dead = _fatal_places([statements[i] for i in alive], outcome.fatal, target, ptx)
         for place, message in dead.items():
-            if message.startswith(_GRAMMAR):
-                _unparsable[statements[alive[place]]] = message
+            _remember(statements[alive[place]], message)
             verdicts[alive[place]] = [message]
         alive = [index for place, index in enumerate(alive) if place not in dead]
     if not outcome.crashed:
@@ -272,7 +270,25 @@ def _judge_batch(statements: Sequence[str], target: str, ptx: str) -> list[list[
         passed = [index for index in alive if not verdicts[index]]
         for index, messages in _refused_late(statements, passed, target, ptx).items():
             verdicts[index] = messages
+    for index in alone:
+        verdicts[index] = _complaints(_run([statements[index]], target, ptx))
     return verdicts
+
+
+def _remember(statement: str, fatal: str) -> None:
+    """Keep what ended the reading: bad grammar is so everywhere, else it stands alone next time."""
+    if fatal.startswith(_GRAMMAR):
+        _unparsable[statement] = fatal
+    else:
+        _suspects.add(statement)
+
+
+def _complaints(alone: _Outcome) -> list[str]:
+    """What ptxas says of a statement that has a module to itself."""
+    if alone.clean:
+        return []
+    said = alone.errors.get(0, []) + ([alone.fatal[1]] if alone.fatal else [])
+    return said or [alone.note]
 
 
 def _fatal_places(
@@ -300,8 +316,7 @@ def _refused_late(
     when ptxas crashes: slow, but right for any mixture of statements.
     """
     refused: dict[int, list[str]] = {}
-    groups = [[index] for index in passed if statements[index] in _suspects]
-    groups += _divided([index for index in passed if statements[index] not in _suspects])
+    groups = [list(passed)] if passed else []
     while groups:
         modules = [[statements[index] for index in group] for group in groups]
         following: list[list[int]] = []
@@ -312,16 +327,15 @@ def _refused_late(
                 following += _divided(group)
                 continue
             _suspects.add(statements[group[0]])
-            messages = outcome.errors.get(0, []) + ([outcome.fatal[1]] if outcome.fatal else [])
-            refused[group[0]] = messages or [outcome.note]
+            refused[group[0]] = _complaints(outcome)
         groups = following
     return refused
 
 
 def _divided(group: list[int]) -> list[list[int]]:
-    """Up to `_PARTS` groups of nearly the same size; a large one that may pass stays whole."""
+    """Up to `_PARTS` groups of nearly the same size."""
     size = -(-len(group) // _PARTS)
-    return [group[start : start + size] for start in range(0, len(group), size)] if group else []
+    return [group[start : start + size] for start in range(0, len(group), size)]
 
 
 def _run_each(modules: Sequence[Sequence[str]], target: str, ptx: str) -> list[_Outcome]:

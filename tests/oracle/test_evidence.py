@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.each import each
-from tests.oracle import evidence, ptxas, write_evidence
+from tests.oracle import evidence, ptxas, tcgen05_product, write_evidence
 from tests.oracle.agreement import Reading, agreed, compare
 from tests.oracle.evidence import (
     LEGAL,
@@ -27,7 +27,7 @@ from tests.oracle.evidence import (
     check_same,
     recorded,
 )
-from tests.oracle.recorded_lists import lists
+from tests.oracle.recorded_lists import lists, product_list
 from tests.oracle.verdict_file import DamagedFileError, Pair, VerdictFile, key_of
 
 SHARE, PAIR_SHARE = 10, 20
@@ -303,6 +303,30 @@ def test_two_statements_with_one_key_are_no_file(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("tests.oracle.verdict_file.key_of", lambda _: b"12345")
     with pytest.raises(DamagedFileError, match="same key"):
         VerdictFile.of("V13.5.37", (PAIR,), {GOOD: 1, BAD: 0})
+
+
+def test_lists_are_written_in_groups_and_mutants_behind_what_they_are_made_of() -> None:
+    groups = write_evidence.together(lists())
+    assert max(map(len, groups)) <= write_evidence.LISTS
+    order = [name for names in groups for name in names]
+    assert sorted(order) == sorted(lists())
+    made_of = [order.index(product_list(family)) for family in tcgen05_product.PRODUCTS]
+    assert max(made_of) < order.index("tcgen05_mutants")
+
+
+@pytest.mark.usefixtures("newest")
+def test_writing_goes_on_with_a_list(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(write_evidence, "write", written.extend)
+    monkeypatch.setattr(write_evidence.rule_witnesses, "write", lambda: written.append("rules"))
+    assert write_evidence.main(["--from", "wgmma_elsewhere"]) == 0
+    assert written == [
+        "wgmma_elsewhere",
+        "version_steps",
+        "rules_of_mma",
+        "rules_of_kinds",
+        "rules",
+    ]
 
 
 @pytest.mark.usefixtures("newest")

@@ -52,6 +52,21 @@ def test_good_statements_pass():
     assert ptxas.judge(GOOD, "sm_100a", "9.5") == [[] for _ in GOOD]
 
 
+def test_what_ends_the_reading_stands_alone_the_next_time(monkeypatch: pytest.MonkeyPatch):
+    """ptxas says the same of it, and reads all the others at once."""
+    statements = [*GOOD, "add.u32 _, %r2, %r3;", *GOOD]
+    first = ptxas.judge(statements, "sm_100a", "9.5")
+    assert [bool(errors) for errors in first] == [text not in GOOD for text in statements]
+    assert "Result discard mode" in first[len(GOOD)][0]
+    runs: list[int] = []
+    run = ptxas._run
+    monkeypatch.setattr(
+        ptxas, "_run", lambda asked, *a: (runs.append(len(asked)), run(asked, *a))[1]
+    )
+    assert ptxas.judge(statements, "sm_100a", "9.5") == first
+    assert sorted(runs) == [1, len(statements) - 1]
+
+
 def test_bad_statements_are_refused_for_the_right_reason():
     verdicts = ptxas.judge(list(BAD), "sm_100a", "9.5")
     for (statement, reason), errors in zip(BAD.items(), verdicts, strict=True):

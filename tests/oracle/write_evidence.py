@@ -1,8 +1,9 @@
 """Ask ptxas about every recorded list, and write its verdicts: ``make evidence``.
 
-Lists with the same targets and PTX versions are asked about together, each pair in a few runs of
-ptxas.  Then the statements are looked for that show each rule alone (`rule_witnesses`).  A file is
-written whole or not at all; files of lists that there are no more are deleted.
+Up to `LISTS` lists with the same targets and PTX versions are asked about together, each pair in a
+few runs of ptxas.  Then the statements are looked for that show each rule alone (`rule_witnesses`).
+A file is written whole or not at all; files of lists that there are no more are deleted.  What was
+broken off goes on with ``--from LIST``, the first list that had not been written.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from tests.oracle import evidence, ptxas, rule_witnesses
 from tests.oracle.recorded_lists import Listed, lists
 from tests.oracle.verdict_file import Pair, VerdictFile
 
+LISTS = 9
+"""Lists that are asked about together: more need a little less time, fewer are lost together."""
+
 
 def verdicts_of(statements: Sequence[str], pairs: Sequence[Pair]) -> dict[str, int]:
     """Of each statement on which of the pairs it is legal: bit n stands for `pairs[n]`."""
@@ -34,6 +38,8 @@ def verdicts_of(statements: Sequence[str], pairs: Sequence[Pair]) -> dict[str, i
         for n, column in enumerate(itertools.chain([first], pool.map(legal_on, pairs[1:]))):
             for place, legal in enumerate(column):
                 found[place] |= legal << n
+            if pairs[n] == pairs[-1] or pairs[n].target != pairs[n + 1].target:
+                print(f"  {n + 1} of {len(pairs)} pairs, {pairs[n].target} is done", flush=True)
     return dict(zip(texts, found, strict=True))
 
 
@@ -54,10 +60,10 @@ def write(names: Iterable[str], *, folder: Path = evidence.FOLDER) -> None:
 
 def together(listed: dict[str, Listed]) -> list[list[str]]:
     """The names of lists with the same pairs, in order; what others are made of comes first."""
-    groups: dict[tuple[Pair, ...], list[str]] = {}
+    same: dict[tuple[Pair, ...], list[str]] = {}
     for name, one in listed.items():
-        groups.setdefault((*one.pairs, *_alone(name)), []).append(name)
-    return list(groups.values())
+        same.setdefault((*one.pairs, *_alone(name)), []).append(name)
+    return [names[n : n + LISTS] for names in same.values() for n in range(0, len(names), LISTS)]
 
 
 def _alone(name: str) -> tuple[Pair, ...]:
@@ -66,12 +72,15 @@ def _alone(name: str) -> tuple[Pair, ...]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write all files, or those that are named."""
+    """Write all files, those that are named, or those from one on."""
     parser = argparse.ArgumentParser(prog="python -m tests.oracle.write_evidence")
     parser.add_argument("names", nargs="*", metavar="LIST", help="lists; all when none is named")
+    parser.add_argument("--from", dest="first", metavar="LIST", help="go on with this list")
     known = [*lists(), rule_witnesses.NAME]
-    wanted = parser.parse_args(arguments).names or known
-    unknown = [name for name in wanted if name not in known]
+    chosen = parser.parse_args(arguments)
+    wanted = chosen.names or known
+    first = chosen.first or wanted[0]
+    unknown = [name for name in (*wanted, first) if name not in known]
     if unknown:
         parser.error(f"no list {', '.join(unknown)}; there are {', '.join(known)}")
     try:
@@ -80,10 +89,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(missing, file=sys.stderr)
         return 1
     evidence.FOLDER.mkdir(exist_ok=True)
-    for names in together({name: lists()[name] for name in wanted if name in lists()}):
+    wanted = list(itertools.dropwhile(lambda name: name != first, wanted))
+    groups = together({name: lists()[name] for name in wanted if name in lists()})
+    for place, names in enumerate(groups):
+        print(f"group {place + 1} of {len(groups)}: {', '.join(names)}", flush=True)
         begun = time.perf_counter()
         write(names)
-        print(f"{', '.join(names)}: {time.perf_counter() - begun:.0f} s", flush=True)
+        print(f"  written, after {time.perf_counter() - begun:.0f} s", flush=True)
     if rule_witnesses.NAME in wanted:
         rule_witnesses.write()
     for path in evidence.FOLDER.glob("*.verdicts"):
