@@ -3,7 +3,8 @@
 Layer: isel.verifier.descriptors.  Input: a function, in SSA form or out of it.  Output: the known
 bits of a register at a record.  Only what a query needs is evaluated, and results are cached.  A
 register that several reaching definitions write has the bits on which all of them agree; loops are
-evaluated to a fixed point.
+evaluated to a fixed point.  A loop's counter would lose one bit each time: after a few it loses all
+from there on (widening), and what a mask in the loop leaves known is then regained (narrowing).
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ from isel.verifier.descriptors.transfer import copied_operands, written
 _Node: TypeAlias = tuple[Reg, int, int]
 """A definition: register `[0]`, written by record `[2]` of block `[1]`; -1 is the block's entry."""
 
+_Sources: TypeAlias = dict[Reg, _Node | None] | list[_Node | None]
+"""What a definition depends on: by register for a record, by predecessor for a block's entry."""
+
 _ENTRY = -1
+_CHANGES = 4
+"""Changes of a value after which it is widened."""
+
 _BY_16 = 4
 """The shift from bytes to the 16-byte units of a descriptor."""
 
@@ -112,10 +119,8 @@ class Constants:
                     self._before[target].append(i)
         return self._before[block]
 
-    def _sources(self, node: _Node) -> dict[Reg, _Node | None] | list[_Node | None]:
-        """The definitions that a node depends on: by register for a record, by predecessor for an
-        entry.
-        """
+    def _sources(self, node: _Node) -> _Sources:
+        """The definitions that a node depends on."""
         reg, block, at = node
         if at == _ENTRY and self._has_opaque:  # unparsed text may branch anywhere
             return [(reg, i, n) for i, places in self._writes[reg].items() for n in places]
@@ -143,6 +148,7 @@ class Constants:
                 if source is not None and source not in self._known:
                     users.setdefault(source, []).append(node)
         values: dict[_Node, KnownBits] = {}
+        changes = dict.fromkeys(order, 0)
         place = {node: n for n, node in enumerate(order)}
         work = list(range(len(order)))  # a heap: a loop is done before what depends on it
         waiting = set(work)
@@ -154,17 +160,22 @@ class Constants:
             old = values.get(node)
             if new is None or (old is not None and (new := meet(old, new)) == old):
                 continue
+            changes[node] += 1
+            if changes[node] > _CHANGES:
+                new = _widened(values[node], new).low(self.function.regs.classes[node[0]].bits)
             values[node] = new
             for user in users.get(node, ()):
                 if place[user] not in waiting:
                     waiting.add(place[user])
                     heappush(work, place[user])
+        if max(changes.values()) > _CHANGES:
+            for node in (*order, *order):  # from what is known too little of, without any loss
+                if (new := self._evaluate(node, sources[node], values)) is not None:
+                    values[node] = new
         for node in order:
             self._known[node] = values.get(node, UNKNOWN)
 
-    def _needed(
-        self, start: _Node
-    ) -> tuple[list[_Node], dict[_Node, dict[Reg, _Node | None] | list[_Node | None]]]:
+    def _needed(self, start: _Node) -> tuple[list[_Node], dict[_Node, _Sources]]:
         """The dependencies that are not evaluated yet, in topological order but for cycles."""
         order: list[_Node] = []
         sources = {start: self._sources(start)}
@@ -183,14 +194,14 @@ class Constants:
         return order, sources
 
     @staticmethod
-    def _waiting(sources: dict[Reg, _Node | None] | list[_Node | None]) -> list[_Node]:
+    def _waiting(sources: _Sources) -> list[_Node]:
         nodes = sources.values() if isinstance(sources, dict) else sources
         return [node for node in nodes if node is not None]
 
     def _evaluate(
         self,
         node: _Node,
-        sources: dict[Reg, _Node | None] | list[_Node | None],
+        sources: _Sources,
         values: dict[_Node, KnownBits],
     ) -> KnownBits | None:
         """The known bits of a node; None while its dependencies are not evaluated."""
@@ -219,6 +230,13 @@ def _inputs(mi: MachineInstr) -> list[Reg]:
     """The registers that a record computes with; not its guard, which is the last one it uses."""
     used = mi.uses()
     return used if mi.guard is None else used[:-1]
+
+
+def _widened(old: KnownBits, new: KnownBits) -> KnownBits:
+    """What is known when all bits from the first on that `new` has lost are unknown."""
+    lost = old.mask & ~new.mask
+    kept = (lost & -lost) - 1
+    return KnownBits(new.mask & kept, new.value & kept)
 
 
 def _met(values: list[KnownBits]) -> KnownBits | None:
