@@ -5,6 +5,7 @@ Layer: intrinsics.mir.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -59,11 +60,9 @@ class MachineInstr:
 
     def attributes(self) -> dict[str, Attribute]:
         """All attributes of this record, those in packed words included."""
-        words = self.form.row.packed_fields
-        if words is None:
+        if self.form.row.packed_fields is None:
             return self.form.attributes
-        found, _ = words.unpack(self.packed_fields(), self.form.attributes)
-        return {**self.form.attributes, **found}
+        return _unpacked(self.form, tuple(self.packed_fields().items()))
 
     def scalar_type(self, qualifier: str = "type") -> ScalarType:
         """The type in a qualifier that every form of the row has."""
@@ -131,6 +130,14 @@ class MachineInstr:
                 for op in self.ops
             ]
         )
+
+
+@functools.lru_cache(1 << 12)
+def _unpacked(form: Form, words: tuple[tuple[str, int], ...]) -> dict[str, Attribute]:
+    """All attributes of the records of a form that have these words."""
+    assert form.row.packed_fields is not None
+    found, _ = form.row.packed_fields.unpack(dict(words), form.attributes)
+    return {**form.attributes, **found}
 
 
 def _labelled(op: Scalar, table: Mapping[str, str]) -> Scalar:

@@ -21,8 +21,9 @@ class per instruction: this is one table, whatever its length.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.types import PTR, VOID, FunctionType, OpaqueType, StructType, Type
@@ -604,6 +605,15 @@ class Function(Symbol):
     def instructions(self) -> Iterator[Instruction]:
         """Every instruction, in order of ordinals."""
         return itertools.chain.from_iterable([block.instructions for block in self.blocks])
+
+    def with_blocks(self, blocks: list[Block]) -> Function:
+        """A copy with another body."""
+        found = Function(*_FIELDS_OF_FUNCTION(self))
+        found.blocks = blocks
+        return found
+
+
+_FIELDS_OF_FUNCTION = operator.attrgetter(*[field.name for field in fields(Function)])
 
 
 @dataclass(slots=True, weakref_slot=True)

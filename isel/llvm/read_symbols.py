@@ -7,9 +7,7 @@ Input: one top-level statement and the module's scope.  Output: its record.
 from __future__ import annotations
 
 import functools
-import operator
 import re
-from dataclasses import fields
 
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.ir import Alias, Attachments, Function, GlobalVariable, Param, Symbol
@@ -66,13 +64,10 @@ _OF_A_MODULE = frozenset('%"!#')
 """Characters of references, whose meaning depends on the module."""
 
 
-_FIELDS = operator.attrgetter(*[field.name for field in fields(Function)])
-
-
 def _copied(function: Function, line: int) -> Function:
     """A copy at another line, with no parameters and no body."""
-    found = Function(*_FIELDS(function))
-    found.line, found.params, found.blocks = line, [], []
+    found = function.with_blocks([])
+    found.line, found.params = line, []
     return found
 
 

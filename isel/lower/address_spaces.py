@@ -248,7 +248,7 @@ class _Rewriter:
             ir.Block(block.name, [one for i in block.instructions for one in self._both(i, copies)])
             for block in self.function.blocks
         ]
-        return dataclasses.replace(self.function, blocks=blocks)
+        return self.function.with_blocks(blocks)
 
     def _both(
         self, i: ir.Instruction, copies: dict[str, ir.Instruction]

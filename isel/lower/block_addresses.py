@@ -65,7 +65,7 @@ def _numbered(function: ir.Function, numbers: _Numbers) -> ir.Function:
         ir.Block(block.name, [with_values(i, numbers.instead) for i in block.instructions])
         for block in function.blocks
     ]
-    return dataclasses.replace(function, blocks=blocks)
+    return function.with_blocks(blocks)
 
 
 def _switched(function: ir.Function, numbers: _Numbers) -> ir.Function:
@@ -77,7 +77,7 @@ def _switched(function: ir.Function, numbers: _Numbers) -> ir.Function:
         )
         for block in function.blocks
     ]
-    return dataclasses.replace(function, blocks=blocks)
+    return function.with_blocks(blocks)
 
 
 def _plain(

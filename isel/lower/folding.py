@@ -6,7 +6,6 @@ without what these settle, and without blocks that nothing leads to.  Only integ
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 from isel.llvm import ir
@@ -30,7 +29,7 @@ def folded(function: ir.Function, known: Known) -> ir.Function:
         done = {block.name: _folded(block, known) for block in in_flow_order(blocks)}
         blocks = without_dead([done[b.name] for b in blocks if b.name in done])
         if (len(known), len(blocks)) == before:
-            return dataclasses.replace(function, blocks=blocks)
+            return function.with_blocks(blocks)
 
 
 def _folded(block: ir.Block, known: Known) -> ir.Block:

@@ -117,7 +117,7 @@ class _Neighbours:
     def run(self) -> ir.Function:
         """The function with neighbours moved as one."""
         blocks = [self._block(block) for block in self.function.blocks]
-        return dataclasses.replace(self.function, blocks=blocks)
+        return self.function.with_blocks(blocks)
 
     def _block(self, block: ir.Block) -> ir.Block:
         instead: dict[int, list[ir.Instruction]] = {}

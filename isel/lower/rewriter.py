@@ -83,7 +83,7 @@ class Rewriter:
                 replacement(self)
             self.tails[block.name] = self.blocks[-1].name
         blocks = [ir.Block(b.name, [self._phi(i) for i in b.instructions]) for b in self.blocks]
-        return dataclasses.replace(self.function, blocks=blocks)
+        return self.function.with_blocks(blocks)
 
     def _phi(self, i: ir.Instruction) -> ir.Instruction:
         """A phi with the blocks that values come from now; those of new blocks are right."""

@@ -50,7 +50,7 @@ def with_searches(function: ir.Function) -> ir.Function:
     blocks = [one for block in function.blocks for one in search.split(block)]
     if not search.ways:
         return function
-    return dataclasses.replace(function, blocks=[search.with_phis(block) for block in blocks])
+    return function.with_blocks([search.with_phis(block) for block in blocks])
 
 
 # ---- parts -----------------------------------------------------------------------------------
@@ -289,10 +289,11 @@ class _Search:
             return [block]
         bits = _type(i.condition).bits
         half = 1 << (bits - 1)
-        unsigned = _parts(_runs(cases))
-        signed = _parts(_runs((n - (n >= half) * 2 * half, target) for n, target in cases))
-        is_signed = len(signed) < len(unsigned)
-        parts = signed if is_signed else unsigned
+        parts, is_signed = _parts(_runs(cases)), False
+        if max(cases)[0] >= half:  # else both orders are the same
+            signed = _parts(_runs((n - (n >= half) * 2 * half, target) for n, target in cases))
+            is_signed = len(signed) < len(parts)
+            parts = signed if is_signed else parts
         if _is_short(parts):
             return [block]
         made = [ir.Block(block.name, block.instructions[:-1])]

@@ -22,6 +22,8 @@ from isel.select.repack import join, split
 from isel.select.state import FunctionState, Values, typed
 
 _WORD = 32
+_READY = frozenset((llvm.Local, llvm.ConstInt, llvm.ConstFloat))
+"""Values for which nothing is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def merge(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> Merge
     for value, block in i.incoming:
         if block not in state.block_names:
             continue
-        if type(value) is llvm.Local or type(value) is llvm.ConstInt:  # for which nothing is made
+        if type(value) in _READY:
             incoming.append(state.value(value))
         else:
             with state.at_end_of(blocks[block]):

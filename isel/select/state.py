@@ -66,6 +66,12 @@ def typed(row: str, type: ScalarType) -> Form:
     return form(row, type=type)
 
 
+@functools.cache
+def _had_by(target: Target | None, ptx: Ptx | None) -> dict[Form, bool]:
+    """Whether a target at a PTX version has a form, as far as it has been asked."""
+    return {}
+
+
 class Sum(NamedTuple):
     """`number` + or - `base`; whether it is still so of both extended by sign, or with zeros."""
 
@@ -150,7 +156,7 @@ class FunctionState:
         # Of floating point: factors of products, in this block; roots and what they are roots of.
         self.products: dict[str, tuple[Values, Values]] = {}
         self.roots: dict[Reg, Reg] = {}
-        self.had: dict[Form, bool] = {}  # whether the target has a form
+        self.had = _had_by(target, ptx)
 
     def can(self, capability: Capability) -> bool:
         """Whether the target has something, at the PTX version asked for if there is one."""
