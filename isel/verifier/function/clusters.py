@@ -76,7 +76,8 @@ def check(report: Report) -> None:
     if report.analysis.function.is_kernel:
         _pairs_have_clusters(report)
     _destinations(report)
-    if not report.analysis.block:
+    has_barrier = any(mi.row.id in (_ARRIVE, _WAIT) for mi in report.analysis.graph.records)
+    if not report.analysis.block or not has_barrier:
         return
     _aligned(report)
     _part_of_a_warp(report)

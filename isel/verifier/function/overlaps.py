@@ -9,7 +9,6 @@ from intrinsics.findings import Severity
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.extents import Region, regions
 from isel.verifier.function.report import Report
-from isel.verifier.function.roles import Role
 from isel.verifier.rule import VerifierRule
 
 OVERLAP = VerifierRule(
@@ -37,12 +36,12 @@ _Operands = tuple[Region, ...]
 
 def check(report: Report) -> None:
     """Report the records that break a rule of this module."""
-    for role, idle in zip(report.analysis.roles, report.analysis.idle_waits, strict=True):
+    for number, role in enumerate(report.analysis.roles):
         known = {e.index: tuple(regions(e)) for e in role.events() if e.kind is Kind.MULTIPLY}
         for index, operands in known.items():
             _itself(report, index, operands)
         if report.analysis.block and len(set(known.values())) > 1:
-            _in_flight(report, role, idle, known)
+            _in_flight(report, number, known)
 
 
 def _itself(report: Report, index: int, operands: _Operands) -> None:
@@ -60,11 +59,8 @@ def _meeting(written: _Operands, read: _Operands) -> tuple[Region, Region] | Non
     return None
 
 
-def _in_flight(report: Report, role: Role, idle: set[int], known: dict[int, _Operands]) -> None:
-    """Two MMAs of one thread without a wait for the first between them.
-
-    `idle` are waits that succeed at once.
-    """
+def _in_flight(report: Report, number: int, known: dict[int, _Operands]) -> None:
+    """Two MMAs of one thread of a role without a wait for the first between them."""
     first: dict[_Operands, int] = {}
     for index, operands in known.items():
         first.setdefault(operands, index)
@@ -76,6 +72,7 @@ def _in_flight(report: Report, role: Role, idle: set[int], known: dict[int, _Ope
     }
     if not pairs:
         return
+    idle = report.analysis.idle_waits[number]  # they succeed at once
 
     def step(flying: frozenset[tuple[int, bool]], event: Event) -> frozenset[tuple[int, bool]]:
         if event.kind is Kind.COMMIT:
@@ -92,4 +89,4 @@ def _in_flight(report: Report, role: Role, idle: set[int], known: dict[int, _Ope
                 report.add(OVERWRITES, event.index, got=got)
         return flying | {(first[operands], False)}
 
-    role.walker.gather(step)
+    report.analysis.roles[number].walker.gather(step)
