@@ -76,7 +76,7 @@ INNER = frozenset({
     "start", "start_on_target",
     "like", "taken", "made", "spread", "builder", "typed", "splat", "taken_apart",
     "Integer.words", "Integer.unsigned", "Float.words", "FloatFunctions.words", "Vector.words",
-    "Pointer.words", "Fragment.words", "Rows.words", "Columns.words", "OfThreads.value",
+    "Pointer.words", "Fragment.words", "OfThreads.value",
     "OfThreads.words", "OfThreads.builder",
 })  # fmt: skip
 """Members that are public to the builder's own parts only."""

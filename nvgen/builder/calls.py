@@ -21,13 +21,7 @@ from intrinsics.row import Attribute, Kind, Row
 from nvgen.arguments import Parameter
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.guards import ill_called
-from nvgen.builder.intrinsic_choices import (
-    check_length,
-    code_of,
-    llvm_type,
-    result_type,
-    spelled,
-)
+from nvgen.builder.intrinsic_choices import check_length, code_of, llvm_type, result_type, spelled
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_makers import WORD, of_words, words_of
 from nvgen.builder.numbers import F32, Float, Int, WordLike

@@ -7,10 +7,9 @@ the row.  PTX ISA, shfl.sync.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 from llvmlite import ir
 
@@ -84,6 +83,8 @@ class OfThreads(Elementwise):
 
     vector: Vector = field()
     holders: Holders
+    kind: ClassVar[str]
+    """What the numbers are of."""
 
     @property
     def builder(self) -> SharedMemory:
@@ -96,9 +97,12 @@ class OfThreads(Elementwise):
         return self.vector.value
 
     @property
-    @abstractmethod
     def words(self) -> str:
         """What it is, in words."""
+        return f"{self.kind}: {self.vector.words}"
+
+    def __repr__(self) -> str:
+        return f"<{self.words}; layout {self.holders.layout}>"
 
     def like(self, value: ir.Value) -> Self:
         """Other values of llvmlite's as such numbers."""
@@ -126,13 +130,7 @@ class Rows(OfThreads):
     then each has its own part, until `whole` combines them.
     """
 
-    @property
-    def words(self) -> str:
-        """What it is, in words."""
-        return f"rows: {self.vector.words}"
-
-    def __repr__(self) -> str:
-        return f"<{self.words}; layout {self.holders.layout}>"
+    kind: ClassVar[str] = "rows"
 
     def spread(self, other: Elementwise) -> Vector:
         """Numbers of the same rows.
@@ -184,13 +182,7 @@ class Rows(OfThreads):
 class Columns(OfThreads):
     """A number for each column of a matrix that a thread has elements of: a bias, say."""
 
-    @property
-    def words(self) -> str:
-        """What it is, in words."""
-        return f"columns: {self.vector.words}"
-
-    def __repr__(self) -> str:
-        return f"<{self.words}; layout {self.holders.layout}>"
+    kind: ClassVar[str] = "columns"
 
     def spread(self, other: Elementwise) -> Vector:
         """Numbers of the same columns.

@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, NoReturn, Self, SupportsIndex, TypeVar
 from llvmlite import ir
 
 from nvgen.builder.guards import guarded
-from nvgen.builder.number_types import (
-    called,
-    constant,
-    instead,
-    not_known,
-    power,
-)
+from nvgen.builder.number_types import called, constant, instead, not_known, power
 from nvgen.builder.refusals import described, no_method, refuse
 from nvgen.builder.regions import Host
 

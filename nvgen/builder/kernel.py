@@ -21,12 +21,7 @@ from nvgen.builder.built import Kernel
 from nvgen.builder.device import DeviceCalls
 from nvgen.builder.device_functions import Functions
 from nvgen.builder.gemm import TileOperations
-from nvgen.builder.llvm_ext import (
-    TENSOR_MAP_ATTRIBUTES,
-    DebugLines,
-    TextAttributes,
-    make_kernel,
-)
+from nvgen.builder.llvm_ext import TENSOR_MAP_ATTRIBUTES, DebugLines, TextAttributes, make_kernel
 from nvgen.builder.map_copies import box_of, check_box, in_bytes, tile_box
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Number, number_of

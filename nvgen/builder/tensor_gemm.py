@@ -15,13 +15,7 @@ from typing import ClassVar
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType
 from intrinsics.layouts.register_layout import tensor_layout
-from intrinsics.modifiers import (
-    CollectorA,
-    CopyMulticast,
-    CopyShape,
-    CtaGroup,
-    ScalarType,
-)
+from intrinsics.modifiers import CollectorA, CopyMulticast, CopyShape, CtaGroup, ScalarType
 from intrinsics.multiplies.tensor_shapes import Piece
 from nvgen.builder.accumulators import AccumulatorTile, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile

@@ -292,10 +292,5 @@ class TensorRequest:
 
     def columns_of(self, m: int, n: int) -> int:
         """Columns of tensor memory that m rows and n columns of D take in each CTA."""
-        return accumulator_columns(
-            m,
-            n,
-            cta_group=self.options.cta_group,
-            stationary=self.stationary,
-            sparse=self.sparse,
-        )
+        group, stationary = self.options.cta_group, self.stationary
+        return accumulator_columns(m, n, cta_group=group, stationary=stationary, sparse=self.sparse)
