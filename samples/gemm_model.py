@@ -24,10 +24,11 @@ class Machine:
     Fitted to 5,219 timings of 1,130 products, many of them drawn several times, on an H200 (24
     November 2026).  Of an H100 no more is known than its memory's rate.  Fitted without half of 98
     products, it chose of these the one that took 2.0 % longer than the fastest of about twelve
-    timed, in the mean, and 24 % at most.  `both` and `crowd` were fitted to 2,172 timings of 102
-    further products, 30 of which it had done badly; `multicast`, `gap`, `pause`, `tile`, `store`,
-    `turned`, `piece`, `cool`, `wide`, OVERLAP and IN_TURN to 2,582 of 103 others, 33 of which it
-    had done badly (28 November 2026), and `turned_pair` to eight that were behind then.
+    timed, in the mean, and 24 % at most.  `both` was fitted to 2,172 timings of 102 further
+    products, `gap`, `cool`, `wide`, OVERLAP and IN_TURN to 2,582 of 103 others (28 November 2026),
+    and what a step, a store and the begin of a launch take to 4,000 of 175, most of them of more
+    than 128 rows of A, 60 of which it had done badly (29 November 2026): of these it then chose
+    what took 1.4 % longer than the fastest, where it had been 1.5 %, and 2.0 % before stores.
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
@@ -35,34 +36,36 @@ class Machine:
     held: float = 30e6  # bytes of A and B that are found in L2 by the next wave
     drift: float = 0.204  # the part of B that each further column or row of tiles reads anew
     far: float = 32768.0  # bytes of a row of B from which on this is so
-    cache: float = 13.3e6  # from L2 to all shared memories
-    neighbour: float = 0.43  # the part of B's rows that L2 reads once for two CTAs
-    beyond: float = 3.8  # times a row of a matrix, what a row beyond its edge costs L2
+    cache: float = 14.5e6  # from L2 to all shared memories
+    neighbour: float = 0.452  # the part of B's rows that L2 reads once for two CTAs
+    beyond: float = 4.37  # times a row of a matrix, what a row beyond its edge costs L2
     port: float = 226e3  # into one shared memory
     ragged: float = 2.34  # times the bytes where rows are no multiple of 128
     latency: float = 1.4  # of a copy, for which the ring has buffers
     clock: float = 1633.0  # cycles of a multiprocessor
-    write: float = 0.28  # cycles of shared memory for 128 bytes that a copy writes
+    write: float = 0.08  # cycles of shared memory for 128 bytes that a copy writes
     gap: float = 0.25  # cycles behind a multiply
-    pause: float = 2.1  # cycles behind a step
-    begin: float = 1.63  # of a launch
-    together: float = 0.47  # of a launch of clusters, more
-    turn: float = 0.032  # of a step, whatever is in it
-    shown: float = 0.69  # the part of a step's shortest time that the others do not hide
-    tile: float = 0.6  # of a tile, from its last multiply on
-    store: float = 278e3  # sums, to D
-    turned: float = 1.9  # times that, for a D that is stored transposed
-    piece: float = 0.053  # of each piece that a warp stores
+    pause: float = 2.16  # cycles behind a step
+    begin: float = 1.97  # of a launch
+    together: float = 0.49  # of a launch of clusters, more
+    turn: float = 0.0274  # of a step, whatever is in it
+    shown: float = 0.59  # the part of a step's shortest time that the others do not hide
+    tile: float = 0.384  # of a tile, from its last multiply on
+    store: float = 269e3  # sums, to D
+    turned: float = 2.12  # times that, for a D that is stored transposed
+    piece: float = 0.058  # of each piece that a warp stores
+    issue: float = 0.0134  # of each that a multiprocessor stores, and
+    out: float = 13.0e3  # bytes, while it multiplies other tiles
     meet: float = 0.105  # of a tile that is split
     send: float = 30.0e3  # sums, from a CTA to others
     leave: float = 2.96  # of a tile whose parts meet in L2
     back: float = 32.8e3  # sums, through L2 to who adds them up
-    multicast: float = 0.005  # of a step, more, where CTAs share an operand
-    turned_pair: float = 0.006  # of a step, more, where these have 64 rows of B
+    multicast: float = 0.0058  # of a step, more, where CTAs share an operand
+    turned_pair: float = 0.0065  # of a step, more, where these have 64 rows of B
     both: float = 1.11  # times several waves, where CTAs share an operand and others their tile
     beside: float = 0.277  # the part of a wave's shorter time, of multiplying or of HBM, that shows
-    crowd: float = 0.04  # the part of a step's shorter time, of a CTA or of L2 for all, that shows
-    odd: float = 1.003  # times a multiply whose columns are no multiple of 16
+    crowd: float = 0.047  # the part of a step's shorter time, of a CTA or of L2 for all, that shows
+    odd: float = 1.005  # times a multiply whose columns are no multiple of 16
     heat: float = 0.1  # by how much a launch slows down, for each factor of e beyond 300 µs
     cool: float = 0.043  # by how much long launches are faster of tiles of 64 rows in turn
     wide: float = 0.008  # by how much they are slower of tiles that are 64 columns wider
@@ -103,6 +106,7 @@ class Fixed:
     begin: np.ndarray
     tail: np.ndarray  # of a tile, behind its last multiply
     after: np.ndarray  # what of it no other warpgroup hides
+    stores: np.ndarray  # of a tile at least, where many follow one another
     meet: np.ndarray  # of each part of a tile that is cut along K
     low: np.ndarray  # of a step: the shorter time of multiplying and of what is brought
     high: np.ndarray  # and the longer one
@@ -154,6 +158,8 @@ class Table:
         }
         self.columns["wide"] = np.array([float(config.wide(kind.out)) for config in configs])
         self.columns["pieces"] = np.array([config.pieces(kind.out) for config in configs])
+        self.columns["team"] = np.array([config.team for config in configs])
+        self.columns["stored"] = np.array([config.piece_bytes(kind.out) for config in configs])
         self.columns["overlap"] = np.array(
             [(IN_TURN if config.pingpong else OVERLAP)[config.m] for config in configs]
         )
@@ -180,7 +186,7 @@ class Table:
         moved = self._moved(p) / count
         multiplies = steps * p.step(f.ctas, c["resident"])
         hidden = np.maximum(multiplies, (multiplies + f.tail) / 2)  # by the other's multiplies
-        whole = np.where(self.pingpong, hidden, multiplies + f.after)
+        whole = np.maximum(np.where(self.pingpong, hidden, multiplies + f.after), f.stores)
         parts = np.minimum(c["tail"], p.steps)
         units = np.ceil(rest * parts / f.at_once)
         clusters = np.where(parts > 1, f.at_once, rest)
@@ -276,6 +282,7 @@ class Table:
             begin=machine.begin + np.where(c["ctas"] > 1, machine.together, 0),
             tail=tail,
             after=tail * c["after"] + np.where(c["overlay"] > 0, machine.latency, 0),
+            stores=4 * c["team"] * c["pieces"] * (machine.issue + c["stored"] / machine.out),
             meet=c["m"] * c["n"] * 4 / machine.back,
             low=np.minimum(multiply, brought),
             high=np.maximum(multiply, brought),

@@ -135,8 +135,12 @@ class Config:
     def piece(self, out: ElementType) -> tuple[int, int]:
         """Rows and columns of D that a warp stores at once: 128 bytes wide at most."""
         if self.swap:
-            return math.gcd(self.slice, 64), 16
+            return max(rows for rows in range(8, 65, 8) if self.slice % rows == 0), 16
         return 16, math.gcd(self.slice, ROW * 8 // out.bits)
+
+    def piece_bytes(self, out: ElementType) -> int:
+        """What a warp stores at once, in bytes."""
+        return math.prod(self.piece(out)) * out.bits // 8
 
     def wide(self, out: ElementType) -> int:
         """Columns of wgmma's D of a piece."""
@@ -149,7 +153,7 @@ class Config:
     def shared_bytes(self, kind: Kind, stages: int | None = None) -> int:
         """What a CTA needs of shared memory, in bytes."""
         ring = (self.m + self.n) * ROW * self.depth * (self.stages if stages is None else stages)
-        staging = math.prod(self.piece(kind.out)) * kind.out.bits // 8 * self.staged
+        staging = self.piece_bytes(kind.out) * self.staged
         partials = 0 if self.split == 1 or self.overlay else self.split * self.m * self.slice * 4
         return ring + staging * self.consumers * 4 + partials + SMALLER
 

@@ -111,18 +111,47 @@ def test_all_have_their_turn_when_all_are_asked_for_and_on_a_gpu() -> None:
     assert all(has_turn(config(device="cuda"), name, 3) for name in NAMES)
 
 
-def test_tests_of_one_case_are_never_left_out() -> None:
-    mark = SimpleNamespace(args=(3,))
-    alone = SimpleNamespace(name="alone", get_closest_marker=lambda _: mark)
-    many = [
-        SimpleNamespace(name=name, get_closest_marker=lambda _: mark, callspec=None)
-        for name in NAMES
-    ]
-    left = []
-    asked = config()
-    asked.hook = SimpleNamespace(pytest_deselected=lambda items: left.extend(items))
-    items = [alone, *many]
-    leave_out(asked, items)
-    assert alone in items
-    assert len(items) + len(left) == 301
-    assert 70 < len(items) < 130
+def item(nodeid: str, turns: int = 3, *, own: bool = True) -> SimpleNamespace:
+    """A test as pytest collects it, whose own mark, or else its file's, says how many turns."""
+    mark = SimpleNamespace(name="turns", args=(turns,))
+    cases = {"callspec": None} if "[" in nodeid else {}
+    return SimpleNamespace(
+        nodeid=nodeid, own_markers=[mark] if own else [], get_closest_marker=lambda _: mark, **cases
+    )
+
+
+def kept(items: list[SimpleNamespace], day: int, **options) -> list[str]:
+    """Which of the tests run on a day."""
+    hook = SimpleNamespace(pytest_deselected=lambda items: None)
+    items = list(items)
+    settings = config(day, **options)
+    leave_out(SimpleNamespace(option=settings.option, args=["tests"], hook=hook), items)
+    return [item.nodeid for item in items]
+
+
+def test_a_third_of_the_cases_of_a_function_runs_and_each_on_one_day_of_three() -> None:
+    items = [item(f"f.py::test[{n}]", own=False) for n in range(7)]
+    days = [kept(items, day) for day in range(3)]
+    assert sorted(len(names) for names in days) == [2, 2, 3]
+    assert sorted(itertools.chain(*days)) == [item.nodeid for item in items]
+
+
+def test_one_case_of_a_function_runs_at_least() -> None:
+    items = [item("f.py::test[a]", 8), item("f.py::test[b]", 8)]
+    assert [kept(items, day) for day in (0, 1)] == [["f.py::test[a]"], ["f.py::test[b]"]]
+
+
+def test_tests_of_a_file_that_have_no_cases_take_turns_where_they_are_marked_themselves() -> None:
+    marked = [item("f.py::test_a"), item("f.py::test_b"), item("f.py::test_c")]
+    others = [item("f.py::test_d", own=False)]
+    days = [kept(marked + others, day) for day in range(3)]
+    assert all("f.py::test_d" in names and len(names) == 2 for names in days)
+    assert {name for names in days for name in names} == {i.nodeid for i in marked + others}
+
+
+def test_no_test_is_left_out_when_all_are_asked_for_or_one_by_its_name_or_on_a_gpu() -> None:
+    items = [item(f"f.py::test[{n}]") for n in range(7)]
+    assert len(kept(items, 0, live=True)) == len(kept(items, 0, device="cuda")) == 7
+    one = list(items)
+    leave_out(SimpleNamespace(option=config().option, args=["f.py::test[4]"]), one)
+    assert one == items

@@ -1,12 +1,14 @@
 """Long lists of alike cases take turns: each case on one day of a few, and all of them with --live.
 
-    @pytest.mark.turns(3)        a third of a parametrised test's cases has its turn today
+    @pytest.mark.turns(3)        a third of a parametrised test's cases has its turn today; of
+                                 tests without cases a third of those that a file marks so
     pytestmark = [pytest.mark.turns(3)]    the same of all parametrised tests of a file
     each(..., turns=3)           the same of a test of many cases
     pytest --day 739000          the turns of another day (the report's head says of which day)
     pytest --live                all cases, as `make test-all` has them
+    pytest tests/test_x.py::test_y    all cases of a test that is named
 
-    examples(200)            a property of 200 drawn examples with --live, of a third of them else
+    examples(200)            a property of 200 drawn examples with --live, of a fifth of them else
 
 In as many days as a list has turns, every case runs.  On a GPU all cases run: it is not here often.
 """
@@ -46,7 +48,7 @@ def examples(count: int) -> settings:
     """The settings of a property: repeatable, and without a clock; all its examples with --live."""
     live = not _SETTLED or _SETTLED[0].option.live
     return settings(
-        max_examples=count if live else (count + 2) // 3,
+        max_examples=count if live else (count + 4) // 5,
         derandomize=True,
         deadline=None,
         database=None,
@@ -67,14 +69,30 @@ def has_turn(config: pytest.Config, name: str, of: int) -> bool:
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests whose turn it is not."""
+    """Deselect the tests whose turn it is not: of each list every so-manieth stays, and one at
+    least.  A list is a function's cases, or those tests of a file that have none and are marked."""
+    named = any("::" in argument for argument in config.args)
+    if named or config.option.live or config.option.nvgen_device == "cuda":
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if hasattr(item, "callspec") and item.get_closest_marker("turns"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        elif any(mark.name == "turns" for mark in item.own_markers):
+            cases.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    left = {
+        id(item)
+        for several in cases.values()
+        for place, item in enumerate(several)
+        if (place + config.option.day) % _turns_of(item, len(several))
+    }
+    keep(config, items, [item for item in items if id(item) not in left])
 
-    def stays(item: pytest.Item) -> bool:
-        mark = item.get_closest_marker("turns")
-        alone = mark is None or not hasattr(item, "callspec")
-        return alone or has_turn(config, item.name, mark.args[0])
 
-    keep(config, items, [item for item in items if stays(item)])
+def _turns_of(item: pytest.Item, cases: int) -> int:
+    mark = item.get_closest_marker("turns")
+    assert mark is not None
+    return min(mark.args[0], cases)
 
 
 def keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:

@@ -73,6 +73,7 @@ def disagreements(requests: Sequence[Request], taken: Sequence[bool], here: int)
     return differ
 
 
+@pytest.mark.turns(3)
 def test_the_rules_agree_with_what_the_driver_said() -> None:
     requests = recorded_requests()
     taken = recorded(requests)

@@ -53,6 +53,7 @@ def spoken(text: str) -> Input:
 # ---- what is found ---------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 def test_a_planted_bug_is_found_and_made_small(tmp_path: Path):
     told: list[str] = []
     campaign = Campaign(1, tmp_path, (Kind.LLVM,), planted, shrink_seconds=60.0, tell=told.append)
@@ -115,6 +116,7 @@ def test_the_same_seed_draws_the_same_inputs():
     assert [one.draw() for _ in range(60)] == [other.draw() for _ in range(60)]
 
 
+@pytest.mark.turns(3)
 def test_mutants_of_each_language_get_behind_the_reader():
     """Some are accepted and some refused, under many rules."""
     source = Source(random.Random(6), tuple(LANGUAGES))

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 EDITS = (
@@ -72,6 +74,7 @@ def told() -> dict:
     return json.loads(done.stdout)
 
 
+@pytest.mark.turns(3)
 def test_kernels_are_compiled_for_it() -> None:
     for opt in (0, 2):
         assert ".version 9.5\n.target sm_130a\n" in told()[f"ptx {opt}"]

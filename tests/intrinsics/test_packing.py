@@ -169,6 +169,7 @@ def value_of(code: int, type_: E) -> Fraction | float:
     return sign * (1 + Fraction(mantissa, 1 << mantissa_bits)) * Fraction(2) ** (exponent - bias)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("type_", [*FORMATS])
 def test_every_code_of_a_float(type_: E):
     codes = np.arange(1 << type_.bits).astype(np.uint16 if type_.bits == 16 else np.uint8)

@@ -233,6 +233,7 @@ def test_no_two_rows_share_an_opcode():
 SAMPLE = 40
 
 
+@pytest.mark.turns(3)
 @each_row
 def test_an_opcode_leads_back_to_its_form(row: Row):
     """For all opcodes of a small row, for evenly chosen ones of a large row."""
@@ -495,6 +496,7 @@ def test_a_judgement_is_the_rules_that_are_broken(row: Row):
             assert legal is is_legal(row, attributes, target)
 
 
+@pytest.mark.turns(3)
 @each_row
 def test_the_first_version_of_a_form(row: Row):
     """The lowest in which nothing is missing, if there is one."""
@@ -509,6 +511,7 @@ def test_the_first_version_of_a_form(row: Row):
         }
 
 
+@pytest.mark.turns(3)
 @each_ruled_row
 def test_the_nearest_legal_form(row: Row):
     """One modifier away if there is a legal form there, else two; else there is no hint.

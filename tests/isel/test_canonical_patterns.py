@@ -50,11 +50,12 @@ def findings(kernel: Kernel) -> list[Finding]:
 # ---- what is right ---------------------------------------------------------------------------
 
 
-@each("name", CLEAN, xfail=FALSE_ALARMS)
+@each("name", CLEAN, xfail=FALSE_ALARMS, turns=3)
 def test_a_right_kernel_is_clean(name: str):
     assert findings(CLEAN[name]) == []
 
 
+@pytest.mark.turns(3)
 def test_ptxas_takes_them(tmp_path: Path):
     """All in one module, whose head they share."""
     ptxas = find_ptxas()

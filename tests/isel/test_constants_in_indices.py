@@ -64,6 +64,7 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {{
 """
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("flags", ["", " nsw", " nuw", " nuw nsw"])
 def test_addresses_are_those_of_the_whole_sum(flags: str) -> None:
     compare(

@@ -92,6 +92,7 @@ def kernel(extend: str, flags: str, element: str) -> str:
     )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("flags", ["", " nsw", " nuw", " nuw nsw"])
 def test_addresses_are_those_of_the_whole_difference(flags: str) -> None:
     compare(

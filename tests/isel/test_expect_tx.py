@@ -138,7 +138,7 @@ MUTANTS |= {
 }  # fmt: skip
 
 
-@each("name", PLANS)
+@each("name", PLANS, turns=3)
 def test_a_right_kernel_is_clean_and_ends(name: str) -> None:
     plan = PLANS[name]
     assert findings(plan) == []
@@ -146,7 +146,7 @@ def test_a_right_kernel_is_clean_and_ends(name: str) -> None:
     build(plan).compile(target="sm_90a", level="all").run(source, 1, grid=plan.cluster)
 
 
-@each("name", MUTANTS, turns=2)
+@each("name", MUTANTS, turns=4)
 def test_a_mutant_is_found(name: str) -> None:
     original, plan = MUTANTS[name]
     assert findings(PLANS[original]) == []

@@ -45,7 +45,7 @@ def said(text: str, block: tuple[int, ...] = ()) -> list[Finding]:
 # ---- what is right ---------------------------------------------------------------------------
 
 
-@each("name", CLEAN)
+@each("name", CLEAN, turns=3)
 def test_a_right_kernel_is_clean(name: str):
     assert verify_functions(module_of(CLEAN[name])) == []
 
@@ -59,12 +59,13 @@ SAMPLES = {"tile": gemm_tile, "warp-specialised": warp_specialized}
 
 
 @each("opt", [0, 1, 2, 3])
-@each("name", SAMPLES)
+@each("name", SAMPLES, turns=3)
 def test_a_sample_is_clean(name: str, opt: int):
     ptx = SAMPLES[name]().build().compile(target="sm_100a", opt=opt).ptx
     assert verify_functions(module_of(ptx)) == []
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_sample_as_llvm_compiles_it_is_clean(name: str, opt: int):
@@ -170,7 +171,7 @@ def _bounded(text: str) -> str:
     return text.replace(".reqntid", ".maxntid")
 
 
-@each("name", CLEAN)
+@each("name", CLEAN, turns=3)
 def test_a_right_kernel_is_clean_in_the_largest_block_that_it_allows(name: str):
     (note,) = verify_functions(module_of(_bounded(CLEAN[name])))
     assert (note.rule, note.severity, note.incomplete) == ("verify/block", Severity.NOTE, False)

@@ -26,7 +26,7 @@ def test_a_mistake_breaks_its_rule_where_it_is(mistake: Mistake):
     assert others(found, hit) - {mistake.rule} == besides(mistake.also) - {mistake.rule}
 
 
-@each("mistake", MISTAKES.values(), ids=MISTAKES)
+@each("mistake", MISTAKES.values(), ids=MISTAKES, turns=3)
 def test_the_kernel_without_the_mistake_is_clean(mistake: Mistake):
     assert said(mistake.text) == []
 

@@ -29,7 +29,7 @@ def outcome(found: list[Finding]) -> list[tuple[str, int, str]]:
     return [(f.rule, f.place.line, f.severity.value) for f in found]
 
 
-@each("name", [name for name, text in CLEAN.items() if WARP_NUMBER in text])
+@each("name", [name for name, text in CLEAN.items() if WARP_NUMBER in text], turns=3)
 def test_a_right_kernel_stays_clean(name: str):
     assert outcome(said(broadcast(CLEAN[name]))) == outcome(said(CLEAN[name]))
 

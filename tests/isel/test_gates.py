@@ -183,7 +183,7 @@ def refusal(text: str, target: Target, ptx: Ptx | None) -> NvgenError:
     return caught.value
 
 
-@each("name", called, turns=3)
+@each("name", called, turns=6)
 def test_a_call_is_refused_where_its_gate_is_shut(name: str) -> None:
     """Selection refuses what the target has not at all, the verifier what it has not like this."""
     gate = GATES[name]
@@ -215,7 +215,7 @@ def _versions(gate: Gate, target: Target, ptx: Ptx) -> Iterator[Ptx | None]:
         yield None
 
 
-@each("name", called, turns=3)
+@each("name", called, turns=6)
 def test_a_call_is_compiled_where_all_its_gates_are_open(name: str) -> None:
     """And the PTX that comes of it passes the same verifier."""
     gate = GATES[name]

@@ -129,7 +129,7 @@ done:
 }  # fmt: skip
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("name", RIGHT)
 def test_it_means_what_llvms_text_means(name: str, opt: int):

@@ -266,6 +266,7 @@ def libdevice() -> str:
 
 
 class TestLibdevice:
+    @pytest.mark.turns(3)
     def test_both_paths_and_the_places(self) -> None:
         printed = libdevice()
         module = read_module(printed)

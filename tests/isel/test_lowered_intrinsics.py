@@ -86,6 +86,7 @@ def wide_lines(w: int) -> list[tuple[str, str]]:
             for line in lines for last in [line.split("\n")[-1]]]  # fmt: skip
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("width", [64, 65, 96, 128])
 def test_integers_beyond_a_word(width: int):
     dice = np.random.default_rng(width)
@@ -288,6 +289,7 @@ def test_floating_point_to_integers_of_every_width(type_: str):
                 assert bits == wanted, (hex(n), w, s)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("type_", KINDS)
 def test_wide_integers_to_floating_point(type_: str):
     kind = KINDS[type_]

@@ -38,6 +38,7 @@ def hints(text: str) -> list[str]:
     return [finding.hint for finding in error.value.findings]
 
 
+@pytest.mark.turns(3)
 def test_two_thousand_unknown_intrinsics_are_told_after_few_comparisons(compared: list[int]):
     names = [f"llvm.nvvm.tcgen05.wait.lb{n}" for n in range(MANY)]
     found = hints(calls_of(names))

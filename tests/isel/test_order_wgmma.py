@@ -237,6 +237,7 @@ def test_a_number_that_a_later_multiply_adds_to_stays_before_its_fence() -> None
     assert found[at + 1].startswith("wgmma.fence")
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("between", ["nothing", "shuffle", "wait", "loop"])
 @pytest.mark.parametrize("accumulate", ["no", "yes", "asked"])

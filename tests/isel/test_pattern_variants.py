@@ -97,7 +97,7 @@ VARIANTS = (acquiring, asking, fenced, addressed, inverted, counted, copied, oth
 RIGHT = [name for name in CLEAN if name not in FALSE_ALARMS]
 
 
-@each("name, variant", list(itertools.product(RIGHT, (acquiring, fenced, other_words))), turns=3)
+@each("name, variant", list(itertools.product(RIGHT, (acquiring, fenced, other_words))), turns=6)
 def test_a_right_kernel_stays_right(name: str, variant: Callable[[str], str]):
     kernel = CLEAN[name]
     program = load("k.ptx", variant(kernel.ptx()), target=kernel.target, level="all")
@@ -123,7 +123,7 @@ SOME = [mutant for name, mutant in ALL.items() if name not in MISSED][::5]
 """Each fifth of the mutants that are found."""
 
 
-@each("mutant", SOME, ids=lambda m: m.name, turns=3)
+@each("mutant", SOME, ids=lambda m: m.name, turns=6)
 def test_a_mistake_is_found_in_other_words(mutant: Mutant):
     kernel = mutant.broken()
     lines = {kernel.line(tag) for tag in mutant.at}

@@ -27,12 +27,12 @@ SHOWN_BY = {"nothing_to_do: not freed without steps": ("early", 0)}
 """Mutants that the first schedule does not show, and the schedule and steps of a loop that do."""
 
 
-@each("name, schedule", list(itertools.product(CLEAN, SCHEDULES)), turns=3)
+@each("name, schedule", list(itertools.product(CLEAN, SCHEDULES)), turns=6)
 def test_a_right_kernel_ends_well(name: str, schedule: str) -> None:
     assert run(CLEAN[name], schedule) == []
 
 
-@each("name", [name for name, kernel in CLEAN.items() if loops(kernel)], turns=3)
+@each("name", [name for name, kernel in CLEAN.items() if loops(kernel)], turns=6)
 def test_a_right_kernel_ends_well_whose_loop_has_no_steps(name: str) -> None:
     assert run(CLEAN[name], "early", steps=0) == []
 

@@ -48,7 +48,7 @@ JUDGED: dict[str, tuple[dict[str, int], str]] = {
 """By text: how often each rule speaks, and why it is right to."""
 
 
-@each("name", TEXTS)
+@each("name", TEXTS, turns=3)
 def test_what_is_said_of_a_real_kernel_is_judged(name: str) -> None:
     module = read_ptx((CORPUS / f"{name}.ptx").read_text(), name).module
     found = [f for f in verify_functions(module) if f.severity is not Severity.NOTE]

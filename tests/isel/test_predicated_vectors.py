@@ -106,6 +106,7 @@ declare void @llvm.vp.store.v4i32.p1(<4 x i32>, ptr addrspace(1), <4 x i1>, i32)
 }  # fmt: skip
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("opt", [0, 3])
 def test_what_counts_is_llvms(opt: int) -> None:
     compare({op: binary(op) for op in BINARY} | OTHERS, opt=opt)

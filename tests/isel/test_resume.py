@@ -94,6 +94,7 @@ def without_head(ptx: str) -> str:
     return ptx.partition(".version")[2]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("stage", PASSES)
 @each("name", PROGRAMS)
 def test_every_stage_goes_on_to_the_same_ptx(name: str, stage: str):
@@ -104,6 +105,7 @@ def test_every_stage_goes_on_to_the_same_ptx(name: str, stage: str):
     assert without_head(print_ptx(module, direct.ptx_version).text) == without_head(direct.ptx)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("stage", PASSES)
 @each("name", PROGRAMS)
 def test_every_stage_is_read_as_it_was_printed(name: str, stage: str):

@@ -57,6 +57,7 @@ def kernel(template: str, sum_: str, scale: str, flags: str, x: int = 5) -> str:
     return KERNEL.format(x=x, lines=lines)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("sum_", SUMS)

@@ -436,6 +436,7 @@ print("alive")
 """
 
 
+@pytest.mark.turns(3)
 def test_an_error_that_is_kept_does_not_end_the_process():
     """Whatever order Python frees an error's frames in, LLVM's modules go before their contexts."""
     done = subprocess.run([sys.executable, "-c", CYCLE], capture_output=True, text=True, timeout=60)

@@ -136,6 +136,7 @@ def test_llvm_has_as_many() -> None:
     assert got == {name: expected for name, (_, _, expected) in CASES.items()}
 
 
+@pytest.mark.turns(3)
 def test_values_are_what_llvm_leaves() -> None:
     compare({name: module(name) for name in CASES})
 

@@ -97,6 +97,7 @@ def test_the_values_are_those_of_the_host(name: str) -> None:
     assert (ours == host).all()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SUMS | PRODUCTS)
 def test_one_product_of_two_variables_is_left_as_in_llvms_code(name: str) -> None:
     text = (SUMS | PRODUCTS)[name]

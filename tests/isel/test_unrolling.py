@@ -37,6 +37,7 @@ ALONE = "distinct !{!0, !2}"
 AMONG_OTHERS = "distinct !{!0, !1, !2}"
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("loop", [ALONE, AMONG_OTHERS, "!{!1, !2}", "distinct !{!1, !2}"])
 def test_ptxas_hears_of_the_hints_that_llvm_tells_it(loop: str) -> None:
     texts = [_loop(loop, hint) for name, hint in HINTS.items() if name != "count"]
@@ -52,6 +53,7 @@ def test_a_count_without_a_number_says_nothing() -> None:
     assert not _marked(nvgen.compile(text, target=TARGET, opt=0).ptx)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("hint", ["none", "disable", "count 4", "full"])
 def test_llvms_own_passes_heed_the_hint_and_leave_others(hint: str) -> None:
     """At -O3 LLVM unrolls, and marks what is left over; ptxas hears of exactly those loops."""

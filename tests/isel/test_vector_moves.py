@@ -122,6 +122,7 @@ MOVES = {
 }  # fmt: skip
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("opt", [0, 2])
 def test_values_are_those_of_llvm(opt: int):
     side_by_side.compare(MASKED | MOVES, opt=opt)

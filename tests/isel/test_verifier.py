@@ -1002,7 +1002,7 @@ def test_no_form_that_the_target_lacks_is_emitted(target: str, version: str):
     assert (status, shown) == (0, []), log
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100"])
 def test_a_target_without_tensor_memory_selects_nothing_of_tcgen05(target: str):
     found, module = everything(simplest=True)

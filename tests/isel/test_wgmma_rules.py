@@ -21,12 +21,12 @@ def said(text: str) -> list[Finding]:
     return [f for f in verify_functions(reading.module) if f.severity is not Severity.NOTE]
 
 
-@each("name", CLEAN)
+@each("name", CLEAN, turns=3)
 def test_a_right_kernel_is_clean(name: str) -> None:
     assert verify_functions(read_ptx(CLEAN[name], "k.ptx").module) == []
 
 
-@each("name", CLEAN)
+@each("name", CLEAN, turns=3)
 def test_ptxas_takes_a_right_kernel_and_lets_its_multiplies_overlap(name: str) -> None:
     done = report(CLEAN[name], "sm_90a")
     assert "Used" in done
@@ -43,7 +43,7 @@ def test_a_mistake_breaks_its_rule_where_it_is(mistake: Mistake) -> None:
     assert others(found, hit[0]) - {mistake.rule} == besides(mistake.also)
 
 
-@each("mistake", MISTAKES.values(), ids=MISTAKES)
+@each("mistake", MISTAKES.values(), ids=MISTAKES, turns=3)
 def test_ptxas_takes_the_mistake(mistake: Mistake) -> None:
     """That is why there is a rule about it."""
     assert "Used" in report(mistake.broken(), "sm_90a")

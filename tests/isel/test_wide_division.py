@@ -30,6 +30,7 @@ def expected(opcode: str, a: int, b: int, bits: int) -> int:
     return (quotient if "div" in opcode else a - quotient * b) & ((1 << bits) - 1)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("bits", [65, 93, 128, 192])
 @pytest.mark.parametrize("opcode", ["udiv", "sdiv", "urem", "srem"])
 def test_it_is_pythons(opcode: str, bits: int):

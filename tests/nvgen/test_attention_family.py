@@ -34,7 +34,7 @@ PAGES = {
 }  # fmt: skip
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @kernel_test(schedules=["late", "random:1"], targets=TARGET)
 @pytest.mark.parametrize("case", PAGES)
 def test_pages(launch: Launch, case: str) -> None:
@@ -72,7 +72,7 @@ PACKED = {
 }
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @kernel_test(schedules=["late"], targets=TARGET)
 @pytest.mark.parametrize("case", PACKED)
 def test_sequences_side_by_side(launch: Launch, case: str) -> None:
@@ -97,7 +97,7 @@ FP8 = [
 ]  # fmt: skip
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @kernel_test(schedules=["late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(FP8)))
 def test_fp8(launch: Launch, number: int) -> None:

@@ -57,7 +57,7 @@ def test_sizes(launch: Launch, case: str) -> None:
     assert counter[0] == 0
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize(("d", "causal", "target"), ASSEMBLED)
 def test_ptxas_has_nothing_to_say(d: int, causal: bool, target: str) -> None:
     """No spilled registers, at any place."""

@@ -57,7 +57,7 @@ def test_sequences_side_by_side(launch: Launch, name: str) -> None:
     assert (np.abs(o.astype(np.float64) - expected) <= bound).all()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("d", "causal", "window"), [
     (64, True, True), (64, False, False), (128, True, True), (128, True, False)
 ])  # fmt: skip

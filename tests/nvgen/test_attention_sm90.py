@@ -60,12 +60,14 @@ def run(
     assert counter[0] == 0
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules="all", random=1, targets=TARGET)
 def test_items_of_two_heads(launch: Launch) -> None:
     """Each CTA has two or three items, the last rows of a head being fewer."""
     run(launch, small(True), (136, 136), heads=2)
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules=["late"], targets=TARGET)
 def test_a_score_far_above_those_of_the_first_block(launch: Launch) -> None:
     """The warp multiplies that block again, and scales what it has."""
@@ -87,6 +89,7 @@ def test_rows_whose_scores_are_all_minus_infinity_are_zeros(launch: Launch) -> N
     assert not o[:, ::2].any()
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules=["late"], targets=TARGET)
 def test_sums_of_what_is_rounded(launch: Launch) -> None:
     """Of blocks with a score far above the first one's too."""
@@ -111,7 +114,7 @@ def test_sizes_and_types(launch: Launch, case: str) -> None:
     run(launch, config, lengths, ratio, ratio, huge=60.0 if "huge" in case else 1.0)
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @pytest.mark.parametrize(("d", "length"), [(64, 1024), (64, 4096), (128, 4096), (256, 4096)])
 def test_multiplies_overlap(d: int, length: int) -> None:
     """ptxas finds nothing to say of them: no multiply waits for another (C7510 and its kin)."""
@@ -215,6 +218,7 @@ def test_a_planted_mistake_is_found(name: str) -> None:
     assert {f.rule.split("/")[0] for f in caught.value.findings} == {"sim"}
 
 
+@pytest.mark.turns(3)
 def test_a_wait_that_each_warp_decides_for_itself_is_named() -> None:
     made = careless(planted("a wait that each warp decides for itself"))
     assert "wgmma.wait_group/warpgroup" in {f.rule for f in made.findings}

@@ -200,7 +200,7 @@ def test_an_empty_table_says_nothing() -> None:
 # ---- any program ---------------------------------------------------------------------------------
 
 
-@each("path", CORPUS, ids=lambda path: path.stem)
+@each("path", CORPUS, ids=lambda path: path.stem, turns=3)
 def test_other_compilers_programs_stay_legal(path: Path) -> None:
     program = load(str(path), path.read_text())
     before = print_mir(program.module).text

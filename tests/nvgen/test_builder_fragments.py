@@ -50,6 +50,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules=["early"], targets="sm_90a", opt=[0, 3])
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_operators_rows_and_masks(launch: Launch, name: str) -> None:
@@ -122,7 +123,7 @@ TILED = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @kernel_test(schedules=["early"], targets="sm_90a")
 @pytest.mark.parametrize("major", Major, ids=lambda m: m.value)
 @pytest.mark.parametrize("dtype", [bf16, f32], ids=lambda t: t.value)
@@ -156,7 +157,7 @@ def test_into_tiles(launch: Launch, name: str, dtype, major: Major) -> None:
         assert_exact(found, expected)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @kernel_test(schedules="all", targets="sm_90a")
 @pytest.mark.parametrize("dtype", HALF, ids=lambda t: t.value)
 def test_a_product_is_a_of_the_next_multiply(launch: Launch, dtype) -> None:
@@ -188,7 +189,7 @@ def test_a_product_is_a_of_the_next_multiply(launch: Launch, dtype) -> None:
     assert_exact(out, 2 * (inner @ wide[2].T) + 1)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @kernel_test(schedules=["early"], targets=["sm_80", "sm_89"], opt=[0, 3])
 @pytest.mark.parametrize("dtype", HALF, ids=lambda t: t.value)
 def test_sums_of_warps_are_a_of_their_next_multiply(launch: Launch, dtype) -> None:
@@ -242,6 +243,7 @@ def test_columns_of_tensor_memory(launch: Launch) -> None:
     assert_exact(out, expected)
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules=["early", "late"], targets="sm_100a")
 @pytest.mark.parametrize("dtype", [bf16, e4m3], ids=lambda t: t.value)
 def test_columns_become_an_a_in_tensor_memory(launch: Launch, dtype) -> None:

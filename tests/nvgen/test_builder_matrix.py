@@ -32,6 +32,7 @@ def copy(b: KernelBuilder, tile: SharedTile, memory: Pointer | Int, *, stores: b
     b.bar_warp_sync()
 
 
+@pytest.mark.turns(4)
 @kernel_test(schedules="all", targets="sm_90a", opt=[0, 3])
 @pytest.mark.parametrize("in_registers", [False, True])
 def test_a_swizzled_tile_is_transposed(launch: Launch, in_registers: bool) -> None:

@@ -90,6 +90,7 @@ def test_what_numbers_of_8_bits_are_not_is_refused(text: str) -> None:
 # ---- reductions ----------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 @each("threads", [32, 96, 256])
 @each("name", ["sum", "max"])
 @kernel_test(schedules="all", targets="sm_80")

@@ -72,6 +72,7 @@ def test_a_verb_is_the_manuals_instruction(name: str) -> None:
     assert ptx in built.compile(target="sm_90a").ptx
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules="all", targets="sm_90a")
 def test_a_policy_changes_no_result(launch: Launch) -> None:
     x = np.random.default_rng(3).integers(0, 1 << 32, BYTES // 4).astype(np.uint32)

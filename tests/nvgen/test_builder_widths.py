@@ -44,6 +44,7 @@ def test_a_shuffle_moves_numbers_of_any_width(launch: Launch, name: str) -> None
     assert_exact(inside_of, (lanes >= 3).astype(np.uint32))
 
 
+@pytest.mark.turns(3)
 @each("threads", [32, 64, 96, 256])
 @each("name", ["i16", "bf16", "i64", "u64", "f64"])
 @kernel_test(targets="sm_80")

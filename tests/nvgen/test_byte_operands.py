@@ -51,6 +51,7 @@ def twice(dtype: ElementType, *, by_warps: bool = False) -> Kernel:
     return b.finish()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 @kernel_test(schedules=["late"], targets=TARGET)
 @pytest.mark.parametrize(("dtype", "by_warps"), [(e4m3, False), (e5m2, True)])

@@ -322,7 +322,7 @@ def test_ptx_of_other_compilers_is_right_at_its_own_target(nvgen: Nvgen, path: P
         assert finding["op"] in lines[finding["line"] - 1]
 
 
-@each("path", FILES, ids=lambda path: path.stem)
+@each("path", FILES, ids=lambda path: path.stem, turns=3)
 def test_no_rule_about_whole_functions_calls_them_wrong(nvgen: Nvgen, path: Path) -> None:
     """These kernels are right: reviews may be wrong about them, errors never."""
     found = nvgen("check", path, "--format", "json")

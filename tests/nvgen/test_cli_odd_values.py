@@ -93,6 +93,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.turns(3)
 def test_no_odd_value_is_an_internal_error(scratch: Path) -> None:
     """Of a quarter of the command lines each day."""
     wrong = []

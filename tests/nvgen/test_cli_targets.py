@@ -80,6 +80,7 @@ def shell(command: str, folder: Path, **environment: str) -> subprocess.Complete
     return done
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "environment",
     [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
@@ -117,6 +118,7 @@ def test_streams_that_are_closed_full_or_gone(
     assert shell(command, tmp_path).returncode in status
 
 
+@pytest.mark.turns(3)
 def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
     """A byte that no encoding explains, and a line break: what is written is still PTX."""
     for name in (rb"caf\351.ll", rb"two\nlines.ll"):

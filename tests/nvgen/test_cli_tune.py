@@ -62,6 +62,7 @@ def test_the_cache_is_used(tuned: str, tmp_path: Path, capsys) -> None:
     assert len(cache.read_text().splitlines()) == 2
 
 
+@pytest.mark.turns(3)
 def test_processes_compile(tuned: str) -> None:
     command = [sys.executable, "-m", "nvgen", "tune", tuned, "--jobs", "1", "--top", "1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -66,6 +66,7 @@ def command(folder: Path, *words: str, path: str = "") -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.turns(3)
 def test_the_command_takes_functions_from_where_it_is_told(tmp_path: Path) -> None:
     (tmp_path / "own_rules.py").write_text(OWN)
     (tmp_path / "k.ll").write_text(DIVISION)

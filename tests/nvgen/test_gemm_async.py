@@ -124,7 +124,7 @@ FAMILIES = {
 
 
 @each("family", FAMILIES)
-@each("opt", [0, 3])
+@each("opt", [0, 3], turns=3)
 def test_its_descriptors_pass_the_rules_about_them(family: str, opt: int) -> None:
     """All of their constant parts are known: with a bit of it changed there is something wrong."""
     kernel = build(**FAMILIES[family])

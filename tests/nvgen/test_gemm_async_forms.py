@@ -481,7 +481,7 @@ FORMS = {
 }  # fmt: skip
 
 
-@each("form", FORMS, turns=3)
+@each("form", FORMS, turns=6)
 @each("target", ["sm_100a", "sm_103a", "sm_110a"])
 @each("opt", [0, 3])
 def test_ptxas_takes_it_and_the_verifier_finds_nothing(form: str, target: str, opt: int) -> None:

@@ -167,7 +167,7 @@ K96 = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", K96)
 def test_k_of_96(name: str) -> None:
     """Three steps of 48 bytes are more than a span of 128: every third lies in two of them."""
@@ -180,7 +180,7 @@ def test_it_is_the_product(name: str) -> None:
     run(FORMS[name], target="sm_100a")
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize("schedule", ["late", "random:3"])
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize(

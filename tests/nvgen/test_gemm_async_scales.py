@@ -222,7 +222,7 @@ FORMS = {
 
 
 @each("form", FORMS)
-@each("target", ["sm_100a", "sm_103a", "sm_110a"])
+@each("target", ["sm_100a", "sm_103a", "sm_110a"], turns=3)
 def test_ptxas_takes_it(form: str, target: str) -> None:
     compiled = build(**FORMS[form]).compile(target=target)
     assert assemble(compiled.ptx, compiled.target).cubin

@@ -51,6 +51,7 @@ def test_scales_of_blocks(launch: Launch, number: int) -> None:
     assert_exact(d, expected)
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules=["early", "late"], targets=TARGET)
 def test_blocks_of_experts(launch: Launch) -> None:
     """In any order; rows of none are left as they are."""
@@ -62,6 +63,7 @@ def test_blocks_of_experts(launch: Launch) -> None:
     assert_exact(d, expected)
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules=["late"], targets=TARGET)
 def test_rows_that_count(launch: Launch) -> None:
     sample, counts = named("gemm_grouped"), np.array([70, 0, 130], np.int32)
@@ -80,6 +82,7 @@ def bias_and_relu(args, value, row, column):
     return (value + args["bias"][column] + args["rest"][row * args["n"] + column]).max(0.0)
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules=["late"], targets=TARGET)
 @pytest.mark.parametrize("swap", [False, True])
 def test_an_epilogue_knows_its_place_in_d(launch: Launch, swap: bool) -> None:
@@ -121,6 +124,7 @@ def test_two_products_are_joined_in_registers(launch: Launch, number: int) -> No
     assert_exact(d, (np.maximum(of_gate, 0) * of_up).astype(x.dtype))
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules=["late"], targets=TARGET)
 def test_rows_in_fp8_have_scales(launch: Launch) -> None:
     """Behind an epilogue; a row of zeros has the scale 1, and the greatest is exact."""
@@ -149,6 +153,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", CHOICES)
 def test_what_is_chosen_is_right(name: str) -> None:
     """Each kernel has no findings in any configuration that is chosen for these sizes."""

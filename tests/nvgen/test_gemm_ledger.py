@@ -45,12 +45,13 @@ def findings(cluster: int, before: str = "", after: str = "") -> list[Finding]:
     return kernel.compile(target="sm_90a").findings
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("cluster", [1, 2])
 def test_it_is_clean(cluster: int) -> None:
     assert findings(cluster) == []
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("cluster", [1, 2])
 @pytest.mark.parametrize("name", EDITS)
 def test_one_edit_is_found(name: str, cluster: int) -> None:

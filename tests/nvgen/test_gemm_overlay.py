@@ -37,7 +37,7 @@ def config(cut: dict[str, int]) -> object:
     return named("10_gemm_sm90").Config(**{"consumers": 1, "stages": 3, "overlay": True} | cut)
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @kernel_test(schedules="all", random=1, targets=TARGET)
 @pytest.mark.parametrize("number", range(len(CUT)))
 def test_the_product_is_exact(launch: Launch, number: int) -> None:
@@ -53,6 +53,7 @@ def test_the_product_is_exact(launch: Launch, number: int) -> None:
     assert_exact(d, expected)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("cluster", [1, 2])
 def test_nothing_is_found_of_a_launch(cluster: int) -> None:
     """At level all, its sizes known."""
@@ -63,7 +64,7 @@ def test_nothing_is_found_of_a_launch(cluster: int) -> None:
     assert verify(made.module, made.target, made.ptx_version, "all", sizes) == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     "cut",
     [

@@ -54,7 +54,7 @@ def pingpong(cut: dict[str, int], what: object = None):
     return sample.build(config, what or sample.Kind())
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @kernel_test(schedules="all", random=2, targets=TARGET)
 @pytest.mark.parametrize("number", range(len(CUT)))
 def test_the_product_is_exact(launch: Launch, number: int) -> None:
@@ -81,7 +81,7 @@ def test_an_epilogue_reads_its_bias(launch: Launch) -> None:
     assert_exact(d, (a.astype(np.float32) @ b.astype(np.float32).T + bias).astype(a.dtype))
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("cluster", [1, 2])
 def test_nothing_is_found_of_a_launch(cluster: int, opt: int) -> None:
@@ -101,7 +101,7 @@ def largest(m: int, n: int, opt: int) -> Compiled:
     return made
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("tile", [(64, 256), (128, 128), (128, 208)], ids=str)
 def test_sums_stay_in_place(tile: tuple[int, int], opt: int) -> None:
@@ -112,6 +112,7 @@ def test_sums_stay_in_place(tile: tuple[int, int], opt: int) -> None:
     assert (resources.spill_stores, resources.spill_loads, resources.stack) == (0, 0, 0)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.skipif(sass.find_nvdisasm() is None, reason="no nvdisasm: nvidia-cuda-nvdisasm")
 def test_a_step_is_eight_multiplies() -> None:
     """Of 128 rows: four of K = 16 for each 64 of them, one wait for the step before."""

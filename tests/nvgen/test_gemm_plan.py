@@ -19,6 +19,7 @@ def kinds(sample) -> list:
     return [sample.Kind(E.BF16), sample.Kind(E.E4M3), sample.Kind(E.BF16, E.F32)]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("number", range(3))
 def test_what_is_chosen_fits(number: int) -> None:
     sample = named("10_gemm_sm90")

@@ -123,7 +123,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(10)
 @kernel_test(schedules="all", random=1, targets="sm_100a", opt=LEVELS)
 @pytest.mark.parametrize("name", CASES)
 def test_integers_are_exact(launch: Launch, name: str) -> None:
@@ -137,7 +137,7 @@ def test_integers_are_exact(launch: Launch, name: str) -> None:
     assert_exact(d, expected)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @kernel_test(schedules="early", targets="sm_100a")
 @pytest.mark.parametrize("name", CASES)
 def test_normally_distributed_numbers_are_within_the_bound(launch: Launch, name: str) -> None:
@@ -178,7 +178,7 @@ OUT = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", OUT)
 def test_nothing_can_be_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some schedule shows it: a finding, a deadlock, or a wrong product; or the verifier does."""
@@ -258,6 +258,7 @@ def test_pixels_are_filled_into_four_collectors_for_three_taps() -> None:
         assert [count("stationary", f"collector::b{i}::{use}") for i in range(4)] == [3] * 4
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", CASES)
 def test_the_verifier_finds_nothing_in_it(name: str) -> None:
     """In the function as a whole."""

@@ -69,6 +69,7 @@ def test_products(launch: Launch, case: str) -> None:
     assert not any(flags.any() for flags in room[1:])
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules=["late"], targets="sm_100a")
 def test_gated_products(launch: Launch) -> None:
     """The same code joins and stores them as on Hopper."""
@@ -91,7 +92,7 @@ ASSEMBLED = [
 ]  # fmt: skip
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("number", range(len(ASSEMBLED)))
 def test_nothing_is_to_be_said_of_it(number: int) -> None:
     """By rules of all levels but that no launch is known, and by ptxas: no spilled registers."""
@@ -105,6 +106,7 @@ def test_nothing_is_to_be_said_of_it(number: int) -> None:
     assert "warning" not in log
 
 
+@pytest.mark.turns(3)
 @pytest.mark.skipif(sass.find_nvdisasm() is None, reason="nvdisasm is not installed")
 @pytest.mark.parametrize("cluster", [1, 2])
 def test_a_step_of_k_is_what_other_compilers_make_of_it(cluster: int) -> None:

@@ -74,7 +74,7 @@ def test_rows_that_count(launch: Launch, name: str) -> None:
     assert not d[1].any()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(("name", "masked"), [
     ("a CTA", False), ("a pair, transposed", False), ("MXFP8, a pair, transposed", True),
     ("a pair, its rows of A", True),

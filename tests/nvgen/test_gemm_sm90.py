@@ -59,7 +59,7 @@ def compiled(name: str, dtype: ElementType, opt: int) -> Compiled:
     return made
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @kernel_test(schedules="all", random=2, targets=TARGET)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_configuration_gives_the_product(launch: Launch, name: str) -> None:
@@ -74,7 +74,7 @@ def test_every_configuration_gives_the_product(launch: Launch, name: str) -> Non
     assert_exact(d, expected)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @kernel_test(schedules=["late"], targets=TARGET, opt=[0, 3])
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.value)
 def test_every_type(launch: Launch, dtype: ElementType) -> None:
@@ -137,7 +137,7 @@ One whole wave before and none; clusters; more parts than steps of K.
 """
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @kernel_test(schedules=["early", "late", "random:1"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(PARTS)))
 def test_parts_of_the_last_tiles_meet_in_memory(launch: Launch, number: int) -> None:
@@ -160,7 +160,7 @@ EARLIER = [({"m": 64, "n": 64}, (75, 136, 72)), ({"m": 64, "n": 40, "swap": True
 """Configurations of whose tiles parts would lie beyond the edges of D, and sizes."""
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @kernel_test(schedules=["late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(EARLIER)))
 def test_the_last_tiles_begin_earlier_and_store_only_their_own(launch: Launch, number: int) -> None:
@@ -176,7 +176,7 @@ def test_the_last_tiles_begin_earlier_and_store_only_their_own(launch: Launch, n
 EDGES = [(1, 8, 8), (64, 64, 64), (65, 72, 72), (128, 8, 640), (127, 264, 8)]
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @kernel_test(schedules=["early", "late"], targets=TARGET)
 @pytest.mark.parametrize("size", EDGES, ids=str)
 def test_edges(launch: Launch, size: tuple[int, int, int]) -> None:
@@ -229,7 +229,7 @@ def best(dtype: ElementType, opt: int, cluster: int) -> Compiled:
     return made
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @pytest.mark.parametrize("cluster", [1, 2])
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.value)
@@ -242,6 +242,7 @@ def test_accumulators_stay_in_place(dtype: ElementType, opt: int, cluster: int) 
     assert resources.registers <= 65536 // 384 // 8 * 8
 
 
+@pytest.mark.turns(3)
 @pytest.mark.skipif(sass.find_nvdisasm() is None, reason="no nvdisasm: nvidia-cuda-nvdisasm")
 @pytest.mark.parametrize("opt", [0, 3])
 def test_a_step_is_four_multiplies_and_two_copies(opt: int) -> None:

@@ -47,7 +47,7 @@ def compiled_from(path: Path, opt: int, n: int = 256) -> Compiled:
     return built
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("name", MISTAKES)
 def test_one_line_breaks_a_rule(name: str, opt: int, tmp_path: Path) -> None:
@@ -60,6 +60,7 @@ def test_one_line_breaks_a_rule(name: str, opt: int, tmp_path: Path) -> None:
     assert rule in rules(compiled_from(path, opt, n))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("opt", [0, 3])
 def test_the_sample_breaks_none_and_its_multiplies_overlap(opt: int) -> None:
     compiled = compiled_from(SOURCE, opt)

@@ -101,7 +101,7 @@ def run(launch: Launch, **arguments: object) -> None:
     assert_exact(d, expected)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     ("scope", "warps"),
     [
@@ -141,7 +141,7 @@ FORMS: dict[str, dict[str, object]] = {
 }  # fmt: skip
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", FORMS)
 @kernel_test(schedules="early", targets=("sm_80", "sm_90"))
 def test_forms_of_tiles(launch: Launch, name: str) -> None:

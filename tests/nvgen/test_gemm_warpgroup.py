@@ -218,7 +218,7 @@ MOVES = {"MOV", "IMAD", "SHFL", "STL", "LDL", "CS2R", "R2UR", "SEL", "PRMT"}
 """What copies registers, IMAD as IMAD.MOV; a barrier's address goes by one."""
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.skipif(find_nvdisasm() is None, reason="nvdisasm is not installed")
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("same", [False, True])

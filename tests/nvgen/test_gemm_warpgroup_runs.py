@@ -127,6 +127,7 @@ def test_a_pipeline(launch: Launch, name: str, rows: int, n: int, in_flight: int
     assert_exact(d, in_registers(expected, rows))
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules="random", random=1, targets="sm_90a")
 @pytest.mark.parametrize("name", TYPES)
 def test_every_type(launch: Launch, name: str) -> None:
@@ -136,6 +137,7 @@ def test_every_type(launch: Launch, name: str) -> None:
     assert_exact(d, in_registers(expected, 64))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", ["early", "late", "random:2"])
 @pytest.mark.parametrize(
     ("wrong", "rule"), [("the last wait", "wgmma-registers"), ("a stage too early", "race")]

@@ -31,6 +31,7 @@ define ptx_kernel void @k(ptr addrspace(1) %x) {{
 """
 
 
+@pytest.mark.turns(4)
 @LIBRARY
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["exp", "log", "sin", "tanh", "erf", "cbrt"])

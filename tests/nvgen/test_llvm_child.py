@@ -22,7 +22,7 @@ def refused(text: str, opt: int = 0) -> Finding:
     return finding
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize(("text", "line"), DEADLY.values(), ids=DEADLY)
 def test_what_ends_llvm_is_an_error_with_a_line_and_the_next_module_compiles(
     text: str, line: int

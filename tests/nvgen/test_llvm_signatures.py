@@ -44,6 +44,7 @@ def refused(declarations: Sequence[str]) -> list[str]:
     return []
 
 
+@pytest.mark.turns(3)
 def test_llvm_takes_every_declaration() -> None:
     """And not one whose types are others, where the intrinsic is LLVM's own."""
     declared = signatures()

@@ -68,6 +68,7 @@ def test_the_rule_sees_what_some_schedules_show() -> None:
     assert any(hangs(wrong, seed) for seed in SEEDS)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 def test_each_warp_tells_that_it_is_through() -> None:
     right = ring(each_warp=True)
@@ -75,6 +76,7 @@ def test_each_warp_tells_that_it_is_through() -> None:
     assert not any(hangs(right, seed) for seed in SEEDS[:4])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 def test_a_multiply_that_all_warps_come_to_keeps_them_together() -> None:
     right = ring(each_warp=False, multiplies=True)

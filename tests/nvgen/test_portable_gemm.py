@@ -36,7 +36,7 @@ pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 K, MN = Major.K, Major.MN
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @kernel_test(schedules=("early", "late"), targets=ONE_OF_EACH)
 def test_halves_are_exact(launch: Launch) -> None:
     Case(n=64).run(launch)
@@ -48,7 +48,7 @@ def test_halves_are_exact_everywhere(launch: Launch) -> None:
     Case().run(launch)
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @kernel_test(schedules="late", targets=ONE_OF_EACH, opt=(1, 2, 3))
 def test_halves_are_exact_optimised(launch: Launch) -> None:
     Case(n=64).run(launch)
@@ -80,14 +80,14 @@ def test_forms_of_tiles(launch: Launch, name: str) -> None:
     CASES[name].run(launch)
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize("dtypes", [(E.E4M3, E.E4M3), (E.E5M2, E.E4M3)])
 @kernel_test(schedules="late", targets=FP8_TARGETS)
 def test_fp8(launch: Launch, dtypes: tuple[E, E]) -> None:
     Case(dtypes=dtypes, n=64, out=E.F16).run(launch)
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize("dtypes", [(E.S8, E.S8), (E.U8, E.S8)])
 @kernel_test(schedules="late", targets=INTEGER_TARGETS)
 def test_integers(launch: Launch, dtypes: tuple[E, E]) -> None:
@@ -128,7 +128,7 @@ def compiled_products(target: str, opt: int) -> Compiled:
     return made
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @kernel_test(schedules=("early", "late"), targets=ONE_OF_EACH, opt=(0, 3))
 def test_accumulators_are_used_again_and_side_by_side(launch: Launch) -> None:
     dice = np.random.default_rng(7)
@@ -143,6 +143,7 @@ def test_accumulators_are_used_again_and_side_by_side(launch: Launch) -> None:
 # ---- the sample ------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 def test_the_sample_runs_and_says_where_it_has_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +208,7 @@ INSTRUCTIONS = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("target", TARGETS)
 def test_each_target_has_its_instruction(target: str) -> None:
     ptx = CASES["a narrow D"].build(target).compile().ptx

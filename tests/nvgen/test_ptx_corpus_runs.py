@@ -173,6 +173,7 @@ def test_the_command_says_what_it_does_not_simulate(
     assert not Path("D.npy").exists()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", ["early", "late", "random:3"])
 @pytest.mark.parametrize("steps", [1, 4, 7])
 def test_a_warpgroup_multiplies_what_another_loads(steps: int, schedule: str):

@@ -84,6 +84,7 @@ def call(planted: Path, command: list[str], pythonpath: str = str(ROOT)) -> str:
     return done.stdout
 
 
+@pytest.mark.turns(3)
 def test_the_planted_modules_run_where_python_looks_for_them(planted: Path) -> None:
     """Else the tests below would show nothing."""
     call(planted, [sys.executable, "-c", "import llvmlite"])
@@ -111,6 +112,7 @@ def test_commands_run_nothing_of_the_folder_they_are_called_in(
     assert ran(planted) == ""
 
 
+@pytest.mark.turns(3)
 def test_commands_run_nothing_of_the_folder_of_their_input(planted: Path) -> None:
     script, elsewhere = planted.parent / "nvgen", planted.parent / "elsewhere"
     script.write_text(SCRIPT)
@@ -134,6 +136,7 @@ def test_the_module_nvgen_runs_nothing_of_the_folder_but_what_python_takes_for_n
     assert ran(planted) == ""
 
 
+@pytest.mark.turns(3)
 def test_tune_and_its_workers_run_nothing_of_the_folder(planted: Path) -> None:
     script, tuned = planted.parent / "nvgen", planted.parent / "tuned.py"
     script.write_text(SCRIPT)
@@ -173,6 +176,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.turns(3)
 def test_children_look_at_no_entry_of_pythonpath_that_is_empty_or_relative(planted: Path) -> None:
     script = planted.parent / "children.py"
     script.write_text(CHILDREN.format(root=str(ROOT), text=ADD))
@@ -243,6 +247,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_workers_end_with_a_tune_that_is_killed(how: signal.Signals, tmp_path: Path) -> None:
     script = tmp_path / "sleeping.py"

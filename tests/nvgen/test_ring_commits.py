@@ -53,6 +53,7 @@ def product(way: str, *, warp: bool = False) -> Kernel:
     return b.finish()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 @each("warp", [False, True])
 @kernel_test(schedules="all", random=2, targets=TARGET)

@@ -42,6 +42,7 @@ def notes() -> Kernel:
     return b.finish()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 @kernel_test(schedules="all", random=2, targets=TARGET)
 def test_every_thread_sees_the_notes_of_all_buffers(launch: Launch) -> None:

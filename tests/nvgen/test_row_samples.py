@@ -34,7 +34,7 @@ def rounding(dtype: ElementType) -> float:
     return 2.0**-8 if dtype is bf16 else UNIT
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.value)
 @kernel_test(schedules=["early"], targets=("sm_80", "sm_90a"), opt=(0, 3))
 def test_softmax(launch: Launch, dtype: ElementType) -> None:
@@ -62,7 +62,7 @@ def test_softmax_of_what_is_masked() -> None:
     assert_exact(y, expected)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.value)
 @kernel_test(schedules=["early"], targets=("sm_80", "sm_90a"), opt=(0, 3))
 def test_layer_norm(launch: Launch, dtype: ElementType) -> None:

@@ -76,14 +76,14 @@ def said(edits: Edits) -> dict[str, Severity]:
     return {f.rule: f.severity for f in order if f.severity is not Severity.NOTE}
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_mistake_is_found_without_a_run(name: str):
     edits, rule, severity = WRONG[name]
     assert said(edits).get(rule) is severity
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("name", RIGHT)
 def test_what_looks_like_a_mistake_is_none(name: str):
     assert said(RIGHT[name]) == {}

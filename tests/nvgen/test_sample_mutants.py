@@ -66,7 +66,7 @@ def test_samples_are_alike() -> None:
     assert all(names == first for names in others)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_samples_are_right_without_an_edit(name: str) -> None:
     """What is found of a mutant is the edit's doing."""

@@ -45,7 +45,7 @@ def test_samples_import_nothing_of_ours_but_nvgen() -> None:
     assert not wrong
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_sample_runs_and_compares_itself_with_numpy(path: Path, capsys) -> None:
     sample(path).main()
@@ -55,7 +55,7 @@ def test_sample_runs_and_compares_itself_with_numpy(path: Path, capsys) -> None:
 LEVELS = (0, 1, 2, 3)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @kernel_test(schedules="all", targets="sm_100a", opt=LEVELS)
 def test_the_tile_is_exact(launch: Launch) -> None:
     a, b, expected = gemm_tile().operands()
@@ -64,7 +64,7 @@ def test_the_tile_is_exact(launch: Launch) -> None:
     assert_exact(d, expected)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(schedules="all", random=1, targets="sm_100a", opt=LEVELS)
 def test_the_warp_specialised_gemm_is_exact(launch: Launch) -> None:
     """Two tiles for one CTA: eight steps of K go twice round a ring of four."""
@@ -75,7 +75,7 @@ def test_the_warp_specialised_gemm_is_exact(launch: Launch) -> None:
     assert_exact(d, expected)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @kernel_test(schedules="all", targets="sm_100a", opt=LEVELS)
 def test_the_walkthrough_is_exact(launch: Launch) -> None:
     """In global memory A lies as [k][m], B as [n][k]; small integers are exact."""
@@ -87,7 +87,7 @@ def test_the_walkthrough_is_exact(launch: Launch) -> None:
     assert_exact(d, a.astype(np.float32).T @ b.astype(np.float32).T)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(targets=("sm_75", "sm_90a"), opt=LEVELS)
 def test_the_softmax_is_within_its_bound(launch: Launch) -> None:
     """Also where rows are shorter than a warp, so that whole warps have nothing.
@@ -117,7 +117,7 @@ def test_sample_says_where_it_has_run(path: Path) -> None:
         assert re.search(r"\bon an H[12]00\b", words)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_ptxas_takes_the_kernel_for_every_target_it_claims(path: Path) -> None:
     module = sample(path)

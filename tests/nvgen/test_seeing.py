@@ -69,6 +69,7 @@ def counted() -> Kernel:
     return b.finish()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.skipif(find_nvdisasm() is None, reason="nvdisasm is not installed")
 def test_machine_code_is_counted_as_the_oracle_counts_it() -> None:
     compiled = counted().compile()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from intrinsics.element import ElementType
 from intrinsics.modifiers import MapField
@@ -51,6 +52,7 @@ def grouped() -> Kernel:
     return b.finish()
 
 
+@pytest.mark.turns(4)
 @kernel_test(schedules="all", targets="sm_90a", opt=(0, 3))
 def test_each_cta_copies_from_an_array_of_its_own(launch: Launch) -> None:
     """Rows behind the end of an array are zeros, though the next array is there."""

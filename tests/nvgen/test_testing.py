@@ -294,6 +294,7 @@ def test_a_random_schedule_is_replayed_by_its_seed(project: pytest.Pytester) -> 
     assert replayed(project, again) == commands[-1:]
 
 
+@pytest.mark.turns(3)
 def test_each_command_replays_one_item(project: pytest.Pytester) -> None:
     """Whatever is in the id beside the schedule stays there, quoted for a shell."""
     body = """
@@ -492,6 +493,7 @@ def test_expected_failures_are_expected(project: pytest.Pytester) -> None:
     ).assert_outcomes(xfailed=1)
 
 
+@pytest.mark.turns(3)
 def test_workers_of_xdist_agree(project: pytest.Pytester) -> None:
     write(project, RACE.format(wait=False))
     options = ("-rs", "-p", "no:cacheprovider")
@@ -602,6 +604,7 @@ def test_a_bad_argument_is_an_error_of_input(
 # ---- those who do not use it ---------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 def test_others_pay_nothing_for_it(project: pytest.Pytester) -> None:
     """pytest loads the plugin by itself, and with it neither numpy nor LLVM.
 
@@ -651,6 +654,7 @@ def guide_example() -> str:
     return textwrap.dedent(found)
 
 
+@pytest.mark.turns(3)
 def test_the_example_of_the_guide_runs(project: pytest.Pytester) -> None:
     sample = Path(__file__).parents[2] / "samples" / "01_gemm_tile.py"
     project.makepyfile(tile=sample.read_text(encoding="utf-8"), test_tile=guide_example())

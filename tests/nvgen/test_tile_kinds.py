@@ -80,6 +80,7 @@ def rows(k: int, swizzle: int, *, scatter: bool) -> Kernel:
     return b.finish()
 
 
+@pytest.mark.turns(3)
 @each("k, swizzle", [(64, 128), (128, 128), (32, 64), (16, 32)])
 @kernel_test(schedules="all", targets="sm_100a")
 def test_rows_come_from_anywhere(launch: Launch, k: int, swizzle: int) -> None:

@@ -139,6 +139,7 @@ def test_a_prefetch_has_the_boxes_of_the_copy(name: str) -> None:
     assert boxes[:half] == boxes[half:]
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules="all", random=1, targets="sm_90a")
 def test_a_ring_between_a_producer_and_two_consumers(launch: Launch) -> None:
     """Each warpgroup sums its 64 rows of nine tiles, through two buffers."""

@@ -98,6 +98,7 @@ def gives_what_numpy_gives(tile: TileMultiply, target: str, schedule: str, atom:
     assert np.array_equal(product(tile, made, compiled, schedule, a, b), exact)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("schedule", ["early", "late"])
 @pytest.mark.parametrize("tile", TILES, ids=lambda tile: f"{tile.a}-{tile.b}-{tile.c}")
 def test_the_kernel_of_a_tile_gives_what_numpy_gives(tile: TileMultiply, schedule: str) -> None:
@@ -223,6 +224,7 @@ IN_REGISTERS = (
 )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("target", ["sm_89", "sm_90a", "sm_120a"])
 @each("tile", IN_REGISTERS)
 def test_atoms_whose_sums_lie_in_registers(tile: TileMultiply, target: str) -> None:

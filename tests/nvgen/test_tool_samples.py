@@ -39,6 +39,7 @@ def run(name: str) -> str:
     return done.stdout
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", LINES)
 def test_the_kernels_of_a_tool_are_assembled_and_counted(name: str) -> None:
     if importlib.util.find_spec(PACKAGE[name]) is None:
@@ -53,5 +54,6 @@ def test_the_kernels_of_a_tool_are_assembled_and_counted(name: str) -> None:
     assert float(out[-1].split()[-1]) < 1.1
 
 
+@pytest.mark.turns(3)
 def test_the_program_of_llvmlite_is_equal_to_numpy() -> None:
     assert "equal to numpy" in run("17_llvmlite_program")

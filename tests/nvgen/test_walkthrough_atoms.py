@@ -35,7 +35,7 @@ SIZES = [Atom(m, n, d, a, a) for m in (64, 128) for n in range(8, 257, 8)
          for d, a in (("f32", "bf16"), ("f16", "f16"))]  # fmt: skip
 
 
-@each("atom", SIZES, ids=lambda atom: atom.name, parts=4, turns=6)
+@each("atom", SIZES, ids=lambda atom: atom.name, parts=4, turns=12)
 def test_all_n_of_both_m_with_results_of_32_and_of_16_bits(atom: Atom) -> None:
     run(atom, steps=1)
 
@@ -44,7 +44,7 @@ PAIRS = [Atom(m, n, d, a, a, pair=True) for m in (128, 256) for n in range(32, 2
          for d, a in (("f32", "bf16"), ("f16", "f16"))]  # fmt: skip
 
 
-@each("atom", PAIRS, ids=lambda atom: atom.name, parts=4, turns=6)
+@each("atom", PAIRS, ids=lambda atom: atom.name, parts=4, turns=12)
 def test_pairs_with_m_of_128_and_256(atom: Atom) -> None:
     run(atom, steps=1)
 
@@ -53,7 +53,7 @@ STATIONARY = [Atom(m, n, d, a, a, ws=True) for m in (32, 64, 128) for n in (64, 
               for d, a in (("f32", "bf16"), ("f16", "f16"))]  # fmt: skip
 
 
-@each("atom", STATIONARY, ids=lambda atom: atom.name, parts=2, turns=3)
+@each("atom", STATIONARY, ids=lambda atom: atom.name, parts=2, turns=6)
 def test_weight_stationary_multiplies(atom: Atom) -> None:
     run(atom, steps=1)
 
@@ -70,13 +70,14 @@ KINDS = (
 )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("schedule", ["early", "late", "random:1"])
 @pytest.mark.parametrize("atom", KINDS, ids=lambda atom: atom.name)
 def test_the_other_kinds_over_four_steps_of_k(atom: Atom, schedule: str) -> None:
     run(atom, schedule)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     "atom", [SIZES[0], PAIRS[-1], STATIONARY[0], KINDS[4]], ids=lambda atom: atom.name
 )

@@ -75,7 +75,7 @@ def run(compiled: Compiled, schedule: str) -> None:
     assert np.array_equal(ATOM.gathered(d), expected(ATOM, a, b))
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("schedule", ["early", "late", "random:1"])
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_body_in_a_function_gives_what_it_gives_in_the_kernel(name: str, schedule: str) -> None:

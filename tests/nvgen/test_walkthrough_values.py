@@ -91,6 +91,7 @@ def staged(a: str = "%a", b: str = "%b", after: str = "%ready", gap: int = 1024)
     return stage("sta", a, "@sa", 64, "%stb.in") + stage("stb", b, "@sb", 128, after, gap=gap)
 
 
+@pytest.mark.turns(3)
 @each_schedule
 def test_a_wait_after_every_step(schedule: str) -> None:
     """The parity flips from wait to wait, and no thread misses a phase."""
@@ -105,6 +106,7 @@ def test_a_wait_after_every_step(schedule: str) -> None:
     assert np.array_equal(d, product(a.T, b))
 
 
+@pytest.mark.turns(3)
 @each_schedule
 def test_an_accumulator_that_is_read_and_used_again(schedule: str) -> None:
     """Three tiles through one allocation and one pair of buffers."""
@@ -139,6 +141,7 @@ end:
     assert np.array_equal(d, np.stack([product(x.T, y) for x, y in zip(a, b, strict=True)]))
 
 
+@pytest.mark.turns(3)
 @each_schedule
 def test_two_accumulators_and_one_wait(schedule: str) -> None:
     """The wait is for everything that was issued before it."""
@@ -158,6 +161,7 @@ def test_two_accumulators_and_one_wait(schedule: str) -> None:
     assert np.array_equal(d[1], product(a.T[:, :32], b[:, :32]))
 
 
+@pytest.mark.turns(3)
 @each_schedule
 def test_accumulators_that_change_places(schedule: str) -> None:
     """Handles go round the loop: tile 0 and 2 into one accumulator, tile 1 into the other."""
@@ -205,7 +209,7 @@ KINDS = {
 """Atom, control word, numpy's type of A, and K of four steps."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @each_schedule
 @pytest.mark.parametrize("name", KINDS)
 def test_other_types_with_both_matrices_k_major(name: str, schedule: str) -> None:
@@ -231,6 +235,7 @@ def test_other_types_with_both_matrices_k_major(name: str, schedule: str) -> Non
 SHAPES = {"256": (256, 1, 1), "64,2": (64, 2, 1), "16,4,2": (16, 4, 2), "": (128, 1, 1)}
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("threads", SHAPES)
 def test_other_blocks(threads: str) -> None:
     """Warps are counted over all dimensions; more than four read the same lanes again."""
@@ -278,6 +283,7 @@ def _without(text: str, opcode: str) -> str:
     return "\n".join(line for line in text.split("\n") if opcode not in line)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("part", BROKEN)
 def test_the_expansion_needs_its_parts(part: str) -> None:
     """Taken out, each makes the run end in a fault or a deadlock, or the result wrong."""

@@ -289,7 +289,7 @@ CASES = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("schedule", ["early", "late", "random:1"])
 @pytest.mark.parametrize("name", CASES)
 def test_it_gives_what_numpy_gives(name: str, schedule: str) -> None:
@@ -364,6 +364,7 @@ def test_the_variant_may_stand_behind_the_cta_group(name: str) -> None:
     assert compile_text(other, target="sm_100a").ptx == compile_text(text, target="sm_100a").ptx
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("stage", ["select", "destruct-ssa", "expand-walkthrough"])
 def test_text_of_every_stage_is_read_back(name: str, stage: str) -> None:

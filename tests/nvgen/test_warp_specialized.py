@@ -35,7 +35,7 @@ def product(
     return d, expected
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @kernel_test(schedules="all", random=1, targets=TARGET)
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.value)
 def test_the_ring_wraps_and_every_schedule_gives_the_product(launch: Launch, dtype: ElementType):
@@ -56,7 +56,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(schedules="all", random=1, targets=TARGET)
 @pytest.mark.parametrize(("shape", "grid"), SHAPES, ids=str)
 def test_any_shape_and_grid(launch: Launch, shape: tuple[int, int, int], grid: int):
@@ -132,7 +132,7 @@ def careless(left: Left) -> type[KernelBuilder]:
     return type("Careless", (KernelBuilder,), {left.verb: skip})
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize("name", OUT)
 def test_nothing_can_be_left_out(name: str, monkeypatch: pytest.MonkeyPatch):
     """Some schedule shows it: a finding, a deadlock, or a wrong product; or the verifier does."""
@@ -156,6 +156,7 @@ def is_right(compiled: Compiled, schedule: str) -> bool:
 # ---- machine code ----------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 @pytest.mark.skipif(sass.find_nvdisasm() is None, reason="no nvdisasm: nvidia-cuda-nvdisasm")
 @pytest.mark.parametrize("target", warp_specialized().TARGETS)
 def test_a_step_of_the_main_loops_is_what_the_sample_says(target: str):

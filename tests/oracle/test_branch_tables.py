@@ -56,6 +56,7 @@ def _takes(text: str, target: str, folder: Path) -> bool:
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("body", BODIES)
 def test_nvgen_takes_what_ptxas_takes(body: str, tmp_path: Path) -> None:
     """Statements that it keeps because it does not know them are not among these."""

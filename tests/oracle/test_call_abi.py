@@ -100,6 +100,7 @@ define void @g(ptr %p, ptr %q) {
     assert prototypes(ours) == prototypes(theirs)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_ptxas_takes_it(name: str):
     compiled = nvgen.compile(PROGRAMS[name], target=TARGET)

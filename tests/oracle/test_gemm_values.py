@@ -86,14 +86,14 @@ def run(
     return d
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("problem", ALL, ids=str)
 def test_integers_are_multiplied_exactly(problem: Gemm):
     a, b, c = problem.integers(problem.n)
     assert np.array_equal(run(problem, a, b, c), problem.expected(a, b, c))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(("opt", "schedule"), [(1, "late"), (2, "random:3"), (3, "early")])
 @pytest.mark.parametrize("problem", [SHAPES[1], SHAPES[7], *SHAPES[-2:], TYPES[5]], ids=str)
 def test_optimised_kernels_multiply_exactly(problem: Gemm, opt: int, schedule: str):
@@ -101,7 +101,7 @@ def test_optimised_kernels_multiply_exactly(problem: Gemm, opt: int, schedule: s
     assert np.array_equal(run(problem, a, b, c, opt, schedule), problem.expected(a, b, c))
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("problem", [*SHAPES[3::4], *TYPES[::2]], ids=str)
 def test_real_numbers_keep_the_bound(problem: Gemm):
     a, b, c = problem.reals(problem.k)
@@ -271,7 +271,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("majors", ["K K", "MN K", "K MN", "MN MN"])
 @pytest.mark.parametrize(("a_name", "b_name"), PAIRS)
 def test_every_layout_of_both_matrices(a_name: str, b_name: str, majors: str):
@@ -291,6 +291,7 @@ def test_every_layout_of_both_matrices(a_name: str, b_name: str, majors: str):
         assert np.array_equal(found.view(dtype), product(a, b)), (a_place, b_place)
 
 
+@pytest.mark.turns(3)
 def test_every_layout_of_tf32():
     rng = np.random.default_rng(8)
     a, b = integers(rng, (128, 8), "tf32"), integers(rng, (48, 8), "tf32")
@@ -339,6 +340,7 @@ def test_i8_exists_on_few_targets(target: str):
     assert "i8" in str(caught.value).lower()
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("m", [64, 128])
 @pytest.mark.parametrize("name", KINDS)
 def test_the_accumulator_is_added_when_enabled(name: str, m: int):
@@ -366,6 +368,7 @@ def test_i8_sums_wrap_around_unless_they_saturate(saturate: bool):
     assert np.array_equal(found.view(np.int32), expected)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", ["f16", "bf16", "tf32"])
 @pytest.mark.parametrize("power", [0, 1, 7, 15])
 def test_the_accumulator_is_scaled_by_a_power_of_two(name: str, power: int):

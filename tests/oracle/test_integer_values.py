@@ -119,6 +119,7 @@ def small(w: int) -> str:
   %divisor = and i{w} %odd, -3"""
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("width", ODD + WIDE)
 def test_arithmetic(width: int):
     check(width, arithmetic(width), small(width))
@@ -213,6 +214,7 @@ def overflows(t: str) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("width", [3, 5, 8, 12, 16, 17, 24, 32, 33, 48, 63, 64])
 def test_intrinsics_and_overflow(width: int):
     t = f"i{width}"
@@ -247,6 +249,7 @@ SHAPES = [(2, 8), (4, 8), (3, 8), (16, 8), (2, 16), (3, 16), (8, 16), (2, 32), (
           (3, 24), (4, 5), (2, 128), (8, 3)]  # fmt: skip
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("count", "width"), SHAPES)
 def test_vectors(count: int, width: int):
     t, total = f"<{count} x i{width}>", count * width

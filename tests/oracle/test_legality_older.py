@@ -49,7 +49,7 @@ def tally_of(family: str, pairs: tuple[Pair, ...], allowed: tuple[Deliberate, ..
     return tally
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("family", [name for name in FAMILIES if not name.startswith("tcgen05")])
 def test_nvgen_and_ptxas_agree(family: str) -> None:
     tally = tally_of(family, OLDER, DELIBERATE + REFUSED_HERE)

@@ -54,6 +54,7 @@ def tile(request: pytest.FixtureRequest) -> Module:
     return by_llvm(gemm_llvm(), request.param)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_tile_is_what_numpy_says(tile: Module, schedule: str):
     a, b, expected = gemm_tile().operands()
@@ -68,7 +69,7 @@ def specialized(request: pytest.FixtureRequest) -> Module:
     return by_llvm(warp_specialized().build().llvm, request.param)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_warp_specialised_gemm_is_what_numpy_says(specialized: Module, schedule: str):
     sample = warp_specialized()

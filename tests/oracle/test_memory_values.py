@@ -207,6 +207,7 @@ def test_cmpxchg_swaps_where_it_finds_what_it_expects(type_: str, weak: str) -> 
     check(kernel(body))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("ordering", ["monotonic", "acquire", "release", "acq_rel", "seq_cst"])
 @pytest.mark.parametrize("type_", ["i8", "i32", "i64"])
 def test_all_threads_add_to_one_place(type_: str, ordering: str) -> None:
@@ -289,6 +290,7 @@ declare void @llvm.memset.p1.i64(ptr addrspace(1), i8, i64, i1)
 """
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("align", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize("length", ["0", "1", "15", "128", "131", "%many"])
 def test_memcpy_and_memset(length: str, align: int) -> None:
@@ -306,6 +308,7 @@ def test_memcpy_and_memset(length: str, align: int) -> None:
     check(kernel(body, COPIES))
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("align", [1, 4, 16])
 @pytest.mark.parametrize("length", ["40", "140", "%many"])
 @pytest.mark.parametrize("forward", [True, False])

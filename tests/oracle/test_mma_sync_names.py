@@ -88,7 +88,7 @@ def test_nvgen_has_names_of_its_own_for_what_llvm_lacks() -> None:
         assert statement(ptx).endswith("},{%10,%11},%12,0;")
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("target", ["sm_100a", "sm_120a"])
 @pytest.mark.parametrize("group", GROUPS)
 def test_nvgen_prints_what_llvm_prints(group: str, target: str) -> None:

@@ -24,6 +24,7 @@ def complaints(text: str, folder: Path) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_ptxas_takes_it_and_what_is_printed_of_it(path: Path, tmp_path: Path):
     text = path.read_text()

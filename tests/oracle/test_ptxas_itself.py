@@ -90,6 +90,7 @@ def test_a_fatal_line_is_blamed_and_the_rest_is_still_judged():
         assert verdicts[5] == ["Unknown symbol 'nowhere'"]
 
 
+@pytest.mark.turns(3)
 def test_whether_a_statement_parses_does_not_depend_on_the_target():
     """Of a tenth of the statements, another one each day; of all with --live."""
     statements = [s for family in legality_forms.FAMILIES.values() for s in family()]
@@ -174,7 +175,7 @@ def test_families_are_deterministic_and_free_of_repetitions():
     assert 45_000 <= total <= 60_000, "neither is a family lost, nor does a run take an hour"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", legality_forms.FAMILIES)
 def test_every_family_has_legal_and_illegal_statements(name: str):
     statements = legality_forms.FAMILIES[name]()
@@ -184,6 +185,7 @@ def test_every_family_has_legal_and_illegal_statements(name: str):
     assert least * len(statements) < legal < 0.6 * len(statements)
 
 
+@pytest.mark.turns(3)
 def test_many_modules_in_one_run_are_judged_as_each_alone():
     """What ends a module early is said of it, and not of the one behind it."""
     mixed = [*GOOD, *BAD, *LATE, *UNPARSABLE, *GOOD, *LATE]

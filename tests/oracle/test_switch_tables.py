@@ -10,6 +10,7 @@ from tests.isel.test_switches import TABLES, one_block_each, table_lengths
 from tests.oracle import llvm
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", TABLES)
 def test_the_tables_are_those_of_llvm(name: str) -> None:
     """`tests/isel/test_switches.py` expects the same of nvgen."""

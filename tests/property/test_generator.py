@@ -24,6 +24,7 @@ def test_a_program_is_valid_and_not_undefined(plan: Plan):
     judges.nothing_is_undefined(build(plan))
 
 
+@pytest.mark.turns(3)
 def test_llvm_compiles_the_programs_for_the_gpu():
     """All in one run of LLVM, so it does not shrink."""
     made = []

@@ -212,6 +212,7 @@ def test_each_thread_stores_to_the_other_cta(form: str, schedule: str) -> None:
     assert (seen == expected.reshape(2, SIZE)).all()
 
 
+@pytest.mark.turns(4)
 @pytest.mark.gpu
 @pytest.mark.parametrize("schedule", ["late", "random:3"])
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -221,6 +221,7 @@ DONE:
 """f(n) = 3 f(n - 1) + n, with each n in local memory that was zero."""
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_every_active_call_has_local_variables_of_its_own(schedule: str):
     out = np.zeros(32, np.uint32)

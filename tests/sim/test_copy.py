@@ -19,7 +19,7 @@ from tests.sim.matrices import matrix_descriptor
 from tests.sim.ptx import SCHEDULES
 from tests.sim.tensor_scenes import COMMIT, numbers, play, scene
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(12)
 
 # ---- CuTe's layouts --------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from tests.sim.ptx import findings
 from tests.sim.tensor_scenes import numbers, play, problem, scene, variables
 from tests.sim.test_copy import TRAITS, expected, operation, placed, source
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 # ---- decompression ---------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from tests.sim.tensor_scenes import COMMIT, numbers, play, play_pair, scene
 from tests.sim.test_copy import TRAITS, expected, operation, placed, source
 from tests.sim.test_copy_order import shift, shifted
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 STARTS = np.stack([numbers(1), numbers(2)])
 

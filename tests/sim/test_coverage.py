@@ -242,7 +242,7 @@ class Family:
 
 
 def has_turn(statement: Statement) -> bool:
-    return is_todays(statement.text, 12)
+    return is_todays(statement.text, 30)
 
 
 _FIRST = 4

@@ -46,7 +46,7 @@ def result(type_: str, place: str, form: str) -> np.ndarray:
     return out
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.gpu
 @pytest.mark.parametrize("type_", ["f16", "bf16", "f16x2", "bf16x2"])
 @pytest.mark.parametrize("place", ["a", "b"])

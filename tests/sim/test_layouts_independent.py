@@ -48,7 +48,7 @@ from tests.sim.layouts import (
 )
 from tests.sim.matrices import Placement, instruction_descriptor, placements
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(12)
 
 # ---- the formulas against the manual's worked examples ---------------------------------------
 

@@ -15,7 +15,7 @@ from tests.each import each
 from tests.sim.ptx import SCHEDULES
 from tests.sim.tensor_scenes import COLUMNS, FIRST, Words, blank_image, play, problem, scene
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 RED = {"target": "sm_103a", "version": "8.8"}
 SP = {"target": "sm_107a", "version": "9.4"}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nvgen.parameters import Output
 from tests.sim.ptx import SCHEDULES, findings, rule, run
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 Words = NDArray[np.uint32]
 Bytes = NDArray[np.uint8]

@@ -38,7 +38,7 @@ def images(case: Case) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np
     return a, image(given.b, case.b, case.kind, case.b_place), product.astype(np.float32)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize(
     ("case", "usages"),
@@ -56,6 +56,7 @@ def test_a_buffer_that_was_filled_may_be_used(case: Case, usages: tuple[A | W, .
         assert np.array_equal(found[:, 64 * i : 64 * i + 64].view(np.float32), product)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("case", "usages"),
     [
@@ -74,7 +75,7 @@ def test_a_buffer_that_holds_nothing_is_a_fault(
     assert found == "sim/collector-empty"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_another_matrix_than_was_filled_is_a_fault(schedule: str):
     """Rows of A one further on: the chip may take them from the buffer, or from memory."""

@@ -15,7 +15,7 @@ from tests.sim.matrices import Placement
 from tests.sim.mma_case import Case, Inputs, run
 from tests.sim.mma_layouts import bits, codes_of, values
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(12)
 
 STEPS = {"e2m3": 0.5, "e3m2": 0.5, "e2m1": 0.5}
 """Fractions that a type has; the others are given whole numbers."""

@@ -15,7 +15,7 @@ from tests.sim.mma_case import COLUMNS, IMAGE, Case, image, prepared, run
 from tests.sim.mma_layouts import values
 from tests.sim.test_mma_kinds import check, dense, number
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(12)
 
 F16 = MmaKind.F16
 MASKS = [

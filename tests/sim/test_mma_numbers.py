@@ -56,6 +56,7 @@ def test_the_reference_rounds_as_numpy_does(value: float):
         assert nearest_f32(Fraction(x)) == float(np.float32(x))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2])
 @pytest.mark.parametrize("k", [8, 16, 64])
 def test_sums_of_random_codes_are_exact_and_rounded_once(dtype: type, k: int):

@@ -30,7 +30,7 @@ from tests.sim.mma_pair_case import (
     product,
 )
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 PAIRS = [
     Pair(MmaKind.MXF8F6F4, 128, 256, "e4m3", "e5m2"),

@@ -15,7 +15,7 @@ from tests.sim.mma_case import SFA_COLUMN, SFB_COLUMN, Case, Inputs, prepared, r
 from tests.sim.mma_layouts import bits, values
 from tests.sim.test_mma_kinds import EIGHT, check, name_of, random_codes
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(12)
 
 COUNTS = {ScaleVec.X1: 1, ScaleVec.X2: 2, ScaleVec.X4: 4, ScaleVec.BLOCK16: 4}
 KINDS = {
@@ -96,6 +96,7 @@ def test_block_scaled(case: Case):
 # ---- values of factors -----------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 def test_every_ue8m0_factor():
     """2^-127 to 2^127, and NaN: row i has factor i, column j the factor that brings it back."""
     case = Case(MmaKind.MXF8F6F4, 128, 8, "e4m3", "e4m3")

@@ -13,7 +13,7 @@ from tests.sim.mma_case import COLUMNS, IMAGE, Case, Inputs, image, prepared, ru
 from tests.sim.mma_layouts import expanded, values
 from tests.sim.test_mma_kinds import check, dense, name_of, number, random_codes
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(12)
 
 FOUR = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b1110)
 """The indices that the manual lists for 2:4, and for pairs."""

@@ -22,7 +22,7 @@ from tests.sim.mma_numbers_case import INTEGERS, code_of, contained, drawn, seed
 from tests.sim.mma_sync_case import Bits, Case, Extra
 from tests.sim.test_mma_sync_kinds import EXPONENTS, found_of, scale_words, sums
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 ALL = [case for case in map(Case.of, NAMES) if case.sparse]
 KNOWN = [case for case in ALL if (case.k, case.bits) in METADATA]

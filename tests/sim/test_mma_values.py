@@ -20,7 +20,7 @@ from tests.sim.mma_case import Case, Inputs, run
 from tests.sim.mma_layouts import DTYPES, FP4, bits, codes_of, values
 from tests.sim.test_mma_kinds import check, dense
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(12)
 
 F16, TF32, F8, I8 = MmaKind.F16, MmaKind.TF32, MmaKind.F8F6F4, MmaKind.I8
 TYPES = [

@@ -26,7 +26,7 @@ from tests.sim.tensor_scenes import (
     scene,
 )
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 FORMS = [
     (shape, num) for shape in REGISTERS for num in COUNTS if 2 * column_count(shape, num) <= 32

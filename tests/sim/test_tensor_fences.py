@@ -220,6 +220,7 @@ def found(case: Case, schedule: str) -> Finding | None:
     return None
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @each("case", [*CASES.values(), *FREE.values()], ids=[*CASES, *FREE])
 def test_a_right_kernel(case: Case, schedule: str):

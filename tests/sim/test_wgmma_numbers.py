@@ -42,6 +42,7 @@ def drawn(
     return found.view(f"u{found.dtype.itemsize}")
 
 
+@pytest.mark.turns(4)
 @pytest.mark.gpu
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.d} {c.a} {c.b} {'held' * c.held}")
 @pytest.mark.parametrize("spread", [0.0, 4.0], ids=["normal", "of all sizes"])

@@ -198,6 +198,7 @@ RIGHT = {
 }  # fmt: skip
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @each("name", WRONG)
 def test_each_mistake_is_found(name: str, schedule: str) -> None:
@@ -210,6 +211,7 @@ def test_each_mistake_is_found(name: str, schedule: str) -> None:
     assert found.place.line
 
 
+@pytest.mark.turns(4)
 @pytest.mark.gpu
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", RIGHT)

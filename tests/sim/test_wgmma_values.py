@@ -20,7 +20,7 @@ from tests.sim.mma_layouts import DTYPES, codes_of, values
 from tests.sim.ptx import SCHEDULES
 from tests.sim.wgmma_case import Case, Given, Lying, execute
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 Numbers = NDArray[np.float64]
 

@@ -153,6 +153,7 @@ def product(shape: str, types: tuple[str, str, str], layouts: str, step: int) ->
     assert np.array_equal(found, wanted), (shape, types, layouts, step)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("shape", "a", "c", "d"), CASES)
 def test_products(shape: str, a: str, c: str, d: str):
     narrow = a in ("s4", "u4", "b1")
@@ -161,6 +162,7 @@ def test_products(shape: str, a: str, c: str, d: str):
             product(shape, (a, c, d), layouts, step)
 
 
+@pytest.mark.turns(3)
 def test_ptxas_takes_them_and_they_are_llvms():
     """One kernel for each shape and type: what LLVM 22 prints, and what ptxas assembles."""
     kernels, declared = [], set()

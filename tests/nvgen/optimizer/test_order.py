@@ -160,7 +160,7 @@ def programs(draw: st.DrawFn) -> str:
 INPUTS = ((0, 0), (1, 7), (0xFFFF_FFFF, 3), (12345, 0x8000_0001))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("level", LEVELS)
 @settings(max_examples=60, derandomize=True, deadline=None, database=None)
 @given(programs())

@@ -240,6 +240,7 @@ def scaled(b: KernelBuilder, n: Int, out: Pointer) -> None:
 BUILT: dict[str, Body] = {"one left": one_left, "waits first": waits_first, "tiles": scaled}
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("opt", range(4))
 @pytest.mark.parametrize("body_", BUILT.values(), ids=BUILT)
 def test_multiplies_overlap_at_every_level(body_: Body, opt: int) -> None:

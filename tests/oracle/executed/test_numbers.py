@@ -58,7 +58,7 @@ def codes_of(type_: str, rng: Random, shape: tuple[int, int]) -> Codes:
     return np.where(finite, codes, np.uint32(ONE[type_]))
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize("where", ["shared", "tensor"])
 @pytest.mark.parametrize("type_", [*FLOATS, "s8", "u8"])
 def test_each_code_of_a(type_: str, where: str) -> None:
@@ -75,7 +75,7 @@ def test_each_code_of_a(type_: str, where: str) -> None:
     passes(*more)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("type_", [*FLOATS, "s8", "u8"])
 def test_each_code_of_b(type_: str) -> None:
     form, m = form_named(f"{kind_of(type_)}-shared"), 64
@@ -89,6 +89,7 @@ def test_each_code_of_b(type_: str) -> None:
     passes(crafted(form, fill, a=other, b=type_, d=d, m=m, n=256))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("type_", NANS)
 def test_nans(type_: str) -> None:
     """A NaN in A makes its row of D NaN, one in B its column, and nothing else."""
@@ -135,7 +136,7 @@ def test_infinities(type_: str) -> None:
     passes(expecting(program, values))
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("kind", ["f16", "tf32", "f8f6f4", "mxf8f6f4", "mxf4"])
 def test_a_d_that_is_not_finite(kind: str) -> None:
     type_ = {"f16": "f16", "tf32": "tf32", "mxf4": "e2m1"}.get(kind, "e4m3")
@@ -179,7 +180,7 @@ def test_largest_numbers(type_: str) -> None:
     passes(program)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("type_", FLOATS)
 def test_numbers_that_cancel_leave_plus_zero(type_: str) -> None:
     """x - x is +0, whatever the signs of other zeros."""
@@ -219,6 +220,7 @@ def scaled_ones(s: Shape, sfa: Codes, sfb: Codes) -> Operands:
     return Operands(full(s.m, s.k, ONE[s.a]), full(s.n, s.k, ONE[s.b]), None, sfa, sfb)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", ["mxf8f6f4-shared", "mxf4-shared", "mxf4nvf4-shared-scale_vec.2X"])
 def test_every_ue8m0(name: str) -> None:
     """2**-127 to 2**127, each with one that brings the product near 1; 0xFF is NaN."""

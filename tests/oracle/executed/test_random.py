@@ -20,7 +20,7 @@ from tests.turns import has_turn
 ROUNDS = int(os.environ.get("NVGEN_EXECUTED_ROUNDS", "1"))
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_programs(family: Family, seed: int, request: pytest.FixtureRequest) -> None:
@@ -32,7 +32,7 @@ def test_programs(family: Family, seed: int, request: pytest.FixtureRequest) -> 
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("schedule", ["late", "random:7"])
 @pytest.mark.parametrize("family", [Family(MmaKind.F16), Family(MmaKind.MXF4, pair=True)], ids=str)
 def test_other_schedules(family: Family, schedule: str) -> None:
@@ -46,6 +46,7 @@ def test_every_form_has_a_name_of_its_own() -> None:
     assert len({str(form) for form in FORMS}) == len(FORMS)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", ["f16-shared", "i8-shared", "mxf4-shared"])
 def test_the_comparison_sees_what_is_wrong(name: str) -> None:
     """A wrong element, a changed cell elsewhere and a cell left alone are all found."""

@@ -18,6 +18,7 @@ ROUNDS = int(os.environ.get("NVGEN_EXECUTED_ROUNDS", "1"))
 SEEDS = range(16 * ROUNDS)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.gpu
 @pytest.mark.parametrize("seed", SEEDS)
 def test_programs(seed: int) -> None:
@@ -28,6 +29,7 @@ def test_programs(seed: int) -> None:
         assert np.array_equal(numbers, one.numbers), one.case
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_statement_that_orders_is_missed(seed: int) -> None:
     """Without its fences, its commits or its waits no program ends well."""
