@@ -7,7 +7,7 @@ complete, and `empty`, at which consumers arrive when they have read it.  PTX IS
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from intrinsics.modifiers import CtaGroup, Space
@@ -237,22 +237,22 @@ class Consumer(_End):
         Reads of the buffer must be complete: wait for wgmma, and synchronise the threads for which
         this one arrives.  For multiplies into tensor memory use `commit`.
         """
-        b = self.ring.builder
         empty = self.ring.empty[slot.stage if isinstance(slot, Slot) else slot]
+        with self._one_thread():
+            self.ring.builder.mbarrier_arrive(empty)
+
+    def _one_thread(self) -> AbstractContextManager[object]:
+        """A block for one thread of those that execute it, or of each warp of a consumer's."""
+        b = self.ring.builder
         match b.scope:
             case ExecutionScope.THREAD:
-                b.mbarrier_arrive(empty)
-            case ExecutionScope.WARP | ExecutionScope.WARPGROUP if (
-                b.scope is ExecutionScope.WARP or self.ring.warps > 1
-            ):
-                with b.elect():
-                    b.mbarrier_arrive(empty)
-            case ExecutionScope.WARPGROUP:
-                with b.if_(b.tid_x % WARPGROUP == 0):
-                    b.mbarrier_arrive(empty)
+                return nullcontext()
+            case ExecutionScope.WARPGROUP if self.ring.warps == 1:
+                return b.if_(b.tid_x % WARPGROUP == 0)
             case ExecutionScope.CTA:
-                with b.if_thread(0):
-                    b.mbarrier_arrive(empty)
+                return b.if_thread(0)
+            case _:
+                return b.elect()
 
     def commit(
         self,
@@ -271,15 +271,11 @@ class Consumer(_End):
         """
         b = self.ring.builder
         empty = self.ring.empty[slot.stage if isinstance(slot, Slot) else slot]
-        match b.scope:
-            case ExecutionScope.THREAD:
-                b.tcgen05_commit(empty, cta_group=cta_group, cta_mask=cta_mask)
-            case ExecutionScope.WARP:
-                with b.elect():
-                    b.tcgen05_commit(empty, cta_group=cta_group, cta_mask=cta_mask)
-            case _:
-                expected = "the thread that multiplies: b.elect() of one warp"
-                raise refuse("a commit is of one thread", got=b.scope.value, expected=expected)
+        if b.scope not in (ExecutionScope.THREAD, ExecutionScope.WARP):
+            expected = "the thread that multiplies: b.elect() of one warp"
+            raise refuse("a commit is of one thread", got=b.scope.value, expected=expected)
+        with self._one_thread():
+            b.tcgen05_commit(empty, cta_group=cta_group, cta_mask=cta_mask)
 
     @contextmanager
     def use(self, *, commit: bool = False) -> Iterator[Slot]:

@@ -9,6 +9,7 @@ tcgen05.st; Data Path Layout Organization (layout D); Block Scaling.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -100,10 +101,7 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
         check(found)
         if isinstance(step, int) and not 0 <= step < found.steps:
             raise refuse("no such step of K", got=str(step), expected=f"0..{found.steps - 1}")
-        if b.scope is ExecutionScope.WARP:
-            with b.elect():
-                _issue(b, found, step)
-        else:
+        with b.elect() if b.scope is ExecutionScope.WARP else nullcontext():
             _issue(b, found, step)
 
     def load(self, first: int = 0, columns: int | None = None) -> Fragment:
