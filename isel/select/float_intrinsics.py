@@ -18,7 +18,7 @@ from isel.llvm.vocabulary import Flag
 from isel.select.diagnostics import Unselectable, not_yet
 from isel.select.float_casts import whole_number
 from isel.select.floats import PAIRS, Floats, float_test, fused, kind_of, pair_sign
-from isel.select.state import FunctionState, form
+from isel.select.state import FunctionState, Root, form
 from isel.select.types import BITS, SIGNED, UNSIGNED
 from isel.select.widths import register_bits
 
@@ -122,7 +122,7 @@ def _root(floats: Floats) -> Callable[..., Scalar]:
         of = floats.reg(a, kind)
         root = floats.emit(chosen, of, cls=BITS[kind.bits])
         if approximate:
-            floats.state.roots[root] = of
+            floats.state.roots[root] = Root(of, floats.form("rsqrt", kind))
         return root
 
     return compute

@@ -19,9 +19,10 @@ from intrinsics.row import Attribute, Qualifier
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
 from isel.llvm.types import VectorType
+from isel.llvm.vocabulary import Flag
 from isel.select.diagnostics import Unselectable
 from isel.select.floats import Floats
-from isel.select.state import FunctionState, form
+from isel.select.state import FunctionState, Root, form
 from isel.select.types import BITS
 
 T = ScalarType
@@ -168,10 +169,17 @@ def _regular(floats: Floats, call: Call, name: str, short: str) -> tuple[Scalar,
     if kind is None:
         return None
     if short == "sqrt.f":
-        words = ["rn", *(["ftz"] if floats.state.flushes else []), "f"]
+        rounding = "approx" if Flag.AFN in floats.flags else "rn"
+        words = [rounding, *(["ftz"] if floats.state.flushes else []), "f"]
     chosen = _form(name, row, *map(_modifier, words[:-1]), type=kind)
     ops = [_operand(floats, value, kind) for value in call.arguments]
-    return _result(floats, call, chosen, ops)
+    found = _result(floats, call, chosen, ops)
+    if head == "sqrt" and chosen.attributes["rnd"] is Rounding.APPROX:
+        (root,), (of,) = found, ops
+        if type(root) is int and type(of) is int:
+            reciprocal = form("rsqrt", type=kind, ftz=chosen.attributes["ftz"])
+            floats.state.roots[root] = Root(of, reciprocal)
+    return found
 
 
 def _rounded(

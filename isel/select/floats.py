@@ -197,7 +197,10 @@ class Floats:
         return self.emit(form("and", type=T.B16), self.reg(a, kind), Imm(0x7FFF), cls=T.B16)
 
     def quotient(self, kind: ScalarType, a: Scalar, b: Scalar) -> Scalar:
-        """a / b: approximate under `afn`, a product where the reciprocal is exact or allowed."""
+        """a / b: approximate under `afn`, a product where the reciprocal is exact or allowed.
+
+        1 by an approximate root is an approximate reciprocal root, as LLVM has it.
+        """
         if kind in (T.F16, T.BF16):
             return self.as_floats(kind, (a, b), lambda x, y: self.quotient(T.F32, x, y))
         reciprocal = _reciprocal(b, kind, exact=Flag.ARCP not in self.flags)
@@ -206,9 +209,9 @@ class Floats:
         fast = Flag.AFN in self.flags and kind is T.F32
         rounding = Rounding.APPROX if fast else RN
         if a == Imm(_ONE[kind]):
-            root = self.state.roots.get(b) if fast and type(b) is int else None
+            root = self.state.roots.get(b) if type(b) is int else None
             if root is not None:
-                return self.emit(self.form("rsqrt", kind), root, cls=T.B32)
+                return self.emit(root.reciprocal, root.of, cls=T.B32)
             return self.emit(self.form("rcp", kind, rnd=rounding), self.reg(b, kind),
                              cls=BITS[kind.bits])  # fmt: skip
         chosen = self.form("div.float", kind, rnd=rounding)

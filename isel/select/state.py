@@ -91,6 +91,13 @@ class Added(NamedTuple):
     unsigned: bool
 
 
+class Root(NamedTuple):
+    """An approximate square root: of what, and the form that 1 by it is."""
+
+    of: Reg
+    reciprocal: Form
+
+
 class FunctionState:
     """Registers, values and records of one function."""
 
@@ -155,7 +162,7 @@ class FunctionState:
         self.halves: dict[Reg, tuple[Reg, bool]] = {}
         # Of floating point: factors of products, in this block; roots and what they are roots of.
         self.products: dict[str, tuple[Values, Values]] = {}
-        self.roots: dict[Reg, Reg] = {}
+        self.roots: dict[Reg, Root] = {}
         self.had = _had_by(target, ptx)
 
     def can(self, capability: Capability) -> bool:
