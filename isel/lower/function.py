@@ -14,6 +14,7 @@ from isel.lower import (
     copies,
     elementwise,
     extremes,
+    index_offsets,
     intrinsics,
     masked,
     memory_elements,
@@ -91,6 +92,8 @@ def lower(
         opcodes = _opcodes(function)
     if Opcode.SWITCH in opcodes:
         function = switches.with_searches(function)
+    if Opcode.GETELEMENTPTR in opcodes:
+        function = index_offsets.with_offsets(function, layout)
     if not _ACCESSES.isdisjoint(opcodes):
         function = neighbours.with_vectors(function, layout, pure)
     if not _DIVISIONS.isdisjoint(opcodes):

@@ -1,0 +1,187 @@
+"""Numbers in the indices of addresses, taken out of them: what remains, neighbours share.
+
+Layer: isel.lower.  Input: a function.  Output: the same function, or one in which an address whose
+index is a sum with a number somewhere in it (`(row + 2) + column`) is that many elements behind the
+one without.  Loads and stores add numbers for nothing, and find their neighbours by them.  LLVM's
+NVPTX back end does likewise (SeparateConstOffsetFromGEP, StraightLineStrengthReduce), and takes an
+index of an `inbounds` address for one that is not negative, as this does.
+
+An address, or a sum, that the block or the first one has made before is taken instead of another
+one: as `add` without promises, for it may be wanted where they are not kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import I8, I64, IntType, PointerType
+from isel.llvm.vocabulary import Flag, Opcode
+from isel.lower.index_sums import Node, Split, Sums, Tree, is_sum
+from isel.lower.rewriter import NONE, FreshNames, number
+from isel.select.diagnostics import Unselectable
+from isel.select.types import TypeLayout, walk_indices
+
+_FARTHEST = 1 << 23
+"""Offsets of fewer bytes than that stand in an instruction of the machine."""
+
+_LEAST_WIDTH = 32
+"""Bits from which on an index of an `inbounds` address is taken for one that is not negative."""
+
+_SUMS = (Opcode.ADD, Opcode.OR)
+_SCALES = (Opcode.SHL, Opcode.MUL)
+_EXTENSIONS = (Opcode.ZEXT, Opcode.SEXT)
+
+_Key = tuple[object, ...]
+
+
+def with_offsets(function: ir.Function, layout: TypeLayout) -> ir.Function:
+    """The function with numbers taken out of indices."""
+    has_index = has_number = False
+    for i in function.instructions():
+        if type(i) is ir.GetElementPtr:
+            has_index = has_index or any(type(index) is llvm.Local for index in i.indices)
+        elif type(i) is ir.BinaryOp and i.opcode in _SUMS:
+            has_number = has_number or type(i.rhs) is llvm.ConstInt
+    return _Offsets(function, layout).run() if has_index and has_number else function
+
+
+class _Offsets:
+    def __init__(self, function: ir.Function, layout: TypeLayout) -> None:
+        self.function = function
+        self.layout = layout
+        self.sums = Sums(function.instructions())
+        self.names = FreshNames(function)
+        self.first: dict[_Key, tuple[list[ir.Instruction], int]] = {}  # made by the first block
+        self.made: dict[_Key, tuple[list[ir.Instruction], int]] = {}  # and by this one
+        self.out: list[ir.Instruction] = []
+        self.at: ir.Instruction = function.blocks[0].instructions[0]
+
+    def run(self) -> ir.Function:
+        """The function with numbers taken out of indices."""
+        blocks: list[ir.Block] = []
+        for block in self.function.blocks:
+            self.made, self.out = {}, []
+            for i in block.instructions:
+                self.at = i
+                if type(i) is not ir.GetElementPtr or not self._take_out(i):
+                    self._append(i)
+            if not blocks:
+                self.first = self.made
+            blocks.append(ir.Block(block.name, self.out))
+        return dataclasses.replace(self.function, blocks=blocks)
+
+    # ---- an address --------------------------------------------------------------------------
+
+    def _take_out(self, i: ir.GetElementPtr) -> bool:
+        """Emit an address as the one without numbers in its indices, and the bytes behind it."""
+        if not isinstance(i.type, PointerType):
+            return False
+        try:
+            walked = walk_indices(self.layout, i.element_type, i.indices)
+        except Unselectable:  # told where the step is selected
+            return False
+        rests: list[Tree] = []
+        offset = 0
+        for size, index, _ in walked:
+            found = self._split(i, index) if size and type(index) is llvm.Local else None
+            if found is None or found.rest is None or abs(offset + size * found.number) > _FARTHEST:
+                rests.append(index)
+                continue
+            rests.append(found.rest)
+            offset += size * found.number
+        if not offset:
+            return False
+        indices = tuple(self._value(rest) for rest in rests)
+        common = (Opcode.GETELEMENTPTR, None, *_place(i))
+        step = ir.GetElementPtr(*common, i.type, i.element_type, i.base, indices, NONE)
+        base = self._once(step)
+        behind = (Opcode.GETELEMENTPTR, i.result, *_place(i))
+        self.out.append(ir.GetElementPtr(*behind, i.type, I8, base, (number(I64, offset),), NONE))
+        return True
+
+    def _split(self, i: ir.GetElementPtr, index: llvm.Value) -> Split | None:
+        """The number in an index; None where there is none."""
+        assert isinstance(i.type, PointerType)
+        if not isinstance(index.type, IntType):
+            return None
+        bits = index.type.bits
+        if bits >= self.layout.pointer_bits(i.type.address_space):
+            found = self._split_wide(i, index)
+            return found if found.number else None
+        positive = Flag.INBOUNDS in i.flags and bits >= _LEAST_WIDTH
+        return self.sums.split_extended(index, positive=positive)
+
+    def _split_wide(self, i: ir.GetElementPtr, index: llvm.Value) -> Split:
+        """The number in an index as wide as an address, which may itself be an extended one."""
+        maker = self.sums.maker(index)
+        if (
+            Flag.INBOUNDS in i.flags
+            and isinstance(maker, ir.Cast)
+            and maker.opcode is Opcode.SEXT
+            and isinstance(maker.operand.type, IntType)
+            and maker.operand.type.bits >= _LEAST_WIDTH
+        ):
+            found = self.sums.split_extended(maker.operand, positive=True)
+            if found is None or found.rest is None:
+                return Split(index)
+            return Split(Node(Opcode.SEXT, maker.type, (found.rest,)), found.number)
+        return self.sums.split(index)
+
+    # ---- what remains ------------------------------------------------------------------------
+
+    def _value(self, tree: Tree) -> llvm.Value:
+        """What remains, as a value; what there is of it is taken."""
+        if not isinstance(tree, Node):
+            return tree
+        parts = [self._value(part) for part in tree.parts]
+        common = (tree.opcode, None, *_place(self.at))
+        if len(parts) == 1:
+            return self._once(ir.Cast(*common, tree.type, parts[0], NONE))
+        return self._once(ir.BinaryOp(*common, tree.type, parts[0], parts[1], NONE))
+
+    def _once(self, i: ir.Instruction) -> llvm.Value:
+        """The result of an instruction, or of one that has computed the same before."""
+        key = _key(i)
+        assert key is not None
+        found = self.made.get(key) or self.first.get(key)
+        if found is None:
+            self._append(dataclasses.replace(i, result=self.names.new("rest")))
+            return llvm.Local(self.out[-1].result or "", i.type)
+        block, at = found
+        block[at] = before = _without_promises(block[at])
+        return llvm.Local(before.result or "", i.type)
+
+    def _append(self, i: ir.Instruction) -> None:
+        key = _key(i)
+        if key is not None:
+            self.made.setdefault(key, (self.out, len(self.out)))
+        self.out.append(i)
+
+
+def _key(i: ir.Instruction) -> _Key | None:
+    """What an instruction computes; None if it is none of those that are looked for."""
+    if isinstance(i, ir.BinaryOp):
+        if is_sum(i):
+            return Opcode.ADD, frozenset((i.lhs, i.rhs))
+        return (i.opcode, i.lhs, i.rhs) if i.opcode in _SCALES else None
+    if isinstance(i, ir.Cast):
+        return (i.opcode, i.operand, i.type) if i.opcode in _EXTENSIONS else None
+    if isinstance(i, ir.GetElementPtr):
+        return i.element_type, i.base, i.indices
+    return None
+
+
+def _without_promises(i: ir.Instruction) -> ir.Instruction:
+    """An instruction with a value where it had none to promise."""
+    if isinstance(i, ir.BinaryOp) and (i.flags or i.opcode is Opcode.OR):
+        opcode = Opcode.ADD if i.opcode is Opcode.OR else i.opcode
+        return dataclasses.replace(i, opcode=opcode, flags=NONE)
+    if isinstance(i, (ir.Cast, ir.GetElementPtr)) and i.flags:
+        return dataclasses.replace(i, flags=NONE)
+    return i
+
+
+def _place(i: ir.Instruction) -> tuple[int, int, int | None, ir.Attachments]:
+    return i.line, i.ordinal, i.dbg, ()

@@ -1,0 +1,148 @@
+"""The number in a sum, and what remains without it.
+
+Layer: isel.lower.  Input: an integer of a function.  Output: a number, and a tree of operations on
+values that are there already; the integer is both together.  What is extended is taken apart only
+where it is a sum of what its parts are extended to:
+
+* with zeros, where no addition loses a carry (`nuw`);
+* by its sign, where none loses a sign either (`nuw nsw`), or where a number alone is added (`nsw`).
+
+LLVM Language Reference, add; zext; sext.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import IntType, Type
+from isel.llvm.vocabulary import Flag, Opcode
+
+_DEPTH = 12
+"""Instructions that are looked through for numbers."""
+
+_ANY: frozenset[Flag] = frozenset()
+_UNSIGNED = frozenset({Flag.NUW})
+_SIGNED = frozenset({Flag.NSW})
+_BOTH = _UNSIGNED | _SIGNED
+_SCALES = (Opcode.SHL, Opcode.MUL)
+_MAKERS = (ir.BinaryOp, ir.Cast)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An operation on what remains: add, shl or mul by a number, zext, sext."""
+
+    opcode: Opcode
+    type: Type
+    parts: tuple[Tree, ...]
+
+
+Tree = llvm.Value | Node
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """`rest` + `number`; without a rest a number alone.  `least` is the least that was added up."""
+
+    rest: Tree | None
+    number: int = 0
+    least: int = 0
+
+
+def is_sum(i: ir.BinaryOp) -> bool:
+    """Whether an instruction adds; an `or` of bits that are not set does."""
+    return i.opcode is Opcode.ADD or (i.opcode is Opcode.OR and Flag.DISJOINT in i.flags)
+
+
+class Sums:
+    """What the integers of a function are made of."""
+
+    def __init__(self, instructions: Iterable[ir.Instruction]) -> None:
+        self._makers = {
+            i.result: i for i in instructions if isinstance(i, _MAKERS) and i.result is not None
+        }
+
+    def maker(self, value: llvm.Value) -> ir.Instruction | None:
+        """The arithmetic that a value is the result of."""
+        return self._makers.get(value.name) if isinstance(value, llvm.Local) else None
+
+    def split(self, value: llvm.Value) -> Split:
+        """An integer that wraps as what it is used for does."""
+        return self._split(value, _ANY, _DEPTH)
+
+    def split_extended(self, value: llvm.Value, *, positive: bool = False) -> Split | None:
+        """One that is extended by its sign; None without a number.
+
+        Of one that is `positive`, a number above 0 can be taken away whatever was lost.
+        """
+        return self._extended(value, Opcode.SEXT, _DEPTH, positive=positive)
+
+    def _extended(
+        self, value: llvm.Value, opcode: Opcode, depth: int, *, positive: bool = False
+    ) -> Split | None:
+        signed = opcode is Opcode.SEXT
+        if positive and (found := self._split(value, _ANY, depth)).number > 0:
+            return found
+        found = self._split(value, _BOTH if signed else _UNSIGNED, depth)
+        if found.number > 0 and found.least >= 0:
+            return found
+        if signed:
+            found = self._split(value, _SIGNED, depth)
+            if found.number and not isinstance(found.rest, Node):
+                return found
+        return None
+
+    def _split(self, value: llvm.Value, needed: frozenset[Flag], depth: int) -> Split:
+        """The number that is reached through operations that promise what is `needed`."""
+        if isinstance(value, llvm.ConstInt):
+            return Split(None, value.signed, value.signed)
+        whole = Split(value)
+        i = self.maker(value)
+        if i is None or not depth:
+            return whole
+        if isinstance(i, ir.Cast):
+            return whole if needed else self._cast(i, depth - 1) or whole
+        if not isinstance(i, ir.BinaryOp) or not isinstance(i.type, IntType):
+            return whole
+        if is_sum(i):
+            holds = i.opcode is Opcode.OR or needed <= i.flags
+            return self._sum(i, needed, depth - 1) or whole if holds else whole
+        if not isinstance(i.rhs, llvm.ConstInt) or not needed <= i.flags:
+            return whole
+        if i.opcode is Opcode.SUB:
+            left = self._split(i.lhs, needed, depth - 1)
+            number = -i.rhs.signed
+            return Split(left.rest, left.number + number, min(left.least, number))
+        if i.opcode in _SCALES:
+            return self._scaled(i, i.rhs, needed, depth - 1) or whole
+        return whole
+
+    def _sum(self, i: ir.BinaryOp, needed: frozenset[Flag], depth: int) -> Split | None:
+        left, right = (self._split(part, needed, depth) for part in (i.lhs, i.rhs))
+        if not left.number + right.number:
+            return None
+        rest = left.rest if right.rest is None else right.rest
+        if left.rest is not None and right.rest is not None:
+            rest = Node(Opcode.ADD, i.type, (left.rest, right.rest))
+        return Split(rest, left.number + right.number, min(left.least, right.least))
+
+    def _scaled(
+        self, i: ir.BinaryOp, by: llvm.ConstInt, needed: frozenset[Flag], depth: int
+    ) -> Split | None:
+        found = self._split(i.lhs, needed, depth)
+        if not found.number or found.rest is None or by.signed < 0:
+            return None
+        factor = 1 << by.value if i.opcode is Opcode.SHL else by.value
+        rest = Node(i.opcode, i.type, (found.rest, by))
+        return Split(rest, found.number * factor, found.least * factor)
+
+    def _cast(self, i: ir.Cast, depth: int) -> Split | None:
+        if i.opcode not in (Opcode.ZEXT, Opcode.SEXT) or not isinstance(i.operand.type, IntType):
+            return None
+        found = self._extended(i.operand, i.opcode, depth)
+        if found is None or found.rest is None:
+            return None
+        return Split(Node(i.opcode, i.type, (found.rest,)), found.number, found.least)
