@@ -2,10 +2,11 @@
 
 Layer: isel.lower.  Input: a function.  Output: the same function, or one in which, of the sums
 `(b + k) * s + c` of a block with the same b, s and c, all but the first are that one plus a number
-times s.  So are products `(b + k) * s` that more than one sum is made of.  Rows of a matrix are
-addressed so: where each of them took an addition and a multiplication, it takes one multiplication
-and addition, which the machine does at once.  LLVM's NVPTX back end does likewise
-(StraightLineStrengthReduce).  Integers wrap, so the values are the same whatever overflows.
+times s; `(k - b) * s + c` likewise.  So are products `(b + k) * s` that more than one sum is made
+of.  Rows of a matrix are addressed so: where each of them took an addition and a multiplication, it
+takes one multiplication and addition, which the machine does at once.  LLVM's NVPTX back end does
+likewise (StraightLineStrengthReduce).  Integers wrap, so the values are the same whatever
+overflows.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from isel.llvm.types import I32, I64, IntType
 from isel.llvm.vocabulary import Flag, Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
 
-_Key = tuple[llvm.Local, llvm.Local, llvm.Value | None]
-"""The parts b, s and c; c is None where there is nothing to add."""
+_Key = tuple[int, llvm.Local, llvm.Local, llvm.Value | None]
+"""The sign of b, b, s and c; c is None where there is nothing to add."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class _Lines:
                 firsts[key] = result, k
             elif firsts[key][1] != k:
                 first, k0 = firsts[key]
-                return _Line(first, key[1], k - k0)
+                return _Line(first, key[2], k - k0)
         return None
 
     def _forms(self, i: ir.BinaryOp) -> Iterator[tuple[_Key, int]]:
@@ -105,20 +106,23 @@ class _Lines:
     def _products(self, i: ir.BinaryOp, rest: llvm.Value | None) -> Iterator[tuple[_Key, int]]:
         for one, other in ((i.lhs, i.rhs), (i.rhs, i.lhs)):
             if isinstance(one, llvm.Local) and isinstance(other, llvm.Local):
-                base, k = self._shifted(one)
-                yield (base, other, rest), k
+                sign, base, k = self._shifted(one)
+                yield (sign, base, other, rest), k
 
-    def _shifted(self, value: llvm.Local) -> tuple[llvm.Local, int]:
-        """A value as another one plus a number."""
+    def _shifted(self, value: llvm.Local) -> tuple[int, llvm.Local, int]:
+        """A value as another one, or what is 0 with it, plus a number: the sign first."""
         i = self._maker(value)
+        if not isinstance(i, ir.BinaryOp):
+            return 1, value, 0
+        if i.opcode is Opcode.SUB and isinstance(i.lhs, llvm.ConstInt):
+            return (-1, i.rhs, i.lhs.signed) if isinstance(i.rhs, llvm.Local) else (1, value, 0)
         if (
-            isinstance(i, ir.BinaryOp)
-            and (i.opcode is Opcode.ADD or (i.opcode is Opcode.OR and Flag.DISJOINT in i.flags))
+            (i.opcode is Opcode.ADD or (i.opcode is Opcode.OR and Flag.DISJOINT in i.flags))
             and isinstance(i.lhs, llvm.Local)
             and isinstance(i.rhs, llvm.ConstInt)
         ):
-            return i.lhs, i.rhs.signed
-        return value, 0
+            return 1, i.lhs, i.rhs.signed
+        return 1, value, 0
 
     def _is_summand(self, i: ir.BinaryOp) -> bool:
         """Whether a product is part of one sum, which the machine adds to it at once."""

@@ -23,6 +23,10 @@ def divide_by_number(
     state: FunctionState, opcode: Opcode, width: int, result: Reg, n: Reg, divisor: int
 ) -> bool:
     """Divide `n`, extended to its register, by a number; False where there is no short way."""
+    if divisor == -1 and opcode is Opcode.SDIV:
+        bits = state.out.regs.classes[result].bits
+        state.emit(form("neg.int", type=SIGNED[bits]), result, n)
+        return True
     if divisor in (0, 1, -1):
         return False
     size = divisor & ((1 << width) - 1)

@@ -13,6 +13,7 @@ from intrinsics.mir import Form, Imm, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
+from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType
 from isel.llvm.vocabulary import Flag, IntPredicate, Opcode
 from isel.select import wide
@@ -102,6 +103,22 @@ As a signed number a set bit is -1.
 
 _SCALES = (Opcode.SHL, Opcode.MUL)
 
+_NEUTRAL = {
+    **dict.fromkeys((Opcode.ADD, Opcode.SUB, Opcode.OR, Opcode.XOR), 0),
+    **dict.fromkeys((Opcode.SHL, Opcode.LSHR, Opcode.ASHR), 0),
+    **dict.fromkeys((Opcode.MUL, Opcode.SDIV, Opcode.UDIV), 1),
+    Opcode.AND: -1,
+}
+"""The right sides that leave the left one as it is."""
+
+_ABSORBING = {
+    **dict.fromkeys((Opcode.AND, Opcode.MUL), (0,)),
+    Opcode.OR: (-1,),
+    Opcode.UREM: (1,),
+    Opcode.SREM: (1, -1),
+}
+"""The right sides for which the left one does not count: the result is 0, or of `or` all ones."""
+
 # ---- arithmetic ------------------------------------------------------------------------------
 
 
@@ -110,14 +127,29 @@ def binary(state: FunctionState, i: ir.BinaryOp) -> None:
     element = i.type if type(i.type) is IntType else i.type.scalar
     if i.opcode not in _BINARY or not isinstance(element, IntType):
         raise not_yet(i.opcode.value)
+    is_scalar = i.type is element and 1 < element.bits <= LIMB
+    if is_scalar and isinstance(i.rhs, llvm.ConstInt):
+        known = _without_arithmetic(i.opcode, state.scalar(i.lhs), i.rhs)
+        if known is not None:
+            state.forward(i.result, (known,))
+            return
     results = state.define(i.result, i.type)
-    if i.type is element and 1 < element.bits <= LIMB:
+    if is_scalar:
         left, right = state.scalar(i.lhs), state.scalar(i.rhs)
         _arithmetic(state, i.opcode, element.bits, results[0], left, right)
         if element.bits in (32, 64):
             _remember(state, i, results[0], left, right)
         return
     _each_element(state, i, element.bits, results)
+
+
+def _without_arithmetic(opcode: Opcode, left: Scalar, number: llvm.ConstInt) -> Scalar | None:
+    """The result with a number that changes nothing, or that alone decides; as -O0 leaves them."""
+    if number.signed == _NEUTRAL.get(opcode):
+        return left
+    if number.signed in _ABSORBING.get(opcode, ()):
+        return Imm(number.signed if opcode is Opcode.OR else 0)
+    return None
 
 
 def _remember(
@@ -229,7 +261,7 @@ def _arithmetic(
         and divide_by_number(state, opcode, width, result, lhs, rhs.value)
     ):
         return
-    if opcode is Opcode.MUL and _multiply_wide(state, bits, result, lhs, rhs):
+    if opcode in _SCALES and _multiply_wide(state, bits, result, lhs, _factor(opcode, rhs, bits)):
         return
     state.emit(typed(row, types[bits]), result, lhs, rhs)
     if opcode in _RIGHT and rhs == Imm(bits // 2):
@@ -242,7 +274,16 @@ def _arithmetic(
         state.zero_above[result] = _ZEROS[opcode](known)
 
 
-def _multiply_wide(state: FunctionState, bits: int, result: Reg, lhs: Reg, rhs: Scalar) -> bool:
+def _factor(opcode: Opcode, rhs: Scalar, bits: int) -> Scalar | None:
+    """What is multiplied by; a shift of 64 bits is a multiplication too."""
+    if opcode is Opcode.MUL:
+        return rhs
+    return Imm(1 << rhs.value) if bits == LIMB and type(rhs) is Imm else None
+
+
+def _multiply_wide(
+    state: FunctionState, bits: int, result: Reg, lhs: Reg, rhs: Scalar | None
+) -> bool:
     """A product of two numbers that were extended from half as many bits, by mul.wide."""
     half = state.halves.get(lhs)
     if half is None:
@@ -324,7 +365,23 @@ def compare_element(
         b = extend(state, b, width, signed=signed)
     if isinstance(a, Imm):
         a = state.reg(a, BITS[bits])
+    if bits == LIMB and not signed and type(a) is int and _is_half(state, a) and _is_half(state, b):
+        a, b, bits = _lower_half(state, a), _lower_half(state, b), 32
     state.emit(_comparison(cmp, types[bits]), result, a, b)
+
+
+def _is_half(state: FunctionState, op: Scalar) -> bool:
+    """Whether the upper half of 64 bits is known to be zero."""
+    return 0 <= op.value < 1 << 32 if type(op) is Imm else zeros_from(state, op, LIMB) <= 32
+
+
+def _lower_half(state: FunctionState, op: Scalar) -> Scalar:
+    """The lower half of 64 bits; a number's as a signed one."""
+    if type(op) is Imm:
+        return Imm(op.value - (op.value >> 31 << 32))
+    low = state.new(T.B32)
+    state.emit(form("cvt.int", dtype=T.U32, atype=T.U64), low, op)
+    return low
 
 
 @functools.cache

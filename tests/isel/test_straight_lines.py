@@ -44,7 +44,10 @@ def rows(type_: str, shift: str, numbers: tuple[int, ...], *, sums: bool) -> str
     body = []
     for n, k in enumerate(numbers):
         row = f"%b{n}" if k else "%b"
-        if k:
+        if "sub" in shift:
+            row = f"%b{n}"
+            body.append(f"  %b{n} = {shift} {type_} {k}, %b")
+        elif k:
             body.append(f"  %b{n} = {shift} {type_} %{'e' if 'or' in shift else 'b'}, {k}")
         elif "or" in shift:
             row = "%e"
@@ -62,13 +65,17 @@ SUMS = {
     "sums": rows("i32", "add", (0, 1, 8, -3), sums=True),
     "sums of 64 bits": rows("i64", "add nsw", (0, 1, 8, -1), sums=True),
     "disjoint bits": rows("i32", "or disjoint", (0, 2, 4, 6), sums=True),
+    "differences": rows("i32", "sub", (1, 2, 3, -7), sums=True),
     "no row without a number": rows("i32", "add", (5, 7, 6, 4), sums=True),
 }
 PRODUCTS = {
     "products": rows("i32", "add nuw nsw", (0, 1, 2, -2147483648), sums=False),
     "products of 64 bits": rows("i64", "add", (3, 2, 1, 9223372036854775807), sums=False),
 }
+PRODUCTS["products of differences"] = rows("i64", "sub nsw", (0, 5, 2, -1), sums=False)
 APART = {
+    "sum and difference": "  %b1 = add i32 %b, 1\n  %b2 = sub i32 1, %b\n"
+    "  %m0 = mul i32 %b1, %s\n  %m1 = mul i32 %b2, %s",
     "other factor": "  %b1 = add i32 %b, 1\n  %m0 = mul i32 %b, %s\n  %m1 = mul i32 %b1, %c",
     "other base": "  %b1 = add i32 %c, 1\n  %m0 = mul i32 %b, %s\n  %m1 = mul i32 %b1, %s",
     "the same": "  %b1 = add i32 %b, 0\n  %m0 = mul i32 %b1, %s\n  %m1 = mul i32 %b, %s",
@@ -87,7 +94,7 @@ ALL |= {
 @pytest.mark.parametrize("name", ALL)
 def test_the_values_are_those_of_the_host(name: str) -> None:
     """Also where sums and products wrap."""
-    kind = np.dtype(np.uint64 if "64" in name else np.uint32)
+    kind = np.dtype(np.uint64 if " i64 " in ALL[name] else np.uint32)
     top = 1 << 8 * kind.itemsize
     given = np.random.default_rng(3).integers(0, top, THREADS + 2, kind, endpoint=False)
     given[:9] = [0, 1, 2, top - 1, top - 2, top // 2, top // 2 - 1, 3, 16]
@@ -99,11 +106,11 @@ def test_the_values_are_those_of_the_host(name: str) -> None:
 
 @pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SUMS | PRODUCTS)
-def test_one_product_of_two_variables_is_left_as_in_llvms_code(name: str) -> None:
+def test_one_product_of_two_variables_is_left_where_llvm_has_one_or_more(name: str) -> None:
     text = (SUMS | PRODUCTS)[name]
     (theirs,) = llvm.compile_all([llvm.HEADER + text], "sm_90a", "8.6")
     ours = products(nvgen.compile(text, target="sm_90a").ptx)
-    assert ours == products(theirs.ptx) == 1
+    assert ours == 1 <= products(theirs.ptx)
 
 
 def products(ptx: str) -> int:
