@@ -1,7 +1,10 @@
 """Accesses that a mask allows element by element: a branch around each, where it is not known.
 
-Layer: isel.lower.  LLVM Language Reference, Masked Vector Load and Store Intrinsics; Masked Vector
-Gather and Scatter Intrinsics; Masked Vector Expanding Load and Compressing Store Intrinsics.
+Layer: isel.lower.  As in LLVM's code, an element has the bytes that it has in an array, also where
+a plain vector has its bits closer together (`<4 x i7>`); a mask that is known to allow all is none,
+and there the vector is such a plain one.  LLVM Language Reference, Masked Vector Load and Store
+Intrinsics; Masked Vector Gather and Scatter Intrinsics; Masked Vector Expanding Load and
+Compressing Store Intrinsics.
 """
 
 from __future__ import annotations
@@ -12,15 +15,13 @@ from dataclasses import dataclass
 
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
+from isel.llvm.types import IntType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
 from isel.select.types import TypeLayout
 
 I64 = IntType(64)
 _FAMILY = "llvm.masked."
-_IN_MEMORY = (8, 16, 32, 64, 128)
-"""Widths of integers of which a vector has one behind the other, without bits between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,11 @@ def lowered(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:
     if name is None or not isinstance(i, ir.Call) or not name.startswith(_FAMILY):
         return None
     access = _access(i, name.removeprefix(_FAMILY).partition(".")[0], layout)
-    return None if access is None else lambda out: _each(out, i, access)
+    if access is None:
+        return None
+    if _allows_all(access):
+        return lambda out: _whole(out, i, access)
+    return lambda out: _each(out, i, access)
 
 
 def _access(call: ir.Call, verb: str, layout: TypeLayout) -> _Access | None:
@@ -61,7 +66,7 @@ def _access(call: ir.Call, verb: str, layout: TypeLayout) -> _Access | None:
         case _:
             return None
     vector = value.type if value is not None else call.type
-    if not isinstance(vector, VectorType) or not _is_whole(vector.element):
+    if not isinstance(vector, VectorType):
         return None
     attributes = call.argument_attributes.get(place)
     packed = verb in ("expandload", "compressstore")
@@ -71,9 +76,20 @@ def _access(call: ir.Call, verb: str, layout: TypeLayout) -> _Access | None:
     return _Access(pointer, mask, vector, size, align, rest, value, packed)
 
 
-def _is_whole(type_: Type) -> bool:
-    known = isinstance(type_, FloatType | PointerType)
-    return known or (isinstance(type_, IntType) and type_.bits in _IN_MEMORY)
+def _allows_all(access: _Access) -> bool:
+    """Whether a vector at one address is accessed as a whole: of odd integers, without gaps."""
+    if access.packed or isinstance(access.pointer.type, VectorType):
+        return False
+    bits = llvm.elements_of(access.mask) or ()
+    return bool(bits) and all(isinstance(bit, llvm.ConstInt) and bit.value for bit in bits)
+
+
+def _whole(out: Rewriter, call: ir.Call, access: _Access) -> None:
+    """A plain load or store."""
+    if access.value is not None:
+        out.store(access.value, access.pointer, access.align)
+    else:
+        out.load(access.vector, access.pointer, access.align, result=call.result or "")
 
 
 def _each(out: Rewriter, call: ir.Call, access: _Access) -> None:

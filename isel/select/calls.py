@@ -53,14 +53,15 @@ def call_function(state: FunctionState, call: ir.Call, callee: ir.Function | Non
 
 
 def _check(call: ir.Call, callee: ir.Function | None) -> None:
+    """A call that must be a tail call is a plain one, as in LLVM's code: PTX has no other."""
     name = f"@{callee.name}" if callee is not None else "a function"
-    if call.tail is TailKind.MUSTTAIL:
+    if call.tail is TailKind.MUSTTAIL and callee is not None and callee.vararg:
         raise Unselectable(
             "musttail",
-            f"a musttail call of {name} is not selectable: PTX has no tail calls",
+            f"a musttail call of {name} passes on variable arguments, which PTX has no way to do",
             op="call",
             got="musttail",
-            expected="tail, notail or nothing",
+            expected="a call that names its arguments",
         )
 
 

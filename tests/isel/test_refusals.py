@@ -86,8 +86,8 @@ REFUSED = {
     ),
     "an exception": Refused(RESUME, 2, INSTRUCTIONS, "resume", "-fno-exceptions"),
     "musttail": Refused(
-        "declare void @g(i32)\ndefine void @f(i32 %n) {\n  musttail call void @g(i32 %n)\n"
-        "  ret void\n}\n",
+        "declare void @g(i32, ...)\ndefine void @f(i32 %n, ...) {\n"
+        "  musttail call void (i32, ...) @g(i32 %n, ...)\n  ret void\n}\n",
         3, "select/musttail", "@g",
     ),
     "a scalable vector": Refused(
