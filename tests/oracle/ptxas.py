@@ -20,7 +20,8 @@ ptxas looks at a module in stages, and a later stage is only reached when no ear
    modules of a few, then of one, until the culprits stand alone.
 
 Culprits, and statements that end the reading for a reason other than grammar, are remembered: next
-time, on whatever target, each has a module to itself, and the others mostly pass in one run.
+time, on whatever target, each has a module to itself, and the others mostly pass in one run.  Where
+ptxas crashes before it has said what it refuses, parts of the statements are judged, each like all.
 
 One run takes many modules, each in a file of its own, and says of each what it says of it alone, as
 long as none is fatal: what stands behind such a one is asked again.
@@ -263,10 +264,14 @@ def _judge_batch(statements: Sequence[str], target: str, ptx: str) -> list[list[
             _remember(statements[alive[place]], message)
             verdicts[alive[place]] = [message]
         alive = [index for place, index in enumerate(alive) if place not in dead]
-    if not outcome.crashed:
+    if outcome.crashed and len(alive) > 1:
+        for group in _divided(alive):
+            parts = _judge_batch([statements[index] for index in group], target, ptx)
+            for index, messages in zip(group, parts, strict=True):
+                verdicts[index] = messages
+    elif not outcome.clean:
         for place, messages in outcome.errors.items():
             verdicts[alive[place]] = messages
-    if not outcome.clean:
         passed = [index for index in alive if not verdicts[index]]
         for index, messages in _refused_late(statements, passed, target, ptx).items():
             verdicts[index] = messages
@@ -312,8 +317,7 @@ def _refused_late(
 ) -> dict[int, list[str]]:
     """Which of the statements that read well fail in the expansion.
 
-    Each refusal in the end rests on a module with that statement alone, so this is also the way out
-    when ptxas crashes: slow, but right for any mixture of statements.
+    Each refusal in the end rests on a module with that statement alone: right for any mixture.
     """
     refused: dict[int, list[str]] = {}
     groups = [list(passed)] if passed else []

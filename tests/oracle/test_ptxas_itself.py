@@ -67,6 +67,22 @@ def test_what_ends_the_reading_stands_alone_the_next_time(monkeypatch: pytest.Mo
     assert sorted(runs) == [1, len(statements) - 1]
 
 
+def test_a_crash_over_many_statements_says_nothing_of_any(monkeypatch: pytest.MonkeyPatch):
+    """Parts that ptxas does not crash at are judged, and nothing that reads well is suspected."""
+    statements = [*GOOD, *BAD, *GOOD]
+    usual = ptxas.judge(statements, "sm_100a", "9.5")
+    ptxas._suspects.clear()
+    run = ptxas._run
+
+    def crashing(asked: list[str], *pair: str) -> ptxas._Outcome:
+        outcome = run(asked, *pair)
+        return outcome._replace(errors={}, clean=False, crashed=True) if len(asked) > 3 else outcome
+
+    monkeypatch.setattr(ptxas, "_run", crashing)
+    assert list(map(bool, ptxas.judge(statements, "sm_100a", "9.5"))) == list(map(bool, usual))
+    assert ptxas._suspects.isdisjoint(GOOD)
+
+
 def test_bad_statements_are_refused_for_the_right_reason():
     verdicts = ptxas.judge(list(BAD), "sm_100a", "9.5")
     for (statement, reason), errors in zip(BAD.items(), verdicts, strict=True):
