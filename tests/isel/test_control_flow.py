@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from isel.control_flow import components, dominators, post_dominators, reach
+from isel.control_flow import (
+    components,
+    dominators,
+    live_on_entry,
+    nodes_of,
+    post_dominators,
+    reach,
+)
 
 DIAMOND = [[1, 2], [3], [3], [4], []]  # 0 parts, 3 joins, 4 ends
 LOOP = [[1], [2, 3], [1], []]  # 1 and 2 go round
@@ -63,3 +70,21 @@ def test_nodes_of_a_component_reach_each_other(after):
     assert all(
         (found[a] == found[b]) == (b in ways[a] and a in ways[b]) for a in nodes for b in nodes
     )
+
+
+def test_bits_are_the_nodes_in_order():
+    assert list(nodes_of(0b1001_0010)) == [1, 4, 7]
+    assert list(nodes_of(0)) == []
+
+
+@pytest.mark.parametrize(
+    ("after", "read", "written", "expected"),
+    [
+        (DIAMOND, [0, 0, 0, 1, 0], [0, 1, 0, 0, 0], [1, 0, 1, 1, 0]),  # 1 writes it, 2 does not
+        (LOOP, [0, 0, 1, 0], [1, 0, 0, 0], [0, 1, 1, 0]),  # written before, read in each turn
+        (LOOP, [0, 2, 0, 1], [0, 0, 2, 0], [3, 3, 1, 1]),  # 2 writes what 1 reads in the next turn
+        (ENDLESS, [0, 0, 1], [0, 0, 0], [1, 0, 1]),
+    ],
+)
+def test_what_is_live_is_read_before_it_is_written(after, read, written, expected):
+    assert live_on_entry(after, read, written) == expected

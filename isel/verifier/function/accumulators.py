@@ -22,6 +22,7 @@ from isel.verifier.function.paths import Walker
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.function.threads import Threads
+from isel.verifier.function.tracking import Tracked
 from isel.verifier.function.values import LANES
 from isel.verifier.rule import VerifierRule
 
@@ -67,9 +68,10 @@ def check(report: Report) -> None:
         return
     cells = _Cells.of(multiplies.values())
     kept = most_left(report.analysis.graph)
+    tracked: dict[object, Tracked] = {}
     for role in report.analysis.roles:
         if any(e.kind is Kind.WARPGROUP_MULTIPLY for e in role.events()):
-            _Thread(report, role, cells, kept).check()
+            _Thread(report, role, cells, kept, tracked).check()
 
 
 # ---- registers -------------------------------------------------------------------------------
@@ -152,15 +154,20 @@ class _State:
 
 
 class _Thread:
-    """The walk of a role's threads; its events are all records that access these registers."""
+    """The walk of a role's threads; its events are all records that access these registers.
 
-    def __init__(self, report: Report, role: Role, cells: _Cells, kept: int) -> None:
+    `tracked` are the registers that walks of roles with equal flows track.
+    """
+
+    def __init__(
+        self, report: Report, role: Role, cells: _Cells, kept: int, tracked: dict[object, Tracked]
+    ) -> None:
         self.report = report
         self.cells = cells
         self.kept = kept
         self.early: dict[int, tuple[int, str]] = {}
         self.seen: set[tuple[int, InFlight[int]]] = set()
-        self.walker = Walker.of(role.walker.flow, self._events(role.walker.flow), {})
+        self.walker = Walker.of(role.walker.flow, self._events(role.walker.flow), tracked)
 
     def check(self) -> None:
         """Walk, check what is in flight at the exit, and report each multiply's first early access.

@@ -126,25 +126,9 @@ class Walker:
 
     def is_affordable(self) -> bool:
         """Whether walks with the tracked registers reach an acceptable number of points."""
-        limit = _POINTS + _POINTS_PER_NODE * len(self.flow.graph.nodes)
-        if not self.flow.graph.nodes:
-            return True
-        reached = [self._first()]
-        seen = set(reached)
-        for place in reached:  # which grows
-            fresh = self._targets(place) - seen
-            seen |= fresh
-            reached += fresh
-            if len(seen) >= limit:
-                return False
-        return True
-
-    def _targets(self, place: int) -> set[int]:
-        """The places behind one."""
-        runs = self.positions.runs(place)
-        if runs is None:
-            return {target for target, _ in self._split(place, 0, lambda state, _: state)}
-        return {target for _, ends in runs for _, target in ends}
+        nodes = len(self.flow.graph.nodes)
+        limit = _POINTS + _POINTS_PER_NODE * nodes
+        return not nodes or self.positions.are_fewer(limit, self.flow.warp.lanes)
 
     def walk(self, start: S, step: Callable[[S, Event], S], lanes: int | None = None) -> Walk[S]:
         """All states that a thread can have at every node; of all threads, or of these lanes.

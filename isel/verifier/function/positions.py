@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -58,6 +58,14 @@ class Positions:
     _runs: list[list[Run] | None] = field(default_factory=list)
     _known: list[bool] = field(default_factory=list)
     _exits: dict[int, list[_Exit]] = field(default_factory=dict)
+    _guarded: set[int] = field(init=False)
+    _written: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._guarded = {
+            node for node, found in self.events.items() if any(e.guard is not None for e in found)
+        }
+        self._written = [functools.reduce(operator.or_, found) for found in self.tracked.written]
 
     def first(self, lanes: int) -> int:
         """The position of these lanes at the function's entry."""
@@ -123,11 +131,42 @@ class Positions:
         records = sorted(condition.records & self.waits.keys())
         return self._sequence(tuple(self.waits[record].as_done() for record in records))
 
+    # ---- how many ------------------------------------------------------------------------------
+
+    def are_fewer(self, limit: int, lanes: int) -> bool:
+        """Whether these lanes reach fewer positions; they are only counted."""
+        first = 0, self.tracked.any_thread(lanes)
+        seen, pending = {first}, [first]
+        while pending and len(seen) < limit:
+            node, thread = pending.pop()
+            lost = self.tracked.lost[node]
+            for here in self._behind(node, thread):
+                for passing, _, target in self._ways_out(node):
+                    going = passing.passed(here)
+                    following = target, going | lost
+                    if going and following not in seen:
+                        seen.add(following)
+                        if target != EXIT:
+                            pending.append(following)
+        return len(seen) < limit
+
+    def _behind(self, node: int, thread: Thread) -> Iterable[Thread]:
+        """The threads behind the events of a node."""
+        if node not in self._guarded:
+            return (thread | self._written[node],)
+        *before, behind = self.tracked.written[node]
+        found = {thread}
+        for event, written in zip(self.events[node], before, strict=True):
+            found = {t for here in found for _, t in self.executing(event, here | written)}
+        return {here | behind for here in found}
+
+    # ---- paths through a node ------------------------------------------------------------------
+
     def _paths(self, node: int, thread: Thread) -> list[tuple[tuple[Event, ...], Thread]] | None:
         """The events of a node by the threads that execute them; None for too many paths."""
         events, (*before, behind) = self.events.get(node, ()), self.tracked.written[node]
-        if all(event.guard is None for event in events):
-            return [(tuple(events), functools.reduce(operator.or_, before, thread | behind))]
+        if node not in self._guarded:
+            return [(tuple(events), thread | self._written[node])]
         found: list[tuple[tuple[Event, ...], Thread]] = [((), thread)]
         for event, written in zip(events, before, strict=True):
             found = [
