@@ -17,7 +17,8 @@ from isel.llvm.types import FloatType, IntType, VectorType
 from isel.llvm.vocabulary import Flag
 from isel.select.diagnostics import Unselectable, not_yet
 from isel.select.float_casts import whole_number
-from isel.select.floats import PAIRS, Floats, float_test, fused, kind_of, pair_sign
+from isel.select.float_instructions import float_test, fused, pair_sign
+from isel.select.floats import PAIRS, Floats, kind_of
 from isel.select.state import FunctionState, Root, form
 from isel.select.types import BITS, SIGNED, UNSIGNED
 from isel.select.widths import register_bits

@@ -20,7 +20,12 @@ from isel.select.casts import cast
 from isel.select.diagnostics import not_yet
 from isel.select.element_ptr import get_element_ptr
 from isel.select.float_casts import FLOAT_CASTS, float_cast
-from isel.select.floats import FLOAT_OPERATIONS, float_binary, float_compare, float_negate
+from isel.select.float_instructions import (
+    FLOAT_OPERATIONS,
+    float_binary,
+    float_compare,
+    float_negate,
+)
 from isel.select.functions import return_value
 from isel.select.integers import binary, compare, compare_element
 from isel.select.phis import phi
