@@ -27,8 +27,8 @@ class Machine:
     timed, in the mean, and 24 % at most.  `both` was fitted to 2,172 timings of 102 further
     products, `gap`, `cool`, `wide`, OVERLAP and IN_TURN to 2,582 of 103 others (28 November 2026),
     and what a step, a store and the begin of a launch take to 4,000 of 175, most of them of more
-    than 128 rows of A, 60 of which it had done badly (29 November 2026): of these it then chose
-    what took 1.4 % longer than the fastest, where it had been 1.5 %, and 2.0 % before stores.
+    than 128 rows of A (29 November 2026): of these it then chose what took 1.4 % longer than the
+    fastest of about twenty timed, in the mean.
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
