@@ -14,6 +14,7 @@ from intrinsics.element import ElementType as E
 from intrinsics.findings import Verdict, VerificationError, verdict
 from intrinsics.modifiers import LdStNum
 from nvgen import Kernel, KernelBuilder
+from nvgen.builder.pointers import Pointer
 
 ROWS, N, K = 128, 64, 64
 BOTH = 0b11
@@ -26,6 +27,10 @@ def build(arrivals: int = 2, told: int | None = BOTH) -> Kernel:
     b.tensor_map("b", dtype=E.F16, box=(N, K), swizzle=128)
     b.pointer("d", output=True)
     args = b.begin()
+    a, w, target = (args[name] for name in "abd")
+    assert isinstance(a, Pointer)
+    assert isinstance(w, Pointer)
+    assert isinstance(target, Pointer)
     a_tile, b_tile = (
         b.shared_tile("a_tile", E.F16, (ROWS, K)),
         b.shared_tile("b_tile", E.F16, (N, K)),
@@ -38,15 +43,15 @@ def build(arrivals: int = 2, told: int | None = BOTH) -> Kernel:
 
     with b.if_thread(0):
         b.mbarrier_arrive_expect_tx(loaded, a_tile.nbytes + b_tile.nbytes)
-        b.load_tile(a_tile, args["a"], (0, rank * ROWS), loaded)
-        b.load_tile(b_tile, args["b"], (0, 0), loaded)
+        b.load_tile(a_tile, a, (0, rank * ROWS), loaded)
+        b.load_tile(b_tile, w, (0, 0), loaded)
     b.wait(loaded, 0)
     with b.if_warp(0), b.elect():
         b.gemm_async(d, a_tile, b_tile)
         b.tcgen05_commit(done, cta_mask=told)
     b.wait(done, 0)
     b.tcgen05_fence_after_thread_sync()
-    row = args["d"] + b.zext(rank * ROWS + b.tid_x, 64) * (N * 4)
+    row = target + b.zext(rank * ROWS + b.tid_x, 64) * (N * 4)
     values = b.tcgen05_ld(d.pointer + (b.tid_x >> 5 << 21), num=LdStNum.X64)
     b.tcgen05_wait_ld()
     b.store(values, row, align=16)

@@ -75,6 +75,43 @@ def test_some_lanes_exit_and_the_others_go_on(leave: str, schedule: str):
     assert seen.tolist() == [7] * 21 + [0] * 11
 
 
+EXCHANGES = {
+    "redux.sync.add.u32 %r1, %tx, 0xffffffff;": [sum(range(21))] * 21,
+    "setp.gt.u32 %p2, %tx, 3;\nvote.sync.ballot.b32 %r1, %p2, 0xffffffff;": [0x1FFFF0] * 21,
+    "shfl.sync.idx.b32 %r1, %tx, 3, 31, 0xffffffff;": [3] * 21,
+    "shr.u32 %r2, %tx, 2;\nmatch.any.sync.b32 %r1, %r2, 0xffffffff;": [
+        0xF << lane // 4 * 4 & 0x1FFFFF for lane in range(21)
+    ],
+}
+"""By what threads of a warp tell each other, the results of the lanes 0 to 20."""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("leave", ["ret", "exit"])
+@pytest.mark.parametrize("exchange", EXCHANGES)
+def test_nobody_waits_at_a_shuffle_for_who_has_exited(exchange: str, leave: str):
+    """PTX ISA, shfl.sync: threads wait for those of the mask that have not exited."""
+    body = f"    setp.gt.u32 %p1, %tx, 20;\n    @%p1 {leave};\n    {exchange}"
+    seen = np.zeros(32, np.uint32)
+    run(body + STORE.format("%r1"), seen)
+    assert seen.tolist() == EXCHANGES[exchange] + [0] * 11
+
+
+def test_who_exits_behind_a_branch_lets_the_others_go_on():
+    """The lanes of the other side come to the end while those of this one shuffle."""
+    body = (
+        """
+    setp.gt.u32 %p1, %tx, 15;
+    @%p1 bra done;
+    shfl.sync.down.b32 %r1, %tx, 8, 31, 0xffffffff;"""
+        + STORE.format("%r1")
+        + "\ndone:"
+    )
+    seen = np.zeros(32, np.uint32)
+    run(body, seen)
+    assert seen[:8].tolist() == list(range(8, 16))
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_lanes_come_together_again(schedule: str):

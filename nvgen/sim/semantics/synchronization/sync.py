@@ -149,8 +149,11 @@ def warp_sync(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
-def gathered(fragment: Fragment, members: int, mi: MachineInstr) -> Wait | None:
-    """Wait until all threads of the mask are at this record.
+def gathered(
+    fragment: Fragment, members: int, mi: MachineInstr, *, who_left: bool = True
+) -> Wait | None:
+    """Wait until all threads of the mask are at this record; of those that have exited only where
+    `who_left` says so, as of barriers and elections.
 
     Raises: Fault for a thread that the mask does not name.
     """
@@ -163,7 +166,8 @@ def gathered(fragment: Fragment, members: int, mi: MachineInstr) -> Wait | None:
             expected=f"lanes of {members:#010x} only",
             section=mi.row.section,
         )
-    missing = members & fragment.warp.launched & ~fragment.mask
+    expected = fragment.warp.launched if who_left else fragment.warp.alive
+    missing = members & expected & ~fragment.mask
     if not missing:
         return None
     return Wait(f"threads of the mask at {mi.row.head}: lanes {missing:#010x} are elsewhere")

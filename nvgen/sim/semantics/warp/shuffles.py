@@ -1,8 +1,9 @@
 """Exchanges between the threads of a warp: shuffles, votes, matches, reductions.
 
-Layer: nvgen.sim.semantics.  All threads of the member mask reach the record before any continues;
-threads with other masks execute it separately.  A read from a lane that does not take part gives a
-conspicuous pattern.  PTX ISA, shfl.sync; vote.sync; match.sync; redux.sync; activemask.
+Layer: nvgen.sim.semantics.  All threads of the member mask that have not exited reach the record
+before any continues; threads with other masks execute it separately.  A read from a lane that does
+not take part gives a conspicuous pattern.  PTX ISA, shfl.sync; vote.sync; match.sync; redux.sync;
+activemask.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _together(c: Compiler, mi: MachineInstr, act: Action) -> Step:
         if same != fragment.mask:
             fragment.fork(fragment.mask & ~same, fragment.at)
             fragment.mask = same
-        waiting = gathered(fragment, mask, mi)
+        waiting = gathered(fragment, mask, mi, who_left=False)
         if waiting is None:
             act(fragment, mask & fragment.mask)
         return waiting
