@@ -5,7 +5,10 @@ Liger: 206 modules, of which 161 use tcgen05 and 15 wgmma; 163 of these have kno
 on 24 November 2026.  On the 28th 125 of FlashInfer's and all of FlashAttention-4's and Liger's were
 counted again: `mbarrier/arrivals` speaks no more (it did of FlashAttention-4), and
 `tcgen05.mma/threads` of none of these (it spoke 256 times of 15); its row has the other modules,
-which were not counted again.  `LIBRARIES` is of quack, CUTLASS's collective builders, CUB and
+which were not counted again.  Of `tcgen05.commit/peer-exit` only FlashInfer's four modules were
+counted whose commits reach other CTAs.
+
+`LIBRARIES` is of quack, CUTLASS's collective builders, CUB and
 libcu++: 38 modules, of which 13 use tcgen05 and 11 wgmma; counted on 28 November 2026.  Each rule
 that speaks has a row: in how many modules, how often, and why.  Of each rule some findings were
 read in the PTX, not every one; an error here is one that a reading of the manual confirms, and a
@@ -107,6 +110,8 @@ JUDGED = (
     Judged("review", "mbarrier.init/fence", 1, 1,
            "no fence.mbarrier_init between the initialisation and a barrier of the CTA, behind "
            "which another CTA may see it"),
+    Judged("review", "tcgen05.commit/peer-exit", 2, 5,
+           "commits tell both CTAs of a pair that a stage is read; nobody waits for the last ones"),
     # ---- what a run cannot settle --------------------------------------------------------------
     Judged("review", "mbarrier/deadlock", 8, 28, _MADE_UP),
     Judged("review", "sync/deadlock", 5, 11, _MADE_UP),

@@ -61,6 +61,9 @@ MISTAKES: dict[str, tuple[int, str, str, str]] = {
     "the last commits are not waited for": (
         1, "        with b.range(self.config.stages):\n            b.wait(self.empty",
         "        with b.range(0):\n            b.wait(self.empty", "sim/exit-pending"),
+    "the last commits of a pair are not waited for": (
+        2, "        with b.range(self.config.stages):\n            b.wait(self.empty",
+        "        with b.range(0):\n            b.wait(self.empty", "tcgen05.commit/peer-exit"),
     "two pairs bring each other the other half of B": (
         4, "<< (half + self", "<< ((half ^ 1) + self", "numbers"),
 }  # fmt: skip

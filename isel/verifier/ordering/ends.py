@@ -52,11 +52,13 @@ def _left(report: Report, log: Log) -> None:
         known = [end.relaxed if relaxed else end.known for end in ends]
         if not ends or any(clock.get(source, 0) >= count for clock in known):
             continue
-        multiplies = report.record(remote.index).row.id.startswith("tcgen05.mma")
+        row = report.record(remote.index).row.id
+        multiplies = row.startswith("tcgen05.mma")
         if multiplies and reported:
             continue  # one finding for each record
         reported |= {remote.index} if multiplies else set()
-        rule = lifetimes.PEER_EXIT if multiplies else lifetimes.REMOTE_EXIT
+        commits = lifetimes.COMMIT_EXIT if row == "tcgen05.commit" else lifetimes.REMOTE_EXIT
+        rule = lifetimes.PEER_EXIT if multiplies else commits
         report.add(
             rule,
             remote.index,

@@ -160,9 +160,18 @@ REMOTE_EXIT = VerifierRule(
     expected=f"{_CLUSTER_SYNC} before every exit, or a wait for what reaches it",
     hint="shared memory of another CTA is there only as long as that CTA runs",
 )
+COMMIT_EXIT = VerifierRule(
+    "tcgen05.commit/peer-exit",
+    "a commit may arrive in a CTA that has exited",
+    "tcgen05.commit",
+    Severity.REVIEW,
+    expected="a wait for the phase that it ends, then the end of the kernel",
+    hint="who fills a ring waits at its end until every stage is empty again: a commit is "
+    "asynchronous, and the wait for another mbarrier does not tell that it has arrived at this one",
+)
 
 RULES = (
     MAYBE_UNALLOCATED, AGAIN, ADDRESS, COUNT, FREED_TWICE, FREED_UNALLOCATED, FREED, NEVER_FREED,
     AFTER_RELINQUISH, SLOT_PUBLISHED, CAPACITY, GROWING, PUBLISHED, WITHOUT_ARRIVALS, DEADLOCK,
-    PEER_RUNS, PEER_FREED, PEER_EXIT, REMOTE_EXIT,
+    PEER_RUNS, PEER_FREED, PEER_EXIT, REMOTE_EXIT, COMMIT_EXIT,
 )  # fmt: skip

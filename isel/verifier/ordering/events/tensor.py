@@ -21,10 +21,10 @@ from isel.verifier.ordering import matrices, regions
 from isel.verifier.ordering.clocks import Clock, Release, joined, source_of
 from isel.verifier.ordering.events.allocation import is_nowhere, touch
 from isel.verifier.ordering.events.execution import Event, Execution
-from isel.verifier.ordering.log import Memory, Region
+from isel.verifier.ordering.log import Memory, Region, Remote
 from isel.verifier.ordering.matrices import Multiplied
 from isel.verifier.ordering.synchronisation import Delivery
-from isel.verifier.ordering.windows import in_window
+from isel.verifier.ordering.windows import in_window, offset_of, rank_of
 
 _COLUMN = 0xFFFF
 _LANE = 0x7F
@@ -164,11 +164,27 @@ def _commit(e: Execution) -> bool:
     clock = {**ahead, source: e.machine.issued.get(e.thread, 0)}
     e.run.log.committed = dict(joined(e.run.log.committed, clock))
     fenced = Release(fenced=clocks.known)
-    release = e.release().and_(fenced).completing(clock)
+    release = e.release().and_(fenced).completing({**clock, **_arrival(e)})
     for mbarrier, threads in e.mbarriers():
         e.run.track(source, clock[source], mbarrier.at)
         e.deliver(mbarrier, Delivery(release, 0, threads))
     return True
+
+
+def _arrival(e: Execution) -> Clock:
+    """The epoch of a commit's arrival, where it is in another CTA, which must not have exited.
+
+    It is complete for who waits for the phase in any of the CTAs: a phase of another mbarrier says
+    nothing of it.
+    """
+    named = e.named()
+    others = {rank_of(at) for at in named} - {e.strand.rank}
+    if not others:
+        return {}
+    source = source_of(f"arrival at {offset_of(min(named)):#x}", e.thread)
+    arrived = source, e.counters.next(source.kind)
+    e.run.log.remote += [Remote(e.index, e.strand.actor, rank, arrived) for rank in sorted(others)]
+    return dict([arrived])
 
 
 # ---- waits and fences --------------------------------------------------------------------------
