@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from asmprinter.tile_words import has_tiles
 from intrinsics.collector import paused_collector
 from intrinsics.findings import input_error
 from isel.pipeline import Pass
@@ -44,7 +45,8 @@ def compile(
     `target`; a list of such modules is linked first.
 
     Text may be MIR of any stage and PTX too, which say their target themselves: `target` is another
-    one to judge them for.
+    one to judge them for.  One `cuda_tile.mmaf`, `cuda_tile.mmai` or `nv_tileaa.dot` becomes a
+    kernel @multiply(a, b, d) of a CTA, or of a pair.
 
     `ptx` is the PTX version (default: the lowest that target and program need).  `opt` is the level
     of LLVM's optimiser: 0 compiles as written; None (the default) too, except for modules with
@@ -102,7 +104,9 @@ def _compile(
 ) -> Compiled:
     from nvgen.loading import language_of, no_target
 
-    if isinstance(module_or_text, str) and language_of("", module_or_text) != "llvm":
+    if isinstance(module_or_text, str) and (
+        language_of("", module_or_text) != "llvm" or has_tiles(module_or_text)
+    ):
         return _compile_records(
             module_or_text, target, ptx, opt, level, shape, extension, keep_stages=keep_stages
         )
@@ -191,19 +195,21 @@ def _compile_records(
     *,
     keep_stages: bool,
 ) -> Compiled:
-    """What is made of MIR or PTX.
+    """What is made of MIR, PTX or a tile multiply.
 
     Raises: see `compile`.
     """
     from nvgen.loading import load
 
     check_options(opt, level)
-    result = load(
+    program = load(
         "", text, target=target, ptx=ptx, opt=opt, level=level, keep_stages=keep_stages,
         shape=shape, extension=extension,
-    ).compiled()  # fmt: skip
-    result.level, result.shape = level, shape
-    result.judged += launched(result.module, result.target, level, shape)
+    )  # fmt: skip
+    result = program.compiled()
+    result.level = level
+    if program.language != "llvm":
+        result.judged += launched(result.module, result.target, level, shape)
     return vetted(result)
 
 

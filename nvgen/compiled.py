@@ -413,7 +413,7 @@ class Compiled:
             )
 
     def _dynamic_shared(self) -> int:
-        return self.kernel.dynamic_shared if self.kernel else 0
+        return self.kernel.dynamic_shared if self.kernel else self.shape.smem or 0
 
     def _block(self, name: str) -> Dim3 | int:
         function = self.module.function(name)

@@ -7,7 +7,7 @@ machine records, the target and PTX version that they were judged for, and findi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from isel.passes.bound_waits import Bounded
     from isel.pipeline import Observer
     from nvgen.compiled import Compiled
+    from nvgen.tiles import TileKernel
 
 LANGUAGES = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx"}
 """Languages by file name."""
@@ -42,7 +43,8 @@ class Program:
     """A program as machine records, and what is known about it.
 
     `llvm` is the IR as LLVM prints it and `stages` the MIR after every pass, where there was IR.
-    `bounded` is the program with bounded waits, where that was asked for.
+    `shape` is how its kernels are launched, as far as it is known.  `bounded` is the program with
+    bounded waits, where that was asked for.
     """
 
     file: str
@@ -56,6 +58,7 @@ class Program:
     stages: Stages = field(default_factory=Stages)
     bounded: Bounded | None = None
     lineinfo: bool = False
+    shape: LaunchShape = UNKNOWN_SHAPE
 
     @property
     def final(self) -> Module:
@@ -94,6 +97,7 @@ class Program:
             self.findings,
             self.stages,
             self.file,
+            shape=self.shape,
             bounded=self.bounded,
             lineinfo=self.lineinfo,
         )
@@ -168,8 +172,12 @@ def _judged(
     language = language_of(path, text)
     path = printable(path)
     if language == "llvm" and has_tiles(text):
-        llvm, place = _kernel_of_tiles(path, text, target)
-        program = _from_llvm(path, llvm, target, ptx, opt, level, keep_stages, shape, extension)
+        made, place = _kernel_of_tiles(path, text, target)
+        smem = made.shared if shape.smem is None else shape.smem
+        shape = replace(shape, grid=shape.grid or (made.ctas, 1, 1), smem=smem)
+        program = _from_llvm(
+            path, made.llvm, target, ptx, opt, level, keep_stages, shape, extension
+        )
         program.findings = [f.at(place) if f.place.line else f for f in program.findings]
         return program
     if language == "llvm":
@@ -196,13 +204,12 @@ def _judged(
         return program
 
 
-def _kernel_of_tiles(path: str, text: str, target: str | None) -> tuple[str, Place]:
+def _kernel_of_tiles(path: str, text: str, target: str | None) -> tuple[TileKernel, Place]:
     from nvgen.tiles import only_kernel
 
     if target is None:
         raise no_target()
-    made, place = only_kernel(text, path, parse_target(target))
-    return made.llvm, place
+    return only_kernel(text, path, parse_target(target))
 
 
 def _from_records(
@@ -241,8 +248,9 @@ def _from_records(
     if language == "mir" and not errors(found):
         found += judge_as_ptx(module, version, path)
     found = _in_order(found)
-    stages = taken(kept)
-    return Program(path, language, text, module, module.target, version, found, stages=stages)
+    return Program(
+        path, language, text, module, module.target, version, found, stages=taken(kept), shape=shape
+    )
 
 
 def _keeper(kept: dict[str, str]) -> Observer:
@@ -291,6 +299,7 @@ def _from_llvm(
         compiled.judged,
         compiled.llvm,
         compiled.stages,
+        shape=shape,
     )
 
 

@@ -47,6 +47,12 @@ _SCALED: dict[tuple[int, str], tuple[MmaKind, ElementType]] = {
 """By K of the dense atom and the variant: the kind, and the type of its scale factors."""
 
 
+_KINDS = {
+    kind.value.removeprefix("kind::"): tuple(codes.values()) for kind, codes in INPUT_CODES.items()
+}
+"""The element types of each kind, by its name."""
+
+
 class AtomError(ValueError):
     """A name that is no atom; `expected` says what would be one."""
 
@@ -131,6 +137,8 @@ def parse_atom(name: str) -> MmaAtom:
     match = _NAME.fullmatch(name)
     if match is None:
         raise AtomError(f"'{name}' names no MMA atom of sm_100", PATTERN)
+    if (ordered := _in_order(name)) != name:
+        raise AtomError("the variants of an atom stand in another order", ordered)
     d, a, b = (element_type(text) for text in match.group(4, 5, 6))
     m, n, k = map(int, match.group(1, 2, 3))
     variants = match[7].split("_")[1:]
@@ -143,6 +151,15 @@ def parse_atom(name: str) -> MmaAtom:
     atom = MmaAtom(kind, m, n, k, d, a, b, sparse, scale, "ws" in variants, "2cta" in variants)
     _check(atom)
     return atom
+
+
+def _in_order(name: str) -> str:
+    """A name with the variants at its end in their order."""
+    parts = name.split("_")
+    types = len(parts)
+    while types and parts[types - 1] in VARIANTS:
+        types -= 1
+    return "_".join([*parts[:types], *sorted(parts[types:], key=[*VARIANTS].index)])
 
 
 def _kind_of(
@@ -185,8 +202,9 @@ def element_type(text: str) -> ElementType:
     try:
         return ElementType(text)
     except ValueError:
-        known = ", ".join(member.value for member in ElementType)
-        raise AtomError(f"'{text}' is no element type of an MMA", known) from None
+        known = ", ".join(member.value for member in _KINDS.get(text, ElementType))
+        kind = ", but a kind of it" if text in _KINDS else ""
+        raise AtomError(f"'{text}' is no element type of an MMA{kind}", known) from None
 
 
 def _kind(a: ElementType, b: ElementType, d: ElementType) -> MmaKind:

@@ -24,7 +24,7 @@ from intrinsics.findings import (
 from nvgen.commands.inputs import Input, read_input
 from nvgen.commands.shape import parse_dim3
 from nvgen.files import check_writable, write_whole
-from nvgen.launches import Statistics
+from nvgen.launches import Statistics, three
 from nvgen.loading import load
 from nvgen.render import as_json, print_findings
 
@@ -150,7 +150,7 @@ def _launch(
 ) -> Statistics:
     return compiled.run(
         *(one.value for one in given),
-        grid=parse_dim3(arguments.grid or "1", "grid"),
+        grid=_grid(arguments, compiled),
         block=parse_dim3(arguments.block, "block") if arguments.block else None,
         cluster=parse_dim3(arguments.cluster or "1", "cluster"),
         smem=arguments.smem,
@@ -161,6 +161,13 @@ def _launch(
         max_steps=arguments.max_steps,
         kernel=arguments.kernel,
     )
+
+
+def _grid(arguments: argparse.Namespace, compiled: Compiled) -> tuple[int, int, int]:
+    """The CTAs that are asked for, else those that are known, else one."""
+    if arguments.grid:
+        return parse_dim3(arguments.grid, "grid")
+    return three(compiled.shape.grid or (1,))
 
 
 def _status(error: NvgenError) -> int:

@@ -268,3 +268,18 @@ def test_an_atom_fits_the_tile_of_its_own_size(name: str):
 def test_variants_that_there_are_not(name: str, told: str):
     with pytest.raises(AtomError, match=told):
         parse_atom(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "expected"),
+    [
+        ("m128n128k32_f32_f16_f16_2cta_sp", "another order", "m128n128k32_f32_f16_f16_sp_2cta"),
+        ("m128n64k32_f32_e4m3_e4m3_ws_bs", "another order", "m128n64k32_f32_e4m3_e4m3_bs_ws"),
+        ("m128n64k32_f32_mxf8f6f4_mxf8f6f4_bs", "but a kind", "e4m3, e5m2, e2m3, e3m2, e2m1"),
+        ("m64n128k32_s32_i8_i8", "'i8' is no element type of an MMA, but a kind", "u8, s8"),
+    ],
+)
+def test_what_would_be_right_is_named(name: str, told: str, expected: str):
+    with pytest.raises(AtomError, match=told) as caught:
+        parse_atom(f"sm100_umma_{name}")
+    assert caught.value.expected.removeprefix("sm100_umma_") == expected

@@ -405,14 +405,47 @@ def test_a_file_with_a_multiply_is_compiled_checked_and_run(nvgen: Nvgen, tmp_pa
     np.save(tmp_path / "a.npy", a)
     np.save(tmp_path / "b.npy", b)
     out = tmp_path / "d.npy"
-    smem = kernel(pick_dot(half), BLACKWELL).shared
     result = nvgen(
-        "run", path, "--target", "sm_100a", "--kernel", "multiply", "--grid", "1", "--block", "128",
-        "--smem", str(smem), "--arg", f"in:{tmp_path / 'a.npy'}",
+        "run", path, "--target", "sm_100a", "--arg", f"in:{tmp_path / 'a.npy'}",
         "--arg", f"in:{tmp_path / 'b.npy'}", "--arg", f"out:f32[64,128]:{out}",
     )  # fmt: skip
     assert result.status == 0, result.err
     assert np.array_equal(np.load(out), a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+RUN_AS_THEY_ARE = {
+    "sm_90a": "",
+    "sm_100a": "sm100_umma_m256n64k16_f32_bf16_bf16_2cta",
+}
+"""By target, the atom of 256 x 64 x 32; the second is of a pair: two CTAs."""
+
+
+@pytest.mark.parametrize("target", RUN_AS_THEY_ARE)
+def test_the_text_of_a_multiply_says_how_it_is_launched(
+    nvgen: Nvgen, tmp_path: Path, target: str
+) -> None:
+    tile, name = multiply(256, 64, 32, E.BF16, E.BF16, E.F32), RUN_AS_THEY_ARE[target]
+    text = str(dot_of(tile, parse_any(name)) if name else tile)
+    a, b = numbers((256, 32), DTYPES[E.BF16], 1), numbers((64, 32), DTYPES[E.BF16], 2)
+    compiled = nvgen_package.compile(text, target=target)
+    d = np.zeros((256, 64), np.float32)
+    ctas = 2 if name else 1
+    compiled.run(a, b, d, grid=ctas, cluster=ctas, schedule="late")
+    assert np.array_equal(d, exact(a, b))
+
+    (tmp_path / "one.tile").write_text(text)
+    np.save(tmp_path / "a.npy", a.view(np.uint16))
+    np.save(tmp_path / "b.npy", b.view(np.uint16))
+    result = nvgen(
+        "run", tmp_path / "one.tile", "--target", target,
+        "--arg", f"in:{tmp_path / 'a.npy'},dtype=bf16",
+        "--arg", f"in:{tmp_path / 'b.npy'},dtype=bf16",
+        "--arg", f"out:f32[256,64]:{tmp_path / 'd.npy'}",
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    assert np.array_equal(np.load(tmp_path / "d.npy"), d)
+    checked = nvgen("check", tmp_path / "one.tile", "--target", target)
+    assert "one.tile: clean" in checked.out
 
 
 def test_check_tells_what_is_wrong_with_each_of_several(nvgen: Nvgen, tiles: Path) -> None:
