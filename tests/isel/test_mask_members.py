@@ -114,6 +114,57 @@ def test_a_block_may_have_no_more_threads_than_the_mask_names(block: str):
     assert not any(f.severity is Severity.ERROR for f in found)
 
 
+# ---- shuffles whose sources are gone ------------------------------------------------------------
+
+
+def shuffled(how: str, mask: str = ALL) -> str:
+    """A shuffle by a mode and its two operands."""
+    mode, operands = how.split(" ", 1)
+    return f"shfl.sync.{mode}.b32 %r3, %r0, {operands}, {mask};"
+
+
+UNDEFINED = {
+    "each partner has exited": f"{SIXTEEN} {OTHERS_LEAVE} {shuffled('bfly 16, 31')}",
+    "the thread that is read has exited": f"{SIXTEEN} {OTHERS_LEAVE} {shuffled('idx 31, 31')}",
+    "the others exit behind the branch": _if(SIXTEEN, shuffled("down 16, 31")),
+    "no partner is in the mask": _if(SIXTEEN, shuffled("bfly 16, 31", HALF), behind=MEET),
+}
+DEFINED = {
+    "partners among those who stay": f"{SIXTEEN} {OTHERS_LEAVE} {shuffled('bfly 8, 31')}",
+    "some read from threads that have exited": f"{SIXTEEN} {OTHERS_LEAVE} {shuffled('down 8, 31')}",
+    "beyond the segment each reads itself": f"{SIXTEEN} {OTHERS_LEAVE} {shuffled('down 16, 15')}",
+    "the other half shuffles too": _if(
+        SIXTEEN, shuffled("bfly 16, 31"), shuffled("bfly 16, 31"), MEET),
+    "data decide who exits": "ld.shared.u32 %r4, [%r1]; setp.eq.u32 %p1, %r4, 0; "
+    f"{OTHERS_LEAVE} {shuffled('bfly 16, 31')}",
+    "by an argument": f"{SIXTEEN} {OTHERS_LEAVE} {shuffled('bfly %r2, 31')}",
+}  # fmt: skip
+
+
+def warnings(body: str, block: str = ".reqntid 64") -> list[str]:
+    """The warnings about a kernel; there is no error."""
+    text = f"{HEAD}{body}\n    ret;\n}}\n".replace(".reqntid 64", block)
+    found = verify_functions(read_ptx(text, "k.ptx").module)
+    assert not any(f.severity is Severity.ERROR for f in found)
+    return sorted({f.rule for f in found if f.severity is Severity.WARNING})
+
+
+@each("name", UNDEFINED)
+def test_a_shuffle_that_reads_from_nobody(name: str):
+    assert warnings(UNDEFINED[name]) == ["shfl/no-source"]
+
+
+@each("name", DEFINED)
+def test_a_shuffle_of_which_some_thread_gets_a_number(name: str):
+    assert warnings(DEFINED[name]) == []
+
+
+def test_a_block_has_no_such_lanes():
+    assert warnings(shuffled("bfly 16, 31"), ".reqntid 16") == ["shfl/no-source"]
+    assert warnings(shuffled("bfly 16, 31"), ".reqntid 32") == []
+    assert warnings(shuffled("bfly 16, 31"), ".reqntid 48") == ["shfl/no-source"]  # warp 1
+
+
 def test_the_finding_says_where_the_others_are():
     body = _if(ONE, f"{SUM} {ALL};", behind=f"\n{MEET}")
     reading = read_ptx(f"{HEAD}{body}\n    ret;\n}}\n", "k.ptx")

@@ -2,17 +2,21 @@
 
 Layer: isel.verifier.function.  Input: the flow of each warp.  A thread waits until all threads of
 the mask that have not exited have arrived; where these wait for it at another record, it is a
-deadlock.  PTX ISA, shfl.sync; vote.sync; match.sync; redux.sync; bar.warp.sync; elect.sync.
+deadlock.  What a shuffle reads from a thread that does not take part is undefined.  PTX ISA,
+shfl.sync; vote.sync; match.sync; redux.sync; bar.warp.sync; elect.sync.
 """
 
 from __future__ import annotations
 
 from intrinsics.findings import Severity
 from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import Shuffle
+from isel.control_flow import reach
 from isel.verifier.function.flow import Lanes, Leader, WarpFlow
 from isel.verifier.function.report import Report
 from isel.verifier.function.threads import Parting, Threads, partings, threads_of
 from isel.verifier.function.values import LANES
+from isel.verifier.function.warps import at_lane, shuffle_source
 from isel.verifier.rule import VerifierRule
 
 ELSEWHERE = VerifierRule(
@@ -28,7 +32,15 @@ NO_MEMBER = VerifierRule(
     hint="branch to it with these threads, or name the others too: 0xffffffff is the whole warp",
     misses=False,
 )
-RULES = (ELSEWHERE, NO_MEMBER)
+NO_SOURCE = VerifierRule(
+    "{op}/no-source",
+    "every thread of a shuffle reads from one that does not take part",
+    severity=Severity.WARNING,
+    expected="a source that executes it too",
+    hint="what they read is undefined: shuffle before threads leave, or among fewer lanes",
+    misses=False,
+)
+RULES = (ELSEWHERE, NO_MEMBER, NO_SOURCE)
 
 _WARP = (1 << LANES) - 1
 _BARRIERS = ("bar.", "barrier.")
@@ -70,6 +82,7 @@ def _check_warp(report: Report, flow: WarpFlow, nodes: dict[int, list[int]]) -> 
                 _report_no_member(report, flow, index, whole.lanes & ~mask)
             elif mine:
                 _report_elsewhere(report, flow, mine, index, threads[node], mask)
+            _report_no_source(report, flow, mine, index, threads[node], mask)
 
 
 def _mask(flow: WarpFlow, mi: MachineInstr) -> int | None:
@@ -86,6 +99,42 @@ def _report_no_member(report: Report, flow: WarpFlow, index: int, others: int) -
         report.add(NO_MEMBER, index, got=got, severity=severity)
 
 
+def _report_no_source(
+    report: Report, flow: WarpFlow, parted: list[Parting], index: int, here: Threads, mask: int
+) -> None:
+    """Report a shuffle whose results are undefined in all threads that execute it."""
+    mi, readers = report.record(index), here.lanes & mask
+    if mi.row.id != "shfl.sync" or here.count != here.lanes.bit_count() or here.perhaps:
+        return
+    if (ELSEWHERE.id.format(op=mi.row.head), index) in report.findings:
+        return
+    by, bounds = flow.evaluate(mi, "b").number, flow.evaluate(mi, "c").number
+    if by is None or bounds is None:
+        return
+    mode = mi.form.attributes["mode"]
+    assert isinstance(mode, Shuffle)
+    absent, sources = _absent(flow, parted, mask), 0
+    for lane in (i for i in range(LANES) if readers >> i & 1):
+        source, reached = shuffle_source(mode, lane, at_lane(by, lane), at_lane(bounds, lane))
+        if not reached or not absent >> source & 1:
+            return
+        sources |= 1 << source
+    if sources:
+        got = f"warp {flow.warp.number}: {here} here, which read from lanes {sources:#010x}"
+        report.add(NO_SOURCE, index, got=f"{got}; they have left, or mask or block have none such")
+
+
+def _absent(flow: WarpFlow, parted: list[Parting], mask: int) -> int:
+    """The lanes that certainly do not come: those that the mask or the block does not have, and
+    those that have parted and come to no record with a mask again.
+    """
+    absent = ~(mask & flow.warp.lanes) & _WARP
+    for parting in parted:
+        if isinstance(parting.condition, Lanes) and _meets_nobody(flow, parting.elsewhere):
+            absent |= parting.condition.mask
+    return absent
+
+
 def _report_elsewhere(
     report: Report, flow: WarpFlow, parted: list[Parting], index: int, here: Threads, mask: int
 ) -> None:
@@ -99,6 +148,13 @@ def _report_elsewhere(
             got = f"warp {flow.warp.number}: {here} here, and others of the mask {mask:#010x}"
             report.add(ELSEWHERE, index, got=f"{got} come to {report.line(min(there))}")
             return
+
+
+def _meets_nobody(flow: WarpFlow, start: int) -> bool:
+    """Whether threads come from a node to the end without a record that has a mask, and calls."""
+    nodes = reach(flow.successors(), [start], set())
+    records = (mi for n in nodes if n < len(flow.edges) for mi in flow.graph.nodes[n].records)
+    return not any(is_masked(mi) or mi.row.id == "call" for mi in records)
 
 
 def _takes(flow: WarpFlow, condition: Lanes | Leader) -> int:
