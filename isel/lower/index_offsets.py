@@ -53,23 +53,19 @@ class _Offsets:
         self.layout = layout
         self.sums = Sums(function.instructions())
         self.names = FreshNames(function)
-        self.first: dict[_Key, tuple[list[ir.Instruction], int]] = {}  # made by the first block
-        self.made: dict[_Key, tuple[list[ir.Instruction], int]] = {}  # and by this one
-        self.out: list[ir.Instruction] = []
+        self.first = self.made = _Made()  # by the first block, and by this one
         self.at: ir.Instruction = function.blocks[0].instructions[0]
 
     def run(self) -> ir.Function:
         """The function with numbers taken out of indices."""
         blocks: list[ir.Block] = []
         for block in self.function.blocks:
-            self.made, self.out = {}, []
+            self.made = _Made() if blocks else self.first
             for i in block.instructions:
                 self.at = i
                 if type(i) is not ir.GetElementPtr or not self._take_out(i):
-                    self._append(i)
-            if not blocks:
-                self.first = self.made
-            blocks.append(ir.Block(block.name, self.out))
+                    self.made.block.append(i)
+            blocks.append(ir.Block(block.name, self.made.block))
         return dataclasses.replace(self.function, blocks=blocks)
 
     # ---- an address --------------------------------------------------------------------------
@@ -95,10 +91,11 @@ class _Offsets:
             return False
         indices = tuple(self._value(rest) for rest in rests)
         common = (Opcode.GETELEMENTPTR, None, *_place(i))
-        step = ir.GetElementPtr(*common, i.type, i.element_type, i.base, indices, NONE)
-        base = self._once(step)
+        whole = ir.GetElementPtr(*common, i.type, i.element_type, i.base, indices, NONE)
+        base = self._once(whole)
         behind = (Opcode.GETELEMENTPTR, i.result, *_place(i))
-        self.out.append(ir.GetElementPtr(*behind, i.type, I8, base, (number(I64, offset),), NONE))
+        step = ir.GetElementPtr(*behind, i.type, I8, base, (number(I64, offset),), NONE)
+        self.made.block.append(step)
         return True
 
     def _split(self, i: ir.GetElementPtr, index: llvm.Value) -> Split | None:
@@ -143,21 +140,34 @@ class _Offsets:
 
     def _once(self, i: ir.Instruction) -> llvm.Value:
         """The result of an instruction, or of one that has computed the same before."""
-        key = _key(i)
-        assert key is not None
-        found = self.made.get(key) or self.first.get(key)
+        found = self.made.before(i) or self.first.before(i)
         if found is None:
-            self._append(dataclasses.replace(i, result=self.names.new("rest")))
-            return llvm.Local(self.out[-1].result or "", i.type)
-        block, at = found
-        block[at] = before = _without_promises(block[at])
-        return llvm.Local(before.result or "", i.type)
+            found = dataclasses.replace(i, result=self.names.new("rest"))
+            self.made.block.append(found)
+        return llvm.Local(found.result or "", i.type)
 
-    def _append(self, i: ir.Instruction) -> None:
-        key = _key(i)
-        if key is not None:
-            self.made.setdefault(key, (self.out, len(self.out)))
-        self.out.append(i)
+
+class _Made:
+    """The instructions of a block so far, and what they compute: looked at when one is sought."""
+
+    def __init__(self) -> None:
+        self.block: list[ir.Instruction] = []
+        self._places: dict[_Key, int] = {}
+        self._seen = 0
+
+    def before(self, i: ir.Instruction) -> ir.Instruction | None:
+        """The one that has computed the same, which promises nothing from now on."""
+        for at in range(self._seen, len(self.block)):
+            if (key := _key(self.block[at])) is not None:
+                self._places.setdefault(key, at)
+        self._seen = len(self.block)
+        sought = _key(i)
+        assert sought is not None
+        place = self._places.get(sought)
+        if place is None:
+            return None
+        self.block[place] = found = _without_promises(self.block[place])
+        return found
 
 
 def _key(i: ir.Instruction) -> _Key | None:

@@ -122,7 +122,7 @@ class OfThreads(Elementwise):
 
 
 @guarded
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rows(OfThreads):
     """A number for each row of a matrix that a thread has elements of.
 
@@ -178,7 +178,7 @@ class Rows(OfThreads):
 
 
 @guarded
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Columns(OfThreads):
     """A number for each column of a matrix that a thread has elements of: a bias, say."""
 

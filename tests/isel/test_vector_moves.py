@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import nvgen
-from intrinsics.findings import SelectionError
 from tests.oracle import side_by_side
 
 HEAD = """
@@ -136,12 +135,3 @@ def test_three_are_interleaved():
     out = np.zeros(6, np.int32)
     nvgen.compile(body("", called, STORE.format(six)), target="sm_90a", opt=0).run(out, block=1)
     assert out.tolist() == [1, 3, 5, 2, 4, 6]
-
-
-def test_flags_in_memory_are_refused():
-    called = call(
-        "masked.load.v4i1.p1", M4, (P1, "%p"), (M4, "%m"), (M4, "%m"), attributes="align 1"
-    )
-    with pytest.raises(SelectionError) as caught:
-        nvgen.compile(body("", called, STORE.format(M4)), target="sm_90a", opt=0)
-    assert "masked.load" in str(caught.value)
