@@ -106,7 +106,7 @@ class Fixed:
     begin: np.ndarray
     tail: np.ndarray  # of a tile, behind its last multiply
     after: np.ndarray  # what of it no other warpgroup hides
-    stores: np.ndarray  # of a tile at least, where many follow one another
+    stores: np.ndarray  # of the tiles of a multiprocessor at least, where many follow one another
     meet: np.ndarray  # of each part of a tile that is cut along K
     low: np.ndarray  # of a step: the shorter time of multiplying and of what is brought
     high: np.ndarray  # and the longer one
@@ -276,13 +276,14 @@ class Table:
         of_rows = self.swap & (c["m"] == ROWS)
         brought = (c["m"] + c["n"] / np.sqrt(c["cluster"])) * span / machine.port
         brought = np.maximum(brought, shared)
+        tile_stores = 4 * c["team"] * c["pieces"]
         return Fixed(
             at_once=at_once,
             ctas=at_once * c["ctas"],
             begin=machine.begin + np.where(c["ctas"] > 1, machine.together, 0),
             tail=tail,
             after=tail * c["after"] + np.where(c["overlay"] > 0, machine.latency, 0),
-            stores=4 * c["team"] * c["pieces"] * (machine.issue + c["stored"] / machine.out),
+            stores=c["resident"] * tile_stores * (machine.issue + c["stored"] / machine.out),
             meet=c["m"] * c["n"] * 4 / machine.back,
             low=np.minimum(multiply, brought),
             high=np.maximum(multiply, brought),

@@ -47,6 +47,14 @@ WAIT:
 )
 """Each CTA arrives at the other's mbarrier, and waits at its own: no barrier is left to do."""
 
+ONE_WAITS = REMOTE.replace(
+    "    xor.b32 %r31, %r30, 1;\n",
+    "    mov.u32 %r31, 0;\n    setp.eq.u32 %p4, %r30, 0;\n    @%p4 bra WAIT;\n",
+).replace(
+    "WAIT:\n", "WAIT:\n    setp.ne.u32 %p5, %r30, 0;\n    @%p5 bra END;\n",
+).replace("    ret;", "END:\n    ret;")  # fmt: skip
+"""CTA 1 arrives at the mbarrier of CTA 0, which waits; at its own nobody arrives or waits."""
+
 UNWAITED = kernel(
     """
     mov.u32 %r1, %tid.x;
@@ -117,8 +125,8 @@ WHOLE = kernel(
 )
 
 CLEAN = {
-    "pair": PAIR, "remote": REMOTE, "unwaited": UNWAITED, "second": SECOND, "leader": LEADER,
-    "multicast": MULTICAST, "whole": WHOLE,
+    "pair": PAIR, "remote": REMOTE, "one waits": ONE_WAITS, "unwaited": UNWAITED, "second": SECOND,
+    "leader": LEADER, "multicast": MULTICAST, "whole": WHOLE,
     "arrival long before the wait": WHOLE.replace("    bar.sync 0;\n", "").replace(
         "arrive;\n", "arrive;\n    bar.sync 0;\n"),
     "warps that have left": WHOLE.replace(

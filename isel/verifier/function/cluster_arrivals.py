@@ -40,12 +40,9 @@ def check(report: Report) -> None:
     if size is None or not 1 < size <= _MOST_RANKS:
         return
     ranks = [analysis.of_rank(n) for n in range(size)]
-    waited = [e.place for e in analysis.events(Kind.ASK)]
     for init in analysis.events(Kind.INIT):
         place, count = init.place, init.count
-        if place is None or count is None or place.offset is None:
-            continue
-        if any(w is None or w.meets(place) for w in waited):
+        if place is not None and count is not None and place.offset is not None:
             _judge(report, ranks, init, place, count)
 
 
@@ -54,8 +51,11 @@ def _is_remote(event: Event) -> bool:
 
 
 def _judge(report: Report, ranks: list[Analysis], init: Event, place: Where, count: int) -> None:
-    """Check that in each CTA the arrivals at an mbarrier reach the expected count."""
-    for number in range(len(ranks)):
+    """Check that in each CTA that waits for an mbarrier the arrivals reach the expected count."""
+    for number, analysis in enumerate(ranks):
+        waited = (event.place for event in analysis.events(Kind.ASK))
+        if not any(asked is None or asked.meets(place) for asked in waited):
+            continue
         found = _arrivals(report, ranks, number, place)
         if found is None:
             return
