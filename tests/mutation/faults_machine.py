@@ -92,7 +92,7 @@ FAULTS = (
         "wgmma-types", Kind.RULE, _ROWS + "wgmma.py",
         '    when(atype=T.BF16).must("types", _SAME, btype=T.BF16),\n', "",
         "a dropped rule: bf16 times f16",
-        "tests/oracle/test_wgmma_product.py -k every_verdict",
+        "tests/oracle/test_wgmma_product.py -k each_day",
     ),
     Fault(
         "i8-n-of-a-pair", Kind.RULE, "intrinsics/descriptors/idesc.py",

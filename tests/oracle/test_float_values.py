@@ -187,7 +187,6 @@ ON_HOST = {
 }  # fmt: skip
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("type_", ["float", "double"])
 @pytest.mark.parametrize("name", ON_HOST, ids=lambda name: name.replace(" ", "_"))
 def test_what_the_host_computes(name: str, type_: str):
@@ -199,7 +198,6 @@ def test_what_the_host_computes(name: str, type_: str):
     compare(text, rows, [as_class(word, kind) for word in on_host(text, rows)], kind)
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("type_", ["float", "double"])
 def test_a_remainder_is_fmods_whatever_the_exponents(type_: str, opt: int):
@@ -278,7 +276,6 @@ FROM_INTEGERS = [
 ]
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("target", ["sm_90a", "sm_80", "sm_75"])
 @pytest.mark.parametrize(("cast", "source", "to"), FROM_INTEGERS)
 def test_an_integer_as_a_number(cast: str, source: str, to: str, target: str):
@@ -320,7 +317,6 @@ ARITHMETIC: dict[str, Callable[[Number, Number], Number]] = {
 }
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("target", ["sm_90a", "sm_80", "sm_75"])
 @pytest.mark.parametrize("type_", ["half", "bfloat"])
 @pytest.mark.parametrize("name", ARITHMETIC)
@@ -351,7 +347,6 @@ def _fma(row: Words, kind: Kind, mode: str = "rn") -> Number:
     return exact.add(exact.multiply(a, b), c, mode)
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("type_", ["half", "bfloat"])
 @pytest.mark.parametrize("name", [*ARITHMETIC, "fma", "fneg"])
 def test_pairs_are_computed_like_their_elements(name: str, type_: str):
@@ -417,7 +412,6 @@ MODES = ("rn", "rz", "rm", "rp")
 MODAL = ("add", "mul", "div", "fma", "rcp", "sqrt")
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("type_", ["float", "double"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("head", MODAL)
@@ -505,7 +499,6 @@ def test_saturating_casts(sign: str, source: str, to: str):
 # ---- least and greatest --------------------------------------------------------------------------
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("type_", KINDS)
 @pytest.mark.parametrize("name", ["minnum", "maxnum", "minimum", "maximum"])
 @pytest.mark.parametrize("target", ["sm_90a", "sm_75"])

@@ -172,7 +172,6 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize(("name", "width"), CASES, ids=lambda v: str(v).replace(" ", "_"))
 def test_an_operation_on_every_pair_of_edge_values(name: str, width: int):
     result = 1 if name.startswith("icmp") else width
@@ -442,7 +441,6 @@ done:
 }
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("opt", range(4))
 @pytest.mark.parametrize("name", FLOW)
 def test_control_flow(name: str, opt: int):

@@ -78,7 +78,6 @@ def test_llvm_has_two_hundred() -> None:
     assert all(llvm_intrinsics.signature(name) for name in llvms())
 
 
-@pytest.mark.turns(3)
 def test_each_of_llvms_is_selected_and_printed_as_by_llvm() -> None:
     """LLVM's text in full: `test_ptx_text` compares the operands, here it is the instruction."""
     names = llvms()

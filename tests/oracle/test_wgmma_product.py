@@ -53,6 +53,14 @@ def test_every_verdict_agrees() -> None:
     agreed_today(product.statements(), WGMMA, DELIBERATE, "wgmma")
 
 
+def test_every_type_of_a_with_every_type_of_b_is_judged_each_day() -> None:
+    """Of each rule about them a few statements break it, which might all wait for another day."""
+    texts = tuple(t for t in product.types() if ".sp." not in t and "%rd1" in t)
+    verdicts, reading = Answers(texts, "wgmma").verdicts(NEWEST), Reading.of(texts)
+    refused = {*reading.refusals(NEWEST, range(len(texts))), *reading.unknown}
+    assert [t for n, t in enumerate(texts) if (n in refused) != (verdicts[n] != LEGAL)] == []
+
+
 def test_a_good_part_is_legal() -> None:
     verdicts = Answers(product.statements(), "wgmma").verdicts(NEWEST)
     assert np.count_nonzero(verdicts == LEGAL) >= TAKEN

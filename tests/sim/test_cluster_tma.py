@@ -72,7 +72,6 @@ def shown(body: str, size: int, schedule: str) -> Words:
     return seen
 
 
-@pytest.mark.turns(4)
 @pytest.mark.gpu
 @pytest.mark.parametrize("mask", range(16))
 def test_a_multicast_goes_to_the_ctas_of_its_mask(mask: int):
@@ -131,7 +130,7 @@ def test_the_even_cta_counts_the_bytes_of_its_pair(schedule: str):
 
 
 @pytest.mark.parametrize("parity", [0, 1])
-@each("mask", range(1, 16), turns=3)
+@each("mask", range(1, 16))
 def test_a_multicast_is_counted_in_the_ctas_of_one_parity(mask: int, parity: int):
     """CTA 1 sends; its mbarrier, or that of its peer, says which parity is told."""
     told = {(rank & ~1) | parity: 0 for rank in range(4) if mask >> rank & 1}

@@ -45,7 +45,6 @@ def shifted(cells: Words, lane: int = 0, column: int = 0) -> Words:
     return found
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize(("lane", "column"), [(0, 0), (32, 8), (64, 55), (96, 56)])
 def test_a_shift_moves_31_rows_of_32_bytes(lane: int, column: int, schedule: str):
@@ -197,14 +196,12 @@ def happens(steps: tuple[str, ...], schedule: str, *, races: bool = True) -> NDA
     return found.view(np.float32)
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @each("steps", PIPELINED, ids=" then ".join)
 def test_a_pair_of_a_pipeline_stays_in_order(steps: tuple[str, ...], schedule: str):
     assert (happens(steps, schedule) == after(*steps)).all()
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("steps", UNORDERED, ids=" then ".join)
 def test_every_other_pair_may_be_reversed(steps: tuple[str, ...]):
     assert (after(*steps) != after(*reversed(steps))).any(), "the order would not show"
@@ -216,7 +213,7 @@ def test_every_other_pair_may_be_reversed(steps: tuple[str, ...]):
         assert caught.value.findings[0].rule == "sim/race"
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("steps", UNORDERED, ids=" then ".join)
 def test_a_commit_and_its_wait_keep_any_pair_in_order(steps: tuple[str, ...], schedule: str):
@@ -226,7 +223,7 @@ def test_a_commit_and_its_wait_keep_any_pair_in_order(steps: tuple[str, ...], sc
     assert (found == after(*steps)).all()
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("steps", [p for p in PIPELINED if len(p) == 2], ids=" then ".join)
 def test_a_pair_stays_in_order_across_threads_that_meet(steps: tuple[str, ...], schedule: str):

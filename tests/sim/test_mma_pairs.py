@@ -72,7 +72,7 @@ def pair_name(pair: Pair) -> str:
     return f"{pair.kind.value} {pair.m}x{pair.n} {pair.a} {pair.b} {where}{sparse} {pair.lane}"
 
 
-@pytest.mark.turns(16)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("pair", PAIRS, ids=pair_name)
 def test_a_pair_multiplies(pair: Pair):
     check(pair, data(pair), PairProgram(COLUMNS, SIZE, (pair.mma(),)))
@@ -88,14 +88,13 @@ LONG = [
 ]
 
 
-@pytest.mark.turns(12)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("pair", LONG, ids=lambda p: f"{p.vec.value} {p.n} {p.sfa_id} {p.sfb_id}")
 def test_k_of_96(pair: Pair):
     """Rows of 48 bytes, three or six factors each, which may begin at any byte, or every second."""
     check(pair, data(pair), PairProgram(COLUMNS, SIZE, (pair.mma(),), target="sm_103a"))
 
 
-@pytest.mark.turns(3)
 def test_k_of_96_in_two_buffers():
     """With 128-byte swizzling and an absolute leading dimension, a row that begins 96 bytes into a
     line of 128 goes on at the beginning of another buffer.
@@ -124,7 +123,6 @@ def test_k_of_96_in_two_buffers():
     assert np.array_equal(found.astype(np.float64), product(pair, given))
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("issuer", [0, 1])
 @pytest.mark.parametrize("schedule", ["late", "random:1"])
 def test_either_cta_may_issue_under_every_schedule(issuer: int, schedule: str):
@@ -132,7 +130,6 @@ def test_either_cta_may_issue_under_every_schedule(issuer: int, schedule: str):
     check(pair, data(pair), PairProgram(COLUMNS, SIZE, (pair.mma(),), issuer), schedule)
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("m", [128, 256])
 def test_a_mask_has_four_words_for_each_cta(m: int):
     """The first four are taken to be the even CTA's."""
@@ -176,7 +173,6 @@ def test_factors_of_b_that_differ_between_the_ctas_are_a_fault():
     assert caught.value.findings[0].rule == "sim/scale-pair"
 
 
-@pytest.mark.turns(3)
 def test_a_collector_holds_the_rows_of_both_ctas():
     pair = Pair(F16, 256, 32, "f16", "f16")
     given = data(pair)

@@ -18,7 +18,7 @@ from tests.oracle.exact_sums import exact_matmul, tolerance
 from tests.oracle.test_mma_sync_names import NAMES
 from tests.sim.mma_sync_case import Bits, Case
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(3)
 
 FLOATS: dict[str, DTypeLike] = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32, "f32": np.float32,

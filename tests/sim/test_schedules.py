@@ -154,7 +154,6 @@ def without(what: str) -> str:
     return changed(*REMOVED[what], count=1) + DECLARE_ARRIVE
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("what", REMOVED)
 def test_the_sample_without_one_synchronisation_goes_wrong(what: str):
     assert outcome(without(what), "late") != "right"
@@ -250,7 +249,6 @@ def product_is_right(problem: Gemm, compiled: Compiled, schedule: str) -> bool:
     return np.array_equal(d, problem.expected(a, b, c))
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("problem", LOOPS, ids=str)
 def test_a_loop_over_k_is_right_under_every_schedule(problem: Gemm):
     compiled = problem.build().compile(target=TARGET)
@@ -478,7 +476,6 @@ def played(text: str, schedule: str, expected: NDArray[np.generic]) -> str:
     return "right" if np.array_equal(out, expected) else "wrong"
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", HAZARDS)
 def test_a_hazard(name: str):
     act, expected = HAZARDS[name]
