@@ -8,7 +8,7 @@
     pytest --live                all cases, as `make test-all` has them
     pytest tests/test_x.py::test_y    all cases of a test that is named
 
-    examples(200)            a property of 200 drawn examples with --live, of a fifth of them else
+    examples(200)            a property of 200 drawn examples with --live, of a sixth of them else
 
 In as many days as a list has turns, every case runs.  On a GPU all cases run: it is not here often.
 """
@@ -48,7 +48,7 @@ def examples(count: int) -> settings:
     """The settings of a property: repeatable, and without a clock; all its examples with --live."""
     live = not _SETTLED or _SETTLED[0].option.live
     return settings(
-        max_examples=count if live else (count + 4) // 5,
+        max_examples=count if live else (count + 5) // 6,
         derandomize=True,
         deadline=None,
         database=None,

@@ -987,7 +987,7 @@ CLOSURE = [
 """Targets, and versions of PTX in which they have more and more."""
 
 
-@each("target, version", CLOSURE, turns=14)
+@each("target, version", CLOSURE, turns=28)
 def test_no_form_that_the_target_lacks_is_emitted(target: str, version: str):
     """Selection, then the verifier, reject it; whatever gets through, ptxas takes."""
     found, module = everything()

@@ -218,7 +218,7 @@ def test_a_planted_mistake_is_found(name: str) -> None:
     assert {f.rule.split("/")[0] for f in caught.value.findings} == {"sim"}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 def test_a_wait_that_each_warp_decides_for_itself_is_named() -> None:
     made = careless(planted("a wait that each warp decides for itself"))
     assert "wgmma.wait_group/warpgroup" in {f.rule for f in made.findings}

@@ -112,7 +112,7 @@ def test_sums_stay_in_place(tile: tuple[int, int], opt: int) -> None:
     assert (resources.spill_stores, resources.spill_loads, resources.stack) == (0, 0, 0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.skipif(sass.find_nvdisasm() is None, reason="no nvdisasm: nvidia-cuda-nvdisasm")
 def test_a_step_is_eight_multiplies() -> None:
     """Of 128 rows: four of K = 16 for each 64 of them, one wait for the step before."""

@@ -67,7 +67,7 @@ def test_nothing_is_to_be_said_of_it(number: int) -> None:
     assert "warning" not in log
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.skipif(sass.find_nvdisasm() is None, reason="nvdisasm is not installed")
 def test_a_step_of_k_has_its_multiplies_and_copies() -> None:
     """Of NVFP4 256 of K: four multiplies of 64, four copies of factors of A and of B, a commit."""

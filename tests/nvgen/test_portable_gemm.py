@@ -143,7 +143,7 @@ def test_accumulators_are_used_again_and_side_by_side(launch: Launch) -> None:
 # ---- the sample ------------------------------------------------------------------------------
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 def test_the_sample_runs_and_says_where_it_has_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

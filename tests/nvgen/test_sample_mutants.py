@@ -38,6 +38,7 @@ def _is_known(name: str, mutant: Mutant) -> bool:
     return any(entry.covers(name, mutant) for entry in UNFOUND)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_mutants_are_found(name: str, request: pytest.FixtureRequest) -> None:
     """Each by somebody, or by nobody and for one reason."""

@@ -158,6 +158,7 @@ def test_it(launch):
 """
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("arguments", "options", "expected"),
     [
@@ -555,6 +556,7 @@ def test_the_device_has_a_longer_name_where_the_short_one_is_taken(
 # ---- bad input -----------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -582,6 +584,7 @@ def test_a_bad_option_is_an_error_of_usage(
     assert "Traceback" not in result.stderr.str()
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

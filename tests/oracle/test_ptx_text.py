@@ -56,7 +56,7 @@ ELSEWHERE = (
 )
 """Targets and versions that lack some of it: one of each generation, kind and first version."""
 
-TURNS = 9
+TURNS = 12
 """In so many days each call is compared once that is not the plain one of its intrinsic."""
 
 SHOWN = 8
