@@ -153,7 +153,7 @@ CHOICES = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", CHOICES)
 def test_what_is_chosen_is_right(name: str) -> None:
     """Each kernel has no findings in any configuration that is chosen for these sizes."""

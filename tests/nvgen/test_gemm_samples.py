@@ -123,7 +123,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.turns(10)
+@pytest.mark.turns(20)
 @kernel_test(schedules="all", random=1, targets="sm_100a", opt=LEVELS)
 @pytest.mark.parametrize("name", CASES)
 def test_integers_are_exact(launch: Launch, name: str) -> None:

@@ -54,7 +54,7 @@ def compiled(cut: dict, kind: dict, **options) -> Compiled:
     return made
 
 
-@pytest.mark.turns(48)
+@pytest.mark.turns(96)
 @kernel_test(schedules="all", targets="sm_100a")
 @pytest.mark.parametrize("case", CASES)
 def test_products(launch: Launch, case: str) -> None:

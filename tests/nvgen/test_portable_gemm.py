@@ -179,7 +179,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.turns(12)
+@pytest.mark.turns(24)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("name", SHOWN)
 @pytest.mark.parametrize("target", TARGETS)

@@ -271,7 +271,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.turns(8)
+@pytest.mark.turns(16)
 @pytest.mark.parametrize("majors", ["K K", "MN K", "K MN", "MN MN"])
 @pytest.mark.parametrize(("a_name", "b_name"), PAIRS)
 def test_every_layout_of_both_matrices(a_name: str, b_name: str, majors: str):

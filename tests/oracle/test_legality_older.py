@@ -61,6 +61,7 @@ def test_nvgen_and_ptxas_agree(family: str) -> None:
         pytest.skip(f"{tally.unanswered} verdicts are not recorded, and there is no ptxas to ask")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("entry", [*REFUSED_HERE, *ACCEPTED_HERE], ids=lambda entry: entry.reason)
 def test_every_difference_is_one(entry: Deliberate) -> None:
     def shows(difference: Difference) -> bool:

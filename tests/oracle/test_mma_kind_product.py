@@ -44,6 +44,7 @@ def test_what_the_manual_has_is_where_ptxas_has_it() -> None:
     agreed(read, Answers(read.statements, "mma_kind_forms"), every_pair("8.4"))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("entry", KINDS, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
     """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""

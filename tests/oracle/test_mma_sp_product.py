@@ -44,6 +44,7 @@ def test_what_the_manual_has_is_where_ptxas_has_it() -> None:
     agreed(read, Answers(read.statements, "mma_sp_forms"), every_pair())
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("entry", SPARSE, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
     """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""

@@ -62,6 +62,7 @@ def test_a_good_part_is_legal() -> None:
     assert np.count_nonzero(verdicts == LEGAL) >= TAKEN
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("entry", DELIBERATE, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
     """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""

@@ -115,6 +115,7 @@ def test_every_verdict_agrees(family: str) -> None:
         agreed(read, answers, [Pair(target, version) for version in ptxas.PTX], DELIBERATE)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("entry", DELIBERATE, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
     """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""
@@ -123,6 +124,7 @@ def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
     assert entry.rule in rules_against_ptxas(texts, entry, SHOWN_ON, *names)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("entry", IN_MUTANTS, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_difference_in_mutants_is_one(entry: Deliberate) -> None:
     assert entry.rule in rules_against_ptxas(WITNESSES, entry, SHOWN_ON)

@@ -74,6 +74,7 @@ def test_no_other_target_has_any() -> None:
         assert not np.any(answers.verdicts(pair) == LEGAL), pair
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("entry", DELIBERATE, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
     """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""
