@@ -27,7 +27,6 @@ def sample() -> tuple[Reading, Answers]:
     return reading, Answers(reading.statements, "version_steps")
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("pair", STEPS, ids=lambda pair: f"{pair.target}-{pair.ptx}")
 def test_a_statement_is_legal_from_the_same_version_on(pair: Pair) -> None:
     reading, answers = sample()
