@@ -8,6 +8,7 @@ tiles are counted in wgmma's terms: `m` rows of 64 at a time, `n` columns of 8 a
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -135,7 +136,7 @@ class Config:
     def piece(self, out: ElementType) -> tuple[int, int]:
         """Rows and columns of D that a warp stores at once: 128 bytes wide at most."""
         if self.swap:
-            return max(rows for rows in range(8, 65, 8) if self.slice % rows == 0), 16
+            return highest(self.slice), 16
         return 16, math.gcd(self.slice, ROW * 8 // out.bits)
 
     def piece_bytes(self, out: ElementType) -> int:
@@ -161,6 +162,12 @@ class Config:
         """How many buffers fit."""
         left = ROOM // self.resident - self.shared_bytes(kind, 0)
         return left // ((self.m + self.n) * ROW * self.depth)
+
+
+@functools.cache
+def highest(columns: int) -> int:
+    """The rows of a piece of D that is stored transposed: as many as divide a tile's, up to 64."""
+    return max(rows for rows in range(8, 65, 8) if columns % rows == 0)
 
 
 LARGE = Config()

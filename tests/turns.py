@@ -63,16 +63,18 @@ def examples(count: int) -> settings:
 
 def has_turn(config: pytest.Config, name: str, of: int) -> bool:
     """Whether the case called `name`, of a list that takes `of` turns, is to run."""
-    if config.option.live or config.option.nvgen_device == "cuda":
-        return True
-    return (zlib.crc32(name.encode()) + config.option.day) % of == 0
+    return _all_run(config) or (zlib.crc32(name.encode()) + config.option.day) % of == 0
+
+
+def _all_run(config: pytest.Config) -> bool:
+    return config.option.live or config.option.nvgen_device == "cuda"
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests whose turn it is not: of each list every so-manieth stays, and one at
     least.  A list is a function's cases, or those tests of a file that have none and are marked."""
     named = any("::" in argument for argument in config.args)
-    if named or config.option.live or config.option.nvgen_device == "cuda":
+    if named or _all_run(config):
         return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:

@@ -18,7 +18,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I8, I64, IntType, PointerType
 from isel.llvm.vocabulary import Flag, Opcode
-from isel.lower.index_sums import Node, Split, Sums, Tree, is_sum
+from isel.lower.index_sums import SCALES, Node, Split, Sums, Tree, is_sum
 from isel.lower.rewriter import NONE, FreshNames, number
 from isel.select.diagnostics import Unselectable
 from isel.select.types import TypeLayout, walk_indices
@@ -30,7 +30,6 @@ _LEAST_WIDTH = 32
 """Bits from which on an index of an `inbounds` address is taken for one that is not negative."""
 
 _SUMS = (Opcode.ADD, Opcode.OR)
-_SCALES = (Opcode.SHL, Opcode.MUL)
 _EXTENSIONS = (Opcode.ZEXT, Opcode.SEXT)
 
 _Key = tuple[object, ...]
@@ -66,7 +65,7 @@ class _Offsets:
                 if type(i) is not ir.GetElementPtr or not self._take_out(i):
                     self.made.block.append(i)
             blocks.append(ir.Block(block.name, self.made.block))
-        return dataclasses.replace(self.function, blocks=blocks)
+        return self.function.with_blocks(blocks)
 
     # ---- an address --------------------------------------------------------------------------
 
@@ -175,7 +174,7 @@ def _key(i: ir.Instruction) -> _Key | None:
     if isinstance(i, ir.BinaryOp):
         if is_sum(i):
             return Opcode.ADD, frozenset((i.lhs, i.rhs))
-        return (i.opcode, i.lhs, i.rhs) if i.opcode in _SCALES else None
+        return (i.opcode, i.lhs, i.rhs) if i.opcode in SCALES else None
     if isinstance(i, ir.Cast):
         return (i.opcode, i.operand, i.type) if i.opcode in _EXTENSIONS else None
     if isinstance(i, ir.GetElementPtr):

@@ -27,8 +27,10 @@ _ANY: frozenset[Flag] = frozenset()
 _UNSIGNED = frozenset({Flag.NUW})
 _SIGNED = frozenset({Flag.NSW})
 _BOTH = _UNSIGNED | _SIGNED
-_SCALES = (Opcode.SHL, Opcode.MUL)
 _MAKERS = (ir.BinaryOp, ir.Cast)
+
+SCALES = (Opcode.SHL, Opcode.MUL)
+"""Operations that multiply by a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ class Sums:
             left = self._split(i.lhs, needed, depth - 1)
             number = -i.rhs.signed
             return Split(left.rest, left.number + number, min(left.least, number))
-        if i.opcode in _SCALES:
+        if i.opcode in SCALES:
             return self._scaled(i, i.rhs, needed, depth - 1) or whole
         return whole
 

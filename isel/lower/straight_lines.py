@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I32, I64, IntType
-from isel.llvm.vocabulary import Flag, Opcode
+from isel.llvm.vocabulary import Opcode
+from isel.lower.index_sums import is_sum
 from isel.lower.rewriter import Replacement, Rewriter, number
 
 _Key = tuple[int, llvm.Local, llvm.Local, llvm.Value | None]
@@ -116,11 +117,7 @@ class _Lines:
             return 1, value, 0
         if i.opcode is Opcode.SUB and isinstance(i.lhs, llvm.ConstInt):
             return (-1, i.rhs, i.lhs.signed) if isinstance(i.rhs, llvm.Local) else (1, value, 0)
-        if (
-            (i.opcode is Opcode.ADD or (i.opcode is Opcode.OR and Flag.DISJOINT in i.flags))
-            and isinstance(i.lhs, llvm.Local)
-            and isinstance(i.rhs, llvm.ConstInt)
-        ):
+        if is_sum(i) and isinstance(i.lhs, llvm.Local) and isinstance(i.rhs, llvm.ConstInt):
             return 1, i.lhs, i.rhs.signed
         return 1, value, 0
 

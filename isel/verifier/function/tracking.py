@@ -7,12 +7,15 @@ edge, and the registers whose decisions a walk tracks, with their writes and liv
 from __future__ import annotations
 
 import bisect
+import functools
+import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from intrinsics.mir import Reg
+from isel.control_flow import live_on_entry
 from isel.verifier.function.events import Event
 from isel.verifier.function.flow import Assumed, Condition, Done, Lanes, Leader, WarpFlow
 from isel.verifier.function.graph import EXIT
@@ -151,9 +154,8 @@ def _lost(
     """For each node, the tracked registers that are not live at its end."""
     everything = sum(tracked.values())
     count = len(flow.graph.nodes)
-    asked, gone, kept = [0] * count, [0] * count, [0] * count
-    order = list(flow.reached())[::-1]
-    for node in order if tracked else ():
+    asked, gone = [0] * count, [0] * count
+    for node in flow.reached() if tracked else ():
         before = 0
         for event, changed in zip(events.get(node, ()), written[node], strict=False):
             before |= changed
@@ -162,14 +164,7 @@ def _lost(
         gone[node] = before | written[node][-1]
         for edge in flow.edges[node]:
             asked[node] |= _tested(edge.condition, tracked) & ~gone[node]
-    changing = bool(tracked)
-    while changing:
-        changing = False
-        for node in order:
-            live = 0
-            for edge in flow.edges[node]:
-                if edge.target != EXIT:
-                    live |= asked[edge.target] | (kept[edge.target] & ~gone[edge.target])
-            changing |= live != kept[node]
-            kept[node] = live
-    return [everything & ~live for live in kept]
+    after = [[e.target for e in edges if e.target != EXIT] for edges in flow.edges]
+    live = live_on_entry(after, asked, gone)
+    kept = (functools.reduce(operator.or_, (live[t] for t in targets), 0) for targets in after)
+    return [everything & ~live_behind for live_behind in kept]

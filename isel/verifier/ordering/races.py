@@ -49,6 +49,11 @@ class Race:
     refills: bool = False
 
     @property
+    def records(self) -> tuple[int, int]:
+        """The records of both accesses."""
+        return self.first.index, self.second.index
+
+    @property
     def is_relaxed(self) -> bool:
         """Whether the missing fence is all that is missing."""
         return not _has(self.second.known, self.first.done)

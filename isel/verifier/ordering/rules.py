@@ -102,10 +102,7 @@ def _name_and_report(report: Report, races: list[tuple[Log, Race]], runs: Runs) 
     ]
     certain = [race for log, race, name in named if not _is_doubtful(log, race, name)]
     others = runs.only_for_other_sizes(certain)
-    cases = [
-        (_is_doubtful(*case) or (case[1].first.index, case[1].second.index) in others, case)
-        for case in named
-    ]
+    cases = [(_is_doubtful(*case) or case[1].records in others, case) for case in named]
     cases.sort(key=lambda case: (case[0], case[1][1].second.index))
     seen: set[tuple[object, ...]] = set()
     for doubt, (log, race, name) in cases:

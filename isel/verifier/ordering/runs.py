@@ -70,8 +70,8 @@ class Runs:
         log = self._run(_RUNS[0][0], (), late=False, sized=True)
         if log.stuck:
             return set()
-        pairs = {_records_of(race) for race in races}
-        still = {_records_of(race) for race in self._finder(log).races()}
+        pairs = {race.records for race in races}
+        still = {race.records for race in self._finder(log).races()}
         return {pair for pair in pairs - still if log.threads.keys() >= set(pair)}
 
     def _finder(self, log: Log) -> Finder:
@@ -211,8 +211,3 @@ class Runs:
         budget.
         """
         return ctas > MOST_CLUSTER or (ctas > PORTABLE_CLUSTER and ctas * self._steps > _MOST)
-
-
-def _records_of(race: Race) -> tuple[int, int]:
-    """The records of both accesses of a race."""
-    return race.first.index, race.second.index
