@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from intrinsics.tma.rules import Im2col
     from nvgen.api import compile
     from nvgen.assembler import assemble, find_ptxas
-    from nvgen.builder.built import Kernel
     from nvgen.builder.device_functions import device_function
     from nvgen.builder.fragments import Fragment
     from nvgen.builder.kernel import KernelBuilder
@@ -97,6 +96,7 @@ if TYPE_CHECKING:
     from nvgen.builder.vectors import Vector
     from nvgen.builder.warp_tiles import WarpTile
     from nvgen.builder.warpgroup_tiles import WarpgroupTile
+    from nvgen.built import Kernel
     from nvgen.compiled import Compiled
     from nvgen.driver.code_cache import CodeCache
     from nvgen.extension import place_of
@@ -232,7 +232,7 @@ _MODULES = {
     "intrinsics.tma.rules": "Im2col",
     "nvgen.api": "compile",
     "nvgen.assembler": "assemble find_ptxas",
-    "nvgen.builder.built": "Kernel",
+    "nvgen.built": "Kernel",
     "nvgen.builder.device_functions": "device_function",
     "nvgen.builder.fragments": "Fragment",
     "nvgen.builder.kernel": "KernelBuilder",

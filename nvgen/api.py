@@ -12,12 +12,12 @@ from intrinsics.collector import paused_collector
 from intrinsics.findings import input_error
 from isel.pipeline import Pass
 from isel.verifier.launch import LaunchShape
+from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.compilation import check_options, compile_text, launched, shape_of, vetted
 from nvgen.compiled import Compiled
 from nvgen.extension import Extension, Rule, extension_of
 from nvgen.launches import Dim3
 from nvgen.llvm import parse
-from nvgen.tracebacks import ends_at_caller
 
 
 @ends_at_caller
@@ -121,7 +121,7 @@ def _compile(
         )  # fmt: skip
     from llvmlite import binding, ir
 
-    from nvgen.builder.built import Kernel
+    from nvgen.built import Kernel
 
     match module_or_text:
         case Kernel():
@@ -163,7 +163,7 @@ def _part(given: object, name: str) -> str:
     """
     from llvmlite import binding, ir
 
-    from nvgen.builder.built import Kernel
+    from nvgen.built import Kernel
 
     match given:
         case str():

@@ -31,6 +31,7 @@ from nvgen.builder.verb import Verb
 from nvgen.builder.verb_table import CHAPTERS, others
 from nvgen.builder.verbs import Verbs
 from nvgen.builder_stubs import is_free
+from nvgen.built import Kernel
 
 PAGE = Path(__file__).parents[1] / "docs" / "builder.md"
 
@@ -82,7 +83,7 @@ INNER = frozenset({
 """Members that are public to the builder's own parts only."""
 
 _OBJECTS = frozenset(name for group in GROUPS for name in group.objects)
-_PARTS = "nvgen.builder"
+_PARTS = ("nvgen.builder", "nvgen.built")
 _HEAD = """# Which verbs does the builder have?
 
 Made from the docstrings by `make docs`; do not edit.
@@ -164,6 +165,7 @@ def _classes() -> Iterator[type]:
         for _, made in inspect.getmembers(loaded, inspect.isclass):
             if made.__module__ == loaded.__name__:
                 yield made
+    yield Kernel
 
 
 def _class(made: type, *, verbs: bool) -> Iterator[str]:

@@ -18,6 +18,7 @@ from intrinsics.targets import Ptx, Target
 from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS, advice, verify
+from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.launches import (
     DEVICES,
     Dim3,
@@ -32,7 +33,6 @@ from nvgen.launches import (
 )
 from nvgen.sim.threads.limits import limits_of
 from nvgen.stages import Stages
-from nvgen.tracebacks import ends_at_caller
 
 if TYPE_CHECKING:
     from nvgen.assembler import Assembled
@@ -50,7 +50,7 @@ GPU_SECONDS = 60.0
 
 
 class BuiltKernel(Protocol):
-    """What a builder knows of the kernel that it has built: `nvgen.builder.built.Kernel`."""
+    """What a builder knows of the kernel that it has built: `nvgen.built.Kernel`."""
 
     @property
     def dynamic_shared(self) -> int:

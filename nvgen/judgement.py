@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable
 
 from intrinsics.findings import Finding, Severity, VerificationError, told_once
-from nvgen.callers import stack_level
+from nvgen.calling.callers import stack_level
 
 CERTAIN = ("mbarrier/deadlock",)
 """Rules beyond record level whose errors stop a compilation at every level.

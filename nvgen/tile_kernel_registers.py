@@ -18,9 +18,9 @@ from intrinsics.findings import Finding, InputError, SelectionError, Severity
 from intrinsics.multiplies.register_atom import Machine, RegisterAtom
 from intrinsics.multiplies.tile_dot import TileDot
 from intrinsics.targets import Target
-from nvgen.builder.built import Kernel
 from nvgen.builder.kernel import KernelBuilder
 from nvgen.builder.pointers import Pointer
+from nvgen.built import Kernel
 
 _SPAN = 128
 """Bytes of K in one piece of shared memory, at most."""

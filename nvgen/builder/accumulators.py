@@ -19,7 +19,6 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Severity
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragments import Fragment
-from nvgen.builder.guards import guarded
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import element_of, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Int, IntLike
@@ -29,7 +28,8 @@ from nvgen.builder.tensor_requests import TensorOptions
 from nvgen.builder.tensor_tiles import LeftTile
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector, mask_of, shuffled
-from nvgen.callers import place_of_caller
+from nvgen.calling.callers import place_of_caller
+from nvgen.calling.guards import guarded
 
 USUAL = TensorOptions()
 """The default options."""

@@ -18,8 +18,8 @@ from nvgen.builder.number_makers import as_float
 from nvgen.builder.number_types import FloatType, NumberType
 from nvgen.builder.numbers import Float, FloatLike, Int, IntLike, Number, number_of
 from nvgen.builder.pointers import Pointer, check_pointer
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.verbs import Verbs
+from nvgen.calling.refusals import described, refuse
 
 _ORDERINGS: Mapping[Sem, str] = {
     Sem.RELAXED: "monotonic",

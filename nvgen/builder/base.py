@@ -13,15 +13,15 @@ from llvmlite import ir
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
 from nvgen.arguments import Parameter
-from nvgen.builder.guards import guarded
 from nvgen.builder.llvm_ext import BFloatType, vector_value
 from nvgen.builder.number_makers import Given, NumberVerb, as_float
 from nvgen.builder.number_types import constant
 from nvgen.builder.numbers import F32, Float, FloatLike, Int, IntLike, Number, WordLike, pair_of
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, PlacedBuilder, Regions
 from nvgen.builder.vectors import Vector, vector_of
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, refuse
 
 T = ScalarType
 _F32 = ir.FloatType()

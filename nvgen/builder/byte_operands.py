@@ -17,11 +17,11 @@ from intrinsics.multiplies.matrix import MatrixNum
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import narrow_word
 from nvgen.builder.numbers import Int, IntLike, Number
-from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.roles import WARP
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
+from nvgen.calling.refusals import refuse, whole
 
 _STEP = 32
 """Columns of A in one multiply."""

@@ -20,18 +20,18 @@ from intrinsics.patterns import PREFIX, Argument, arguments, element_type, resul
 from intrinsics.row import Attribute, Kind, Row
 from nvgen.arguments import Parameter
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.guards import ill_called
 from nvgen.builder.intrinsic_choices import check_length, code_of, llvm_type, result_type, spelled
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_makers import WORD, of_words, words_of
 from nvgen.builder.numbers import F32, Float, Int, WordLike
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing
 from nvgen.builder.vectors import Vector
 from nvgen.builder.verb import Verb
 from nvgen.builder.verb_rules import Draft, Operand, alike
-from nvgen.tracebacks import ends_at_caller
+from nvgen.calling.guards import ill_called
+from nvgen.calling.refusals import described, refuse
+from nvgen.calling.tracebacks import ends_at_caller
 
 Result: TypeAlias = "Int | F32 | Pointer | Vector"
 

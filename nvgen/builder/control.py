@@ -16,8 +16,8 @@ from intrinsics.modifiers import ScalarType
 from nvgen.builder.atomics import Atomics
 from nvgen.builder.number_types import float_constant
 from nvgen.builder.numbers import F32, Int, IntLike
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, Frame, Held, Variable
+from nvgen.calling.refusals import described, refuse
 
 _ROLES = ("warpgroup", "warp", "thread", "elected")
 """What blocks of roles are called."""

@@ -15,9 +15,9 @@ from intrinsics.modifiers import ScalarType
 from nvgen.builder.number_types import PAIR_OF, NumberType, is_float, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, Number, number_of
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.roles import Roles
-from nvgen.callers import calls_of_anybody
+from nvgen.calling.callers import calls_of_anybody
+from nvgen.calling.refusals import described, refuse
 
 T = ScalarType
 _CONVERSION = re.compile(r"%([-+ #0]*\d*(?:\.\d+)?)(hh|h|ll|l|z)?([a-zA-Z%])")

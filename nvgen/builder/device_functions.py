@@ -18,11 +18,11 @@ from typing import TypeAlias
 
 from llvmlite import ir
 
-from nvgen.builder.guards import guarded
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import PlacedBuilder, Regions, Value
 from nvgen.builder.roles import Roles
-from nvgen.callers import stack
+from nvgen.calling.callers import stack
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, refuse
 
 Results: TypeAlias = Value | tuple[Value, ...] | None
 """The result of a function: a value, several as a tuple, or None."""

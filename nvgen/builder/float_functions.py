@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, NoReturn, Self, SupportsFloat
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.guards import guarded
 from nvgen.builder.integers import Integer
 from nvgen.builder.number_types import STORED, called, float_constant, power
-from nvgen.builder.refusals import described, no_method, refuse
 from nvgen.builder.regions import Host
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, no_method, refuse
 
 T = ScalarType
 

@@ -17,13 +17,13 @@ from intrinsics.element import ElementType
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import FragmentLayout
 from intrinsics.modifiers import Shuffle
-from nvgen.builder.guards import guarded
 from nvgen.builder.number_types import constant
 from nvgen.builder.numbers import Float, Int, IntLike, Number
-from nvgen.builder.refusals import described, function_of, refuse
 from nvgen.builder.regions import Host
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.vectors import Elementwise, Vector, vector_of
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, function_of, refuse
 
 Joined: TypeAlias = Callable[[Number, Number], Number]
 """An associative and commutative function of two numbers."""

@@ -21,9 +21,9 @@ from nvgen.builder.fragment_layouts import Holders, scaled_bits
 from nvgen.builder.number_types import u64
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, check_pointer, checked_align, store_number
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, fitting_swizzle
 from nvgen.builder.vectors import Vector, as_words
+from nvgen.calling.refusals import described, refuse
 
 Condition: TypeAlias = Callable[[Int, Int], Int]
 """A condition of a row and a column."""

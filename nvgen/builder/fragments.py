@@ -19,13 +19,13 @@ from nvgen.builder.byte_operands import packed_bytes
 from nvgen.builder.control import condition_of
 from nvgen.builder.fragment_layouts import Columns, Joined, OfThreads, RegisterTile, Rows
 from nvgen.builder.fragment_stores import Condition, store_in_memory, store_in_tile
-from nvgen.builder.guards import guarded
 from nvgen.builder.number_types import is_float
 from nvgen.builder.numbers import Int, IntLike, Number
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import described, function_of, refuse
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Elementwise, Vector, as_words, greater, joined, vector_of
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, function_of, refuse
 
 
 @guarded

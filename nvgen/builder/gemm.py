@@ -22,7 +22,6 @@ from nvgen.builder.map_copies import Coordinates, copies
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator, accumulator
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.rings import TileRing
 from nvgen.builder.scale_tiles import ScaleTile, Tiles
 from nvgen.builder.tensor_gemm import TensorTile
@@ -32,6 +31,7 @@ from nvgen.builder.tensor_tiles import LeftTile, OperandTile
 from nvgen.builder.tile_copies import TileCopies
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.warpgroup_tiles import WarpgroupTile
+from nvgen.calling.refusals import described, refuse
 
 
 class TileOperations(TileCopies):

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NoReturn, Self, SupportsIndex, TypeVar
 
 from llvmlite import ir
 
-from nvgen.builder.guards import guarded
 from nvgen.builder.number_types import called, constant, instead, not_known, power
-from nvgen.builder.refusals import described, no_method, refuse
 from nvgen.builder.regions import Host
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, no_method, refuse
 
 Own = TypeVar("Own", bound="Integer")
 

@@ -21,10 +21,10 @@ from intrinsics.patterns import PAIRS, arguments, find_spelling, results
 from intrinsics.row import Attribute, Attributes, Code, Row
 from nvgen.builder.numbers import WordLike
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import refuse
 from nvgen.builder.vectors import Vector
 from nvgen.builder.verb_rules import Draft, Operand
-from nvgen.callers import place_of_caller
+from nvgen.calling.callers import place_of_caller
+from nvgen.calling.refusals import refuse
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from intrinsics.modifiers import ScalarType
 from intrinsics.targets import parse_target
 from intrinsics.tma.rules import MOST_PIXELS
 from nvgen.arguments import MapKind, Parameter
-from nvgen.builder.built import Kernel
 from nvgen.builder.device import DeviceCalls
 from nvgen.builder.device_functions import Functions
 from nvgen.builder.gemm import TileOperations
@@ -26,13 +25,14 @@ from nvgen.builder.map_copies import box_of, check_box, in_bytes, tile_box
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Number, number_of
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.shared_memory import two
 from nvgen.builder.tiles import PLAIN_SPAN, check_element, swizzle_mode
-from nvgen.callers import stack
+from nvgen.built import Kernel
+from nvgen.calling.callers import stack
+from nvgen.calling.refusals import described, refuse, whole
+from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.launches import dim3
-from nvgen.tracebacks import ends_at_caller
 
 _WIDTHS = (8, 16, 32, 64)
 """Bits of an integer that is a parameter."""

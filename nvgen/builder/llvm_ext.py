@@ -12,7 +12,7 @@ from llvmlite import ir
 from llvmlite.ir.types import _BaseFloatType
 from llvmlite.ir.values import ArgumentAttributes, FunctionAttributes
 
-from nvgen.callers import Call
+from nvgen.calling.callers import Call
 
 
 class BFloatType(_BaseFloatType):  # type: ignore[misc]  # llvmlite is untyped

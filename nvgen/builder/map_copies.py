@@ -23,10 +23,10 @@ from nvgen.arguments import MapKind, Parameter
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.protocols import Protocols
-from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
-from nvgen.callers import place_of_caller
+from nvgen.calling.callers import place_of_caller
+from nvgen.calling.refusals import described, refuse, whole
 
 PERIOD = 8
 """Lines of the period of every swizzling."""

@@ -21,13 +21,13 @@ from intrinsics.multiplies.wgmma import MatrixType, WgmmaShape, shapes
 from intrinsics.multiplies.wgmma_families import FAMILY_OF, INT
 from intrinsics.rows.mma_families import DENSE, KINDS, SPARSE
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, descriptor_at
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, Host
 from nvgen.builder.vectors import Vector
 from nvgen.builder.verb_rules import Draft, following
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, refuse
 
 T = ScalarType
 

@@ -15,9 +15,9 @@ from intrinsics.multiplies.mma_sync import MmaShape
 from intrinsics.targets import Target, TargetSet, spell
 from nvgen.builder.accumulators import Multiply
 from nvgen.builder.fragment_layouts import RegisterTile
-from nvgen.builder.refusals import Requirement
 from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
+from nvgen.calling.refusals import Requirement
 
 
 def _no_option(text: str, section: str) -> Requirement[Multiply]:

@@ -15,8 +15,8 @@ from llvmlite import ir
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.number_types import constant, element_of, float_constant, is_float, llvm_type_of
 from nvgen.builder.numbers import F32, Float, Int, Number, WordLike, float_of
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Host
+from nvgen.calling.refusals import described, refuse
 
 T = ScalarType
 Made = TypeVar("Made", Int, Float, F32, covariant=True)

@@ -20,8 +20,8 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.llvm_ext import BFloatType
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Host
+from nvgen.calling.refusals import described, refuse
 
 E: TypeAlias = ElementType
 T: TypeAlias = ScalarType

@@ -15,7 +15,6 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.float_functions import FloatFunctions
-from nvgen.builder.guards import guarded
 from nvgen.builder.integers import Integer
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import (
@@ -33,8 +32,9 @@ from nvgen.builder.number_types import (
     scalar_type,
     wide_pair,
 )
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Host
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, refuse
 
 T = ScalarType
 

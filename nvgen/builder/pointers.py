@@ -16,7 +16,6 @@ from llvmlite import ir
 from intrinsics.descriptors.smem_desc import ADDRESS_LIMIT, Swizzle
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.guards import guarded
 from nvgen.builder.number_types import (
     constant,
     element_of,
@@ -26,10 +25,11 @@ from nvgen.builder.number_types import (
     scalar_type,
 )
 from nvgen.builder.numbers import Float, Int, IntLike, Number, number_of
-from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.regions import Host
 from nvgen.builder.vectors import Vector
-from nvgen.callers import place_of_caller
+from nvgen.calling.callers import place_of_caller
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, refuse, whole
 
 
 @dataclass(slots=True, eq=False)

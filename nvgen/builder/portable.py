@@ -23,7 +23,6 @@ from nvgen.builder import warp_tiles, warpgroup_tiles
 from nvgen.builder.accumulators import AccumulatorTile, Multiply
 from nvgen.builder.fragment_layouts import Holders
 from nvgen.builder.fragments import Fragment
-from nvgen.builder.guards import guarded
 from nvgen.builder.multiply_requirements import (
     OF_ACCUMULATORS,
     OF_PORTABLE,
@@ -33,7 +32,6 @@ from nvgen.builder.multiply_requirements import (
 from nvgen.builder.numbers import IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.protocols import Protocols
-from nvgen.builder.refusals import check, refuse
 from nvgen.builder.roles import WARP, WARPGROUP
 from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_memory import tensor_memory
@@ -47,6 +45,8 @@ from nvgen.builder.warp_tiles import (
     whole_fragments,
 )
 from nvgen.builder.warpgroup_tiles import WarpgroupTile, warpgroup_tile
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import check, refuse
 
 E = ElementType
 HALVES = (E.F16, E.BF16)

@@ -16,10 +16,10 @@ from llvmlite import ir
 from llvmlite.ir.instructions import Instruction
 
 from intrinsics.findings import InputError, input_error
-from nvgen.builder.guards import guarded
 from nvgen.builder.llvm_ext import DebugLines
-from nvgen.builder.refusals import refuse
-from nvgen.callers import Call, Stack, calls, calls_of_anybody, place_of_caller
+from nvgen.calling.callers import Call, Stack, calls, calls_of_anybody, place_of_caller
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import refuse
 
 _OF_A_MODULE = (ir.GlobalVariable, ir.Function)
 

@@ -11,15 +11,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from intrinsics.modifiers import CtaGroup, Space
-from nvgen.builder.guards import guarded
 from nvgen.builder.number_types import u32
 from nvgen.builder.numbers import Int, IntLike, WordLike
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, index_of
 from nvgen.builder.protocols import Counted, Protocols
-from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.roles import WARPGROUP, ExecutionScope, Ring
 from nvgen.builder.scale_tiles import Tiles
 from nvgen.builder.tiles import SharedTile
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, refuse, whole
 
 _WARPS = 4
 

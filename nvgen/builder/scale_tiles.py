@@ -10,11 +10,11 @@ from typing import Generic, TypeVar
 
 from intrinsics.element import ElementType
 from intrinsics.multiplies.tensor_shapes import row_blocks
-from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import IntLike
 from nvgen.builder.pointers import Pointer, index_of
-from nvgen.builder.refusals import refuse
 from nvgen.builder.tiles import SharedTile
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import refuse
 
 WORD_FACTORS = 4
 """Factors of a row, along K, in one 32-bit cell."""

@@ -24,11 +24,11 @@ from nvgen.builder.pointers import (
     checked_align,
     load_numbers,
 )
-from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.roles import Roles
 from nvgen.builder.scale_tiles import SharedScales, Tiles, scale_bytes
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, container_bits, swizzle_mode
 from nvgen.builder.vectors import Vector
+from nvgen.calling.refusals import refuse, whole
 from nvgen.tensor_map import SIZE
 
 _TILE_ALIGN = 128

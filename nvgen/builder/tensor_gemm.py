@@ -21,7 +21,6 @@ from intrinsics.multiplies.tensor_shapes import Piece
 from nvgen.builder.accumulators import AccumulatorTile, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragments import Fragment
-from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.operand_addresses import (
     OperandAddresses,
@@ -31,7 +30,6 @@ from nvgen.builder.operand_addresses import (
     scale_vector,
 )
 from nvgen.builder.pointers import Pointer, descriptor_at
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.roles import ExecutionScope, Roles
 from nvgen.builder.scale_tiles import SCALE_BLOCK, ScaleTile, SharedScales
 from nvgen.builder.shared_memory import SharedMemory
@@ -47,6 +45,8 @@ from nvgen.builder.tensor_tiles import (
 )
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector, vector_of
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, refuse
 
 _ROWS = 128
 _ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE).encode()

@@ -19,16 +19,16 @@ from intrinsics.modifiers import CtaGroup
 from intrinsics.multiplies.tensor_shapes import FAMILIES, accumulator_columns, row_blocks
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
 from intrinsics.targets import Feature, spell, with_feature
-from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, index_of
-from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.roles import WARP, ExecutionScope
 from nvgen.builder.scale_tiles import WORD_COLUMNS, ScaleTile, Tiles, scale_columns
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_tiles import OperandTile, SparseTile, whole_words
 from nvgen.builder.tiles import container_bits
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import refuse, whole
 
 _refuse = functools.partial(refuse, rule="tensor-memory")
 _WITH_TENSOR_MEMORY = with_feature(Feature.HAS_TMEM)

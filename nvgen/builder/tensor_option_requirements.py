@@ -9,10 +9,10 @@ from __future__ import annotations
 from intrinsics.descriptors.idesc import FP4_KINDS
 from intrinsics.modifiers import CollectorA, MmaKind
 from intrinsics.targets import Feature, spell, with_feature
-from nvgen.builder.refusals import Requirement
 from nvgen.builder.tensor_requests import SHIFTS, TensorRequest
 from nvgen.builder.tensor_tiles import LeftTile
 from nvgen.builder.tiles import SharedTile
+from nvgen.calling.refusals import Requirement
 
 _SCALING = with_feature(Feature.HAS_SCALE_INPUT_ACCUMULATOR)
 _K96_TARGETS = with_feature(Feature.HAS_TCGEN05_K96)

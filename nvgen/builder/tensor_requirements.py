@@ -21,12 +21,12 @@ from intrinsics.multiplies.block_scale import check_block_scale
 from intrinsics.multiplies.tensor_shapes import FAMILIES, nearest
 from intrinsics.row import Problem
 from intrinsics.targets import Feature, spell, with_feature
-from nvgen.builder.refusals import Requirement, unmet
 from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.tensor_option_requirements import OPTION_REQUIREMENTS
 from nvgen.builder.tensor_requests import TensorRequest
 from nvgen.builder.tensor_tiles import LeftTile
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, fitting_swizzle
+from nvgen.calling.refusals import Requirement, unmet
 
 _WITH_TENSOR_MEMORY = with_feature(Feature.HAS_TMEM)
 

@@ -18,14 +18,14 @@ from intrinsics.layouts.sparse import SparseColumns
 from intrinsics.modifiers import LdStNum
 from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.builder.fragments import Fragment
-from nvgen.builder.guards import guarded
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import refuse
 from nvgen.builder.roles import WARPGROUP, ExecutionScope
 from nvgen.builder.scale_tiles import WORD_COLUMNS
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile, container_bits
 from nvgen.builder.vectors import Vector, as_words
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import refuse
 
 _CELL = 32
 _WIDTHS = tuple(sorted((num.times for num in LdStNum), reverse=True))

@@ -15,9 +15,9 @@ from nvgen.builder.map_copies import PERIOD, Coordinates, copies
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.protocols import Protocols
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.roles import WARP, WARPGROUP, ExecutionScope
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
+from nvgen.calling.refusals import described, refuse
 
 _CHUNK = 16
 """Bytes of one copy."""

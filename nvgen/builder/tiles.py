@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType, Major
-from nvgen.builder.guards import guarded
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import refuse
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import refuse
 from nvgen.tensor_map import SWIZZLES
 
 PLAIN_SPAN = 16

@@ -18,7 +18,6 @@ from typing import Concatenate, ParamSpec, Self, TypeAlias, TypeVar, overload
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.guards import guarded
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import (
     STORED,
@@ -29,8 +28,9 @@ from nvgen.builder.number_types import (
     wide_pair,
 )
 from nvgen.builder.numbers import Float, Int, Number, number_of, type_of
-from nvgen.builder.refusals import described, function_of, refuse
 from nvgen.builder.regions import Host
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, function_of, refuse
 
 T = ScalarType
 _SCALARS = {T.F16: "f16", T.BF16: "bf16", T.F32: "f32", T.F64: "f64"}

@@ -27,8 +27,8 @@ from intrinsics.row import Attributes, Kind, Qualifier
 from intrinsics.targets import EVERY_TARGET, spell
 from nvgen.builder.intrinsic_choices import Choice, choice_of, operands_of
 from nvgen.builder.pointers import pointer_of
-from nvgen.builder.refusals import described, refuse
 from nvgen.builder.verb_rules import Draft, Follow
+from nvgen.calling.refusals import described, refuse
 
 _EMPTY = inspect.Parameter.empty
 _USUAL: Mapping[str, object] = {

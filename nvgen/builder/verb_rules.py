@@ -38,8 +38,8 @@ from nvgen.builder.base import BuilderBase
 from nvgen.builder.number_makers import as_float
 from nvgen.builder.numbers import F32, Float, Int, WordLike, float_of
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.vectors import Vector
+from nvgen.calling.refusals import described, refuse, whole
 from nvgen.tensor_map import SIZE
 
 T = ScalarType

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nvgen.builder.calls import IntrinsicCalls, function_of
-from nvgen.builder.refusals import no_such
 from nvgen.builder.verb import Verb
 from nvgen.builder.verb_table import NAMED, verb_of
+from nvgen.calling.refusals import no_such
 
 
 class _Made:

@@ -23,16 +23,16 @@ from intrinsics.rows.mma_families import DENSE
 from intrinsics.targets import at_least
 from nvgen.builder.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
-from nvgen.builder.guards import guarded
 from nvgen.builder.multiply_requirements import RegisterFamily, RegisterRequest, in_registers
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import Requirement, check, refuse
 from nvgen.builder.regions import Changing, Host
 from nvgen.builder.roles import WARP, ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import Requirement, check, refuse
 
 E = ElementType
 

@@ -24,16 +24,16 @@ from intrinsics.multiplies.wgmma_families import FAMILIES as FAMILIES_OF_ROWS
 from intrinsics.targets import Feature, with_feature
 from nvgen.builder.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
-from nvgen.builder.guards import guarded
 from nvgen.builder.multiplies import Accumulator, wgmma_accumulator, wgmma_descriptor
 from nvgen.builder.multiply_requirements import RegisterFamily, RegisterRequest, in_registers
 from nvgen.builder.numbers import Int
 from nvgen.builder.operand_addresses import advanced
-from nvgen.builder.refusals import Requirement, check, described, refuse
 from nvgen.builder.roles import WARPGROUP, ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import Requirement, check, described, refuse
 
 E = ElementType
 _TARGETS = with_feature(Feature.HAS_WGMMA)

@@ -30,7 +30,7 @@ from nvgen.loading import load
 from nvgen.render import Printer, as_json, print_findings, summary
 
 if TYPE_CHECKING:
-    from nvgen.builder.built import Kernel
+    from nvgen.built import Kernel
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from nvgen.files import decode, is_bitcode, printable, read_data
 from nvgen.loading import LANGUAGES, language_of
 
 if TYPE_CHECKING:
-    from nvgen.builder.built import Kernel
+    from nvgen.built import Kernel
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from intrinsics.findings import NvgenError, Place, input_error
 
 if TYPE_CHECKING:
-    from nvgen.builder.built import Kernel
+    from nvgen.built import Kernel
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -68,7 +68,7 @@ def built_kernel(file: str) -> tuple[Kernel, str]:
 
     Raises: InputError where there is none, and for what the file raises.
     """
-    from nvgen.builder.built import Kernel
+    from nvgen.built import Kernel
 
     try:
         module = python_module(file, "python/file")

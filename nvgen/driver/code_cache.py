@@ -32,7 +32,7 @@ from nvgen.driver.code_files import is_trusted, read, write
 from nvgen.driver.kernel_code import MachineCode, machine_code
 
 if TYPE_CHECKING:
-    from nvgen.builder.built import Kernel
+    from nvgen.built import Kernel
 
 _FORMAT = 3
 _PACKAGES = ("intrinsics", "asmprinter", "isel", "nvgen")

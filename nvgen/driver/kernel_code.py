@@ -15,7 +15,7 @@ from nvgen.arguments import Parameter
 from nvgen.ptxas_log import Resources
 
 if TYPE_CHECKING:
-    from nvgen.builder.built import Kernel
+    from nvgen.built import Kernel
     from nvgen.driver.loaded import LoadedKernel
 
 

@@ -185,7 +185,7 @@ class Launch:
 
 def _text_of(program: object) -> str:
     """The text that findings about the program point into; "" where there is none."""
-    from nvgen.builder.built import Kernel
+    from nvgen.built import Kernel
     from nvgen.files import read_text
 
     match program:

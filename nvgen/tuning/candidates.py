@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
 from intrinsics.findings import Finding, NvgenError
-from nvgen.builder.built import Kernel
+from nvgen.built import Kernel
 from nvgen.driver.kernel_code import MachineCode, machine_code
 from nvgen.tuning.config import ConfigT
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from nvgen.tuning.config import ConfigT
 
 if TYPE_CHECKING:
-    from nvgen.builder.built import Kernel
+    from nvgen.built import Kernel
     from nvgen.tuning.candidates import Candidate
 
 

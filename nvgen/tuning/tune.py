@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
 from intrinsics.findings import Finding, InputError, NvgenError, Severity
-from nvgen.builder.built import Kernel
+from nvgen.built import Kernel
 from nvgen.driver.kernel_code import MachineCode
 from nvgen.tuning.candidates import Candidate, Outcome, compile_kernel
 from nvgen.tuning.config import ConfigT, Settings, settings

@@ -12,9 +12,9 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError, Severity, VerificationError
 from intrinsics.modifiers import Scope
 from nvgen import KernelBuilder
-from nvgen.builder.built import Kernel
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Pointer
+from nvgen.built import Kernel
 from tests.each import each
 
 Verb: TypeAlias = Callable[[KernelBuilder, dict[str, Pointer | Int]], object]

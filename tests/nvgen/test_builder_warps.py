@@ -27,9 +27,9 @@ from intrinsics.modifiers import (
     WarpReduce,
 )
 from nvgen import KernelBuilder, f32, i32
-from nvgen.builder.built import Kernel
 from nvgen.builder.numbers import Float, Int
 from nvgen.builder.pointers import Barrier, Pointer
+from nvgen.built import Kernel
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
 

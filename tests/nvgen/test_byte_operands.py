@@ -8,7 +8,7 @@ import pytest
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from nvgen import KernelBuilder, Space, bf16, e4m3, e5m2, f32
-from nvgen.builder.built import Kernel
+from nvgen.built import Kernel
 from nvgen.testing import Launch, kernel_test
 
 TARGET = "sm_90a"

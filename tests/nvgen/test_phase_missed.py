@@ -14,7 +14,7 @@ import pytest
 
 from intrinsics.findings import NvgenError
 from nvgen import KernelBuilder, bf16
-from nvgen.builder.built import Kernel
+from nvgen.built import Kernel
 from tests.sim.ptx import findings
 
 RULE = "mbarrier/phase-missed"

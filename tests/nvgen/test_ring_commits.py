@@ -7,7 +7,7 @@ import pytest
 
 from intrinsics.findings import Finding, InputError, VerificationError
 from nvgen import KernelBuilder, bf16, f32
-from nvgen.builder.built import Kernel
+from nvgen.built import Kernel
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
 

@@ -7,7 +7,7 @@ import pytest
 
 from intrinsics.findings import InputError
 from nvgen import KernelBuilder, bf16, u32
-from nvgen.builder.built import Kernel
+from nvgen.built import Kernel
 from nvgen.testing import Launch, kernel_test
 
 TARGET = "sm_90a"

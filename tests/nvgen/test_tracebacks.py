@@ -10,7 +10,7 @@ import pytest
 
 import nvgen
 from nvgen import KernelBuilder, NvgenError, f32
-from nvgen.tracebacks import VARIABLE
+from nvgen.calling.tracebacks import VARIABLE
 from tests.nvgen.programs import ADD
 
 RAISES = "raise without_ours(error) from error.__cause__  # NVGEN_TRACEBACK=1: from inside nvgen"

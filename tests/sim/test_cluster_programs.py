@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from nvgen import KernelBuilder
-from nvgen.builder.built import Kernel
+from nvgen.built import Kernel
 from nvgen.testing import Launch, kernel_test
 from tests.sim.kernels import at, pointer
 

@@ -1,6 +1,6 @@
 """A finished kernel: its LLVM IR, its parameters, and its launch.
 
-Layer: nvgen.builder.  Input: the result of `KernelBuilder.finish`.  Output: compiled code, and
+Layer: nvgen.  Input: the result of `KernelBuilder.finish`.  Output: compiled code, and
 launch arguments.
 """
 
@@ -14,9 +14,9 @@ from intrinsics.findings import by_names
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
 from nvgen.arguments import Parameter, arguments
-from nvgen.builder.refusals import refuse
+from nvgen.calling.refusals import refuse
+from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.extension import PLAIN, Extension
-from nvgen.tracebacks import ends_at_caller
 
 if TYPE_CHECKING:
     from nvgen.compiled import Compiled

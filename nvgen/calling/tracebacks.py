@@ -1,8 +1,8 @@
 """Errors that end at the user's line: the frames of nvgen inside a call of it are left out.
 
-Layer: nvgen.  A traceback says where the user called nvgen, and the findings what is wrong; what
-lies between helps who looks for a bug of nvgen only.  `NVGEN_TRACEBACK=1` in the environment leaves
-it.  Other errors than nvgen's own, a bug's among them, come with all of their frames.
+Layer: nvgen.calling.  A traceback says where the user called nvgen, and the findings what is wrong;
+what lies between helps who looks for a bug of nvgen only.  `NVGEN_TRACEBACK=1` in the environment
+leaves it.  Other errors than nvgen's own, a bug's among them, come with all of their frames.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def without_ours(error: NvgenError) -> NvgenError:
     """
     if os.environ.get(VARIABLE):
         return error
-    from nvgen.callers import is_file_of_ours
+    from nvgen.calling.callers import is_file_of_ours
 
     theirs: list[TracebackType] = []
     here = error.__traceback__

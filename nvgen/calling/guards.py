@@ -1,6 +1,6 @@
 """Checks of arguments of the builder's methods: errors with the user's line.
 
-Layer: nvgen.builder.  A method of a guarded class raises errors of nvgen without frames of nvgen.
+Layer: nvgen.calling.  A method of a guarded class raises errors of nvgen without frames of nvgen.
 Names, counts and choices of the wrong type are rejected even where the method would go on; where a
 call ends with an error that is not nvgen's, an argument whose type is not that of its annotation is
 blamed.
@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from intrinsics.findings import NOWHERE, InputError, NvgenError
-from nvgen.builder.argument_types import Closed, closed_types, fits, hints, words_of
-from nvgen.builder.refusals import described, refuse
-from nvgen.callers import is_file_of_ours, place_of_caller
-from nvgen.tracebacks import inner_cause, without_ours
+from nvgen.calling.argument_types import Closed, closed_types, fits, hints, words_of
+from nvgen.calling.callers import is_file_of_ours, place_of_caller
+from nvgen.calling.refusals import described, refuse
+from nvgen.calling.tracebacks import inner_cause, without_ours
 
 Class = TypeVar("Class")
 _OPERATORS = frozenset({

@@ -1,6 +1,6 @@
 """The annotated types of a function's parameters: whether a value has one, and its description.
 
-Layer: nvgen.builder.  Every value is accepted for an annotation that is not understood.
+Layer: nvgen.calling.  Every value is accepted for an annotation that is not understood.
 """
 
 from __future__ import annotations

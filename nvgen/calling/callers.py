@@ -1,6 +1,6 @@
 """Which lines of Python call nvgen.
 
-Layer: nvgen.  Input: Python's stack.  Output: lines of the user's, the innermost first:
+Layer: nvgen.calling.  Input: Python's stack.  Output: lines of the user's, the innermost first:
 where a helper function calls a verb of the builder, its line comes first and then that of who
 called it.
 """
@@ -22,9 +22,10 @@ import intrinsics
 import isel
 from intrinsics.findings import NOWHERE, Place
 
+_ROOM = Path(__file__).parent
 _PACKAGES = tuple(
     str(folder) + os.sep
-    for file in (__file__, *(p.__file__ for p in (asmprinter, intrinsics, isel, llvmlite)))
+    for file in (_ROOM, *(p.__file__ for p in (asmprinter, intrinsics, isel, llvmlite)))
     if file is not None
     for folder in (Path(file).parent, Path(file).resolve().parent)  # an environment may be a link
 )

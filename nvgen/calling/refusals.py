@@ -1,6 +1,6 @@
-"""Errors of the builder: at the call, in words, with the line of Python.
+"""Refusals of the builder: at the call, in words, with the line of Python.
 
-Layer: nvgen.builder.  `Requirement` is a requirement of an operation, as data.  Names that CUDA
+Layer: nvgen.calling.  `Requirement` is a requirement of an operation, as data.  Names that CUDA
 C++, Triton and others have for an operation are recognised.
 """
 
@@ -13,9 +13,12 @@ from difflib import get_close_matches
 from typing import Generic, SupportsIndex, TypeVar
 
 from intrinsics.findings import Finding, InputError, Severity
-from nvgen.callers import place_of_caller
+from nvgen.calling.callers import place_of_caller
 
 Asked = TypeVar("Asked", contravariant=True)
+
+_OF_THE_KERNEL = ("nvgen.builder.", "nvgen.built")
+"""Where the types of what a kernel has are."""
 
 
 def refuse(
@@ -48,7 +51,7 @@ def whole(value: object, what: str, least: int = 1) -> int:
 def described(value: object) -> str:
     """The description of a value that is no number: the type of a value of the kernel."""
     type_ = type(value)
-    return type_.__name__ if type_.__module__.startswith(__package__) else repr(value)
+    return type_.__name__ if type_.__module__.startswith(_OF_THE_KERNEL) else repr(value)
 
 
 Function = TypeVar("Function", bound=Callable[..., object])
