@@ -3,7 +3,7 @@
     D = Σ of blocks of K:  scale_a[block, row] · scale_b[column / 128, block] · (A_block·B_blockᵀ)
 
 The tensor cores sum a block of 128 products; registers add it to the sums of all blocks, times its
-scales, in f32.  While one warpgroup does so the other one multiplies.  Scales of A are an array of
+scales, in f32.  Meanwhile the next block is multiplied.  Scales of A are an array of
 K/128 × M, so that TMA brings those of a step beside its rows; those of B are N/128 × K/128.
 
 The rest is sample 10: its tiles, its split K, D transposed for few rows of A.
@@ -37,10 +37,11 @@ class BlockScaledGemm(gemm.Gemm):
 
     @property
     def together(self) -> int:
-        """Blocks that are multiplied one behind the other: by one warpgroup two, so that it adds up
-        one of them meanwhile.  Where there are more warpgroups the others multiply.
+        """Blocks that are in work at once: two, of which a warpgroup adds up one while the other is
+        multiplied, where it has registers for them.  Of three warpgroups others multiply.
         """
-        return 2 if self.config.consumers == 1 else 1
+        config = self.config
+        return 2 if config.consumers == 1 or (config.consumers == 2 and not config.swap) else 1
 
     @property
     def copies(self) -> int:
@@ -78,25 +79,53 @@ class BlockScaledGemm(gemm.Gemm):
         products = [b.warpgroup_tile(height, self.config.n) for _ in range(self.together)]
         zeros = b.vector([b.f32(0.0)] * (self.config.n // 2))
         sums = [b.variable(zeros) for _ in products[0].parts]
-        with b.range(work.end, start=work.first, step=self.together) as step:
-            stages = []
-            for d in products:
-                self.multiply(d, ring, accumulate=False)
-                stages.append(ring.stage)
-                ring.advance()
-            for number, (d, stage) in enumerate(zip(products, stages, strict=True)):
-                self.join(d, sums, stage, step + number, behind=self.together - 1 - number)
+        if self.together == 1:
+            (d,) = products
+            with b.range(work.end, start=work.first) as step:
+                self.add(d, sums, self.done(d, self.start(d, ring), step))
+        else:
+            self.in_turn(products, sums, work, ring)
         return [list(total.value) for total in sums]
 
-    def join(self, d, sums: list, stage, step, behind: int) -> None:
-        """Add a block's products to the sums, while as many blocks `behind` it are multiplied."""
-        b = self.b
+    def in_turn(self, products: list, sums: list, work: Work, ring) -> None:
+        """Add each block to the sums while the next one is multiplied.
+
+        It is waited for before that one is started: were it behind, ptxas would no longer know
+        which products may be read, and let no two multiplies overlap.
+        """
+        b, (even, odd) = self.b, products
+        held = b.variable(self.start(even, ring))
+        with b.range(work.end - 2, start=work.first, step=2) as step:
+            factors = self.done(even, held.value, step)
+            stage = self.start(odd, ring)
+            self.add(even, sums, factors)
+            factors = self.done(odd, stage, step + 1)
+            held.set(self.start(even, ring))
+            self.add(odd, sums, factors)
+        factors = self.done(even, held.value, work.end - 2)
+        stage = self.start(odd, ring)
+        self.add(even, sums, factors)
+        self.add(odd, sums, self.done(odd, stage, work.end - 1))
+
+    def start(self, d, ring):
+        """Start the multiplies of a block; the buffer that they read."""
+        stage = ring.stage
+        self.multiply(d, ring, accumulate=False)
+        ring.advance()
+        return stage
+
+    def done(self, d, stage, step) -> list:
+        """Wait for the multiplies of a block, and release its buffer; its scales."""
         scales = self.scales_of(d.m, stage, self.scales_of_b[step.min(self.blocks - 1)])
-        b.wgmma_wait_group(behind)
+        self.b.wgmma_wait_group(0)
         self.release(stage)
+        return scales
+
+    def add(self, d, sums: list, scales: list) -> None:
+        """Add a block's products to the sums, times their scales."""
         for part, total, factors in zip(d.parts, sums, scales, strict=True):
             values = zip(part.registers, factors, total.value, strict=True)
-            total.set(b.vector([x.fma(factor, y) for x, factor, y in values]))
+            total.set(self.b.vector([x.fma(factor, y) for x, factor, y in values]))
 
     def scales_of(self, height: int, stage, scale) -> list:
         """For every 64 rows of a warpgroup the scale of each of a thread's registers."""

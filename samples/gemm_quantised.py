@@ -35,10 +35,22 @@ LARGEST = 448.0  # of e4m3
 class QuantisedOutput(Output):
     """Pieces of 128 columns, scaled before they are rounded."""
 
+    def begin(self) -> None:
+        """Nothing has been seen."""
+        super().begin()
+        self.seen = self.b.variable(self.b.f32(0.0))
+
+    def end(self) -> None:
+        """The greatest that a warp has seen joins the greatest of all."""
+        super().end()
+        found = self.b.warp_reduce(self.seen.value, lambda x, y: x.max(y))
+        with self.b.elect():
+            self.b.atom(AtomicOp.MAX, ScalarType.U32, self.gemm.args["amax"].at(0), found.word)
+
     def finished(self, values, row, column) -> list:
-        """Scale 16 rows of a block, and note by how much, and the greatest of all."""
+        """Scale 16 rows of a block, and note by how much, and the greatest element."""
         b, args, lane = self.b, self.gemm.args, self.b.tid_x % 32
-        values, factors, seen = super().finished(values, row, column), [], []
+        values, factors = super().finished(values, row, column), []
         for half in range(2):
             greatest, place = self.greatest_of(values, half), row + lane // 4 + half * 8
             is_inside = place < args["m"]
@@ -46,10 +58,7 @@ class QuantisedOutput(Output):
             with b.if_((lane % 4 == 0) & is_inside):
                 scale = b.select(greatest > 0.0, greatest * (1 / LARGEST), 1.0)
                 args["scales"][place * (args["n"] // BLOCK) + column // BLOCK] = scale
-            seen.append(b.select(is_inside, greatest, 0.0))
-        found = b.warp_reduce(seen[0].max(seen[1]), lambda x, y: x.max(y))
-        with b.elect():
-            b.atom(AtomicOp.MAX, ScalarType.U32, args["amax"].at(0), found.word)
+            self.seen.set(self.seen.value.max(b.select(is_inside, greatest, 0.0)))
         return [value * factors[i // 2 % 2] for i, value in enumerate(values)]
 
     def greatest_of(self, values, half: int):

@@ -4,8 +4,9 @@
 
 Gated products beside torch's product, silu and multiplication; D in e4m3 with scales beside torch's
 product and quantisation; block-scaled products beside `torch._scaled_mm` with the same scales.
-Each is timed as a CUDA graph of several calls of the operator, in random order; a ratio is the
-median over the rounds of torch's time by ours.  Calls take turns over as many operands as L2 does
+Torch's ways are eager and, but for the last, torch.compile.  Each is timed as a CUDA graph of
+several calls, in random order; a ratio is the median over the rounds of the time of the faster of
+torch's ways by ours.  Calls take turns over as many operands as L2 does
 not hold.  Every product is compared with torch's, of those in e4m3 the scales.
 """
 
@@ -17,6 +18,7 @@ import math
 import statistics
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "samples"))
@@ -30,7 +32,9 @@ from gemm_model import machine_of
 from tests.benchmarks.gemm_hopper import UNCACHED, graph_of, in_turn, short
 
 FP8 = torch.float8_e4m3fn
-Call = Callable[[], torch.Tensor]
+Result = torch.Tensor | tuple[torch.Tensor, ...]
+Call = Callable[[], Result]
+Way = Callable[..., Result]
 
 SIZES = {
     "gated": (
@@ -55,39 +59,40 @@ def normal(rows: int, columns: int) -> torch.Tensor:
     return torch.randn(rows, columns, device="cuda").bfloat16()
 
 
-def gated(m: int, n: int, k: int) -> tuple[Call, Call]:
+def silu_gated(x: torch.Tensor, gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.silu(x @ gate.T) * (x @ up.T)
+
+
+def gated(m: int, n: int, k: int) -> tuple[Call, Way, tuple]:
     """Ours and torch's: of rows of G and of U, n together."""
     x, gate, up = normal(m, k) * 0.3, normal(n // 2, k) * 0.3, normal(n // 2, k) * 0.3
     both = family.interleaved(gate, up)
-    silu = torch.nn.functional.silu
-    return lambda: family.gemm_gated(x, both), lambda: silu(x @ gate.T) * (x @ up.T)
+    return lambda: family.gemm_gated(x, both), silu_gated, (x, gate, up)
 
 
-def quantised(m: int, n: int, k: int) -> tuple[Call, Call]:
+def in_blocks(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    d = (a @ b.T).float().view(len(a), -1, plans.BLOCK)
+    scales = d.abs().amax(2) / torch.finfo(FP8).max
+    return scales, (d / scales[:, :, None]).to(FP8)
+
+
+def quantised(m: int, n: int, k: int) -> tuple[Call, Way, tuple]:
     """D's scales, which are the same but for rounding, are what is compared."""
     a, b = normal(m, k), normal(n, k)
-
-    def by_torch() -> torch.Tensor:
-        d = (a @ b.T).float().view(m, -1, plans.BLOCK)
-        scales = d.abs().amax(2) / torch.finfo(FP8).max
-        (d / scales[:, :, None]).to(FP8)
-        return scales
-
-    return lambda: family.gemm_quantised(a, b)[1], by_torch
+    return lambda: family.gemm_quantised(a, b)[1], in_blocks, (a, b)
 
 
-def scaled(m: int, n: int, k: int) -> tuple[Call, Call]:
+def block_scaled(a, b, of_a, of_b) -> torch.Tensor:
+    return torch._scaled_mm(a, b.T, scale_a=of_a.T, scale_b=of_b.T, out_dtype=torch.bfloat16)
+
+
+def scaled(m: int, n: int, k: int) -> tuple[Call, Way, tuple]:
     a, b = (normal(rows, k).to(FP8) for rows in (m, n))
     blocks = k // plans.BLOCK
     of_a = torch.rand(blocks, m, device="cuda") + 0.5
     of_b = torch.rand(-(-n // plans.BLOCK), blocks, device="cuda") + 0.5
-
-    def by_torch() -> torch.Tensor:
-        return torch._scaled_mm(
-            a, b.T, scale_a=of_a.T, scale_b=of_b.T, out_dtype=torch.bfloat16
-        )  # fmt: skip
-
-    return lambda: family.gemm_block_scaled(a, b, of_a.T, of_b), by_torch
+    ours = lambda: family.gemm_block_scaled(a, b, of_a.T, of_b)  # noqa: E731
+    return ours, block_scaled, (a, b, of_a, of_b)
 
 
 MAKERS = {"gated": gated, "quantised": quantised, "scaled": scaled}
@@ -98,29 +103,44 @@ CHOICES = {
 }
 
 
-def apart(one: torch.Tensor, other: torch.Tensor) -> float:
-    """How far two results are from each other, as parts of the largest element."""
+def apart(one: Result, other: Result) -> float:
+    """How far two results, or the first of several, are from each other, as parts of the largest
+    element.
+    """
+    one, other = (each[0] if isinstance(each, tuple) else each for each in (one, other))
     return ((one.float() - other.float()).abs().max() / other.float().abs().max()).item()
+
+
+def ways(name: str, size: tuple[int, int, int]) -> dict[str, Call]:
+    """Calls on operands of their own: ours, torch's, and what torch.compile makes of that."""
+    ours, way, operands = MAKERS[name](*size)
+    found = {"nvgen": ours, "eager": partial(way, *operands)}
+    if name == "scaled":
+        return found
+    return found | {"compiled": partial(torch.compile(way, dynamic=False), *operands)}
 
 
 def compared(name: str, size: tuple[int, int, int], rounds: int) -> dict:
     """One row of the table."""
     m, n, k = size
     sets = max(1, min(12, math.ceil(UNCACHED / (m * k + n * k + 2 * m * n))))
-    pairs = [MAKERS[name](*size) for _ in range(sets)]
-    off = apart(*(call() for call in pairs[0]))
+    torch._dynamo.reset()  # which compiles no more than eight shapes
+    calls = [ways(name, size) for _ in range(sets)]
+    off = max(apart(calls[0]["nvgen"](), call()) for call in calls[0].values())
     count = sets * max(1, 12 // sets)
     graphs = {
-        label: graph_of([lambda stream, call=pair[i]: call() for pair in pairs] * (count // sets))
-        for i, label in enumerate(("nvgen", "torch"))
+        label: graph_of([lambda stream, call=one[label]: call() for one in calls] * (count // sets))
+        for label in calls[0]
     }
     times = in_turn(graphs, count, rounds)
     choose, kind = CHOICES[name]
     config = choose(*size, kind, machine_of(torch.cuda.get_device_name(0)))
-    ratios = [y / x for x, y in zip(times["nvgen"], times["torch"], strict=True)]
+    ours, *theirs = times.values()
+    ratios = [min(others) / x for x, *others in zip(ours, *theirs, strict=True)]
     return {
         "name": name, "shape": size, "config": short(config), "off": off,
-        "microseconds": statistics.median(times["nvgen"]), "ratio": statistics.median(ratios),
+        "microseconds": {label: statistics.median(each) for label, each in times.items()},
+        "ratio": statistics.median(ratios),
     }  # fmt: skip
 
 
@@ -138,9 +158,10 @@ def main() -> None:
             row = compared(name, size, given.rounds)
             rows.append(row)
             wrong = "" if row["off"] < 0.02 else f"  WRONG by {row['off']:.2g}"
+            took = " ".join(f"{each:8.1f}" for each in row["microseconds"].values())
             print(
                 f"{name:<9} {'x'.join(map(str, size)):<17} {row['config']:<14} "
-                f"{row['microseconds']:8.1f} us {row['ratio']:6.3f}{wrong}", flush=True,
+                f"{took} us {row['ratio']:6.3f}{wrong}", flush=True,
             )  # fmt: skip
             torch.cuda.empty_cache()
         mean = statistics.geometric_mean(r["ratio"] for r in rows if r["name"] == name)

@@ -27,6 +27,7 @@ SCALED = [
         4,
     ),
     ({"m": 128, "n": 64, "consumers": 2, "stages": 4}, (130, 72, 400), 2),
+    ({"m": 128, "n": 64, "consumers": 2, "stages": 3, "cluster": 2}, (300, 72, 528), 2),
 ]
 """Configurations, of one consumer if they do not say it, sizes, and how many CTAs multiply."""
 
