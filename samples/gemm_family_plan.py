@@ -7,6 +7,7 @@ kernel lies on disk needs nothing but this.  A choice takes a fifth of a millise
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import replace
 
 from gemm_model import H100, Machine
@@ -51,8 +52,9 @@ def choose_gated(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H
 
 
 def can_quantise(c: Config) -> bool:
-    """Whether a warp has whole blocks of rows of D, and no workspace is needed."""
-    return not c.swap and c.slice % BLOCK == 0 and c.tail == 1
+    """Whether a warp has whole blocks of D's rows, or all warps one, and no workspace is needed."""
+    turned = c.swap and c.m == BLOCK and c.consumers == 2 and not c.pingpong
+    return c.tail == 1 and (turned or (not c.swap and c.slice % BLOCK == 0))
 
 
 @functools.lru_cache(4096)
@@ -60,7 +62,16 @@ def choose_quantised(
     m: int, n: int, k: int, kind: Kind = QUANTISED, machine: Machine = H100
 ) -> Config:
     """The configuration that the model thinks the fastest, of those that are possible."""
-    return best(m, n, k, kind, machine, can_quantise)
+    found = best(m, n, k, kind, machine, can_quantise)
+    told = 2 * 8 * found.wide(kind.out) * 4 if found.swap else 0
+    return with_room(found, kind, lambda stages: told)
+
+
+def with_room(c: Config, kind: Kind, more: Callable[[int], int]) -> Config:
+    """As many buffers as fit with the bytes that these need `more`."""
+    room = ROOM // c.resident
+    fits = (n for n in range(c.stages, 0, -1) if c.shared_bytes(kind, n) + more(n) <= room)
+    return replace(c, stages=next(fits))
 
 
 # ---- block-scaled --------------------------------------------------------------------------------
@@ -96,9 +107,8 @@ def slower(c: Config) -> float:
 
 def with_scales(c: Config, kind: Kind) -> Config:
     """As many buffers as fit with their scales, and 2 KiB to spare."""
-    rows, room = c.n if c.swap else c.m, ROOM // c.resident - 2048
-    bound = next(n for n in range(c.stages, 0, -1) if c.shared_bytes(kind, n) + n * rows * 4 < room)
-    return replace(c, stages=bound)
+    rows = c.n if c.swap else c.m
+    return with_room(c, kind, lambda stages: stages * rows * 4 + 2048)
 
 
 def can_scale(c: Config) -> bool:

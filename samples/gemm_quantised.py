@@ -3,33 +3,38 @@
     scale[row, block] = max |D[row, block]| / 448,      D8 = D / scale,      amax = max |D|
 
 A warp has the 128 columns of a block of its 16 rows, so that four threads that share a row agree on
-its scale by two exchanges, before anything is rounded.  The scales are what gemm_block_scaled.py
-takes of A, but that it wants them blocks × rows.  `amax` holds the bits of an f32 as an integer,
-whose order is that of numbers from 0 on: zero before the launch.
+its scale by two exchanges, before anything is rounded; with `swap`, for few rows, eight warps have
+a block, and agree in shared memory.  The scales are what gemm_block_scaled.py takes of A, but that
+it wants them blocks × rows.  `amax` holds the bits of an f32 as an integer, whose order is that of
+numbers from 0 on: zero before the launch.
 
 The rest is sample 10, its epilogue too: an activation goes before the scales.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from nvgen import AtomicOp, ElementType, Kernel, ScalarType, Shuffle, e4m3
+from nvgen import AtomicOp, ElementType, Kernel, ScalarType, Shuffle, e4m3, f32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 from gemm_family_plan import BLOCK
 from gemm_family_plan import QUANTISED as FP8
-from gemm_output import Output
-from gemm_plan import Config, Kind
+from gemm_output import STORED, Output
+from gemm_plan import WARPGROUP, Config, Kind
+from gemm_sharing import Work
 
 gemm = importlib.import_module("10_gemm_sm90")
 
 LARGEST = 448.0  # of e4m3
+TOLD = 4  # the named barrier behind which all warps have told what they have seen
 
 
 class QuantisedOutput(Output):
@@ -48,27 +53,39 @@ class QuantisedOutput(Output):
             self.b.atom(AtomicOp.MAX, ScalarType.U32, self.gemm.args["amax"].at(0), found.word)
 
     def finished(self, values, row, column) -> list:
-        """Scale 16 rows of a block, and note by how much, and the greatest element."""
-        b, args, lane = self.b, self.gemm.args, self.b.tid_x % 32
-        values, factors = super().finished(values, row, column), []
-        for half in range(2):
-            greatest, place = self.greatest_of(values, half), row + lane // 4 + half * 8
+        """Scale 16 rows of a piece, and note by how much, and the greatest element."""
+        b, args, factors = self.b, self.gemm.args, []
+        values = super().finished(values, row, column)
+        for greatest, place, block, is_mine in self.scaled(values, row, column):
             is_inside = place < args["m"]
             factors.append(b.select(greatest > 0.0, greatest.rcp() * LARGEST, 1.0))
-            with b.if_((lane % 4 == 0) & is_inside):
+            with b.if_(is_mine & is_inside):
                 scale = b.select(greatest > 0.0, greatest * (1 / LARGEST), 1.0)
-                args["scales"][place * (args["n"] // BLOCK) + column // BLOCK] = scale
+                args["scales"][place * (args["n"] // BLOCK) + block] = scale
             self.seen.set(self.seen.value.max(b.select(is_inside, greatest, 0.0)))
-        return [value * factors[i // 2 % 2] for i, value in enumerate(values)]
+        return [value * factors[self.group(i)] for i, value in enumerate(values)]
 
-    def greatest_of(self, values, half: int):
-        """The greatest absolute value of a row's columns, as its four threads get it."""
-        b, numbers = self.b, [x.abs() for i, x in enumerate(values) if i // 2 % 2 == half]
+    def group(self, register: int) -> int:
+        """Which of the rows of D that a thread has a part of this register belongs to."""
+        return register // 2 % 2
+
+    def scaled(self, values, row, column) -> Iterator[tuple]:
+        """Of each of these rows its greatest absolute value in this block, which row and which
+        block that is, and whether this thread says so.
+        """
+        lane = self.b.tid_x % 32
+        for half in range(2):
+            greatest = self.greatest_of(values, half, (1, 2))
+            yield greatest, row + lane // 4 + half * 8, column // BLOCK, lane % 4 == 0
+
+    def greatest_of(self, values, group: int, bits: Sequence[int]):
+        """The greatest absolute value of a row, of threads whose numbers differ in these bits."""
+        numbers = [x.abs() for i, x in enumerate(values) if self.group(i) == group]
         while len(numbers) > 1:
             numbers = [x.max(y) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
         (found,) = numbers
-        for bit in (1, 2):
-            found = found.max(b.shfl_sync(Shuffle.BFLY, found, bit))
+        for bit in bits:
+            found = found.max(self.b.shfl_sync(Shuffle.BFLY, found, bit))
         return found
 
     def put(self, staged, begin: int, values) -> None:
@@ -80,10 +97,74 @@ class QuantisedOutput(Output):
             b.store(b.vector(values[i : i + 2]).to(e4m3), place, align=2)
 
 
+class TurnedOutput(QuantisedOutput):
+    """With `swap` a tile's rows are the 128 columns of D of a block, 16 in each of eight warps.
+
+    What they have seen of a row of D they tell each other in shared memory.
+    """
+
+    warps = BLOCK // STORED
+
+    def allocate(self) -> None:
+        """For each warp what it has seen of a piece's rows, and of the next one's."""
+        super().allocate()
+        shape = 2 * self.warps * self.wide // 4, 4
+        self.told = self.b.shared_tile("told", ElementType.F32, shape, swizzle=0).pointer.of(f32)
+
+    def begin(self) -> None:
+        """The two take turns."""
+        super().begin()
+        self.turns = self.b.ring(2)
+
+    def store(self, sums, work: Work, row, column) -> None:
+        """All warps store a piece, or none does."""
+        b, wide, (values,) = self.b, self.wide, sums
+        top = work.row + row + b.warp % 4 * STORED
+        for first in range(0, self.config.slice, wide):
+            left = work.column + column + first
+            with b.if_((work.row >= work.top) & (left >= work.left)):
+                self.store_piece(values[first // 2 : (first + wide) // 2], top, left)
+
+    def group(self, register: int) -> int:
+        """Registers of two rows of the tile are of one of D."""
+        return register // 4 * 2 + register % 2
+
+    def scaled(self, values, row, column) -> Iterator[tuple]:
+        """By what all warps have seen; the first one says so."""
+        b, lane, first = self.b, self.b.tid_x % 32, self.b.tid_x % 4 * 2
+        seen = [self.greatest_of(values, group, (4, 8, 16)) for group in range(self.wide // 4)]
+        with b.if_(lane < 4):
+            for i in range(0, len(seen), 2):
+                b.store(b.vector(seen[i : i + 2]), self.place(b.warp, first + i * 4), align=8)
+        b.barrier_cta_sync_aligned(TOLD, self.config.consumers * WARPGROUP)
+        for at in range(0, self.wide, 8):
+            told = [b.load(self.place(w, first + at), f32, 2, align=8) for w in range(self.warps)]
+            for i in range(2):
+                greatest = functools.reduce(lambda x, y: x.max(y), (pair[i] for pair in told))
+                yield greatest, column + first + at + i, row // BLOCK, (b.warp == 0) & (lane < 4)
+        self.turns.advance()
+
+    def place(self, warp, row):
+        """Where a warp tells what it has seen of a row of the piece."""
+        return self.told.at((self.turns.stage * self.warps + warp) * self.wide + row)
+
+    def put(self, staged, begin: int, values) -> None:
+        """Put up to 16 rows of D from `begin` on and 16 columns, two of a row at a time."""
+        b, lane = self.b, self.b.tid_x % 32
+        for i in range(len(values)):
+            if i % 4 < 2:
+                row = begin + i // 4 * 8 + lane % 4 * 2 + i % 2
+                place, pair = staged.chunk(row, 0) + lane // 4, b.vector([values[i], values[i + 2]])
+                for half, value in enumerate(pair.to(e4m3)):
+                    b.store(value, place + half * 8)
+
+
 class QuantisedGemm(gemm.Gemm):
     """Sample 10 with such a D."""
 
-    output_of = QuantisedOutput
+    def output_of(self, kernel) -> Output:
+        """By the side that D's columns are on."""
+        return (TurnedOutput if self.config.swap else QuantisedOutput)(kernel)
 
 
 def build(config: Config, kind: Kind = FP8) -> Kernel:

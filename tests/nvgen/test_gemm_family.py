@@ -125,25 +125,40 @@ def test_two_products_are_joined_in_registers(launch: Launch, number: int) -> No
     assert_exact(d, (np.maximum(of_gate, 0) * of_up).astype(x.dtype))
 
 
-@pytest.mark.turns(3)
-@kernel_test(schedules=["late"], targets=TARGET)
-def test_rows_in_fp8_have_scales(launch: Launch) -> None:
+QUANTISED = [
+    ({"n": 128}, (70, 256, 72), 2),
+    ({"m": 128, "n": 24, "consumers": 2, "swap": True}, (20, 256, 136), 2),
+    ({"m": 128, "n": 32, "consumers": 2, "swap": True, "split": 2}, (40, 256, 136), 4),
+    (
+        {"m": 128, "n": 64, "consumers": 2, "swap": True, "cluster": 2, "stages": 3},
+        (70, 384, 72),
+        2,
+    ),
+]
+"""As above."""
+
+
+@pytest.mark.turns(len(QUANTISED))
+@kernel_test(schedules=["early", "late"], targets=TARGET)
+@pytest.mark.parametrize("number", range(len(QUANTISED)))
+def test_rows_in_fp8_have_scales(launch: Launch, number: int) -> None:
     """Behind an epilogue; a row of zeros has the scale 1, and the greatest is exact."""
-    sample, (m, n, k) = named("gemm_quantised"), (70, 256, 72)
+    sample, (cut, (m, n, k), grid) = named("gemm_quantised"), QUANTISED[number]
     kind = replace(sample.FP8, epilogue=lambda args, value, row, column: value.max(0.0))
     a, b, sums = sample.gemm.operands(m, n, k, sample.Kind(ElementType.BF16, ElementType.F32))
     a[3] = 0
     sums = np.maximum(a.astype(np.float32) @ b.astype(np.float32).T, 0)
-    d, scales = np.zeros((m, n), ElementType.E4M3.numpy), np.zeros((m, 2), np.float32)
+    d, scales = np.zeros((m, n), ElementType.E4M3.numpy), np.zeros((m, n // 128), np.float32)
     amax = np.zeros(1, np.uint32)
-    config = sample.Config(m=64, n=128, consumers=1, stages=2)
+    config = sample.Config(**{"m": 64, "consumers": 1, "stages": 2} | cut)
     assert named("gemm_family_plan").can_quantise(config)
-    launch(built(sample.build(config, kind)), a, b, d, scales, amax, m, n, k, grid=2)
-    of_rows = np.abs(sums.reshape(m, 2, 128)).max(2) / 448
+    made = built(sample.build(config, kind))
+    launch(made, a, b, d, scales, amax, m, n, k, grid=grid, cluster=config.ctas)
+    of_rows = np.abs(sums.reshape(m, -1, 128)).max(2) / 448
     np.testing.assert_allclose(scales, np.where(of_rows > 0, of_rows, 1), rtol=1e-6)
     assert (scales[3] == 1).all()
     assert amax.view(np.float32)[0] == sums.max()
-    back = d.astype(np.float32).reshape(m, 2, 128) * scales[:, :, None]
+    back = d.astype(np.float32).reshape(m, -1, 128) * scales[:, :, None]
     np.testing.assert_allclose(back.reshape(m, n), sums, rtol=2.0**-4, atol=scales.max() * 2.0**-7)
 
 
