@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from asmprinter.tile_words import BEGIN
+from asmprinter.tile_words import BEGIN, LOWERED
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.multiplies.tile_dot import TileDot
@@ -48,9 +48,11 @@ class Read:
 def read_tiles(text: str, file: str = "") -> list[Read]:
     """The multiplies of `text`, in order.
 
-    Raises: InputError for one that cannot be read, or whose operand was declared otherwise.
+    Raises: InputError for one that cannot be read, or whose operand was declared otherwise; for a
+    text that has none, but operations that a multiply was taken apart into.
     """
-    bare = re.sub(r"//[^\n]*", "", text)
+    refuse_lowered(text, file)
+    bare = _without_comments(text)
     declared = {match[1]: match[2] for match in _DECLARED.finditer(bare)}
     found = []
     for begin in BEGIN.finditer(bare):
@@ -64,6 +66,31 @@ def read_tiles(text: str, file: str = "") -> list[Read]:
             )  # fmt: skip
         found.append(Read(_operation(match, declared, place), place))
     return found
+
+
+def _without_comments(text: str) -> str:
+    return re.sub(r"//[^\n]*", "", text)
+
+
+def refuse_lowered(text: str, file: str = "") -> None:
+    """Whether the text is in one of the two forms that are read, if it is in any.
+
+    Raises: InputError for the third.
+    """
+    bare = _without_comments(text)
+    lowered = None if BEGIN.search(bare) else LOWERED.search(bare)
+    if lowered is None:
+        return
+    dialect = lowered[1].partition(".")[0]
+    finding = Finding(
+        "tile/lowered", Severity.ERROR,
+        f"a multiply that was taken apart into {dialect} operations, its third form, is not read",
+        Place(file, bare.count("\n", 0, lowered.start(1)) + 1), got=lowered[1],
+        expected="its first form (cuda_tile.mmaf), its second (nv_tileaa.dot), or LLVM IR",
+        hint="give the multiply before it is taken apart, and `nvgen trace` shows each stage; or "
+        "lower it with the compiler that wrote this, to llvm.nvvm.tcgen05.mma",
+    )  # fmt: skip
+    raise InputError([finding])
 
 
 def _operation(

@@ -205,8 +205,10 @@ def _judged(
 
 
 def _kernel_of_tiles(path: str, text: str, target: str | None) -> tuple[TileKernel, Place]:
+    from asmprinter.tile_reader import refuse_lowered
     from nvgen.tiles import only_kernel
 
+    refuse_lowered(text, path)
     if target is None:
         raise no_target()
     return only_kernel(text, path, parse_target(target))

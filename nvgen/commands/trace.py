@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable
 
+from asmprinter.tile_reader import refuse_lowered
 from asmprinter.tile_words import has_tiles
 from intrinsics.findings import Finding, InputError, NvgenError, errors, input_error
 from nvgen.commands.inputs import read_input
@@ -28,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     text, arguments.file, arguments.name = given.text, given.file, given.name
     arguments.target = given.target(arguments.target)
     if language_of(arguments.file, text) == "llvm" and has_tiles(text):
+        refuse_lowered(text, printable(arguments.file))
         return _tiles(arguments, text)
     if language_of(arguments.file, text) != "llvm":
         raise input_error(

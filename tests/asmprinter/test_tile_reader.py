@@ -55,6 +55,35 @@ def test_a_text_without_a_multiply():
     assert read_tiles("") == []
 
 
+LOWERED = """\
+// the allocation, hoisted to where the function begins
+%tmem_d = nv_tileas.alloc_tmem { num_columns = 128 : i32 } : !nv_tileas.tmem<64x128xf32>
+%tok = nv_tileas.umma %tmem_d, %a_desc, %b_desc { kind = #nvvm.tcgen05_mma_kind<f16> }
+     -> !nv_tileas.async_token
+nv_tileas.dealloc_tmem %tmem_d : !nv_tileas.tmem<64x128xf32>
+"""
+
+
+def test_a_multiply_that_was_taken_apart_is_told_to_be():
+    assert has_tiles(LOWERED)
+    with pytest.raises(InputError) as told:
+        read_tiles(LOWERED, "k.mlir")
+    (found,) = told.value.findings
+    assert (found.rule, found.place.line, found.got) == (
+        "tile/lowered", 2, "nv_tileas.alloc_tmem",
+    )  # fmt: skip
+    assert "nv_tileaa.dot" in found.expected
+
+
+def test_a_multiply_is_read_beside_what_became_of_it():
+    (found,) = read_tiles(f"{DOCUMENTED}\n{LOWERED}")
+    assert found.op.fastmath == "contract"
+
+
+def test_llvm_ir_may_speak_of_the_other_forms():
+    assert not has_tiles("; lowered from nv_tileas.umma\ndefine void @k() {\n  ret void\n}\n")
+
+
 def test_element_types_have_two_names():
     text = DOCUMENTED.replace("bf16", "f8E4M3FN")
     (found,) = read_tiles(text)

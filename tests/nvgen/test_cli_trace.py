@@ -211,6 +211,19 @@ def test_a_program_without_one(nvgen: Nvgen, add: Path) -> None:
     assert "got:" not in result.err
 
 
+@pytest.mark.parametrize("command", [("trace",), ("check",), ("compile", "-o", "-")])
+@pytest.mark.parametrize("target", [(), ("--target", "sm_100a")])
+def test_the_third_form_of_a_tile_multiply(
+    nvgen: Nvgen, tmp_path: Path, command: tuple[str, ...], target: tuple[str, ...]
+) -> None:
+    path = tmp_path / "third.mlir"
+    path.write_text("%tok = nv_tileas.umma %d, %a, %b -> !nv_tileas.async_token\n")
+    result = nvgen(command[0], path, *command[1:], *target)
+    assert result.status == 2
+    assert "error[tile/lowered]" in result.text
+    assert "third.mlir:1" in result.text
+
+
 def test_no_target(nvgen: Nvgen) -> None:
     result = nvgen("trace", SAMPLE)
     assert result.status == 2
