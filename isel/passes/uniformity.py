@@ -109,7 +109,12 @@ def _is_divergent(mi: MachineInstr, divergent: Container[Reg], own: frozenset[st
         return True
     if mi.row.id == "ld" and (mi.form.attributes["space"] not in _COMMON or _names(mi["a"], own)):
         return True
-    return any(isinstance(op, Special) and not op.name.startswith(_SAME_FOR_ALL) for op in mi.ops)
+    return any(isinstance(op, Special) and not is_same_for_all(op.name) for op in mi.ops)
+
+
+def is_same_for_all(special: str) -> bool:
+    """Whether the threads of a CTA agree on a special register."""
+    return special.startswith(_SAME_FOR_ALL)
 
 
 def _names(op: Op, names: frozenset[str]) -> bool:

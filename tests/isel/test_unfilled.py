@@ -128,6 +128,7 @@ _LATER_K = ("    @!%p1 bra WAIT;\n", "    add.s64 %b, %b, 8;\n    @!%p1 bra WAIT
 BEYOND, EMPTY, COLUMNS = (
     "tcgen05.mma/beyond-variable", "tcgen05.mma/not-filled", "tcgen05.ld/unwritten-columns",
 )  # fmt: skip
+WS_BEYOND, WS_EMPTY = "tcgen05.mma.ws/beyond-variable", "tcgen05.mma.ws/not-filled"
 
 MISTAKES: dict[str, tuple[str, Edits, set[str]]] = {
     "groups of rows too far apart": (STORED, [_FAR], {BEYOND}),
@@ -180,6 +181,35 @@ def test_what_nobody_fills_is_reported(name: str) -> None:
 def test_what_may_be_filled_is_none(name: str) -> None:
     fill, edits = UNKNOWN[name]
     assert not said(fill, edits) & {BEYOND, EMPTY, COLUMNS}
+
+
+STEPS = """\
+    ld.param.u32 %r14, [steps];
+    mov.u32 %r15, 0;
+STEP:
+    setp.ge.u32 %p5, %r15, %r14;
+    @%p5 bra COMMIT;
+    tcgen05.mma.ws.cta_group::1.kind::f16 [%d], %a, %b, 136314896, 0;
+    add.u32 %r15, %r15, 1;
+    add.s64 %a, %a, 512;
+    add.s64 %b, %b, 512;
+    bra STEP;
+COMMIT:
+"""
+"""A multiply for each step of an argument, the next one 8192 bytes behind: one or two fit in."""
+
+
+@each("name", FILLS)
+def test_a_loop_that_goes_as_far_as_an_argument_says(name: str) -> None:
+    """The argument of a run is made up: 4 steps do not fit, and nobody need launch them."""
+    multiply = "    tcgen05.mma.cta_group::1.kind::f16 [%d], %a, %b, 136314896, 0;\n"
+    loop = [(".param .u64 desc", ".param .u64 desc, .param .u32 steps"), (multiply, STEPS)]
+    half = [(_IDESC, str(int(_IDESC) - (64 // 8 << 17) - (64 // 16 << 24)))]  # M = N = 64
+    assert not said(FILLS[name], [*loop, *half]) & {WS_BEYOND, WS_EMPTY}
+    far = (_SBO, str(int(_SBO) + (4096 - 1024 >> 4 << 32)))
+    assert said(FILLS[name], [*loop, *half, far]) & {WS_BEYOND, WS_EMPTY}  # in the first step
+    endless = ("ld.param.u32 %r14, [steps]", "mov.u32 %r14, 4")
+    assert said(FILLS[name], [*loop, *half, endless]) & {WS_BEYOND, WS_EMPTY}  # of any launch
 
 
 def test_wgmma_reads_as_far() -> None:

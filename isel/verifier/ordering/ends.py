@@ -103,7 +103,9 @@ def halts(report: Report, logs: list[Log]) -> None:
             for s in log.stuck if s.index >= 0 and alone
         }  # fmt: skip
         for index, (stuck, rule) in (causes or others).items():
-            there = [run for run in logs if run.number and (run.truncated or index in run.threads)]
+            there = [
+                run for run in logs if run.executes((index,)) or (run.number and run.truncated)
+            ]
             runs = [log] if causes and not stuck.without_arrivals else there
             certain = all(run.stuck and not (run.guessed or run.assumed) for run in runs)
             severity = None if certain else Severity.REVIEW

@@ -6,7 +6,7 @@ Layer: isel.verifier.ordering.  Races, deadlocks and rules about whole runs are 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple, TypeAlias
@@ -208,6 +208,10 @@ class Log:
     multiplied: dict[Operands, None] = field(default_factory=dict)
     unknown_writes: set[int] = field(default_factory=set)
     strong: set[int] = field(default_factory=set)
+
+    def executes(self, records: Collection[int]) -> bool:
+        """Whether the run has work to do, and executes all of these records."""
+        return bool(self.number) and self.threads.keys() >= set(records)
 
     def guess(self) -> None:
         """Note that the run took a branch on a condition that is not known."""

@@ -39,6 +39,7 @@ class Launch:
     number: int = 512
     registers: int = 0
     sized: bool = False
+    contents: int | None = None
 
     @property
     def threads(self) -> int:

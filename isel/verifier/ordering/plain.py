@@ -72,14 +72,16 @@ def _load(p: Plain) -> None:
         return
     p.run.log.assumed |= not of_param
     p.run.log.reads_arguments |= type_.bits <= 32
-    number = _argument(p) if type_.bits <= 32 else POINTER
+    number = _integer(p, of_param=of_param) if type_.bits <= 32 else POINTER
     known = type_.kind != "f" or of_param or _is_for_floats(p)
     p.write("d", number & (1 << type_.bits) - 1 if known else None)
 
 
-def _argument(p: Plain) -> int:
+def _integer(p: Plain, *, of_param: bool) -> int:
     """The integer that is loaded: that of all arguments, or a size that this one is tested for."""
     launch, address = p.run.launch, p.mi.get("a")
+    if not of_param and launch.contents is not None:
+        return launch.contents
     if launch.sized and address is not None:
         return p.run.program.sizes.get(address, launch.number)
     return launch.number

@@ -6,7 +6,7 @@ the records to execute; all others compute data, and are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg, Sym, guard_register
@@ -191,9 +191,13 @@ def is_event(mi: MachineInstr) -> bool:
     return synchronises(mi.row)
 
 
-def _operands(mi: MachineInstr) -> Iterator[Reg]:
-    """The registers of an event that decide what it does; not those that hold data it moves."""
+def deciding_operands(mi: MachineInstr, but: Container[str] = ()) -> Iterator[Reg]:
+    """The registers of an event that decide what it does; not those that hold data it moves, and
+    without the operands `but`.
+    """
     for operand, op in zip(mi.form.operands, mi.ops, strict=True):
+        if operand is not None and operand.name in but:
+            continue
         if operand is None or operand.name in ("r", "d", "b", "coords", "policy", "cache_policy"):
             data = mi.row.id in MEMORY or mi.row.id.startswith(("tcgen05.ld", "tcgen05.st"))
             if operand is not None and (data or isinstance(op, tuple)):
@@ -226,7 +230,7 @@ def _wanted(records: list[MachineInstr]) -> set[Reg]:
         for reg in mi.defs():
             writers.setdefault(reg, []).append(mi)
         if is_event(mi):
-            wanted.update(_operands(mi))
+            wanted.update(deciding_operands(mi))
             wanted.update(_guard(mi))
         elif mi.form.is_terminator:
             wanted.update(_guard(mi))

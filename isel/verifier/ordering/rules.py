@@ -51,7 +51,7 @@ def check(report: Report) -> None:
     lanes.strayed(report, (access for log in logs for access in log.lanes.values()))
     ends.left(report, logs)
     sums.check(report, logs)
-    unfilled.check(report, program, logs)
+    unfilled.check(report, program, runs)
     warpgroups.check(report, logs)
     found = _races(report, runs.finders())
     unfenced = {race.first.index for _, race in found if race.missing not in _NOT_OVER}
@@ -101,7 +101,11 @@ def _name_and_report(report: Report, races: list[tuple[Log, Race]], runs: Runs) 
         (log, race, name) for log, race in races if (name := name_of(report, log, race)) is not None
     ]
     certain = [race for log, race, name in named if not _is_doubtful(log, race, name)]
-    others = runs.only_for_other_sizes(certain)
+    others = (
+        runs.only_for_other_sizes(certain)
+        | runs.only_for_sizes_of_zero(certain)
+        | runs.by_contents(certain)
+    )
     cases = [(_is_doubtful(*case) or case[1].records in others, case) for case in named]
     cases.sort(key=lambda case: (case[0], case[1][1].second.index))
     seen: set[tuple[object, ...]] = set()

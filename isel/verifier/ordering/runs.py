@@ -13,6 +13,7 @@ from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
 from isel.verifier.function import registers
 from isel.verifier.function.clusters import cluster_size, pair_records
 from isel.verifier.function.report import Report
+from isel.verifier.ordering.contents import Contents
 from isel.verifier.ordering.execute import Run
 from isel.verifier.ordering.log import Log
 from isel.verifier.ordering.machine import Launch
@@ -73,6 +74,34 @@ class Runs:
         pairs = {race.records for race in races}
         still = {race.records for race in self._finder(log).races()}
         return {pair for pair in pairs - still if log.threads.keys() >= set(pair)}
+
+    def with_least_work(self) -> Log:
+        """A run whose arguments are all 1, in the cluster that the kernel and the user give."""
+        return self._run(1, (), late=False)
+
+    def by_contents(self, races: list[Race]) -> set[tuple[int, int]]:
+        """The records of races that the contents of memory decide, which every run makes up."""
+        if not races or not any(log.assumed for log in self.logs):
+            return set()
+        contents = Contents(self._program, self.logs)
+        return {race.records for race in races if contents.decide(race)}
+
+    def only_for_sizes_of_zero(self, races: list[Race]) -> set[tuple[int, int]]:
+        """The records of races that are found only where memory holds nothing but 0, although a
+        run with work to do executes both.
+
+        A size or trip count in memory may never be 0; of an argument the kernel's text says what
+        happens.
+        """
+        idle = {race.records for race in races}
+        for finder in self.finders():
+            if finder.log.number or not finder.log.assumed:
+                idle -= {race.records for race in finder.races()}
+        idle = {pair for pair in idle if any(log.executes(pair) for log in self.logs)}
+        if idle:
+            log = self._run(0, (), late=False, contents=_RUNS[0][0])
+            idle -= {race.records for race in self._finder(log).races()}
+        return idle
 
     def _finder(self, log: Log) -> Finder:
         """The races of a log, sought once for all runs with an equal log."""
@@ -184,7 +213,7 @@ class Runs:
 
     def _run(
         self, number: int, cluster: tuple[int, ...], *, late: bool, longer: int = 1,
-        sized: bool = False,
+        sized: bool = False, contents: int | None = None,
     ) -> Log:  # fmt: skip
         """The log of a run that may take so many times what others may."""
         report, function = self._report, self._report.analysis.function
@@ -197,7 +226,7 @@ class Runs:
             cluster = (2, 1, 1) if any(pair_records(function)) else cluster
         cx, cy, cz = cluster
         held = 0 if report.bounded else registers.at_first(report)
-        launch = Launch((x, y, z), (cx, cy, cz), number, held, sized)
+        launch = Launch((x, y, z), (cx, cy, cz), number, held, sized, contents)
         rounds = _FEWER if number == _SIZE else _ROUNDS
         budget = longer * min(max(self._steps * launch.ctas * rounds, _LEAST), _MOST)
         log = Run(report.module, function, self._program, launch, budget, late=late).run()

@@ -20,6 +20,7 @@ from isel.verifier.ordering.machine import SharedVariable, shared_variables
 from isel.verifier.ordering.matrices import Matrix
 from isel.verifier.ordering.program import MEMORY, Program, is_event
 from isel.verifier.ordering.rows import BEYOND_VARIABLE, NOT_FILLED
+from isel.verifier.ordering.runs import Runs
 from isel.verifier.ordering.sizes import ends_of_copies, reach_of_copies
 from isel.verifier.ordering.windows import offset_of, rank_of
 from isel.verifier.rule import VerifierRule
@@ -36,19 +37,38 @@ _Found: TypeAlias = dict[int, _Wrong]
 """Causes and messages by record."""
 
 
-def check(report: Report, program: Program, logs: list[Log]) -> None:
+def check(report: Report, program: Program, runs: Runs) -> None:
     """Report matrices that extend beyond their variable, or beyond what is written."""
-    runs = [log for log in logs if log.multiplied]
-    if not runs or report.analysis.graph.has_opaque or any(log.guessed for log in runs):
+    logs = [log for log in runs.logs if log.multiplied]
+    if not logs or report.analysis.graph.has_opaque or any(log.guessed for log in logs):
         return
     variables = shared_variables(report.module, report.analysis.function)
-    beyond = _judged(program, runs, lambda matrix: _beyond(matrix, variables))
-    _report(report, BEYOND_VARIABLE, runs, beyond)
-    written = _written(report, program, logs, variables)
-    if written is None or any(beyond):
-        return  # rows beyond a variable are hardly written: one mistake, one finding
-    unfilled = _judged(program, runs, lambda matrix: _unfilled(matrix, written, variables))
-    _report(report, NOT_FILLED, runs, unfilled)
+    beyond = _judged(program, logs, lambda matrix: _beyond(matrix, variables))
+    if any(beyond):  # rows beyond a variable are hardly written: one mistake, one finding
+        least = _least(runs, logs)
+        beyond += _judged(program, least, lambda matrix: _beyond(matrix, variables))
+        _report(report, BEYOND_VARIABLE, [*logs, *least], beyond)
+        return
+    written = _written(report, program, runs.logs, variables)
+    if written is None:
+        return
+    unfilled = _judged(program, logs, lambda matrix: _unfilled(matrix, written, variables))
+    if any(unfilled):
+        least = _least(runs, logs)
+        unfilled += _judged(program, least, lambda matrix: _unfilled(matrix, written, variables))
+        _report(report, NOT_FILLED, [*logs, *least], unfilled)
+
+
+def _least(runs: Runs, logs: list[Log]) -> list[Log]:
+    """The run with the least work, where that depends on arguments.
+
+    A loop over a tile goes as far as an argument says, which is made up: a multiply that is right
+    in the only iteration of this run is right.
+    """
+    if not any(log.reads_arguments for log in logs):
+        return []
+    least = runs.with_least_work()
+    return [] if least.guessed else [least]
 
 
 def _report(report: Report, rule: VerifierRule, runs: list[Log], found: list[_Found]) -> None:

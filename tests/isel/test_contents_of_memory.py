@@ -1,0 +1,138 @@
+"""Races that only what global memory holds decides: which threads meet, and how often.
+
+A run makes up arguments and memory: every integer is the same.  PTX ISA, Memory Consistency Model,
+Conflict and Data-races: two operations race if their locations overlap; an index that is loaded may
+be another one for each thread.
+"""
+
+from __future__ import annotations
+
+from asmprinter.ptx_reader import read_ptx
+from intrinsics.findings import Severity
+from isel.verifier.function.check import verify_functions
+from tests.each import each
+
+HEAD = """\
+.version 8.8
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u32 n) .reqntid 128
+{
+    .reg .pred %p<9>;
+    .reg .b32 %r<20>, %t, %i;
+    .reg .b64 %rd<9>, %x;
+    .shared .align 4 .b8 words[512];
+    .shared .align 4 .b8 indices[512];
+    ld.param.u64 %x, [x];
+    mov.u32 %t, %tid.x;
+    shl.b32 %r1, %t, 2;
+    mov.u32 %r2, words;
+    add.u32 %r3, %r2, %r1;
+    mul.wide.u32 %rd1, %t, 4;
+    add.u64 %rd2, %x, %rd1;
+"""
+BEFORE = "    st.shared.b32 [%r3], 0;\n    bar.sync 0;\n"
+ADD = """\
+    shl.b32 %r4, %i, 2;
+    add.u32 %r5, %r2, %r4;
+    ld.shared.b32 %r6, [%r5];
+    add.u32 %r6, %r6, 1;
+    st.shared.b32 [%r5], %r6;
+"""
+"""Adds 1 to the word of number %i."""
+THROUGH = """\
+    mov.u32 %r7, indices;
+    add.u32 %r7, %r7, %r1;
+    ld.global.b32 %r8, [%rd2];
+    st.shared.b32 [%r7], %r8;
+    bar.sync 0;
+    ld.shared.b32 %i, [%r7];
+"""
+SOME = """\
+    ld.global.b32 %r8, [%rd2];
+    setp.eq.u32 %p1, %r8, 0;
+    mov.u32 %i, 3;
+    @%p1 bra END;
+"""
+
+INDICES: dict[str, tuple[str, Severity]] = {
+    "each thread's own index from memory": ("    ld.global.b32 %i, [%rd2];\n", Severity.REVIEW),
+    "one that is kept in shared memory": (THROUGH, Severity.REVIEW),
+    "threads that memory chooses": (SOME, Severity.REVIEW),
+    "one index from memory for all threads": ("    ld.global.b32 %i, [%x];\n", Severity.ERROR),
+    "one that is an argument": ("    ld.param.u32 %i, [n];\n", Severity.ERROR),
+    "a constant": ("    mov.u32 %i, 3;\n", Severity.ERROR),
+}
+
+
+def races(body: str) -> list[Severity]:
+    """How severe the races of a kernel are; it has no other findings."""
+    found = verify_functions(read_ptx(f"{HEAD}{body}END:\n    ret;\n}}\n", "k.ptx").module)
+    assert {f.rule for f in found} <= {"shared/race"}
+    return [f.severity for f in found]
+
+
+@each("name", INDICES)
+def test_threads_meet_where_their_indices_are_the_same(name: str) -> None:
+    index, severity = INDICES[name]
+    assert races(BEFORE + index + ADD) == [severity]
+
+
+def test_indices_from_two_places_may_be_two() -> None:
+    """Warp 0 stores at x[0], all load at x[1]: they meet if both are the same."""
+    two = "    ld.global.b32 %i, [%x];\n    ld.global.b32 %r8, [%x+4];\n"
+    addresses = (
+        "    shl.b32 %r4, %i, 2;\n    add.u32 %r5, %r2, %r4;\n"
+        "    shl.b32 %r8, %r8, 2;\n    add.u32 %r9, %r2, %r8;\n"
+    )
+    store = "    setp.gt.u32 %p1, %t, 31;\n    @!%p1 st.shared.b32 [%r5], 1;\n"
+    load = "    ld.shared.b32 %r6, [%r{}];\n"
+    assert races(BEFORE + two + addresses + store + load.format(9)) == [Severity.REVIEW]
+    assert races(BEFORE + two + addresses + store + load.format(5)) == [Severity.ERROR]
+
+
+# ---- launched for nothing ------------------------------------------------------------------------
+
+LOOP = """\
+    st.shared.b32 [%r3], %t;
+    {count}
+    mov.u32 %r8, 0;
+    setp.eq.u32 %p1, %i, 0;
+    @%p1 bra DONE;
+LOOP:
+    {meet}
+    add.u32 %r8, %r8, 1;
+    setp.lt.u32 %p2, %r8, %i;
+    @%p2 bra LOOP;
+DONE:
+    xor.b32 %r9, %r1, 256;
+    add.u32 %r9, %r2, %r9;
+    ld.shared.b32 %r6, [%r9];
+"""
+"""The only barrier between a store and the load of another warp stands in a loop."""
+
+COUNTS = {
+    "from memory": ("ld.global.b32 %i, [%x];", Severity.REVIEW),
+    "an argument": ("ld.param.u32 %i, [n];", Severity.ERROR),
+    "an argument, beside memory": (
+        "ld.param.u32 %i, [n];\n    ld.global.b32 %r10, [%x];\n    setp.eq.u32 %p3, %r10, 9;\n"
+        "    @%p3 bra END;", Severity.ERROR),
+}  # fmt: skip
+
+
+@each("name", COUNTS)
+def test_a_race_of_no_iterations_is_doubtful_where_memory_counts_them(name: str) -> None:
+    count, severity = COUNTS[name]
+    assert races(LOOP.format(count=count, meet="bar.sync 0;")) == [severity]
+    assert races(LOOP.format(count=count, meet="")) == [Severity.ERROR]
+
+
+def test_a_way_that_only_nothing_takes_is_judged() -> None:
+    """With n = 0 all threads come to a store and a load that no other launch executes."""
+    only = (
+        "    ld.param.u32 %i, [n];\n    setp.ne.u32 %p1, %i, 0;\n    @%p1 bra END;\n"
+        "    st.shared.b32 [%r3], %t;\n    xor.b32 %r9, %r1, 256;\n    add.u32 %r9, %r2, %r9;\n"
+        "    {meet}ld.shared.b32 %r6, [%r9];\n"
+    )
+    assert races(only.format(meet="")) == [Severity.ERROR]
+    assert races(only.format(meet="bar.sync 0;\n    ")) == []
