@@ -15,6 +15,7 @@ from intrinsics import catalog
 from isel.verifier.descriptors.check import RULES as DESCRIPTOR_RULES
 from isel.verifier.function.check import RULES
 from isel.verifier.launch import RULES as LAUNCH_RULES
+from isel.verifier.rule import VerifierRule
 
 _OF_ANY_INSTRUCTION = """
 address-type alignment bare-address collector-word descriptor-constant descriptor-reserved
@@ -71,12 +72,17 @@ def rule_ids() -> tuple[str, ...]:
     return tuple(sorted(set(_ids())))
 
 
+def verifier_rules() -> tuple[VerifierRule, ...]:
+    """The rules about descriptors, functions and launches; in their ids `{op}` is any head."""
+    return (*DESCRIPTOR_RULES, *RULES, *LAUNCH_RULES)
+
+
 def _ids() -> Iterator[str]:
     rows = catalog.rows()
     heads = dict.fromkeys(row.head for row in rows)
     for row in rows:
         yield from (f"{row.head}/{rule.id}" for rule in row.rules)
-    for rule in (*DESCRIPTOR_RULES, *RULES, *LAUNCH_RULES):
+    for rule in verifier_rules():
         of_one = "{op}" in rule.id
         yield from (rule.id.format(op=head) for head in (heads if of_one else [""]))
     yield from (f"{head}/{last}" for head in heads for last in _OF_ANY_INSTRUCTION.split())

@@ -79,6 +79,8 @@ def _run_command(argv: Sequence[str] | None) -> int:
     given = sys.argv[1:] if argv is None else argv
     if len(given) > 1 and given[0] == "explain" and given[1].startswith("llvm."):
         given = ["explain", "intrinsic", *given[1:]]
+    elif len(given) > 1 and given[0] == "explain" and "/" in given[1]:
+        given = ["explain", "rule", *given[1:]]
     asked = given[0] if given else ""
     arguments = _parser(asked).parse_args([_WHOLE.get(word, word) for word in given])
     files = getattr(arguments, "files", None) or [getattr(arguments, "file", ".mir")]

@@ -15,6 +15,7 @@ from intrinsics.findings import input_error
 from nvgen.commands import (
     explain_intrinsics,
     explain_layouts,
+    explain_rules,
     explain_tensor,
     explain_warpgroup,
     explain_words,
@@ -55,6 +56,7 @@ _SUBJECTS = {
     "fragment": _Subject("registers of", explain_layouts.fragment, 0, FRAGMENT_OPTIONS),
     "wgmma-fragment": _Subject("registers of wgmma", explain_warpgroup.fragment),
     "intrinsic": _Subject("intrinsic", explain_intrinsics.intrinsic),
+    "rule": _Subject("rule", explain_rules.rule),
 }
 
 

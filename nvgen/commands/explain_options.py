@@ -15,7 +15,7 @@ _WORDS = (
     "idesc", "smem-desc", "wgmma-desc", "ctrl", "collector", "zero-mask", "taddr", "scale-id",
     "metadata",
 )  # fmt: skip
-_NAMES = ("layout", "swizzle", "fragment", "wgmma-fragment", "packing", "intrinsic")
+_NAMES = ("layout", "swizzle", "fragment", "wgmma-fragment", "packing", "intrinsic", "rule")
 
 OPTIONS = {
     "kind": ("K", "the MMA kind of an idesc, metadata, scale-id or packing"),
@@ -55,8 +55,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "value", metavar="VALUE", nargs="?",
         help="a number (193, 0xC1 or 0b11000001), or a name: layout E, swizzle 128, "
-        f"fragment 16x64b.x2 (or {EXAMPLES}), packing e2m1, intrinsic llvm.nvvm.X, which may also "
-        "stand alone",
+        f"fragment 16x64b.x2 (or {EXAMPLES}), packing e2m1; intrinsic llvm.nvvm.X and rule "
+        "mbarrier/deadlock, which may also stand alone",
     )  # fmt: skip
     add_fragment_options(parser, how)
     for name, (metavar, text) in OPTIONS.items():

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from argparse import Namespace
+from importlib.resources import files
+
 import pytest
 
+from nvgen.commands.explain_question import Question
+from nvgen.commands.explain_rules import rule as rule_text
 from tests.each import each
 from tests.nvgen.conftest import Nvgen
 
@@ -236,6 +242,41 @@ def test_what_is_no_such_value(
         assert f"error[{rule}]" in found.err
         assert f"got: {got}" in found.err or not got
         assert "expected: " in found.err
+
+
+# ---- rules ---------------------------------------------------------------------------------------
+
+RULES = {
+    "mbarrier/peer-unheard": {"severity": "error", "ptxas": "accepts"},  # of functions
+    "tcgen05.mma.ws/not-filled": {"severity": "warning"},  # of functions, for any multiply
+    "tcgen05.mma/idesc-m": {"message": "M does not exist for this kind"},  # of descriptors
+    "launch/block": {"message": "the kernel is made for another block"},
+    "tcgen05.mma/i8-target": {"severity": "error", "ptxas": "refuses"},  # of the row
+    "ptx/syntax": {"level": "readers, operands and words: judged always"},
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("asked", [("rule",), ()])
+def test_what_a_rule_says(nvgen: Nvgen, rule: str, asked: tuple[str, ...]) -> None:
+    result = nvgen("explain", *asked, rule, "--format", "json")
+    fields = {field["field"]: field["meaning"] for field in result.json()["fields"]}
+    assert result.status == 0
+    assert RULES[rule].items() <= fields.items()
+
+
+def test_every_rule_of_the_reference_is_explained(nvgen: Nvgen) -> None:
+    page = (files("intrinsics") / "reference" / "rules.md").read_text()
+    ids = re.findall(r"^\| \[?([\w.:{}-]+/[\w-]+)", page, re.MULTILINE)
+    assert len(ids) > 300
+    for rule in dict.fromkeys(found.replace("{op}", "tcgen05.mma") for found in ids):
+        assert rule_text(Question("rule", rule, 0, Namespace())), rule
+
+
+def test_a_rule_that_is_not_there(nvgen: Nvgen) -> None:
+    result = nvgen("explain", "mbarrier/peer-unherd")
+    assert result.status == 2
+    assert "did you mean mbarrier/peer-unheard" in result.err
 
 
 def test_usage(nvgen: Nvgen) -> None:

@@ -15,14 +15,17 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import VerificationError
 from intrinsics.targets import TARGETS
 from isel.pipeline import PASSES, SELECT
+from isel.verifier.function.check import verify_functions
 from nvgen import FindingWarning, KernelBuilder, builder_reference, builder_stubs
 from nvgen.builder.verb_sentences import SENTENCES
 from nvgen.builder.verb_table import others
@@ -39,6 +42,7 @@ from tests.isel import (
 from tests.isel.pattern_missed import MISSED
 from tests.isel.pattern_unseen import NOWHERE, UNSEEN
 from tests.isel.test_canonical_patterns import ALL, CLEAN
+from tests.isel.test_cluster_rules import MISTAKES
 from tests.mutation.faults import FAULTS
 from tests.nvgen.samples import FOLDER, gemm_tile
 from tests.nvgen.test_testing import guide_example
@@ -107,6 +111,7 @@ def test_every_block_is_of_a_known_language():
         ("README.md", "wgmma.mma_async/stage-released"),
         ("docs/checking.md", "tcgen05.mma/i8-target"),
         ("docs/checking.md", "tcgen05.ld/before-completion"),
+        ("docs/checking.md", "mbarrier/peer-unheard"),
         ("docs/simulator-and-races.md", "sim/race"),
         ("docs/simulator-and-races.md", "run/bisect"),
         ("docs/other-compilers.md", "ld/operands"),
@@ -343,6 +348,17 @@ def test_the_forgotten_wait_for_the_multiplies(capsys: pytest.CaptureFixture[str
     with pytest.warns(FindingWarning, match="tcgen05.ld/before-completion"):
         compiled = kernel.compile(target="sm_100a")
     assert compiled.cubin(), "ptxas takes it"
+
+
+def test_the_pair_of_which_one_waits_in_vain(capsys: pytest.CaptureFixture[str]):
+    """A right kernel whose commit tells one CTA; all statements that the page shows are its own."""
+    shown = finding_shown("docs/checking.md", "mbarrier/peer-unheard")
+    text = MISTAKES["a commit for one CTA"].broken()
+    found = verify_functions(read_ptx(text, "pair.ptx").module)
+    print_findings([f.at(replace(f.place, file="pair.ptx")) for f in found], text, sys.stdout)
+    assert squeezed(capsys.readouterr().out) == squeezed(shown)
+    (ptx,) = (block for block in blocks("docs/checking.md", "ptx") if "[done]" in block)
+    assert stands_in(re.sub(r"//.*", "", ptx), text)
 
 
 def test_the_forgotten_wait_for_the_copies(

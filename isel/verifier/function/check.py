@@ -16,7 +16,7 @@ from typing import Protocol
 from intrinsics.collector import collect_young, paused_collector
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.limits import MOST_THREADS
-from intrinsics.mir import Linkage, MachineFunction, Module
+from intrinsics.mir import Linkage, MachineFunction, MachineInstr, Module, Special
 from isel.verifier.function import (
     accumulators,
     allocation,
@@ -45,6 +45,7 @@ from isel.verifier.function.inlining import inlined
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
 from isel.verifier.function.tables import with_comparisons
+from isel.verifier.function.values import LANES
 from isel.verifier.ordering import rules as ordering_rules
 from isel.verifier.rule import VerifierRule
 
@@ -143,27 +144,58 @@ def _judge_largest(report: Report) -> None:
     """Check the largest block that the kernel allows, where its size is not known.
 
     Errors that hold for any block stay.  Doubts about which threads execute a record are decided in
-    the largest block, and what is found only there is a review: the block may be smaller.
+    the largest block, and what is found only there is a review: the block may be smaller.  Where
+    its shape is not known either, it is found in every shape.
     """
     analysis = report.analysis
     block = _largest_block(analysis.function)
     if not block:
         return
-    bounded = Analysis(analysis.function, block, analysis.callees, graph=analysis.graph)
-    largest = Report(report.module, bounded, report.cluster, report.boxes, bounded=True)
     pools = Report(report.module, analysis, report.cluster, report.boxes)
     registers.check(pools)  # depends on the actual number of warps
-    for chapter in _CHAPTERS:
-        if chapter is not registers:
-            chapter.check(largest)
-    registers.synchronised(largest)
+    shapes = [_findings_in(report, shape) for shape in _shapes_of(block, analysis)]
+    doubts = pools.findings.keys() | set().union(*shapes)
     kept = {
         key: finding
         for key, finding in report.findings.items()
-        if finding.severity is Severity.ERROR or key in largest.findings or key in pools.findings
+        if finding.severity is Severity.ERROR or key in doubts
     }
-    found = {key: _in_largest(finding, block) for key, finding in largest.findings.items()}
+    found = {
+        key: _in_largest(finding, block)
+        for key, finding in shapes[0].items()
+        if all(key in shape for shape in shapes)
+    }
     report.findings = found | kept
+
+
+def _findings_in(report: Report, block: tuple[int, ...]) -> dict[tuple[str, int], Finding]:
+    """The findings about a kernel in a block of this shape."""
+    analysis = report.analysis
+    bounded = Analysis(analysis.function, block, analysis.callees, graph=analysis.graph)
+    found = Report(report.module, bounded, report.cluster, report.boxes, bounded=True)
+    for chapter in _CHAPTERS:
+        if chapter is not registers:
+            chapter.check(found)
+    registers.synchronised(found)
+    return found.findings
+
+
+def _shapes_of(block: tuple[int, ...], analysis: Analysis) -> list[tuple[int, ...]]:
+    """The shapes that a largest block may have.
+
+    `.maxntid` bounds the number of threads, in any shape: one that it gives along x alone may be a
+    row of warps for a kernel that reads other dimensions.
+    """
+    threads = math.prod(block)
+    if block[0] != threads or threads % LANES or not _reads_dimensions(analysis.graph.records):
+        return [block]
+    return [block, (LANES, threads // LANES, 1)]
+
+
+def _reads_dimensions(records: list[MachineInstr]) -> bool:
+    """Whether threads ask where they are along y or z, or how far the block goes there."""
+    names = {op.name for mi in records for op in mi.ops if type(op) is Special}
+    return not names.isdisjoint(("tid.y", "tid.z", "ntid.y", "ntid.z"))
 
 
 def _in_largest(finding: Finding, block: tuple[int, ...]) -> Finding:
@@ -175,8 +207,12 @@ def _in_largest(finding: Finding, block: tuple[int, ...]) -> Finding:
 def _not_judged(function: MachineFunction, report: Report) -> list[Finding]:
     place = Place(function=function.name)
     found = []
-    if not report.analysis.block and (concerns(function) or not _largest_block(function)):
+    block = report.analysis.block
+    if not block and (concerns(function) or not _largest_block(function)):
         found.append(_unknown_block(function))
+    given = bool(block) and not function.launch.reqntid and block[0] == math.prod(block)
+    if given and _reads_dimensions(report.analysis.graph.records):
+        found.append(_one_dimension(function, block))
     if function.is_kernel and _size_matters(function, report):
         found.append(
             Finding(
@@ -213,6 +249,18 @@ def _unknown_block(function: MachineFunction) -> Finding:
         got=f".maxntid {', '.join(map(str, largest))}" if largest else "",
         expected="nvvm.reqntid (.reqntid in PTX), or --block",
         incomplete=not largest,
+    )
+
+
+def _one_dimension(function: MachineFunction, block: tuple[int, ...]) -> Finding:
+    """A note that a block was given along x alone, of which the kernel asks for more."""
+    return Finding(
+        "verify/block",
+        Severity.NOTE,
+        "threads ask where they are along y or z, and the block that was given has one dimension",
+        Place(function=function.name),
+        got=f"--block {','.join(map(str, block))}",
+        expected="--block x,y,z, if the kernel is launched with more",
     )
 
 
