@@ -132,13 +132,17 @@ class Compiled:
 
     @ends_at_caller
     def assembled(self) -> Assembled:
-        """The cubin with ptxas' log: the resources of each kernel, and warnings.
+        """The cubin with ptxas' log: the resources of each kernel, and what costs it speed, which
+        are Python warnings (`nvgen.FindingWarning`), too.
 
         Raises: AssemblerError.
         """
         from nvgen.assembler import assemble_module
+        from nvgen.judgement import warn
 
-        return assemble_module(self.final, self.ptx_version, self.target, lineinfo=self.lineinfo)
+        found = assemble_module(self.final, self.ptx_version, self.target, lineinfo=self.lineinfo)
+        warn(found.findings)
+        return found
 
     @property
     @ends_at_caller

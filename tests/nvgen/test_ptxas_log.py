@@ -14,7 +14,7 @@ import pytest
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.findings import Finding, Severity
 from intrinsics.modifiers import ScalarType as T
-from nvgen import Kernel, KernelBuilder
+from nvgen import FindingWarning, Kernel, KernelBuilder
 from nvgen.ptxas_log import Resources, remarks, resources
 from tests.nvgen.conftest import Nvgen
 
@@ -168,3 +168,11 @@ def test_the_command_prints_resources_when_asked_and_warnings_always(
         assert "warning[ptxas/wgmma-serialized]" in result.err
         assert f"--> {source}:" in result.err
         assert "warning[ptxas/spill]" in result.err
+
+
+def test_python_is_warned() -> None:
+    """Of what costs a kernel its speed, by whatever assembles it."""
+    made = built(read_early).compile(target=TARGET)
+    for asked in (made.cubin, lambda: made.resources, lambda: made.sass):
+        with pytest.warns(FindingWarning, match=r"ptxas/wgmma-serialized"):
+            asked()
