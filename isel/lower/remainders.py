@@ -1,11 +1,12 @@
 """frem, which PTX has no instruction for: an exact remainder, as two loops.
 
 Layer: isel.lower.  LLVM Language Reference, frem: the result is C's fmod, exact and with the sign
-of the dividend.  Let a and s be positive, of p bits of precision, and a < s * 2^p.  Then a / s
-rounded toward zero and cut to an integer is the true quotient q; a - q * s is a multiple of the
-last bit of s, or of a where q is 0, and less than s: one fma gives it without rounding.  A larger
-dividend is reduced by s * 2^p first, and s * 2^p by s * 2^2p before that: to multiply by a power
-of two moves the exponent only.
+of the dividend.  Let a and s be positive, and q the integer part of a / s, or one more than that.
+Then a - q * s is a multiple of the last bit of s, or of a where q is 0, and is nearer to 0 than s:
+one fma gives it without rounding.  Below 0 it is the remainder less s.  An approximate quotient
+that is made a little larger gives such a q where a < s * 2^p.  A larger dividend is reduced by
+s * 2^p first, and s * 2^p by s * 2^2p before that: to multiply by a power of two moves the exponent
+only.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from isel.llvm import values as llvm
 from isel.llvm.types import DOUBLE, FLOAT, I1, I32, FloatType, Type, VectorType
 from isel.llvm.vocabulary import Flag, FloatPredicate, Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
+
+_QUOTIENT = {"float": 20, "double": 30}
+"""Bits of a quotient whose integer part `_quotient` gets right but for one unit."""
 
 _PRECISION = {"half": 11, "bfloat": 8, "float": 24, "double": 53}
 
@@ -84,8 +88,8 @@ def _by_any(out: Rewriter, x: llvm.Value, y: llvm.Value) -> llvm.Value:
     """x where |x| < |y|; else NaN for an infinite x, for a zero y and for NaNs."""
     type_ = x.type
     assert isinstance(type_, FloatType)
-    shift = _constant(type_, 2.0 ** _PRECISION[type_.keyword])
-    back = _constant(type_, 2.0 ** -_PRECISION[type_.keyword])
+    bits = _QUOTIENT[type_.keyword]
+    shift, back = (_constant(type_, 2.0**power) for power in (bits, -bits))
     nan, infinity = (_constant(type_, float(name)) for name in ("nan", "inf"))
     check, start, up, down, done = (
         out.here, *(out.name(hint) for hint in ("frem", "up", "down", "rest"))
@@ -108,8 +112,10 @@ def _by_any(out: Rewriter, x: llvm.Value, y: llvm.Value) -> llvm.Value:
     rest, smaller = (llvm.Local(out.name("t"), type_) for _ in range(2))
     a = out.phi(type_, (dividend, up), (rest, down))
     s = out.phi(type_, (s, up), (smaller, down))
-    quotient = _call(out, "trunc", _rounded_down(out, a, s))
-    _call(out, "fma", out.negative(quotient), s, a, result=rest.name)
+    quotient = _call(out, "trunc", _quotient(out, a, s))
+    less = _call(out, "fma", out.negative(quotient), s, a)
+    is_less = out.compare(FloatPredicate.OLT, less, _constant(type_, 0.0))
+    out.select(is_less, out.binary(Opcode.FADD, less, s), less, rest.name)
     out.binary(Opcode.FMUL, s, back, smaller.name)
     out.branch_if(out.compare(FloatPredicate.OGT, s, divisor), down, done)
 
@@ -117,10 +123,34 @@ def _by_any(out: Rewriter, x: llvm.Value, y: llvm.Value) -> llvm.Value:
     return out.phi(type_, (x, check), (nan, start), (rest, down))
 
 
-def _rounded_down(out: Rewriter, a: llvm.Value, s: llvm.Value) -> llvm.Value:
-    """a / s toward zero."""
-    suffix = "f" if a.type is FLOAT else "d"
-    return out.call(f"llvm.nvvm.div.rz.{suffix}", a.type, (a, s))
+def _quotient(out: Rewriter, a: llvm.Value, s: llvm.Value) -> llvm.Value:
+    """What has the integer part of a / s, or one more; a < s * 2^p.
+
+    An approximate quotient of floats is wrong by two units in the last place at most: 2^-22 of it.
+    """
+    if a.type is DOUBLE:
+        return _quotient_of_doubles(out, a, s)
+    near = out.call("llvm.nvvm.div.full", FLOAT, (a, s))
+    return out.binary(Opcode.FMUL, near, _constant(FLOAT, 1 + 2.0**-21))
+
+
+def _quotient_of_doubles(out: Rewriter, a: llvm.Value, s: llvm.Value) -> llvm.Value:
+    """An approximate reciprocal takes the upper half of a number and gives as much of the result.
+
+    That is wrong by less than 2^-16 of it, and after one step of Newton's by less than 2^-32.
+    Neither what it takes nor what it gives may be subnormal, so both numbers are scaled.
+    """
+    one = _constant(DOUBLE, 1.0)
+    scale = out.select(
+        out.compare(FloatPredicate.OLT, s, one),
+        _constant(DOUBLE, 2.0**60), _constant(DOUBLE, 2.0**-4),
+    )  # fmt: skip
+    a, s = (out.binary(Opcode.FMUL, value, scale) for value in (a, s))
+    rough = out.call("llvm.nvvm.rcp.approx.ftz.d", DOUBLE, (s,))
+    wrong = _call(out, "fma", out.negative(s), rough, one)
+    better = _call(out, "fma", rough, wrong, rough)
+    larger = out.binary(Opcode.FMUL, better, _constant(DOUBLE, 1 + 2.0**-32))
+    return out.binary(Opcode.FMUL, a, larger)
 
 
 def _call(out: Rewriter, name: str, *operands: llvm.Value, result: str | None = None) -> llvm.Value:

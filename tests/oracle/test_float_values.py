@@ -214,6 +214,26 @@ def test_a_remainder_is_fmods_whatever_the_exponents(type_: str, opt: int):
     compare(text, rows, wanted, kind, opt=opt)
 
 
+@pytest.mark.parametrize("type_", ["float", "double"])
+def test_a_remainder_is_fmods_next_to_a_multiple_of_the_divisor(type_: str):
+    """Where an approximate quotient has the wrong integer part: below, at and above a multiple."""
+    kind, number = KINDS[type_], np.dtype("f4" if type_ == "float" else "f8")
+    bits = f"u{number.itemsize}"
+    dice = np.random.default_rng(5)
+    divisors = dice.integers(1, kind.infinity, 512, np.uint64).astype(bits).view(number)
+    factors = dice.integers(1, 1 << 20, 512)
+    with np.errstate(over="ignore"):
+        multiples = (divisors * factors).astype(number).view(bits)
+    near = [multiples - 1, multiples, multiples + 1]
+    rows = np.array([(a, b, 0) for n in near for a, b in zip(n, divisors.view(bits), strict=True)])
+    a, b = (np.ascontiguousarray(rows[:, n]).astype(bits).view(number) for n in range(2))
+    with np.errstate(invalid="ignore"):
+        exactly = np.fmod(a, b).view(bits)
+    wanted = [as_class(int(word), kind) for word in exactly]
+    text = kernel(type_, f"%r = frem {type_} %a, %b", type_)
+    compare(text, rows.astype(np.uint64), wanted, kind)
+
+
 def test_a_remainder_of_doubles_is_pythons():
     """1e300 and 3e-300 are 2,000 binary orders apart: no quotient of any type holds their ratio."""
     pairs = [(1e300, 3e-300), (-1e300, 3e-300), (7.5, -2.0), (-6.0, 3.0), (5e-324, 2e-323)]
