@@ -12,6 +12,7 @@ from isel.lower import (
     atomics,
     constrained,
     copies,
+    divisibility,
     elementwise,
     extremes,
     index_offsets,
@@ -97,6 +98,8 @@ def lower(
     if not _ACCESSES.isdisjoint(opcodes):
         function = neighbours.with_vectors(function, layout, pure)
     if not _DIVISIONS.isdisjoint(opcodes):
+        if Opcode.ICMP in opcodes:
+            function = divisibility.with_products(function)
         function = narrow_division.with_narrow_divisions(function)
     return straight_lines.with_shared_products(function)
 
