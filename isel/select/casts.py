@@ -84,8 +84,19 @@ def _truncate(state: FunctionState, result: Reg, op: Scalar, source: int, target
     whole = state.uppers.get(reg)
     if whole is not None and bits == 2 * into and bits in (32, 64):
         state.emit(form("mov.unpack2", type=BITS[bits]), (state.new(BITS[into]), result), whole)
+        _keep_half(state, whole, 1, result)
         return
     state.emit(form("cvt.int", dtype=UNSIGNED[into], atype=UNSIGNED[bits]), result, reg)
+    if bits == 2 * into:
+        _keep_half(state, reg, 0, result)
+
+
+def _keep_half(state: FunctionState, whole: Reg, which: int, half: Reg) -> None:
+    """Of a word both of whose halves are cut out it is known that they make it."""
+    state.cut[whole, which] = half
+    other = state.cut.get((whole, 1 - which))
+    if other is not None:
+        state.words[(half, other) if which == 0 else (other, half)] = whole
 
 
 def _extend_wide(

@@ -156,6 +156,8 @@ class FunctionState:
         self.zero_above: dict[Reg, int] = {}
         # registers -> the word that they are the parts of
         self.words: dict[tuple[Scalar, ...], Reg] = {}
+        # word, and which half -> the register that the half was cut into last
+        self.cut: dict[tuple[Reg, int], Reg] = {}
         # register of 16 bits -> the register of 32 of which it is a byte, and which
         self.bytes: dict[Reg, tuple[Reg, int]] = {}
         # register -> the one half as wide that it was extended from, and whether by its sign

@@ -15,9 +15,10 @@ WIDE = (*DIVISORS, (1 << 32) + 1, 6 << 33, (1 << 63) - 1, (1 << 63) + 2)
 
 def kernel(width: int, conditions: list[str]) -> str:
     """Whether each condition on `%x` holds, a byte each, for every thread."""
+    count = len(conditions)
     lines = [
         f"  {condition.format(n=n)}\n  %b{n} = zext i1 %c{n} to i8\n"
-        f"  %o{n} = getelementptr [{len(conditions)} x i8], ptr addrspace(1) %out, i32 %t, i32 {n}\n"
+        f"  %o{n} = getelementptr [{count} x i8], ptr addrspace(1) %out, i32 %t, i32 {n}\n"
         f"  store i8 %b{n}, ptr addrspace(1) %o{n}\n"
         for n, condition in enumerate(conditions)
     ]
