@@ -7,11 +7,12 @@ Layer: asmprinter.  Input: tokens, and the registers of the function so far.  Ou
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from asmprinter.mir_declarations import register_class
 from asmprinter.mir_names import RegisterName, register_name, register_range, unquoted
 from asmprinter.mir_tokens import BadTextError, Token, Tokens, integer
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     SINK,
     FloatImm,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from intrinsics.catalog import (
     OTHER_HEADS,
@@ -20,6 +19,7 @@ from intrinsics.catalog import (
     other_instructions,
     rows_of,
 )
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CachePriority, CopyFormat, Modifier, ScalarType, Space
 from intrinsics.multiplies.mma_sync import MmaLayout
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asmprinter.ptx_initialisers import (
     LARGEST_INITIAL,
@@ -22,6 +21,7 @@ from asmprinter.ptx_initialisers import (
 )
 from asmprinter.ptx_source import NAME
 from asmprinter.ptx_tokens import OperandError
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Export, Variable
 from intrinsics.modifiers import ScalarType, Space
 

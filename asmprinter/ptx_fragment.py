@@ -9,13 +9,13 @@ has the last word.  PTX ISA, Instruction Statements; Directive Statements: `{ }`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from asmprinter.ptx_instructions import check_kept, split_instruction
 from asmprinter.ptx_reader import PtxReader
 from asmprinter.ptx_report import BadStatementError
 from asmprinter.ptx_scopes import Names
 from intrinsics.findings import Finding, Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, Reg
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.special import special_registers

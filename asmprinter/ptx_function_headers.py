@@ -10,7 +10,6 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asmprinter.ptx_declarations import (
     ATTRIBUTE,
@@ -20,6 +19,7 @@ from asmprinter.ptx_declarations import (
     DeclarationError,
 )
 from asmprinter.ptx_source import NAME
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Launch, Linkage, Param, Prototype
 from intrinsics.modifiers import ScalarType
 

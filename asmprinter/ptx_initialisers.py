@@ -11,10 +11,10 @@ import math
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from asmprinter.ptx_tokens import OperandError, Tokens, read_float
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Address, FloatImm
 from intrinsics.modifiers import ScalarType
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import UNNAMED, MachineFunction, Op
 from intrinsics.modifiers import ScalarType
 from intrinsics.row import Kind, Row

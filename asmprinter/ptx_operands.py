@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from asmprinter.ptx_tokens import OperandError, Tokens, UndeclaredError, read_float
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     SINK,
     Imm,

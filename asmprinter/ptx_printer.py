@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from asmprinter.ptx_headers import (
     BEFORE_NAME,
@@ -25,6 +24,7 @@ from asmprinter.ptx_names import Names, names_of, register_declarations, table_o
 from asmprinter.ptx_source import NOUNROLL
 from asmprinter.ptx_statements import label_text, statement
 from intrinsics.collector import paused_collector
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import UNNAMED, MachineFunction, MachineInstr, Module, Op, Sym, Text, Where
 from intrinsics.targets import Ptx
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from dataclasses import dataclass
 
 from asmprinter.ptx_declarations import (
     LINKAGES,
@@ -32,6 +31,7 @@ from asmprinter.ptx_report import BadStatementError, finding_of
 from asmprinter.ptx_scopes import Names
 from asmprinter.ptx_source import NAME, NOUNROLL, OPEN_STRING, STRING
 from intrinsics.findings import Finding
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     UNNAMED,
     Kept,

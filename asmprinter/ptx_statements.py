@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from asmprinter.ptx_names import Names, table_operand
 from intrinsics.findings import VerificationError
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.memo import Memo
 from intrinsics.mir import (
     FloatImm,

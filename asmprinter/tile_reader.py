@@ -8,11 +8,11 @@ Output: the operations with their lines.  What they say is judged elsewhere.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from asmprinter.tile_words import BEGIN, LOWERED
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Place, Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.multiplies.tile_dot import TileDot
 from intrinsics.multiplies.tile_multiply import Names, Tile, TileMultiply
 

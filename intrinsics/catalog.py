@@ -10,8 +10,8 @@ import importlib
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form, form_attribute_names, form_of, opcode_name
 from intrinsics.modifiers import Modifier
 from intrinsics.row import Attribute, Attributes, Literal, Llvm, Qualifier, Residency, Row

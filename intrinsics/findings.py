@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
+
+from intrinsics.lazy_dataclass import dataclass
 
 MOST_TEXT = 1000
 """Characters of a message, or of what it quotes, that people are shown."""

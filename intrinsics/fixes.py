@@ -5,7 +5,7 @@ Layer: intrinsics.  Each row was found on the date that it gives; its `shown` sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from intrinsics.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

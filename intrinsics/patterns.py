@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.findings import Finding, InputError, Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.legality import expected, got, judge, section_of
 from intrinsics.modifiers import Space
 from intrinsics.row import Attribute, Row

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import EVERYWHERE, Capability, at_least, since
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Flag, auto
 from typing import NamedTuple, TypeAlias
 
 from intrinsics.findings import input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import MOST_SHARED
 
 

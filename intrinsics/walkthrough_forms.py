@@ -7,10 +7,10 @@ against it: "ptxas" refuses the statement, "the manual" gives it another meaning
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from intrinsics.findings import Finding, Severity
+from intrinsics.lazy_dataclass import dataclass
 
 
 class Judge(Enum):

@@ -6,8 +6,8 @@ Layer: isel.  Nodes are numbers; the first is where control comes in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import inverted
 from isel.control_flow import reach
 

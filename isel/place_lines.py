@@ -8,8 +8,9 @@ the text token by token, which costs more.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.lexer import name_of
 from isel.llvm.vocabulary import Opcode
 

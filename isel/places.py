@@ -12,9 +12,9 @@ parentheses right after it, or an atomic operation.  That is enough to cut a bod
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from intrinsics.collector import paused_collector
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.lines import Lines
 from isel.llvm.ir import Instruction, Module
 from isel.llvm.lexer import name_of

@@ -19,9 +19,8 @@ site's function names:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from intrinsics.findings import Place
+from intrinsics.lazy_dataclass import dataclass
 
 REPORT = "nvgen_wait_report"
 """A variable in global memory: the address of the table, for the host to set."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.driver.views import is_device_array
 from nvgen.parameters import Output

@@ -13,11 +13,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from asmprinter.ptx_printer import Printed, print_ptx
 from intrinsics.findings import AssemblerError, Finding, Place, Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_target
 from isel.verifier.locations import place_of

@@ -15,11 +15,11 @@ import sys
 import types
 import typing
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 import nvgen.builder
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.calls import function_of
 from nvgen.builder.kernel import KernelBuilder

@@ -7,10 +7,11 @@ launch arguments.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import by_names
+from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
 from nvgen.arguments import Parameter, arguments

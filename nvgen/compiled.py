@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from asmprinter.mir_printer import print_mir
 from asmprinter.ptx_printer import print_ptx
 from intrinsics.findings import Finding, VerificationError, by_names, errors, input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target
 from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, Place, input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, MachineInstr, Module
 from isel.verifier.locations import place_of as place_of_location
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import SupportsIndex, TypeAlias
 
 from intrinsics.findings import InputError, errors, input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import MOST_THREADS
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Target

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from intrinsics.findings import Finding, InputError, Place, Severity, input_error, shortened
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.data_layout import ForeignLayoutError, read_layout
 from nvgen.files import is_bitcode
 from nvgen.llvm_crash import timed_out

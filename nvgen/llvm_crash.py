@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from intrinsics.findings import Finding, InputError, Place, Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.lines import Lines
 from nvgen.llvm_process import LlvmDiedError, LlvmTimeoutError
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import functools
 import re
 import struct
-from dataclasses import dataclass
 from fractions import Fraction
+
+from intrinsics.lazy_dataclass import dataclass
 
 _TYPE = r"(?<![\w%@.$\"-])(?:half|bfloat|float|double)\b"
 _NUMBER = re.compile(

@@ -15,11 +15,12 @@ import select
 import signal
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO
 
 from intrinsics.findings import InternalError
+from intrinsics.lazy_dataclass import dataclass
 from nvgen import llvm_child, python_child
 from nvgen.llvm_child import CANNOT_START, pack, split
 

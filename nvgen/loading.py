@@ -7,12 +7,13 @@ machine records, the target and PTX version that they were judged for, and findi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from asmprinter.tile_words import has_tiles
 from intrinsics.findings import Finding, InputError, Place, VerificationError, errors, input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.verifier.declared import judge_alignments, judge_as_ptx

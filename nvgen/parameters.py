@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError, input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
 from nvgen.tensor_map import SIZE

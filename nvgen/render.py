@@ -13,10 +13,10 @@ import textwrap
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
 from intrinsics.findings import Finding, Severity, Verdict, shortened, told_once, verdict
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.files import printable
 
 Line = list[tuple[str, str]]

@@ -15,10 +15,10 @@ import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from intrinsics.findings import AssemblerError, Finding, Severity
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.ptxas_log import Resources
 
 _TEXT = re.compile(r"^\.text\.([\w$]+):", re.MULTILINE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import Finding, InputError, input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.tma.fields import Element, Fill, Interleave, L2Promotion, element_of
 from intrinsics.tma.rules import Im2col, Request, finding, findings
 

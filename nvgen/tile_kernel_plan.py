@@ -7,10 +7,10 @@ which `nvgen.tile_kernel_tensor` writes down.  PTX ISA, tcgen05, Data Path Layou
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.descriptors.idesc import FP4_KINDS
 from intrinsics.element import ElementType
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS, MOST_SHARED
 from intrinsics.multiplies.mma_atom import MmaAtom
 from intrinsics.multiplies.tile_dot import TileDot

@@ -12,8 +12,6 @@ spelling, elsewhere the builder makes it of mma.sync or wgmma.mma_async.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from asmprinter.tile_reader import Read, read_tiles
 from intrinsics.findings import (
     NOWHERE,
@@ -24,6 +22,7 @@ from intrinsics.findings import (
     errors,
     input_error,
 )
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.multiplies.mma_atom import AtomError, MmaAtom
 from intrinsics.multiplies.register_atom import TARGETS, Machine, RegisterAtom, machine_of
 from intrinsics.multiplies.tile_dot import Atom, TileDot, parse_any, pick_dot

@@ -8,7 +8,7 @@ walkthrough's spelling says what the machine does not have.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from asmprinter.mir_printer import print_mir
@@ -20,6 +20,7 @@ from intrinsics.descriptors.packed_fields import CollectorWord, ControlWord
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.descriptors.smem_desc import problems as descriptor_problems
 from intrinsics.findings import Finding, Place, input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, Location, MachineFunction, MachineInstr, Module, Reg
 from intrinsics.modifiers import CtaGroup, MmaKind, Modifier
 from intrinsics.multiplies.mma_atom import atom_of

@@ -8,10 +8,10 @@ carries it.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from enum import Enum
 
 from intrinsics.element import ElementType, Major
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.row import Problem
 

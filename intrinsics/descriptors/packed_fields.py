@@ -23,8 +23,8 @@ modifiers.  Bit layouts (bits, field, codes):
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import (
     AShift,
     BlockScale,

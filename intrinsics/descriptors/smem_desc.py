@@ -6,9 +6,9 @@ Layouts. wgmma's descriptor differs (swizzle field, constant bits) and has an en
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.row import Problem
 
 

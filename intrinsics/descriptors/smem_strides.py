@@ -15,10 +15,10 @@ Strides; Canonical Layouts.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import Major
+from intrinsics.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

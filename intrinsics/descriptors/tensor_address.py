@@ -5,8 +5,7 @@ Layer: intrinsics.  PTX ISA, Tensor Memory Addressing; Zero-Column Mask Descript
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS, LANES
 
 

@@ -9,9 +9,8 @@ Format; agrees with CuTe's `GmmaDescriptor` (CUTLASS, `mma_sm90_desc.hpp`) and M
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from intrinsics.descriptors.smem_desc import Swizzle
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.row import Problem
 
 _CODES = {Swizzle.NONE: 0, Swizzle.B128: 1, Swizzle.B64: 2, Swizzle.B32: 3}

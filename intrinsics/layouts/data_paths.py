@@ -21,11 +21,12 @@ half data path is that of layout F, in each of the two CTAs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
+
+from intrinsics.lazy_dataclass import dataclass
 
 Indices = NDArray[np.int64]
 

@@ -19,14 +19,13 @@ that metadata, A and D begin at the same lane, and with TIRx-harness (`tests/num
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.descriptors.idesc import DENSE_K
 from intrinsics.layouts.data_paths import DataPath, operand_cells
 from intrinsics.layouts.sparse import CHUNK_BITS, chunk
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind
 
 Indices = NDArray[np.int64]

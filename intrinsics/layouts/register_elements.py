@@ -6,10 +6,10 @@ ISA, Matrix Fragments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
+
+from intrinsics.lazy_dataclass import dataclass
 
 Indices = NDArray[np.int64]
 

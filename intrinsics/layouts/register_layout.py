@@ -8,7 +8,6 @@ for each element its distance from there; every layout of a tensor core is so.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from intrinsics.layouts.fragments import fragment_cells
 from intrinsics.layouts.fragments_mma import fragment_a, fragment_c
 from intrinsics.layouts.fragments_wgmma import THREADS, a_fragment, accumulator_fragment
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import LdStShape
 from intrinsics.multiplies.mma_sync import MmaShape
 

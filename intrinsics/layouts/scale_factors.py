@@ -27,12 +27,11 @@ comment has the partitions in another order than its code) and TIRx-harness.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.descriptors.idesc import SCALED_KINDS
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind, ScaleVec
 
 Indices = NDArray[np.int64]

@@ -14,10 +14,10 @@ of 16-bit halves, so 0b0100 is the first element and 0b1110 the second.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind
 
 if TYPE_CHECKING:

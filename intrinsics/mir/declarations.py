@@ -5,9 +5,10 @@ Layer: intrinsics.mir.  PTX ISA, Kernel and Function Directives; Linking Directi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType, Space
 
 

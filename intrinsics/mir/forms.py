@@ -6,8 +6,8 @@ Layer: intrinsics.mir.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier, Sem
 from intrinsics.row import Access, Attribute, Effect, Operand, Residency, Row
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir.declarations import Linkage, Param, Prototype, Variable
 from intrinsics.mir.forms import Form
 from intrinsics.mir.operands import HOLDERS, Op, Reg, mapped, registers_of

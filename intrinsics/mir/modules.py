@@ -6,11 +6,12 @@ Layer: intrinsics.mir.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir.declarations import Prototype, Variable
 from intrinsics.mir.functions import MachineFunction
 from intrinsics.targets import Ptx, Target

@@ -6,10 +6,10 @@ Layer: intrinsics.mir.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 
 # ---- operands --------------------------------------------------------------------------------

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from intrinsics.findings import Finding, Severity, VerificationError
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir.forms import Form
 from intrinsics.mir.operands import (
     HOLDERS,

@@ -13,9 +13,9 @@ hold is the manual's.  PTX ISA, Block Scaling (Tables 54 and 55).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.element import ElementType
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind
 from intrinsics.row import Problem
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.descriptors.idesc import DENSE_K, INPUT_CODES, SCALED_KINDS, InstructionDescriptor
 from intrinsics.element import ElementType, Major
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CtaGroup, MmaKind
 
 PATTERN = "sm100_umma_m64n128k16_f32_bf16_bf16"

@@ -19,11 +19,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from intrinsics import catalog
 from intrinsics.element import ElementType
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.legality import judge
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Modifier

@@ -8,10 +8,10 @@ Organization.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS, SCALED_KINDS
 from intrinsics.element import ElementType
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.multiplies.block_scale import block_scale
 

@@ -19,7 +19,6 @@ Shape (Table 39); mma; Asynchronous Warpgroup Level Matrix Instructions.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from intrinsics.descriptors.idesc import (
@@ -31,6 +30,7 @@ from intrinsics.descriptors.idesc import (
     n_values,
 )
 from intrinsics.element import ElementType
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind
 from intrinsics.multiplies.mma_atom import AtomError, MmaAtom, parse_atom
 from intrinsics.multiplies.register_atom import (

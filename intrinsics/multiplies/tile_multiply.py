@@ -14,10 +14,10 @@ is made as it is, right or wrong; `problems` judges it, in the words of tile com
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from intrinsics.element import ElementType
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.row import Problem
 
 MOST_ELEMENTS = 1 << 24

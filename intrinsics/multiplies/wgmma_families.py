@@ -6,8 +6,7 @@ wgmma.mma_async.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier, ScalarType
 from intrinsics.multiplies.wgmma import MatrixType
 

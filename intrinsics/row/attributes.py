@@ -6,9 +6,9 @@ Layer: intrinsics.row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier
 
 Attribute: TypeAlias = Modifier | bool | None

@@ -5,8 +5,9 @@ Layer: intrinsics.row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, Flag, auto
+
+from intrinsics.lazy_dataclass import dataclass
 
 
 class IssueScope(Enum):

@@ -6,9 +6,10 @@ Layer: intrinsics.row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.row.attributes import Attribute, Attributes
 
 Code: TypeAlias = Mapping[int, Attribute]

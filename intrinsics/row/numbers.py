@@ -5,8 +5,7 @@ Layer: intrinsics.row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.targets import Capability
 
 

@@ -5,10 +5,10 @@ Layer: intrinsics.row.  PTX ISA, Instruction Operands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier, ScalarType, Space
 from intrinsics.row.attributes import Attributes, By, Count, under
 from intrinsics.row.numbers import ANY_NUMBER, Numbers

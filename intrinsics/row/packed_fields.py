@@ -6,9 +6,9 @@ Layer: intrinsics.row.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.row.attributes import Attribute, Attributes
 
 

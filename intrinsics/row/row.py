@@ -8,9 +8,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier
 from intrinsics.row.attributes import Attributes
 from intrinsics.row.effects import PURE, Effects

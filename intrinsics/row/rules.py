@@ -6,9 +6,9 @@ Layer: intrinsics.row.  A rule is data; `intrinsics.legality` evaluates it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier
 from intrinsics.row.attributes import Attribute, Attributes
 from intrinsics.targets import Capability

@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier
 from intrinsics.row.attributes import Attribute
 

@@ -7,8 +7,9 @@ PTX ISA, mma; mma.sp.  Each family is a syntax of the manual, and becomes a row 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
 from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType

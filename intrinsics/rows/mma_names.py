@@ -18,8 +18,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType, ScaleVec
 from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType
 from intrinsics.multiplies import wgmma_families as families
 from intrinsics.multiplies.wgmma import BitOperation, WgmmaShape, shapes

@@ -12,9 +12,9 @@ can use.  LLVM's names are
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier, Rounding, SatFinite, ScalarType, Space
 from intrinsics.multiplies.mma_sync import MmaLayout
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType

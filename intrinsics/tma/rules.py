@@ -23,10 +23,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import Finding, Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.tma.fields import Element, Fill, Interleave, L2Promotion, Wide
 
 MOST_DIMENSIONS = 5

@@ -6,8 +6,8 @@ Layer: isel.llvm (standard library only).  Input: two mappings.  Output: `Attrib
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.types import Type
 
 # What an attribute that is not a string attribute carries: True (`nounwind`), a number

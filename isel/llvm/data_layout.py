@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+
+from intrinsics.lazy_dataclass import dataclass
 
 NVPTX = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 """The layout of a module that has none, as in LLVM 22."""

@@ -23,8 +23,9 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.types import PTR, VOID, FunctionType, OpaqueType, StructType, Type
 from isel.llvm.values import GlobalRef, Null, Value

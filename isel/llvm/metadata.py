@@ -8,8 +8,8 @@ specialised node as its kind and fields.  A node that does not exist is None.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.ir import Module
 from isel.llvm.lexer import Cursor, UnreadableError, unescape
 from isel.llvm.read_values import read_metadata_operand

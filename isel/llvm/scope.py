@@ -6,8 +6,9 @@ Output: `SymbolTable`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.attributes import Attributes
 from isel.llvm.types import OpaqueType, StructType
 

@@ -11,8 +11,8 @@ keeps the quotation marks here, so that the two never meet.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.types import (
     I8,
     METADATA,

@@ -7,8 +7,7 @@ Reference, Constrained Floating-Point Intrinsics; PTX ISA, Floating Point Instru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import DOUBLE, FLOAT

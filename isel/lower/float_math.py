@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import values as llvm
 from isel.llvm.types import DOUBLE, FLOAT, I1, I32, FloatType, IntType, Type
 from isel.llvm.vocabulary import FloatPredicate as Fcmp

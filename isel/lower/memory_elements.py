@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I64, FloatType, IntType, PointerType, VectorType

@@ -10,8 +10,9 @@ same operands in one block are one division and a multiplication.  Divisions by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I32, I64, IntType

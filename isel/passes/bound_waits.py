@@ -8,9 +8,10 @@ Miscellaneous Instructions: trap.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from intrinsics.findings import Finding, Severity, input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     Export,
     MachineFunction,

@@ -10,9 +10,9 @@ fence that every path to them passes.  PTX ISA, wgmma.fence; wgmma.mma_async (sc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.memo import Memo
 from intrinsics.mir import (
     Block,

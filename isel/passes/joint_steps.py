@@ -10,8 +10,8 @@ overflows.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Block, Form, Imm, MachineFunction, MachineInstr, Op, phis_of
 from intrinsics.modifiers import ScalarType
 from isel.passes.dead_code import remove_dead_code

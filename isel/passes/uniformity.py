@@ -12,8 +12,8 @@ memory is taken to be the same for all of them.
 from __future__ import annotations
 
 from collections.abc import Container, Set
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     MachineFunction,
     MachineInstr,

@@ -9,8 +9,8 @@ ahead of time in a loop over tiles, has none.  PTX ISA, mbarrier.test_wait, mbar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, MachineInstr, Reg, successors
 from isel.loops import Loop, innermost_loops
 

@@ -8,10 +8,10 @@ Organization; Packing format for matrix D.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.descriptors.idesc import FP4_KINDS, InstructionDescriptor
 from intrinsics.element import ElementType
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.row import Problem

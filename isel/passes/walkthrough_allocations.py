@@ -8,12 +8,13 @@ what is wrong, as findings.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.descriptors.smem_strides import Tile
 from intrinsics.findings import Finding
 from intrinsics.layouts.umma_layout import check_umma_layout
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS, STATIC_SHARED
 from intrinsics.mir import (
     Imm,

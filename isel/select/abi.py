@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form, Imm, Mem, Op, Param, Reg, Scalar, Sym
 from intrinsics.modifiers import ScalarType, Space, Vec
 from isel.llvm import values as llvm

@@ -9,8 +9,8 @@ aligned to their whole size.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from isel.llvm.types import ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType
 from isel.select.diagnostics import not_yet

@@ -7,9 +7,10 @@ PTX ISA, ld; st; ld.global.nc.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form, Imm, Mem, Op, Reg
 from intrinsics.modifiers import NonCoherent, ScalarType, Scope, Sem, Space, Vec
 from isel.llvm import ir

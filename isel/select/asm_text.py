@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from isel.select.diagnostics import Unselectable
 

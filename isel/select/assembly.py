@@ -8,9 +8,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType, Space
 from isel.select.diagnostics import Unselectable
 

@@ -7,8 +7,9 @@ Constant Expressions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType, Type

@@ -8,9 +8,10 @@ from __future__ import annotations
 import difflib
 import heapq
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from intrinsics.findings import Finding, Place, Severity
+from intrinsics.lazy_dataclass import dataclass
 
 Names = Callable[[], Iterable[str]]
 """Gives the names that there are, computed when they are asked for."""

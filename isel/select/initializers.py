@@ -6,8 +6,9 @@ Layer: isel.select.  Input: a constant of LLVM IR.  Output: an `Image`.  PTX ISA
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Address
 from isel.llvm import ir
 from isel.llvm import values as llvm

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir

@@ -11,8 +11,8 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Location
 from isel.debug_places import NO_DEBUG, DebugPlace, DebugPlaces
 from isel.llvm import ir

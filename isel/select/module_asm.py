@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from asmprinter.ptx_headers import signature
 from intrinsics.findings import Finding, Place, Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Kept, MachineFunction, Module, Prototype, Variable, Where
 from intrinsics.targets import PTX_VERSIONS, Ptx, Target
 from isel.select.diagnostics import Unselectable

@@ -10,8 +10,8 @@ such elements in words too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Block, Imm, Label, MachineInstr, Reg, Scalar
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir

@@ -10,8 +10,8 @@ llvm.lifetime.start; PTX ISA, State Spaces: Local State Space.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.select.types import TypeLayout

@@ -5,7 +5,7 @@ Layer: isel.select.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from intrinsics.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

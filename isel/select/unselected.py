@@ -7,7 +7,8 @@ list is part of the reference (`coverage.md`), and a test holds that it is all t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from intrinsics.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

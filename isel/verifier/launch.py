@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.findings import Finding, Place, Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import MOST_CLUSTER, MOST_THREADS, PORTABLE_CLUSTER, STATIC_SHARED
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.targets import Feature, Target

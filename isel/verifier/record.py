@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from intrinsics.collector import paused_collector
 from intrinsics.findings import Finding, Place, Severity, VerificationError
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.legality import (
     Demand,
     Judgement,

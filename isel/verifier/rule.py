@@ -7,9 +7,8 @@ from them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from intrinsics.findings import Finding, Place, Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Concatenate, ParamSpec, TypeVar
 
 from llvmlite import ir
 
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Severity
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.llvm_ext import vector_value

@@ -13,11 +13,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from llvmlite import ir
 
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.builder.regions import PlacedBuilder, Regions, Value
 from nvgen.builder.roles import Roles
 from nvgen.calling.callers import stack

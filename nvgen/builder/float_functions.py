@@ -12,11 +12,11 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, Self, SupportsFloat
 
 from llvmlite import ir
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.integers import Integer
 from nvgen.builder.number_types import STORED, called, float_constant, power

@@ -8,7 +8,7 @@ the row.  PTX ISA, shfl.sync.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar, Self, TypeAlias
 
 from llvmlite import ir
@@ -16,6 +16,7 @@ from llvmlite import ir
 from intrinsics.element import ElementType
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import FragmentLayout
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Shuffle
 from nvgen.builder.number_types import constant
 from nvgen.builder.numbers import Float, Int, IntLike, Number

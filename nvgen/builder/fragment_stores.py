@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from intrinsics import catalog
 from intrinsics.element import Major
 from intrinsics.layouts.fragments_matrix import matrix_bytes
 from intrinsics.layouts.register_layout import FragmentLayout, layout_of
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.multiplies.matrix import MatrixShape
 from nvgen.builder.fragment_layouts import Holders, scaled_bits
 from nvgen.builder.number_types import u64

@@ -9,11 +9,11 @@ Matrix Fragments for mma; tcgen05.ld.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from intrinsics.element import ElementType
 from intrinsics.layouts.register_layout import FragmentLayout, operand_layout, sources
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.byte_operands import packed_bytes
 from nvgen.builder.control import condition_of

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, Self, SupportsIndex, TypeVar
 
 from llvmlite import ir
 
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.builder.number_types import called, constant, instead, not_known, power
 from nvgen.builder.regions import Host
 from nvgen.calling.guards import guarded

@@ -7,7 +7,6 @@ Layer: nvgen.builder.  Input: a row, and the attributes that a verb's name impli
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from llvmlite import ir
@@ -15,6 +14,7 @@ from llvmlite import ir
 from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.findings import InputError
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.legality import describe
 from intrinsics.modifiers import Modifier
 from intrinsics.patterns import PAIRS, arguments, find_spelling, results

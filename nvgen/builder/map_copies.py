@@ -8,7 +8,7 @@ Swizzling Modes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import InputError
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CtaGroup
 from intrinsics.tma.fields import element_of
 from intrinsics.tma.rules import MOST_BOX, box_findings

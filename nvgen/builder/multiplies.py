@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from llvmlite import ir
 
 from intrinsics import catalog
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.layouts.register_layout import warpgroup_layout
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind, Modifier, ScalarType, ScaleVec
 from intrinsics.multiplies.wgmma import MatrixType, WgmmaShape, shapes
 from intrinsics.multiplies.wgmma_families import FAMILY_OF, INT

@@ -8,12 +8,13 @@ Data Path Layout Organization.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from intrinsics.descriptors.idesc import InstructionDescriptor
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import Major
 from intrinsics.layouts.sparse import sparse_columns
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind, ScaleVec
 from intrinsics.multiplies.tensor_shapes import Piece, block_of
 from nvgen.builder.numbers import Int, IntLike

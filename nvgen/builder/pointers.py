@@ -8,13 +8,14 @@ PTX ISA, State Spaces; ld; st; mbarrier.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn, SupportsIndex
 
 from llvmlite import ir
 
 from intrinsics.descriptors.smem_desc import ADDRESS_LIMIT, Swizzle
 from intrinsics.findings import Finding, InputError, Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.number_types import (
     constant,

@@ -9,13 +9,14 @@ error, with both lines.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, NoReturn, Protocol, Self, TypeAlias, TypeVar
 
 from llvmlite import ir
 from llvmlite.ir.instructions import Instruction
 
 from intrinsics.findings import InputError, input_error
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.builder.llvm_ext import DebugLines
 from nvgen.calling.callers import Call, Stack, calls, calls_of_anybody, place_of_caller
 from nvgen.calling.guards import guarded

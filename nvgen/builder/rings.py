@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CtaGroup, Space
 from nvgen.builder.number_types import u32
 from nvgen.builder.numbers import Int, IntLike, WordLike

@@ -5,10 +5,11 @@ Layer: nvgen.builder.  PTX ISA, Block Scaling.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from intrinsics.element import ElementType
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.builder.numbers import IntLike
 from nvgen.builder.pointers import Pointer, index_of

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType
 from intrinsics.layouts.register_layout import tensor_layout
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CollectorA, CopyMulticast, CopyShape, CtaGroup, ScalarType
 from intrinsics.multiplies.tensor_shapes import Piece
 from nvgen.builder.accumulators import AccumulatorTile, Multiply, kernel_of

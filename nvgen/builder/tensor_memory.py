@@ -7,13 +7,14 @@ sparse A are assigned together.  PTX ISA, tcgen05.alloc; Sparse Matrices.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from llvmlite import ir
 
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.layouts.sparse import SparseColumns, sparse_columns
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS
 from intrinsics.modifiers import CtaGroup
 from intrinsics.multiplies.tensor_shapes import FAMILIES, accumulator_columns, row_blocks

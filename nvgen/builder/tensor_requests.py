@@ -7,11 +7,12 @@ descriptor; Matrix Shape (Table 39); Table 50 (N of an 8-bit B that is transpose
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from intrinsics.descriptors.idesc import FP4_KINDS, m_values, n_values
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import Major
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, MmaKind
 from intrinsics.multiplies.tensor_shapes import (
     KindTypes,

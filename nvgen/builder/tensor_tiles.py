@@ -9,12 +9,12 @@ Organization.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from intrinsics.element import ElementType
 from intrinsics.layouts.register_layout import tensor_layout
 from intrinsics.layouts.sparse import SparseColumns
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import LdStNum
 from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.builder.fragments import Fragment

@@ -5,10 +5,11 @@ Layer: nvgen.builder.  PTX ISA, Canonical Layouts; Packing formats of elements.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType, Major
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.calling.guards import guarded

@@ -12,11 +12,12 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Concatenate, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from llvmlite import ir
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import (

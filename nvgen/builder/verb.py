@@ -11,7 +11,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from numbers import Integral
@@ -21,6 +21,7 @@ import numpy as np
 
 from intrinsics import catalog
 from intrinsics.element import ElementType
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CtaGroup, Modifier, ScalarType, Scope
 from intrinsics.patterns import Argument, arguments, results
 from intrinsics.row import Attributes, Kind, Qualifier

@@ -7,12 +7,13 @@ wants besides.  `verb_table` says which verb follows which.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from llvmlite import ir
 
 from intrinsics import catalog
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import (
     AtomicOp,
     BlockScale,

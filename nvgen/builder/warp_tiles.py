@@ -8,13 +8,13 @@ PTX ISA, ldmatrix; mma; Matrix Fragments for mma.m16n8k16 and its like.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.register_layout import warp_layout
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.element_names import ELEMENTS, MODIFIERS
 from intrinsics.multiplies.matrix import MatrixNum

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Generic, SupportsIndex, TypeVar
 
 from intrinsics.findings import Finding, InputError, Severity
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.calling.callers import place_of_caller
 
 Asked = TypeVar("Asked", contravariant=True)

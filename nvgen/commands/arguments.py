@@ -11,12 +11,12 @@ import hashlib
 import io
 import math
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError, Place, input_error
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.parameters import Array, Output
 from nvgen.sim.binding import Argument
 from nvgen.tensor_map import TensorMap, tensor_map

@@ -6,9 +6,9 @@ Layer: nvgen.commands.  Input: a way to run the kernel under a schedule, on fres
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from intrinsics.findings import NOWHERE, Finding, Severity
+from intrinsics.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

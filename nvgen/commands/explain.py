@@ -9,9 +9,9 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from intrinsics.findings import input_error
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.commands import (
     explain_intrinsics,
     explain_layouts,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from intrinsics.findings import input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind
 from nvgen.commands.draw_values import kind_of
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from dataclasses import dataclass
 
 from intrinsics.findings import InputError, input_error
 from intrinsics.layouts.register_elements import RegisterFragment
 from intrinsics.layouts.register_fragment import EXAMPLES, named_fragment
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import LdStNum, LdStShape
 from nvgen.commands.draw_values import choice
 from nvgen.commands.fragment_options import FRAGMENT_OPTIONS

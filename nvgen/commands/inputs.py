@@ -7,11 +7,11 @@ becomes text, and several modules of LLVM IR become one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Place, input_error
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.files import decode, is_bitcode, printable, read_data
 from nvgen.loading import LANGUAGES, language_of
 

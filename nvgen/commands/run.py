@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import (
@@ -21,6 +21,7 @@ from intrinsics.findings import (
     SimulationError,
     input_error,
 )
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.commands.inputs import Input, read_input
 from nvgen.commands.shape import parse_dim3
 from nvgen.files import check_writable, write_whole

@@ -8,11 +8,11 @@ Unpacking.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from intrinsics.layouts.fragments import fragment_cells
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import LdStNum, LdStShape
 from nvgen.drawing.picture import MOST_CELLS, Cell, Panel, Picture, plural
 

@@ -7,7 +7,8 @@ renderers (`svg`, `text`) know paper; this is all that they tell each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from intrinsics.lazy_dataclass import dataclass
 
 MOST_CELLS = 4096
 """Cells of one picture; larger layouts are abbreviated, and the picture says so."""

@@ -8,7 +8,6 @@ and Swizzling.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.packing import PIECE
 from intrinsics.layouts.shared_memory import piece_addresses
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.drawing.picture import MOST_CELLS, Cell, Panel, Picture, plural, span_text
 
 _LINE, _BANK = 128, 4

@@ -8,12 +8,12 @@ Path Layout Organization.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.layouts.data_paths import Cells
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import LANES
 from nvgen.drawing.picture import MOST_CELLS, Cell, Panel, Picture, plural, span_text
 

@@ -12,10 +12,10 @@ import functools
 import os
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from intrinsics.findings import DriverError, Finding, Severity
+from intrinsics.lazy_dataclass import dataclass
 from nvgen import python_child
 from nvgen.driver.errors import SIMULATE, timed_out
 from nvgen.driver.host import Ran

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from types import FunctionType
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from intrinsics.collector import paused_collector
 from intrinsics.findings import input_error
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.assembler import find_ptxas
 from nvgen.driver.code_files import is_trusted, read, write
 from nvgen.driver.kernel_code import MachineCode, machine_code

@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from intrinsics.findings import InputError, input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import PORTABLE_CLUSTER, STATIC_SHARED
 from intrinsics.tma.rules import Request, findings
 from nvgen.driver.errors import driver_error

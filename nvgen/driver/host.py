@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, SupportsInt
 
 import numpy as np
 
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.driver.device import load, ok, open_device, parameter, wait
 from nvgen.driver.errors import SIMULATE, timed_out
 from nvgen.driver.jobs import Job

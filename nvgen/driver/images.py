@@ -7,11 +7,11 @@ driver's own compiler takes PTX up to the version that it was made with.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Literal
 
 from asmprinter.ptx_printer import print_ptx
 from intrinsics.findings import AssemblerError
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
 from nvgen.assembler import assemble, assemble_module, find_ptxas

@@ -7,11 +7,12 @@ Layer: nvgen.driver.  Input: a kernel's parameters and the arguments given for t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 import numpy as np
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
 from intrinsics.tma.rules import Request
 from isel.wait_bounds import WaitBounds

@@ -6,10 +6,10 @@ writes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
 from nvgen.arguments import Parameter
 from nvgen.ptxas_log import Resources

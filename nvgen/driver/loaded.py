@@ -7,12 +7,12 @@ JAX, numba); nothing is copied.  Launches go to the user's stream and are not wa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from intrinsics.findings import input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
 from nvgen.arguments import Parameter, arguments
 from nvgen.driver.device import Code, parameter, wait

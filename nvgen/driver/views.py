@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
 from intrinsics.findings import InputError, input_error
+from intrinsics.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cuda.core.utils import StridedMemoryView

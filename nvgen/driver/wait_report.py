@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.findings import Finding, Severity
+from intrinsics.lazy_dataclass import dataclass
 from isel import wait_bounds as entry
 from isel.wait_bounds import WaitBounds, WaitSite
 from nvgen.driver.errors import SIMULATE, WAIT_BOUND

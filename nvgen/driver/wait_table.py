@@ -9,10 +9,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, SupportsInt
 
 from intrinsics.findings import DriverError
+from intrinsics.lazy_dataclass import dataclass
 from isel.wait_bounds import REPORT, WaitBounds
 from nvgen.driver.wait_report import overdue
 

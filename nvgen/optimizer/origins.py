@@ -8,8 +8,9 @@ that number.  An instruction that LLVM made of several, or of none, has no numbe
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 
 _FILE = "nvgen.origins"

@@ -22,8 +22,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.patterns import PREFIX
 from isel.llvm import ir
 from isel.llvm.types import METADATA, TOKEN

@@ -10,10 +10,10 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, NvgenError
+from intrinsics.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from nvgen.launches import Statistics

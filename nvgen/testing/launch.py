@@ -6,13 +6,14 @@ Layer: nvgen.testing.  Bound to the device, schedule, target and optimisation le
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from intrinsics.findings import Finding, NvgenError, input_error
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.testing.delays import Launched, Run, culprit, kept
 from nvgen.testing.devices import obstacle
 

@@ -6,12 +6,12 @@ Layer: nvgen.testing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar, overload
 
 import pytest
 
 from intrinsics.findings import input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.targets import parse_target
 from nvgen.testing.schedules import ALL, wanted_schedules
 

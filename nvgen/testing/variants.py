@@ -6,8 +6,8 @@ Layer: nvgen.testing.  Input: what the test and the command line ask for.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.targets import parse_target
 from nvgen.testing.devices import obstacle
 from nvgen.testing.launch import Launch

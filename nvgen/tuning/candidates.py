@@ -6,10 +6,10 @@ plain data, and what cannot be compiled is an answer, not an exception.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
 from intrinsics.findings import Finding, NvgenError
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.built import Kernel
 from nvgen.driver.kernel_code import MachineCode, machine_code
 from nvgen.tuning.config import ConfigT

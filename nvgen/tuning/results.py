@@ -7,10 +7,11 @@ on where he was; a line that was cut off is measured again.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from intrinsics.findings import InputError, Place, input_error
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.tuning.config import Settings
 
 

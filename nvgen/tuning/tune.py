@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
 from intrinsics.findings import Finding, InputError, NvgenError, Severity
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.built import Kernel
 from nvgen.driver.kernel_code import MachineCode
 from nvgen.tuning.candidates import Candidate, Outcome, compile_kernel

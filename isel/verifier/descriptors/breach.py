@@ -5,9 +5,8 @@ Layer: isel.verifier.descriptors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from intrinsics.findings import NOWHERE, Finding, Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from isel.verifier.rule import VerifierRule
 

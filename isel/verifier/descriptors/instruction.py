@@ -11,7 +11,6 @@ One descriptor, field by field: this is one table of rules, whatever its length.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from intrinsics.descriptors.idesc import (
     FP4_KINDS,
@@ -28,6 +27,7 @@ from intrinsics.descriptors.idesc import (
 from intrinsics.element import ElementType
 from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind, ScaleVec
 from intrinsics.targets import Feature, Target
 from isel.verifier.descriptors.breach import Breach

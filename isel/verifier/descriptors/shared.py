@@ -9,7 +9,6 @@ of Type-Size, Major-ness and Swizzling (Table 52).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS
 from intrinsics.descriptors.smem_desc import Swizzle
@@ -18,6 +17,7 @@ from intrinsics.element import ElementType, Major
 from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
 from intrinsics.layouts.umma_layout import STRIDE_FAILURE, check_umma_layout
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind
 from intrinsics.targets import Feature, Target
 from isel.verifier.descriptors.breach import Breach

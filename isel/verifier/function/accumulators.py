@@ -9,9 +9,10 @@ wgmma.fence, wgmma.mma_async, wgmma.commit_group, wgmma.wait_group.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from intrinsics.findings import Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Reg, registers_of
 from intrinsics.multiplies.wgmma import WgmmaShape
 from intrinsics.row import Attribute, Completion

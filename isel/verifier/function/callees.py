@@ -8,8 +8,8 @@ that are not analysed are noted: a rule about missing synchronisation reports no
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.memo import Memo
 from intrinsics.mir import Form, MachineFunction, MachineInstr, Module, Sym
 from intrinsics.modifiers import SHARED_SPACES

@@ -8,9 +8,8 @@ mbarrier.arrive; mapa.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from intrinsics.findings import Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Mem, Reg, Sym
 from intrinsics.modifiers import Space
 from isel.verifier.function.clusters import cluster_size

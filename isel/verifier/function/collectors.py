@@ -8,10 +8,10 @@ weight-stationary ones.  PTX ISA, tcgen05.mma and tcgen05.mma.ws: collector_usag
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.infeasible_paths import Doubt, marked

@@ -8,8 +8,9 @@ with the same or the complementary value, and the registers on which it depends.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr, Mem, Reg, Special, Sym
 from intrinsics.modifiers import Compare, ScalarType
 from isel.verifier.function.evaluate import PARAMS

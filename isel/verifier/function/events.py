@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 
 from intrinsics.descriptors.idesc import n_of
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Sem, Space, ThreadSync, WaitOp
 from intrinsics.row import Completion, Effect, Residency, Row

@@ -8,9 +8,9 @@ Shape, Data Path Layout Organization, Block Scaling, Sparse Matrices.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.descriptors.idesc import DENSE_K
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm
 from intrinsics.modifiers import CopyShape, LdStShape
 from isel.verifier.function.events import Event, Kind

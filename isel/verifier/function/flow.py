@@ -9,9 +9,9 @@ record writes has one value; one that several write has a value at each node.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Not, Reg
 from isel.verifier.function.evaluate import WAITS, Evaluator
 from isel.verifier.function.graph import EXIT, Graph, Results

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Label, MachineFunction, MachineInstr, Reg, Special
 from isel.control_flow import live_on_entry, nodes_of
 from isel.passes.uniformity import thread_parameters

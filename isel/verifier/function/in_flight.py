@@ -9,9 +9,9 @@ wgmma.wait_group.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr
 from isel.verifier.function.events import Event
 from isel.verifier.function.graph import Graph

@@ -9,9 +9,10 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Reg, Special
 from isel.control_flow import reach
 from isel.verifier.function.evaluate import PARAMS

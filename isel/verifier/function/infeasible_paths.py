@@ -10,10 +10,11 @@ of all others (`independence`) leaves no doubt: both of its paths are feasible.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.control_flow import nodes_of, post_dominators, reach
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow import Assumed, Edge, Lanes, Leader

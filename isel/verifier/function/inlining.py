@@ -7,9 +7,10 @@ Abstracting the ABI; Control Flow Instructions: call, ret.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from intrinsics import catalog
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     Block,
     Label,

@@ -7,9 +7,9 @@ Layer: isel.verifier.function.  An address is known from the values of the warp'
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from intrinsics.findings import Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import LdStShape
 from isel.verifier.function.events import MOVES

@@ -6,9 +6,9 @@ Layer: isel.verifier.function.  PTX ISA, Instruction descriptor.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 from intrinsics.descriptors.idesc import FP4_KINDS, SCALED_KINDS, n_of
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form
 from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.row import Residency

@@ -12,9 +12,10 @@ import functools
 import itertools
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeAlias, TypeVar
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow import WarpFlow
 from isel.verifier.function.graph import EXIT

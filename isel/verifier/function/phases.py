@@ -7,8 +7,7 @@ where anything may end it.  PTX ISA, mbarrier: Phase of the mbarrier object.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.mbarriers import signalled
 from isel.verifier.function.report import Report

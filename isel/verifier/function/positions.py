@@ -10,9 +10,10 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Event
 from isel.verifier.function.flow import Condition, Done, WarpFlow
 from isel.verifier.function.graph import EXIT

@@ -8,9 +8,9 @@ setmaxnreg; Performance-Tuning Directives.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from intrinsics.findings import Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, Launch, Reg, registers_of
 from intrinsics.row import Completion
 from isel.verifier.function.events import Event, Kind

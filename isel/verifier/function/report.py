@@ -6,9 +6,10 @@ Layer: isel.verifier.function.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from intrinsics.findings import Finding, Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Module
 from isel.verifier.function.roles import Analysis
 from isel.verifier.locations import place_of

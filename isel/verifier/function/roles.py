@@ -7,9 +7,9 @@ warp its flow and events, and the warps grouped by them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction
 from isel.control_flow import components
 from isel.verifier.function.callees import NOTHING_CALLED, Callees

@@ -7,9 +7,8 @@ Scaling, Sparse Matrices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from intrinsics.findings import Severity
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, Reg
 from intrinsics.modifiers import LdStShape, MmaKind
 from isel.verifier.function.events import Event, Kind, tensor_operands

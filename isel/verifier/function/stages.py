@@ -12,9 +12,10 @@ wgmma.wait_group; cp.async.bulk.tensor.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from intrinsics.findings import Severity
+from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.in_flight import ORDERING, InFlight, most_left
 from isel.verifier.function.mbarriers import signalled

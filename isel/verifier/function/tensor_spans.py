@@ -7,8 +7,9 @@ PTX ISA, tcgen05: Tensor Memory Addressing, Matrix and Data Movement Shapes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm
 from intrinsics.modifiers import CopyShape
 from isel.verifier.function.events import Event, Kind, tensor_operands

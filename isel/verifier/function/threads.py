@@ -7,8 +7,7 @@ reconverge; nodes in between are executed by a part of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from intrinsics.lazy_dataclass import dataclass
 from isel.control_flow import nodes_of, post_dominators, reach
 from isel.verifier.function.flow import Assumed, Edge, Lanes, Leader, WarpFlow
 from isel.verifier.function.values import Spread

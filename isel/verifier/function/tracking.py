@@ -11,9 +11,9 @@ import functools
 import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Reg
 from isel.control_flow import live_on_entry
 from isel.verifier.function.events import Event

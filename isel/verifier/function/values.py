@@ -9,9 +9,10 @@ to be the same for all lanes of the warp, or for all threads of the CTA.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
+
+from intrinsics.lazy_dataclass import dataclass
 
 LANES = 32
 """Threads of a warp."""

@@ -5,8 +5,9 @@ Layer: isel.verifier.function.  PTX ISA, Special Registers; shfl.sync.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Shuffle
 from isel.verifier.function.values import (
     LANES,

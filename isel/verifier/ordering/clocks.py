@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TypeAlias
+
+from intrinsics.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

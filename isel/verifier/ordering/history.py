@@ -10,8 +10,9 @@ import bisect
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering.log import Access, Memory, Region

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 from typing import NamedTuple, TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function import lanes
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering.clocks import Clock, Source

@@ -7,8 +7,9 @@ own window of them, as `mapa` gives them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
 from isel.verifier.function.values import LANES

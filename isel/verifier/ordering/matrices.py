@@ -7,12 +7,12 @@ wgmma: Matrix Descriptor Format.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.descriptors.smem_strides import Strides, Tile, atoms
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.element import Major
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import MmaKind
 from intrinsics.multiplies.wgmma import WgmmaShape

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Match, Shuffle, Space, Vote
 from isel.verifier.function.values import LANES

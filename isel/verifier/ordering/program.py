@@ -7,8 +7,9 @@ the records to execute; all others compute data, and are left out.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg, Sym, guard_register
 from intrinsics.modifiers import Compare, ScalarType, Sem, Space
 from isel.control_flow import components, nodes_of, post_dominators

@@ -5,8 +5,7 @@ Layer: isel.verifier.ordering.  Input: a race and the log that it is in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.history import TENSOR_OPS

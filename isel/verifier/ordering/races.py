@@ -11,10 +11,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyShape
 from isel.verifier.function.events import ATOMICS, Kind

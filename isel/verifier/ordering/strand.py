@@ -6,10 +6,11 @@ Layer: isel.verifier.ordering.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import compress
 from operator import is_not
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.ordering.clocks import ThreadClocks
 from isel.verifier.ordering.numbers import Number, merged
 

@@ -9,8 +9,9 @@ enable-input-d; tcgen05.ld.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.history import TENSOR_OPS

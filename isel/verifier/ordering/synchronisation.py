@@ -5,8 +5,9 @@ Layer: isel.verifier.ordering.  PTX ISA, mbarrier: Phase, Expect-tx, Complete-tx
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.ordering.clocks import NO_RELEASE, RELEASES, Counters, Release, Source
 
 

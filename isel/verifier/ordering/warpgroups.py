@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.findings import Severity, errors
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Reg, guard_register
 from intrinsics.modifiers import Space
 from intrinsics.row import IssueScope

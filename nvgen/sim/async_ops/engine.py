@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from intrinsics.findings import SimulationError
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.async_ops.schedule import Mode, Schedule
 from nvgen.sim.faults import located

@@ -5,9 +5,10 @@ Layer: nvgen.sim.  PTX ISA, cp.async.bulk.commit_group; cp.async.commit_group.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
 
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.async_ops.operation import AsyncOp
 
 Member = TypeVar("Member")

@@ -8,8 +8,9 @@ wgmma.commit_group; wgmma.wait_group.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Reg
 from nvgen.sim.async_ops.groups import Groups
 from nvgen.sim.async_ops.operation import AsyncOp

@@ -6,9 +6,10 @@ Layer: nvgen.sim.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from intrinsics.findings import Place
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.races.vector_clock import Clock, Ticks
 from nvgen.sim.threads.parts import WarpPart
 

@@ -6,10 +6,10 @@ Layer: nvgen.sim.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
 from intrinsics.findings import input_error
+from intrinsics.lazy_dataclass import dataclass
 
 
 class Mode(Enum):

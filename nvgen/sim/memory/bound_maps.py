@@ -7,12 +7,12 @@ of a map which the kernel has changed is memory at an address.  PTX ISA, Tensors
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Flags, Memory, Proxy, Region, gather, scatter
 from nvgen.sim.races.vector_clock import Order

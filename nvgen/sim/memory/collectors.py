@@ -11,13 +11,14 @@ uses is not checked.  PTX ISA, TensorCore 5th Generation Matrix Multiply and acc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.element import ElementType
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.faults import fault
 
 Codes = NDArray[np.unsignedinteger]

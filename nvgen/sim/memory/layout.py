@@ -6,9 +6,10 @@ Layer: nvgen.sim.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from intrinsics.findings import input_error
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import MOST_SHARED
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space

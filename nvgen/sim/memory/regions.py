@@ -8,13 +8,13 @@ and races.  PTX ISA, State Spaces.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Space
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.races.shadow import Shadow

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MapField
 from nvgen.sim.memory.bound_maps import BoundMap
 from nvgen.sim.races.map_order import MapOrder

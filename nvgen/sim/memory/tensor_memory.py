@@ -6,13 +6,14 @@ Allocation and Management Instructions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.findings import Place
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS, LANES
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.collectors import Collectors

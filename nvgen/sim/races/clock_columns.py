@@ -5,10 +5,11 @@ Layer: nvgen.sim.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.races.tensor_fences import ACCESSES, complete, padded
 from nvgen.sim.races.vector_clock import Ticks

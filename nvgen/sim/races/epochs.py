@@ -5,12 +5,13 @@ Layer: nvgen.sim.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.findings import Place
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.races.vector_clock import Clock, Ticks
 
 Epochs = NDArray[np.int64]

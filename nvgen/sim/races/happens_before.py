@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.races.clock_columns import Columns
 from nvgen.sim.races.epochs import Sites

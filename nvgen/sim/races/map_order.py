@@ -9,10 +9,11 @@ fence.proxy.tensormap::generic; tensormap.cp_fenceproxy; Memory Consistency Mode
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.regions import Region

@@ -11,12 +11,13 @@ Consistency Model: Conflict and data-races.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault
 from nvgen.sim.races.accessor import accessor_of, site_of

@@ -27,11 +27,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.races.epochs import ACTOR, OPERATION, TICK, Epochs, tick_of
 from nvgen.sim.races.vector_clock import LANES, NO_TICKS, Clock, Ticks, common_ops, joined_ops

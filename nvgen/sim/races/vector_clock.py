@@ -35,11 +35,13 @@ TensorCore operations.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
+
+from intrinsics.lazy_dataclass import dataclass
 
 Ticks = NDArray[np.int32]
 

@@ -6,8 +6,9 @@ Layer: nvgen.sim.  PTX ISA, mbarrier; barrier; barrier.cluster.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import MOST_TX
 from nvgen.sim.faults import fault
 from nvgen.sim.races.happens_before import Clocks

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 import numpy as np
 
 from intrinsics.findings import Place, SimulationError
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     FloatImm,
     Imm,

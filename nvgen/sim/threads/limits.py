@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from intrinsics.findings import input_error
+from intrinsics.lazy_dataclass import dataclass
 from isel.wait_bounds import MOST_SECONDS
 
 MOST_STEPS = 20_000_000

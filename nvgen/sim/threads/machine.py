@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.findings import Place
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup
 from nvgen.sim.async_ops.engine import Engine

@@ -7,7 +7,9 @@ each kind of operation separately.  PTX ISA, tcgen05: CTA Pair, Issue Granularit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from intrinsics.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

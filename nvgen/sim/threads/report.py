@@ -5,10 +5,11 @@ Layer: nvgen.sim.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, Place, Severity
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.faults import DeadlockError, LimitError
 from nvgen.sim.threads.suppliers import Suppliers
 

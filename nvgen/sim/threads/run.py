@@ -8,11 +8,12 @@ asynchronous operation take effect; when there is none, that is a deadlock.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from intrinsics.findings import SimulationError
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.async_ops.engine import Engine
 from nvgen.sim.async_ops.operation import COPIES, MAP_READ
 from nvgen.sim.async_ops.schedule import Mode

@@ -11,9 +11,10 @@ be any.  What is certain is that no thread is left: those that have exited signa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr, Mem, Not, Reg, Special, Sym
 from intrinsics.modifiers import Space
 from intrinsics.row import Completion, Effect

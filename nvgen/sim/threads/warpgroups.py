@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
 
 from intrinsics.findings import Place
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from nvgen.sim.async_ops.multiplies import Registers
 from nvgen.sim.async_ops.operation import AsyncOp

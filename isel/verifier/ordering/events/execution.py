@@ -6,9 +6,9 @@ Layer: isel.verifier.ordering.events.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Reg
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES

@@ -9,8 +9,8 @@ IEEE 754-2019, 4.3 Rounding-direction attributes; PTX ISA, Floating Point Instru
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Rounding
 
 _INTEGRAL = {

@@ -9,10 +9,11 @@ red.async.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.sim.async_ops.operation import ASYNC_STORES, AsyncOp

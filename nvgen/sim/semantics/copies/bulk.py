@@ -9,10 +9,11 @@ writes before the wait_group ends.  PTX ISA, cp.async.bulk; cp.async.bulk.prefet
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.sim.async_ops.groups import BulkGroups

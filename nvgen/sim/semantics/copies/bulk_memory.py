@@ -7,11 +7,11 @@ bytes on an mbarrier of a CTA that has not exited.  PTX ISA, cp.async.bulk; cp.r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Space
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Addresses, Bytes, Flags, Proxy, Region, gather, scatter

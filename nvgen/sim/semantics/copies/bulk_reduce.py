@@ -7,8 +7,7 @@ is least and greatest, as red has it.  PTX ISA, cp.reduce.async.bulk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import NoFtz, ScalarType, Space
 from nvgen.sim.async_ops.operation import AsyncOp

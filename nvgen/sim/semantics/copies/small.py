@@ -9,11 +9,10 @@ cp.async.commit_group; cp.async.wait_group; cp.async.mbarrier.arrive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.sim.async_ops.groups import CopyGroups

@@ -7,11 +7,11 @@ own, and a reduction of it what it holds.  PTX ISA, ld; st; cvta; multimem.ld_re
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem, Space
 from nvgen.sim.async_ops.remote import deliver

@@ -7,10 +7,9 @@ ISA, clusterlaunchcontrol.try_cancel; clusterlaunchcontrol.query_cancel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.rows.launch_control import IS_CANCELED, QUERIES

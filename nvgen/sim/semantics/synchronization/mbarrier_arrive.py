@@ -7,11 +7,12 @@ ISA, mbarrier.arrive; mbarrier.expect_tx; mbarrier.pending_count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from intrinsics.findings import Place
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem
 from nvgen.sim.async_ops.remote import deliver, send

@@ -7,8 +7,7 @@ tcgen05.commit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Space, ThreadSync
 from nvgen.sim.async_ops.operation import AsyncOp

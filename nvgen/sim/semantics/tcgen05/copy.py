@@ -32,8 +32,6 @@ been confirmed on a machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,6 +41,7 @@ from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.element import Major
 from intrinsics.layouts.packing import PIECE, decompress
 from intrinsics.layouts.shared_memory import piece_addresses
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyFormat, CopyMulticast, CopyShape, ScalarType
 from nvgen.sim.async_ops.operation import AsyncOp

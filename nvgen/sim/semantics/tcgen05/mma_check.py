@@ -9,7 +9,6 @@ Shape (Table 39); Block Scaling (Tables 54 and 55); Data Path Layout Organizatio
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.descriptors.idesc import SCALED_KINDS, InstructionDescriptor, reserved_bits
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
@@ -18,6 +17,7 @@ from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.data_paths import DataPath, data_path
 from intrinsics.layouts.scale_factors import factors_per_row, scale_ids
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CtaGroup, MmaKind, ScaleVec
 from intrinsics.row import Problem
 from nvgen.sim.faults import Fault, fault, not_simulated

@@ -10,14 +10,13 @@ PTX ISA, tcgen05.mma, .sp, .ws; Zero-Column Mask Descriptor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.element import ElementType
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.collectors import Held
 from nvgen.sim.semantics.tcgen05.mma_check import DecodedMma

@@ -11,7 +11,6 @@ Layouts; Data Path Layout Organization; Block Scaling; Sparse Matrices.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -32,6 +31,7 @@ from intrinsics.layouts.packing import (
 )
 from intrinsics.layouts.scale_factors import FactorCells, scale_cells
 from intrinsics.layouts.shared_memory import piece_addresses
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, gather

@@ -7,12 +7,12 @@ operands' values in the lane that issues it.  PTX ISA, tcgen05.mma, .sp, .ws and
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr, Mem
 from intrinsics.modifiers import CtaGroup, MmaKind, Modifier, ScalarType, ScaleVec
 from nvgen.sim.memory.collectors import Usage

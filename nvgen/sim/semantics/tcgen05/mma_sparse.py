@@ -8,7 +8,6 @@ selector.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from intrinsics.layouts.data_paths import Cells as PathCells
 from intrinsics.layouts.data_paths import DataPath
 from intrinsics.layouts.metadata import metadata_cells
 from intrinsics.layouts.sparse import chunk, decompress
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.semantics.tcgen05.mma_operands import Codes, Share, different, read_shares, shares

@@ -14,13 +14,13 @@ the high halves is not documented: they get the pattern of uninitialised memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.layouts.fragments import fragment_cells
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr, Op
 from intrinsics.modifiers import LdStShape, ScalarType, WaitOp
 from nvgen.sim.async_ops.operation import AsyncOp

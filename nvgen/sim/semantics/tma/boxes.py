@@ -8,12 +8,12 @@ im2col mode, Swizzling Modes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.layouts.swizzling import swizzle
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.tma.fields import Interleave
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, Rows

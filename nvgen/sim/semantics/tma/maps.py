@@ -6,11 +6,11 @@ Layer: nvgen.sim.semantics.  PTX ISA, Tensors.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Space
 from intrinsics.tma.fields import Interleave, Wide

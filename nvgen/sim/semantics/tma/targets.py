@@ -6,8 +6,8 @@ Layer: nvgen.sim.semantics.  PTX ISA, cp.async.bulk.tensor: .multicast::cluster,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup, Multicast, ScalarType, Space
 from nvgen.sim.faults import fault

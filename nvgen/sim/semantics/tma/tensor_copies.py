@@ -12,11 +12,12 @@ cp.async.bulk.tensor; cp.reduce.async.bulk.tensor; cp.async.bulk.prefetch.tensor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import AtomicOp, Dim, LoadMode, ScalarType, Space, StoreMode
 from intrinsics.tma.fields import Fill

@@ -9,13 +9,13 @@ may give anything, as from sm_80 on.  PTX ISA, ldmatrix; stmatrix; movmatrix.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.layouts.fragments_matrix import LINE, matrix_bytes
 from intrinsics.layouts.packing import widened
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import CopyFormat, ScalarType, Space
 from intrinsics.multiplies.matrix import MatrixNum, MatrixShape

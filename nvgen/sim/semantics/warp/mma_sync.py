@@ -8,13 +8,13 @@ numbers is in `mma_sync_numbers`.  PTX ISA, mma; mma.sp; Matrix Fragments.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from intrinsics.layouts.fragments_mma import fragment_a, fragment_b, fragment_c
 from intrinsics.layouts.fragments_mma_sparse import stored
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
 from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape

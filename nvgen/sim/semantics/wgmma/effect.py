@@ -12,7 +12,6 @@ wgmma.mma_async; wgmma.mma_async.sp.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.fragments_wgmma import ROWS, a_fragment, accumulator_fragment
 from intrinsics.layouts.packing import PIECE, unpack_cells
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Reg
 from intrinsics.modifiers import MmaKind
 from nvgen.sim.semantics.tcgen05.mma_numbers import (

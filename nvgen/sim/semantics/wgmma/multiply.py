@@ -11,13 +11,13 @@ Asynchronous Warpgroup Level Matrix Instructions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor, problems
 from intrinsics.element import ElementType, Major
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr, Reg
 from intrinsics.modifiers import MmaKind, Modifier, ScalarType
 from intrinsics.multiplies.element_names import ELEMENTS

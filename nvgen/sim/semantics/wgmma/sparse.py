@@ -8,13 +8,12 @@ matrix storage.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.layouts.fragments_wgmma import ROWS, metadata_fragment
 from intrinsics.layouts.sparse import HALF_INDICES
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.faults import fault
 from nvgen.sim.semantics.tcgen05.mma_operands import Codes
 
