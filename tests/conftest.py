@@ -15,7 +15,7 @@ from hypothesis import settings
 from intrinsics.targets import TARGETS
 from nvgen.testing.devices import obstacle
 from tests import turns, workers
-from tests.oracle.evidence import LIVE_VARIABLE, SEED_VARIABLE
+from tests.oracle.evidence import DAILY_VARIABLE, LIVE_VARIABLE, SEED_VARIABLE
 from tests.oracle.gpu import DEVICE_VARIABLE
 
 # each core has a worker: threads of numpy's BLAS beside them only wait for each other
@@ -53,7 +53,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     turns.add_options(parser)
     group = parser.getgroup("evidence", "what other tools say of nvgen's output")
     group.addoption(
-        "--evidence-seed", type=int, metavar="N", help="where chance begins that picks the sample"
+        "--evidence-seed",
+        type=int,
+        metavar="N",
+        help="where chance begins that picks the sample; else at the day",
     )
 
 
@@ -63,8 +66,10 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ[DEVICE_VARIABLE] = config.option.nvgen_device or "sim"
     if config.option.live:
         os.environ[LIVE_VARIABLE] = "1"
-    if config.option.evidence_seed is not None:
-        os.environ[SEED_VARIABLE] = str(config.option.evidence_seed)
+    if config.option.daily:
+        os.environ[DAILY_VARIABLE] = "1"
+    seed = config.option.evidence_seed
+    os.environ[SEED_VARIABLE] = str(config.option.day if seed is None else seed)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -84,7 +89,9 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    return "turns: all" if config.option.live else f"turns: of day {config.option.day} (--day)"
+    if config.option.live:
+        return "turns: all"
+    return "turns: none" if config.option.daily else f"turns: of day {config.option.day} (--day)"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.turns import has_turn
+from tests.turns import has_turn, seldom
 
 Case = TypeVar("Case")
 Test = Callable[..., None]
@@ -57,7 +57,8 @@ def each(
             wanted = request.config.getoption("case")
             chosen = [item for item in named() if not wanted or wanted in item[0]]
             if turns > 1 and not wanted:
-                chosen = [item for item in chosen if has_turn(request.config, item[0], turns)]
+                of = turns * seldom(request.node)
+                chosen = [item for item in chosen if has_turn(request.config, item[0], of)]
             outcome = _Outcome(xfail or {})
             needed = {"request": request} if "request" in known else {}
             for name, case in chosen[part_of_cases::parts]:
@@ -75,6 +76,7 @@ def each(
             setattr(run, attribute, getattr(test, attribute))
         if hasattr(test, "pytestmark"):
             run.pytestmark = list(test.pytestmark)  # type: ignore[attr-defined]
+        run.turns = turns  # type: ignore[attr-defined]
         run.__signature__ = inspect.Signature([*added, *kept])  # type: ignore[attr-defined]
         if parts == 1:
             return run

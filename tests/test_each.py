@@ -8,17 +8,26 @@ from types import SimpleNamespace
 import pytest
 
 from tests.each import each
-from tests.turns import has_turn, leave_out
+from tests.turns import DAILY, has_turn, leave_out
 
 
-def config(day: int = 1, *, live: bool = False, device: str = "sim", case: str = ""):
+def config(
+    day: int = 1, *, live: bool = False, daily: bool = False, device: str = "sim", case: str = ""
+):
     """As much of pytest's configuration as is asked for."""
-    option = SimpleNamespace(day=day, live=live, nvgen_device=device)
+    option = SimpleNamespace(day=day, live=live, daily=daily, nvgen_device=device)
     return SimpleNamespace(option=option, getoption={"case": case}.get)
 
 
 def run(test, **options) -> None:
-    test(request=SimpleNamespace(config=config(**options)))
+    test(request=request(**options))
+
+
+def request(*, seldom: int = 0, **options) -> SimpleNamespace:
+    """What pytest tells a test."""
+    mark = SimpleNamespace(args=(seldom,)) if seldom else None
+    node = SimpleNamespace(get_closest_marker={"seldom": mark}.get)
+    return SimpleNamespace(config=config(**options), node=node)
 
 
 def test_every_case_runs_though_one_fails() -> None:
@@ -82,7 +91,7 @@ def test_parts_have_all_cases_among_them() -> None:
         ran.append(n)
 
     for part in range(3):
-        test(request=SimpleNamespace(config=config()), part_of_cases=part)
+        test(request=request(), part_of_cases=part)
     assert sorted(ran) == list(range(7))
 
 
@@ -111,12 +120,21 @@ def test_all_have_their_turn_when_all_are_asked_for_and_on_a_gpu() -> None:
     assert all(has_turn(config(device="cuda"), name, 3) for name in NAMES)
 
 
-def item(nodeid: str, turns: int = 3, *, own: bool = True) -> SimpleNamespace:
+def test_what_runs_on_every_day_is_what_takes_no_turns() -> None:
+    assert not any(has_turn(config(daily=True), name, 3) for name in NAMES)
+    assert all(has_turn(config(daily=True), name, 1) for name in NAMES)
+    taking_turns = [item(f"f.py::test{name}") for name in ("[a]", "[b]", "_c", "_d")]
+    always = [item("f.py::test_e", own=False), item("f.py::test_one[a]", 8)]
+    assert kept(taking_turns + always, 0, daily=True) == ["f.py::test_e", "f.py::test_one[a]"]
+
+
+def item(nodeid: str, turns: int = 3, *, own: bool = True, seldom: int = 0) -> SimpleNamespace:
     """A test as pytest collects it, whose own mark, or else its file's, says how many turns."""
     mark = SimpleNamespace(name="turns", args=(turns,))
+    marks = {"turns": mark} | ({"seldom": SimpleNamespace(args=(seldom,))} if seldom else {})
     cases = {"callspec": None} if "[" in nodeid else {}
     return SimpleNamespace(
-        nodeid=nodeid, own_markers=[mark] if own else [], get_closest_marker=lambda _: mark, **cases
+        nodeid=nodeid, own_markers=[mark] if own else [], get_closest_marker=marks.get, **cases
     )
 
 
@@ -125,7 +143,7 @@ def kept(items: list[SimpleNamespace], day: int, **options) -> list[str]:
     hook = SimpleNamespace(pytest_deselected=lambda items: None)
     items = list(items)
     settings = config(day, **options)
-    leave_out(SimpleNamespace(option=settings.option, args=["tests"], hook=hook), items)
+    leave_out(SimpleNamespace(option=settings.option, args=["tests"], hook=hook, stash={}), items)
     return [item.nodeid for item in items]
 
 
@@ -153,5 +171,40 @@ def test_no_test_is_left_out_when_all_are_asked_for_or_one_by_its_name_or_on_a_g
     items = [item(f"f.py::test[{n}]") for n in range(7)]
     assert len(kept(items, 0, live=True)) == len(kept(items, 0, device="cuda")) == 7
     one = list(items)
-    leave_out(SimpleNamespace(option=config().option, args=["f.py::test[4]"]), one)
+    leave_out(SimpleNamespace(option=config().option, args=["f.py::test[4]"], stash={}), one)
     assert one == items
+
+
+@pytest.mark.parametrize("turns", [1, 3, 4])
+def test_what_runs_seldom_has_each_of_its_turns_once_in_a_few(turns: int) -> None:
+    items = [item(f"f.py::test[{n}]", turns, seldom=3) for n in range(6)]
+    days = [kept(items, day) for day in range(1000, 1000 + 3 * turns)]
+    assert sorted(itertools.chain(*days)) == [item.nodeid for item in items]
+    assert max(map(len, days)) <= -(-6 // turns)
+
+
+def test_cases_of_each_that_run_seldom_do_so_on_one_day_of_as_many() -> None:
+    ran = []
+
+    @each("n", range(60), turns=2)
+    def test(n: int) -> None:
+        ran.append(n)
+
+    for day in range(6):
+        run(test, day=day, seldom=3)
+    assert sorted(ran) == list(range(60))
+
+
+def test_what_runs_on_every_day_is_known() -> None:
+    @each("n", range(3), turns=3)
+    def some(n: int) -> None: ...
+
+    @each("n", range(3))
+    def all_of_them(n: int) -> None: ...
+
+    items = [item("f.py::test[a]"), item("f.py::test[b]"), item("g.py::test[a]")]
+    for name, function in {"some": some, "all": all_of_them}.items():
+        items.append(SimpleNamespace(nodeid=f"f.py::{name}", own_markers=[], function=function))
+    stash: dict[object, object] = {}
+    leave_out(SimpleNamespace(option=config().option, args=["f.py::test[a]"], stash=stash), items)
+    assert stash == {DAILY: {"g.py::test[a]", "f.py::all"}}

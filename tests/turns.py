@@ -4,36 +4,47 @@
                                  tests without cases a third of those that a file marks so
     pytestmark = [pytest.mark.turns(3)]    the same of all parametrised tests of a file
     each(..., turns=3)           the same of a test of many cases
+    pytestmark = [pytest.mark.seldom(3)]   of what takes turns in a file a third of today's: of
+                                 costly lists, each of which would else have one case every day
     pytest --day 739000          the turns of another day (the report's head says of which day)
     pytest --live                all cases, as `make test-all` has them
+    pytest --daily               only what runs on every day: nothing that takes turns
     pytest tests/test_x.py::test_y    all cases of a test that is named
 
     examples(200)            a property of 200 drawn examples with --live, of a sixth of them else
 
-In as many days as a list has turns, every case runs.  On a GPU all cases run: it is not here often.
+In as many days as a list has turns, every case runs; where `seldom(3)` is, in three times as many.
+On a GPU all cases run: it is not here often.
 """
 
 from __future__ import annotations
 
 import datetime
 import zlib
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+DAILY = pytest.StashKey[frozenset[str]]()
+"""Where the configuration keeps the ids of those collected tests that run on every day."""
 
 _SETTLED: list[pytest.Config] = []
 """The run's configuration: decorators and cached lists have no other way to it."""
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """`--live` and `--day`."""
+    """`--live`, `--day` and `--daily`."""
     parser.addoption("--live", action="store_true", help="all cases, whosever turn it is")
     parser.addoption("--day", type=int, metavar="N", help="turns of this day; else of today")
+    parser.addoption("--daily", action="store_true", help="only the cases that run on every day")
 
 
 def configure(config: pytest.Config) -> None:
     """Settle the day: pytest-xdist hands the option on, so that all workers have one day."""
     config.addinivalue_line("markers", "turns(n): each of its cases runs on one day of n")
+    config.addinivalue_line("markers", "seldom(n): a case misses all but one of n turns")
     if config.option.day is None:
         config.option.day = datetime.datetime.now(datetime.UTC).toordinal()
     _SETTLED[:] = [config]
@@ -63,7 +74,22 @@ def examples(count: int) -> settings:
 
 def has_turn(config: pytest.Config, name: str, of: int) -> bool:
     """Whether the case called `name`, of a list that takes `of` turns, is to run."""
-    return _all_run(config) or (zlib.crc32(name.encode()) + config.option.day) % of == 0
+    return _all_run(config) or Turn(zlib.crc32(name.encode()), of).is_on(config)
+
+
+class Turn(NamedTuple):
+    """On which days something runs: on those of its place, and of them on one of a few."""
+
+    place: int = 0
+    of: int = 1
+    seldom: int = 1
+
+    def is_on(self, config: pytest.Config) -> bool:
+        """Whether it is on today; with `--daily`, whether it is on every day."""
+        if config.option.daily:
+            return self.of == self.seldom == 1
+        turn, rest = divmod(self.place + config.option.day, self.of)
+        return rest == 0 and (turn + self.place) % self.seldom == 0
 
 
 def _all_run(config: pytest.Config) -> bool:
@@ -72,29 +98,48 @@ def _all_run(config: pytest.Config) -> bool:
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests whose turn it is not: of each list every so-manieth stays, and one at
-    least.  A list is a function's cases, or those tests of a file that have none and are marked."""
+    least (with `--daily` none).  A list is a function's cases, or those tests of a file that have
+    none and are marked."""
+    turns = {
+        item.nodeid: Turn(place, _turns_of(item, len(several)), seldom(item))
+        for several in _lists(items)
+        for place, item in enumerate(several)
+    }
+    config.stash[DAILY] = frozenset(item.nodeid for item in items if _is_daily(item, turns))
     named = any("::" in argument for argument in config.args)
     if named or _all_run(config):
         return
+    left = {name for name, turn in turns.items() if not turn.is_on(config)}
+    keep(config, items, [item for item in items if item.nodeid not in left])
+
+
+def _lists(items: list[pytest.Item]) -> Iterable[list[pytest.Item]]:
+    """The tests that take turns with each other."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if hasattr(item, "callspec") and item.get_closest_marker("turns"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
         elif any(mark.name == "turns" for mark in item.own_markers):
             cases.setdefault(item.nodeid.partition("::")[0], []).append(item)
-    left = {
-        id(item)
-        for several in cases.values()
-        for place, item in enumerate(several)
-        if (place + config.option.day) % _turns_of(item, len(several))
-    }
-    keep(config, items, [item for item in items if id(item) not in left])
+    return cases.values()
 
 
 def _turns_of(item: pytest.Item, cases: int) -> int:
     mark = item.get_closest_marker("turns")
     assert mark is not None
     return min(mark.args[0], cases)
+
+
+def seldom(item: pytest.Item) -> int:
+    """Of how many turns a test that takes turns has only one."""
+    mark = item.get_closest_marker("seldom")
+    return mark.args[0] if mark else 1
+
+
+def _is_daily(item: pytest.Item, turns: Mapping[str, Turn]) -> bool:
+    """Whether a test has a turn each day, and its cases (`tests.each`) have, too."""
+    own = turns.get(item.nodeid, Turn())
+    return own == Turn(own.place) and getattr(getattr(item, "function", None), "turns", 1) == 1
 
 
 def keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:

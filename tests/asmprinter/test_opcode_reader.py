@@ -69,6 +69,7 @@ def problems(name: str) -> dict[str, str]:
         ("tcgen05.mma.cta_group::3.kind::f16", "unknown-modifier", ".cta_group::3"),
         ("cvt.u32", "types", ".u32"),
         ("add.s32.s32", "types", ".s32 .s32"),
+        ("tcgen05.cp.cta_group::1.4x256b.b6x16_p32.b8x16", "formats", ".b6x16_p32 .b8x16"),
     ],
 )
 def test_what_is_wrong_with_a_name(name: str, rule: str, got: str):

@@ -73,7 +73,7 @@ FAULTS = (
         "ld-16x256b-repeats", Kind.RULE, _ROWS + "tcgen05.py",
         'when(shape=LdStShape.S16X256B).must("shape-num", num=_UP_TO_X32),\n', "",
         "a dropped rule: .16x256b.x64 would take 256 registers",
-        _LEGALITY + ' "tcgen05.ld"',
+        _LEGALITY + " up_to_128_registers",
     ),
     Fault(
         "alloc-512-columns", Kind.RULE, _ROWS + "tcgen05.py",

@@ -3,6 +3,9 @@
 A fault is sown in a copy of the project; pytest runs there, first what the fault names, and the
 whole gate if nothing of that fails.  Exit status: 0 every fault was found, 1 one was not, 2 bad
 usage.
+
+Only what runs on every day is asked (`pytest --daily`), with `--live` all.  `--every-day` runs
+nothing: it tells of which faults no finder that is written down runs on every day any more.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutation import results
+from tests.mutation import days, results
 from tests.mutation.fault import Fault
 from tests.mutation.faults import FAULTS
 from tests.mutation.results import MOST_FINDERS, Result
@@ -38,6 +41,7 @@ class Options:
 
     whole: bool
     narrow: bool
+    live: bool
     limit: float
 
 
@@ -57,7 +61,7 @@ def _without_innocents(tree: Path, result: Result, options: Options) -> Result:
     """The result without tests that fail in the whole tree too: they find nothing."""
     if not result.found_by:
         return result
-    known = _run(tree, result.found_by, stop=False, limit=options.limit).found_by
+    known = _run(tree, result.found_by, options, stop=False).found_by
     found = tuple(test for test in result.found_by if test not in known)
     note = "fails without the fault, too" if known else result.note
     return Result(result.selection, found, note)
@@ -75,17 +79,17 @@ def _search(tree: Path, fault: Fault, options: Options) -> Result:
         stages.append((_WHOLE, False))
     result = Result("", ())
     for selection, stop in stages:
-        found = _run(tree, shlex.split(selection), stop=stop, limit=options.limit)
+        found = _run(tree, shlex.split(selection), options, stop=stop)
         result = Result(selection, found.found_by, found.note)
         if result.found_by:
             break
     return result
 
 
-def _run(tree: Path, words: Sequence[str], *, stop: bool, limit: float) -> Result:
+def _run(tree: Path, words: Sequence[str], options: Options, *, stop: bool) -> Result:
     """Run pytest; what it had printed counts even where it ran too long."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-vv", "--tb=no"]
-    command += [*words, *(["-x"] if stop else [])]
+    command += [*words, "--live" if options.live else "--daily", *(["-x"] if stop else [])]
     note = ""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         try:
@@ -95,11 +99,11 @@ def _run(tree: Path, words: Sequence[str], *, stop: bool, limit: float) -> Resul
                 env=environment(tree),
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                timeout=limit,
+                timeout=options.limit,
             ).returncode
             note = "" if status in (0, 1) else f"pytest ended with status {status}"
         except subprocess.TimeoutExpired:
-            note = f"cut after {limit:.0f} s"
+            note = f"cut after {options.limit:.0f} s"
         output.seek(0)
         text = output.read()
     found = dict.fromkeys([*_VERBOSE.findall(text), *_OUTCOME.findall(text)])
@@ -119,7 +123,7 @@ def _trees(count: int, revision: str) -> Iterator[queue.Queue[Path]]:
 
 
 def _run_all(faults: Sequence[Fault], args: argparse.Namespace) -> dict[str, Result]:
-    options = Options(args.whole, args.narrow, args.limit)
+    options = Options(args.whole, args.narrow, args.live, args.limit)
     found: dict[str, Result] = {}
     with _trees(args.jobs, args.tree) as trees, ThreadPoolExecutor(args.jobs) as pool:
 
@@ -149,6 +153,15 @@ def _write_down(found: dict[str, Result], file: Path) -> None:
         results.PAGE.write_text(results.page(FAULTS, known), encoding="utf-8")
 
 
+def _tell_lost(found: dict[str, Result]) -> int:
+    daily = days.of_files({test.partition("::")[0] for r in found.values() for test in r.found_by})
+    lost = days.not_every_day(found, daily)
+    for name in lost:
+        print(f"{name}: not on every day: {', '.join(found[name].found_by) or 'nobody'}")
+    print(f"{len(found) - len(lost)} of {len(found)} faults have a finder on every day")
+    return int(bool(lost))
+
+
 def _parse(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("run.py", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", action="append", default=[], help="a fault's name (repeatable)")
@@ -156,6 +169,8 @@ def _parse(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--tree", default="", help="break and test this revision's files")
     parser.add_argument("--whole", action="store_true", help="run the whole gate for every fault")
     parser.add_argument("--narrow", action="store_true", help="never run the whole gate")
+    parser.add_argument("--every-day", action="store_true", help="only look for lost finders")
+    parser.add_argument("--live", action="store_true", help="ask tests that take turns, too")
     parser.add_argument("--limit", type=float, default=1800, help="seconds for one run of pytest")
     parser.add_argument("--out", type=Path, default=results.FILE, help="where results are written")
     return parser.parse_args(words)
@@ -168,6 +183,8 @@ def main(words: Sequence[str] | None = None) -> int:
     if unknown:
         print(f"no fault is called {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
+    if args.every_day:
+        return _tell_lost(results.read(args.out))
     chosen = [fault for fault in FAULTS if not args.only or fault.name in args.only]
     found = _run_all(chosen, args)
     lost = [name for name, result in found.items() if not result.found_by]

@@ -6,9 +6,13 @@ import ast
 import shlex
 from collections import Counter
 
-from tests.mutation import results
+import pytest
+
+from tests import turns
+from tests.mutation import days, results
 from tests.mutation.fault import Kind
 from tests.mutation.faults import FAULTS
+from tests.mutation.results import Result
 from tests.mutation.trees import ROOT
 
 FEWEST = 60
@@ -43,6 +47,28 @@ def test_every_fault_was_found() -> None:
     known = results.read()
     assert {*known} == {fault.name for fault in FAULTS}
     assert [name for name, result in known.items() if not result.found_by] == []
+
+
+def test_every_fault_is_found_on_every_day(pytestconfig: pytest.Config) -> None:
+    """As far as the tests that found it are collected here: all of them, where all are run."""
+    daily = pytestconfig.stash[turns.DAILY]
+    files = {test.partition("::")[0] for test in daily}
+    known = {
+        name: result
+        for name, result in results.read().items()
+        if all(test.partition("::")[0] in files for test in result.found_by)
+    }
+    assert days.not_every_day(known, daily) == []
+
+
+@pytest.mark.parametrize(
+    ("found_by", "lost"), [(("f.py::a", "f.py::b"), []), (("f.py::b",), ["x"]), ((), ["x"])]
+)
+def test_one_finder_that_takes_no_turns_is_enough(
+    found_by: tuple[str, ...], lost: list[str]
+) -> None:
+    known = {"x": Result("f.py", found_by)}
+    assert days.not_every_day(known, {"f.py::a", "f.py::c"}) == lost
 
 
 def test_the_page_shows_the_results() -> None:

@@ -495,9 +495,11 @@ def test_expected_failures_are_expected(project: pytest.Pytester) -> None:
 
 
 @pytest.mark.turns(3)
-def test_workers_of_xdist_agree(project: pytest.Pytester) -> None:
+def test_workers_of_xdist_agree(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pytest loads no plugin by itself here: it would compile nvgen anew for each process."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     write(project, RACE.format(wait=False))
-    options = ("-rs", "-p", "no:cacheprovider")
+    options = "-p xdist -p nvgen.testing.plugin -rs -p no:cacheprovider".split()
     result = project.runpytest_subprocess("-n2", *options, EARLY_AND_LATE)
     result.assert_outcomes(passed=1, failed=1)
     assert replayed(project, result) == ["test_it.py::test_copy --schedule late"]

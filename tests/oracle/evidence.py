@@ -2,8 +2,8 @@
 
 The files under ``tests/oracle/verdicts`` hold ptxas's verdicts (`tests.oracle.verdict_file`) on the
 lists of `tests.oracle.recorded_lists`.  ``make evidence`` writes them, and a test asks ptxas anew
-about half a percent of them in each run.  A statement, target or PTX version that has no record is
-put to ptxas where it comes up.
+about a quarter of a percent of them in each run.  A statement, target or PTX version that has no
+record is put to ptxas where it comes up.
 
 With ``pytest --live`` ptxas is asked about everything, and where it does not say what is recorded,
 the record is out of date.  The choice and the seed of what chance picks are in the environment, so
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import itertools
 import os
 import zlib
 from collections.abc import Sequence
@@ -29,9 +30,13 @@ from tests.oracle.verdict_file import Pair, VerdictFile, key_of, load
 FOLDER = Path(__file__).with_name("verdicts")
 LIVE_VARIABLE = "NVGEN_LIVE"
 SEED_VARIABLE = "NVGEN_EVIDENCE_SEED"
+DAILY_VARIABLE = "NVGEN_DAILY"
 
-DAYS = 3
+DAYS = 6
 """In so many days nvgen is asked about each statement where ptxas's verdict does not change."""
+
+DAILY = 3
+"""Of statements on which ptxas says the same everywhere, about so many nvgen is asked each day."""
 
 TELLING = 0.75
 """How often that is about the pair where a mistake shows; else about any."""
@@ -55,12 +60,16 @@ class Options(NamedTuple):
     seed: int
     """Where chance begins: another number each day, unless one is given."""
 
+    daily: bool
+    """Whether nvgen is asked only for what it is asked for every day."""
+
 
 def options() -> Options:
     """The options of this run."""
     seed = os.environ.get(SEED_VARIABLE, "")
     today = datetime.datetime.now(datetime.UTC).date().toordinal()
-    return Options(os.environ.get(LIVE_VARIABLE, "") == "1", int(seed) if seed else today)
+    live, daily = (os.environ.get(name, "") == "1" for name in (LIVE_VARIABLE, DAILY_VARIABLE))
+    return Options(live, int(seed) if seed else today, daily)
 
 
 def path_of(name: str) -> Path:
@@ -82,7 +91,9 @@ class Answers:
         self.names = names
         self._live: dict[Pair, Verdicts] = {}
         self._keys = [key_of(statement) for statement in self.statements]
-        self._tables = [self._table(file) for name in names if (file := recorded(name))]
+        files = [file for name in names if (file := recorded(name))]
+        self._tables = [self._table(file) for file in files]
+        self._daily = self._first_of_alike(files)
 
     def _table(self, file: VerdictFile) -> dict[Pair, Verdicts]:
         """The verdicts of a file by pair: a column of them for the statements."""
@@ -94,6 +105,12 @@ class Answers:
         chosen = [groups[verdicts[key]] if key in verdicts else -1 for key in self._keys]
         columns = rows[np.array(chosen, np.int64)].T
         return {pair: columns[n] for n, pair in enumerate(file.pairs)}
+
+    def _first_of_alike(self, files: Sequence[VerdictFile]) -> NDArray[np.bool_]:
+        """The first `DAILY` of those statements on which ptxas says the same for every pair."""
+        said = [tuple(file.verdicts.get(key) for file in files) for key in self._keys]
+        before: dict[tuple[int | None, ...], itertools.count[int]] = {}
+        return np.array([next(before.setdefault(s, itertools.count())) < DAILY for s in said], bool)
 
     def recorded(self, pair: Pair) -> Verdicts:
         """What the files say: UNKNOWN where they say nothing."""
@@ -134,9 +151,10 @@ class Answers:
 
         All of them when everything is live.  Else those at which the verdict of ptxas changes, from
         one pair to the next, on both sides of the change; one more of each statement on one day of
-        `DAYS`; and all of a statement that has no record.  Where all pairs are of one target, the
-        one more is mostly of the newest, where a rule that is missing shows; of the oldest where
-        ptxas takes the statement.
+        `DAYS`, which is the same day for all pairs; and all of a statement that has no record.
+        Where all pairs are of one target, the one more is mostly of the newest, where a rule that
+        is missing shows; of the oldest where ptxas takes the statement.  Of statements that ptxas
+        takes for alike, a few are asked about there every day.
         """
         shape = (len(self.statements), len(pairs))
         if options().live or len(pairs) < 2:
@@ -152,10 +170,16 @@ class Answers:
         telling = np.where(columns[:, 0] == LEGAL, 0, shape[1] - 1)
         if len({target for target, _ in pairs}) == 1:
             one_more = np.where(chance.random(shape[0]) < TELLING, telling, one_more)
-        today = (np.arange(shape[0]) + begin + options().seed) % DAYS == 0
+        chosen[self._daily, telling[self._daily]] = True
+        today = self._has_turn()
         chosen[today, one_more[today]] = True
         chosen[(columns == UNKNOWN).any(axis=1)] = True
         return chosen
+
+    def _has_turn(self) -> NDArray[np.bool_]:
+        """The statements about which one more is asked today."""
+        places = np.arange(len(self.statements)) + zlib.crc32(" ".join(self.names).encode())
+        return ((places + options().seed) % DAYS == 0) & (not options().daily)
 
 
 def check_same(compared: Sequence[tuple[Sequence[str], Verdicts, Verdicts]], pair: Pair) -> None:

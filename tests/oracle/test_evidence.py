@@ -17,6 +17,7 @@ from tests.each import each
 from tests.oracle import evidence, ptxas, tcgen05_product, write_evidence
 from tests.oracle.agreement import Reading, agreed, compare
 from tests.oracle.evidence import (
+    DAILY_VARIABLE,
     LEGAL,
     LIVE_VARIABLE,
     REFUSED,
@@ -30,11 +31,8 @@ from tests.oracle.evidence import (
 from tests.oracle.recorded_lists import lists, product_list
 from tests.oracle.verdict_file import DamagedFileError, Pair, VerdictFile, key_of
 
-SHARE, PAIR_SHARE = 10, 20
+SHARE, PAIR_SHARE = 10, 40
 """One of so many statements, on one of so many pairs, is asked in a run."""
-
-PARTS = 2
-"""Tests that share the pairs among them."""
 
 PAIR = Pair("sm_100a", "9.5")
 OTHER = Pair("sm_90a", "9.5")
@@ -56,7 +54,7 @@ def newest() -> str:
 
 
 def chosen_pairs(seed: int) -> list[Pair]:
-    """A twentieth of all pairs."""
+    """A fortieth of all pairs."""
     every = sorted({pair for listed in lists().values() for pair in listed.pairs})
     return random.Random(seed).sample(every, -(-len(every) // PAIR_SHARE))
 
@@ -67,11 +65,13 @@ def chosen_statements(name: str, seed: int) -> list[str]:
     return random.Random(f"{name} {seed}").sample(texts, -(-len(texts) // SHARE))
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_ptxas_says_what_is_recorded(part: int, newest: str) -> None:
+@pytest.mark.usefixtures("newest")
+def test_ptxas_says_what_is_recorded() -> None:
     """About a sample; all that has a record is asked about with --live."""
+    if evidence.options().daily:
+        pytest.skip("the sample is another one each day")
     seed = evidence.options().seed
-    asked: dict[Pair, list[Answers]] = {pair: [] for pair in chosen_pairs(seed)[part::PARTS]}
+    asked: dict[Pair, list[Answers]] = {pair: [] for pair in chosen_pairs(seed)}
     for name, listed in lists().items():
         pairs = [pair for pair in asked if pair in listed.pairs and recorded(name)]
         answers = Answers(chosen_statements(name, seed), name) if pairs else None
@@ -131,6 +131,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of records of its own, and a run that is not live."""
     monkeypatch.setattr(evidence, "FOLDER", tmp_path)
     monkeypatch.delenv(LIVE_VARIABLE, raising=False)
+    monkeypatch.delenv(DAILY_VARIABLE, raising=False)
     monkeypatch.setenv(SEED_VARIABLE, "7")
     recorded.cache_clear()
     yield tmp_path
@@ -236,16 +237,27 @@ def test_a_seed_chooses_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- what nvgen is asked for ---------------------------------------------------------------------
 
 VERSIONS = [Pair("sm_100a", version) for version in ptxas.PTX]
+ALIKE = [f"add.u32 %r1, %r2, {n};" for n in range(evidence.DAILY)]
+"""As many statements as are asked about every day, where ptxas says of them what it says of one."""
+
+
+def with_alike(verdicts: dict[str, int]) -> dict[str, int]:
+    """Before each statement so many of the same verdicts that it has to wait for its turn."""
+    found = {}
+    for statement, bits in verdicts.items():
+        found |= {f"{{{statement} {one}}}": bits for one in ALIKE} | {statement: bits}
+    return found
 
 
 def test_nvgen_is_asked_on_both_sides_of_every_change_and_now_and_then_once_more(
     here: Path,
 ) -> None:
-    record(here, {GOOD: 0b111111100, BAD: 0, TENSOR: 0b111011111}, tuple(VERSIONS))
+    verdicts = with_alike({GOOD: 0b111111100, BAD: 0, TENSOR: 0b111011111})
+    record(here, verdicts, tuple(VERSIONS))
     more = np.zeros(3, np.int64)
     for seed in range(10 * evidence.DAYS):
         evidence.os.environ[SEED_VARIABLE] = str(seed)
-        cells = Answers([GOOD, BAD, TENSOR], "some").cells(VERSIONS)
+        cells = Answers([*verdicts], "some").cells(VERSIONS)[evidence.DAILY :: evidence.DAILY + 1]
         assert cells[0, 1:3].all()
         assert cells[2, 4:7].all()
         more += cells.sum(axis=1) - (2, 0, 3)
@@ -254,24 +266,42 @@ def test_nvgen_is_asked_on_both_sides_of_every_change_and_now_and_then_once_more
     assert (more <= 10).all(), "or a verdict that is asked for anyway"
 
 
+def test_what_is_asked_every_day_is_both_sides_of_a_change_and_a_few_of_what_is_alike(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdicts = with_alike({GOOD: 0b111111100, BAD: 0})
+    record(here, verdicts, tuple(VERSIONS))
+    monkeypatch.setenv(DAILY_VARIABLE, "1")
+    cells = Answers([*verdicts], "some").cells(VERSIONS)
+    first, bad = evidence.DAILY, evidence.DAILY + 1
+    assert np.flatnonzero(cells[first]).tolist() == [1, 2]
+    assert not cells[bad + first].any()
+    newest = len(VERSIONS) - 1
+    assert np.argwhere(cells[bad:]).tolist() == [[n, newest] for n in range(first)], "a few"
+
+
 def test_nvgen_is_asked_about_all_of_what_has_no_record(here: Path) -> None:
     record(here, {GOOD: 0b11})
     good, bad = Answers([GOOD, BAD], "some").cells([PAIR, OTHER]).sum(axis=1)
-    assert good <= 1
+    assert 1 <= good <= 2
     assert bad == 2
 
 
 @pytest.mark.parametrize("bits", [0b00, 0b10])
 def test_a_verdict_of_nvgens_that_differs_is_found(here: Path, bits: int) -> None:
     """Where ptxas would refuse what nvgen accepts: at a change each day, else on one of a few."""
-    record(here, {GOOD: bits})
-    read = Reading.of([GOOD])
+    verdicts = dict.fromkeys(ALIKE, bits) | {GOOD: bits}
+    record(here, verdicts)
+    read = Reading.of(verdicts)
     days = []
     for seed in range(evidence.DAYS):
         evidence.os.environ[SEED_VARIABLE] = str(seed)
-        days.append(compare(read, Answers(read.statements, "some"), [PAIR, OTHER]).differences)
-    assert sum(map(bool, days)) == (evidence.DAYS if bits else 1)
-    assert {(one.statement, one.ours) for day in days for one in day} == {(GOOD, ())}
+        tally = compare(read, Answers(read.statements, "some"), [PAIR, OTHER])
+        days.append({(one.statement, one.ours) for one in tally.differences})
+    assert all(
+        {(one, ()) for one in ALIKE} <= day <= {(one, ()) for one in verdicts} for day in days
+    )
+    assert sum((GOOD, ()) in day for day in days) == (evidence.DAYS if bits else 1)
 
 
 # --- the files -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ what nvgen says it does not know (`NOT_MODELLED`).  nvgen never accepts what ptx
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.oracle import agreement, ptxas
-from tests.oracle.agreement import Reading, agreed
+from tests.oracle.agreement import Reading, agreed, asked
 from tests.oracle.evidence import LEGAL, Answers
 from tests.oracle.legality_families import FAMILIES
 from tests.oracle.recorded_lists import legality_list
@@ -223,12 +224,30 @@ def by_any_rule(entries: tuple[Deliberate, ...]) -> tuple[agreement.Deliberate, 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_nvgen_and_ptxas_agree(family: str) -> None:
     """For each target on all PTX versions, and on as many statements unknown as are said."""
-    read = Reading.of(FAMILIES[family]())
-    answers = Answers(read.statements, legality_list(family))
-    for target in ptxas.TARGETS:
-        pairs = [Pair(target, version) for version in ptxas.PTX]
-        agreed(read, answers, pairs, by_any_rule(DELIBERATE))
-    assert len(read.unknown) == NOT_MODELLED.get(family, 0)
+    answers = Answers(FAMILIES[family](), legality_list(family))
+    pairs = [[Pair(target, version) for version in ptxas.PTX] for target in ptxas.TARGETS]
+    unknown = NOT_MODELLED.get(family, 0)
+    read = Reading.of(answers.statements, None if unknown else asked(answers, *pairs))
+    for of_target in pairs:
+        agreed(read, answers, of_target, by_any_rule(DELIBERATE))
+    assert len(read.unknown) == unknown
+
+
+FIRST_REGISTERS = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4, "16x32bx2": 1}
+"""Registers of a thread where a shape is loaded once.  PTX ISA, tcgen05.ld, the table of .num."""
+
+
+def test_a_load_of_tensor_memory_fills_up_to_128_registers_of_a_thread() -> None:
+    statements, fits = [], []
+    for (shape, first), log in itertools.product(FIRST_REGISTERS.items(), range(8)):
+        count = first << log
+        registers = ", ".join(f"%r{n}" for n in range(count))
+        offset = ", 4" if shape == "16x32bx2" else ""
+        name = f"tcgen05.ld.sync.aligned.{shape}.x{1 << log}.b32"
+        statements.append(f"{name} {{{registers}}}, [%r9]{offset};")
+        fits.append(count <= 128)
+    refused = Reading.of(statements).refusals(Pair("sm_100a", "9.5"))
+    assert [place not in refused for place in range(len(statements))] == fits
 
 
 SHOWN_ON = (Pair("sm_107a", "9.5"), Pair("sm_110a", "9.5"))

@@ -13,7 +13,7 @@ import pytest
 
 from tests.oracle import ptxas, tcgen05_mma_product
 from tests.oracle import tcgen05_product as product
-from tests.oracle.agreement import Deliberate, Reading, agreed, rules_against_ptxas
+from tests.oracle.agreement import Deliberate, Reading, agreed, asked, rules_against_ptxas
 from tests.oracle.evidence import LEGAL, Answers
 from tests.oracle.recorded_lists import MUTANTS, mutants, pairs_of, product_list
 from tests.oracle.tcgen05_differences import DELIBERATE, IN_MUTANTS, WITNESSES
@@ -106,13 +106,17 @@ def test_few_statements_are_in_two_products() -> None:
     assert sum(len(product.statements(family)) for family in product.PRODUCTS) >= DISTINCT
 
 
+ON_TARGETS = [[Pair(target, version) for version in ptxas.PTX] for target in ptxas.TARGETS]
+"""Each target with all PTX versions."""
+
+
 @pytest.mark.parametrize("family", product.PRODUCTS)
 def test_every_verdict_agrees(family: str) -> None:
     """For each target on all PTX versions.  What was compared is printed: see it with -rA."""
-    read = Reading.of(product.statements(family))
-    answers = Answers(read.statements, product_list(family))
-    for target in ptxas.TARGETS:
-        agreed(read, answers, [Pair(target, version) for version in ptxas.PTX], DELIBERATE)
+    answers = Answers(product.statements(family), product_list(family))
+    read = Reading.of(answers.statements, asked(answers, *ON_TARGETS))
+    for pairs in ON_TARGETS:
+        agreed(read, answers, pairs, DELIBERATE)
 
 
 @pytest.mark.turns(3)
@@ -142,10 +146,9 @@ def test_what_crashes_ptxas_is_refused() -> None:
 
 
 def test_verdicts_on_mutants_agree() -> None:
-    read = Reading.of(mutants())
-    answers = Answers(read.statements, "tcgen05_mutants")
-    for target in ptxas.TARGETS:
-        pairs = [Pair(target, version) for version in ptxas.PTX]
+    answers = Answers(mutants(), "tcgen05_mutants")
+    read = Reading.of(answers.statements, asked(answers, *ON_TARGETS))
+    for pairs in ON_TARGETS:
         agreed(read, answers, pairs, (*DELIBERATE, *IN_MUTANTS))
 
 

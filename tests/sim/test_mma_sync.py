@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import DTypeLike, NDArray
 
 from nvgen import NvgenError
+from tests.each import each
 from tests.oracle.exact_sums import exact_matmul, tolerance
 from tests.oracle.test_mma_sync_names import NAMES
 from tests.sim.mma_sync_case import Bits, Case
@@ -52,9 +53,22 @@ def seeded(case: Case) -> np.random.Generator:
     return np.random.default_rng(sum(map(ord, case.name)))
 
 
+OF_SHAPES = {(case.m, case.n, case.k): case for case in reversed(OF_FLOATS)}
+"""One of each shape."""
+
+
+@each("case", OF_SHAPES.values(), ids=lambda case: case.name)
+def test_each_shape_is_multiplied_every_day(case: Case) -> None:
+    check_small_integers(case)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("case", OF_FLOATS, ids=lambda case: case.name)
 def test_sums_of_small_integers_are_exact(case: Case) -> None:
+    check_small_integers(case)
+
+
+def check_small_integers(case: Case) -> None:
     rng = seeded(case)
     a = rng.integers(-3, 4, (case.m, case.k)).astype(np.float64)
     b = rng.integers(-3, 4, (case.n, case.k)).astype(np.float64)
