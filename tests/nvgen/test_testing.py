@@ -499,7 +499,7 @@ def test_workers_of_xdist_agree(project: pytest.Pytester, monkeypatch: pytest.Mo
     """pytest loads no plugin by itself here: it would compile nvgen anew for each process."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     write(project, RACE.format(wait=False))
-    options = "-p xdist -p nvgen.testing.plugin -rs -p no:cacheprovider".split()
+    options = ["-p", "xdist", "-p", "nvgen.testing.plugin", "-rs", "-p", "no:cacheprovider"]
     result = project.runpytest_subprocess("-n2", *options, EARLY_AND_LATE)
     result.assert_outcomes(passed=1, failed=1)
     assert replayed(project, result) == ["test_it.py::test_copy --schedule late"]
