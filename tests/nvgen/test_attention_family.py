@@ -20,7 +20,10 @@ from tests.each import each
 from tests.nvgen.samples import FOLDER, named
 from tests.oracle.gpu import on_gpu
 
-pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("error::nvgen.FindingWarning"),
+    pytest.mark.seldom(3),
+]
 TARGET = "sm_90a"
 
 PAGES = {

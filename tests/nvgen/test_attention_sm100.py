@@ -20,7 +20,10 @@ from nvgen.testing import Launch, kernel_test
 from tests.each import each
 from tests.nvgen.samples import edited, named
 
-pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("error::nvgen.FindingWarning"),
+    pytest.mark.seldom(3),
+]
 NAME = "attention_sm100"
 
 CASES = {

@@ -22,7 +22,10 @@ from nvgen.testing import Launch, kernel_test
 from tests.each import each
 from tests.nvgen.samples import FOLDER, named
 
-pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("error::nvgen.FindingWarning"),
+    pytest.mark.seldom(3),
+]
 TARGET = "sm_90a"
 PARTS = ("attention_blocks", "14_attention_sm90")
 

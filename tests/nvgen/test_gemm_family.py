@@ -16,6 +16,8 @@ from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import named
 from tests.oracle.gpu import on_gpu
 
+pytestmark = pytest.mark.seldom(3)
+
 TARGET = "sm_90a"
 SCALED = [
     ({"m": 64, "n": 64}, (72, 136, 400), 2),

@@ -16,6 +16,8 @@ from tests.each import each
 from tests.nvgen.gemm_mistakes import found_in
 from tests.nvgen.samples import named
 
+pytestmark = pytest.mark.seldom(3)
+
 E = ElementType
 TARGET = "sm_90a"
 

@@ -21,6 +21,8 @@ from tests.nvgen.gemm_mistakes import found_in
 from tests.nvgen.samples import named
 from tests.oracle import sass
 
+pytestmark = pytest.mark.seldom(3)
+
 E, MN, K = ElementType, Major.MN, Major.K
 TARGET = "sm_90a"
 

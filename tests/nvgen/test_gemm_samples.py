@@ -24,6 +24,8 @@ from tests.oracle.block_scaled import scaled
 from tests.oracle.exact_sums import Matrix, tolerance
 from tests.oracle.sparse_products import places
 
+pytestmark = pytest.mark.seldom(3)
+
 Array = npt.NDArray[np.generic]
 LEVELS = (0, 3)
 

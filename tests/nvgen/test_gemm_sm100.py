@@ -15,6 +15,8 @@ from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import named
 from tests.oracle import sass
 
+pytestmark = pytest.mark.seldom(3)
+
 E = ElementType
 NAME = "gemm_sm100"
 CASES = {

@@ -12,6 +12,8 @@ from nvgen.assembler import assemble
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import named
 
+pytestmark = pytest.mark.seldom(3)
+
 NAME = "gemm_sm100_grouped"
 CUTS = {
     "a CTA": {"n": 64},

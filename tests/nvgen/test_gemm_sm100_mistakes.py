@@ -14,6 +14,8 @@ from tests.each import each
 from tests.nvgen.found_mistakes import found_by
 from tests.nvgen.samples import edited
 
+pytestmark = pytest.mark.seldom(3)
+
 NAME = "gemm_sm100"
 FREE = "            b.wait(self.free[turn.stage], turn.parity ^ 1, scope=self.scope)\n"
 FULL = "                b.wait(self.full[ring.stage], ring.parity, scope=self.scope)\n"

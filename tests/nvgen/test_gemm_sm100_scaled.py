@@ -16,6 +16,8 @@ from tests.nvgen.found_mistakes import found_by
 from tests.nvgen.samples import edited, named
 from tests.oracle import sass
 
+pytestmark = pytest.mark.seldom(3)
+
 NAME = "gemm_sm100_scaled"
 KINDS = {"MXFP8": "MX", "MXFP4": "MX", "NVFP4": "NV"}
 CASES = {

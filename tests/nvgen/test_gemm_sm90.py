@@ -18,6 +18,8 @@ from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import named
 from tests.oracle import sass
 
+pytestmark = pytest.mark.seldom(3)
+
 E = ElementType
 TYPES = (E.BF16, E.F16, E.E4M3)
 TARGET = "sm_90a"

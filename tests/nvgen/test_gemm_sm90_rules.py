@@ -10,6 +10,8 @@ from isel.verifier.levels import verify
 from nvgen.compiled import Compiled
 from tests.nvgen.samples import FOLDER, sample
 
+pytestmark = pytest.mark.seldom(3)
+
 SOURCE = FOLDER / "10_gemm_sm90.py"
 
 WAIT = "                b.wgmma_wait_group(1)\n"

@@ -18,6 +18,8 @@ from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.warp_tiles import REQUIREMENTS, WarpTile
 from nvgen.testing import Launch, assert_exact, kernel_test
 
+pytestmark = pytest.mark.seldom(3)
+
 K, MN = Major.K, Major.MN
 TARGETS = ("sm_80", "sm_90", "sm_120a")
 

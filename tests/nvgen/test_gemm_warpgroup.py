@@ -17,6 +17,8 @@ from nvgen.builder.warpgroup_tiles import REQUIREMENTS, WarpgroupTile
 from tests.oracle.ptxas_modules import report
 from tests.oracle.sass import find_nvdisasm, listing
 
+pytestmark = pytest.mark.seldom(3)
+
 K, MN = Major.K, Major.MN
 
 

@@ -16,6 +16,8 @@ from nvgen import Kernel, KernelBuilder
 from nvgen.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
 
+pytestmark = pytest.mark.seldom(3)
+
 CONSUMERS, STAGES = 2, 3
 SPAN = 128  # bytes of a row of a tile
 

@@ -31,7 +31,10 @@ from tests.nvgen.portable_programs import (
 )
 from tests.nvgen.samples import PORTABLE, sample
 
-pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("error::nvgen.FindingWarning"),
+    pytest.mark.seldom(3),
+]
 
 K, MN = Major.K, Major.MN
 

@@ -17,7 +17,10 @@ from nvgen.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import named
 
-pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("error::nvgen.FindingWarning"),
+    pytest.mark.seldom(3),
+]
 TYPES = (f32, bf16)
 LENGTHS = (1, 8, 40, 333, 2056, 2077)
 UNIT = 2.0**-24

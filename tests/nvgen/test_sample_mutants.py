@@ -15,6 +15,8 @@ from tests.nvgen.sample_subjects import SUBJECTS, subject
 from tests.nvgen.synchronisation import Mutant, mutants
 from tests.turns import has_turn
 
+pytestmark = pytest.mark.seldom(3)
+
 ALIKE = ("mxfp8", "nvfp4", "sparse")
 """Samples whose synchronisation is the same, statement by statement: a mutant is tried on one."""
 

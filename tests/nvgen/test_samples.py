@@ -134,6 +134,7 @@ def test_ptxas_takes_the_kernel_for_every_target_it_claims(path: Path) -> None:
 
 
 @pytest.mark.turns(24)
+@pytest.mark.seldom(2)
 @pytest.mark.parametrize("level", [1, 2, 3])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_ptxas_takes_the_optimised_kernel(path: Path, level: int) -> None:
@@ -147,6 +148,7 @@ def test_ptxas_takes_the_optimised_kernel(path: Path, level: int) -> None:
 
 
 @pytest.mark.turns(24)
+@pytest.mark.seldom(2)
 @pytest.mark.parametrize("level", [1, 2, 3])
 @pytest.mark.parametrize("path", [*FILES, WALKTHROUGH], ids=lambda path: path.stem)
 def test_the_verifier_says_the_same_of_the_optimised_kernel(path: Path, level: int) -> None:

@@ -20,6 +20,8 @@ from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import warp_specialized
 from tests.oracle import sass
 
+pytestmark = pytest.mark.seldom(3)
+
 SCHEDULES = ("early", "late", "random:1", "random:2", "random:5", "random:6")
 TYPES = (ElementType.F16, ElementType.BF16)
 TARGET = "sm_100a"

@@ -48,7 +48,10 @@ from tests.oracle import (
     wgmma_product,
     wmma_forms,
 )
+from tests.oracle.evidence import LEGAL, recorded
 from tests.oracle.ptxas import line_of, module_text
+from tests.oracle.recorded_lists import legality_list
+from tests.oracle.verdict_file import key_of
 from tests.turns import is_todays
 
 
@@ -260,7 +263,7 @@ def sort_of(form: Form) -> Sort:
 
 @functools.cache
 def family(name: str) -> Family:
-    texts = FAMILIES[name]()
+    texts = taken(name)
     reading = read_ptx(module_text(texts, TARGETS_TRIED[0], "9.5"))
     unread = {finding.place.line for finding in reading.findings}
     (function,) = reading.module.functions
@@ -274,6 +277,13 @@ def family(name: str) -> Family:
             if 0 <= at - line_of(0) < len(texts) and at not in unread
         ),
     )
+
+
+def taken(name: str) -> list[str]:
+    """The statements without those that ptxas is known to refuse for every target and version."""
+    file = recorded(legality_list(name))
+    texts = FAMILIES[name]()
+    return [text for text in texts if file is None or file.verdicts.get(key_of(text), LEGAL)]
 
 
 def run_alone(where: Family, statement: Statement, schedule: str) -> Finding | None:
