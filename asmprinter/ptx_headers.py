@@ -64,13 +64,16 @@ def _address(address: Address) -> str:
     return f"{text}+{address.offset}" if address.offset else text
 
 
+_BYTES = ScalarType.B8
+"""The type of what is an array of bytes."""
+
 _POINTEES = (Space.CONST, Space.GLOBAL, Space.LOCAL, Space.SHARED)
 """The spaces that a parameter can say it points to.  PTX ISA, Kernel Parameter Attribute: .ptr."""
 
 
 def parameter_declaration(param: Param) -> str:
     """A parameter of a kernel or function."""
-    if param.type is ScalarType.B8:
+    if param.type is _BYTES:
         return f".param .align {param.align} .b8 {param.name}[{param.size}]"
     text = f".param {param.type.ptx}"
     if param.is_pointer:
@@ -134,6 +137,6 @@ def launch_directives(launch: Launch) -> Iterator[str]:
 
 def listed_parameters(params: Sequence[Param]) -> Iterator[str]:
     """Parameters, a line each, with their names in the source."""
-    for left, param in zip(range(len(params), 0, -1), params, strict=True):
-        called = f"  // {param.called}" if param.called.isidentifier() else ""
-        yield parameter_declaration(param) + "," * (left > 1) + called
+    for left, param in enumerate(params, 1 - len(params)):
+        text = parameter_declaration(param) + ("," if left else "")
+        yield f"{text}  // {param.called}" if param.called.isidentifier() else text

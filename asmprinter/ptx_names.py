@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import UNNAMED, MachineFunction, Op
+from intrinsics.memo import Memo
+from intrinsics.mir import UNNAMED, Form, MachineFunction, Op
 from intrinsics.modifiers import ScalarType
 from intrinsics.row import Kind, Row
 
@@ -28,6 +29,9 @@ PREFIX = {
 }
 """How registers of each class that selection makes are called."""
 
+_RANGE_OF = {cls: f".reg {cls.ptx} {prefix}" for cls, prefix in PREFIX.items()}
+"""What the declaration of such registers begins with."""
+
 
 # ---- tables of labels ------------------------------------------------------------------------
 
@@ -38,12 +42,15 @@ def table_operand(row: Row) -> str:
     return next((operand.name for operand in row.operands if operand.kind is Kind.LABELS), "")
 
 
+_BY_TABLE: Memo[Form, bool] = Memo(lambda form: bool(table_operand(form.row)))
+
+
 def _tables(
     function: MachineFunction, symbols: set[str], registers: Sequence[str], labels: Iterable[str]
 ) -> dict[Op, str]:
     """The names of the tables that the function branches through; equal ones are one."""
     branches = [
-        mi for mi in function.instructions() if mi.form.is_terminator and table_operand(mi.form.row)
+        mi for mi in function.instructions() if mi.form.is_terminator and _BY_TABLE[mi.form]
     ]
     if not branches:
         return {}
@@ -130,7 +137,7 @@ def register_declarations(
     if not function.keep_names and "%" not in [name[0] for name in others]:
         classes = function.regs.classes
         for cls in sorted(set(classes), key=_RANK.__getitem__):
-            yield f".reg {cls.ptx} {PREFIX[cls]}<{classes.count(cls) + 1}>;"
+            yield f"{_RANGE_OF[cls]}<{classes.count(cls) + 1}>;"
         return
     by_class: dict[ScalarType, list[str]] = {}
     for cls, name in zip(function.regs.classes, names, strict=True):

@@ -57,16 +57,13 @@ def print_ptx(module: Module, ptx: Ptx, *, lineinfo: bool = False) -> Printed:
         ".address_size 64",
         "",
     ]
-    lines += _kept(module, Where.TOP)
-    lines += [f".extern .func {signature(f)};" for f in module.externals]
-    lines += [function_declaration(f) for f in used_before(module)]
-    lines += [variable_declaration(v) for v in module.variables]
-    lines += _kept(module, Where.MIDDLE)
+    lines += _declarations(module)
     if lines[-1]:
         lines.append("")
     records: dict[int, MachineInstr] = {}
     sources = line_sources(module, ptx) if lineinfo else NO_SOURCES
-    lines += [f'.file {number} "{escaped_path(name)}"' for name, number in sources.files.items()]
+    for name, number in sources.files.items():
+        lines.append(f'.file {number} "{escaped_path(name)}"')
     symbols = {v.name for v in module.variables} | {f.name for f in module.functions}
     for function in module.functions:
         names = names_of(function, symbols)
@@ -75,6 +72,18 @@ def print_ptx(module: Module, ptx: Ptx, *, lineinfo: bool = False) -> Printed:
         lines += ["}", ""]
     lines += [*sources.section(), *_kept(module, Where.BOTTOM)]
     return Printed("\n".join(lines), records)
+
+
+def _declarations(module: Module) -> Iterator[str]:
+    """The lines of a module before its functions, but for the header."""
+    yield from _kept(module, Where.TOP)
+    for external in module.externals:
+        yield f".extern .func {signature(external)};"
+    for function in used_before(module):
+        yield function_declaration(function)
+    for variable in module.variables:
+        yield variable_declaration(variable)
+    yield from _kept(module, Where.MIDDLE)
 
 
 def _kept(module: Module, where: Where) -> Iterator[str]:
@@ -95,11 +104,15 @@ def _above(mi: MachineInstr, module: Module) -> str:
 def used_before(module: Module) -> list[MachineFunction]:
     """The functions that are named above their definition, which PTX wants declared."""
     place = {f.name: i for i, f in enumerate(module.functions)}
-    early = {address.name for variable in module.variables for address in variable.addresses}
+    early: set[str] = set()
+    for variable in module.variables:
+        early.update(address.name for address in variable.addresses)
     for kept in module.kept:
         early |= set(_WORD.findall(kept.text)) if kept.where is Where.MIDDLE else set()
     for i, function in enumerate(module.functions[:-1]):  # nothing stands behind the last one
         early |= {name for name in _named(function) if place.get(name, -1) > i}
+    if not early:
+        return []
     return [f for f in module.functions if f.name in early]
 
 
@@ -118,12 +131,14 @@ _WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 
 def _head(function: MachineFunction, symbols: set[str], names: Names) -> Iterator[str]:
     """The lines of a function before its first statement."""
-    before = [f" {text}" for text in function.attributes if text.startswith(BEFORE_NAME)]
     kind = ".entry" if function.is_kernel else ".func"
-    kind += "".join(before) + results_text(function.results)
-    params = "".join(f"\n\t{line}" for line in listed_parameters(function.params))
-    head = f"{linkage_word(function)}{kind} {function.name}(" + (f"{params}\n)" if params else ")")
-    yield from head.split("\n")
+    for text in function.attributes:
+        if text.startswith(BEFORE_NAME):
+            kind += f" {text}"
+    head = f"{linkage_word(function)}{kind}{results_text(function.results)} {function.name}("
+    for line in listed_parameters(function.params):
+        head += f"\n\t{line}"
+    yield from (head + ("\n)" if function.params else ")")).split("\n")
     yield from launch_directives(function.launch)
     if function.noreturn:
         yield ".noreturn"
@@ -131,8 +146,9 @@ def _head(function: MachineFunction, symbols: set[str], names: Names) -> Iterato
         if not text.startswith(BEFORE_NAME):
             yield text
     yield "{"
-    others = {*symbols, *names.labels.values(), *(p.name for p in function.params)}
-    others |= {table.name for table in function.prototypes}
+    others = {*symbols, *names.labels.values(), *[param.name for param in function.params]}
+    if function.prototypes:
+        others |= {table.name for table in function.prototypes}
     for variable in function.variables:
         yield "\t" + variable_declaration(variable)
     for table in function.prototypes:

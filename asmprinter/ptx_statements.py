@@ -43,13 +43,10 @@ def statement(mi: MachineInstr, names: Names) -> str:
     pattern = _PATTERNS[mi.form]
     if pattern is None:
         return _without_pattern(mi, names)
-    ops, registers = mi.ops, names.registers
-    if pattern.slots is not None:
-        ops = tuple([ops[i] for i in pattern.slots])
-    shown: tuple[str, ...] = ()
-    for op in ops:
-        shown += (registers[op] if type(op) is int else _operand(op, names),)
-    text = pattern.text % shown
+    text, ops, registers = pattern.begin, mi.ops, names.registers
+    for slot, behind in pattern.places:
+        op = ops[slot]
+        text += (registers[op] if type(op) is int else _operand(op, names)) + behind
     if pattern.packed:
         text = mi.row.spell(mi.attributes()) + text
     return text if mi.guard is None else _guarded(text, mi, names)
@@ -109,14 +106,14 @@ def _call(mi: MachineInstr, names: Names) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """The statements of a form: `add.s32 %s, %s, %s;`, and the slots whose operands go in.
+    """The statements of a form: what they begin with (`add.s32 `), and the slots whose operands
+    follow, each with what stands behind it (`, `, in the end `;`).
 
-    No slots: all operands go in, in order.  Where packed words have a say in the name, the text
-    begins after it.
+    Where packed words have a say in the name, the text begins after it.
     """
 
-    text: str
-    slots: tuple[int, ...] | None
+    begin: str
+    places: tuple[tuple[int, str], ...]
     packed: bool
 
 
@@ -127,11 +124,13 @@ def _pattern(form: Form) -> _Pattern | None:
     name = form.row.spell(form.attributes) if form.row.packed_fields is None else ""
     places = _template(form)
     operands = ", ".join(_wrapped(place) for place in places)
-    slots = tuple(i for place in places for i in place.slots if i >= 0)
-    text = f"{name} {operands};" if places else f"{name};"
-    is_all = slots == tuple(range(len(form.slots)))
-    return _Pattern(text, None if is_all else slots, form.row.packed_fields is not None)
+    slots = [i for place in places for i in place.slots if i >= 0]
+    begin, *behind = (f"{name} {operands};" if places else f"{name};").split(_HOLE)
+    return _Pattern(begin, tuple(zip(slots, behind, strict=True)), bool(form.row.packed_fields))
 
+
+_HOLE = "%s"
+"""What stands in the place of an operand while a pattern is made."""
 
 _PATTERNS = Memo(_pattern)
 
@@ -146,7 +145,7 @@ class _Place:
 
 def _wrapped(place: _Place) -> str:
     """A place as a part of a pattern."""
-    shown = ["%s" if i >= 0 else "_" for i in place.slots]
+    shown = [_HOLE if i >= 0 else "_" for i in place.slots]
     match place.bracket:
         case Bracket.PLAIN:
             return shown[0]
@@ -188,6 +187,8 @@ def _operand(op: Op, names: Names) -> str:
         return _memory(op, names)
     if type(op) is Label:
         return label_text(op.name, names)
+    if type(op) is FloatImm:
+        return float_literal(op)
     if isinstance(op, tuple):
         return "{" + ", ".join([_scalar(part, names) for part in op]) + "}"
     return _scalar(op, names)

@@ -227,7 +227,7 @@ def _read_qualifiers(row: Row, names: list[str], text: str) -> dict[str, Attribu
 # ---- LLVM's names ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Spelling:
     """One LLVM intrinsic: its row, pattern, and the attributes that its name states."""
 

@@ -17,6 +17,7 @@ from isel.passes.block_placement import place_blocks
 from isel.passes.common_subexpressions import share_values
 from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
+from isel.passes.fill_wgmma import multiplies_among
 from isel.passes.joint_steps import join_steps
 from isel.passes.order_wgmma import order_wgmma
 from isel.passes.sink_comparisons import sink_comparisons
@@ -39,15 +40,12 @@ def _each(run: Callable[[MachineFunction], None]) -> Pass:
     return over
 
 
-_IS_PSEUDO: Memo[Form, bool] = Memo(lambda form: form.row.pseudo)
-
-
 def _expand_walkthrough(module: Module) -> None:
     """The pass of that name, imported where it has something to do: few modules have pseudo rows.
 
     Raises: SelectionError.
     """
-    if any(any(map(_IS_PSEUDO.__getitem__, function.forms())) for function in module.functions):
+    if any(form.row.pseudo for function in module.functions for form in function.forms()):
         from isel.passes.expand_walkthrough import expand_walkthrough
         from isel.passes.inline_walkthrough import inline_walkthrough
 
@@ -68,6 +66,17 @@ MODULE_PASSES: dict[str, Pass] = {
     "renumber": _each(renumber),
 }
 """What follows selection, in order."""
+
+_ABOUT: dict[str, Memo[Form, bool]] = {
+    "joint-steps": Memo(lambda form: form.row.id == "phi"),
+    "comparisons": Memo(lambda form: form.row.head == "setp"),
+    "order-wgmma": Memo(lambda form: bool(multiplies_among((form,)))),
+    "expand-walkthrough": Memo(lambda form: form.row.pseudo and form.row.id != "phi"),
+}
+"""What some passes are about: without such records they have nothing to do.
+
+No pass before them makes any.
+"""
 
 SELECT = "select"
 """What makes the records, before all passes."""
@@ -106,8 +115,11 @@ def run_passes(module: Module, observe: Observer | None = None, own: Sequence[Pa
         run(module)
         if observe is not None:
             observe(getattr(run, "__name__", type(run).__name__), module)
+    forms = {form for function in module.functions for form in function.forms()}
     for name in PASSES[PASSES.index(module.stage) + 1 :]:
-        MODULE_PASSES[name](module)
+        about = _ABOUT.get(name)
+        if about is None or any(map(about.__getitem__, forms)):
+            MODULE_PASSES[name](module)
         module.stage = name if name != PASSES[-1] else ""
         if observe is not None:
             observe(name, module)

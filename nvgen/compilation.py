@@ -44,6 +44,8 @@ def shape_of(
 
     Raises: InputError for what is no size.
     """
+    if grid is None and block is None and cluster is None and smem is None:
+        return UNKNOWN_SHAPE
     check_dynamic(smem)
     return LaunchShape(
         dim3(grid) if grid is not None else (),

@@ -76,6 +76,8 @@ def extension_of(
 
     Raises: InputError for a pass or a rule that cannot be called.
     """
+    if not (passes or rules or contract or lineinfo or cuda_atomics):
+        return PLAIN
     for name, given in (("passes", passes), ("rules", rules)):
         for one in given:
             if not callable(one):

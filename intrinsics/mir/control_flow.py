@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from intrinsics.mir.functions import MachineFunction
+from intrinsics.mir.operands import Label
 
 
 def successors(function: MachineFunction) -> list[list[int]]:
@@ -21,7 +22,8 @@ def successors(function: MachineFunction) -> list[list[int]]:
         for mi in block.instrs:
             if mi.form.is_terminator:
                 falls = falls and mi.guard is not None
-                for name in mi.labels():
+                op = mi.ops[0] if len(mi.ops) == 1 else None
+                for name in (op.name,) if type(op) is Label else mi.labels():
                     target = position.get(name)
                     if target is not None:
                         targets.append(target)

@@ -60,11 +60,11 @@ class Row:
     simulated: bool = True
     unsimulated: tuple[str, ...] = ()
     pseudo: bool = False
+    id: str = field(init=False)
+    """The row's unique name: no property, for it is asked of record after record."""
 
-    @cached_property
-    def id(self) -> str:
-        """The row's unique name."""
-        return self.name or self.head
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", self.name or self.head)
 
     @cached_property
     def items(self) -> tuple[Qualifier | Literal, ...]:

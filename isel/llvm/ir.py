@@ -20,9 +20,10 @@ class per instruction: this is one table, whatever its length.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
 
 from intrinsics.lazy_dataclass import dataclass
@@ -609,9 +610,13 @@ class Function(Symbol):
 
     def with_blocks(self, blocks: list[Block]) -> Function:
         """A copy with another body."""
-        found = Function(*_FIELDS_OF_FUNCTION(self))
+        found = self.copier()()
         found.blocks = blocks
         return found
+
+    def copier(self) -> Callable[[], Function]:
+        """What makes copies of it, as it is now."""
+        return functools.partial(Function, *_FIELDS_OF_FUNCTION(self))
 
 
 _FIELDS_OF_FUNCTION = operator.attrgetter(*[field.name for field in fields(Function)])

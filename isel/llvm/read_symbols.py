@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.ir import Alias, Attachments, Function, GlobalVariable, Param, Symbol
@@ -47,34 +48,41 @@ def read_global(text: str, scope: SymbolTable, line: int) -> GlobalVariable | Al
 
 def read_function_header(text: str, scope: SymbolTable, line: int) -> Function:
     """`declare …`, or `define … {` up to the brace."""
-    if (plain := _DEFINITION.fullmatch(text)) is not None:
-        return _plain_definition(plain, scope, line) or _read_header(text, scope, line)
+    if text[:8] != "declare ":
+        plain = _DEFINITION.fullmatch(text)
+        found = None if plain is None else _plain_definition(plain, scope, line)
+        return found or _read_header(text, scope, line)
     head, _, group = text.rpartition(" #")
-    is_plain = text[:8] == "declare " and group.isdecimal() and _OF_A_MODULE.isdisjoint(head)
-    if not is_plain or int(group) not in scope.groups:
+    known = _declaration(head) if group.isdecimal() and int(group) in scope.groups else None
+    if known is None:
         return _read_header(text, scope, line)
-    known = _declaration(head)
-    found = _copied(known, line)
-    found.params += known.params
-    found.attributes = known.attributes.merged(scope.groups[int(group)])
-    return found
+    return _copied(known, line, scope.groups[int(group)])
 
 
-_OF_A_MODULE = frozenset('%"!#')
-"""Characters of references, whose meaning depends on the module."""
+_OF_A_MODULE = re.compile('[%"!#]')
+"""References, whose meaning depends on the module."""
+
+_Known = tuple[Callable[[], Function], list[Param], Attributes]
+"""What copies a function, and parts that each copy has for itself."""
 
 
-def _copied(function: Function, line: int) -> Function:
-    """A copy at another line, with no parameters and no body."""
-    found = function.with_blocks([])
-    found.line, found.params = line, []
+def _known(function: Function) -> _Known:
+    return function.copier(), function.params, function.attributes
+
+
+def _copied(known: _Known, line: int, group: Attributes) -> Function:
+    """A copy at another line, with the attributes of a group."""
+    copy, params, attributes = known
+    found = copy()
+    found.line, found.blocks, found.params = line, [], [*params]
+    found.attributes = attributes.merged(group)
     return found
 
 
 @functools.lru_cache(1 << 12)
-def _declaration(text: str) -> Function:
-    """A declaration without references, as those of LLVM's intrinsics."""
-    return _read_header(text, SymbolTable(), 0)
+def _declaration(text: str) -> _Known | None:
+    """A declaration without references, as those of LLVM's intrinsics; None for another one."""
+    return None if _OF_A_MODULE.search(text) else _known(_read_header(text, SymbolTable(), 0))
 
 
 _DEFINITION = re.compile(
@@ -96,8 +104,8 @@ def _plain_definition(plain: re.Match[str], scope: SymbolTable, line: int) -> Fu
             attributes = scope.groups[int(plain["group"])]
     except (UnreadableError, LookupError):
         return None
-    found = _copied(_definition(plain["words"], plain["behind"] or ""), line)
-    found.name, found.params, found.attributes = plain["name"], params, attributes
+    found = _copied(_definition(plain["words"], plain["behind"] or ""), line, attributes)
+    found.name, found.params = plain["name"], params
     return found
 
 
@@ -114,9 +122,9 @@ def _param(text: str) -> tuple[Type, Attributes]:
 
 
 @functools.lru_cache(1 << 12)
-def _definition(words: str, behind: str) -> Function:
+def _definition(words: str, behind: str) -> _Known:
     """What stands before and behind the name and the parameters of a definition."""
-    return _read_header(f"define {words}@f(){behind} {{", SymbolTable(), 0)
+    return _known(_read_header(f"define {words}@f(){behind} {{", SymbolTable(), 0))
 
 
 def _read_header(text: str, scope: SymbolTable, line: int) -> Function:

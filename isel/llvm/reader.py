@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from intrinsics.collector import paused_collector
 from intrinsics.findings import InternalError
@@ -29,6 +29,9 @@ from isel.llvm.read_types import read_named_type
 from isel.llvm.scope import SymbolTable
 
 _TYPE = re.compile(r'(%"[^"]*"|%[-\w$.]+) = type (.*)')
+_BEHIND_TYPES = frozenset("@d")
+"""What lines begin with behind all types: variables, definitions and declarations."""
+
 _LABEL = re.compile(r'("[^"]*"|[-\w$.]+):')
 _CONTINUED = "          "  # how LLVM indents the further lines of an instruction
 
@@ -60,7 +63,8 @@ class _ModuleReader:
             while self._next < len(self._lines):
                 line = self._lines[self._next]
                 self._next += 1
-                self._read_top_level(line)
+                if line:
+                    self._read_top_level(line)
         except Exception as error:
             line = self._lines[min(self._next, len(self._lines)) - 1]
             raise InternalError(
@@ -71,36 +75,25 @@ class _ModuleReader:
     # The top level.
 
     def _read_top_level(self, line: str) -> None:
-        match line[:1]:
-            case "" | ";" | "%" | "^":  # types are read before everything else
-                return
-            case "!":
-                self._read_metadata(line)
-            case "@":
-                self._read_global(line)
-            case "$":
-                self._read_comdat(line)
-            case _:
-                self._read_statement(line)
+        read = _READERS.get(line[0]) or _READERS.get(line.partition(" ")[0])
+        if read is None:
+            raise UnreadableError(f"no statement begins with {line.split(maxsplit=1)[0]!r}")
+        read(self, line)
 
-    def _read_statement(self, line: str) -> None:
-        match line.split(maxsplit=1)[0]:
-            case "define":
-                self._read_definition(line)
-            case "declare":
-                number = self._next
-                function = read_function_header(self._whole(line), self._scope, number)
-                self._module.functions[function.name] = function
-            case "source_filename":
-                self._module.source_filename = self._string_after(line, 2)
-            case "target":
-                self._read_target(line)
-            case "module":
-                self._module.module_asm.append(self._string_after(line, 2))
-            case "attributes" | "uselistorder" | "uselistorder_bb":
-                self._whole(line)  # groups, too
-            case word:
-                raise UnreadableError(f"no statement begins with {word!r}")
+    def _pass_over(self, line: str) -> None:
+        """What is read before everything else, as groups are, or tells nothing."""
+        self._whole(line)
+
+    def _read_declaration(self, line: str) -> None:
+        number = self._next
+        function = read_function_header(self._whole(line), self._scope, number)
+        self._module.functions[function.name] = function
+
+    def _read_source_filename(self, line: str) -> None:
+        self._module.source_filename = self._string_after(line, 2)
+
+    def _read_module_asm(self, line: str) -> None:
+        self._module.module_asm.append(self._string_after(line, 2))
 
     def _whole(self, line: str) -> str:
         """`line`, with the lines that a string broken by a line end goes on in.
@@ -134,7 +127,11 @@ class _ModuleReader:
 
     def _note_types(self) -> None:
         """The struct types; they may refer to later ones."""
-        for line in self._lines_beginning("%"):
+        for line in self._lines:
+            if line[:1] in _BEHIND_TYPES:
+                break
+            if line[:1] != "%":
+                continue
             match = _TYPE.fullmatch(line)
             if match is None:
                 raise UnreadableError(f"no definition of a type: {line}")
@@ -255,6 +252,23 @@ class _ModuleReader:
             self._next += 1
             in_switch = in_switch and not parts[-1].startswith("  ]")
         return "\n".join(parts)
+
+
+_READERS: dict[str, Callable[[_ModuleReader, str], None]] = {
+    ";": lambda reader, line: None,
+    "%": lambda reader, line: None,
+    "^": lambda reader, line: None,
+    "!": _ModuleReader._read_metadata,
+    "@": _ModuleReader._read_global,
+    "$": _ModuleReader._read_comdat,
+    "define": _ModuleReader._read_definition,
+    "declare": _ModuleReader._read_declaration,
+    "source_filename": _ModuleReader._read_source_filename,
+    "target": _ModuleReader._read_target,
+    "module": _ModuleReader._read_module_asm,
+    **dict.fromkeys(("attributes", "uselistorder", "uselistorder_bb"), _ModuleReader._pass_over),
+}
+"""What reads a line of the top level, by its first character or its first word."""
 
 
 def _read_group(text: str, scope: SymbolTable) -> Attributes:

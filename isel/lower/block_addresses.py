@@ -17,6 +17,7 @@ from isel.llvm.types import I64, VOID
 from isel.llvm.vocabulary import Opcode
 from isel.lower.substitution import changed, with_values
 
+_INDIRECT = Opcode.INDIRECTBR
 _Block = tuple[str, str]  # the names of a function and of a block of it
 
 
@@ -50,7 +51,7 @@ def without_block_addresses(module: ir.Module) -> ir.Module:
         name
         for name, function in module.functions.items()
         for block in function.blocks
-        if block.instructions[-1].opcode is Opcode.INDIRECTBR  # only such have addresses
+        if block.instructions[-1].opcode is _INDIRECT  # only such have addresses
     }
     if not numbers and not branching:
         return module

@@ -42,10 +42,14 @@ _CANDIDATES = {
 }
 """The opcodes of what may have no instruction."""
 
+_COMPARED_FLOATS = {Opcode.FCMP, Opcode.SELECT}
+_REMAINDER, _SWITCH = Opcode.FREM, Opcode.SWITCH
+_ADDRESS, _PRODUCT = Opcode.GETELEMENTPTR, Opcode.MUL
 
-def _opcodes(function: ir.Function) -> set[Opcode]:
+
+def _opcodes(function: ir.Function) -> list[Opcode]:
     """Of what a function consists: most have nothing that a rewriting is about."""
-    return {i.opcode for i in function.instructions()}
+    return [i.opcode for block in function.blocks for i in block.instructions]
 
 
 def _candidates(function: ir.Function) -> list[ir.Instruction]:
@@ -67,11 +71,12 @@ def lower(
     calls of `pure` functions.  What stands for an instruction may need the same again, on smaller
     parts.
     """
-    function = varargs.with_list(function)
+    function = before = varargs.with_list(function)
     opcodes = _opcodes(function)
-    if ordered and {Opcode.FCMP, Opcode.SELECT} <= opcodes:
+    present = set(opcodes)
+    if ordered and present >= _COMPARED_FLOATS:
         function = extremes.with_extremes(function, ordered)
-    if not _ELEMENTS.isdisjoint(opcodes):
+    if not _ELEMENTS.isdisjoint(present):
         function = memory_elements.with_elements(function, layout, pure)
 
     def choose(i: ir.Instruction) -> Replacement | None:
@@ -82,7 +87,7 @@ def lower(
             return atomics.lowered(i, layout, bfloats=bfloats)
         if opcode in _ACCESSES:
             return None
-        if opcode is Opcode.FREM:
+        if opcode is _REMAINDER:
             return remainders.lowered(i)
         if opcode in _CONVERSIONS:
             return elementwise.lowered(i)
@@ -90,18 +95,22 @@ def lower(
 
     while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
-        opcodes = _opcodes(function)
-    if Opcode.SWITCH in opcodes:
+        present = set(_opcodes(function))
+    if _SWITCH in present:
         function = switches.with_searches(function)
-    if Opcode.GETELEMENTPTR in opcodes:
+    if _ADDRESS in present:
         function = index_offsets.with_offsets(function, layout)
-    if not _ACCESSES.isdisjoint(opcodes):
+    if not _ACCESSES.isdisjoint(present):
         function = neighbours.with_vectors(function, layout, pure)
-    if not _DIVISIONS.isdisjoint(opcodes):
-        if Opcode.ICMP in opcodes:
+    if not _DIVISIONS.isdisjoint(present):
+        if Opcode.ICMP in present:
             function = divisibility.with_products(function)
         function = narrow_division.with_narrow_divisions(function)
-    return straight_lines.with_shared_products(function)
+    if function is not before:
+        opcodes = _opcodes(function)
+    return (
+        straight_lines.with_shared_products(function) if opcodes.count(_PRODUCT) > 1 else function
+    )
 
 
 def _of_intrinsic(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:

@@ -51,32 +51,38 @@ class _Offsets:
         self.function = function
         self.layout = layout
         self.sums = Sums(function.instructions())
-        self.names = FreshNames(function)
         self.first = self.made = _Made()  # by the first block, and by this one
         self.at: ir.Instruction = function.blocks[0].instructions[0]
 
     def run(self) -> ir.Function:
         """The function with numbers taken out of indices."""
+        addresses = [i for i in self.function.instructions() if type(i) is ir.GetElementPtr]
+        parted = {id(i): found for i in addresses if (found := self._parted(i)) is not None}
+        if not parted:  # as of most
+            return self.function
+        self.names = FreshNames(self.function)
         blocks: list[ir.Block] = []
         for block in self.function.blocks:
             self.made = _Made() if blocks else self.first
             for i in block.instructions:
                 self.at = i
-                if type(i) is not ir.GetElementPtr or not self._take_out(i):
+                if type(i) is ir.GetElementPtr and id(i) in parted:
+                    self._take_out(i, *parted[id(i)])
+                else:
                     self.made.block.append(i)
             blocks.append(ir.Block(block.name, self.made.block))
         return self.function.with_blocks(blocks)
 
     # ---- an address --------------------------------------------------------------------------
 
-    def _take_out(self, i: ir.GetElementPtr) -> bool:
-        """Emit an address as the one without numbers in its indices, and the bytes behind it."""
+    def _parted(self, i: ir.GetElementPtr) -> tuple[list[Tree], int] | None:
+        """Indices without numbers, and the bytes that these are; None where there are none."""
         if not isinstance(i.type, PointerType):
-            return False
+            return None
         try:
             walked = walk_indices(self.layout, i.element_type, i.indices)
         except Unselectable:  # told where the step is selected
-            return False
+            return None
         rests: list[Tree] = []
         offset = 0
         for size, index, _ in walked:
@@ -86,8 +92,10 @@ class _Offsets:
                 continue
             rests.append(found.rest)
             offset += size * found.number
-        if not offset:
-            return False
+        return (rests, offset) if offset else None
+
+    def _take_out(self, i: ir.GetElementPtr, rests: list[Tree], offset: int) -> None:
+        """Emit an address as the one without numbers in its indices, and the bytes behind it."""
         indices = tuple(self._value(rest) for rest in rests)
         common = (Opcode.GETELEMENTPTR, None, *_place(i))
         whole = ir.GetElementPtr(*common, i.type, i.element_type, i.base, indices, NONE)
@@ -95,7 +103,6 @@ class _Offsets:
         behind = (Opcode.GETELEMENTPTR, i.result, *_place(i))
         step = ir.GetElementPtr(*behind, i.type, I8, base, (number(I64, offset),), NONE)
         self.made.block.append(step)
-        return True
 
     def _split(self, i: ir.GetElementPtr, index: llvm.Value) -> Split | None:
         """The number in an index; None where there is none."""

@@ -27,7 +27,7 @@ _ANY: frozenset[Flag] = frozenset()
 _UNSIGNED = frozenset({Flag.NUW})
 _SIGNED = frozenset({Flag.NSW})
 _BOTH = _UNSIGNED | _SIGNED
-_MAKERS = (ir.BinaryOp, ir.Cast)
+_MAKERS = frozenset((ir.BinaryOp, ir.Cast))
 
 SCALES = (Opcode.SHL, Opcode.MUL)
 """Operations that multiply by a number."""
@@ -64,7 +64,7 @@ class Sums:
 
     def __init__(self, instructions: Iterable[ir.Instruction]) -> None:
         self._makers = {
-            i.result: i for i in instructions if isinstance(i, _MAKERS) and i.result is not None
+            i.result: i for i in instructions if type(i) in _MAKERS and i.result is not None
         }
 
     def maker(self, value: llvm.Value) -> ir.Instruction | None:

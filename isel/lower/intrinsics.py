@@ -7,6 +7,7 @@ User Guide for NVPTX Back-end.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from isel.llvm import ir
@@ -27,10 +28,16 @@ _ROUNDINGS = ("rz", "rn", "rp", "rm")
 """The modes of llvm.nvvm.fadd as it numbers them: those of LLVM's RoundingMode."""
 
 
+@functools.lru_cache(1 << 12)
+def _is_one(name: str) -> bool:
+    """Whether a function is one of them, by its name."""
+    return name.startswith(_LOAD) or bool(_SUM.fullmatch(name) or _ATOMIC.match(name))
+
+
 def lowered(i: ir.Instruction) -> Replacement | None:
     """What stands for one of them; None for all else."""
     name = i.callee_name if isinstance(i, ir.Call) else None
-    if name is None or not isinstance(i, ir.Call) or not name.startswith("llvm.nvvm."):
+    if name is None or not isinstance(i, ir.Call) or not _is_one(name):
         return None
     if name.startswith(_LOAD):
         return lambda out: _load(out, i)

@@ -18,6 +18,8 @@ from isel.lower.block_addresses import without_block_addresses
 from isel.lower.reflection import with_answers
 from isel.lower.substitution import changed, with_values, without_dead
 
+_INVOKE = Opcode.INVOKE
+
 _REPLACEABLE = (Linkage.WEAK, Linkage.LINKONCE)
 """Linkages under which another module may say what a name stands for."""
 
@@ -33,6 +35,8 @@ def prepared(module: ir.Module, target: Target) -> ir.Module:
 
 def _without_aliases(module: ir.Module) -> ir.Module:
     """The module with what an alias stands for in its place, where no other module can say that."""
+    if not module.aliases:
+        return module
     known = {
         name: alias
         for name, alias in module.aliases.items()
@@ -82,7 +86,7 @@ def _without_exceptions(module: ir.Module) -> ir.Module:
         name: function
         for name, function in module.functions.items()
         for block in function.blocks
-        if block.instructions[-1].opcode is Opcode.INVOKE
+        if block.instructions[-1].opcode is _INVOKE
     }
     if not throwing:
         return module

@@ -37,8 +37,6 @@ class _Line:
 
 def with_shared_products(function: ir.Function) -> ir.Function:
     """The function in which products and sums of a line are computed from its first one."""
-    if [i.opcode for i in function.instructions()].count(Opcode.MUL) < 2:
-        return function
     found = _Lines(function).found()
     if not found:
         return function

@@ -43,6 +43,9 @@ def lowered(i: ir.Instruction, function: ir.Function, layout: TypeLayout) -> Rep
     if not isinstance(i, ir.Call):
         return None
     name = i.callee_name or ""
+    if not name.startswith("llvm.va_"):
+        is_variable = i.vararg_type is not None and not isinstance(i.callee, llvm.InlineAsm)
+        return (lambda out: _call(out, i, layout)) if is_variable else None
     if name.startswith("llvm.va_start") and function.vararg:
         start = llvm.Local(function.params[-1].name, PTR)
         return lambda out: out.store(start, i.arguments[0], _WORD)
@@ -50,8 +53,6 @@ def lowered(i: ir.Instruction, function: ir.Function, layout: TypeLayout) -> Rep
         return lambda out: None
     if name.startswith("llvm.va_copy"):
         return lambda out: _copy(out, i)
-    if i.vararg_type is not None and not isinstance(i.callee, llvm.InlineAsm):
-        return lambda out: _call(out, i, layout)
     return None
 
 

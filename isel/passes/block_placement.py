@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 
+from intrinsics.memo import Memo
 from intrinsics.mir import (
     HOLDERS,
     Block,
@@ -17,12 +18,14 @@ from intrinsics.mir import (
     Not,
     Reg,
     form_of,
+    guard_register,
     inverted,
     negated,
     registers_of,
     successors,
 )
-from intrinsics.modifiers import Compare
+from intrinsics.modifiers import Compare, ScalarType
+from intrinsics.row import Kind
 from isel.control_flow import reach
 
 
@@ -214,7 +217,11 @@ def _plain_guards(function: MachineFunction) -> None:
     tests: dict[Reg, MachineInstr] = {}
     mentions = dict.fromkeys(wanted, 0)
     for mi in function.instructions():
-        for op in mi.ops if mi.guard is None else (*mi.ops, mi.guard):
+        if mi.guard is not None:
+            reg = guard_register(mi.guard)
+            if reg in wanted:
+                mentions[reg] += 1
+        for op in mi.ops if _TAKES_PREDICATES[mi.form] else ():
             if type(op) is int:
                 if op in wanted:
                     mentions[op] += 1
@@ -231,6 +238,22 @@ def _plain_guards(function: MachineFunction) -> None:
 
 
 _TESTS = ("setp.int", "setp.float")
+
+_WITHOUT_TYPE = (Kind.TEXT, Kind.PHI)
+
+
+def _takes_predicates(form: Form) -> bool:
+    """Whether a predicate may be among the operands of a form: of most it is not."""
+    return any(
+        operand is not None
+        and (
+            operand.kind in _WITHOUT_TYPE or operand.type_under(form.attributes) is ScalarType.PRED
+        )
+        for operand in form.operands
+    )
+
+
+_TAKES_PREDICATES = Memo(_takes_predicates)
 
 
 @functools.cache

@@ -46,15 +46,13 @@ _MOV = "mov"
 def destruct_ssa(function: MachineFunction) -> None:
     """Replace PHI records by moves, then coalesce."""
     forms = function.forms()
-    rows = {form.row.id for form in forms}
-    ties = _ties(function) if _MOV in rows else []
-    if not ties and _PHI not in rows:
+    ties = _ties(function, {form for form in forms if form.row.id == _MOV})
+    phis: dict[int, list[MachineInstr]] = {}
+    for i, block in enumerate(function.blocks):
+        if block.instrs and block.instrs[0].form.row.id == _PHI:
+            phis[i] = phis_of(block)
+    if not ties and not phis:
         return
-    phis = {
-        i: phis_of(block)
-        for i, block in enumerate(function.blocks)
-        if block.instrs and block.instrs[0].form.row.id == _PHI
-    }
     after = successors(function)
     before = inverted(after)
     forks = {i for i, following in enumerate(after) if len(following) > 1}
@@ -78,18 +76,22 @@ _Phis = Mapping[int, list[MachineInstr]]
 """The PHI records of the blocks that have some, by the blocks' indices."""
 
 
-def _ties(function: MachineFunction) -> list[tuple[Reg, Reg]]:
-    """The two registers of each move into what an instruction updates in place.
+def _ties(function: MachineFunction, copies: Set[Form]) -> list[tuple[Reg, Reg]]:
+    """The two registers of each move (of the forms `copies`) into what an instruction updates in
+    place.
 
     What inline assembly updates in place is a register that a move and something else write.
     """
     found: list[tuple[Reg, Reg]] = []
-    for block in function.blocks:
-        if not [mi for mi in block.instrs if mi.form.row.id == _MOV and type(mi.ops[1]) is int]:
+    for block in function.blocks if copies else ():
+        for mi in block.instrs:
+            if mi.form in copies and type(mi.ops[1]) is int:
+                break
+        else:
             continue
         updated: set[Reg] = set()
         for mi in reversed(block.instrs):
-            if mi.form.row.id == _MOV and mi.guard is None:
+            if mi.form in copies and mi.guard is None:
                 result, source = mi.ops
                 if type(result) is int and type(source) is int and result in updated:
                     found.append((result, source))

@@ -7,7 +7,10 @@ whether an operand counts.  LLVM's immediates are converted, never taken for nvg
 
 from __future__ import annotations
 
+import functools
+
 from intrinsics.catalog import Spelling
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import FloatImm, Imm, Mem, Op, Reg, Scalar, form_of
 from intrinsics.modifiers import ScalarType
 from intrinsics.patterns import PAIRS, Argument, arguments, element_type, results
@@ -19,56 +22,98 @@ from isel.select.repack import join, split
 from isel.select.signatures import check_result, check_vectors, group, lengths
 from isel.select.state import FunctionState, form
 
+_VALUE, _UPDATE = Kind.VALUE, Access.UPDATE
+_FLOATS = (ScalarType.F32, ScalarType.F64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What all calls of an intrinsic have in common; arguments are named by their positions."""
+
+    formal: tuple[Argument, ...]
+    sizes: tuple[int, ...]
+    attributes: dict[str, Attribute]
+    operands: tuple[tuple[int, Operand], ...]
+    immediates: tuple[int, ...]
+    flags: tuple[int, ...]
+    updates: bool
+    results: tuple[Argument, ...]
+    has_vectors: bool  # among the results
+    has_pairs: bool
+
+
+@functools.lru_cache(1 << 12)
+def _plan(spelling: Spelling) -> _Plan:
+    row, pattern = spelling.row, spelling.pattern
+    attributes: dict[str, Attribute] = dict.fromkeys(row.qualifier)
+    attributes.update(spelling.attributes)
+    formal, given = arguments(pattern.args), results(pattern.result)
+    operands = tuple((n, row.operand[a.name]) for n, a in enumerate(formal) if a.sign == ":")
+    return _Plan(
+        formal,
+        lengths(spelling),
+        attributes,
+        operands,
+        tuple(n for n, a in enumerate(formal) if a.sign == "#"),
+        tuple(n for n, a in enumerate(formal) if a.sign == "?"),
+        any(operand.access is Access.UPDATE for _, operand in operands),
+        given,
+        pattern.result.startswith(("{v*", "v*", "n*")),
+        any(element_type(a.type) in PAIRS for a in given),
+    )
+
 
 def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) -> None:
     """Select a call by the pattern of its spelling.
 
     Raises: Unselectable.
     """
-    row, pattern = spelling.row, spelling.pattern
-    attributes: dict[str, Attribute] = dict.fromkeys(row.qualifier)
-    attributes.update(spelling.attributes)
-    formal = arguments(pattern.args)
-    actual = group(call, name, formal, lengths(spelling))
-    _read_immediates(state, name, spelling, formal, actual, attributes)
-    check_result(call, name, spelling, attributes)
+    row, pattern, plan = spelling.row, spelling.pattern, _plan(spelling)
+    formal, attributes = plan.formal, plan.attributes.copy()
+    actual = group(call, name, formal, plan.sizes)
+    if plan.immediates:
+        _read_immediates(state, name, spelling, plan, actual, attributes)
+    if plan.has_vectors:
+        check_result(call, name, spelling, attributes)
     if pattern.own:
         check_vectors(name, row, formal, actual, attributes)
-    operands = {a.name: v for a, v in zip(formal, actual, strict=True) if a.sign == ":"}
-    for flag, values in zip(formal, actual, strict=True):
-        if flag.sign == "?" and not state.number(values[0], flag.name):
-            del operands[flag.name]
-    attributes.update((n, n in operands or n in pattern.numbers) for n in row.optional)
-    _define_results(state, call, row, pattern.result, attributes)
-    for qualifier, operand in row.tied.items():
-        if attributes.get(qualifier) is None and attributes.get(operand):
+    operands = {operand.name: actual[n] for n, operand in plan.operands}
+    for n in plan.flags:
+        if not state.number(actual[n][0], formal[n].name):
+            del operands[formal[n].name]
+    for optional in row.optional:
+        attributes[optional] = optional in operands or optional in pattern.numbers
+    _define_results(state, call, row, plan.results, attributes)
+    for qualifier, operand_name in row.tied.items():
+        if attributes.get(qualifier) is None and attributes.get(operand_name):
             attributes[qualifier] = row.qualifier[qualifier].values[0]
     chosen = form_of(row, **attributes)
     words = row.packed_fields.pack(attributes) if row.packed_fields else {}
-    ops: dict[str, Op] = {slot: Imm(word) for slot, word in words.items()}
-    for operand_name, values in operands.items():
-        if row.operand[operand_name].access is Access.UPDATE:
-            continue
-        ops[operand_name] = _operand(state, row.operand[operand_name], values, attributes)
-    ops.update((slot, Imm(stated)) for slot, stated in pattern.numbers.items())
-    produced = _results(state, call, row, pattern.result, attributes)
-    _copy_updated(state, row, operands, produced)
+    ops: dict[str, Op] = {slot: Imm(word) for slot, word in words.items()} if words else {}
+    for _, operand in plan.operands:
+        if operand.name in operands and operand.access is not _UPDATE:
+            ops[operand.name] = _operand(state, operand, operands[operand.name], attributes)
+    for slot, stated in pattern.numbers.items():
+        ops[slot] = Imm(stated)
+    produced = _results(state, call, row, plan.results, attributes)
+    if plan.updates:
+        _copy_updated(state, row, operands, produced)
     ops.update(produced)
-    pairs = _words_of_pairs(state, pattern.result, ops)
-    state.emit(chosen, *(ops[slot] for slot in chosen.slots))
+    pairs = _words_of_pairs(state, plan.results, ops) if plan.has_pairs else ()
+    state.emit(chosen, *[ops[slot] for slot in chosen.slots])
     for word, parts in pairs:
         split(state, parts, word, 16)
 
 
 def _words_of_pairs(
-    state: FunctionState, text: str, ops: dict[str, Op]
+    state: FunctionState, given: tuple[Argument, ...], ops: dict[str, Op]
 ) -> list[tuple[Reg, list[Reg]]]:
     """A register of 32 bits for each pair of halves that is a result, in `ops` and with its parts.
 
     LLVM's `<2 x half>` has a register for each element, and the instruction one for both.
     """
     found: list[tuple[Reg, list[Reg]]] = []
-    for argument in results(text):
+    for argument in given:
         regs = ops[argument.name]
         if element_type(argument.type) not in PAIRS or not isinstance(regs, tuple):
             continue
@@ -83,15 +128,14 @@ def _read_immediates(
     state: FunctionState,
     name: str,
     spelling: Spelling,
-    formal: tuple[Argument, ...],
+    plan: _Plan,
     actual: list[tuple[llvm.Value, ...]],
     attributes: dict[str, Attribute],
 ) -> None:
     codes: dict[str, int] = {}
-    for argument, values in zip(formal, actual, strict=True):
-        if argument.sign != "#":
-            continue
-        number = state.number(values[0], f"@{name}: {argument.name}")
+    for n in plan.immediates:
+        argument = plan.formal[n]
+        number = state.number(actual[n][0], f"@{name}: {argument.name}")
         sign, factor = argument.scale
         scaled = number * factor if sign == "/" else number
         codes[argument.name] = codes.get(argument.name, 0) + scaled
@@ -117,8 +161,10 @@ def _operand(
     attributes: dict[str, Attribute],
 ) -> Op:
     """The operand that an argument (or several, for coordinates) becomes."""
-    value, type_ = values[0], operand.type_under(attributes)
-    match operand.kind:
+    value, kind = values[0], operand.kind
+    if kind is _VALUE:  # as most are
+        return _number(state, value, operand.type_under(attributes))
+    match kind:
         case Kind.ADDRESS:
             return (
                 Mem(state.scalar_reg(value))
@@ -141,17 +187,18 @@ def _operand(
             if operand.count is not None and not operand.count.of(attributes):
                 return state.scalar_reg(value)
             if operand.vector_numbers is VectorNumbers.ALL:
+                type_ = operand.type_under(attributes)
                 return tuple(_number(state, v, type_) for v in values)
             return tuple(reg for v in values for reg in _registers(state, v))
         case Kind.REGISTER:
             return state.scalar_reg(value)
-    return _number(state, value, type_)
+    return _number(state, value, operand.type_under(attributes))
 
 
 def _number(state: FunctionState, value: llvm.Value, type_: ScalarType) -> Scalar:
     """A register, or a number as the operand's type writes it."""
     found = state.scalar(value)
-    if isinstance(found, Imm) and type_ in (ScalarType.F32, ScalarType.F64):
+    if type(found) is Imm and type_ in _FLOATS:
         return FloatImm(found.value & (1 << type_.bits) - 1, type_)
     return found
 
@@ -199,10 +246,14 @@ def _tensor_address(state: FunctionState, value: llvm.Value) -> Mem:
 
 
 def _define_results(
-    state: FunctionState, call: Call, row: Row, text: str, attributes: dict[str, Attribute]
+    state: FunctionState,
+    call: Call,
+    row: Row,
+    found: tuple[Argument, ...],
+    attributes: dict[str, Attribute],
 ) -> None:
     """Registers for the results; a result that the spelling does not give is discarded."""
-    given = {argument.name for argument in results(text)}
+    given = [argument.name for argument in found]
     for operand in row.operands:
         if operand.sink and operand.name in row.optional:
             attributes[operand.name] = operand.name in given
@@ -211,9 +262,12 @@ def _define_results(
 
 
 def _results(
-    state: FunctionState, call: Call, row: Row, text: str, attributes: dict[str, Attribute]
+    state: FunctionState,
+    call: Call,
+    row: Row,
+    found: tuple[Argument, ...],
+    attributes: dict[str, Attribute],
 ) -> dict[str, Op]:
-    found = results(text)
     if not found:
         return {}
     regs = state.values[call.result] if call.result is not None else ()

@@ -18,6 +18,7 @@ from isel.llvm.types import PointerType, Type, VectorType
 from isel.select.diagnostics import Unselectable
 
 
+@functools.lru_cache(1 << 12)
 def lengths(spelling: Spelling) -> tuple[int, ...]:
     """How many arguments of a call each formal argument is; 0 for as many as are left."""
     found = []
@@ -48,7 +49,7 @@ def group(
         if count < 1 or len(group) != count:
             break
         for value in group:
-            if not _matches(element_type(argument.type.rstrip("*")), value.type):
+            if not _matches(argument.type, value.type):
                 raise Unselectable(
                     "signature",
                     f"@{name}: {argument.name} has type {value.type}",
@@ -74,7 +75,8 @@ def group(
 
 @functools.cache
 def _matches(text: str, type_: Type) -> bool:
-    """Whether an argument of a type may stand where a pattern has `text`."""
+    """Whether an argument of a type may stand where a pattern has `text`, or for one of several."""
+    text = element_type(text.rstrip("*"))
     if text in PAIRS:
         return str(type_) == PAIRS[text]
     if text.startswith("v"):

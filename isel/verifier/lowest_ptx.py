@@ -44,13 +44,18 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
     needed += [_MASKS_SINCE for variable in module.variables if variable.has_parts_of_addresses]
     for function in module.functions:
         needed.append(_of_launch(function.launch))
-        forms = function.forms()
-        needed += [known[form][0] for form in forms]
-        open_forms = {form for form in forms if known[form][1]}
+        open_forms: list[Form] = []
+        for form in function.forms():
+            need, is_open = known[form]
+            needed.append(need)
+            if is_open:
+                open_forms.append(form)
         if not open_forms:
             continue
-        records = [mi for block in function.blocks for mi in block.instrs if mi.form in open_forms]
-        needed += [need for mi in records for need in _needs_of_record(mi, verifier)]
+        for block in function.blocks:
+            for mi in block.instrs:
+                if mi.form in open_forms:
+                    needed += _needs_of_record(mi, verifier)
     return max([ptx for ptx in needed if ptx is not None])
 
 
