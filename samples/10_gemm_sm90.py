@@ -208,14 +208,26 @@ class Gemm:
     @contextmanager
     def tiles(self) -> Iterator[Work]:
         """What this CTA multiplies."""
-        with self.sharing.tiles(self.down * self.across) as (number, first, end, is_last):
-            yield Work(*self.place(number), first, end, number, is_last)
+        with self.sharing.tiles(self.tile_count()) as unit:
+            yield self.work(*unit)
 
     @contextmanager
     def own_tiles(self) -> Iterator[Work]:
         """Of these what a warpgroup multiplies, where two have tiles in turn."""
-        with self.sharing.every_other(self.down * self.across) as (number, first, end, is_last):
-            yield Work(*self.place(number), first, end, number, is_last)
+        with self.sharing.every_other(self.tile_count()) as unit:
+            yield self.work(*unit)
+
+    def tile_count(self):
+        """How many tiles there are, of clusters."""
+        return self.down * self.across
+
+    def work(self, number, first, end, is_last) -> Work:
+        """A tile by its number."""
+        return Work(*self.place(number), first, end, number, is_last)
+
+    def steps_before(self, work: Work):
+        """Steps of the tile before this one: of warpgroups in turn the other one has it."""
+        return work.end - work.first
 
     def place(self, number) -> tuple:
         """Where a tile begins by its number, a `group` of tiles at a time, and its own part.
@@ -307,12 +319,12 @@ class Gemm:
 
     def consume(self) -> None:
         """Multiply and store."""
-        b, config, ring = self.b, self.config, self.b.ring(self.config.stages)
-        height = config.m // config.team
+        b, config = self.b, self.config
+        self.ring, height = b.ring(config.stages), config.m // config.team
         self.sharing.begin(), self.output.begin()
         b.griddepcontrol_wait()
         with self.own_tiles() if config.pingpong else self.tiles() as work:
-            sums = self.sums_of(work, height, ring)
+            sums = self.sums_of(work, height, self.ring)
             with self.sharing.whole(sums, work) as (mine, first):
                 self.output.store(mine, work, self.row_of(height), first)
         self.output.end()

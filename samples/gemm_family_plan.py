@@ -1,7 +1,8 @@
 """What is built on the Hopper GEMM: kinds, and which configurations of these are possible.
 
-gemm_gate_up.py, gemm_quantised.py and gemm_block_scaled.py are the kernels, of which a launch whose
-kernel lies on disk needs nothing but this.  A choice takes a fifth of a millisecond, and is kept.
+The kernels are gemm_gate_up.py, gemm_grouped.py, gemm_quantised.py and gemm_block_scaled.py, of
+which a launch whose kernel lies on disk needs nothing but this.  A choice takes a fifth of a
+millisecond, and is kept.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gemm_plan import BF16, ROOM, WARPGROUP, Config, Kind
 from nvgen import ElementType, f32, u32
 
 TURN = 8  # rows of the gate in B, then of the other product
-BLOCK = 128  # elements along K, rows of B, or columns of D, that share a scale
+BLOCK = 128  # elements along K, rows of B, or columns of D, that share a scale; rows of one expert
 
 QUANTISED = Kind(ElementType.BF16, ElementType.E4M3, reads=(("scales", f32), ("amax", u32)))
 """A and B in bf16; behind D the launch gives M × N/128 scales, and one word."""
@@ -72,6 +73,23 @@ def with_room(c: Config, kind: Kind, more: Callable[[int], int]) -> Config:
     room = ROOM // c.resident
     fits = (n for n in range(c.stages, 0, -1) if c.shared_bytes(kind, n) + more(n) <= room)
     return replace(c, stages=next(fits))
+
+
+# ---- grouped -------------------------------------------------------------------------------------
+
+
+def can_group(c: Config) -> bool:
+    """Whether tiles of such a configuration have one expert each."""
+    alone = c.cluster == c.split == c.tail == 1 and not c.swap
+    return alone and BLOCK % c.m == 0
+
+
+@functools.lru_cache(4096)
+def choose_grouped(
+    m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100
+) -> Config:  # fmt: skip
+    """The configuration for as many rows in all, of those that are possible."""
+    return best(m, n, k, kind, machine, can_group)
 
 
 # ---- block-scaled --------------------------------------------------------------------------------

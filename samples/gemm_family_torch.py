@@ -1,9 +1,14 @@
-"""Gated products, products in fp8, and block-scaled ones, as operators of PyTorch.
+"""Gated products, those of experts, in fp8, and of scaled blocks, as operators of PyTorch.
 
     python samples/gemm_family_torch.py  # on a Hopper GPU: compared, compiled, captured
 
 `gemm_gated(x, both)`: silu(X·Gᵀ) · (X·Uᵀ) of rows `both` of G and U, as `interleaved(gate, up)`
 makes them once; the derivatives are torch's.
+
+`gemm_grouped(a, b, experts)`: rows of A times Bᵀ of their expert, of B with experts × N × K;
+`experts` holds the expert of each 128 rows, or -1 of rows that are nobody's, where D means nothing.
+
+`gemm_masked(a, b, counts)`: the same of A with experts × M × K, of which so many rows count each.
 
 `gemm_quantised(a, b)`: A·Bᵀ in e4m3, N a multiple of 128, with a scale in f32 for each 128 columns
 of a row, and the largest absolute value.  What is quantised has no derivatives.
@@ -42,20 +47,23 @@ from torch_operator import (
 
 def launch(
     sample: str, choose: Callable[..., Config], kind: Kind, size: tuple[int, int, int], arrays,
-    behind=(),
+    behind=(), *, many: int = 1, more=(),
 ) -> None:  # fmt: skip
     """Start a sample's kernel on the tensors' stream: `arrays`, the sizes, and what is `behind`.
+
+    There are as `many` products of this size; `more` is what `build` takes behind the kind.
 
     Raises: InputError for rows in memory that are no multiple of 16 bytes.
     """
     check(*size, kind)
-    device = arrays[0].get_device()
-    config = choose(*size, kind, machine_of(torch.cuda.get_device_name(device)))
-    code = loaded(device, sample, config, kind, opt=3)
+    device, (m, n, k) = arrays[0].get_device(), size
+    config = choose(m * many, n, k, kind, machine_of(torch.cuda.get_device_name(device)))
+    code = loaded(device, sample, config, kind, *more, opt=3)
     processors = torch.cuda.get_device_properties(device).multi_processor_count
+    rows = m if many == 1 else -(-m // config.m) * config.m * many  # whole tiles for each
     code.launch(
         *code.arguments(*arrays, *size, *behind),
-        grid=grid(config, *size[:2], processors), cluster=config.ctas,
+        grid=grid(config, rows, n, processors), cluster=config.ctas,
         stream=torch.cuda.current_stream(),
     )  # fmt: skip
 
@@ -113,6 +121,50 @@ def derivatives(ctx, grad):
 
 
 differentiable(gemm_gated, derivatives, keep)
+
+
+# ---- experts -------------------------------------------------------------------------------------
+
+
+@operator
+def gemm_grouped(a: torch.Tensor, b: torch.Tensor, experts: torch.Tensor) -> torch.Tensor:
+    """Rows of all experts, one behind the other, in bf16 or f16."""
+    d = shape_of_grouped(a, b, experts)
+    a, b, experts = a.contiguous(), b.contiguous(), experts.contiguous()
+    if d.numel():
+        kind, size = Kind(ELEMENTS[a.dtype], ELEMENTS[a.dtype]), (*d.shape, a.shape[1])
+        launch("gemm_grouped", plans.choose_grouped, kind, size, (a, b, d), (experts,))
+    return d
+
+
+@shape_of(gemm_grouped)
+def shape_of_grouped(a, b, experts):
+    """What a graph needs to know of D."""
+    demand(gemm_grouped, rules.grouped(a, b, experts, plans.BLOCK))
+    return a.new_empty(a.size(0), b.size(1))
+
+
+@operator
+def gemm_masked(a: torch.Tensor, b: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+    """As many rows for each expert, of which some count."""
+    d = shape_of_masked(a, b, counts)
+    a, b, counts = a.contiguous(), b.contiguous(), counts.contiguous()
+    if d.numel():
+        kind, size = Kind(ELEMENTS[a.dtype], ELEMENTS[a.dtype]), (*d.shape[1:], a.shape[2])
+        arrays, behind, choose = (a, b, d), (counts, len(a)), plans.choose_grouped
+        launch("gemm_grouped", choose, kind, size, arrays, behind, many=len(a), more=(True,))
+    return d
+
+
+@shape_of(gemm_masked)
+def shape_of_masked(a, b, counts):
+    """What a graph needs to know of D."""
+    demand(gemm_masked, rules.masked(a, b, counts))
+    return a.new_empty(a.size(0), a.size(1), b.size(1))
+
+
+without_derivatives(gemm_grouped)
+without_derivatives(gemm_masked)
 
 
 # ---- fp8 -----------------------------------------------------------------------------------------
@@ -195,6 +247,26 @@ def compare_gated() -> None:
     close(d, by_torch(x, both))
 
 
+def compare_experts() -> None:
+    """Rows of four experts in any order and of none; rows that count and others."""
+    product = torch.compile(lambda *x: gemm_grouped(*x), fullgraph=True)
+    masked = torch.compile(lambda *x: gemm_masked(*x), fullgraph=True)
+    a, b = (torch.randn(*n, 264, device="cuda").bfloat16() for n in ((768,), (4, 72)))
+    experts = torch.tensor([3, -1, 0, 3, 2, -1], dtype=torch.int32, device="cuda")
+    close, d = (
+        functools.partial(torch.testing.assert_close, rtol=2e-2, atol=0.3),
+        product(a, b, experts),
+    )
+    for block, expert in enumerate(experts.tolist()):
+        rows = slice(block * plans.BLOCK, block * plans.BLOCK + plans.BLOCK)
+        if expert >= 0:
+            close(d[rows], a[rows] @ b[expert].T)
+    a, counts = torch.randn(4, 200, 264, device="cuda").bfloat16(), (200, 0, 1, 131)
+    d = masked(a, b, torch.tensor(counts, dtype=torch.int32, device="cuda"))
+    for expert, count in enumerate(counts):
+        close(d[expert, :count], a[expert, :count] @ b[expert].T)
+
+
 def compare_fp8() -> None:
     """What was quantised is the product within a rounding; blocks are what they mean."""
     a, b = (torch.randn(n, 512, device="cuda").bfloat16() for n in (300, 256))
@@ -219,8 +291,9 @@ def main() -> None:
     """Compare with torch."""
     torch.manual_seed(0)
     compare_gated()
+    compare_experts()
     compare_fp8()
-    print("gated, quantised and block-scaled products agree with torch, compiled and captured too")
+    print("gated, grouped, quantised and block-scaled products agree with torch, compiled too")
 
 
 if __name__ == "__main__":

@@ -25,35 +25,67 @@ from nvgen import ElementType, Kernel, i32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_model import H100, Machine
-from gemm_model import choose as best
+from gemm_family_plan import BLOCK
 from gemm_plan import BF16, Config, Kind, grid
 from gemm_sharing import Work
 
 gemm = importlib.import_module("10_gemm_sm90")
 
-BLOCK = 128  # rows that belong to one expert
+
+class GroupedGemm(gemm.Gemm):
+    """Tiles have an expert each, and some nothing to multiply."""
+
+    @contextmanager
+    def tiles(self) -> Iterator[Work]:
+        """Those with something to multiply."""
+        with super().tiles() as work:
+            self.expert = self.expert_of(work)
+            with self.b.if_(self.is_wanted(work, self.expert)):
+                yield work
+
+    @contextmanager
+    def own_tiles(self) -> Iterator[Work]:
+        """The same; a warpgroup with nothing to multiply lets the other one have its turn."""
+        with super().own_tiles() as work:
+            self.expert = self.expert_of(work)
+            with self.b.if_(self.is_wanted(work, self.expert)):
+                yield work
+            with self.b.else_(), self.sharing.turn(work, self.ring):
+                pass
+
+    def steps_before(self, work: Work):
+        """None of a tile with nothing to multiply."""
+        other = self.work(work.number - self.b.nctaid_x, work.first, work.end, work.is_last)
+        is_wanted = self.is_wanted(other, self.expert_of(other))
+        return self.b.select(is_wanted, super().steps_before(work), 0)
+
+    def expert_of(self, work: Work):
+        """Whose rows these are."""
+        raise NotImplementedError
+
+    def is_wanted(self, work: Work, expert):
+        """Whether some of them count."""
+        raise NotImplementedError
 
 
-class ContiguousGemm(gemm.Gemm):
+class ContiguousGemm(GroupedGemm):
     """Rows of all experts, one behind the other."""
 
     ranks = {"a": 2, "b": 3, "d": 2}  # noqa: RUF012
-    numbers = "experts"
 
     def declare(self) -> None:
         """The numbers stand behind the sizes."""
         super().declare()
-        self.b.pointer(self.numbers, i32)
+        self.b.pointer("experts", i32)
 
-    @contextmanager
-    def tiles(self) -> Iterator[Work]:
-        """The tiles that belong to an expert."""
-        with super().tiles() as work:
-            row = work.column if self.config.swap else work.row
-            self.expert = self.args["experts"][row // BLOCK]
-            with self.b.if_(self.expert >= 0):
-                yield work
+    def expert_of(self, work: Work):
+        """As the numbers say."""
+        row = work.column if self.config.swap else work.row
+        return self.args["experts"][row // BLOCK]
+
+    def is_wanted(self, work: Work, expert):
+        """Unless they are nobody's."""
+        return expert >= 0
 
     def at(self, name: str, row, step) -> tuple:
         """B's coordinates have the expert."""
@@ -61,7 +93,7 @@ class ContiguousGemm(gemm.Gemm):
         return (*place, self.b.u32(self.expert)) if name == "b" else place
 
 
-class MaskedGemm(gemm.Gemm):
+class MaskedGemm(GroupedGemm):
     """As many rows for each expert, of which some count."""
 
     ranks = {"a": 3, "b": 3, "d": 3}  # noqa: RUF012
@@ -72,21 +104,24 @@ class MaskedGemm(gemm.Gemm):
         self.b.pointer("counts", i32)
         self.b.integer("experts")
 
-    @contextmanager
-    def tiles(self) -> Iterator[Work]:
-        """The tiles of all experts one after the other, but for those without a row that counts."""
-        b, each = self.b, self.down * self.across
-        with self.sharing.tiles(each * self.args["experts"]) as (number, first, end, is_last):
-            self.expert = number // each
-            place = self.place(number % each)
-            with b.if_(self.first(place) < b.u32(self.args["counts"][self.expert])):
-                yield Work(*place, first, end, number, is_last)
+    def tile_count(self):
+        """The tiles of all experts, one after the other."""
+        return super().tile_count() * self.args["experts"]
 
-    def first(self, place: tuple):
-        """The first row of A of a tile, or of those of all CTAs that share B's rows."""
-        if self.config.swap:
-            return place[3]
-        return place[2] - self.rank * self.config.m if self.config.cluster > 1 else place[2]
+    def place(self, number) -> tuple:
+        """Where a tile lies among its expert's."""
+        return super().place(number % super().tile_count())
+
+    def expert_of(self, work: Work):
+        """As its number says."""
+        return work.number // super().tile_count()
+
+    def is_wanted(self, work: Work, expert):
+        """If the first row of a tile does, or of those of all CTAs that share B's rows."""
+        first = work.left if self.config.swap else work.top
+        if self.config.cluster > 1 and not self.config.swap:
+            first = first - self.rank * self.config.m
+        return first < self.b.u32(self.args["counts"][expert])
 
     def at(self, name: str, row, step) -> tuple:
         """All coordinates have the expert."""
@@ -104,17 +139,6 @@ def build(config: Config, kind: Kind = BF16, *, masked: bool = False) -> Kernel:
     Which weights a tile needs the numbers say, so that none come early."""
     config = replace(config, early=False)
     return (MaskedGemm if masked else ContiguousGemm)(config, kind).finish()
-
-
-def is_possible(config: Config) -> bool:
-    """Whether tiles of such a configuration have one expert each."""
-    alone = config.cluster == config.split == config.tail == 1 and not config.swap
-    return alone and BLOCK % config.m == 0
-
-
-def choose(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
-    """The configuration for as many rows in all, of those that are possible."""
-    return best(m, n, k, kind, machine, is_possible)
 
 
 def operands(

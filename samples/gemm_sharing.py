@@ -120,7 +120,7 @@ class PingPong(Alone):
         b, first = self.b, self.b.ctaid_x // self.config.ctas
         with b.if_(work.number != first):
             b.barrier_cta_sync_aligned(TURN + b.warpgroup, 2 * WARPGROUP)
-            ring.advance(work.end - work.first)
+            ring.advance(self.gemm.steps_before(work))
         yield
         with b.if_(work.is_last ^ 1):
             b.barrier_cta_arrive_aligned(TURN + 1 - b.warpgroup, 2 * WARPGROUP)

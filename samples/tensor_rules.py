@@ -78,6 +78,26 @@ def quantised(a, b, block: int) -> Iterator[Rule]:
     yield "N", b.shape[0] % block == 0, b.shape[0], f"a multiple of {block}"
 
 
+def grouped(a, b, experts, block: int) -> Iterator[Rule]:
+    """A of M × K, B of experts × N × K, and the expert of so many rows of A each."""
+    yield from dimensions(2, A=a)
+    yield from dimensions(3, B=b)
+    yield from alike(HALVES, A=a, B=b)
+    m = a.shape[0]
+    yield "K of B", b.shape[2] == a.shape[1], b.shape[2], a.shape[1]
+    yield "rows of A", m % block == 0, m, f"a multiple of {block}"
+    yield from array("experts", experts, (m // block,), "int32", a.device)
+
+
+def masked(a, b, counts) -> Iterator[Rule]:
+    """A of experts × M × K, B of experts × N × K, and how many rows of each A count."""
+    yield from dimensions(3, A=a, B=b)
+    yield from alike(HALVES, A=a, B=b)
+    yield "experts of B", b.shape[0] == a.shape[0], b.shape[0], a.shape[0]
+    yield "K of B", b.shape[2] == a.shape[2], b.shape[2], a.shape[2]
+    yield from array("counts", counts, a.shape[:1], "int32", a.device)
+
+
 def block_scaled(a, b, scale_a, scale_b, block: int) -> Iterator[Rule]:
     """A scale for each 1 × block of A and for each block × block of B, of what is begun too."""
     yield from product(EIGHTS[:1], a, b)

@@ -1,10 +1,11 @@
 """samples/gemm_family_torch.py beside torch on the GPU that is here, in one process.
 
-    python tests/benchmarks/gemm_family.py [--rounds N] [--only gated|quantised|scaled] [--json OUT]
+    python tests/benchmarks/gemm_family.py [--rounds N] [--only NAME] [--json OUT]
 
-Gated products beside torch's product, silu and multiplication; D in e4m3 with scales beside torch's
-product and quantisation; block-scaled products beside `torch._scaled_mm` with the same scales.
-Torch's ways are eager and, but for the last, torch.compile.  Each is timed as a CUDA graph of
+Gated products beside torch's product, silu and multiplication; products of experts beside
+`torch._grouped_mm` and one product after the other; D in e4m3 with scales beside torch's product
+and quantisation; block-scaled products beside `torch._scaled_mm` with the same scales.
+Torch's ways are eager and torch.compile, or these.  Each is timed as a CUDA graph of
 several calls, in random order; a ratio is the median over the rounds of the time of the faster of
 torch's ways by ours.  Calls take turns over as many operands as L2 does
 not hold.  Every product is compared with torch's, of those in e4m3 the scales.
@@ -41,6 +42,10 @@ SIZES = {
         (16, 28672, 4096), (64, 37888, 3584), (128, 28672, 4096), (77, 4096, 7168),
         (1024, 28672, 4096), (4096, 28672, 4096),
     ),
+    "grouped": (
+        (1024, 4096, 7168), (4096, 4096, 7168), (4096, 7168, 2048), (16384, 1536, 2048),
+        (16384, 2048, 768), (32768, 4096, 7168),
+    ),
     "quantised": (
         (256, 4096, 4096), (1024, 8192, 4096), (4096, 4096, 7168), (4096, 14336, 4096),
         (77, 4096, 7168),
@@ -63,11 +68,44 @@ def silu_gated(x: torch.Tensor, gate: torch.Tensor, up: torch.Tensor) -> torch.T
     return torch.nn.functional.silu(x @ gate.T) * (x @ up.T)
 
 
-def gated(m: int, n: int, k: int) -> tuple[Call, Way, tuple]:
-    """Ours and torch's: of rows of G and of U, n together."""
+def both_ways(way: Way) -> tuple[Way, Way]:
+    """Eager, and what torch.compile makes of it."""
+
+    def compiled(*operands):
+        return fused(*operands)
+
+    fused = torch.compile(way, dynamic=False)
+    return way, compiled
+
+
+def gated(m: int, n: int, k: int) -> tuple[Call, tuple[Way, ...], tuple]:
+    """Ours, torch's ways, and what these take: of rows of G and of U, n together."""
     x, gate, up = normal(m, k) * 0.3, normal(n // 2, k) * 0.3, normal(n // 2, k) * 0.3
     both = family.interleaved(gate, up)
-    return lambda: family.gemm_gated(x, both), silu_gated, (x, gate, up)
+    return lambda: family.gemm_gated(x, both), both_ways(silu_gated), (x, gate, up)
+
+
+EXPERTS = 8
+
+
+def by_grouped(a, b, ends) -> torch.Tensor:
+    return torch._grouped_mm(a, b.mT, offs=ends)
+
+
+def one_by_one(a, b, ends) -> torch.Tensor:
+    d = a.new_empty(len(a), b.size(1))
+    for x, y, out in zip(a.chunk(EXPERTS), b, d.chunk(EXPERTS), strict=True):
+        torch.mm(x, y.T, out=out)
+    return d
+
+
+def grouped(m: int, n: int, k: int) -> tuple[Call, tuple[Way, ...], tuple]:
+    """As many rows for each of eight experts."""
+    a, b, each = normal(m, k), normal(EXPERTS * n, k).view(EXPERTS, n, k), m // EXPERTS
+    count = torch.arange(EXPERTS, device="cuda", dtype=torch.int32)
+    numbers = count.repeat_interleave(each // plans.BLOCK)
+    ours = lambda: family.gemm_grouped(a, b, numbers)  # noqa: E731
+    return ours, (by_grouped, one_by_one), (a, b, (count + 1) * each)
 
 
 def in_blocks(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -76,28 +114,29 @@ def in_blocks(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
     return scales, (d / scales[:, :, None]).to(FP8)
 
 
-def quantised(m: int, n: int, k: int) -> tuple[Call, Way, tuple]:
+def quantised(m: int, n: int, k: int) -> tuple[Call, tuple[Way, ...], tuple]:
     """D's scales, which are the same but for rounding, are what is compared."""
     a, b = normal(m, k), normal(n, k)
-    return lambda: family.gemm_quantised(a, b)[1], in_blocks, (a, b)
+    return lambda: family.gemm_quantised(a, b)[1], both_ways(in_blocks), (a, b)
 
 
 def block_scaled(a, b, of_a, of_b) -> torch.Tensor:
     return torch._scaled_mm(a, b.T, scale_a=of_a.T, scale_b=of_b.T, out_dtype=torch.bfloat16)
 
 
-def scaled(m: int, n: int, k: int) -> tuple[Call, Way, tuple]:
+def scaled(m: int, n: int, k: int) -> tuple[Call, tuple[Way, ...], tuple]:
     a, b = (normal(rows, k).to(FP8) for rows in (m, n))
     blocks = k // plans.BLOCK
     of_a = torch.rand(blocks, m, device="cuda") + 0.5
     of_b = torch.rand(-(-n // plans.BLOCK), blocks, device="cuda") + 0.5
     ours = lambda: family.gemm_block_scaled(a, b, of_a.T, of_b)  # noqa: E731
-    return ours, block_scaled, (a, b, of_a, of_b)
+    return ours, (block_scaled,), (a, b, of_a, of_b)
 
 
-MAKERS = {"gated": gated, "quantised": quantised, "scaled": scaled}
+MAKERS = {"gated": gated, "grouped": grouped, "quantised": quantised, "scaled": scaled}
 CHOICES = {
     "gated": (plans.choose_gated, plans.BF16),
+    "grouped": (plans.choose_grouped, plans.BF16),
     "quantised": (plans.choose_quantised, plans.QUANTISED),
     "scaled": (plans.choose_scaled, plans.BLOCK_SCALED),
 }
@@ -112,12 +151,9 @@ def apart(one: Result, other: Result) -> float:
 
 
 def ways(name: str, size: tuple[int, int, int]) -> dict[str, Call]:
-    """Calls on operands of their own: ours, torch's, and what torch.compile makes of that."""
-    ours, way, operands = MAKERS[name](*size)
-    found = {"nvgen": ours, "eager": partial(way, *operands)}
-    if name == "scaled":
-        return found
-    return found | {"compiled": partial(torch.compile(way, dynamic=False), *operands)}
+    """Calls on operands of their own: ours and torch's."""
+    ours, theirs, operands = MAKERS[name](*size)
+    return {"nvgen": ours} | {way.__name__: partial(way, *operands) for way in theirs}
 
 
 def compared(name: str, size: tuple[int, int, int], rounds: int) -> dict:

@@ -54,28 +54,36 @@ def test_scales_of_blocks(launch: Launch, number: int) -> None:
     assert_exact(d, expected)
 
 
-@pytest.mark.turns(3)
+GROUPED = [
+    {"m": 64, "n": 64, "consumers": 1, "stages": 2},
+    {"m": 128, "n": 64, "consumers": 2, "stages": 3, "pingpong": True},
+]
+
+
+@pytest.mark.turns(len(GROUPED))
 @kernel_test(schedules=["early", "late"], targets=TARGET)
-def test_blocks_of_experts(launch: Launch) -> None:
-    """In any order; rows of none are left as they are."""
-    sample, experts = named("gemm_grouped"), np.array([2, -1, 0], np.int32)
-    config = sample.Config(m=64, n=64, consumers=1, stages=2)
+@pytest.mark.parametrize("number", range(len(GROUPED)))
+def test_blocks_of_experts(launch: Launch, number: int) -> None:
+    """In any order; rows of none are left as they are, at the beginning, between others, behind."""
+    sample, experts = named("gemm_grouped"), np.array([-1, 2, -1, -1, 0, -1], np.int32)
     a, b, expected = sample.operands(experts, 72, 136, 3)
     d = np.zeros_like(expected)
-    launch(built(sample.build(config)), a, b, d, len(a), 72, 136, experts, grid=2)
+    made = built(sample.build(sample.Config(**GROUPED[number])))
+    launch(made, a, b, d, len(a), 72, 136, experts, grid=2)
     assert_exact(d, expected)
 
 
-@pytest.mark.turns(3)
-@kernel_test(schedules=["late"], targets=TARGET)
-def test_rows_that_count(launch: Launch) -> None:
+@pytest.mark.turns(len(GROUPED))
+@kernel_test(schedules=["early", "late"], targets=TARGET)
+@pytest.mark.parametrize("number", range(len(GROUPED)))
+def test_rows_that_count(launch: Launch, number: int) -> None:
     sample, counts = named("gemm_grouped"), np.array([70, 0, 130], np.int32)
-    config = sample.Config(m=64, n=64, consumers=1, stages=2)
     rng, dtype = np.random.default_rng(0), ElementType.BF16.numpy
     a, b = (rng.integers(-4, 5, (3, rows, 136)).astype(dtype) for rows in (130, 72))
     expected = (a.astype(np.float32) @ b.astype(np.float32).transpose(0, 2, 1)).astype(dtype)
     d = np.zeros_like(expected)
-    launch(built(sample.build(config, masked=True)), a, b, d, 130, 72, 136, counts, 3, grid=3)
+    made = built(sample.build(sample.Config(**GROUPED[number]), masked=True))
+    launch(made, a, b, d, 130, 72, 136, counts, 3, grid=3)
     for expert, count in enumerate(counts):
         assert_exact(d[expert, :count], expected[expert, :count])
     assert not d[1].any()
@@ -166,6 +174,7 @@ def test_rows_in_fp8_have_scales(launch: Launch, number: int) -> None:
 
 CHOICES = {
     "gemm_gate_up": ("choose_gated", "BF16"),
+    "gemm_grouped": ("choose_grouped", "BF16"),
     "gemm_quantised": ("choose_quantised", "QUANTISED"),
     "gemm_block_scaled": ("choose_scaled", "BLOCK_SCALED"),
 }

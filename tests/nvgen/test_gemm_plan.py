@@ -114,12 +114,12 @@ def test_copies_come_early_only_of_what_is_promised() -> None:
 
 def test_only_possible_configurations_are_chosen() -> None:
     """For what is built on the GEMM, of which some tiles are no choice."""
-    family, grouped = named("gemm_family_plan"), named("gemm_grouped")
+    family = named("gemm_family_plan")
     ways = {
         family.choose_scaled: family.can_scale,
         family.choose_gated: family.can_gate,
         family.choose_quantised: family.can_quantise,
-        grouped.choose: grouped.is_possible,
+        family.choose_grouped: family.can_group,
     }
     for choose, is_possible in ways.items():
         for m in (1, 100, 512, 5000):

@@ -55,6 +55,18 @@ def fp8(**changed) -> dict:
     return given | changed
 
 
+def grouped(**changed) -> dict:
+    given = {
+        "a": of((384, 400)), "b": of((4, 72, 400)), "experts": of((3,), I32), "block": 128,
+    }  # fmt: skip
+    return given | changed
+
+
+def masked(**changed) -> dict:
+    given = {"a": of((4, 75, 400)), "b": of((4, 72, 400)), "counts": of((4,), I32)}
+    return given | changed
+
+
 A = of((75, 400))
 HEADS = of((2, 8, 100, 64))
 KEYS = of((2, 2, 70, 64))
@@ -64,6 +76,8 @@ FIT = {
     "gated": {"x": A, "both": of((96, 400)), "turn": 8},
     "quantised": {"a": A, "b": of((256, 400)), "block": 128},
     "block_scaled": scaled(),
+    "grouped": grouped(),
+    "masked": masked(),
     "attention": {"q": HEADS, "k": KEYS, "v": KEYS},
     "packed": packed(),
     "fp8": fp8(),
@@ -86,6 +100,12 @@ WRONG = [
     ("block_scaled", scaled(scale_a=of((4, 75), F32)), "size 0 of scale_a: got 4, expected 75"),
     ("block_scaled", scaled(scale_a=of((75, 4))),
      "type of scale_a: got bfloat16, expected float32"),
+    ("grouped", grouped(a=of((300, 400))), "rows of A: got 300, expected a multiple of 128"),
+    ("grouped", grouped(experts=of((4,), I32)), "size 0 of experts: got 4, expected 3"),
+    ("grouped", grouped(experts=of((3,), F32)), "type of experts: got float32, expected int32"),
+    ("grouped", grouped(b=of((72, 400))), "dimensions of B: got (72, 400), expected 3"),
+    ("masked", masked(b=of((3, 72, 400))), "experts of B: got 3, expected 4"),
+    ("masked", masked(counts=of((3,), I32)), "size 0 of counts: got 3, expected 4"),
     ("attention", {"q": HEADS, "k": of((2, 3, 70, 64)), "v": of((2, 3, 70, 64))},
      "heads of Q: got 8, expected a multiple of 3"),
     ("attention", {"q": HEADS, "k": KEYS, "v": of((2, 2, 69, 64))},
@@ -128,8 +148,9 @@ def test_plans_need_no_builder() -> None:
     text = (
         "import sys; sys.path.append(sys.argv[1])\n"
         "import attention_decode_plan, attention_plan, gemm_problem, tensor_rules\n"
-        "from gemm_family_plan import choose_gated, choose_quantised, choose_scaled\n"
-        "for choose in (choose_gated, choose_quantised, choose_scaled):\n"
+        "import gemm_family_plan as plan\n"
+        "for name in ('gated', 'grouped', 'quantised', 'scaled'):\n"
+        "    choose = getattr(plan, f'choose_{name}')\n"
         "    assert choose(64, 4096, 4096) is choose(64, 4096, 4096)\n"
         "print(*sys.modules)"
     )
