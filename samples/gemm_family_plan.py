@@ -23,14 +23,17 @@ BLOCK = 128  # elements along K, rows of B, or columns of D, that share a scale;
 QUANTISED = Kind(ElementType.BF16, ElementType.E4M3, reads=(("scales", f32), ("amax", u32)))
 """A and B in bf16; behind D the launch gives M × N/128 scales, and one word."""
 
+SCALED = Kind(ElementType.BF16, ElementType.E4M3, reads=(("scales", f32),))
+"""The same without the word, where nobody wants to know the largest element."""
+
 BLOCK_SCALED = Kind(ElementType.E4M3, reads=(("scale_b", f32),))
 
 # ---- gated ---------------------------------------------------------------------------------------
 
 
 ACTIVATION = 1.09
-"""Times the plain product's time, what a gated one takes where all warpgroups of a tile store it
-together.  H200, 29 November 2026, four products."""
+"""Times the plain product's time, that of wide gated tiles which warpgroups store together.
+H200, 29 November 2026, four products."""
 
 
 def can_gate(c: Config) -> bool:
@@ -40,7 +43,7 @@ def can_gate(c: Config) -> bool:
 
 def beside(c: Config) -> float:
     """Times the plain product's time: warpgroups in turn hide the activation."""
-    return 1.0 if c.pingpong else ACTIVATION
+    return 1.0 if c.pingpong or c.split > 1 or c.n < BLOCK else ACTIVATION
 
 
 @functools.lru_cache(4096)

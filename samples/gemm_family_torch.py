@@ -11,7 +11,7 @@ makes them once; the derivatives are torch's.
 `gemm_masked(a, b, counts)`: the same of A with experts × M × K, of which so many rows count each.
 
 `gemm_quantised(a, b)`: A·Bᵀ in e4m3, N a multiple of 128, with a scale in f32 for each 128 columns
-of a row, and the largest absolute value.  What is quantised has no derivatives.
+of a row, and the largest absolute value, unless `with_amax=False`.  It has no derivatives.
 
 `gemm_block_scaled(a, b, scale_a, scale_b)`: A and B in e4m3, a scale for each 1×128 of A,
 M × K/128, and for each 128×128 of B, N/128 × K/128; D is bf16.
@@ -172,25 +172,27 @@ without_derivatives(gemm_masked)
 
 @operator
 def gemm_quantised(
-    a: torch.Tensor, b: torch.Tensor
+    a: torch.Tensor, b: torch.Tensor, with_amax: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """D in e4m3, its scales, and the largest element of what was scaled."""
-    d, scales, amax = shape_of_quantised(a, b)
-    a, b, amax = a.contiguous(), b.contiguous(), amax.zero_()
+    """D in e4m3, its scales, and the largest element of what was scaled, or nothing."""
+    d, scales, amax = shape_of_quantised(a, b, with_amax)
+    a, b, arrays = a.contiguous(), b.contiguous(), (d.view(torch.uint8), scales)
+    if with_amax:
+        arrays = *arrays, amax.zero_().view(torch.uint32)
     if d.numel():
-        kind = replace(plans.QUANTISED, dtype=ELEMENTS[a.dtype])
-        arrays = a, b, d.view(torch.uint8), scales, amax.view(torch.uint32)
-        launch("gemm_quantised", plans.choose_quantised, kind, (*d.shape, a.shape[1]), arrays)
+        kind = replace(plans.QUANTISED if with_amax else plans.SCALED, dtype=ELEMENTS[a.dtype])
+        size = *d.shape, a.shape[1]
+        launch("gemm_quantised", plans.choose_quantised, kind, size, (a, b, *arrays))
     return d, scales, amax
 
 
 @shape_of(gemm_quantised)
-def shape_of_quantised(a, b):
+def shape_of_quantised(a, b, with_amax=True):
     """What a graph needs to know of D, the scales and the largest element."""
     demand(gemm_quantised, rules.quantised(a, b, plans.BLOCK))
     m, n = a.size(0), b.size(0)
     scales = a.new_empty(m, n // plans.BLOCK, dtype=torch.float32)
-    largest = a.new_empty(1, dtype=torch.float32)
+    largest = a.new_empty(int(with_amax), dtype=torch.float32)
     return a.new_empty(m, n, dtype=torch.float8_e4m3fn), scales, largest
 
 
@@ -275,6 +277,9 @@ def compare_fp8() -> None:
     torch.testing.assert_close(amax, exact.abs().max()[None], rtol=1e-4, atol=0.0)
     back = d.float().view(300, 2, 128) * scales[:, :, None]
     torch.testing.assert_close(back.view(300, 256), exact, rtol=2.0**-3, atol=scales.max().item())
+    without = gemm_quantised(a, b, with_amax=False)
+    assert torch.equal(without[0].view(torch.uint8), d.view(torch.uint8))
+    assert not len(without[2])
     a8, b8 = (x.to(torch.float8_e4m3fn) for x in (a[:299], b))
     of_a = torch.rand(4, 299, device="cuda") + 0.5
     of_b = torch.rand(2, 4, device="cuda") + 0.5

@@ -132,7 +132,7 @@ class MaskedGemm(GroupedGemm):
         return column, row, self.expert
 
 
-def build(config: Config, kind: Kind = BF16, *, masked: bool = False) -> Kernel:
+def build(config: Config, kind: Kind = BF16, masked: bool = False) -> Kernel:
     """The kernel; its arguments are A, B, D, M, N, K and the numbers: of M rows in all with the
     expert of each 128, or with `masked` of M rows an expert with their counts and the experts.
 

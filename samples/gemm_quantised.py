@@ -6,7 +6,7 @@ A warp has the 128 columns of a block of its 16 rows, so that four threads that 
 its scale by two exchanges, before anything is rounded; with `swap`, for few rows, eight warps have
 a block, and agree in shared memory.  The scales are what gemm_block_scaled.py takes of A, but that
 it wants them blocks × rows.  `amax` holds the bits of an f32 as an integer, whose order is that of
-numbers from 0 on: zero before the launch.
+numbers from 0 on: zero before the launch.  A kind that does not read it asks for none.
 
 The rest is sample 10, its epilogue too: an activation goes before the scales.
 """
@@ -46,11 +46,12 @@ class QuantisedOutput(Output):
         self.seen = self.b.variable(self.b.f32(0.0))
 
     def end(self) -> None:
-        """The greatest that a warp has seen joins the greatest of all."""
+        """The greatest that a warp has seen joins the greatest of all, where that is asked for."""
         super().end()
-        found = self.b.warp_reduce(self.seen.value, lambda x, y: x.max(y))
-        with self.b.elect():
-            self.b.atom(AtomicOp.MAX, ScalarType.U32, self.gemm.args["amax"].at(0), found.word)
+        if "amax" in dict(self.kind.reads):
+            found = self.b.warp_reduce(self.seen.value, lambda x, y: x.max(y))
+            with self.b.elect():
+                self.b.atom(AtomicOp.MAX, ScalarType.U32, self.gemm.args["amax"].at(0), found.word)
 
     def finished(self, values, row, column) -> list:
         """Scale 16 rows of a piece, and note by how much, and the greatest element."""
