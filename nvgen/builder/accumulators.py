@@ -101,10 +101,7 @@ def kernel_of(host: Host) -> SharedMemory:
 
 
 def check_tiles(d: object, a: object, b: object) -> None:
-    """Check that the matrices are where a multiply has them.
-
-    Raises: InputError with one finding for each that is not.
-    """
+    """Check that the matrices are where a multiply has them."""
     findings = []
     if not isinstance(d, AccumulatorTile):
         wanted = "accumulator(…), warpgroup_tile(…), warp_tile(…) or tile(…)"

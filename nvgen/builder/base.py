@@ -63,10 +63,7 @@ class BuilderBase:
         return self._ir
 
     def known_target(self) -> Target:
-        """The target that the kernel is for.
-
-        Raises: InputError where it was not said.
-        """
+        """The target that the kernel is for."""
         if self.target is None:
             raise refuse(
                 "what this operation becomes depends on the target",
@@ -76,10 +73,7 @@ class BuilderBase:
         return self.target
 
     def declared_map(self, tmap: Pointer) -> Parameter:
-        """What is known of a tensor map among the parameters.
-
-        Raises: InputError for another one.
-        """
+        """What is known of a tensor map among the parameters."""
         known = self._maps.get(tmap.value.name) if isinstance(tmap, Pointer) else None
         if known is None:
             raise refuse(
@@ -100,10 +94,7 @@ class BuilderBase:
         self._variables.append(made)
 
     def declare_number(self, name: str, type_: ScalarType) -> None:
-        """A parameter that is a number of a type; `b.f32(name)` and its like come here.
-
-        Raises: InputError where parameters can no longer be declared.
-        """
+        """A parameter that is a number of a type; `b.f32(name)` and its like come here."""
         raise refuse("no parameter here", got=name)
 
     # ---- numbers by their type ---------------------------------------------------------------
@@ -239,8 +230,6 @@ class BuilderBase:
 
         Of a register that is no integer an integer has the bits.  A shared address stands for one
         in the cluster's shared memory where that is wanted, a global one for a generic one.
-
-        Raises: InputError when it is of another type.
         """
         if isinstance(value, Float) and value.value.type == type_:
             return value.value
@@ -300,10 +289,7 @@ class BuilderBase:
 
 
 def _extreme(name: str, a: Number, b: Given) -> Number:
-    """`a.min(b)` or `a.max(b)`; a Python number may come first.
-
-    Raises: InputError for two Python numbers.
-    """
+    """`a.min(b)` or `a.max(b)`; a Python number may come first."""
     first, second = (a, b) if isinstance(a, (Int, Float)) else (b, a)
     if not isinstance(first, (Int, Float)):
         raise refuse("no value of the kernel", got=f"{a} and {b}", expected="one at least")

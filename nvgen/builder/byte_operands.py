@@ -44,10 +44,7 @@ _TYPES = (ElementType.E4M3, ElementType.E5M2)
 def packed_bytes(
     b: SharedMemory, vector: Vector, layout: FragmentLayout, dtype: ElementType, what: str
 ) -> Vector:
-    """Sums (`what` in words) rounded to fp8: the registers of A, four for each 32 columns.
-
-    Raises: InputError for other types, and columns that are not a multiple of 32.
-    """
+    """Sums (`what` in words) rounded to fp8: the registers of A, four for each 32 columns."""
     known = vector.type is ScalarType.F32 and _is_of_a_multiply(layout)
     if not known or dtype not in _TYPES or layout.columns % _STEP:
         raise refuse(

@@ -116,10 +116,7 @@ class IntrinsicCalls(BuilderBase):
     # ---- verbs -------------------------------------------------------------------------------
 
     def perform(self, verb: Verb, given: dict[str, object]) -> object:
-        """Add the instruction of a verb with the arguments of a call, and give its results.
-
-        Raises: InputError for arguments that no instruction takes.
-        """
+        """Add the instruction of a verb with the arguments of a call, and give its results."""
         whole = given[verb.by_words] if verb.by_words else None
         if isinstance(whole, (Int, Float)) and whole.bits != WORD:
             parts = [self.perform(verb, {**given, verb.by_words: w}) for w in words_of(whole)]
@@ -223,10 +220,7 @@ def function_of(verb: Verb) -> Callable[..., object]:
 def _check_numbers(
     row: Row, attributes: Mapping[str, Attribute], operands: Mapping[str, Operand]
 ) -> None:
-    """Check the literals of an instruction.
-
-    Raises: InputError with the row's rule.
-    """
+    """Check the literals of an instruction."""
     for operand in row.operands:
         given: object = operands.get(operand.name)
         if operand.kind is not Kind.NUMBER or not isinstance(given, Integral):
@@ -245,11 +239,7 @@ def _check_numbers(
 
 
 def _check_copy(maps: Mapping[str, Parameter], operands: Mapping[str, object]) -> None:
-    """Check that a copy of a tile fits its tensor map, where that is a parameter of the kernel.
-
-    Raises: InputError for other coordinates than the map has dimensions, a box that is larger than
-    the shared memory of the tile, or a tile whose elements are addressed with another swizzling.
-    """
+    """Check that a copy of a tile fits its tensor map, where that is a parameter of the kernel."""
     tmap = operands.get("tmap")
     if not isinstance(tmap, Pointer) or tmap.value.name not in maps:
         return

@@ -216,10 +216,7 @@ class ControlFlow(Atomics):
         self._close_frame(frame)
 
     def _index(self, start: IntLike, stop: IntLike, step: IntLike) -> Int:
-        """An integer of the type that a loop's index has.
-
-        Raises: InputError.
-        """
+        """An integer of the type that a loop's index has."""
         given = (stop, start, step)
         negative = any(isinstance(n, int) and n < 0 for n in given)
         like = next((n for n in given if isinstance(n, Int)), None)
@@ -297,10 +294,7 @@ def _turn_back(turning: Sequence[ir.PhiInstr], values: Sequence[ir.Value], end: 
 
 
 def _value(value: object) -> object:
-    """A value that a variable may hold.
-
-    Raises: InputError for what is no value of the kernel.
-    """
+    """A value that a variable may hold."""
     if not hasattr(value, "taken"):
         raise refuse(
             "no value of the kernel",
@@ -311,10 +305,7 @@ def _value(value: object) -> object:
 
 
 def condition_of(condition: Int) -> ir.Value:
-    """A condition, as llvmlite's.
-
-    Raises: InputError for what is none.
-    """
+    """A condition, as llvmlite's."""
     if isinstance(condition, Int) and condition.bits == 1:
         return condition.value
     raise refuse(

@@ -179,10 +179,7 @@ def _check_text(given: object) -> None:
 
 
 def _passed(kind: re.Match[str], value: object) -> ir.Value:
-    """A value as a variadic function takes it: 32 or 64 bits, a float as an f64.
-
-    Raises: InputError for a value of another kind than the conversion.
-    """
+    """A value as a variadic function takes it: 32 or 64 bits, a float as an f64."""
     letter = kind[3]
     if letter in _FRACTION and isinstance(value, Float) and value.type not in PAIR_OF.values():
         return value.to(T.F64).value

@@ -47,10 +47,7 @@ class Functions(Roles):
         self.functions_made: dict[tuple[object, ...], Definition] = {}
 
     def defined(self, called: DeviceFunction, values: tuple[Value, ...]) -> Definition:
-        """The function of this module for the types of these values, built if it is not there.
-
-        Raises: InputError as its body does.
-        """
+        """The function of this module for the types of these values, built if it is not there."""
         key = (called.name, called.body, *(value.words for value in values))
         if key not in self.functions_made:
             self.functions_made[key] = define(self, called, values)
@@ -58,10 +55,7 @@ class Functions(Roles):
 
     @contextmanager
     def in_body_of(self, function: ir.Function) -> Iterator[None]:
-        """A block (`with`) that builds the body of a function, and then goes on where it was.
-
-        Raises: InputError before `begin`.
-        """
+        """A block (`with`) that builds the body of a function, and then goes on where it was."""
         self.at_caller()
         outer = self._ir
         assert outer is not None
@@ -113,10 +107,7 @@ class DeviceFunction:
         return tuple(one.like(b.at_caller().extract_value(found, i)) for i, one in parts)
 
     def _check_count(self, values: tuple[Value, ...]) -> None:
-        """Whether the function takes so many values.
-
-        Raises: InputError.
-        """
+        """Whether the function takes so many values."""
         signature = inspect.signature(self.body)
         try:
             signature.bind(None, *values)
@@ -140,10 +131,7 @@ def device_function(body: Body) -> DeviceFunction:
 
 
 def define(b: Functions, called: DeviceFunction, values: tuple[Value, ...]) -> Definition:
-    """Build a function for the types of some values.
-
-    Raises: InputError for what comes back and is no value.
-    """
+    """Build a function for the types of some values."""
     number = sum(name == called.name for name, *_ in b.functions_made)
     name = f"{called.name}.{number}" if number else called.name
     types = [value.value.type for value in values]
@@ -162,10 +150,7 @@ def define(b: Functions, called: DeviceFunction, values: tuple[Value, ...]) -> D
 
 
 def _close(b: Functions, function: ir.Function, name: str, result: Results) -> None:
-    """End the body with what comes back, and give the function its type.
-
-    Raises: InputError for what is no value of the kernel.
-    """
+    """End the body with what comes back, and give the function its type."""
     if result is None:
         b.at_caller().ret_void()
         return

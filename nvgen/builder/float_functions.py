@@ -89,10 +89,7 @@ class FloatFunctions(ABC):
         return type(self)(self.builder, value, self.type)
 
     def taken(self, other: object) -> ir.Value:
-        """A number of this type, or a Python number, as llvmlite's.
-
-        Raises: InputError for another type, and for a number beyond the type's.
-        """
+        """A number of this type, or a Python number, as llvmlite's."""
         if isinstance(other, FloatFunctions) and other.type is self.type:
             return other.value
         if isinstance(other, (Integer, FloatFunctions)) or not isinstance(other, SupportsFloat):

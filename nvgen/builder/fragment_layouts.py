@@ -110,10 +110,7 @@ class OfThreads(Elementwise):
         return replace(self, vector=self.vector.like(value))
 
     def taken(self, other: object) -> ir.Value:
-        """Numbers of the same layout and type, or one number for all, as llvmlite's.
-
-        Raises: InputError for anything else.
-        """
+        """Numbers of the same layout and type, or one number for all, as llvmlite's."""
         found = self._operand(other).typed
         return self.builder.at_caller().bitcast(found, self.vector.value.type)
 
@@ -134,10 +131,7 @@ class Rows(OfThreads):
     kind: ClassVar[str] = "rows"
 
     def spread(self, other: Elementwise) -> Vector:
-        """Numbers of the same rows.
-
-        Raises: InputError for anything else.
-        """
+        """Numbers of the same rows."""
         if isinstance(other, Rows) and other.holders.layout.slots == self.holders.layout.slots:
             return other.vector
         raise refuse("no numbers of these rows", got=described(other), expected=self.words)
@@ -186,10 +180,7 @@ class Columns(OfThreads):
     kind: ClassVar[str] = "columns"
 
     def spread(self, other: Elementwise) -> Vector:
-        """Numbers of the same columns.
-
-        Raises: InputError for anything else.
-        """
+        """Numbers of the same columns."""
         if isinstance(other, Columns) and other.holders.layout == self.holders.layout:
             return other.vector
         raise refuse("no numbers of these columns", got=described(other), expected=self.words)

@@ -36,10 +36,7 @@ _CHUNK = 16
 
 
 def store_in_tile(vector: Vector, holders: Holders, tile: SharedTile) -> None:
-    """Store each element where the tile has it.
-
-    Raises: InputError for a tile of another shape or type, or of atoms that are not 16 bytes.
-    """
+    """Store each element where the tile has it."""
     layout, type_ = holders.layout, vector.type
     shape = (layout.rows, layout.columns)
     share = holders.first is not None
@@ -197,10 +194,7 @@ def store_in_memory(
     align: int | None,
     kept: Callable[[Int], Int] | None,
 ) -> None:
-    """Store each element to an array whose rows lie `pitch` elements apart.
-
-    Raises: InputError for a pointer to numbers of another type.
-    """
+    """Store each element to an array whose rows lie `pitch` elements apart."""
     b, layout, type_ = holders.builder, holders.layout, vector.type
     check_pointer(b, target)
     assert type_ is not None

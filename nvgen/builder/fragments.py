@@ -52,10 +52,7 @@ class Fragment(OfThreads):
         return f"<matrix of {held}; layout {self.layout}>"
 
     def spread(self, other: Elementwise) -> Vector:
-        """A matrix of the same layout, or the numbers of its rows or columns along them.
-
-        Raises: InputError for anything else.
-        """
+        """A matrix of the same layout, or the numbers of its rows or columns along them."""
         if isinstance(other, Fragment) and other.layout == self.layout:
             return other.vector
         if isinstance(other, Rows) and other.holders.layout.slots == self.layout.slots:

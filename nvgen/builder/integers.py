@@ -43,10 +43,7 @@ _DIVISIONS = ("sdiv", "srem")
 
 
 def _check_constant(name: str, number: Integer, other: int) -> None:
-    """Whether an operation by a known number has a result.
-
-    Raises: InputError for a shift by as many bits as there are, and a division by 0.
-    """
+    """Whether an operation by a known number has a result."""
     if name in _SHIFTS and not 0 <= other < number.bits:
         expected = f"0 to {number.bits - 1}, of {number.words}"
         raise refuse("a shift by more bits than there are", got=str(other), expected=expected)
@@ -102,10 +99,7 @@ class Integer:
         return type(self)(self.builder, value)
 
     def taken(self, other: object) -> ir.Value:
-        """A number of this type, or a Python number, as llvmlite's.
-
-        Raises: InputError for another width, sign or type, and for a number that does not fit.
-        """
+        """A number of this type, or a Python number, as llvmlite's."""
         if isinstance(other, Integer):
             hint = f"convert one: x.to({self.words})"
             if other.bits != self.bits:

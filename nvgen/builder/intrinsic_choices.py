@@ -89,10 +89,7 @@ def operands_of(spelling: Spelling) -> tuple[list[str], list[str]]:
 def spelled(
     row_id: str, wanted: Mapping[str, Attribute], operands: Mapping[str, Operand]
 ) -> Spelling:
-    """LLVM's intrinsic for a row with attributes and operands.
-
-    Raises: InputError when LLVM has none, at the line of Python that asks.
-    """
+    """LLVM's intrinsic for a row with attributes and operands."""
     spaces = {n: given.space for n, given in operands.items() if isinstance(given, Pointer)}
     try:
         return find_spelling(row_id, wanted, operands, spaces)
@@ -101,10 +98,7 @@ def spelled(
 
 
 def check_length(spelling: Spelling, name: str, operand: Vector | Sequence[WordLike]) -> None:
-    """Check that a list has as many values as the instruction takes.
-
-    Raises: InputError.
-    """
+    """Check that a list has as many values as the instruction takes."""
     count = spelling.row.operand[name].count
     assert count is not None
     wanted = max(count.of(spelling.attributes), 1)  # 0: a scalar without braces
@@ -130,10 +124,7 @@ def result_type(spelling: Spelling, attributes: Mapping[str, Attribute]) -> ir.T
 
 
 def code_of(table: Code, attribute: Attribute, qualifier: str) -> int:
-    """The number that encodes an attribute in an intrinsic's arguments.
-
-    Raises: InputError where LLVM has none for it.
-    """
+    """The number that encodes an attribute in an intrinsic's arguments."""
     for code, known in table.items():
         if known is attribute:
             return code

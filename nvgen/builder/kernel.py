@@ -291,10 +291,7 @@ class KernelBuilder(TileOperations, DeviceCalls, Functions):
 
 
 def _check_shape(name: str, block: tuple[int, int, int], cluster: int) -> None:
-    """Whether a kernel can be called and launched so.
-
-    Raises: InputError.
-    """
+    """Whether a kernel can be called and launched so."""
     if not name:
         raise refuse("a kernel has a name", got=repr(name), expected="a name")
     x, y, z = block

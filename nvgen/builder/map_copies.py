@@ -55,8 +55,6 @@ def tile_box(
     """The box, outermost first, of which copies make a tile of `shape` (rows, K).
 
     A box is one span wide, and as many lines high as go evenly into the tile, 256 at most.
-
-    Raises: InputError where no copies make such a tile.
     """
     rows, k = shape
     along, lines = (k, rows) if major is Major.K else (rows, k)
@@ -75,10 +73,7 @@ def tile_box(
 
 
 def box_of(box: object) -> tuple[int, ...]:
-    """The elements of a box of a tensor map, outermost first.
-
-    Raises: InputError for what is no such shape.
-    """
+    """The elements of a box of a tensor map, outermost first."""
     if not isinstance(box, (tuple, list)) or not box:
         raise refuse("no box of a tensor map", got=repr(box), expected="(…, rows, columns)")
     return tuple(whole(n, "number of elements of a box") for n in box)
@@ -88,8 +83,6 @@ def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: Swizzle) -> Non
     """Whether there are tensor maps with such a box (outermost first), whatever the tensor is.
 
     Elements of a part of a byte are not judged: how they lie is the launch's.
-
-    Raises: InputError with every requirement that is not met.
     """
     size = np.dtype(dtype.numpy).itemsize
     element = element_of(np.dtype(dtype.numpy), size)
@@ -169,10 +162,7 @@ def copies(
     coordinates: Coordinates,
     offsets: Sequence[IntLike] | None = None,
 ) -> Copies:
-    """The copies that make a tile, by one thread.
-
-    Raises: InputError where those of the map do not make it, or several threads execute it.
-    """
+    """The copies that make a tile, by one thread."""
     known, name = b.declared_map(tmap), tmap.value.name
     if tile.bits == _PACKED and tile.major is Major.K and coordinates:
         tile = replace(tile, dtype=ElementType.U8, k=tile.k // 2)

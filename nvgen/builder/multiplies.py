@@ -94,10 +94,7 @@ def by_a_warp(draft: Draft) -> None:
 
 
 def _family(atype: object, kind: object, scales: object) -> tuple[str, ScalarType]:
-    """The row's last name, and the usual type of sums.
-
-    Raises: InputError.
-    """
+    """The row's last name, and the usual type of sums."""
     if kind is not None and kind not in _KINDS:
         raise _refuse("mma has no such kind", got=described(kind), expected=_names(_KINDS))
     known = _KINDS[kind] if isinstance(kind, MmaKind) else None
@@ -114,10 +111,7 @@ def _family(atype: object, kind: object, scales: object) -> tuple[str, ScalarTyp
 
 
 def _sparse_row(draft: Draft, family: str) -> str:
-    """The row of a sparse A.
-
-    Raises: InputError where there is none.
-    """
+    """The row of a sparse A."""
     ordered, kind = draft.given["ordered"], draft.given["kind"]
     head = "mma.sp::ordered_metadata" if ordered else "mma.sp"
     if family not in _SPARSE or (kind is not None and not ordered):

@@ -84,10 +84,7 @@ class NumberVerb(Generic[Made]):
 
 
 def as_float(builder: Host, value: object, type_: ScalarType) -> ir.Value:
-    """A number of `type_` as llvmlite's: the kernel's, its bits in an integer, or a known one.
-
-    Raises: InputError for another width or type, and for a number beyond the type's.
-    """
+    """A number of `type_` as llvmlite's: the kernel's, its bits in an integer, or a known one."""
     if isinstance(value, Float) and value.type is type_:
         return value.value
     if isinstance(value, Int) and value.bits == type_.bits:

@@ -72,10 +72,7 @@ _FLOATS = (T.F16, T.BF16, T.F32, T.F64, *STORED)
 
 
 def scalar_type(dtype: object) -> ScalarType:
-    """The type of a number as a scalar's.
-
-    Raises: InputError for what is no type of numbers that a thread computes with.
-    """
+    """The type of a number as a scalar's."""
     if isinstance(dtype, ElementType):
         dtype = next((t for t in ScalarType if t.value == dtype.value), dtype)
     if dtype in _INTEGERS or dtype in _FLOATS or dtype in PAIRS:
@@ -136,10 +133,7 @@ def instead(given: object) -> str:
 
 
 def constant(given: object, bits: int, *, signed: bool = False) -> ir.Constant:
-    """A constant of a width; of an unsigned type a negative one counts from the top.
-
-    Raises: InputError when it is no whole number, or does not fit.
-    """
+    """A constant of a width; of an unsigned type a negative one counts from the top."""
     if not isinstance(given, SupportsIndex):
         raise refuse(
             "no integer",
@@ -154,10 +148,7 @@ def constant(given: object, bits: int, *, signed: bool = False) -> ir.Constant:
 
 
 def float_constant(given: SupportsFloat, type_: ScalarType) -> ir.Constant:
-    """The number of a type next to a Python number, in a pair twice.
-
-    Raises: InputError where none is finite, and the number is.
-    """
+    """The number of a type next to a Python number, in a pair twice."""
     number = float(given)
     element = element_of(type_)
     if math.isfinite(number) and abs(number) > _LARGEST.get(element, math.inf):
@@ -208,10 +199,7 @@ _MOST_POWER = 64
 def power(
     number: Powered, exponent: object, hint: str, product: Callable[[Powered, Powered], Powered]
 ) -> Powered:
-    """A number to the power of a known exponent from 1 on: squares, and products of these.
-
-    Raises: InputError for another exponent.
-    """
+    """A number to the power of a known exponent from 1 on: squares, and products of these."""
     if not isinstance(exponent, Integral) or not 1 <= operator.index(exponent) <= _MOST_POWER:
         got, expected = described(exponent), f"a whole Python number from 1 to {_MOST_POWER}"
         raise refuse("no exponent", got=got, expected=expected, hint=hint)

@@ -262,10 +262,7 @@ def number_of(builder: Host, value: ir.Value, type_: ScalarType | None) -> Numbe
 
 
 def type_of(number: Number) -> ScalarType:
-    """The type of a number; a condition has none.
-
-    Raises: InputError for what is no number of the kernel, and for a condition.
-    """
+    """The type of a number; a condition has none."""
     if isinstance(number, Float):
         return number.type
     if not isinstance(number, Int) or number.bits not in (8, 16, 32, 64):
@@ -274,10 +271,7 @@ def type_of(number: Number) -> ScalarType:
 
 
 def pair_of(low: object, high: object) -> Float:
-    """Two numbers of one type side by side, the first in the lower half.
-
-    Raises: InputError for two types, and for one without pairs.
-    """
+    """Two numbers of one type side by side, the first in the lower half."""
     if not isinstance(low, Float) or not isinstance(high, Float):
         raise refuse(
             "no pair",

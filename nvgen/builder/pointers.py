@@ -48,18 +48,12 @@ class TileLayout:
     otherwise: str = ""
 
     def ask(self) -> None:
-        """Note that where elements lie matters.
-
-        Raises: InputError when a copy puts them elsewhere.
-        """
+        """Note that where elements lie matters."""
         self.matters = True
         self._check()
 
     def copy(self, name: str, swizzle: Swizzle) -> None:
-        """Note a copy through a tensor map.
-
-        Raises: InputError when it puts elements elsewhere than where they are sought.
-        """
+        """Note a copy through a tensor map."""
         if swizzle != self.swizzle:
             self.otherwise = f"{swizzle.words} of tensor map {name}"
             self._check()
@@ -117,10 +111,7 @@ class Pointer:
         return replace(self, value=value)
 
     def taken(self, other: object) -> ir.Value:
-        """Another address in the same space as llvmlite's.
-
-        Raises: InputError for anything else.
-        """
+        """Another address in the same space as llvmlite's."""
         if not isinstance(other, Pointer) or other.space != self.space:
             raise refuse("another address", got=described(other), expected=self.words)
         return other.value
@@ -231,10 +222,7 @@ class Barriers:
 
 
 def pointer_of(mbar: object) -> Pointer:
-    """Where an mbarrier is.
-
-    Raises: InputError for what is no mbarrier, and for several.
-    """
+    """Where an mbarrier is."""
     if not isinstance(mbar, (Barrier, Barriers)):
         raise refuse(
             "no mbarrier",
@@ -245,10 +233,7 @@ def pointer_of(mbar: object) -> Pointer:
 
 
 def index_of(number: object, count: int, name: str) -> IntLike:
-    """The number of one of `count` things called `name`.
-
-    Raises: InputError for what is no number, or one that is known and too large.
-    """
+    """The number of one of `count` things called `name`."""
     if isinstance(number, Int):
         return number
     known = operator.index(number) if isinstance(number, SupportsIndex) else None
@@ -275,11 +260,7 @@ def load_number(pointer: Pointer, type_: ScalarType) -> Number:
 
 
 def load_numbers(pointer: Pointer, dtype: object, count: int, align: int | None) -> Vector:
-    """`count` numbers that lie side by side.
-
-    Raises: InputError for what is no type of numbers, a count below 1 and an alignment that is no
-    power of two.
-    """
+    """`count` numbers that lie side by side."""
     type_, count = scalar_type(dtype), whole(count, "number of numbers")
     if type_ is not element_of(type_):
         raise refuse(
@@ -295,10 +276,7 @@ def load_numbers(pointer: Pointer, dtype: object, count: int, align: int | None)
 
 
 def check_floats(pointer: Pointer, type_: ScalarType | None, verb: str) -> None:
-    """Whether floats of a type are those that a pointer is of; bits and words may be any.
-
-    Raises: InputError.
-    """
+    """Whether floats of a type are those that a pointer is of; bits and words may be any."""
     if type_ is None or pointer.dtype is None or not is_float(type_):
         return
     here, there = element_of(type_), element_of(pointer.dtype)
@@ -313,10 +291,7 @@ def check_floats(pointer: Pointer, type_: ScalarType | None, verb: str) -> None:
 
 
 def store_number(pointer: Pointer, type_: ScalarType, value: Number | float) -> None:
-    """Store a number of `type_`, or a Python number.
-
-    Raises: InputError for a number of another type.
-    """
+    """Store a number of `type_`, or a Python number."""
     if isinstance(value, (Int, Float)):
         if isinstance(value, Float):
             same = value.type is type_
@@ -337,10 +312,7 @@ def store_number(pointer: Pointer, type_: ScalarType, value: Number | float) -> 
 
 
 def checked_align(align: int | None, least: int) -> int:
-    """An alignment in bytes; that of one number where none is given.
-
-    Raises: InputError for what is no power of two.
-    """
+    """An alignment in bytes; that of one number where none is given."""
     if align is None:
         return least
     if not isinstance(align, int) or align < 1 or align & align - 1:
@@ -349,10 +321,7 @@ def checked_align(align: int | None, least: int) -> int:
 
 
 def check_pointer(builder: Host, pointer: object) -> None:
-    """Whether something is a pointer of the kernel that `builder` makes.
-
-    Raises: InputError.
-    """
+    """Whether something is a pointer of the kernel that `builder` makes."""
     if not isinstance(pointer, Pointer):
         raise refuse(
             "no pointer",

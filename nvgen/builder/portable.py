@@ -296,10 +296,7 @@ def _shared_by(threads: int, m: int, n: int) -> tuple[int, int] | None:
 def accumulator(
     b: Protocols, number: int, m: int, n: int, dtype: ElementType
 ) -> PortableAccumulator:
-    """D of the whole CTA, where the target's multiplies write it.
-
-    Raises: InputError when the target has no such accumulator, or none is known.
-    """
+    """D of the whole CTA, where the target's multiplies write it."""
     target = b.known_target()
     able = targets_for(E.S8 if dtype is E.S32 else E.F16)
     check("gemm_async", OF_ACCUMULATORS, AccumulatorRequest(target, b.scope, dtype, able))

@@ -320,10 +320,7 @@ class Protocols(SharedMemory):
 
 
 def _counted(given: object) -> Counted:
-    """An mbarrier with its arrival count.
-
-    Raises: InputError for what is no such pair.
-    """
+    """An mbarrier with its arrival count."""
     match given:
         case (Barrier() | Barriers() as barrier, count):
             return barrier, whole(count, "number of arrivals")

@@ -102,10 +102,7 @@ class PlacedBuilder(ir.IRBuilder):  # type: ignore[misc]  # llvmlite is untyped
         super()._insert(instr)
 
     def _check(self, operand: Instruction) -> None:
-        """Check that an instruction's result dominates this position.
-
-        Raises: InputError.
-        """
+        """Check that an instruction's result dominates this position."""
         region = self._regions.of(operand)
         if region is None:
             raise _refusal("a value of another kernel", str(operand), "one of this kernel")
@@ -167,10 +164,7 @@ class Changing:
 
     @property
     def raw(self) -> ir.Value:
-        """The current value, as llvmlite's.
-
-        Raises: InputError after the branch or loop that it was made in; so does assigning it.
-        """
+        """The current value, as llvmlite's."""
         self._check()
         return self._raw
 
@@ -207,10 +201,7 @@ class Value(Protocol):
         """Another value of llvmlite's as one of this type."""
 
     def taken(self, other: object) -> ir.Value:
-        """Another one of this type as llvmlite's.
-
-        Raises: InputError for one that is not.
-        """
+        """Another one of this type as llvmlite's."""
 
 
 Held = TypeVar("Held", bound=Value)

@@ -184,10 +184,7 @@ class Roles(ControlFlow):
             self.scope = before
 
     def _check_role(self, of: str, number: object, each: int, count: int = 1) -> None:
-        """Whether the block has such warpgroups, warps or threads, where that is known.
-
-        Raises: InputError for what no thread would execute.
-        """
+        """Whether the block has such warpgroups, warps or threads, where that is known."""
         there = -(-self.block[0] // each)
         if not isinstance(number, Int) and not 0 <= whole(number, "number", 0) <= there - count:
             raise refuse(

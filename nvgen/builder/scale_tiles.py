@@ -70,10 +70,7 @@ class SharedScales:
 
 
 def scale_bytes(rows: int, k: int, size: int, parts: int = 1) -> int:
-    """Bytes of the factors of `rows` rows of `k` elements, one for `size` of them.
-
-    Raises: InputError when there are none.
-    """
+    """Bytes of the factors of `rows` rows of `k` elements, one for `size` of them."""
     check_factors(rows, k, size, parts)
     down, along = _blocks(rows // parts, k, size)
     return down * along * parts * SCALE_BLOCK
@@ -131,19 +128,13 @@ class ScaleTile:
 
 
 def scale_columns(rows: int, k: int, size: int, parts: int = 1) -> int:
-    """Columns that the factors of `rows` rows of `k` elements take, one for `size` of them.
-
-    Raises: InputError when there are none.
-    """
+    """Columns that the factors of `rows` rows of `k` elements take, one for `size` of them."""
     check_factors(rows, k, size, parts)
     return -(-k // (WORD_FACTORS * size)) * _pitch(rows // parts)
 
 
 def check_factors(rows: int, k: int, size: int, parts: int = 1) -> None:
-    """Whether there are scale factors of `rows` rows of `k` elements, one for `size` of them.
-
-    Raises: InputError when there are none.
-    """
+    """Whether there are scale factors of `rows` rows of `k` elements, one for `size` of them."""
     if min(rows, k, size) < 1:
         raise refuse(
             "no scale factors",

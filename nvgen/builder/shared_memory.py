@@ -240,10 +240,7 @@ class SharedMemory(Roles):
 
 
 def two(shape: object) -> tuple[int, int]:
-    """Rows and K of a tile.
-
-    Raises: InputError for what is no shape of a matrix.
-    """
+    """Rows and K of a tile."""
     if not isinstance(shape, (tuple, list)) or len(shape) != 2:
         raise refuse("no shape of a tile", got=repr(shape), expected="(rows, K)")
     return whole(shape[0], "number of rows"), whole(shape[1], "number of elements along K")

@@ -124,10 +124,7 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
         return Fragment(whole, Holders(b, tensor_layout(columns)))
 
     def take_fragment(self, fragment: Fragment, first: int) -> None:
-        """Store such columns, from `first` on, and wait until they are there.
-
-        Raises: InputError for what `load` does not give.
-        """
+        """Store such columns, from `first` on, and wait until they are there."""
         b, columns = fragment.builder, fragment.layout.columns
         self._check(first, columns)
         fits = fragment.layout == tensor_layout(columns)
@@ -156,10 +153,7 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
 
 
 def checked(tile: object) -> TensorTile:
-    """An accumulator in tensor memory.
-
-    Raises: InputError for what is none.
-    """
+    """An accumulator in tensor memory."""
     if not isinstance(tile, TensorTile):
         got, wanted = described(tile), "memory.tile"
         raise refuse("no accumulator in tensor memory", got=got, expected=wanted)

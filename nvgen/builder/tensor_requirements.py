@@ -217,8 +217,6 @@ def check(request: TensorRequest) -> None:
 
     What several requirements ask for is one finding, of the first of them; the words of tile
     compilers then stand in its hint.
-
-    Raises: InputError with one finding for each that it does not meet.
     """
     findings = unmet("gemm_async", REQUIREMENTS, request)
     for problem in dict.fromkeys(_layout_problems(request)):

@@ -82,8 +82,6 @@ class OperandTile:
         """Store 128 rows of some columns of it, rounded to the tile's type, and wait for that.
 
         `first` is the first column, of elements.  PTX ISA, tcgen05.st.
-
-        Raises: InputError for what is not such columns of it, or of another type.
         """
         b, layout = fragment.builder, fragment.layout
         made = fragment.to(self.dtype).vector

@@ -24,19 +24,13 @@ _WIDE_ATOM = 32
 
 
 def container_bits(dtype: ElementType, *, padded: bool) -> int:
-    """Bits that an element takes where an MMA reads it: 6 bits always take 8, 4 where `padded`.
-
-    Raises: InputError for what is no element type.
-    """
+    """Bits that an element takes where an MMA reads it: 6 bits always take 8, 4 where `padded`."""
     check_element(dtype)
     return 8 if dtype.bits == 6 or (padded and dtype.bits == 4) else dtype.bits
 
 
 def check_element(dtype: object) -> None:
-    """Whether something is a type of elements.
-
-    Raises: InputError.
-    """
+    """Whether something is a type of elements."""
     if not isinstance(dtype, ElementType):
         known = ", ".join(element.name for element in ElementType)
         raise refuse(
@@ -212,10 +206,7 @@ def fitting_swizzle(*lines: int) -> str:
 
 
 def swizzle_mode(span: int, atom: int = PLAIN_SPAN) -> Swizzle:
-    """The swizzle whose span is `span` bytes, and that keeps `atom` bytes together.
-
-    Raises: InputError when there is none.
-    """
+    """The swizzle whose span is `span` bytes, and that keeps `atom` bytes together."""
     mode = SWIZZLES.get(span)
     if atom == _WIDE_ATOM and mode is Swizzle.B128:
         return Swizzle.B128_ATOM32

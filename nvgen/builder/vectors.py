@@ -111,10 +111,7 @@ class Elementwise(ABC):
 
     @abstractmethod
     def spread(self, other: Elementwise) -> Vector:
-        """The numbers of another one, one for each of this one's.
-
-        Raises: InputError for one that does not fit.
-        """
+        """The numbers of another one, one for each of this one's."""
 
     def map(self, function: Callable[[Number], Number]) -> Self:
         """Apply `function` to each of the numbers.
@@ -264,10 +261,7 @@ class Vector(Elementwise):
         return Vector(self.builder, value, self.count, self.type)
 
     def taken(self, other: object) -> ir.Value:
-        """A vector of this type and length as llvmlite's.
-
-        Raises: InputError for anything else.
-        """
+        """A vector of this type and length as llvmlite's."""
         if not self._matches(other):
             raise refuse("another vector", got=described(other), expected=self.words)
         assert isinstance(other, Vector)
@@ -291,10 +285,7 @@ class Vector(Elementwise):
         return vector
 
     def spread(self, other: Elementwise) -> Vector:
-        """Another vector of as many numbers.
-
-        Raises: InputError for anything else.
-        """
+        """Another vector of as many numbers."""
         if not isinstance(other, Vector) or not self._matches(other):
             got = other.words if isinstance(other, Vector) else described(other)
             raise refuse("vectors of two kinds", got=got, expected=self.words)
@@ -308,10 +299,7 @@ class Vector(Elementwise):
         return self.builder.at_caller().bitcast(self.value, llvm)
 
     def splat(self, number: object) -> Vector:
-        """As many times one number of the same type, or a Python number.
-
-        Raises: InputError for a number of another type, or where the type is not known.
-        """
+        """As many times one number of the same type, or a Python number."""
         if self.type is None:
             raise refuse("registers whose type is not known", got=self.words, expected="values.f32")
         llvm, builder = llvm_type_of(self.type), self.builder.at_caller()

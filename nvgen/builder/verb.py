@@ -117,10 +117,7 @@ class Verb:
         return next((c for c in self.choices if c.takes(draft)), self.choices[-1])
 
     def fill(self, draft: Draft) -> None:
-        """Attributes and operands of a call.
-
-        Raises: InputError for what is no mbarrier where one is wanted, and no modifier likewise.
-        """
+        """Attributes and operands of a call."""
         draft.attributes.update(self.states)
         for parameter in self.parameters:
             value = draft.given[parameter.name]
@@ -283,10 +280,7 @@ class Verb:
 
 
 def _check_known(verb: str, parameter: str, value: object) -> None:
-    """Whether a number is one that stands in the instruction.
-
-    Raises: InputError for a value of the kernel, and for what is no whole number.
-    """
+    """Whether a number is one that stands in the instruction."""
     if not isinstance(value, Integral):
         raise refuse(
             f"{parameter} of {verb} is a number in the instruction itself",
@@ -296,10 +290,7 @@ def _check_known(verb: str, parameter: str, value: object) -> None:
 
 
 def _attribute(parameter: Parameter, qualifier: Qualifier, value: object) -> Modifier | None:
-    """What a call says of a qualifier: a flag is its first value.
-
-    Raises: InputError for what is no modifier.
-    """
+    """What a call says of a qualifier: a flag is its first value."""
     if isinstance(parameter.default, bool) and isinstance(value, (int, np.bool_, NoneType)):
         return qualifier.values[0] if value else None
     may_lack = qualifier.optional or parameter.default is None

@@ -111,10 +111,7 @@ def rank(draft: Draft) -> None:
 
 
 def rank_of(coords: object) -> Dim:
-    """The rank of a tensor copy with these coordinates.
-
-    Raises: InputError.
-    """
+    """The rank of a tensor copy with these coordinates."""
     if not isinstance(coords, Sequence):
         raise refuse("no coordinates", got=repr(coords), expected="(x, y), innermost first")
     if not 1 <= len(coords) <= 5:
