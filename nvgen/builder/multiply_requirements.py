@@ -22,8 +22,9 @@ from nvgen.calling.refusals import Requirement
 
 def _no_option(text: str, section: str) -> Requirement[Multiply]:
     return Requirement(
-        "option", text, lambda r: not r.options.given(), lambda r: ", ".join(r.options.given()),
-        "accumulate and step", section,
+        "option", text,
+        lambda r: not r.options.given(),
+        lambda r: ", ".join(r.options.given()), "accumulate and step", section,
     )  # fmt: skip
 
 
@@ -141,59 +142,48 @@ def in_registers(
             "kernel", "a tile belongs to another kernel",
             lambda r: not r.strangers,
             lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
-            "tiles of the builder that multiplies them",
-            shape,
+            "tiles of the builder that multiplies them", shape,
         ),
         Requirement(
             "target", target,
             lambda r: r.builder.target is None or r.builder.target in r.targets,
             lambda r: f"{r.a.dtype.value} on {r.builder.target}" * r.is_typed
-            or str(r.builder.target),
-            lambda r: spell(r.targets),
-            op,
+            or str(r.builder.target), lambda r: spell(r.targets), op,
         ),
         Requirement(
             "scope", f"a multiply {holders}",
             scope,
-            lambda r: f"{r.builder.scope.value}, of {r.builder.threads} threads",
-            place,
-            op,
+            "{r.builder.scope.value}, of {r.builder.threads} threads", place, op,
         ),
         _no_option(f"an option of tcgen05.mma that a {who}'s multiply does not have", op),
         Requirement(
             "dtype", f"A and B have element types that no {who} multiplies",
             lambda r: r.family is not None and all(t.bits == t.dtype.bits for t in (r.a, r.b)),
-            lambda r: f"{r.a.dtype.value} x {r.b.dtype.value}",
-            lambda r: "; ".join(map(str, r.families)),
+            "{r.a.dtype.value} x {r.b.dtype.value}", lambda r: "; ".join(map(str, r.families)),
             types,
         ),
         Requirement(
             "accumulator", "D has a type in which these products are not summed",
             lambda r: r.family is None or r.d.dtype in r.family.sums,
-            lambda r: r.d.dtype.value,
-            lambda r: " or ".join(t.value for t in r.family.sums) if r.family else "",
-            types,
+            "{r.d.dtype.value}",
+            lambda r: " or ".join(t.value for t in r.family.sums) if r.family else "", types,
         ),
         Requirement(
             "shape", "the shapes of A, B and D do not belong together",
             lambda r: r.a.k == r.b.k and (r.d.m, r.d.n) == (r.m, r.b.rows),
-            lambda r: f"A {r.m}x{r.a.k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
-            lambda r: f"A {r.d.m}x{r.a.k}, B {r.d.n}x{r.a.k}, D {r.d.m}x{r.d.n}",
-            shape,
+            "A {r.m}x{r.a.k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
+            "A {r.d.m}x{r.a.k}, B {r.d.n}x{r.a.k}, D {r.d.m}x{r.d.n}", shape,
         ),
         Requirement(
             "registers", "A's registers are those of another multiply",
             lambda r: isinstance(r.a, SharedTile) or r.a.each == r.rows,
             lambda r: "" if isinstance(r.a, SharedTile) else f"fragments of {r.a.each} rows",
-            lambda r: f"fragments of {r.rows} rows, of a {who}'s sums",
-            shape,
+            lambda r: f"fragments of {r.rows} rows, of a {who}'s sums", shape,
         ),
         Requirement(
             "k", "K is no multiple of the instruction's K",
             lambda r: r.a.k > 0 and r.a.k % r.depth == 0,
-            lambda r: str(r.a.k),
-            lambda r: f"a multiple of {r.depth}",
-            shape,
+            "{r.a.k}", "a multiple of {r.depth}", shape,
         ),
         Requirement(
             "step", "no such step of K",
@@ -207,15 +197,13 @@ def in_registers(
             lambda r: all(_swizzled(r, tile) for tile in r.shared),
             lambda r: "; ".join(f"{t.name}: {t.mode.words}, {t.rows}x{t.k}" for t in r.shared),
             "32, 64 or 128 bytes with 16-byte atoms, and a multiple of the span along "
-            "the major",
-            layout,
+            "the major", layout,
         ),
         Requirement(
             "major", "only 16-bit matrices may be MN-major",
             lambda r: all(tile.dtype.bits == 16 for tile in r.transposed),
             lambda r: ", ".join(f"{t.dtype.value} {t.major.value}-major" for t in r.transposed),
-            "K-major",
-            op,
+            "K-major", op,
         ),
     )
     # fmt: on
@@ -241,23 +229,17 @@ OF_ACCUMULATORS: tuple[Requirement[AccumulatorRequest], ...] = (
     Requirement(
         "scope", "an accumulator is made by all threads of the CTA",
         lambda r: r.scope is ExecutionScope.CTA,
-        lambda r: r.scope.value,
-        ExecutionScope.CTA.value,
-        _SECTION,
+        "{r.scope.value}", ExecutionScope.CTA.value, _SECTION,
     ),
     Requirement(
         "accumulator", "sums have a type that only some instructions have",
         lambda r: r.dtype in (ElementType.F32, ElementType.S32),
-        lambda r: r.dtype.value,
-        "f32 or s32",
-        _SECTION,
+        "{r.dtype.value}", "f32 or s32", _SECTION,
     ),
     Requirement(
         "target", "the target does not multiply tiles into such an accumulator",
         lambda r: r.target in r.able,
-        lambda r: f"{r.target.name}, sums in {r.dtype.value}",
-        lambda r: spell(r.able),
-        _SECTION,
+        "{r.target.name}, sums in {r.dtype.value}", lambda r: spell(r.able), _SECTION,
     ),
 )  # fmt: skip
 
@@ -279,30 +261,23 @@ OF_PORTABLE: tuple[Requirement[PortableRequest], ...] = (
     Requirement(
         "kernel", "a tile belongs to another kernel",
         lambda r: r.d.builder is r.builder,
-        "D of another KernelBuilder",
-        "tiles of the builder that multiplies them",
-        _SECTION,
+        "D of another KernelBuilder", "tiles of the builder that multiplies them", _SECTION,
     ),
     Requirement(
         "scope", "tiles are multiplied by all threads of the CTA",
         lambda r: r.builder.scope is ExecutionScope.CTA,
-        lambda r: r.builder.scope.value,
-        ExecutionScope.CTA.value,
-        _SECTION,
+        "{r.builder.scope.value}", ExecutionScope.CTA.value, _SECTION,
     ),
     _no_option("an option of tcgen05.mma that not every target has", _SECTION),
     Requirement(
         "target", "the target does not multiply elements of this type",
         lambda r: r.builder.known_target() in r.able,
-        lambda r: f"{r.a.dtype.value} on {r.builder.known_target().name}",
-        lambda r: spell(r.able),
+        lambda r: f"{r.a.dtype.value} on {r.builder.known_target().name}", lambda r: spell(r.able),
         _SECTION,
     ),
     Requirement(
         "accumulator", "D has a type in which these products are not summed",
         lambda r: r.d.dtype is r.sums,
-        lambda r: r.d.dtype.value,
-        lambda r: r.sums.value,
-        _SECTION,
+        "{r.d.dtype.value}", "{r.sums.value}", _SECTION,
     ),
 )  # fmt: skip

@@ -98,9 +98,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
     Requirement(
         "collector", "a collector of B keeps what one instruction reads",
         lambda r: not r.options.holds_b or r.instructions <= 1,
-        lambda r: f"{r.instructions} instructions",
-        "one: a call for each, with `step`",
-        "tcgen05.mma.ws",
+        "{r.instructions} instructions", "one: a call for each, with `step`", "tcgen05.mma.ws",
         hint="a loop over the steps, and in it gemm_async(…, step=…, collector=…)",
     ),
     Requirement(
@@ -115,7 +113,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         "shift", "columns are shifted by more than the data path can",
         lambda r: r.options.shift <= r.options.most_shifted
         in SHIFTS[: 3 if r.m == 32 else 4],
-        lambda r: f"a shift of {r.options.shift}, at most {r.options.most_shifted}",
+        "a shift of {r.options.shift}, at most {r.options.most_shifted}",
         "0, 8, 16 or, with M = 64 and 128, 32; no less than the mask's shift",
         "Zero-Column Mask Descriptor (Table 45)",
         hint="leave max_shift out: it follows from the mask",
@@ -126,9 +124,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: f"{r.options.collector_a.value}{', reuse_a' if r.options.reuse_a else ''}, "
         f"{r.instructions} instructions{', stationary' if r.stationary else ''}",
         "one of both, without stationary: reuse_a for a nest, collector_a for a call of "
-        "one instruction",
-        _MMA,
-        hint="reuse_a=True fills, uses and gives up by itself",
+        "one instruction", _MMA, hint="reuse_a=True fills, uses and gives up by itself",
     ),
     Requirement(
         "ashift", "ashift moves 128 rows of A in tensor memory, which no collector keeps",
@@ -137,18 +133,14 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         f"memory, {r.options.collector_a.value}{', reuse_a' if r.options.reuse_a else ''}"
         + _beside(r),
         "operand_tile(128, …), collector::a::lastuse or discard, neither stationary nor "
-        "scale factors",
-        _MMA,
-        hint="a call for each 128 rows",
+        "scale factors", _MMA, hint="a call for each 128 rows",
     ),
     Requirement(
         "negate", "kind::i8 has no negate",
         lambda r: r.kind is not MmaKind.I8 or not (r.options.negate_a or r.options.negate_b),
         lambda r: " and ".join(
             name for name in ("negate_a", "negate_b") if getattr(r.options, name)
-        ),
-        "no negate",
-        "Transpose and Negate operations (Table 49)",
+        ), "no negate", "Transpose and Negate operations (Table 49)",
         hint="negate the sums in the epilogue",
     ),
     Requirement(
@@ -156,18 +148,14 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         _scales_d,
         _scaled_by,
         lambda r: "0..15 with f16, bf16 or tf32, with accumulate, not stationary, on "
-        + spell(_SCALING),
-        _MMA,
-        hint="scale D in the epilogue instead",
+        + spell(_SCALING), _MMA, hint="scale D in the epilogue instead",
     ),
     Requirement(
         "lane-mask", "a lane mask has a bit for each lane, and no place in this MMA",
         _lanes_masked,
         lambda r: f"{_words(r)} words" + _beside(r),
         lambda r: f"{4 * r.group} words with cta_group::{r.group}, neither stationary nor scale "
-        "factors",
-        _MMA,
-        hint="a list of words, lane 0 in bit 0 of the first",
+        "factors", _MMA, hint="a list of words, lane 0 in bit 0 of the first",
     ),
     Requirement(
         "k96", "K = 96 is of 4-bit kinds, on a dense pair with M = 256 and N up to 256",
@@ -177,8 +165,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         + " and ".join(str(t.swizzle) for t in r.shared)
         + (f" on {r.builder.target}" if r.builder.target else ""),
         lambda r: "256x16..256 of e2m1 with scale factors, swizzle 0 or 128, on "
-        + spell(_K96_TARGETS),
-        hint="leave k96 out: K = 64 at once exists everywhere",
+        + spell(_K96_TARGETS), hint="leave k96 out: K = 64 at once exists everywhere",
     ),
 )
 # fmt: on

@@ -112,16 +112,13 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
     Requirement(
         "target", "the target has no multiplies into tensor memory",
         lambda r: r.builder.target is None or r.builder.target in _WITH_TENSOR_MEMORY,
-        lambda r: str(r.builder.target),
-        lambda r: spell(_WITH_TENSOR_MEMORY),
-        "tcgen05.mma",
+        "{r.builder.target}", lambda r: spell(_WITH_TENSOR_MEMORY), "tcgen05.mma",
         hint="accumulator(…) is multiplied by what each target has",
     ),
     Requirement(
         "scope", "gemm_async is issued by a single thread or one warp",
         lambda r: r.scope in (ExecutionScope.WARP, ExecutionScope.THREAD),
-        lambda r: r.scope.value,
-        "inside `b.if_warp(…)` or `b.elect()`",
+        "{r.scope.value}", "inside `b.if_warp(…)` or `b.elect()`",
         hint="in the scope of a warp one of its threads is elected",
     ),
     Requirement(
@@ -137,22 +134,20 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         _factors_fit,
         _factors,
         lambda r: f"sfa for {r.rows} rows and sfb for {r.n}{_in_parts(r.scale_parts)}, of K {r.k}, "
-        "alike; or neither",
-        "Block Scaling (Tables 54 and 55)",
+        "alike; or neither", "Block Scaling (Tables 54 and 55)",
         hint="scale_tile(rows, k, …, parts=…) of tensor memory, filled by copy_scales",
     ),
     Requirement(
         "accumulator", "the accumulator has another type than the sums of A and B",
         lambda r: r.family is None or r.d.dtype in _sums(r),
-        lambda r: r.d.dtype.value,
-        lambda r: " or ".join(t.value for t in _sums(r)),
+        "{r.d.dtype.value}", lambda r: " or ".join(t.value for t in _sums(r)),
         hint=lambda r: f"tile(m, n, ElementType.{_sums(r)[-1].name})",
     ),
     Requirement(
         "shape", "the shapes of A, B and D do not belong together",
         lambda r: r.a_k == r.b.k and (r.d.m, r.d.n) == (r.m, r.n),
-        lambda r: f"A {r.rows}x{r.a_k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
-        lambda r: f"A {r.rows}x{r.a_k}, B {r.b.rows}x{r.a_k}, D {r.m}x{r.n}",
+        "A {r.rows}x{r.a_k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
+        "A {r.rows}x{r.a_k}, B {r.b.rows}x{r.a_k}, D {r.m}x{r.n}",
         hint="A is M x K, B N x K, D M x N, where rows of both CTAs of a pair count",
     ),
     Requirement(
@@ -160,30 +155,27 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: r.columns_of(r.m, r.n) <= _columns(r),
         lambda r: f"{_columns(r)} columns of tensor memory",
         lambda r: f"{r.columns_of(r.m, r.n)}, as tile(…, stationary=…, sparse=…) of the same MMA "
-        "takes",
-        "Data Path Layout Organization",
+        "takes", "Data Path Layout Organization",
         hint="fewer rows or columns, or a tile(…) of the same MMA",
     ),
     Requirement(
         "m", "M is not made of what the tensor core multiplies at once",
         lambda r: bool(r.row_pieces()),
-        lambda r: str(r.m),
+        "{r.m}",
         lambda r: f"{' or '.join(map(str, r.heights())) or 'no M'} with cta_group::{r.group}, "
-        "or a sum of them",
-        hint=lambda r: _nearest("M", r.m, r.heights()),
+        "or a sum of them", hint=lambda r: _nearest("M", r.m, r.heights()),
     ),
     Requirement(
         "n", "N is not made of what the tensor core multiplies at once",
         lambda r: bool(r.column_pieces()),
-        lambda r: str(r.n),
+        "{r.n}",
         lambda r: f"{series(r.widths()) or 'no N'} with cta_group::{r.group}, or a sum of them",
         hint=lambda r: _nearest("N", r.n, r.widths()),
     ),
     Requirement(
         "k", "K is no multiple of the instruction's K",
         lambda r: r.family is None or (r.k > 0 and r.k % r.step == 0),
-        lambda r: str(r.k),
-        lambda r: f"a multiple of {r.step}",
+        "{r.k}", "a multiple of {r.step}",
         hint=lambda r: f"K = {-(-max(r.k, 1) // r.step) * r.step}, with zeros in what is added",
     ),
     Requirement(
@@ -192,8 +184,7 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         lambda r: "; ".join(f"{t.name}: {t.mode.words}, {t.rows}x{t.k}" for t in r.shared),
         lambda r: "a multiple of " + "; ".join(
             f"{t.span} {'k' if t.major is Major.K else 'rows'} of {t.name}" for t in r.shared
-        ),
-        hint=_fitting,
+        ), hint=_fitting,
     ),
     Requirement(
         "major", "a matrix of this type has no such major and swizzling",

@@ -74,17 +74,14 @@ REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
     Requirement(
         "m", "M is no multiple of a warpgroup's rows",
         lambda r: r.m > 0 and r.m % WARPGROUP_ROWS == 0,
-        lambda r: str(r.m),
-        lambda r: f"a multiple of {WARPGROUP_ROWS}",
-        _SHAPE,
+        "{r.m}", lambda r: f"a multiple of {WARPGROUP_ROWS}", _SHAPE,
     ),
     Requirement(
         "n", "N does not fit the tensor core",
         lambda r: r.b.rows in _widths(r),
-        lambda r: str(r.b.rows),
+        "{r.b.rows}",
         lambda r: "8, 16, 24, and multiples of 16 from 32 to 256"
-        if _widths(r) == INTEGER_WIDTHS else "a multiple of 8 up to 256",
-        _SHAPE,
+        if _widths(r) == INTEGER_WIDTHS else "a multiple of 8 up to 256", _SHAPE,
     ),
 )  # fmt: skip
 """Everything that a warpgroup's multiply requires."""

@@ -71,7 +71,8 @@ def function_of(given: Function) -> Function:
 class Requirement(Generic[Asked]):
     """A requirement of an operation: its id, whether it holds, what was given, what is expected.
 
-    `hint` says how to meet it.  Texts that depend on the request are functions of it.
+    `hint` says how to meet it.  Texts name attributes of the request, `{r.m}`, or are functions of
+    it.
     """
 
     rule: str
@@ -84,7 +85,7 @@ class Requirement(Generic[Asked]):
 
 
 def _text(words: str | Callable[[Asked], str], request: Asked) -> str:
-    return words if isinstance(words, str) else words(request)
+    return words.format(r=request) if isinstance(words, str) else words(request)
 
 
 def unmet(
