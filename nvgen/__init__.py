@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from intrinsics.tma.rules import Im2col
     from nvgen.api import compile
     from nvgen.assembler import assemble, find_ptxas
-    from nvgen.builder.device_functions import device_function
+    from nvgen.builder.device import device_function
     from nvgen.builder.fragments import Fragment
     from nvgen.builder.kernel import KernelBuilder
     from nvgen.builder.multiplies import WarpScales
@@ -233,7 +233,7 @@ _MODULES = {
     "nvgen.api": "compile",
     "nvgen.assembler": "assemble find_ptxas",
     "nvgen.built": "Kernel",
-    "nvgen.builder.device_functions": "device_function",
+    "nvgen.builder.device": "device_function",
     "nvgen.builder.fragments": "Fragment",
     "nvgen.builder.kernel": "KernelBuilder",
     "nvgen.builder.multiplies": "WarpScales",

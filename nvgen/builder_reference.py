@@ -73,7 +73,7 @@ GROUPS = (
 
 INNER = frozenset({
     "at_caller", "known_target", "declared_map", "declare", "int_type", "raw", "changing",
-    "declare_number", "defined", "in_body_of", "free_accumulators", "perform", "take_fragment",
+    "declare_number", "defined", "free_accumulators", "perform", "take_fragment",
     "start", "start_on_target",
     "like", "taken", "made", "spread", "builder", "typed", "splat", "taken_apart",
     "Integer.words", "Integer.unsigned", "Float.words", "FloatFunctions.words", "Vector.words",

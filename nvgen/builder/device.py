@@ -1,13 +1,22 @@
-"""Calls of the device runtime (printf, assertions), and inline PTX.
+"""Calls of what lies outside of the kernel: functions on the device, its runtime (printf,
+assertions), inline PTX.
 
-Layer: nvgen.builder.  CUDA C++ Programming Guide, Formatted Output; Assertion.  LLVM Language
-Reference, Inline Assembler Expressions.
+    @device_function
+    def gelu(b, x):
+        return x * (1 + (x * 0.7978845608).tanh()) * 0.5
+
+Layer: nvgen.builder.  A call of a function is one of LLVM's, which its optimiser may inline; it is
+built once for the types that it gets.  CUDA C++ Programming Guide, Formatted Output; Assertion.
+LLVM Language Reference, Inline Assembler Expressions.  PTX ISA, call.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from llvmlite import ir
 
@@ -15,8 +24,10 @@ from intrinsics.modifiers import ScalarType
 from nvgen.builder.number_types import PAIR_OF, NumberType, is_float, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, Number, number_of
 from nvgen.builder.pointers import Pointer
+from nvgen.builder.regions import PlacedBuilder, Regions, Value
 from nvgen.builder.roles import Roles
-from nvgen.calling.callers import calls_of_anybody
+from nvgen.calling.callers import calls_of_anybody, stack
+from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse
 
 T = ScalarType
@@ -27,12 +38,56 @@ _LETTERS = {1: "b", 16: "h", 32: "r", 64: "l"}
 _FLOAT_LETTERS = {T.F32: "f", T.F64: "d"}
 
 
+Results: TypeAlias = Value | tuple[Value, ...] | None
+"""The result of a function: a value, several as a tuple, or None."""
+
+Body: TypeAlias = Callable[..., Results]
+"""Builds a function: called with the builder and the parameters, it returns the results."""
+
+
+Definition: TypeAlias = tuple[ir.Function, Results]
+"""A function of a module, and values of its result types."""
+
+
 class DeviceCalls(Roles):
     """Calls of what lies outside of the kernel."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._texts: dict[str, ir.Value] = {}
+        self.functions_made: dict[tuple[object, ...], Definition] = {}
+
+    # ---- functions ---------------------------------------------------------------------------
+
+    def defined(self, called: DeviceFunction, values: tuple[Value, ...]) -> Definition:
+        """The function of this module for the types of these values, built if it is not there."""
+        key = (called.name, called.body, *(value.words for value in values))
+        if key in self.functions_made:
+            return self.functions_made[key]
+        number = sum(name == called.name for name, *_ in self.functions_made)
+        name = f"{self.name}.{called.name}" + f".{number}" * (number > 0)
+        types = [value.value.type for value in values]
+        self.at_caller()
+        function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), name)
+        function.linkage = "internal"
+        function.attributes.add("convergent")  # its callees may synchronise
+        given = [one.like(argument) for one, argument in zip(values, function.args, strict=True)]
+        outer, kept = self._ir, (self.regions, self.scope, self._frames, self._variables)
+        assert outer is not None
+        self.regions, self._frames, self._variables = Regions(), [], []
+        entry, lines = function.append_basic_block("entry"), outer.debug.beside(function)
+        self._ir = PlacedBuilder(entry, self.regions, lines, stack())
+        try:
+            result = called.body(self, *given)
+            _close(self, function, called.name, result)
+        except BaseException:
+            del self.module.globals[function.name]  # drop an incomplete function
+            raise
+        finally:
+            self._ir = outer
+            self.regions, self.scope, self._frames, self._variables = kept
+        self.functions_made[key] = function, result
+        return function, result
 
     # ---- the host ----------------------------------------------------------------------------
 
@@ -207,3 +262,88 @@ def _held(type_: ScalarType) -> ir.Type:
     if type_ in _FLOAT_LETTERS or not is_float(type_):
         return llvm_type_of(type_)
     return ir.IntType(type_.bits)
+
+
+# ---- functions -----------------------------------------------------------------------------------
+
+
+@guarded
+@dataclass(frozen=True, slots=True)
+class DeviceFunction:
+    """A device function; a call passes values of the kernel."""
+
+    name: str
+    body: Body
+
+    def __call__(self, *values: Value) -> Results:
+        """Call it: numbers, registers and addresses are passed, and come back; several as a tuple.
+
+        In each kernel it is built once for the types of what is passed, in the scope of its first
+        call.
+
+        Raises: InputError for what is no value of the kernel, for nothing, and where the body uses
+        values of the kernel that are not passed.
+        """
+        for value in values:
+            if not hasattr(value, "taken"):
+                raise refuse(
+                    f"{self.name} is called with what is no value of the kernel",
+                    got=described(value),
+                    expected="numbers, registers or addresses: b.f32(1.0)",
+                )
+        if not values:
+            raise refuse(f"{self.name} is called with nothing", expected="a value of the kernel")
+        self._check_count(values)
+        b = values[0].builder
+        assert isinstance(b, DeviceCalls)
+        function, result = b.defined(self, values)
+        found = b.at_caller().call(function, [value.value for value in values])
+        if not isinstance(result, tuple):
+            return None if result is None else result.like(found)
+        parts = enumerate(result)
+        return tuple(one.like(b.at_caller().extract_value(found, i)) for i, one in parts)
+
+    def _check_count(self, values: tuple[Value, ...]) -> None:
+        """Whether the function takes so many values."""
+        signature = inspect.signature(self.body)
+        try:
+            signature.bind(None, *values)
+        except TypeError:
+            names = ", ".join(list(signature.parameters)[1:])
+            raise refuse(
+                f"{self.name} takes other values",
+                got=f"{len(values)} value{'s' * (len(values) != 1)}",
+                expected=f"{self.name}({names})",
+            ) from None
+
+
+def device_function(body: Body) -> DeviceFunction:
+    """Make a device function of a Python one: `body(b, x, …)` builds it.
+
+    Raises: InputError for what is no function.
+    """
+    if not callable(body):
+        raise refuse("no function", got=described(body), expected="a function of Python")
+    return DeviceFunction(body.__name__, body)
+
+
+def _close(b: DeviceCalls, function: ir.Function, name: str, result: Results) -> None:
+    """End the body with what comes back, and give the function its type."""
+    if result is None:
+        b.at_caller().ret_void()
+        return
+    several = result if isinstance(result, tuple) else (result,)
+    strange = [described(one) for one in several if not hasattr(one, "taken")]
+    if strange or not several:
+        expected = "a value of the kernel, several in a tuple, or None"
+        raise refuse(f"{name} gives no value", got=", ".join(strange) or "()", expected=expected)
+    raw = several[0].value
+    if isinstance(result, tuple):
+        type_ = ir.LiteralStructType([one.value.type for one in result])
+        raw = ir.Constant(type_, ir.Undefined)
+        for number, one in enumerate(result):
+            raw = b.at_caller().insert_value(raw, one.value, number)
+    function.ftype = ir.FunctionType(raw.type, function.ftype.args)
+    function.type = function.ftype.as_pointer()
+    function.return_value = ir.values.ReturnValue(function, raw.type)
+    b.at_caller().ret(raw)

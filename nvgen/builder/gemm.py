@@ -23,13 +23,12 @@ from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator, accumulator
 from nvgen.builder.rings import TileRing
-from nvgen.builder.scale_tiles import ScaleTile, Tiles
 from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_memory import pointer_at, tensor_memory
 from nvgen.builder.tensor_requests import LaneMask, TensorOptions
-from nvgen.builder.tensor_tiles import LeftTile, OperandTile
+from nvgen.builder.tensor_tiles import LeftTile, OperandTile, ScaleTile
 from nvgen.builder.tile_copies import TileCopies
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.tiles import SharedTile, Tiles
 from nvgen.builder.warpgroup_tiles import WarpgroupTile
 from nvgen.calling.refusals import described, refuse
 

@@ -18,7 +18,6 @@ from intrinsics.targets import parse_target
 from intrinsics.tma.rules import MOST_PIXELS
 from nvgen.arguments import MapKind, Parameter
 from nvgen.builder.device import DeviceCalls
-from nvgen.builder.device_functions import Functions
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import TENSOR_MAP_ATTRIBUTES, DebugLines, TextAttributes, make_kernel
 from nvgen.builder.map_copies import box_of, check_box, in_bytes, tile_box
@@ -45,7 +44,7 @@ class _Parameters(dict[str, Pointer | Number]):
         raise KeyError(f"no parameter {name!r}: the kernel has {', '.join(self) or 'none'}")
 
 
-class KernelBuilder(TileOperations, DeviceCalls, Functions):
+class KernelBuilder(TileOperations, DeviceCalls):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `f32` and its like, `tensor_map`), then `begin` opens

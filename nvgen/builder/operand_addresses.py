@@ -19,10 +19,9 @@ from intrinsics.modifiers import MmaKind, ScaleVec
 from intrinsics.multiplies.tensor_shapes import Piece, block_of
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.scale_tiles import WORD_FACTORS, ScaleTile
 from nvgen.builder.tensor_requests import SHIFTS, TensorRequest
-from nvgen.builder.tensor_tiles import SparseTile, whole_words
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.tensor_tiles import ScaleTile, SparseTile, whole_words
+from nvgen.builder.tiles import WORD_FACTORS, SharedTile
 from nvgen.builder.vectors import Vector
 
 _SFA_ID, _SFB_ID = 29, 4

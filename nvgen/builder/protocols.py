@@ -18,9 +18,8 @@ from nvgen.builder.number_types import name_of_type
 from nvgen.builder.numbers import F32, Float, Int, IntLike, type_of
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
 from nvgen.builder.roles import WARP, ExecutionScope
-from nvgen.builder.scale_tiles import SharedScales, Tiles
 from nvgen.builder.shared_memory import SharedMemory
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.tiles import SharedScales, SharedTile, Tiles
 from nvgen.builder.vectors import joined
 from nvgen.calling.refusals import described, function_of, refuse, whole
 

@@ -17,8 +17,7 @@ from nvgen.builder.numbers import Int, IntLike, WordLike
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, index_of
 from nvgen.builder.protocols import Counted, Protocols
 from nvgen.builder.roles import WARPGROUP, ExecutionScope, Ring
-from nvgen.builder.scale_tiles import Tiles
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.tiles import SharedTile, Tiles
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse, whole
 

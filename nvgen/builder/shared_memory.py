@@ -25,8 +25,15 @@ from nvgen.builder.pointers import (
     load_numbers,
 )
 from nvgen.builder.roles import Roles
-from nvgen.builder.scale_tiles import SharedScales, Tiles, scale_bytes
-from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, container_bits, swizzle_mode
+from nvgen.builder.tiles import (
+    PLAIN_SPAN,
+    SharedScales,
+    SharedTile,
+    Tiles,
+    container_bits,
+    scale_bytes,
+    swizzle_mode,
+)
 from nvgen.builder.vectors import Vector
 from nvgen.calling.refusals import refuse, whole
 from nvgen.tensor_map import SIZE

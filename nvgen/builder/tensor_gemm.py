@@ -32,19 +32,19 @@ from nvgen.builder.operand_addresses import (
 )
 from nvgen.builder.pointers import Pointer, descriptor_at
 from nvgen.builder.roles import ExecutionScope, Roles
-from nvgen.builder.scale_tiles import SCALE_BLOCK, ScaleTile, SharedScales
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_requests import TensorRequest
 from nvgen.builder.tensor_requirements import check
 from nvgen.builder.tensor_tiles import (
     AccumulatorColumns,
     OperandTile,
+    ScaleTile,
     SparseTile,
     by_warpgroup,
     load_columns,
     store_columns,
 )
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.tiles import SCALE_BLOCK, SharedScales, SharedTile
 from nvgen.builder.vectors import Vector, vector_of
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse

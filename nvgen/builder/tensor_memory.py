@@ -23,11 +23,17 @@ from intrinsics.targets import Feature, spell, with_feature
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, index_of
 from nvgen.builder.roles import WARP, ExecutionScope
-from nvgen.builder.scale_tiles import WORD_COLUMNS, ScaleTile, Tiles, scale_columns
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_gemm import TensorTile
-from nvgen.builder.tensor_tiles import OperandTile, SparseTile, whole_words
-from nvgen.builder.tiles import container_bits
+from nvgen.builder.tensor_tiles import (
+    WORD_COLUMNS,
+    OperandTile,
+    ScaleTile,
+    SparseTile,
+    scale_columns,
+    whole_words,
+)
+from nvgen.builder.tiles import Tiles, container_bits
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse, whole
 

@@ -26,8 +26,7 @@ from nvgen.builder.base import BuilderBase
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.scale_tiles import ScaleTile
-from nvgen.builder.tensor_tiles import AccumulatorColumns, LeftTile, SparseTile
+from nvgen.builder.tensor_tiles import AccumulatorColumns, LeftTile, ScaleTile, SparseTile
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
 

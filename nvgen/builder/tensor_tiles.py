@@ -1,9 +1,9 @@
-"""Matrices in tensor memory, and columns of it to and from registers.
+"""Matrices and scale factors in tensor memory, and columns of it to and from registers.
 
 Layer: nvgen.builder.  A tile is an element type, a shape and the columns from a pointer on; lanes
 are given by the data path of the instruction.  Each warp of a warpgroup has the 32 lanes of its
 number modulo 4, a thread a lane.  PTX ISA, tcgen05.ld; tcgen05.st; tcgen05.wait; Data Path Layout
-Organization.
+Organization; Block Scaling.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.roles import WARPGROUP, ExecutionScope
-from nvgen.builder.scale_tiles import WORD_COLUMNS
 from nvgen.builder.shared_memory import SharedMemory
-from nvgen.builder.tiles import SharedTile, container_bits
+from nvgen.builder.tiles import WORD_FACTORS, SharedTile, check_factors, container_bits
 from nvgen.builder.vectors import Vector, as_words
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse
+
+WORD_COLUMNS = 4
+"""What scale factors and metadata are aligned to: the columns that one copy of them fills."""
 
 _CELL = 32
 _WIDTHS = tuple(sorted((num.times for num in LdStNum), reverse=True))
@@ -136,6 +138,66 @@ def whole_words(columns: int) -> int:
 
 LeftTile: TypeAlias = SharedTile | OperandTile | SparseTile
 """What A may be."""
+
+# ---- scale factors -------------------------------------------------------------------------------
+
+
+@guarded
+@dataclass(frozen=True, slots=True)
+class ScaleTile:
+    """Scale factors in tensor memory: for each of `rows` rows one for `size` elements of its `k`.
+
+    Four along K make a word.  Word w of row r is at lane r mod 32, in all four groups of 32 lanes,
+    and column r div 32 of the columns of w; these are four for 128 rows.
+
+    B in a CTA pair with M = 128 has 2 `parts`: the factors of the even CTA's rows of B, in the
+    first two groups of lanes, and those of the odd CTA's, in the last two; `rows` counts those of
+    one part.
+    """
+
+    pointer: Pointer
+    rows: int
+    k: int
+    dtype: ElementType = ElementType.UE8M0
+    size: int = 32
+    name: str = "the scale factors"
+    parts: int = 1
+
+    def __repr__(self) -> str:
+        lies = f"{self.columns} columns of tensor memory, row r in lane r mod 32"
+        of = f"one {self.dtype.value} for {self.size} elements"
+        return f"<scale factors of {self.rows}x{self.k}, {of}: {lies}>"
+
+    @property
+    def pitch(self) -> int:
+        """Columns of one word of all rows."""
+        return _pitch(self.rows // self.parts)
+
+    @property
+    def columns(self) -> int:
+        """Columns of all of them."""
+        return scale_columns(self.rows, self.k, self.size, self.parts)
+
+    @property
+    def extent(self) -> int:
+        """Columns to the next ones of a ring."""
+        return self.columns
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes without the copies for the other groups of lanes."""
+        return self.columns * 128 * self.parts
+
+
+def scale_columns(rows: int, k: int, size: int, parts: int = 1) -> int:
+    """Columns that the factors of `rows` rows of `k` elements take, one for `size` of them."""
+    check_factors(rows, k, size, parts)
+    return -(-k // (WORD_FACTORS * size)) * _pitch(rows // parts)
+
+
+def _pitch(rows: int) -> int:
+    return row_blocks(rows) * 4
+
 
 # ---- columns -------------------------------------------------------------------------------------
 

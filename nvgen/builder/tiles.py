@@ -1,17 +1,19 @@
-"""Tiles in shared memory: an element type, a shape, a major and a swizzle.
+"""Tiles in shared memory, their scale factors, and the buffers of a ring.
 
-Layer: nvgen.builder.  PTX ISA, Canonical Layouts; Packing formats of elements.
+Layer: nvgen.builder.  A tile has a type, a shape, a major and a swizzle.  PTX ISA, Canonical
+Layouts; Packing formats of elements; Block Scaling.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType, Major
-from intrinsics.lazy_dataclass import dataclass
+from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.builder.numbers import Int, IntLike
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.pointers import Pointer, index_of
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse
 from nvgen.tensor_map import SWIZZLES
@@ -32,13 +34,9 @@ def container_bits(dtype: ElementType, *, padded: bool) -> int:
 def check_element(dtype: object) -> None:
     """Whether something is a type of elements."""
     if not isinstance(dtype, ElementType):
-        known = ", ".join(element.name for element in ElementType)
-        raise refuse(
-            "no type of elements",
-            got=repr(dtype),
-            expected=f"ElementType: {known}",
-            hint="from intrinsics.element import ElementType",
-        )
+        known = "ElementType: " + ", ".join(element.name for element in ElementType)
+        hint = "from intrinsics.element import ElementType"
+        raise refuse("no type of elements", got=repr(dtype), expected=known, hint=hint)
 
 
 @guarded
@@ -218,3 +216,132 @@ def swizzle_mode(span: int, atom: int = PLAIN_SPAN) -> Swizzle:
             + ("; atoms of 32 bytes with 128" if atom != PLAIN_SPAN else ""),
         )
     return mode
+
+
+# ---- scale factors -------------------------------------------------------------------------------
+
+WORD_FACTORS = 4
+"""Factors of a row, along K, in one 32-bit cell."""
+
+SCALE_BLOCK = 512
+"""Bytes of the factors of 128 rows, four for each, as they lie in memory."""
+
+
+@guarded
+@dataclass(frozen=True, slots=True)
+class SharedScales:
+    """Scale factors in shared memory: for each of `rows` rows one for `size` elements of its `k`.
+
+    They are in blocks of 128 rows by four factors: 512 bytes, in which factor f of row r is at byte
+    16 (r mod 32) + 4 (r div 32) + f.  The blocks of the same rows follow one another, then those of
+    the next 128 rows: the layout of cuDNN and CUTLASS in global memory.
+
+    With 2 `parts` (see `ScaleTile`) the blocks of the two parts alternate.
+    """
+
+    name: str
+    pointer: Pointer
+    dtype: ElementType
+    rows: int
+    k: int
+    size: int
+    parts: int = 1
+
+    def __repr__(self) -> str:
+        down, along = self.blocks
+        lies = f"{down}x{along} blocks of 128 rows by {WORD_FACTORS}, {self.nbytes} bytes"
+        of = f"one {self.dtype.value} for {self.size} elements"
+        return f"<scale factors {self.name} of {self.rows}x{self.k}, {of}: {lies}>"
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        """Blocks of a part along the rows and along K; the last ones may be padding."""
+        return _blocks(self.rows // self.parts, self.k, self.size)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes: what a TMA copy of them all counts on its mbarrier."""
+        return scale_bytes(self.rows, self.k, self.size, self.parts)
+
+    @property
+    def extent(self) -> int:
+        """Bytes to the next ones of a ring."""
+        return self.nbytes
+
+
+def scale_bytes(rows: int, k: int, size: int, parts: int = 1) -> int:
+    """Bytes of the factors of `rows` rows of `k` elements, one for `size` of them."""
+    check_factors(rows, k, size, parts)
+    down, along = _blocks(rows // parts, k, size)
+    return down * along * parts * SCALE_BLOCK
+
+
+def _blocks(rows: int, k: int, size: int) -> tuple[int, int]:
+    return row_blocks(rows), -(-k // (WORD_FACTORS * size))
+
+
+def check_factors(rows: int, k: int, size: int, parts: int = 1) -> None:
+    """Whether there are scale factors of `rows` rows of `k` elements, one for `size` of them."""
+    if min(rows, k, size) < 1:
+        raise refuse(
+            "no scale factors",
+            got=f"{rows} rows of K {k}, one for {size} elements",
+            expected="one row, one element and one of a factor at least",
+        )
+    if parts not in (1, 2) or rows % parts:
+        raise refuse(
+            "no such parts of scale factors",
+            got=f"{rows} rows in {parts}",
+            expected="one part; two equal ones of B on a pair with M = 128",
+        )
+
+
+# ---- rings ---------------------------------------------------------------------------------------
+
+
+class Placed(Protocol):
+    """A tile at an address, and what lies between it and the next one of a ring."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def pointer(self) -> Pointer:
+        """Where it begins."""
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+
+    @property
+    def extent(self) -> int:
+        """Bytes, or columns of tensor memory, to the next one."""
+
+
+Tile = TypeVar("Tile", bound=Placed)
+
+
+@guarded
+@dataclass(frozen=True, slots=True)
+class Tiles(Generic[Tile]):
+    """Equal tiles, one after the other: the buffers of a ring."""
+
+    first: Tile
+    count: int
+
+    def __repr__(self) -> str:
+        return f"<{self.count} times {self.first!r}>"
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes of one of them."""
+        return self.first.nbytes
+
+    def __getitem__(self, number: IntLike) -> Tile:
+        """One of them, by a number that the kernel may compute.
+
+        Raises: InputError for what is no number, or one that is known and too large.
+        """
+        away = index_of(number, self.count, self.first.name) * self.first.extent
+        return replace(self.first, pointer=self.first.pointer + away)  # type: ignore[type-var]  # tiles are dataclasses

@@ -13,8 +13,7 @@ from intrinsics.element import Major
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.scale_tiles import ScaleTile
-from nvgen.builder.tensor_tiles import OperandTile, SparseTile
+from nvgen.builder.tensor_tiles import OperandTile, ScaleTile, SparseTile
 
 SFA, SFB, A = 256, 320, 384
 """Columns of what the kernels have in tensor memory; the accumulator is at 0."""

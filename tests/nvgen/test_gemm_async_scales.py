@@ -16,7 +16,7 @@ from intrinsics.modifiers import CtaGroup
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
 from nvgen.assembler import assemble
-from nvgen.builder.scale_tiles import ScaleTile
+from nvgen.builder.tensor_tiles import ScaleTile
 from tests.each import each
 from tests.nvgen.gemm_programs import Scaling, build, lines, mmas
 
