@@ -28,7 +28,8 @@ from nvgen.builder.number_types import is_float
 from nvgen.builder.numbers import Float
 from nvgen.builder.roles import SpecialRegister
 from nvgen.builder.verb import Verb
-from nvgen.builder.verb_table import CHAPTERS, others
+from nvgen.builder.verb_sentences import others
+from nvgen.builder.verb_table import CHAPTERS
 from nvgen.builder.verbs import Verbs
 from nvgen.builder_stubs import is_free
 from nvgen.built import Kernel

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from nvgen.builder.numbers import Float
 from nvgen.builder.verb import Parameter, Verb, shown
-from nvgen.builder.verb_table import NAMED, others
+from nvgen.builder.verb_sentences import others
+from nvgen.builder.verb_table import NAMED
 from nvgen.builder.verbs import Verbs
 
 STUB = Path(__file__).parent / "builder" / "verbs.pyi"

@@ -8,10 +8,10 @@ Level Matrix Instructions: Matrix Shape, Matrix Data-types; tcgen05.mma.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from intrinsics.element import ElementType, Major
-from intrinsics.lazy_dataclass import dataclass
-from intrinsics.multiplies.mma_sync import MmaShape
+from intrinsics.multiplies.element_families import RegisterFamily
 from intrinsics.targets import Target, TargetSet, spell
 from nvgen.builder.accumulators import Multiply
 from nvgen.builder.fragment_layouts import RegisterTile
@@ -29,20 +29,6 @@ def _no_option(text: str, section: str) -> Requirement[Multiply]:
 
 
 # ---- registers -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RegisterFamily:
-    """Element types whose products are summed, the types of the sums, where, in what shape."""
-
-    types: tuple[ElementType, ...]
-    sums: tuple[ElementType, ...]
-    targets: TargetSet
-    shape: MmaShape | None = None
-
-    def __str__(self) -> str:
-        sums = " or ".join(t.value for t in self.sums)
-        return f"{' or '.join(t.value for t in self.types)} with sums in {sums}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,8 @@ from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import tensor_layout, warpgroup_layout
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
 from intrinsics.modifiers import LdStNum, LdStShape
-from intrinsics.multiplies.register_atom import TARGETS, Machine, machine_of
-from intrinsics.targets import TargetSet
-from nvgen.builder import warp_tiles, warpgroup_tiles
+from intrinsics.multiplies.element_families import targets_for
+from intrinsics.multiplies.register_atom import Machine, machine_of
 from nvgen.builder.accumulators import AccumulatorTile, Multiply
 from nvgen.builder.fragment_layouts import Holders
 from nvgen.builder.fragments import Fragment
@@ -50,18 +49,6 @@ from nvgen.calling.refusals import check, refuse
 
 E = ElementType
 HALVES = (E.F16, E.BF16)
-_TENSOR, _WARPGROUP = TARGETS[Machine.SM100], TARGETS[Machine.SM90]
-_ABLE: tuple[tuple[tuple[ElementType, ...], TargetSet], ...] = (
-    ((*HALVES, E.TF32, E.E4M3, E.E5M2), _TENSOR),
-    *((family.types, family.targets) for family in warpgroup_tiles.FAMILIES),
-    *((f.types, f.targets - _TENSOR - _WARPGROUP) for f in warp_tiles.FAMILIES),
-)
-"""Element types, and the targets whose multiplier of tiles has them."""
-
-
-def targets_for(dtype: ElementType) -> TargetSet:
-    """The targets that multiply elements of `dtype`."""
-    return frozenset().union(*(targets for types, targets in _ABLE if dtype in types))
 
 
 @guarded

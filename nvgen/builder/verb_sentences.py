@@ -1,11 +1,16 @@
-"""What the verbs do that are called as their rows are: a sentence or two for each.
+"""The verbs that are called as their rows are: what each does, in a sentence or two.
 
 Layer: nvgen.builder.  `verb_table` has the other verbs, with theirs.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
+
+from intrinsics import catalog
+from nvgen.builder.verb import Verb
+from nvgen.builder.verb_table import NAMED
 
 _WARP = "All threads of the warp execute it; `stride` is the elements between lines of `layout`"
 _OF_ALL = "`a` is a multimem address, which names the same place in the memory of several GPUs"
@@ -45,3 +50,18 @@ SENTENCES: Mapping[str, str] = {
     "take its work.\n\nThe response, 16 bytes, is written to shared memory at `a` and completed on "
     "`mbar`; with\n`multicast`, in every CTA of the cluster.",
 }  # fmt: skip
+
+
+@functools.cache
+def others() -> dict[str, Verb]:
+    """A verb for each row that LLVM has intrinsics for, and that has no name of its own."""
+    named = {row for verb in NAMED.values() for row in verb.row_ids}
+    rows = [row.id for row in catalog.rows() if row.llvm and row.id not in named]
+    names = ("".join(c if c.isalnum() else "_" for c in row) for row in rows)
+    made = zip(names, rows, strict=True)
+    return {name: Verb(name, row, SENTENCES.get(name, "")) for name, row in made}
+
+
+def verb_of(name: str) -> Verb | None:
+    """The verb of a name, if there is one."""
+    return NAMED.get(name) or others().get(name)

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from nvgen.builder.calls import IntrinsicCalls, function_of
 from nvgen.builder.verb import Verb
-from nvgen.builder.verb_table import NAMED, verb_of
+from nvgen.builder.verb_sentences import verb_of
+from nvgen.builder.verb_table import NAMED
 from nvgen.calling.refusals import no_such
 
 

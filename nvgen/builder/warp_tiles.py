@@ -16,14 +16,12 @@ from intrinsics.element import ElementType, Major
 from intrinsics.layouts.register_layout import warp_layout
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
-from intrinsics.multiplies.element_names import ELEMENTS, MODIFIERS
+from intrinsics.multiplies.element_families import OF_WARPS
+from intrinsics.multiplies.element_names import MODIFIERS
 from intrinsics.multiplies.matrix import MatrixNum
-from intrinsics.multiplies.mma_sync import MmaShape
-from intrinsics.rows.mma_families import DENSE
-from intrinsics.targets import at_least
 from nvgen.builder.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
-from nvgen.builder.multiply_requirements import RegisterFamily, RegisterRequest, in_registers
+from nvgen.builder.multiply_requirements import RegisterRequest, in_registers
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.regions import Changing, Host
@@ -53,21 +51,6 @@ _STEP_LINES = 16
 
 _SUMS = {E.F32: ScalarType.F32, E.S32: ScalarType.S32}
 _SHAPE = "Warp Level Matrix Instructions, Matrix Shape"
-
-
-def _families() -> Iterator[RegisterFamily]:
-    """Of the rows' families those of whole bytes, with the K that 32 bytes hold (sm_80)."""
-    for family in DENSE:
-        types = tuple(ELEMENTS[a] for a in family.a if a in ELEMENTS)
-        sums = E.F32 if ScalarType.F32 in family.d else E.S32
-        if types:
-            shape = MmaShape(f"m16n8k{256 // family.bits}")
-            targets = family.needs.targets & at_least(80)
-            yield RegisterFamily(types, (sums,), targets, shape)
-
-
-FAMILIES = tuple(_families())
-"""What may be multiplied: A and B of one family, whose types may be mixed."""
 
 
 def _all_warps(r: RegisterRequest) -> bool:
@@ -163,7 +146,7 @@ class WarpTile(HeldFragment, AccumulatorTile):
         assert isinstance(left, SharedTile | RegisterTile)
         request = RegisterRequest(
             b, self, left, asked.b, asked.accumulate, asked.step, asked.options,
-            FAMILIES, FRAGMENT_ROWS, self.warps,
+            OF_WARPS, FRAGMENT_ROWS, self.warps,
         )  # fmt: skip
         check("gemm_async", REQUIREMENTS, request)
         self._begin(asked.accumulate)

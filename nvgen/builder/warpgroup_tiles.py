@@ -7,7 +7,8 @@ ISA, Asynchronous Warpgroup Level Matrix Instructions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
@@ -15,17 +16,14 @@ from intrinsics.element import ElementType, Major
 from intrinsics.layouts.fragments_wgmma import A_REGISTERS
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import FragmentLayout, warpgroup_layout
-from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
-from intrinsics.multiplies.element_names import ELEMENTS, MODIFIERS
+from intrinsics.multiplies.element_families import OF_WARPGROUPS
+from intrinsics.multiplies.element_names import MODIFIERS
 from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS
-from intrinsics.multiplies.wgmma_families import B1, HALF
-from intrinsics.multiplies.wgmma_families import FAMILIES as FAMILIES_OF_ROWS
-from intrinsics.targets import Feature, with_feature
 from nvgen.builder.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.multiplies import Accumulator, wgmma_accumulator, wgmma_descriptor
-from nvgen.builder.multiply_requirements import RegisterFamily, RegisterRequest, in_registers
+from nvgen.builder.multiply_requirements import RegisterRequest, in_registers
 from nvgen.builder.numbers import Int
 from nvgen.builder.operand_addresses import advanced
 from nvgen.builder.roles import WARPGROUP, ExecutionScope
@@ -36,25 +34,9 @@ from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import Requirement, check, described, refuse
 
 E = ElementType
-_TARGETS = with_feature(Feature.HAS_WGMMA)
 _SUMS = {E.F32: ScalarType.F32, E.F16: ScalarType.F16, E.S32: ScalarType.S32}
 _HEAD = "Asynchronous Warpgroup Level Matrix"
 _SHAPE = f"{_HEAD} Instructions, Matrix Shape"
-
-
-def _families() -> Iterator[RegisterFamily]:
-    elements = {type_.value: type_ for type_ in ElementType}
-    for family in FAMILIES_OF_ROWS:
-        sums = tuple(elements[d.value] for d in reversed(family.d))
-        if family is HALF:
-            yield RegisterFamily((E.F16,), sums, _TARGETS)
-            yield RegisterFamily((E.BF16,), (E.F32,), _TARGETS)
-        elif family is not B1:
-            yield RegisterFamily(tuple(ELEMENTS[a] for a in family.a), sums, _TARGETS)
-
-
-FAMILIES = tuple(_families())
-"""What may be multiplied: A and B of one family, whose types may be mixed."""
 
 
 def _widths(r: RegisterRequest) -> tuple[int, ...]:
@@ -132,7 +114,7 @@ class WarpgroupTile(HeldFragment, AccumulatorTile):
         builder, a, b, adds = asked.builder, asked.a, asked.b, asked.accumulate
         assert isinstance(a, SharedTile | RegisterTile)
         request = RegisterRequest(
-            builder, self, a, b, adds, asked.step, asked.options, FAMILIES, WARPGROUP_ROWS
+            builder, self, a, b, adds, asked.step, asked.options, OF_WARPGROUPS, WARPGROUP_ROWS
         )
         check("gemm_async", REQUIREMENTS, request)
         begins_a = _descriptor(builder, a) if isinstance(a, SharedTile) else None

@@ -47,7 +47,8 @@ from nvgen.builder.intrinsic_choices import llvm_type
 from nvgen.builder.llvm_ext import BFloatType
 from nvgen.builder.numbers import Int
 from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.verb_table import NAMED, others
+from nvgen.builder.verb_sentences import others
+from nvgen.builder.verb_table import NAMED
 from tests.each import each
 
 
