@@ -29,6 +29,7 @@ _VALUES = {
     "nvgen.builder.pointers": ("Barrier", "Barriers", "Pointer"),
     "nvgen.builder.vectors": ("Vector",),
 }
+_MODIFIERS = "intrinsics.modifiers"
 _WIDTH = 100
 
 
@@ -64,7 +65,9 @@ def _imports(verbs: list[Verb]) -> Iterator[str]:
     homes[Float.__module__].add(Float.__name__)  # of what is shuffled
     for value in (value for one in parameters if one.qualifier for value in one.qualifier.values):
         if type(value).__name__ in words:
-            homes.setdefault(type(value).__module__, set()).add(type(value).__name__)
+            home = type(value).__module__
+            home = _MODIFIERS if home.startswith(_MODIFIERS) else home
+            homes.setdefault(home, set()).add(type(value).__name__)
     yield "from collections.abc import Sequence\nfrom typing import TypeVar\n\n"
     for home, names in sorted(homes.items()):
         listed = "".join(f"    {name},\n" for name in sorted(names))
