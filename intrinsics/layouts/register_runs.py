@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.layouts.fragments_matrix import matrix_bytes
 from intrinsics.layouts.register_layout import FragmentLayout, layout_of
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.multiplies.matrix import MatrixShape
 
 MATRIX = 8

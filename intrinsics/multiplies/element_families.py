@@ -8,9 +8,9 @@ ISA, Matrix Data-types.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.element import ElementType
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.element_names import ELEMENTS
 from intrinsics.multiplies.mma_sync import MmaShape

@@ -15,11 +15,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from llvmlite import ir
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.number_types import PAIR_OF, NumberType, is_float, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, Number, number_of

@@ -8,9 +8,9 @@ Level Matrix Instructions: Matrix Shape, Matrix Data-types; tcgen05.mma.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from intrinsics.element import ElementType, Major
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.multiplies.element_families import RegisterFamily
 from intrinsics.targets import Target, TargetSet, spell
 from nvgen.builder.accumulators import Multiply

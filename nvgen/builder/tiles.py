@@ -6,11 +6,12 @@ Layouts; Packing formats of elements; Block Scaling.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType, Major
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, index_of

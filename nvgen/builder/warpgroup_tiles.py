@@ -8,7 +8,6 @@ ISA, Asynchronous Warpgroup Level Matrix Instructions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
@@ -16,6 +15,7 @@ from intrinsics.element import ElementType, Major
 from intrinsics.layouts.fragments_wgmma import A_REGISTERS
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import FragmentLayout, warpgroup_layout
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.element_families import OF_WARPGROUPS
 from intrinsics.multiplies.element_names import MODIFIERS

@@ -6,8 +6,8 @@ Layer: isel.llvm (standard library only).  LLVM Language Reference, Terminator I
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.attributes import Attributes
 from isel.llvm.ir.instructions import Instruction
 from isel.llvm.types import FunctionType

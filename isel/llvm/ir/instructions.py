@@ -5,8 +5,7 @@ Layer: isel.llvm (standard library only).  LLVM Language Reference, Instruction 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.types import Type
 from isel.llvm.values import Value
 from isel.llvm.vocabulary import Flag, FloatPredicate, IntPredicate, Opcode

@@ -6,8 +6,7 @@ Operations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.ir.instructions import Instruction
 from isel.llvm.types import Type
 from isel.llvm.values import Value

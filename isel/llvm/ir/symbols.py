@@ -9,8 +9,9 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
+from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.ir.instructions import Attachments, Instruction
 from isel.llvm.types import PTR, VOID, FunctionType, OpaqueType, StructType, Type
