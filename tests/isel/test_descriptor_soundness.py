@@ -9,12 +9,13 @@ analysis but the reader.
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from asmprinter.ptx_reader import read_ptx
 from isel.verifier.descriptors.constants import Constants
 from tests.sim.ptx import kernel, run
+from tests.turns import examples
 
 REGISTERS = 8
 TELLING = (0, 1, 4, 14, 16, 31, 32, 33, 64, 0x3FFFF, 1 << 24)
@@ -67,7 +68,7 @@ def programs(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(240)
 @given(program=programs(), value=st.one_of(st.just(0), NUMBERS))
 def test_the_known_bits_are_those_that_come_out(program: str, value: int) -> None:
     stores = "\n".join(f"st.global.b32 [%a1+{4 * n}], %r{n};" for n in range(REGISTERS))

@@ -25,6 +25,7 @@ from tests.isel.function_mistakes import MISTAKES, Mistake
 from tests.isel.function_soups import soups
 from tests.nvgen.samples import WALKTHROUGH, gemm_tile, warp_specialized
 from tests.oracle import llvm
+from tests.turns import examples
 
 
 def module_of(text: str) -> Module:
@@ -221,7 +222,7 @@ def test_where_something_was_not_understood_what_is_missing_is_for_review():
 
 
 @given(soups())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(150)
 def test_nothing_raises(body: str):
     """Any statements with any branches: verdicts, and no exception."""
     module = read_ptx(kernel(body, ".reqntid 96"), "soup.ptx").module

@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from llvm_corpus import CASES, parsed, print_of, printed
 from llvm_reading import constant, instruction, read
@@ -80,6 +80,7 @@ from isel.llvm.vocabulary import (
     RMWOperation,
 )
 from isel.places import map_places
+from tests.turns import examples
 
 # Every instruction of LLVM 22, from its language reference.
 _OPCODES = """
@@ -389,7 +390,7 @@ class TestFloatBits:
     def test_spellings(self, type: str, text: str, bits: int) -> None:
         self.check(type, text, bits)
 
-    @settings(max_examples=200, deadline=None)
+    @examples(450)
     @given(st.integers(0, 2**32 - 1))
     @example(0x7F800001)
     @example(0x00000001)
@@ -401,25 +402,25 @@ class TestFloatBits:
         first = vector.elements[0] if isinstance(vector, ConstVector) else vector.element
         assert first == ConstFloat(FLOAT, bits)
 
-    @settings(max_examples=200, deadline=None)
+    @examples(450)
     @given(st.integers(0, 2**64 - 1))
     def test_every_double(self, bits: int) -> None:
         found = constant("double", f"bitcast (i64 {bits} to double)")
         assert found == ConstFloat(DOUBLE, bits)
 
-    @settings(max_examples=100, deadline=None)
+    @examples(240)
     @given(st.floats(width=16, allow_nan=False, allow_infinity=False))
     def test_decimals_of_half(self, number: float) -> None:
         bits = int(np.float16(number).view(np.uint16))
         assert constant("half", f"{number:.60e}") == ConstFloat(HALF, bits)
 
-    @settings(max_examples=100, deadline=None)
+    @examples(240)
     @given(st.integers(0, 0x7F7F).map(lambda bits: np.uint16(bits).view(ml_dtypes.bfloat16)))
     def test_decimals_of_bfloat(self, number: np.generic) -> None:
         bits = int(number.view(np.uint16))
         assert constant("bfloat", f"{float(number):.150e}") == ConstFloat(BFLOAT, bits)
 
-    @settings(max_examples=100, deadline=None)
+    @examples(240)
     @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
     def test_decimals_of_float(self, number: float) -> None:
         bits = int(np.float32(number).view(np.uint32))
@@ -590,7 +591,7 @@ def programs(draw: st.DrawFn) -> tuple[str, list[Instruction]]:
 
 
 class TestRandomPrograms:
-    @settings(max_examples=300, deadline=None)
+    @examples(600)
     @given(programs())
     def test_records_hold_what_was_written(self, made: tuple[str, list[Instruction]]) -> None:
         text, expected = made
@@ -600,7 +601,7 @@ class TestRandomPrograms:
             wanted.line = record.line
             assert record == wanted
 
-    @settings(max_examples=300, deadline=None)
+    @examples(600)
     @given(st.sampled_from(sorted(CASES)), st.data())
     def test_damaged_text_is_read_or_refused_but_nothing_else(
         self, name: str, data: st.DataObject

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from intrinsics.findings import Finding, Severity
 from nvgen.loading import load
 from tests.each import each
 from tests.isel.pattern_missed import SEQUENCES, SEQUENCES_RULES
 from tests.isel.pattern_sequences import EXAMPLES, STEPS, Step, kernel
+from tests.turns import examples
 
 
 def said(steps: list[Step]) -> list[Finding]:
@@ -23,6 +24,6 @@ def test_an_example_is_right(name: str):
 
 
 @given(STEPS)
-@settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(60)
 def test_a_sequence_of_right_steps_is_right(steps: list[Step]):
     assert {f.rule for f in said(steps)} <= set(SEQUENCES_RULES)

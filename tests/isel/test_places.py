@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from llvm_corpus import CASES, print_of, printed
 
@@ -32,6 +32,7 @@ from isel.llvm.values import ConstInt, GlobalRef, MetadataString, NodeRef, Wrapp
 from isel.place_lines import scan_lines
 from isel.places import align_places, map_places
 from tests.each import each
+from tests.turns import examples
 
 COMMENT = '; define void @commented() { ret void } %x = add i32 1, 2 "\n'
 
@@ -282,7 +283,7 @@ define i32 @f(i32 %i) {
         text = 'define void @"a \\22b\\22"() { ret void }\ndefine void @"7"() { ret void }'
         assert set(map_places(text)) == set(read_module(print_of(text)).functions)
 
-    @settings(max_examples=300, deadline=None)
+    @examples(600)
     @given(st.sampled_from(sorted(CASES)), st.data())
     def test_damaged_text_does_no_harm(self, name: str, data: st.DataObject) -> None:
         text = CASES[name]
@@ -294,7 +295,7 @@ define i32 @f(i32 %i) {
         for found in map_places(damaged).values():
             assert all(1 <= column <= ends[line - 1] for line, column in found)
 
-    @settings(max_examples=200, deadline=None)
+    @examples(400)
     @given(st.text())
     def test_any_text_does_no_harm(self, text: str) -> None:
         assert isinstance(map_places(f"define void @f() {{ {text}"), dict)

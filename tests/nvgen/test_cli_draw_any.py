@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nvgen import cli
 from tests.nvgen.drawings import titles
+from tests.turns import examples
 
 
 def option(name: str, *values: str) -> st.SearchStrategy[list[str]]:
@@ -52,7 +53,7 @@ COMMANDS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@examples(150)
 @given(COMMANDS)
 def test_a_picture_or_a_reason(arguments: list[str]) -> None:
     out, err = io.StringIO(), io.StringIO()

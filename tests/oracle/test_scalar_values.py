@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.typing import NDArray
 
 import nvgen
@@ -29,6 +29,7 @@ from tests.oracle.scalar_programs import (
     straight_lines,
     structured,
 )
+from tests.turns import examples
 
 pytestmark = pytest.mark.gpu
 
@@ -236,14 +237,14 @@ def rows(seed: int) -> NDArray[np.uint64]:
     return words
 
 
-@settings(max_examples=120, derandomize=True, deadline=None, database=None)
+@examples(240)
 @given(straight_lines())
 def test_a_straight_line(program: Program):
     memory = [rows(len(program.text)), blank(32 * 8 * program.slots)]
     assert_equal(program.text, both(program.text, memory))
 
 
-@settings(max_examples=150, derandomize=True, deadline=None, database=None)
+@examples(300)
 @given(structured())
 def test_branches_and_loops(program: Program):
     memory = [rows(len(program.text)), blank(32 * 8 * program.slots)]
@@ -251,7 +252,7 @@ def test_branches_and_loops(program: Program):
 
 
 @pytest.mark.parametrize("opt", [1, 2, 3])
-@settings(max_examples=40, derandomize=True, deadline=None, database=None)
+@examples(120)
 @given(straight_lines())
 def test_an_optimised_straight_line(opt: int, program: Program):
     """LLVM's passes leave nothing that nvgen does not select, or selects wrongly."""
@@ -260,7 +261,7 @@ def test_an_optimised_straight_line(opt: int, program: Program):
 
 
 @pytest.mark.parametrize("opt", [1, 2, 3])
-@settings(max_examples=40, derandomize=True, deadline=None, database=None)
+@examples(120)
 @given(structured())
 def test_optimised_branches_and_loops(opt: int, program: Program):
     memory = [rows(len(program.text)), blank(32 * 8 * program.slots)]

@@ -16,9 +16,10 @@ from tests.property.host import prepare
 from tests.property.irtypes import align, size
 from tests.property.plans import FEATURES, FLAT, NESTED, Picks, Plan, any_type, plans
 from tests.property.program import build
+from tests.turns import examples
 
 
-@settings(max_examples=40)
+@examples(100)
 @given(plans())
 def test_a_program_is_valid_and_not_undefined(plan: Plan):
     judges.nothing_is_undefined(build(plan))

@@ -11,7 +11,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nvgen.parameters import Output
@@ -19,6 +19,7 @@ from nvgen.sim.faults import Fault
 from nvgen.sim.memory.regions import Access, Memory, Proxy, Region, gather, scatter
 from nvgen.tensor_map import tensor_map
 from tests.sim.ptx import findings, rule, run
+from tests.turns import examples
 
 # ---- the model -------------------------------------------------------------------------------
 
@@ -46,7 +47,7 @@ def expected_rule(
     return ""
 
 
-@settings(max_examples=200)
+@examples(450)
 @given(st.lists(STEP, max_size=12))
 def test_accesses_do_what_the_model_does(
     steps: list[tuple[Access, list[int], int, bool]],

@@ -12,7 +12,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -24,6 +24,7 @@ from tests.sim.layouts import swizzled
 from tests.sim.ptx import SCHEDULES, findings
 from tests.sim.test_tma_modes import COMPLETE, loaded, loading, stored
 from tests.sim.test_tma_store import SIZE
+from tests.turns import examples
 
 SLICE = {Interleave.B16: 16, Interleave.B32: 32}
 
@@ -73,7 +74,7 @@ def map_of(
 
 
 @pytest.mark.gpu
-@settings(max_examples=60, deadline=None)
+@examples(150)
 @given(interleaved_copies(), st.sampled_from(SCHEDULES))
 def test_a_copy_brings_one_slice_of_channels(copy, schedule: str) -> None:
     which, shape, box, start, span = copy
@@ -93,7 +94,7 @@ def test_a_copy_brings_one_slice_of_channels(copy, schedule: str) -> None:
 
 
 @pytest.mark.gpu
-@settings(max_examples=30, deadline=None)
+@examples(90)
 @given(interleaved_copies(), st.sampled_from(SCHEDULES))
 def test_a_store_puts_it_back(copy, schedule: str) -> None:
     which, shape, box, start, span = copy

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -27,6 +27,7 @@ from nvgen.tensor_map import Options, TensorMap, im2col_map, tensor_map
 from tests.sim import test_tma, test_tma_store
 from tests.sim.layouts import tma_tile
 from tests.sim.ptx import SCHEDULES, findings, run
+from tests.turns import examples
 
 SIZE, FILLER = test_tma.SIZE, test_tma.FILLER
 
@@ -112,7 +113,7 @@ def im2col_copies(draw: st.DrawFn):
 
 
 @pytest.mark.gpu
-@settings(max_examples=80, deadline=None)
+@examples(180)
 @given(im2col_copies(), st.sampled_from(SCHEDULES))
 def test_an_im2col_copy_goes_through_the_pixels_of_its_box(copy, schedule: str):
     shape, images, start, offsets, steps, channel, span = copy
@@ -219,7 +220,7 @@ def wide_copies(draw: st.DrawFn):
     return shape, corners, start, draw(st.integers(0, 4)), step, draw(st.integers(0, 40))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(150)
 @given(wide_copies(), st.sampled_from([64, 128]))
 def test_a_wide_copy_goes_through_one_row_of_each_image(copy, span: int):
     shape, corners, start, offset, step, pixels = copy

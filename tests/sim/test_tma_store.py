@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -18,6 +18,7 @@ from nvgen.tensor_map import TensorMap, tensor_map
 from tests.sim.layouts import tma_stored
 from tests.sim.ptx import SCHEDULES, findings, run
 from tests.sim.test_tma import SIZE, Copy, copies
+from tests.turns import examples
 
 KERNEL = """
     mul.lo.u32 %r1, %tx, 16;
@@ -63,7 +64,7 @@ def map_of(copy: Copy) -> TensorMap:
 
 
 @pytest.mark.gpu
-@settings(max_examples=60, deadline=None)
+@examples(150)
 @given(copies(before=False), st.sampled_from(SCHEDULES))
 def test_a_store_leaves_what_the_formula_says(copy: Copy, schedule: str):
     """Every element of the box that lies in the tensor, and no other.
