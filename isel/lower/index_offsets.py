@@ -56,7 +56,11 @@ class _Offsets:
 
     def run(self) -> ir.Function:
         """The function with numbers taken out of indices."""
-        addresses = [i for i in self.function.instructions() if type(i) is ir.GetElementPtr]
+        addresses = [
+            i
+            for i in self.function.instructions()
+            if type(i) is ir.GetElementPtr and any(map(self.sums.is_made, i.indices))
+        ]
         parted = {id(i): found for i in addresses if (found := self._parted(i)) is not None}
         if not parted:  # as of most
             return self.function
@@ -64,12 +68,13 @@ class _Offsets:
         blocks: list[ir.Block] = []
         for block in self.function.blocks:
             self.made = _Made() if blocks else self.first
+            emit = self.made.block.append
             for i in block.instructions:
-                self.at = i
                 if type(i) is ir.GetElementPtr and id(i) in parted:
+                    self.at = i
                     self._take_out(i, *parted[id(i)])
                 else:
-                    self.made.block.append(i)
+                    emit(i)
             blocks.append(ir.Block(block.name, self.made.block))
         return self.function.with_blocks(blocks)
 
@@ -146,7 +151,9 @@ class _Offsets:
 
     def _once(self, i: ir.Instruction) -> llvm.Value:
         """The result of an instruction, or of one that has computed the same before."""
-        found = self.made.before(i) or self.first.before(i)
+        sought = _key(i)
+        assert sought is not None
+        found = self.made.before(sought) or self.first.before(sought)
         if found is None:
             found = dataclasses.replace(i, result=self.names.new("rest"))
             self.made.block.append(found)
@@ -161,14 +168,12 @@ class _Made:
         self._places: dict[_Key, int] = {}
         self._seen = 0
 
-    def before(self, i: ir.Instruction) -> ir.Instruction | None:
+    def before(self, sought: _Key) -> ir.Instruction | None:
         """The one that has computed the same, which promises nothing from now on."""
         for at in range(self._seen, len(self.block)):
             if (key := _key(self.block[at])) is not None:
                 self._places.setdefault(key, at)
         self._seen = len(self.block)
-        sought = _key(i)
-        assert sought is not None
         place = self._places.get(sought)
         if place is None:
             return None

@@ -33,7 +33,7 @@ SCALES = (Opcode.SHL, Opcode.MUL)
 """Operations that multiply by a number."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Node:
     """An operation on what remains: add, shl or mul by a number, zext, sext."""
 
@@ -45,7 +45,7 @@ class Node:
 Tree = llvm.Value | Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Split:
     """`rest` + `number`; without a rest a number alone.  `least` is the least that was added up."""
 
@@ -66,6 +66,11 @@ class Sums:
         self._makers = {
             i.result: i for i in instructions if type(i) in _MAKERS and i.result is not None
         }
+        self._known: dict[tuple[str, frozenset[Flag]], Split] = {}
+
+    def is_made(self, value: llvm.Value) -> bool:
+        """Whether a value is the result of arithmetic."""
+        return type(value) is llvm.Local and value.name in self._makers
 
     def maker(self, value: llvm.Value) -> ir.Instruction | None:
         """The arithmetic that a value is the result of."""
@@ -101,26 +106,33 @@ class Sums:
         """The number that is reached through operations that promise what is `needed`."""
         if isinstance(value, llvm.ConstInt):
             return Split(None, value.signed, value.signed)
-        whole = Split(value)
-        i = self.maker(value)
+        if not isinstance(value, llvm.Local):
+            return Split(value)
+        i = self._makers.get(value.name)
         if i is None or not depth:
-            return whole
+            return Split(value)
+        key = value.name, needed
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._made(i, needed, depth - 1) or Split(value)
+        return found
+
+    def _made(self, i: ir.Instruction, needed: frozenset[Flag], depth: int) -> Split | None:
+        """The same of what an instruction computes; None where that is not taken apart."""
         if isinstance(i, ir.Cast):
-            return whole if needed else self._cast(i, depth - 1) or whole
+            return None if needed else self._cast(i, depth)
         if not isinstance(i, ir.BinaryOp) or not isinstance(i.type, IntType):
-            return whole
+            return None
         if is_sum(i):
             holds = i.opcode is Opcode.OR or needed <= i.flags
-            return self._sum(i, needed, depth - 1) or whole if holds else whole
+            return self._sum(i, needed, depth) if holds else None
         if not isinstance(i.rhs, llvm.ConstInt) or not needed <= i.flags:
-            return whole
+            return None
         if i.opcode is Opcode.SUB:
-            left = self._split(i.lhs, needed, depth - 1)
+            left = self._split(i.lhs, needed, depth)
             number = -i.rhs.signed
             return Split(left.rest, left.number + number, min(left.least, number))
-        if i.opcode in SCALES:
-            return self._scaled(i, i.rhs, needed, depth - 1) or whole
-        return whole
+        return self._scaled(i, i.rhs, needed, depth) if i.opcode in SCALES else None
 
     def _sum(self, i: ir.BinaryOp, needed: frozenset[Flag], depth: int) -> Split | None:
         left, right = (self._split(part, needed, depth) for part in (i.lhs, i.rhs))
