@@ -6,11 +6,13 @@ of each kernel out of the cubin, an ELF file with a section ``.text.NAME`` for e
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import re
 import struct
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.oracle import ptxas
@@ -27,26 +29,52 @@ def machine_code(modules: Mapping[str, str], target: str, ptx: str) -> dict[str,
 
     Raises: AssemblyError.
     """
-    kernels = [kernel_text(text, f"k{n}") for n, text in enumerate(modules.values())]
-    head = f".version {ptx}\n.target {target}\n.address_size 64\n"
-    sections = dict(_sections(_assemble(head + "".join(kernels), target)))
+    parts = _parts(modules, target, ptx)
+    sections = dict(_sections(_assemble("".join(parts), target)))
     return {label: sections[f".text.k{n}"] for n, label in enumerate(modules)}
 
 
 def refused(modules: Mapping[str, str], target: str, ptx: str) -> dict[str, str]:
-    """What ptxas says of each module that it refuses, found by halving."""
+    """What ptxas says of each module that it refuses, with lines as if it were alone.
+
+    It tells of many in one run, each by the line; where it gives up, they are halved.
+    """
     try:
         machine_code(modules, target, ptx)
     except AssemblyError as error:
         labels = list(modules)
         if len(labels) == 1:
-            return {labels[0]: str(error)}
+            return {labels[0]: "\n".join(_ALONE.findall(str(error))) or str(error)}
+        found = _blamed(str(error), modules, _parts(modules, target, ptx))
         middle = len(labels) // 2
-        found: dict[str, str] = {}
-        for half in (labels[:middle], labels[middle:]):
-            found |= refused({label: modules[label] for label in half}, target, ptx)
+        rest = [labels[:middle], labels[middle:]] if not found else [[*labels]]
+        for some in rest:
+            found |= refused({x: modules[x] for x in some if x not in found}, target, ptx)
         return found
     return {}
+
+
+_ALONE = re.compile(r"^ptxas [^\n]*, line (?:\d+)[^\n]*", re.MULTILINE)
+_SAID = re.compile(r"^(ptxas [^\n]*, line )(\d+)(;[^\n]*)", re.MULTILINE)
+
+
+def _blamed(said: str, labels: Iterable[str], parts: Sequence[str]) -> dict[str, str]:
+    """What is said of each kernel behind the head, by its label."""
+    ends = [*itertools.accumulate(part.count("\n") for part in parts)]
+    names = [*labels]
+    found: dict[str, list[str]] = {}
+    for before, line, behind in _SAID.findall(said):
+        place = bisect.bisect_left(ends, int(line))
+        if 0 < place < len(ends):
+            own = int(line) - ends[place - 1] + ends[0]
+            found.setdefault(names[place - 1], []).append(f"{before}{own}{behind}")
+    return {label: "\n".join(lines) for label, lines in found.items()}
+
+
+def _parts(modules: Mapping[str, str], target: str, ptx: str) -> list[str]:
+    """The head of a file, then its kernels."""
+    head = f".version {ptx}\n.target {target}\n.address_size 64\n"
+    return [head, *(kernel_text(text, f"k{n}") for n, text in enumerate(modules.values()))]
 
 
 def kernel_text(module: str, name: str) -> str:
