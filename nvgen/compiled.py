@@ -133,8 +133,8 @@ class Compiled:
 
     @ends_at_caller
     def assembled(self) -> Assembled:
-        """The cubin with ptxas' log: the resources of each kernel, and what costs it speed, which
-        are Python warnings (`nvgen.FindingWarning`), too.
+        """The cubin with ptxas' log: the resources of each kernel, and what costs it speed.  But for
+        spills, which `resources` has, these are Python warnings (`nvgen.FindingWarning`), too.
 
         Raises: AssemblerError.
         """
@@ -142,7 +142,7 @@ class Compiled:
         from nvgen.judgement import warn
 
         found = assemble_module(self.final, self.ptx_version, self.target, lineinfo=self.lineinfo)
-        warn(found.findings)
+        warn(f for f in found.findings if f.rule != "ptxas/spill")
         return found
 
     @property

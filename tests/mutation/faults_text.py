@@ -22,7 +22,7 @@ FAULTS = (
     ),
     Fault(
         "register-range", Kind.PRINTED, "asmprinter/ptx_names.py",
-        "{PREFIX[cls]}<{classes.count(cls) + 1}>;", "{PREFIX[cls]}<{classes.count(cls)}>;",
+        "{_RANGE_OF[cls]}<{classes.count(cls) + 1}>;", "{_RANGE_OF[cls]}<{classes.count(cls)}>;",
         "the last register is not declared",
         "tests/asmprinter/test_ptx_printer.py",
     ),
