@@ -131,10 +131,6 @@ def extend_to(state: FunctionState, result: Reg, op: Scalar, width: int, *, sign
     if width == 8 and target >= 32 and reg in state.bytes:
         _extend_byte(state, result, reg, target, signed=signed)
     elif width in types:
-        if target == 64 and width < 32:  # by a word: addresses are computed from words
-            word = state.new(T.B32)
-            state.emit(form("cvt.int", dtype=types[32], atype=types[width]), word, reg)
-            reg, width = word, 32
         state.emit(form("cvt.int", dtype=types[target], atype=types[width]), result, reg)
         if target == 2 * width and width > 8:
             state.halves[result] = (reg, signed)
