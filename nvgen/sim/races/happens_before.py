@@ -338,11 +338,13 @@ class Clocks:
             mine.seen[lane] = joined[id(old)]
 
     def release_of_write(
-        self, fragment: FragmentPart, lane: int, *, releases: bool
+        self, fragment: FragmentPart, lane: int, *, releases: bool, alone: bool = False
     ) -> Clock | None:
-        """The clock that a thread releases by an ordered write."""
+        """The clock that a thread releases by an ordered write, with those of its fragment or
+        `alone`.
+        """
         if releases:
-            return self.release_of_actor()
+            return self.release(fragment, 1 << lane) if alone else self.release_of_actor()
         return self.of(fragment.warp).released[lane]
 
     # ---- operations ------------------------------------------------------------------------------

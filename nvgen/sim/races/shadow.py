@@ -322,15 +322,33 @@ class Shadow:
             if clock is not None:
                 self.clocks.observe_release(actor, 1 << lane, clock, acquires=order.acquires)
 
-    def publish(self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order) -> None:
-        """Record that threads write what others may acquire."""
+    def publish(
+        self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order, *,
+        alone: bool = False,
+    ) -> None:  # fmt: skip
+        """Record that threads write what others may acquire; with `alone` each for itself."""
         actor = self.clocks.actor
         if actor is None or isinstance(actor, AsyncOp):
             return
         for lane, offset in zip(lanes.tolist(), offsets.reshape(-1).tolist(), strict=True):
-            clock = self.clocks.release_of_write(actor, lane, releases=order.releases)
+            clock = self.clocks.release_of_write(actor, lane, releases=order.releases, alone=alone)
             if clock is not None:
                 self.released[offset] = join(self.released.get(offset), clock)
+
+    def exchange(self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order) -> None:
+        """Record that threads read and write atomically, those of one place one after the other.
+
+        What one releases there the next one may acquire, in the same warp too.
+        """
+        places = offsets.reshape(-1).tolist()
+        if len(set(places)) == len(places):
+            self.observe(offsets, lanes, order)
+            self.publish(offsets, lanes, order)
+            return
+        for at in range(len(places)):
+            one, lane = offsets[at : at + 1], lanes[at : at + 1]
+            self.observe(one, lane, order)
+            self.publish(one, lane, order, alone=True)
 
     # ---- words -----------------------------------------------------------------------------------
 

@@ -124,8 +124,7 @@ def _places(
                 lanes=lanes,
             )
         if region.shadow is not None:
-            region.shadow.observe(offsets, lanes, order)
-            region.shadow.publish(offsets, lanes, order)
+            region.shadow.exchange(offsets, lanes, order)
         for index, offset in zip(part, offsets, strict=True):
             found[index] = region, int(offset)
     return [place for place in found if place is not None]
