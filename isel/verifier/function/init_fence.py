@@ -7,7 +7,7 @@ CTA's own copies need it, and many kernels do without it: there it is a note.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from intrinsics.findings import Severity
 from intrinsics.mir import MachineInstr
@@ -16,7 +16,7 @@ from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.mbarriers import signalled
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.values import Where
+from isel.verifier.function.values import Where, where
 from isel.verifier.rule import VerifierRule
 
 INIT_FENCE = VerifierRule(
@@ -44,26 +44,35 @@ def check(report: Report) -> None:
     records = report.analysis.graph.records
     if any(mi.row.id in _GENERAL for mi in records):
         return
-    used = _by_async_proxy(report)
-    by_others = cluster_size(report.analysis.function, report.cluster) != 1 and any(
-        _leaves_cta(mi) for mi in records
-    )
-    if not used and not by_others:
+    used, elsewhere = _by_async_proxy(report), []
+    if cluster_size(report.analysis.function, report.cluster) != 1:
+        elsewhere = [_reached(report, mi) for mi in records if _leaves_cta(mi)]
+    if not used and not elsewhere:
         return
     for role in report.analysis.roles:
         inits = {
             e.index: e for e in role.events()
-            if e.kind is Kind.INIT and (by_others or _meets(e.place, used))
+            if e.kind is Kind.INIT and _meets(e.place, [*used, *elsewhere])
         }  # fmt: skip
         for index, shown in _unfenced(role, inits).items():
-            _report(report, inits[index], shown, by_others)
+            by_others = _meets(inits[index].place, elsewhere)
+            _report(report, inits[index], shown, by_others=by_others)
 
 
-def _meets(place: Where | None, used: list[Where]) -> bool:
-    return place is None or any(place.meets(other) for other in used)
+def _meets(place: Where | None, used: Sequence[Where | None]) -> bool:
+    """Whether an mbarrier may be one of those that are used; None is any."""
+    return any(place is None or other is None or place.meets(other) for other in used)
 
 
-def _report(report: Report, init: Event, shown: int, by_others: bool) -> None:
+def _reached(report: Report, mi: MachineInstr) -> Where | None:
+    """What other CTAs may access by the address that a record makes; None for anything."""
+    if mi.row.id != "mapa":
+        return None
+    flow = report.analysis.walkers[0].flow
+    return where(flow.evaluate(mi, "a"))
+
+
+def _report(report: Report, init: Event, shown: int, *, by_others: bool) -> None:
     who = "another CTA of the cluster" if by_others else "the async proxy"
     report.add(
         INIT_FENCE,

@@ -107,7 +107,7 @@ class ThreadClocks:
     are the loads and stores of tensor memory before that fence, and `late` those whose wait came
     after it, which other threads may rely on after a release; `released` is what the last fence of
     the generic proxy lets relaxed accesses release, `acquiring` what relaxed accesses read and the
-    next fence acquires.
+    next fence acquires; `initialised` is what came before the last fence.mbarrier_init.
     """
 
     known: Clock = field(default_factory=zero)
@@ -118,6 +118,7 @@ class ThreadClocks:
     before: Clock = field(default_factory=zero)
     ordered: Clock = field(default_factory=zero)
     late: Clock = field(default_factory=zero)
+    initialised: Clock = field(default_factory=zero)
     released: Release = NO_RELEASE
     acquiring: Release = NO_RELEASE
 
@@ -151,7 +152,7 @@ class ThreadClocks:
             self.known = joined(self.known, other.known)
         else:
             self.relaxed = self.known = joined(self.known, other.known)
-        for name in ("fenced", "proxied", "acquired", "before", "ordered", "late"):
+        for name in ("fenced", "proxied", "acquired", "before", "ordered", "late", "initialised"):
             setattr(self, name, joined(getattr(self, name), getattr(other, name)))
         self.released = self.released.and_(other.released)
         self.acquiring = self.acquiring.and_(other.acquiring)

@@ -11,6 +11,7 @@ from intrinsics.findings import Finding, Severity, errors
 from isel.verifier.function import registers
 from isel.verifier.function.clusters import PAIR
 from isel.verifier.function.events import Kind
+from isel.verifier.function.mbarriers import UNINITIALIZED
 from isel.verifier.function.report import Report
 from isel.verifier.locations import place_of
 from isel.verifier.ordering import lifetimes
@@ -32,6 +33,36 @@ def breaches(report: Report, logs: list[Log]) -> None:
             got=breach.got.format(line=line),
             severity=Severity.REVIEW if doubt else None,
         )
+
+
+def misaligned(report: Report, logs: list[Log]) -> None:
+    """Report addresses that are not aligned in any run that has work to do and comes there.
+
+    Elsewhere the made-up arguments may be at fault.
+    """
+    for index in dict.fromkeys(index for log in logs for index in log.misaligned):
+        there = [log for log in logs if log.executes((index,))]
+        if there and all(index in log.misaligned for log in there):
+            doubt = any(log.guessed or log.unknown for log in there)
+            severity = Severity.REVIEW if doubt else None
+            got = there[0].misaligned[index]
+            report.add(lifetimes.MISALIGNED, index, got=got, severity=severity)
+
+
+def uninitialised(report: Report, logs: list[Log]) -> None:
+    """Report uses of mbarriers that nobody initialises in the whole run.
+
+    An error where every run with work to do has it; otherwise an argument may be too large.
+    """
+    runs = [log for log in logs if not (log.unknown or log.guessed)]
+    known = {index for rule, index in report.findings if rule == UNINITIALIZED.id}
+    for index in dict.fromkeys(index for log in runs for index in log.uninitialised):
+        there = [log for log in runs if log.executes((index,))]
+        got = next(log.uninitialised[index] for log in runs if index in log.uninitialised)
+        certain = there and all(index in log.uninitialised for log in there)
+        if index not in known:
+            severity = None if certain else Severity.REVIEW
+            report.add(UNINITIALIZED, index, got=got, severity=severity)
 
 
 # ---- CTAs that left ----------------------------------------------------------------------------
@@ -80,7 +111,23 @@ def _remote(log: Log) -> Iterator[tuple[Remote, bool]]:
     for access in log.accesses:
         if access.kind in _REACHING:
             for rank in sorted({r.rank for r in access.regions} - {access.rank}):
-                yield Remote(access.index, access.warp, rank, access.done), False
+                is_read = access.kind is Kind.SHARED_LOAD  # it has its data when its thread arrives
+                yield Remote(access.index, access.warp, rank, access.done), is_read
+
+
+def pending(report: Report, logs: list[Log]) -> None:
+    """Report copies that may still read shared memory when their CTA ends."""
+    for log in logs:
+        if log.stuck or log.truncated or log.unknown:
+            continue
+        for access in log.accesses:
+            if access.kind is not Kind.COPY_OUT:
+                continue
+            source, count = access.done
+            ends = log.ends.get(access.rank, ())
+            if not any(end.known.get(source, 0) >= count for end in ends):
+                got = f"{named(access.warp)}; no thread waits for that before its CTA ends"
+                report.add(lifetimes.PENDING, access.index, got=got)
 
 
 # ---- waits without end ---------------------------------------------------------------------------

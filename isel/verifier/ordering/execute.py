@@ -25,7 +25,7 @@ from isel.verifier.ordering.plain import Plain, compute
 from isel.verifier.ordering.program import Step
 from isel.verifier.ordering.run_state import RunState
 from isel.verifier.ordering.strand import Strand
-from isel.verifier.ordering.windows import in_window
+from isel.verifier.ordering.windows import in_window, rank_of
 
 ROUNDS = 3
 """Iterations of a loop whose condition is not known."""
@@ -59,6 +59,10 @@ class Run(RunState):
             self.log.late += [(self.name_of(at), waiter) for waiter in mbarrier.late]
         self.log.truncated = self.budget <= 0
         if not self.log.truncated:
+            for at, uses in self.machine.uninitialised.items():
+                if rank_of(at) < self.launch.ctas:
+                    index, who = uses[0]
+                    self.log.uninitialised.setdefault(index, f"{who} at {self.name_of(at)}")
             self._end()
         return self.log
 

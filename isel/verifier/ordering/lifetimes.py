@@ -113,6 +113,35 @@ PUBLISHED = VerifierRule(
     expected="a barrier between mbarrier.init and the first use by another thread",
     hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync",
 )
+TWICE = VerifierRule(
+    "barrier/twice",
+    "a warp may arrive twice in one phase of a barrier: it counts for two",
+    "barrier",
+    Severity.REVIEW,
+    expected="a wait for the others' arrival before the warp arrives again",
+    hint="bar.sync of another barrier, at which the others arrive when they have waited for this",
+)
+INITIALISED_AGAIN = VerifierRule(
+    "mbarrier.init/again",
+    "an mbarrier is initialised where a valid one is",
+    "mbarrier.init",
+    expected="mbarrier.inval of the old one before it",
+    hint="initialise an mbarrier once, and go on with its next phase",
+)
+INVALIDATED = VerifierRule(
+    "mbarrier.inval/in-use",
+    "an mbarrier is invalidated while another warp may still use it",
+    "mbarrier.inval",
+    expected="a barrier between the last use by any thread and mbarrier.inval",
+)
+COMPLETES = VerifierRule(
+    "mbarrier.arrive/completes",
+    "an arrival with .noComplete completes the phase",
+    "mbarrier.arrive",
+    expected="a phase that misses more arrivals",
+    hint="leave .noComplete out where the arrival may be the last one",
+    misses=False,
+)
 WITHOUT_ARRIVALS = VerifierRule(
     "mbarrier/peer-unheard",
     "a CTA waits at an mbarrier of its own, and nobody arrives there: neither it nor its peers",
@@ -170,8 +199,24 @@ COMMIT_EXIT = VerifierRule(
     "asynchronous, and the wait for another mbarrier does not tell that it has arrived at this one",
 )
 
+PENDING = VerifierRule(
+    "{op}/exit-pending",
+    "a copy may still read shared memory of a CTA that has exited",
+    severity=Severity.REVIEW,
+    expected="a wait for the copy before the threads exit",
+    hint="cp.async.bulk.wait_group.read 0 by the thread that has issued it; behind a copy to "
+    "another CTA the cluster's barrier",
+)
+MISALIGNED = VerifierRule(
+    "{op}/shared-alignment",
+    "an address in shared memory is no multiple of what is accessed there",
+    "Addresses as Operands",
+    expected="an address that is aligned to the size of the access",
+    misses=False,
+)
 RULES = (
     MAYBE_UNALLOCATED, AGAIN, ADDRESS, COUNT, FREED_TWICE, FREED_UNALLOCATED, FREED, NEVER_FREED,
-    AFTER_RELINQUISH, SLOT_PUBLISHED, CAPACITY, GROWING, PUBLISHED, WITHOUT_ARRIVALS, DEADLOCK,
-    PEER_RUNS, PEER_FREED, PEER_EXIT, REMOTE_EXIT, COMMIT_EXIT,
+    AFTER_RELINQUISH, SLOT_PUBLISHED, CAPACITY, GROWING, PUBLISHED, TWICE,
+    INITIALISED_AGAIN, INVALIDATED, COMPLETES, WITHOUT_ARRIVALS, DEADLOCK,
+    PEER_RUNS, PEER_FREED, PEER_EXIT, REMOTE_EXIT, COMMIT_EXIT, PENDING, MISALIGNED,
 )  # fmt: skip

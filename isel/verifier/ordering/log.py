@@ -178,8 +178,9 @@ class Log:
     instructions of each warp, in order; `lanes` the lanes of tensor memory that a record loads or
     stores, once for each warp; `multiplied` the multiplies, in order; `unknown_writes` the records
     that write to an unknown address which may be in shared memory; `strong` the addresses of strong
-    and atomic writes; `highest_rank` is the highest rank of a CTA that was named outside of the
-    cluster.
+    and atomic writes; `misaligned` the records whose address is not aligned, with where that is;
+    `uninitialised` those that use an mbarrier which nobody has initialised;
+    `highest_rank` is the highest rank of a CTA that was named outside of the cluster.
     """
 
     number: int = field(default=0, compare=False)  # logs are equal where runs did the same
@@ -209,6 +210,8 @@ class Log:
     multiplied: dict[Operands, None] = field(default_factory=dict)
     unknown_writes: set[int] = field(default_factory=set)
     strong: set[int] = field(default_factory=set)
+    misaligned: dict[int, str] = field(default_factory=dict)
+    uninitialised: dict[int, str] = field(default_factory=dict)
 
     def executes(self, records: Collection[int]) -> bool:
         """Whether the run has work to do, and executes all of these records."""

@@ -105,7 +105,7 @@ class Machine:
     ended_elsewhere: set[int] = field(default_factory=set)
     issued: dict[int, int] = field(default_factory=dict)
     fenced: dict[int, Clock] = field(default_factory=dict)
-    shared: list[tuple[int, int]] = field(default_factory=list)
+    variables: list[SharedVariable] = field(default_factory=list)
     exited: dict[int, int] = field(default_factory=dict)
     registers: dict[int, int] = field(default_factory=dict)
     pool: dict[int, int] = field(default_factory=dict)
@@ -115,8 +115,8 @@ class Machine:
     def of(cls, module: Module, function: MachineFunction, launch: Launch) -> Machine:
         """The machine for a function."""
         addresses = _addresses([*module.variables, *function.variables], function)
-        shared = [(v.first, v.last) for v in shared_variables(module, function)]
-        return cls(launch, addresses, Log(launch.number), shared=shared)
+        variables = shared_variables(module, function)
+        return cls(launch, addresses, Log(launch.number), variables=variables)
 
     def address(self, name: str, rank: int) -> int | None:
         """The address of a variable or parameter, as the CTA of a rank sees it."""
@@ -127,7 +127,7 @@ class Machine:
 
     def has_variable_at(self, offset: int) -> bool:
         """Whether a shared variable begins at an offset: then a word may be its descriptor."""
-        return any(first <= offset < last for first, last in self.shared)
+        return any(v.first <= offset < v.last for v in self.variables)
 
     def barrier(self, rank: int, number: int, wanted: int, *, of_all: bool) -> Barrier:
         """A barrier of a CTA, or of the cluster (-1); `of_all` threads that have not exited.
@@ -146,12 +146,15 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class SharedVariable:
-    """The address range of a variable of shared memory; `sized` says that its end is known."""
+    """The address range of a variable of shared memory, and its alignment; `sized` says that its
+    end is known.
+    """
 
     name: str
     first: int
     last: int
     sized: bool
+    align: int
 
 
 def shared_variables(module: Module, function: MachineFunction) -> list[SharedVariable]:
@@ -159,7 +162,7 @@ def shared_variables(module: Module, function: MachineFunction) -> list[SharedVa
     variables = [*module.variables, *function.variables]
     at = _addresses(variables, function)
     return [
-        SharedVariable(v.name, at[v.name], at[v.name] + (v.size or _LIMIT), bool(v.size))
+        SharedVariable(v.name, at[v.name], at[v.name] + (v.size or _LIMIT), bool(v.size), v.align)
         for v in variables
         if v.space in _SHARED
     ]

@@ -68,7 +68,8 @@ class Program:
     has, by its address, the size that an argument is tested to equal; `exits`
     has the end of each node; `reads_bytes` says that single bytes of shared memory are read,
     `reads_flags` that memory is read strongly or atomically, `allocates` that tensor memory is
-    allocated; `touched` caches the regions of multiplies by record, CTA and operands.
+    allocated, `invalidates` that mbarriers are; `unread` are waits whose result nothing reads;
+    `touched` caches the regions of multiplies by record, CTA and operands.
     """
 
     graph: Graph
@@ -78,6 +79,8 @@ class Program:
     back: list[tuple[bool, bool]] = field(default_factory=list)
     calls: bool = False
     allocates: bool = False
+    invalidates: bool = False
+    unread: set[int] = field(default_factory=set)
     reads_bytes: bool = False
     reads_flags: bool = False
     numbers: list[int] = field(default_factory=list)
@@ -101,6 +104,8 @@ class Program:
                     steps.append(Step(index, mi, event, what, written))
             found.steps.append(steps)
         found.allocates = any(mi.row.id == "tcgen05.alloc" for mi in graph.records)
+        found.invalidates = any(mi.row.id == "mbarrier.inval" for mi in graph.records)
+        found.unread = _unread_waits(graph.records)
         found.calls = graph.has_unknown_calls
         successors = [
             [len(graph.nodes) if t == EXIT else t for t in (n.taken, n.next) if t is not None]
@@ -115,6 +120,15 @@ class Program:
         loops = components(successors)
         found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
+
+
+def _unread_waits(records: list[MachineInstr]) -> set[int]:
+    """The waits for an mbarrier whose result no record reads."""
+    waits = {index: mi for index, mi in enumerate(records) if mi.row.id in WAITS}
+    if not waits:
+        return set()
+    read = {reg for mi in records for reg in mi.uses()}
+    return {index for index, mi in waits.items() if read.isdisjoint(mi.defs())}
 
 
 def _node_end(node: Node, end: int) -> NodeEnd:

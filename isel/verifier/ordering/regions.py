@@ -48,6 +48,22 @@ def pieces(address: Number, mask: int, size: int, writes: bool) -> tuple[Region,
     )
 
 
+def misplaced(mi: MachineInstr, address: Number, mask: int) -> tuple[int, int] | None:
+    """The first address of the lanes of a mask that is not aligned to the access, and its size."""
+    size = _bytes_of(mi)
+    found = misaligned(address, mask & _rows_of(mi), size)
+    return None if found is None else (found, size)
+
+
+@functools.lru_cache(4096)  # warps and runs repeat the same addresses
+def misaligned(address: Number, mask: int, size: int) -> int | None:
+    """The first address in the lanes of a mask that is no multiple of `size`."""
+    for i, a in enumerate(lanes_of(address)):
+        if a is not None and mask >> i & 1 and a % size:
+            return a
+    return None
+
+
 def _rows_of(mi: MachineInstr) -> int:
     """The lanes whose addresses count: of ldmatrix and stmatrix one for each row."""
     number, shape = mi.form.attributes.get("num"), mi.form.attributes.get("shape")

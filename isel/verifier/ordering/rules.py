@@ -48,8 +48,11 @@ def check(report: Report) -> None:
     logs = runs.logs
     _doubts_about_threads(report, logs)
     ends.breaches(report, logs)
+    ends.misaligned(report, logs)
+    ends.uninitialised(report, logs)
     lanes.strayed(report, (access for log in logs for access in log.lanes.values()))
     ends.left(report, logs)
+    ends.pending(report, logs)
     sums.check(report, logs)
     unfilled.check(report, program, runs)
     warpgroups.check(report, logs)

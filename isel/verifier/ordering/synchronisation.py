@@ -59,6 +59,8 @@ class Mbarrier:
     `expected` arrivals complete a phase once its tx-count is zero.  Where the size of a copy is not
     known, the tx-count counts as zero when all copies have been delivered.
 
+    `users` has the last use of each warp: the record, its name, the epoch.
+
     `waiters` have observed the last phase complete.  A wait by parity has to return before the next
     phase completes, after which the parity is that of the phase before: `late` are the threads that
     nothing orders so.
@@ -79,6 +81,7 @@ class Mbarrier:
     outstanding: list[Delivery] = field(default_factory=list)
     reported: set[int] = field(default_factory=set)
     has_arrivals: bool = False
+    users: dict[int, tuple[int, str, tuple[Source, int]]] = field(default_factory=dict)
     waiters: list[Waiter] = field(default_factory=list)
     late: list[Waiter] = field(default_factory=list)
 
@@ -164,6 +167,8 @@ class Barrier:
     releases.
 
     `short` says that threads exited for which it had waited: in the manual that orders nothing.
+    `points` are the epochs of the arrivals of this phase by warp, `before` those of the last one;
+    `unwaited` has the phase of each warp's last arrival, if it did not wait.
     """
 
     wanted: int
@@ -173,6 +178,9 @@ class Barrier:
     short: bool = False
     release: Release = NO_RELEASE
     completed: Release = NO_RELEASE
+    points: dict[int, tuple[Source, int]] = field(default_factory=dict)
+    before: dict[int, tuple[Source, int]] = field(default_factory=dict)
+    unwaited: dict[int, int] = field(default_factory=dict)
 
     def arrive(self, threads: int, release: Release) -> None:
         """Count arrivals; the last one completes the barrier, which then begins anew."""
@@ -193,6 +201,7 @@ class Barrier:
     def _complete(self) -> None:
         if self.arrived >= self.wanted:
             self.completed, self.release = self.release, NO_RELEASE
+            self.before, self.points = self.points, {}
             self.arrived = 0
             self.generation += 1
 

@@ -29,7 +29,6 @@ _EVENTS: dict[str, Event] = {
     **registers.EVENTS,
     **dict.fromkeys(
         (
-            "fence.mbarrier_init",
             "fence.sync_restrict",
             "fence.proxy.alias",
             "wgmma.fence",

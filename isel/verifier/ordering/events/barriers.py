@@ -9,9 +9,15 @@ from intrinsics.modifiers import Sem
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import regions, warp_order
-from isel.verifier.ordering.clocks import RELEASES, source_of
+from isel.verifier.ordering.clocks import RELEASES, Release, joined, source_of
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
-from isel.verifier.ordering.lifetimes import PUBLISHED
+from isel.verifier.ordering.lifetimes import (
+    COMPLETES,
+    INITIALISED_AGAIN,
+    INVALIDATED,
+    PUBLISHED,
+    TWICE,
+)
 from isel.verifier.ordering.log import Remote
 from isel.verifier.ordering.numbers import lanes_of
 from isel.verifier.ordering.strand import warpgroup_of
@@ -37,9 +43,31 @@ def _barrier(e: Execution) -> bool:
     e.mask = e.strand.mask
     warp_order.synchronised(e.machine, e.strand.actor)
     generation = barrier.generation
+    if not of_all:
+        _note_twice(e, barrier, waits=waits)
     barrier.arrive(LANES, e.release(arrives=True))
     e.forget()
     return not waits or _wait(e, barrier, generation, f"barrier {number} of {count} threads")
+
+
+def _note_twice(e: Execution, barrier: Barrier, *, waits: bool) -> None:
+    """Log an arrival that may belong to the phase of the warp's last one, which did not wait.
+
+    It does not if all who completed that phase are known to have arrived.
+    """
+    actor = e.strand.actor
+    last = barrier.unwaited.pop(actor, None)
+    if last is not None and last >= barrier.generation - 1:
+        points = barrier.points if last == barrier.generation else barrier.before
+        if not all(e.knows(point) for other, point in points.items() if other != actor) or (
+            last == barrier.generation
+        ):
+            got = f"{e} has arrived before, and does not know that this phase is over"
+            e.run.log.breach(TWICE, e.index, got)
+    if not waits:
+        barrier.unwaited[actor] = barrier.generation
+    e.counters.next("warp")
+    barrier.points[actor] = e.here()
 
 
 def _wait(e: Execution, barrier: Barrier, generation: int, what: str) -> bool:
@@ -56,7 +84,21 @@ def _cluster_arrive(e: Execution) -> bool:
     barrier = _cluster_barrier(e)
     e.strand.generation = barrier.generation
     warp_order.synchronised(e.machine, e.strand.actor)
-    barrier.arrive(e.mask.bit_count(), e.release(arrives=True))
+    release = e.release(arrives=True)
+    if e.mi.form.attributes.get("sem") is Sem.RELAXED:
+        release = _with_inits(e, e.relaxed_release())
+    barrier.arrive(e.mask.bit_count(), release)
+    return True
+
+
+def _with_inits(e: Execution, release: Release) -> Release:
+    """A release with the mbarriers that fence.mbarrier_init makes known in the cluster."""
+    return release.and_(Release(e.strand.clocks.initialised))
+
+
+def _init_fence(e: Execution) -> bool:
+    clocks = e.strand.clocks
+    clocks.initialised = joined(clocks.initialised, e.release().known)
     return True
 
 
@@ -131,6 +173,7 @@ def _init(e: Execution) -> bool:
             e.is_unknown("mbarrier.init")
         else:
             e.counters.next("warp")
+            _note_valid(e, at)
             e.machine.mbarriers[at] = Mbarrier(count, at, e.here(), e.index)
             for index, who in e.machine.uninitialised.pop(at, ()):
                 got = f"{who} can come to it without a barrier after {{line}}"
@@ -138,9 +181,22 @@ def _init(e: Execution) -> bool:
     return True
 
 
+def _note_valid(e: Execution, address: int) -> None:
+    """Log an initialisation of an mbarrier that is in use, and was not invalidated."""
+    old = e.machine.mbarriers.get(address)
+    if old is not None and (old.has_arrivals or old.phase or old.made_by != e.index):
+        got = f"{e}: {{line}} has made it"
+        e.run.log.breach(INITIALISED_AGAIN, e.index, got, old.made_by)
+
+
 def _inval(e: Execution) -> bool:
     for at in regions.union_lanes(e.slot("mbar"), e.mask):
-        e.machine.mbarriers.pop(at, None)
+        found = e.machine.mbarriers.pop(at, None)
+        for index, who, point in found.users.values() if found is not None else ():
+            if not e.knows(point):
+                got = f"{e}; {who} may come to {{line}} later"
+                e.run.log.breach(INVALIDATED, e.index, got, index)
+                break
     return True
 
 
@@ -155,6 +211,9 @@ def _arrive(e: Execution) -> bool:
         if e.mi.get("tx_count") is not None:
             _expect_bytes(e, mbarrier, threads)
         e.write("state", mbarrier.phase)
+        if e.mi.form.attributes.get("no_complete") and mbarrier.pending <= count * threads:
+            got = f"{mbarrier.pending} arrivals are missing, and {count * threads} come here"
+            e.run.log.breach(COMPLETES, e.index, got)
         if "drop" in e.mi.row.id:
             mbarrier.expected -= threads
         mbarrier.arrive(count * threads, release)
@@ -224,9 +283,12 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
         )
         if has_parity:
             mbarrier.waiters.append(_waiter(e, mbarrier))
+        e.uses(mbarrier)
         e.write("done", 1)
         return True
 
+    if e.run.late and e.index in e.run.program.unread:
+        return True  # it may return at once, and nobody asks what it found
     if is_over():
         return resume()
     if e.run.late and strand.asked.get(e.index) != (address, phase):
@@ -252,6 +314,7 @@ EVENTS: dict[str, Event] = {
     ),
     "barrier.cluster.arrive": _cluster_arrive,
     "barrier.cluster.wait": _cluster_wait,
+    "fence.mbarrier_init": _init_fence,
     "bar.warp.sync": _warp_sync,
     "mbarrier.init": _init,
     "mbarrier.inval": _inval,

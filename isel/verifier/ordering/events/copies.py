@@ -6,7 +6,7 @@ clusterlaunchcontrol.try_cancel.
 
 from __future__ import annotations
 
-from intrinsics.mir import Imm
+from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import CtaGroup
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import regions, windows
@@ -19,7 +19,10 @@ from isel.verifier.ordering.synchronisation import Delivery
 _SENT = "sent"
 """The source in clocks that counts copies between shared memories."""
 _LEAST = 16
-"""Bytes that a bulk copy of unknown size has at least."""
+"""Bytes that a bulk copy of unknown size has at least, and that its address is a multiple of."""
+_TENSOR = 128
+"""What the address of a tensor copy is a multiple of."""
+_OF_TENSORS = ("cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor")
 
 
 def _bulk_load(e: Execution) -> bool:
@@ -28,8 +31,10 @@ def _bulk_load(e: Execution) -> bool:
     if destination is None or mbar is None:
         return e.is_unknown("address of a copy")
     size, peers, source = e.number("size"), e.number("cta_mask"), e.number("src")
+    e.aligned(destination, _alignment(e.mi))
     sent: Clock = {}
     if source is not None and windows.is_in_shared(source):
+        e.aligned(source, _LEAST)
         read = regions.shared(source, size or _LEAST, writes=False)
         e.log(Kind.COPY_OUT, [read], done=_SENT, by_proxy=True)
         sent = e.issued(_SENT)  # its source has been read once it is written
@@ -53,6 +58,11 @@ def _bulk_load(e: Execution) -> bool:
     return True
 
 
+def _alignment(mi: MachineInstr) -> int:
+    """The alignment of a copy in shared memory."""
+    return _TENSOR if mi.row.id.startswith(_OF_TENSORS) else _LEAST
+
+
 def _next_copy(e: Execution, mbarrier: int) -> tuple[Source, int]:
     """The epoch of one more copy that an mbarrier tracks."""
     source = source_of("copy", mbarrier)
@@ -64,6 +74,7 @@ def _bulk_store(e: Execution) -> bool:
     source = e.number("src")
     if source is None:
         return e.is_unknown("address of a copy")
+    e.aligned(source, _alignment(e.mi))
     region = regions.shared(source, e.number("size") or _LEAST, writes=False)
     e.log(Kind.COPY_OUT, [region], done="bulk", by_proxy=True)
     return True
@@ -86,14 +97,23 @@ def _store_async(e: Execution) -> bool:
 
 def _try_cancel(e: Execution) -> bool:
     """The 16 bytes of a clusterlaunchcontrol.try_cancel, in one CTA or in all of the cluster."""
-    at = e.number("mbar")
+    at, to = e.number("mbar"), e.number("a")
     if at is None:
         return e.is_unknown("mbarrier address")
     whole = e.mi.form.attributes["multicast"] is not None
-    for one in windows.in_ctas(at, (1 << e.run.launch.ctas) - 1 if whole else None):
+    ctas = (1 << e.run.launch.ctas) - 1 if whole else None
+    for number, one in enumerate(windows.in_ctas(at, ctas)):
         mbarrier = e.machine.mbarriers.get(one)
-        if mbarrier is not None:
-            e.deliver(mbarrier, Delivery(NO_RELEASE, 16))
+        if mbarrier is None:
+            continue
+        release = NO_RELEASE
+        if to is not None:
+            copy, count = _next_copy(e, one)
+            there = windows.in_ctas(to, ctas)[number]
+            region = regions.shared(there, _LEAST, writes=True)
+            e.log(Kind.COPY_IN, [region], count=count, source=copy, by_proxy=True)
+            release = Release(known={copy: count}, proxied={copy: count})
+        e.deliver(mbarrier, Delivery(release, 16))
     return True
 
 

@@ -12,7 +12,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Reg
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
-from isel.verifier.ordering import warp_order, windows
+from isel.verifier.ordering import regions, warp_order, windows
 from isel.verifier.ordering.clocks import (
     RELEASES,
     Clock,
@@ -84,6 +84,24 @@ class Execution:
 
     def __str__(self) -> str:
         return named(self.strand.actor)
+
+    def aligned(self, address: Number, size: int = 0) -> None:
+        """Log an address in shared memory that is not aligned to `size` bytes, or to the access.
+
+        Only if the variable is: otherwise it may be aligned where the variable lies.
+        """
+        if size:
+            at = regions.misaligned(address, self.mask, size)
+            wrong = None if at is None else (at, size)
+        else:
+            wrong = regions.misplaced(self.mi, address, self.mask)
+        if wrong is None or not windows.is_in_shared(wrong[0]):
+            return
+        offset, size = windows.offset_of(wrong[0]), wrong[1]
+        there = next((v for v in self.machine.variables if v.first <= offset < v.last), None)
+        if there is not None and there.align % size == 0:
+            got = f"byte {offset - there.first} of {there.name}, for {size} bytes"
+            self.run.log.misaligned.setdefault(self.index, got)
 
     # ---- clocks --------------------------------------------------------------------------------
 
@@ -212,7 +230,15 @@ class Execution:
             found.reported.add(self.strand.actor)
             got = f"{self} can come to it without a barrier after {{line}}"
             self.run.log.breach(PUBLISHED, self.index, got, found.made_by)
+        if found is not None:
+            self.uses(found)
         return found
+
+    def uses(self, mbarrier: Mbarrier) -> None:
+        """Note that the warp uses an mbarrier here, if the kernel invalidates some."""
+        if self.run.program.invalidates:
+            self.counters.next("warp")
+            mbarrier.users[self.strand.actor] = self.index, str(self), self.here()
 
 
 Event: TypeAlias = Callable[[Execution], bool]

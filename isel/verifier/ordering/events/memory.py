@@ -31,6 +31,7 @@ def _load(e: Execution) -> bool:
     address = e.slot("a")
     shared = may_be_shared(address)
     if shared:
+        e.aligned(address)
         e.log(Kind.SHARED_LOAD, regions.generic(e.mi, address, e.mask, writes=False))
     width = _width(e.mi)
     for element, op in enumerate(_elements(e.mi, "d")):
@@ -107,6 +108,7 @@ def _store(e: Execution) -> bool:
     strong = _is_strong(e)
     note_astray(e, address)
     if may_be_shared(address) and not strong:
+        e.aligned(address)
         e.log(Kind.SHARED_STORE, regions.generic(e.mi, address, e.mask, writes=True))
     width = _width(e.mi)
     numbers = [e.run.value(e.strand, op) for op in _elements(e.mi, "b")]
@@ -172,6 +174,7 @@ def _atomic(e: Execution) -> bool:
     address = e.slot("a")
     note_astray(e, address)
     if may_be_shared(address):
+        e.aligned(address)
         e.log(Kind.SHARED_STORE, regions.generic(e.mi, address, e.mask, writes=True))
     _release_flag(e, address)
     _acquire_flag(e, address)

@@ -43,6 +43,7 @@ def init(c: Compiler, mi: MachineInstr) -> Step:
                     expected=f"1..{MOST_TX}",
                     section="mbarrier.init",
                 )
+            _check_none(warp.cta.mbarriers.get(address))
             _touch(warp, lane, address, "mbarrier.init")
             warp.cta.mbarriers[address] = MBarrier.new(
                 where.name(address), expected, warp.cta.machine.engine.clocks
@@ -50,6 +51,21 @@ def init(c: Compiler, mi: MachineInstr) -> Step:
         return None
 
     return run
+
+
+def _check_none(valid: MBarrier | None) -> None:
+    """Whether no mbarrier that has completed phases is there already.
+
+    Raises: Fault.
+    """
+    if valid is not None and valid.phase:
+        raise fault(
+            "mbarrier-valid",
+            f"{valid.name} is initialised where a valid mbarrier is",
+            got=f"one in its phase {valid.phase}",
+            expected="mbarrier.inval of it before",
+            section="mbarrier.init",
+        )
 
 
 def _touch(warp: Warp, lane: int, address: int, agent: str) -> None:

@@ -134,11 +134,12 @@ def use_object(
     """Record a use, by the current actor, of the objects at some offsets of a CTA's shared memory.
 
     Uses are strong: they do not race with each other, but with mbarrier.init, mbarrier.inval and
-    plain stores.  `lanes` are the threads, where these are not all threads of the fragment.
+    plain stores.  `lanes` are the threads, where these are not all threads of the fragment.  What
+    lies outside of the memory is no object, which the caller tells.
     Raises: Fault when one of these is ordered neither before nor after a use.
     """
     shadow = cta.shared.shadow
-    if shadow is not None:
+    if shadow is not None and int(offsets.max()) + SIZE <= cta.shared.data.size:
         shadow.touch(offsets, SIZE, agent, writes=False, order=Order.RELAXED, lanes=lanes)
 
 
