@@ -133,8 +133,8 @@ class Compiled:
 
     @ends_at_caller
     def assembled(self) -> Assembled:
-        """The cubin with ptxas' log: the resources of each kernel, and what costs it speed.  But for
-        spills, which `resources` has, these are Python warnings (`nvgen.FindingWarning`), too.
+        """The cubin with ptxas' log: the resources of each kernel, and what costs it speed, which
+        is a Python warning (`nvgen.FindingWarning`), too, but for spills: `resources` has these.
 
         Raises: AssemblerError.
         """

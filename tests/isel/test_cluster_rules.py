@@ -59,6 +59,10 @@ UNWAITED = kernel(
     """
     mov.u32 %r1, %tid.x;
     setp.ne.u32 %p2, %r1, 0;
+    @!%p2 mbarrier.init.shared::cta.b64 [full], 2;
+    @!%p2 fence.mbarrier_init.release.cluster;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
     @%p2 bra DONE;
     mov.u32 %r32, full;
     mapa.shared::cluster.u32 %r33, %r32, 0;

@@ -111,7 +111,7 @@ def test_a_use_that_nothing_orders_behind_it_is_found(name: str, schedule: str) 
 
 USED = {
     "given back": "mbarrier.inval.shared.b64 [bar];",
-    "made again": "mbarrier.init.shared.b64 [bar], 1;",
+    "made again": "mbarrier.inval.shared.b64 [bar]; @!%p1 mbarrier.init.shared.b64 [bar], 1;",
     "stored to": "st.shared.u64 [bar], 0;",
 }
 

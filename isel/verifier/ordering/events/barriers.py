@@ -38,32 +38,36 @@ def _barrier(e: Execution) -> bool:
         return e.is_unknown("barrier number")
     barrier = e.machine.barrier(e.strand.rank, number, count, of_all=of_all)
     waits = "arrive" not in e.mi.row.id
-    if waits and not e.run.gather(e.strand, e.index):
+    if waits and _is_aligned(e) and not e.run.gather(e.strand, e.index):
         return False
+    threads = LANES if _is_aligned(e) or not e.run.others(e.strand) else e.mask.bit_count()
     e.mask = e.strand.mask
     warp_order.synchronised(e.machine, e.strand.actor)
     generation = barrier.generation
-    if not of_all:
+    if not of_all and _is_aligned(e):
         _note_twice(e, barrier, waits=waits)
-    barrier.arrive(LANES, e.release(arrives=True))
+    barrier.arrive(threads, e.release(arrives=True))
     e.forget()
     return not waits or _wait(e, barrier, generation, f"barrier {number} of {count} threads")
+
+
+def _is_aligned(e: Execution) -> bool:
+    """Whether all threads of a warp execute a barrier together: its other form counts threads."""
+    return e.mi.row.id.startswith("bar.") or e.mi.form.attributes.get("aligned") is not None
 
 
 def _note_twice(e: Execution, barrier: Barrier, *, waits: bool) -> None:
     """Log an arrival that may belong to the phase of the warp's last one, which did not wait.
 
-    It does not if all who completed that phase are known to have arrived.
+    It does not if all who completed that phase are known to have arrived.  A warp that arrives for
+    the one which goes first, and then waits, does so in the same phase, and means it.
     """
     actor = e.strand.actor
     last = barrier.unwaited.pop(actor, None)
-    if last is not None and last >= barrier.generation - 1:
-        points = barrier.points if last == barrier.generation else barrier.before
-        if not all(e.knows(point) for other, point in points.items() if other != actor) or (
-            last == barrier.generation
-        ):
-            got = f"{e} has arrived before, and does not know that this phase is over"
-            e.run.log.breach(TWICE, e.index, got)
+    others = (point for other, point in barrier.before.items() if other != actor)
+    if last == barrier.generation - 1 and not all(map(e.knows, others)):
+        got = f"{e} has arrived before, and does not know that this phase is over"
+        e.run.log.breach(TWICE, e.index, got)
     if not waits:
         barrier.unwaited[actor] = barrier.generation
     e.counters.next("warp")
