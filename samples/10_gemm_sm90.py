@@ -59,9 +59,9 @@ from nvgen import CachePriority, Kernel, KernelBuilder, Major, Scope, i32, u16
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 from gemm_early import Early
-from gemm_output import STORED, Output
+from gemm_output import Output
 from gemm_overlay import Overlay
-from gemm_plan import BF16, LARGE, ROW, WARPGROUP, Config, Kind
+from gemm_plan import BF16, LARGE, ROW, STORED, WARPGROUP, Config, Kind
 from gemm_problem import operands
 from gemm_sharing import Alone, PingPong, Split, Tail, Work
 
@@ -324,7 +324,7 @@ class Gemm:
         self.sharing.begin(), self.output.begin()
         b.griddepcontrol_wait()
         with self.own_tiles() if config.pingpong else self.tiles() as work:
-            sums = self.sums_of(work, height, self.ring)
+            sums = self.sums_of(work, height)
             with self.sharing.whole(sums, work) as (mine, first):
                 self.output.store(mine, work, self.row_of(height), first)
         self.output.end()
@@ -333,14 +333,14 @@ class Gemm:
         """The first row of a warpgroup's part of a tile, or of a tile for itself."""
         return self.b.const(0) if self.config.pingpong else self.b.warpgroup * height
 
-    def sums_of(self, work: Work, height: int, ring) -> list:
+    def sums_of(self, work: Work, height: int) -> list:
         """The sums of a warpgroup's part of a tile: for every 64 rows a thread's registers.
 
         The buffer of a step is released when the next one is under way.
         """
-        b = self.b
+        b, ring = self.b, self.ring
         d = b.warpgroup_tile(height, self.config.n)
-        with self.sharing.turn(work, ring):
+        with self.sharing.turn(work):
             self.multiply(d, ring, accumulate=False)
             held = b.variable(ring.stage)
             ring.advance()

@@ -69,7 +69,7 @@ class BlockScaledGemm(gemm.Gemm):
         target, full = self.scales[stage].pointer, self.full[stage]
         self.b.cp_async_bulk_tensor_g2s_tile(target, full, self.args["scale_a"], at)
 
-    def sums_of(self, work: Work, height: int, ring) -> list:
+    def sums_of(self, work: Work, height: int) -> list:
         """Add up blocks: each is multiplied anew, and joins the sums times its scales."""
         b, first = self.b, work.column
         if self.config.swap:
@@ -82,33 +82,34 @@ class BlockScaledGemm(gemm.Gemm):
         if self.together == 1:
             (d,) = products
             with b.range(work.end, start=work.first) as step:
-                self.add(d, sums, self.done(d, self.start(d, ring), step))
+                self.add(d, sums, self.done(d, self.start(d), step))
         else:
-            self.in_turn(products, sums, work, ring)
+            self.in_turn(products, sums, work)
         return [list(total.value) for total in sums]
 
-    def in_turn(self, products: list, sums: list, work: Work, ring) -> None:
+    def in_turn(self, products: list, sums: list, work: Work) -> None:
         """Add each block to the sums while the next one is multiplied.
 
         It is waited for before that one is started: were it behind, ptxas would no longer know
         which products may be read, and let no two multiplies overlap.
         """
         b, (even, odd) = self.b, products
-        held = b.variable(self.start(even, ring))
+        held = b.variable(self.start(even))
         with b.range(work.end - 2, start=work.first, step=2) as step:
             factors = self.done(even, held.value, step)
-            stage = self.start(odd, ring)
+            stage = self.start(odd)
             self.add(even, sums, factors)
             factors = self.done(odd, stage, step + 1)
-            held.set(self.start(even, ring))
+            held.set(self.start(even))
             self.add(odd, sums, factors)
         factors = self.done(even, held.value, work.end - 2)
-        stage = self.start(odd, ring)
+        stage = self.start(odd)
         self.add(even, sums, factors)
         self.add(odd, sums, self.done(odd, stage, work.end - 1))
 
-    def start(self, d, ring):
+    def start(self, d):
         """Start the multiplies of a block; the buffer that they read."""
+        ring = self.ring
         stage = ring.stage
         self.multiply(d, ring, accumulate=False)
         ring.advance()

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from gemm_model import H100, Machine
 from gemm_model import choose as best
-from gemm_plan import BF16, ROOM, WARPGROUP, Config, Kind
+from gemm_plan import BF16, ROOM, STORED, WARPGROUP, Config, Kind
 
 from nvgen import ElementType, f32, u32
 
@@ -23,7 +23,7 @@ BLOCK = 128  # elements along K, rows of B, or columns of D, that share a scale;
 QUANTISED = Kind(ElementType.BF16, ElementType.E4M3, reads=(("scales", f32), ("amax", u32)))
 """A and B in bf16; behind D the launch gives M × N/128 scales, and one word."""
 
-SCALED = Kind(ElementType.BF16, ElementType.E4M3, reads=(("scales", f32),))
+WITHOUT_AMAX = Kind(ElementType.BF16, ElementType.E4M3, reads=(("scales", f32),))
 """The same without the word, where nobody wants to know the largest element."""
 
 BLOCK_SCALED = Kind(ElementType.E4M3, reads=(("scale_b", f32),))
@@ -41,7 +41,7 @@ def can_gate(c: Config) -> bool:
     return (c.swap or c.slice % (2 * TURN) == 0) and c.tail == 1
 
 
-def beside(c: Config) -> float:
+def slower_gated(c: Config) -> float:
     """Times the plain product's time: warpgroups in turn hide the activation."""
     return 1.0 if c.pingpong or c.split > 1 or c.n < BLOCK else ACTIVATION
 
@@ -49,10 +49,14 @@ def beside(c: Config) -> float:
 @functools.lru_cache(4096)
 def choose_gated(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
     """The configuration that is thought the fastest, of the possible."""
-    return best(m, n, k, kind, machine, can_gate, beside)
+    return best(m, n, k, kind, machine, can_gate, slower_gated)
 
 
 # ---- D in fp8 ------------------------------------------------------------------------------------
+
+
+WARPS = BLOCK // STORED
+"""That have a block of D together, where it is transposed."""
 
 
 def can_quantise(c: Config) -> bool:
@@ -61,14 +65,19 @@ def can_quantise(c: Config) -> bool:
     return c.tail == 1 and (turned or (not c.swap and c.slice % BLOCK == 0))
 
 
+def told(rows: int) -> int:
+    """How many f32 warps tell each other of so many rows of D, and of the next ones."""
+    return 2 * WARPS * rows
+
+
 @functools.lru_cache(4096)
 def choose_quantised(
     m: int, n: int, k: int, kind: Kind = QUANTISED, machine: Machine = H100
 ) -> Config:
     """The configuration that the model thinks the fastest, of those that are possible."""
     found = best(m, n, k, kind, machine, can_quantise)
-    told = 2 * 8 * found.wide(kind.out) * 4 if found.swap else 0
-    return with_room(found, kind, lambda stages: told)
+    nbytes = told(found.wide(kind.out)) * 4 if found.swap else 0
+    return with_room(found, kind, lambda stages: nbytes)
 
 
 def with_room(c: Config, kind: Kind, more: Callable[[int], int]) -> Config:
@@ -88,9 +97,7 @@ def can_group(c: Config) -> bool:
 
 
 @functools.lru_cache(4096)
-def choose_grouped(
-    m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100
-) -> Config:  # fmt: skip
+def choose_grouped(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
     """The configuration for as many rows in all, of those that are possible."""
     return best(m, n, k, kind, machine, can_group)
 
@@ -114,11 +121,11 @@ def choose_scaled(
 
     A tile has rows of B of one scale only, and scales of A in whole lines of TMA.
     """
-    found = best(m, n, k, kind, machine, can_scale, slower)
+    found = best(m, n, k, kind, machine, can_scale, slower_scaled)
     return with_scales(found, kind)
 
 
-def slower(c: Config) -> float:
+def slower_scaled(c: Config) -> float:
     """Times the plain product's time, what a configuration takes."""
     times = SLOWER[c.consumers] * (SHARED if c.cluster > 1 else 1)
     if c.consumers > 1:

@@ -180,7 +180,8 @@ def gemm_quantised(
     if with_amax:
         arrays = *arrays, amax.zero_().view(torch.uint32)
     if d.numel():
-        kind = replace(plans.QUANTISED if with_amax else plans.SCALED, dtype=ELEMENTS[a.dtype])
+        kind = plans.QUANTISED if with_amax else plans.WITHOUT_AMAX
+        kind = replace(kind, dtype=ELEMENTS[a.dtype])
         size = *d.shape, a.shape[1]
         launch("gemm_quantised", plans.choose_quantised, kind, size, (a, b, *arrays))
     return d, scales, amax

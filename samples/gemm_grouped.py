@@ -50,7 +50,7 @@ class GroupedGemm(gemm.Gemm):
             self.expert = self.expert_of(work)
             with self.b.if_(self.is_wanted(work, self.expert)):
                 yield work
-            with self.b.else_(), self.sharing.turn(work, self.ring):
+            with self.b.else_(), self.sharing.turn(work):
                 pass
 
     def steps_before(self, work: Work):

@@ -6,12 +6,10 @@ A warp has 16 rows of sums, of which it stores a piece at a time: 128 bytes of e
 
 from __future__ import annotations
 
-from gemm_plan import ROWS
+from gemm_plan import ROWS, STORED
 from gemm_sharing import Work
 
 from nvgen import ElementType, Space
-
-STORED = 16  # rows of wgmma's, or columns of D, of which a warp holds sums
 
 
 class Output:
@@ -61,8 +59,12 @@ class Output:
             top = work.row + row + part * ROWS + b.warp % 4 * STORED
             for first in range(0, config.slice, wide):
                 left = work.column + column + first
-                with b.if_((top >= work.top) & (left >= work.left)):
+                with b.if_(self.is_stored(work, top) & (left >= work.left)):
                     self.store_piece(values[first // 2 : (first + wide) // 2], top, left)
+
+    def is_stored(self, work: Work, top):
+        """Whether rows of a tile from `top` on are not those of the tile before it."""
+        return top >= work.top
 
     def store_piece(self, values, top, left) -> None:
         """16 rows from `top` on, and columns from `left` on, as wgmma sees them."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ROW = 128  # bytes along K that one span of the swizzling has
 WARPGROUP, ROWS = 128, 64  # threads of a warpgroup, and rows of one multiply
+STORED = 16  # rows of wgmma's, or columns of D, of which a warp holds sums
 ROOM = 228 * 1024  # bytes of shared memory of a multiprocessor
 SMALLER = 2048  # of these, for the mbarriers of a CTA, alignment, and what the system takes
 
@@ -136,8 +137,8 @@ class Config:
     def piece(self, out: ElementType) -> tuple[int, int]:
         """Rows and columns of D that a warp stores at once: 128 bytes wide at most."""
         if self.swap:
-            return highest(self.slice), 16
-        return 16, math.gcd(self.slice, ROW * 8 // out.bits)
+            return highest(self.slice), STORED
+        return STORED, math.gcd(self.slice, ROW * 8 // out.bits)
 
     def piece_bytes(self, out: ElementType) -> int:
         """What a warp stores at once, in bytes."""

@@ -25,9 +25,9 @@ from nvgen import AtomicOp, ElementType, Kernel, ScalarType, Shuffle, e4m3, f32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_family_plan import BLOCK
+from gemm_family_plan import BLOCK, WARPS, told
 from gemm_family_plan import QUANTISED as FP8
-from gemm_output import STORED, Output
+from gemm_output import Output
 from gemm_plan import WARPGROUP, Config, Kind
 from gemm_sharing import Work
 
@@ -104,12 +104,10 @@ class TurnedOutput(QuantisedOutput):
     What they have seen of a row of D they tell each other in shared memory.
     """
 
-    warps = BLOCK // STORED
-
     def allocate(self) -> None:
         """For each warp what it has seen of a piece's rows, and of the next one's."""
         super().allocate()
-        shape = 2 * self.warps * self.wide // 4, 4
+        shape = told(self.wide) // 4, 4
         self.told = self.b.shared_tile("told", ElementType.F32, shape, swizzle=0).pointer.of(f32)
 
     def begin(self) -> None:
@@ -117,14 +115,9 @@ class TurnedOutput(QuantisedOutput):
         super().begin()
         self.turns = self.b.ring(2)
 
-    def store(self, sums, work: Work, row, column) -> None:
-        """All warps store a piece, or none does."""
-        b, wide, (values,) = self.b, self.wide, sums
-        top = work.row + row + b.warp % 4 * STORED
-        for first in range(0, self.config.slice, wide):
-            left = work.column + column + first
-            with b.if_((work.row >= work.top) & (left >= work.left)):
-                self.store_piece(values[first // 2 : (first + wide) // 2], top, left)
+    def is_stored(self, work: Work, top):
+        """All warps store a piece, or none does: N is a multiple of the tile."""
+        return work.row >= work.top
 
     def group(self, register: int) -> int:
         """Registers of two rows of the tile are of one of D."""
@@ -139,7 +132,7 @@ class TurnedOutput(QuantisedOutput):
                 b.store(b.vector(seen[i : i + 2]), self.place(b.warp, first + i * 4), align=8)
         b.barrier_cta_sync_aligned(TOLD, self.config.consumers * WARPGROUP)
         for at in range(0, self.wide, 8):
-            told = [b.load(self.place(w, first + at), f32, 2, align=8) for w in range(self.warps)]
+            told = [b.load(self.place(w, first + at), f32, 2, align=8) for w in range(WARPS)]
             for i in range(2):
                 greatest = functools.reduce(lambda x, y: x.max(y), (pair[i] for pair in told))
                 yield greatest, column + first + at + i, row // BLOCK, (b.warp == 0) & (lane < 4)
@@ -147,7 +140,7 @@ class TurnedOutput(QuantisedOutput):
 
     def place(self, warp, row):
         """Where a warp tells what it has seen of a row of the piece."""
-        return self.told.at((self.turns.stage * self.warps + warp) * self.wide + row)
+        return self.told.at((self.turns.stage * WARPS + warp) * self.wide + row)
 
     def put(self, staged, begin: int, values) -> None:
         """Put up to 16 rows of D from `begin` on and 16 columns, two of a row at a time."""

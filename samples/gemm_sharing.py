@@ -86,7 +86,7 @@ class Alone:
             yield number, begin, end, number + step >= count
 
     @contextmanager
-    def turn(self, work: Work, ring) -> Iterator[None]:
+    def turn(self, work: Work) -> Iterator[None]:
         """Within it a warpgroup starts its multiplies of a tile."""
         yield
 
@@ -113,14 +113,14 @@ class PingPong(Alone):
             yield number, begin, end, number + step >= count
 
     @contextmanager
-    def turn(self, work: Work, ring) -> Iterator[None]:
+    def turn(self, work: Work) -> Iterator[None]:
         """Behind the other's, and past its buffers, but for the first tile; before the other's, but
         for the last one.
         """
         b, first = self.b, self.b.ctaid_x // self.config.ctas
         with b.if_(work.number != first):
             b.barrier_cta_sync_aligned(TURN + b.warpgroup, 2 * WARPGROUP)
-            ring.advance(self.gemm.steps_before(work))
+            self.gemm.ring.advance(self.gemm.steps_before(work))
         yield
         with b.if_(work.is_last ^ 1):
             b.barrier_cta_arrive_aligned(TURN + 1 - b.warpgroup, 2 * WARPGROUP)

@@ -39,8 +39,8 @@ from nvgen import CtaGroup, Kernel, LdStNum, LdStShape, u16
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_output import STORED, Output
-from gemm_plan import BF16, ROW, Config, Kind
+from gemm_output import Output
+from gemm_plan import BF16, ROW, STORED, Config, Kind
 from gemm_sharing import Work
 
 gemm = importlib.import_module("10_gemm_sm90")
