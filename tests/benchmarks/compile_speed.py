@@ -70,6 +70,14 @@ LLVM's process; LLVM at -O0, all with PYTHONHASHSEED=0):
     tcgen05 multiply    32.6 (38.9)  1.18  3.46  9.75, judged as a whole (11.6)
     TMA load            27.7 (28.5)  1.14  3.44  8.4, judged as a whole (8.6)
 
+Counted likewise later on 29 November, of five of them (91bc18d7):
+
+    many blocks         4.03  0.60  2.79  1.66 times LLVM's
+    reduction           4.85  0.86  3.33  1.71
+    switch              4.44  0.65  3.02  1.69
+    transpose           5.05  0.99  4.28  1.41
+    vector add          3.34  0.76  2.99  1.38
+
 Of a compile of many blocks selection has a third, leaving SSA form a fifth, reading LLVM's text a
 sixth and printing a tenth; a kernel without any instruction takes 1.0 million.  Of the multiply the
 rules about whole functions had four fifths, a quarter of these each for the flow of every warp, the
