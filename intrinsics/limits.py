@@ -26,6 +26,10 @@ MOST_SHARED = 227 * 1024
 LANES, COLUMNS = 128, 512
 """Lanes and columns of the tensor memory of a multiprocessor, of 32 bits each."""
 
+TENSOR_COPY_ALIGNMENT = 128
+"""Bytes that a tensor copy's shared address is a multiple of; an H200 traps on less, swizzled or
+not."""
+
 FEWEST_COLUMNS = 32
 """Columns of the smallest allocation."""
 

@@ -6,6 +6,7 @@ clusterlaunchcontrol.try_cancel.
 
 from __future__ import annotations
 
+from intrinsics.limits import TENSOR_COPY_ALIGNMENT
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import CtaGroup
 from isel.verifier.function.events import Kind
@@ -20,8 +21,6 @@ _SENT = "sent"
 """The source in clocks that counts copies between shared memories."""
 _LEAST = 16
 """Bytes that a bulk copy of unknown size has at least, and that its address is a multiple of."""
-_TENSOR = 128
-"""What the address of a tensor copy is a multiple of."""
 _OF_TENSORS = ("cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor")
 
 
@@ -60,7 +59,7 @@ def _bulk_load(e: Execution) -> bool:
 
 def _alignment(mi: MachineInstr) -> int:
     """The alignment of a copy in shared memory."""
-    return _TENSOR if mi.row.id.startswith(_OF_TENSORS) else _LEAST
+    return TENSOR_COPY_ALIGNMENT if mi.row.id.startswith(_OF_TENSORS) else _LEAST
 
 
 def _next_copy(e: Execution, mbarrier: int) -> tuple[Source, int]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from intrinsics.layouts.swizzling import swizzle
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.limits import TENSOR_COPY_ALIGNMENT
 from intrinsics.tma.fields import Interleave
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, Rows
@@ -29,9 +30,6 @@ PER_ATOM = 16
 
 _PADDED_MULTIPLE = 128
 """What the innermost coordinate of padded elements is a multiple of."""
-
-_ALIGNED = 128
-"""Bytes that a copy's shared address is aligned to; an H200 traps on less, swizzled or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +112,12 @@ class Box:
                 hint="an H200 ends the kernel with an illegal instruction",
                 section=SECTION,
             )
-        if self.where % _ALIGNED:
+        if self.where % TENSOR_COPY_ALIGNMENT:
             raise fault(
                 "tma-alignment",
                 "the copy's shared address is misaligned",
                 got=f"shared address {self.where:#x}",
-                expected=f"a multiple of {_ALIGNED}",
+                expected=f"a multiple of {TENSOR_COPY_ALIGNMENT}",
                 section=SECTION,
             )
 
