@@ -15,9 +15,10 @@ from intrinsics.element import ElementType
 from intrinsics.layouts.register_layout import FragmentLayout, operand_layout, sources
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
+from nvgen.builder.byte_operands import packed_bytes
 from nvgen.builder.control import condition_of
 from nvgen.builder.fragment_layouts import Columns, Joined, OfThreads, RegisterTile, Rows
-from nvgen.builder.fragment_stores import Condition, packed_bytes, store_in_memory, store_in_tile
+from nvgen.builder.fragment_stores import Condition, store_in_memory, store_in_tile
 from nvgen.builder.number_types import is_float
 from nvgen.builder.numbers import Int, IntLike, Number
 from nvgen.builder.pointers import Pointer

@@ -14,7 +14,7 @@ from typing import overload
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
-from nvgen.builder import fragment_stores, multiplies, tensor_gemm, warp_tiles, warpgroup_tiles
+from nvgen.builder import byte_operands, multiplies, tensor_gemm, warp_tiles, warpgroup_tiles
 from nvgen.builder.accumulators import AccumulatorTile, Multiply, check_tiles
 from nvgen.builder.fragment_layouts import RegisterTile
 from nvgen.builder.fragments import Fragment
@@ -131,7 +131,7 @@ class TileOperations(TileCopies):
         self.wgmma_commit_group()
         self.wgmma_wait_group(in_flight)
 
-    transpose_bytes = fragment_stores.transpose_bytes
+    transpose_bytes = byte_operands.transpose_bytes
 
     # ---- D -----------------------------------------------------------------------------------
 

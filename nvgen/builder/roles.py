@@ -15,9 +15,9 @@ from llvmlite import ir
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Shuffle
 from intrinsics.special import special_registers
 from nvgen.builder.control import ControlFlow
-from nvgen.builder.llvm_ext import agree
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer, pointer_of
+from nvgen.builder.uniformity import agree
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse, whole
 from nvgen.calling.tracebacks import ends_at_caller
