@@ -197,6 +197,22 @@ def test_what_is_ored_with_another_number_than_zero_is_not_zero(test: str) -> No
     assert found == {"warp 0": [1], "warps 1 to 2": []}
 
 
+@each("ored, spread", [
+    ("16", Spread.CTA), ("%r1", Spread.THREAD), ("%r2", Spread.WARP),
+])  # fmt: skip
+def test_what_is_ored_is_the_same_for_those_for_whom_both_numbers_are(
+    ored: str, spread: Spread
+) -> None:
+    """Also where all that is known of it is that it is not zero, and what compares it."""
+    statements = f"""
+    mov.u32 %r1, %tid.x; mov.u32 %r3, %ctaid.x; shfl.sync.idx.b32 %r2, %r1, %r3, 31, -1;
+    or.b32 %r4, %r3, {ored}; or.b32 %r5, %r4, 32; and.b32 %r9, %r5, 48;
+    setp.lt.u32 %p1, %r5, 99; @%p1 bra end;
+    """
+    for register in ("%r5", "%r9", "%p1"):
+        assert value_of(used(statements), register).spread is spread
+
+
 def test_without_a_block_all_ways_are_open() -> None:
     (role,) = Analysis(function(ROLES), ()).roles
     assert sorted(e.count or 0 for e in role.events()) == [1, 2, 3]

@@ -70,7 +70,7 @@ def test_nothing_is_found_of_a_launch(cluster: int) -> None:
 @pytest.mark.parametrize(
     "cut",
     [
-        {"m": 256, "n": 160, "split": 4, "consumers": 2, "swap": True},
+        {"m": 256, "n": 160, "split": 4, "consumers": 2, "swap": True, "staged": 1},
         {"m": 192, "n": 192, "split": 2, "consumers": 3},
         {"m": 128, "n": 256, "split": 2, "consumers": 2, "cluster": 2},
     ],

@@ -131,7 +131,7 @@ PASS = (
     "            b.barrier_cta_arrive_aligned(TURN + 1 - b.warpgroup, 2 * WARPGROUP)\n"
 )
 FIRST = "        with b.if_(work.number != first):\n            b.barrier"
-PAST = "ring.advance(work.end - work.first)"
+PAST = "self.gemm.ring.advance(self.gemm.steps_before(work))"
 STEP = "                b.wgmma_wait_group(1)\n"
 RELEASE = "                self.release(held.value)\n"
 

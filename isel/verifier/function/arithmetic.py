@@ -98,7 +98,7 @@ def conjunction(a: Value, b: Value, bits: int) -> Value:
     if b.number == 0:
         return constant(0)
     if isinstance(a.base, Zero) or isinstance(b.base, Zero):
-        return unknown(Spread.THREAD)
+        return unknown(max(a.spread, b.spread))
     if a.is_predicate and b.number == 1:
         return a
     for one, other in ((a, b), (b, a)):
@@ -142,7 +142,7 @@ def disjunction(a: Value, b: Value, bits: int) -> Value:
         found = calculate(int.__or__, a, b, bits)
         return found if found.number is not None else _zero_in_few(a, b) or found
     if isinstance(a.base, Zero) or isinstance(b.base, Zero):
-        return _zero_in_few(a, b) or unknown(Spread.THREAD)
+        return _zero_in_few(a, b) or unknown(max(a.spread, b.spread))
     if a.is_predicate or b.is_predicate:
         return unknown(Spread.THREAD)
     if isinstance(a.base, Sixteenth) and _is_multiple(b.number, 1 << 14):
@@ -164,7 +164,9 @@ def _zero_in_few(a: Value, b: Value) -> Value | None:
             lanes = 0  # a number other than 0: so is the or
         else:
             by = max(by, value.spread)
-    return None if lanes == (1 << LANES) - 1 else Value(Zero(lanes, by), 0, Spread.THREAD)
+    if lanes == (1 << LANES) - 1:
+        return None
+    return Value(Zero(lanes, by), 0, max(a.spread, b.spread))
 
 
 def _is_multiple(value: Offset, step: int) -> bool:
@@ -184,7 +186,7 @@ def compared(compare: Compare, a: Value, b: Value, type_: ScalarType) -> Value:
     """The predicate that a comparison gives."""
     if isinstance(a.base, Zero):
         if a.offset != 0 or b.number != 0 or compare not in (Compare.EQ, Compare.NE):
-            return unknown(Spread.THREAD)
+            return unknown(max(a.spread, b.spread))
         return Value(Among(a.base.lanes, a.base.by), int(compare is Compare.NE), Spread.THREAD)
     if a.is_predicate and b.number in (0, 1) and compare in (Compare.EQ, Compare.NE):
         same = (compare is Compare.EQ) == (b.number == 1)
