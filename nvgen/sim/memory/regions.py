@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Space
 from nvgen.sim.faults import Fault, fault
+from nvgen.sim.races.scopes import Reach
 from nvgen.sim.races.shadow import Shadow
 from nvgen.sim.races.vector_clock import Order
 
@@ -143,6 +144,7 @@ class Memory:
         *,
         align: int = 1,
         order: Order = Order.WEAK,
+        reach: Reach = Reach.LAUNCH,
         lanes: NDArray[np.intp] | None = None,
         data: Bytes | None = None,
     ) -> NDArray[np.int64]:
@@ -171,6 +173,7 @@ class Memory:
                 agent,
                 writes=kind is Access.WRITE,
                 order=order,
+                reach=reach,
                 lanes=lanes,
                 change=None if data is None else (region.data, data),
             )

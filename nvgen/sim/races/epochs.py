@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
+from nvgen.sim.races.scopes import Clusters
 from nvgen.sim.races.vector_clock import Clock, Ticks
 
 Epochs = NDArray[np.int64]
 
 TICK = 31
-_STRONG = 1 << 30
+_STRONG = 29
 OPERATION = 1 << 62
-ACTOR = _STRONG - 1
+ACTOR = (1 << _STRONG) - 1
 """The bits of an epoch that name the actor: a column of a thread, or of an operation."""
 
 
@@ -68,9 +69,37 @@ class Sites:
         return number
 
 
-def strong_mark(epochs: Epochs, *, strong: bool) -> Epochs:
-    """Epochs of accesses with the mark of strong ones, which do not race with each other."""
-    return epochs | _STRONG if strong else epochs
+WEAK = 0
+"""The strength of a weak access; that of a strong one is 1 for `.cta`, 2 for `.cluster`, else 3."""
+
+
+def strong_mark(epochs: Epochs, strength: int) -> Epochs:
+    """Epochs of accesses with their strength."""
+    return epochs | strength << _STRONG if strength else epochs
+
+
+def strength_of(epochs: Epochs) -> Epochs:
+    """The strength of the accesses of some epochs."""
+    return epochs >> _STRONG & 3
+
+
+def _are_morally_strong(
+    prior: Epochs, accessor: Accessor, stride: int, strength: int, clusters: Clusters
+) -> NDArray[np.bool_]:
+    """Which of some accesses do not race with a strong one, as each scope includes the other.
+
+    PTX ISA, Memory Consistency Model: Morally strong operations.
+    """
+    least = np.minimum(strength_of(prior), strength)
+    far = np.zeros_like(least)
+    threads = (prior < OPERATION) & (least > WEAK)
+    if accessor.group >= 0 and threads.any() and least[threads].min() < _WIDEST:
+        far[threads] = clusters.all_between((prior[threads] & ACTOR) // stride, accessor.cta)
+    found: NDArray[np.bool_] = least > far
+    return found
+
+
+_WIDEST = 3
 
 
 def tick_of(epoch: int) -> int:
@@ -83,17 +112,19 @@ def below(floor: int) -> int:
     return (floor + 1) << TICK
 
 
-def unordered(prior: Epochs, accessor: Accessor, stride: int, *, strong: bool) -> NDArray[np.bool_]:
+def unordered(
+    prior: Epochs, accessor: Accessor, stride: int, clusters: Clusters, strength: int = WEAK
+) -> NDArray[np.bool_]:
     """Which of these earlier accesses do not happen before an accessor's access.
 
     `prior` has a row for each part of the access; a CTA has `stride` columns.
     """
-    if prior.size == len(accessor.parts) == accessor.epochs.size == 1:
-        return np.array([[_is_one_unordered(int(prior[0, 0]), accessor, stride, strong=strong)]])
+    if strength == WEAK and prior.size == len(accessor.parts) == accessor.epochs.size == 1:
+        return np.array([[_is_one_unordered(int(prior[0, 0]), accessor, stride)]])
     actors = prior & ACTOR
     found: NDArray[np.bool_] = prior != 0
-    if strong:
-        found &= (prior & _STRONG) == 0
+    if strength:
+        found &= ~_are_morally_strong(prior, accessor, stride, strength, clusters)
     if accessor.group >= 0:
         own = (actors == (accessor.epochs & ACTOR)) | (actors == accessor.group)
         found &= ~(own & (prior < OPERATION))
@@ -109,9 +140,9 @@ def unordered(prior: Epochs, accessor: Accessor, stride: int, *, strong: bool) -
     return found
 
 
-def _is_one_unordered(prior: int, accessor: Accessor, stride: int, *, strong: bool) -> bool:
-    """`unordered` for one epoch and one accessor, the common case."""
-    if not prior or (strong and prior & _STRONG):
+def _is_one_unordered(prior: int, accessor: Accessor, stride: int) -> bool:
+    """`unordered` for one epoch and one accessor of a weak access, the common case."""
+    if not prior:
         return False
     own, actor = int(accessor.epochs[0, 0]), prior & ACTOR
     if accessor.group < 0:
@@ -133,6 +164,11 @@ def unseen(prior: Epochs, clock: Clock | None, stride: int) -> NDArray[np.bool_]
     if clock is not None and found.any():
         found &= ~_is_ordered(clock, prior, prior & ACTOR, stride)
     return found
+
+
+def is_known(prior: Epochs, clock: Clock, stride: int) -> bool:
+    """Whether all of these accesses happen before a clock."""
+    return bool(_is_ordered(clock, prior, prior & ACTOR, stride).all())
 
 
 def _is_ordered(clock: Clock, prior: Epochs, actors: Epochs, stride: int) -> NDArray[np.bool_]:

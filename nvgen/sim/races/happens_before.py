@@ -19,6 +19,18 @@ from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.races.clock_columns import Columns
 from nvgen.sim.races.epochs import Sites
+from nvgen.sim.races.scopes import (
+    UNRELEASED,
+    Clusters,
+    Flag,
+    Heard,
+    Reach,
+    Released,
+    by_reach,
+    fenced,
+    joined,
+    within,
+)
 from nvgen.sim.races.tensor_fences import (
     ACCESSES,
     AFTER,
@@ -61,7 +73,7 @@ class WarpClocks:
     """The clocks of the threads of a warp.
 
     `seen` is what relaxed reads have read and no fence has acquired; `released` is what the latest
-    fence of a thread releases with its next relaxed write.  `multiplied` are the warpgroup's
+    fences of a thread release with its next relaxed write.  `multiplied` are the warpgroup's
     multiplies that the warp has waited for, with the operations ordered before them: their reads
     are complete, so that an arrival need not release them.
     """
@@ -73,8 +85,8 @@ class WarpClocks:
     blank: Ticks  # the row of a clock that none of the CTA's threads happens before
     lanes: list[Clock] = field(default_factory=lambda: [NOTHING] * LANES)
     alike: bool = True  # whether all threads share one clock
-    seen: list[Clock | None] = field(default_factory=lambda: [None] * LANES)
-    released: list[Clock | None] = field(default_factory=lambda: [None] * LANES)
+    seen: list[Heard | None] = field(default_factory=lambda: [None] * LANES)
+    released: list[Released] = field(default_factory=lambda: [UNRELEASED] * LANES)
     multiplied: Clock = NOTHING
     tensor: TensorKnowledge = field(default_factory=TensorKnowledge)
 
@@ -146,10 +158,12 @@ class Clocks:
     """
 
     warps_each: int  # of a CTA
+    clusters: Clusters
     now: int = BEGIN + 1
     actor: FragmentPart | AsyncOp | None = None
     at: InstructionPart | None = None
     released: Clock | None = None  # of the fragment at this instruction, once computed
+    missed: Clock = NOTHING  # what was released, and is too far away for some scope
     sites: Sites = field(default_factory=Sites)
     _warps: dict[WarpPart, WarpClocks] = field(default_factory=dict)
     _columns: Columns = field(default_factory=Columns)
@@ -231,8 +245,8 @@ class Clocks:
             return self.release_of_actor()
         mine = self.of(self.actor.warp)
         if mine.multiplied is NOTHING:
-            return mine.released[relaxed]
-        return join(mine.released[relaxed], mine.multiplied)
+            return mine.released[relaxed][Reach.CTA]
+        return join(mine.released[relaxed][Reach.CTA], mine.multiplied)
 
     def fenced_by(self, fragment: FragmentPart) -> Clock:
         """The clock that threads release by an arrival without release semantics: that of their
@@ -241,9 +255,9 @@ class Clocks:
         Their beginning happens before in any case.
         """
         mine = self.of(fragment.warp)
-        release, runs = mine.released, Clock({mine.cta: BEGIN})
-        found = {id(release[lane]): release[lane] for lane in lane_indices(fragment.mask).tolist()}
-        return functools.reduce(join, found.values(), runs)
+        runs = Clock({mine.cta: BEGIN})
+        release = [mine.released[lane][Reach.CTA] for lane in lane_indices(fragment.mask).tolist()]
+        return functools.reduce(join, {id(clock): clock for clock in release}.values(), runs)
 
     def acquire(self, warp: WarpPart, mask: int, clock: Clock | None) -> None:
         """Let threads acquire a clock."""
@@ -262,10 +276,11 @@ class Clocks:
         release = self.release(fragment, fragment.mask)
         mine = self.of(fragment.warp)
         mine.adopt(fragment.mask, release)
-        seen: Clock | None = None
+        seen: Heard | None = None
         for lane in lane_indices(fragment.mask).tolist():
-            if mine.seen[lane] is not None:
-                seen = join(seen, mine.seen[lane])
+            heard = mine.seen[lane]
+            if heard is not None:
+                seen = joined(seen, heard)
         if seen is not None:
             for lane in lane_indices(fragment.mask).tolist():
                 mine.seen[lane] = seen
@@ -280,10 +295,10 @@ class Clocks:
 
     # ---- fences ----------------------------------------------------------------------------------
 
-    def fence(self, fragment: FragmentPart) -> None:
+    def fence(self, fragment: FragmentPart, reach: Reach = Reach.LAUNCH) -> None:
         """A fence: earlier relaxed reads acquire, later relaxed writes release."""
-        self._acquire(fragment)
-        self._release(fragment)
+        self._acquire(fragment, reach)
+        self._release(fragment, reach)
 
     def fence_before(self, fragment: FragmentPart) -> None:
         """tcgen05.fence::before_thread_sync."""
@@ -303,49 +318,74 @@ class Clocks:
         seen = join(release.proxied, Clock(release.floors, release.rows))
         mine.acquire(fragment.mask, Clock(proxied=seen))
 
-    def _acquire(self, fragment: FragmentPart) -> None:
-        """Let threads acquire what their relaxed reads have read."""
+    def _acquire(self, fragment: FragmentPart, reach: Reach = Reach.LAUNCH) -> None:
+        """Let threads acquire what their relaxed reads have read, of threads in a scope."""
         mine = self.of(fragment.warp)
-        alike: dict[int, int] = {}  # lanes by what they have read
+        alike: dict[int, tuple[Heard, int]] = {}  # lanes by what they have read
         for lane in lane_indices(fragment.mask).tolist():
-            if mine.seen[lane] is not None:
-                alike[id(mine.seen[lane])] = alike.get(id(mine.seen[lane]), 0) | 1 << lane
-        for lanes in alike.values():
-            mine.acquire(lanes, mine.seen[(lanes & -lanes).bit_length() - 1])
-        for lane in lane_indices(fragment.mask).tolist():
-            mine.seen[lane] = None
+            heard = mine.seen[lane]
+            if heard is not None:
+                alike[id(heard)] = heard, alike.get(id(heard), (heard, 0))[1] | 1 << lane
+        for heard, lanes in alike.values():
+            mine.acquire(lanes, within(heard, reach))
+            for clock in heard[reach + 1 :]:
+                self.missed = join(self.missed, clock)
+        if reach is Reach.LAUNCH:
+            for lane in lane_indices(fragment.mask).tolist():
+                mine.seen[lane] = None
 
-    def _release(self, fragment: FragmentPart) -> None:
-        """Let the next relaxed writes of threads release their clocks."""
+    def _release(self, fragment: FragmentPart, reach: Reach = Reach.LAUNCH) -> None:
+        """Let the next relaxed writes of threads release their clocks, as far as they reach."""
         mine = self.of(fragment.warp)
         release = self.release(fragment, fragment.mask)
+        alike: dict[int, Released] = {}
         for lane in lane_indices(fragment.mask).tolist():
-            mine.released[lane] = release
+            before = mine.released[lane]
+            if id(before) not in alike:
+                alike[id(before)] = fenced(before, release, reach)
+            mine.released[lane] = alike[id(before)]
+
+    def observe_flag(
+        self, fragment: FragmentPart, lanes: int, flag: Flag, reach: Reach, *, acquires: bool
+    ) -> None:
+        """Record that threads read a released value, by a strong read of that reach."""
+        cta = fragment.warp.cta.number
+        self.observe_release(
+            fragment, lanes, flag.heard(cta, reach, self.clusters), acquires=acquires
+        )
+        self.missed = join(self.missed, flag.missed(cta, reach, self.clusters))
 
     def observe_release(
-        self, fragment: FragmentPart, lanes: int, clock: Clock, *, acquires: bool
+        self, fragment: FragmentPart, lanes: int, heard: Heard, *, acquires: bool
     ) -> None:
         """Record that threads read a released value: an acquire, or one after their next fence."""
         mine = self.of(fragment.warp)
         if acquires:
-            mine.acquire(lanes, clock)
+            mine.acquire(lanes, within(heard, Reach.LAUNCH))
             return
-        joined: dict[int, Clock] = {}
+        alike: dict[int, Heard] = {}
         for lane in lane_indices(lanes).tolist():
             old = mine.seen[lane]
-            if id(old) not in joined:
-                joined[id(old)] = join(old, clock)
-            mine.seen[lane] = joined[id(old)]
+            if id(old) not in alike:
+                alike[id(old)] = joined(old, heard)
+            mine.seen[lane] = alike[id(old)]
 
-    def release_of_write(
-        self, fragment: FragmentPart, lane: int, *, releases: bool, alone: bool = False
-    ) -> Clock | None:
-        """The clock that a thread releases by an ordered write, with those of its fragment or
-        `alone`.
+    def releases_of_write(
+        self,
+        fragment: FragmentPart,
+        lane: int,
+        reach: Reach,
+        *,
+        releases: bool,
+        alone: bool = False,
+    ) -> Sequence[tuple[Reach, Clock]]:
+        """What a thread releases by an ordered write, with those of its fragment or `alone`, and
+        how far each of it reaches.
         """
-        if releases:
-            return self.release(fragment, 1 << lane) if alone else self.release_of_actor()
-        return self.of(fragment.warp).released[lane]
+        if not releases:
+            return by_reach(self.of(fragment.warp).released[lane], reach)
+        clock = self.release(fragment, 1 << lane) if alone else self.release_of_actor()
+        return [] if clock is None else [(reach, clock)]
 
     # ---- operations ------------------------------------------------------------------------------
 

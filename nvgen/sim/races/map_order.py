@@ -106,7 +106,7 @@ def _releases_before(fences: list[_Fence], clocks: Clocks, actor: FragmentPart) 
 
 def _all_ordered(clock: Clock, epochs: Epochs, clocks: Clocks) -> bool:
     none = Accessor(np.zeros((1, 1), np.int64), -1, ((clock, None),), -1)
-    return not unordered(epochs[:, None], none, clocks.stride, strong=False).any()
+    return not unordered(epochs[:, None], none, clocks.stride, clocks.clusters).any()
 
 
 def _last(epochs: Epochs) -> int:

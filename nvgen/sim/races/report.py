@@ -33,6 +33,8 @@ _FENCES = {
 }
 """What may happen without a fence."""
 
+_SCOPE = "what should order the two has a scope that does not include both threads"
+
 _PLACES = {
     AFTER: "tcgen05.fence::after_thread_sync between the wait, or the barrier, and this operation",
     BEFORE: "tcgen05.fence::before_thread_sync between the other access, with what waits for it, "
@@ -46,9 +48,10 @@ def race(first: Site, verb: str, missing: str, agent: str, *, writes: bool, what
 
     `first` is the site of the earlier one and `verb` what it did.  `missing` is the kind of the
     operation that was not waited for, the fence that is missing, or "warp", "thread" or "CTA" for
-    threads that did not synchronise.
+    threads that did not synchronise, "scope" for those that did so at a scope that does not include
+    both.
     """
-    why = _FENCES.get(missing, "nothing orders the two")
+    why = _FENCES.get(missing, _SCOPE if missing == "scope" else "nothing orders the two")
     return fault(
         "race",
         f"{agent} {'writes' if writes else 'reads'} what {first.what} {verb}, and {why}",
@@ -79,6 +82,11 @@ def _order(missing: str) -> str:
         return "bar.warp.sync between the two"
     if missing == "thread":
         return "a barrier between the two, or an arrival behind one and a wait before the other"
+    if missing == "scope":
+        return (
+            "the scope .cluster for CTAs of one cluster, .gpu for others: of the release, the "
+            "acquire, each fence, and each atomic operation, write and read of the flag"
+        )
     if missing == "CTA":
         return "barrier.cluster, or a release and an acquire of a flag, between the two CTAs"
     return _WAITS.get(missing, "a wait for the operation's completion")
@@ -87,6 +95,8 @@ def _order(missing: str) -> str:
 def _hint(missing: str) -> str:
     if missing == "warp":
         return "threads of a warp are not ordered by running together"
+    if missing == "scope":
+        return "a .cta scope orders threads of one CTA only, whatever memory they access"
     if missing in ("thread", "CTA", *_PLACES):
         return ""
     return "whoever comes next must have waited for the operation, or have met who waited"

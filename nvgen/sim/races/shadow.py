@@ -5,8 +5,8 @@ site of its last write and of two reads, by different threads or operations.  An
 the clocks orders after one of these, where one of the two writes, is a race: it is found under
 every schedule, whichever of the two is executed first. Not checked are reads beyond the two;
 threads of one warp that write a byte by one instruction; weak writes of the value that is there
-already; two strong accesses (relaxed, volatile, atomic), which do not race.  PTX ISA, Memory
-Consistency Model: Conflict and data-races.
+already; two strong accesses (relaxed, volatile, atomic) whose scopes include each other's thread.
+PTX ISA, Memory Consistency Model: Conflict and data-races.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ from nvgen.sim.races.accessor import accessor_of, site_of
 from nvgen.sim.races.epochs import (
     ACTOR,
     OPERATION,
+    WEAK,
     Accessor,
     Epochs,
     Site,
     below,
+    is_known,
+    strength_of,
     strong_mark,
     tick_of,
     unordered,
@@ -35,8 +38,9 @@ from nvgen.sim.races.epochs import (
 )
 from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.report import race, unstarted
+from nvgen.sim.races.scopes import Flag, Reach
 from nvgen.sim.races.tensor_fences import missing_fence, unfenced
-from nvgen.sim.races.vector_clock import NOTHING, WIDE, Clock, Order, join
+from nvgen.sim.races.vector_clock import NOTHING, WIDE, Order
 
 CELLS = "cells"
 """The unit of tensor memory."""
@@ -101,7 +105,7 @@ class _Act:
     accessor: Accessor
     agent: str
     writes: bool
-    strong: bool
+    strength: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +149,7 @@ class Shadow:
     others: _Kept
     home: int = -1
     owner: int = -1
-    released: dict[int, Clock] = field(default_factory=dict)  # by offset
+    flags: dict[int, Flag] = field(default_factory=dict)  # by offset
 
     @classmethod
     def of(
@@ -171,6 +175,7 @@ class Shadow:
         *,
         writes: bool,
         order: Order = Order.WEAK,
+        reach: Reach = Reach.LAUNCH,
         lanes: NDArray[np.intp] | None = None,
         change: Change | None = None,
     ) -> None:
@@ -190,7 +195,8 @@ class Shadow:
             return
         if accessor.cta != self.owner >= 0:
             self._check_begun(accessor, agent)
-        act = _Act(*_index(flat, size), accessor, agent, writes, order is not Order.WEAK)
+        strength = WEAK if order is Order.WEAK else reach + 1
+        act = _Act(*_index(flat, size), accessor, agent, writes, strength)
         conflicts = [self._check(self.writes, "wrote", act, change)]
         if writes:
             conflicts.append(self._check(self.reads, "reads", act))
@@ -217,7 +223,7 @@ class Shadow:
         prior = self._after_floor(kept, act)
         if prior is None:
             return None
-        found = self._unordered(prior, act, strong=act.strong)
+        found = self._unordered(prior, act, act.strength)
         if not found.any():
             return None
         if change is not None and act.writes and act.accessor.group >= 0:
@@ -237,7 +243,7 @@ class Shadow:
         latest = int(prior.max())
         return prior.reshape(act.rows, -1) if latest and latest >= floor else None
 
-    def _unordered(self, prior: Epochs, act: _Act, *, strong: bool) -> NDArray[np.bool_]:
+    def _unordered(self, prior: Epochs, act: _Act, strength: int = WEAK) -> NDArray[np.bool_]:
         """Which of the earlier accesses do not happen before this one.
 
         Repeated epochs are compared once.
@@ -250,7 +256,7 @@ class Shadow:
             few = prior[:1, :1]
         elif prior.shape[1] > 1 and bool((prior == prior[:, :1]).all()):
             few = prior[:, :1]
-        found = unordered(few, act.accessor, self.clocks.stride, strong=strong)
+        found = unordered(few, act.accessor, self.clocks.stride, self.clocks.clusters, strength)
         if act.accessor.relies is not None and self.unit == CELLS:
             found |= unfenced(few, act.accessor.relies)
         if not found.any():
@@ -264,7 +270,7 @@ class Shadow:
         return race(
             first,
             conflict.verb,
-            self._missing(first, conflict.epoch, act.accessor),
+            self._missing(first, conflict.epoch, act),
             act.agent,
             writes=act.writes,
             what=f"{count} {self.unit} of {self.name}, {self._where(which)}",
@@ -277,14 +283,14 @@ class Shadow:
         return below(min(clock.floor(self.home) for clock, _ in accessor.parts))
 
     def _keep(self, kept: _Kept, act: _Act) -> None:
-        marks = strong_mark(act.accessor.epochs, strong=act.strong)
+        marks = strong_mark(act.accessor.epochs, act.strength)
         kept.put(act.index, marks, site_of(self.clocks, act.agent), act.rows)
 
     def _keep_read(self, act: _Act) -> None:
         """Record a read; the last one is kept beside it, if the two are not ordered."""
         there = self._after_floor(self.reads, act)
         if there is not None:
-            left = self._unordered(there, act, strong=False)
+            left = self._unordered(there, act)
             if left.any():
                 where = _numbers(act.index).reshape(there.shape)[left]
                 self.others.epochs[where] = there[left]
@@ -312,18 +318,20 @@ class Shadow:
 
     # ---- flags -----------------------------------------------------------------------------------
 
-    def observe(self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order) -> None:
+    def observe(
+        self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order, reach: Reach
+    ) -> None:
         """Record that threads read what others may have released here."""
         actor = self.clocks.actor
-        if not self.released or actor is None or isinstance(actor, AsyncOp):
+        if not self.flags or actor is None or isinstance(actor, AsyncOp):
             return
         for lane, offset in zip(lanes.tolist(), offsets.reshape(-1).tolist(), strict=True):
-            clock = self.released.get(offset)
-            if clock is not None:
-                self.clocks.observe_release(actor, 1 << lane, clock, acquires=order.acquires)
+            flag = self.flags.get(offset)
+            if flag is not None:
+                self.clocks.observe_flag(actor, 1 << lane, flag, reach, acquires=order.acquires)
 
     def publish(
-        self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order, *,
+        self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order, reach: Reach, *,
         alone: bool = False,
     ) -> None:  # fmt: skip
         """Record that threads write what others may acquire; with `alone` each for itself."""
@@ -331,34 +339,41 @@ class Shadow:
         if actor is None or isinstance(actor, AsyncOp):
             return
         for lane, offset in zip(lanes.tolist(), offsets.reshape(-1).tolist(), strict=True):
-            clock = self.clocks.release_of_write(actor, lane, releases=order.releases, alone=alone)
-            if clock is not None:
-                self.released[offset] = join(self.released.get(offset), clock)
+            found = self.clocks.releases_of_write(
+                actor, lane, reach, releases=order.releases, alone=alone
+            )
+            if found:
+                self.flags.setdefault(offset, Flag()).add(actor.warp.cta.number, found)
 
-    def exchange(self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order) -> None:
+    def exchange(
+        self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order, reach: Reach
+    ) -> None:
         """Record that threads read and write atomically, those of one place one after the other.
 
         What one releases there the next one may acquire, in the same warp too.
         """
         places = offsets.reshape(-1).tolist()
         if len(set(places)) == len(places):
-            self.observe(offsets, lanes, order)
-            self.publish(offsets, lanes, order)
+            self.observe(offsets, lanes, order, reach)
+            self.publish(offsets, lanes, order, reach)
             return
         for at in range(len(places)):
             one, lane = offsets[at : at + 1], lanes[at : at + 1]
-            self.observe(one, lane, order)
-            self.publish(one, lane, order, alone=True)
+            self.observe(one, lane, order, reach)
+            self.publish(one, lane, order, reach, alone=True)
 
     # ---- words -----------------------------------------------------------------------------------
 
-    def _missing(self, site: Site, epoch: int, accessor: Accessor) -> str:
+    def _missing(self, site: Site, epoch: int, act: _Act) -> str:
         """What is missing after an earlier access.
 
         A wait for an operation of a kind, a fence after it, or an order of threads, which are of
         one warp, of one CTA, or of two.
         """
         actor = self.clocks.actor
+        accessor = act.accessor
+        if self._is_out_of_scope(epoch, act.strength):
+            return "scope"
         if epoch >= OPERATION:
             fence = missing_fence(actor, epoch) if isinstance(actor, AsyncOp) else ""
             return fence or site.kind
@@ -368,6 +383,17 @@ class Shadow:
         if cta != accessor.cta:
             return "CTA"
         return "warp" if local // WIDE == accessor.warp else "thread"
+
+    def _is_out_of_scope(self, epoch: int, strength: int) -> bool:
+        """Whether two strong accesses race, or the earlier access was released at a scope that does
+        not include who read that.
+        """
+        prior = np.array([[epoch]], np.int64)
+        if strength != WEAK and strength_of(prior)[0, 0] != WEAK:
+            return True
+        return self.clocks.missed is not NOTHING and is_known(
+            prior, self.clocks.missed, self.clocks.stride
+        )
 
     def _where(self, offset: int) -> str:
         if self.unit == CELLS:

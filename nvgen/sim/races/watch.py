@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from intrinsics.findings import SimulationError
 from intrinsics.limits import COLUMNS, LANES
 from nvgen.sim.races.happens_before import Clocks
+from nvgen.sim.races.scopes import Clusters
 from nvgen.sim.races.shadow import CELLS, Shadow
 
 if TYPE_CHECKING:
@@ -24,7 +27,8 @@ _EARLY_SIGNS = ("sim/uninitialized", "sim/exit-pending")
 
 def watch(machine: Machine) -> None:
     """Detect races from here on."""
-    clocks = Clocks(max(len(cta.warps) for cta in machine.ctas))
+    homes = np.array([cta.cluster.number for cta in machine.ctas], np.int64)
+    clocks = Clocks(max(len(cta.warps) for cta in machine.ctas), Clusters(homes))
     machine.engine.clocks = clocks
     alone = len(machine.ctas) == 1
     for region in machine.memory.allocations:

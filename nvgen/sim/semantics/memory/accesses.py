@@ -29,6 +29,7 @@ from nvgen.sim.memory.regions import (
     window_of,
 )
 from nvgen.sim.races.happens_before import lane_indices
+from nvgen.sim.races.scopes import reach_of
 from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.threads.clusters import owner_of
 from nvgen.sim.threads.compile import Compiler, Maker
@@ -179,7 +180,7 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
     element = held(type_.bits)
     setter = c.set_whole if size > 8 else c.set
     writers = [(setter(r), _width(c, r)) if type(r) is int else None for r in targets]
-    order = order_of(mi)
+    order, reach = order_of(mi), reach_of(mi)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -199,10 +200,11 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
                 agent,
                 align=total,
                 order=order,
+                reach=reach,
                 lanes=lanes,
             )
             if order is not Order.WEAK and region.shadow is not None:
-                region.shadow.observe(offsets, lanes, order)
+                region.shadow.observe(offsets, lanes, order, reach)
             data[part] = gather(region, offsets, total)
         columns = data.view(element)
         for i, writer in enumerate(writers):
@@ -242,7 +244,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     element = held(type_.bits)
     getter = c.get_whole if size > 8 else c.get
     getters = [getter(source, type_) for source in sources]
-    order = order_of(mi)
+    order, reach = order_of(mi), reach_of(mi)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -269,11 +271,12 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
                 agent,
                 align=total,
                 order=order,
+                reach=reach,
                 lanes=lanes,
                 data=data[part],
             )
             if order is not Order.WEAK and region.shadow is not None:
-                region.shadow.publish(offsets, lanes, order)
+                region.shadow.publish(offsets, lanes, order, reach)
             scatter(region, offsets, data[part])
         return None
 

@@ -1,7 +1,7 @@
 """Read-modify-write operations: each lane's in turn, in the order of the lanes.
 
-Layer: nvgen.sim.semantics.  The simulator runs one record of one warp at a time, so every ordering
-and scope holds.  PTX ISA, atom; red.
+Layer: nvgen.sim.semantics.  The simulator runs one record of one warp at a time, so every one is
+atomic, whatever its scope; `nvgen.sim.races` looks at orders and scopes.  PTX ISA, atom; red.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from intrinsics.row import Attribute
 from nvgen.sim.async_ops.remote import deliver
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import Access, Addresses, Bytes, Proxy, Region, gather, scatter
+from nvgen.sim.races.scopes import reach_of
 from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.memory.accesses import Owners, find, order_of
 from nvgen.sim.threads.compile import Compiler, Maker, Setter
@@ -110,7 +111,7 @@ def _places(
                 section=mi.row.section,
             )
         memory = warp.cta.machine.memory
-        order, lanes = order_of(mi, Order.RELAXED), owners.lanes[part]
+        order, reach, lanes = order_of(mi, Order.RELAXED), reach_of(mi), owners.lanes[part]
         for kind in (Access.READ, Access.WRITE):
             offsets = memory.access(
                 region,
@@ -121,10 +122,11 @@ def _places(
                 agent,
                 align=size,
                 order=order,
+                reach=reach,
                 lanes=lanes,
             )
         if region.shadow is not None:
-            region.shadow.exchange(offsets, lanes, order)
+            region.shadow.exchange(offsets, lanes, order, reach)
         for index, offset in zip(part, offsets, strict=True):
             found[index] = region, int(offset)
     return [place for place in found if place is not None]

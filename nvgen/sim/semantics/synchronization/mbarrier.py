@@ -174,7 +174,7 @@ def _acquire(
         if acquires:
             clocks.acquire(fragment.warp, lanes, known)
         else:
-            clocks.observe_release(fragment, lanes, known, acquires=False)
+            clocks.observe_release(fragment, lanes, (known, None, None), acquires=False)
 
 
 def _may_see(warp: Warp, lanes: int, found: MBarrier) -> int:

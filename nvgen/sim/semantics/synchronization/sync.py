@@ -13,6 +13,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ReduceOp, ScalarType, Space
 from nvgen.sim.async_ops.remote import deliver
 from nvgen.sim.faults import fault
+from nvgen.sim.races.scopes import reach_of
 from nvgen.sim.races.vector_clock import join
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.lane_values import flags
@@ -23,11 +24,13 @@ from nvgen.sim.threads.steps import uniform
 def fence(c: Compiler, mi: MachineInstr) -> Step:
     """A memory fence: completes remote operations of the CTA."""
 
+    reach = reach_of(mi)
+
     def run(fragment: Fragment) -> Outcome:
         deliver(fragment.warp.cta)
         clocks = fragment.warp.cta.machine.engine.clocks
         if clocks is not None:
-            clocks.fence(fragment)
+            clocks.fence(fragment, reach)
         return None
 
     return run
