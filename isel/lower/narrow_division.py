@@ -3,9 +3,10 @@
 Layer: isel.lower.  Input: a function.  Output: the same function, or one that asks before a
 division of 64 bits whether the upper halves of both operands are zero: ptxas divides 32 bits in
 some ten instructions, 64 in a routine of about a hundred.  LLVM's NVPTX back end asks likewise
-(BypassSlowDivision), except in functions that are to be small.  A quotient and a remainder of the
-same operands in one block are one division and a multiplication.  Divisions by numbers are left to
-`isel.select.division`.
+(BypassSlowDivision), except in functions that are to be small.  Where the dividend is known to be
+short, and no number is negative, the divisor is short too or the quotient is zero.  A quotient and
+a remainder of the same operands in one block are one division and a multiplication.  Divisions by
+numbers are left to `isel.select.division`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from isel.llvm import values as llvm
 from isel.llvm.types import I32, I64, IntType
 from isel.llvm.vocabulary import IntPredicate, Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
+from isel.lower.significant_bits import significant_bits
 
 _QUOTIENTS = {Opcode.UDIV: False, Opcode.SDIV: True}
 _REMAINDERS = {Opcode.UREM: False, Opcode.SREM: True}
@@ -26,8 +28,6 @@ _SIGNED = _QUOTIENTS | _REMAINDERS
 
 _WIDTHS = (32, 64)
 _SMALL = ("optsize", "minsize")
-_DEPTH = 4
-"""Instructions that are looked through for the width of a number."""
 
 
 @dataclass(slots=True)
@@ -103,36 +103,20 @@ class _Maker:
     def divide(self, out: Rewriter, division: _Division) -> None:
         """All results of a division, by their names."""
         a, b = division.first.lhs, division.first.rhs
-        long = [value for value in (a, b) if not self._is_short(value, _DEPTH)]
+        long = [value for value in (a, b) if significant_bits(self.made_by, value) > 32]
         is_never_short = any(isinstance(value, llvm.ConstInt) for value in long)
         if a.type != I64 or not self.narrows or is_never_short:
             results = _divided(out, division, a, b)
         elif not long:
             results = _narrow(out, division, a, b)
+        elif a not in long and not division.signed:
+            results = _by_size(out, division, a, b)
         else:
             results = _by_width(out, division, a, b, long)
         names = (division.quotients, division.remainders)
         for value, wanted in zip(results, names, strict=True):
             for name in wanted:
                 out.named(value, name)
-
-    def _is_short(self, value: llvm.Value, depth: int) -> bool:
-        """Whether the upper half of a number of 64 bits is known to be zero."""
-        if isinstance(value, llvm.ConstInt):
-            return value.value < 1 << 32
-        i = self.made_by.get(value.name) if isinstance(value, llvm.Local) and depth else None
-        match i:
-            case ir.Cast(opcode=Opcode.ZEXT, operand=operand):
-                return isinstance(operand.type, IntType) and operand.type.bits <= 32
-            case ir.BinaryOp(opcode=Opcode.AND):
-                return self._is_short(i.lhs, depth - 1) or self._is_short(i.rhs, depth - 1)
-            case ir.BinaryOp(opcode=Opcode.OR | Opcode.XOR):
-                return self._is_short(i.lhs, depth - 1) and self._is_short(i.rhs, depth - 1)
-            case ir.BinaryOp(opcode=Opcode.LSHR, rhs=llvm.ConstInt(value=count)):
-                return count >= 32 or self._is_short(i.lhs, depth - 1)
-            case ir.BinaryOp(opcode=Opcode.UDIV):
-                return self._is_short(i.lhs, depth - 1)
-        return False
 
 
 _Results = tuple[llvm.Value, llvm.Value]
@@ -165,6 +149,19 @@ def _narrow(out: Rewriter, division: _Division, a: llvm.Value, b: llvm.Value) ->
     return wide, wide if rest == quotient else out.resize(rest, I64)
 
 
+def _by_size(out: Rewriter, division: _Division, a: llvm.Value, b: llvm.Value) -> _Results:
+    """Divide the lower halves where the divisor is not the larger: else the dividend is left."""
+    before, narrow, done = out.here, out.name("narrow"), out.name("divided")
+    out.branch_if(out.compare(IntPredicate.ULT, a, b), done, narrow)
+
+    out.open(narrow)
+    small = _narrow(out, division, a, b)
+    out.branch(done)
+
+    out.open(done)
+    return _joined(out, division, (small, narrow), ((number(I64, 0), a), before))
+
+
 def _by_width(
     out: Rewriter, division: _Division, a: llvm.Value, b: llvm.Value, long: list[llvm.Value]
 ) -> _Results:
@@ -183,10 +180,18 @@ def _by_width(
     out.branch(done)
 
     out.open(done)
+    return _joined(out, division, (small, narrow), (large, wide))
+
+
+def _joined(
+    out: Rewriter, division: _Division, one: tuple[_Results, str], other: tuple[_Results, str]
+) -> _Results:
+    """The results that are wanted, of two ways and the blocks that these end with."""
+    (these, here), (those, there) = one, other
     quotient, rest = (
-        out.phi(I64, (one, narrow), (other, wide)) if wanted else one
-        for one, other, wanted in zip(
-            small, large, (division.quotients, division.remainders), strict=True
+        out.phi(I64, (this, here), (that, there)) if wanted else this
+        for this, that, wanted in zip(
+            these, those, (division.quotients, division.remainders), strict=True
         )
     )
     return quotient, rest

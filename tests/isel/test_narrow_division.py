@@ -76,9 +76,54 @@ def test_a_number_may_be_divided_and_halves_are_known() -> None:
         for a, b in PAIRS
     ]
     ptx = nvgen.compile(text, target="sm_90a").ptx
-    assert sorted(re.findall(r"\b(?:div|rem)\.\w+", ptx)) == [
-        "div.u32", "div.u64", "rem.u32", "rem.u64",
-    ]  # fmt: skip
+    assert sorted(re.findall(r"\b(?:div|rem)\.\w+", ptx)) == ["div.u32", "div.u64", "rem.u32"]
+
+
+SHORT = {
+    "zero extension": ("%n = trunc i64 %a to i32", "%s = zext i32 %n to i64"),
+    "remainder": ("%n = and i64 %b, 4294967295", "%m = or i64 %n, 1", "%s = urem i64 %a, %m"),
+    "sum of parts": ("%m = and i64 %a, 65535", "%n = lshr i64 %b, 40", "%s = add i64 %m, %n"),
+    "product": ("%m = and i64 %a, 65535", "%n = lshr i64 %b, 48", "%s = mul i64 %m, %n"),
+    "shift": ("%m = and i64 %a, 65535", "%s = shl i64 %m, 16"),
+    "quotient": ("%s = udiv i64 %a, 4294967296",),
+    "choice": (
+        "%c = icmp ult i64 %a, %b",
+        "%m = lshr i64 %a, 32",
+        "%n = freeze i64 %m",
+        "%s = select i1 %c, i64 %n, i64 7",
+    ),
+}
+"""Ways to a number of 32 bits."""
+
+DIVIDENDS = {
+    "zero extension": lambda a, b: a & 0xFFFFFFFF,
+    "remainder": lambda a, b: a % (b & 0xFFFFFFFF | 1),
+    "sum of parts": lambda a, b: (a & 0xFFFF) + (b >> 40),
+    "product": lambda a, b: (a & 0xFFFF) * (b >> 48),
+    "shift": lambda a, b: (a & 0xFFFF) << 16,
+    "quotient": lambda a, b: a >> 32,
+    "choice": lambda a, b: a >> 32 if a < b else 7,
+}
+
+
+@pytest.mark.parametrize("way", SHORT)
+def test_a_short_dividend_needs_no_long_division(way: str) -> None:
+    """Where the divisor is larger, the quotient is 0 and the remainder the dividend."""
+    text = kernel(*SHORT[way], "%r0 = udiv i64 %s, %b", "%r1 = urem i64 %s, %b")
+    dividends = [(DIVIDENDS[way](a, b), b) for a, b in PAIRS]
+    assert results(text, 2) == [[s // b, s % b] for s, b in dividends]
+    last = nvgen.compile(text, target="sm_90a").ptx.rpartition("setp.lt.u64")[2]
+    assert re.findall(r"\b(?:div|rem)\.\w+", last) == ["div.u32"]
+
+
+def test_a_short_dividend_with_a_sign_may_have_a_long_divisor() -> None:
+    """A divisor below 0 has upper bits, and may be the smaller in size."""
+    lines = ["%s = and i64 %a, 4294967295", "%r0 = sdiv i64 %s, %b", "%r1 = srem i64 %s, %b"]
+    text = kernel(*lines)
+    low = (1 << 32) - 1
+    assert results(text, 2) == [
+        [expected(opcode, a & low, b, 64) for opcode in ("sdiv", "srem")] for a, b in PAIRS
+    ]
 
 
 def test_a_remainder_beside_its_quotient_divides_once() -> None:
