@@ -262,6 +262,8 @@ def _subject(
     shown = []
     for name, _ in terms:
         attribute = attributes.get(name)
+        if attribute is None:
+            continue
         shown.append(f"the operand {name}" if attribute is True else describe(attribute))
     return " with ".join(shown)
 

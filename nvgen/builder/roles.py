@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Shuffle
 from intrinsics.special import special_registers
+from intrinsics.targets import Feature
 from nvgen.builder.control import ControlFlow
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer, pointer_of
@@ -231,6 +232,7 @@ class Roles(ControlFlow):
         """Wait until the phase of parity `phase` of an mbarrier has completed.
 
         To see what other CTAs of the cluster released with their arrivals, wait at cluster scope.
+        On targets before sm_90, which have no `mbarrier.try_wait`, it is a loop of `.test_wait`.
 
         Raises: InputError for what is not an mbarrier.
         """
@@ -241,7 +243,9 @@ class Roles(ControlFlow):
         builder = self.at_caller()
         builder.branch(spin)
         builder.position_at_end(spin)
-        ready = self.mbarrier_try_wait_parity(barrier, phase, scope=scope)
+        old = self.target is not None and Feature.HAS_CLUSTERS not in self.target.features
+        look = self.mbarrier_test_wait_parity if old else self.mbarrier_try_wait_parity
+        ready = look(barrier, phase, scope=scope)
         self.at_caller().cbranch(ready.value, done, spin)
         builder.position_at_end(done)
 

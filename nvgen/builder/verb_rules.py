@@ -35,6 +35,7 @@ from intrinsics.modifiers import (
 )
 from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from intrinsics.row import Attribute, Residency
+from intrinsics.targets import Feature
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.number_makers import as_float
 from nvgen.builder.numbers import F32, Float, Int, WordLike, float_of
@@ -90,6 +91,16 @@ def _ordered(strong: Sem) -> Follow:
 
 
 RELEASES, ACQUIRES = _ordered(Sem.RELEASE), _ordered(Sem.ACQUIRE)
+
+
+@following()
+def one_arrival(draft: Draft) -> None:
+    """One arrival without a count, where the target has only that form."""
+    target = draft.builder.target
+    if target is None or Feature.HAS_CLUSTERS in target.features:
+        return
+    if draft.given["count"] == 1:
+        draft.operands.pop("count", None)
 
 
 @following("sem")

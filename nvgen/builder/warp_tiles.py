@@ -130,7 +130,11 @@ class WarpTile(HeldFragment, AccumulatorTile):
         return Holders(self.builder, warp_layout(*self.share), first, across=self.warps[1] > 1)
 
     def corner(self) -> tuple[IntLike, IntLike]:
-        """The first row and the first column of this warp's part."""
+        """The first row and the first column of this warp's part.
+
+        What `store`, `coordinates` and `where` take or give counts from the whole matrix's first
+        row and column, and has this in it.
+        """
         rows, columns = self.warps
         if rows * columns == 1:
             return 0, 0

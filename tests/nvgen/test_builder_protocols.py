@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from intrinsics.element import ElementType
-from intrinsics.findings import InputError
+from intrinsics.findings import InputError, VerificationError
 from intrinsics.modifiers import Scope
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.pointers import Pointer
@@ -85,6 +85,35 @@ def test_all_threads_come_by(operation: str) -> None:
 def test_no_other_scope() -> None:
     with pytest.raises(InputError, match="no scope of threads"):
         made(lambda b: b.cluster_sync(scope=Scope.GPU))
+
+
+def test_waits_and_arrivals_before_sm_90() -> None:
+    """sm_80 has neither mbarrier.try_wait nor arrivals with a count: Target ISA Notes of both."""
+
+    def body(b: KernelBuilder) -> None:
+        full = b.mbarrier("full")
+        b.make_mbarriers((full, 64))
+        b.mbarrier_arrive(full)
+        b.wait(full, 0)
+        b.mbarrier_arrive_drop(full)
+
+    new = made(body, target="sm_90a").compile()
+    assert "mbarrier.try_wait" in new.ptx
+    assert re.search(r"mbarrier\.arrive\.\S+ \S+ \[full\], 1;", new.ptx)
+    old = made(body, target="sm_80").compile()
+    assert "mbarrier.test_wait" in old.ptx
+    assert re.search(r"mbarrier\.arrive\.\S+ \S+ \[full\];", old.ptx)
+    assert re.search(r"mbarrier\.arrive_drop\.\S+ \S+ \[full\];", old.ptx)
+    for schedule in ("early", "late"):
+        old.run(device="sim", schedule=schedule)
+
+
+def test_a_count_is_named_where_the_target_has_none() -> None:
+    """The message names the operand, and nothing that is not there."""
+    with pytest.raises(VerificationError) as found:
+        made(lambda b: b.mbarrier_arrive(b.mbarrier("full"), 2), target="sm_80").compile()
+    messages = [f.message for f in found.value.findings if f.rule.endswith("count-target")]
+    assert messages == ["the operand count is not supported on sm_80"]
 
 
 # ---- the life of mbarriers -----------------------------------------------------------------------
