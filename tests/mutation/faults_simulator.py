@@ -11,7 +11,7 @@ FAULTS = (
     # ---- fences and clocks -------------------------------------------------------------------
     Fault(
         "fence-acquires", Kind.ORDER, "nvgen/sim/races/happens_before.py",
-        "            mine.acquire(lanes, mine.seen[(lanes & -lanes).bit_length() - 1])\n",
+        "            mine.acquire(lanes, within(heard, reach))\n",
         "            pass\n",
         "a fence behind a relaxed read learns nothing",
         "tests/sim/test_races.py",
