@@ -10,29 +10,141 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import ClassVar, Concatenate, ParamSpec, TypeVar
 
 from llvmlite import ir
 
+from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import element_of, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.regions import Changing, Host
+from nvgen.builder.roles import ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
-from nvgen.builder.tensor_requests import TensorOptions
-from nvgen.builder.tensor_tiles import LeftTile
+from nvgen.builder.tensor_tiles import LeftTile, ScaleTile, SparseTile
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector, mask_of, shuffled
 from nvgen.calling.callers import place_of_caller
 from nvgen.calling.guards import guarded
 
+LaneMask = Vector | Sequence[IntLike]
+"""Lanes that are not written, 32 in a word: four words, of a CTA pair four for each CTA."""
+
+_DISCARDS = (
+    CollectorWs.B0_DISCARD,
+    CollectorWs.B1_DISCARD,
+    CollectorWs.B2_DISCARD,
+    CollectorWs.B3_DISCARD,
+)
+SHIFTS = (0, 8, 16, 32)
+"""How many more columns than N a collector may keep, by their code in the descriptor."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorOptions:
+    """Options of a multiply into tensor memory.
+
+    M beyond 128 rows of a CTA is split into blocks of 128, which follow one another in D, N columns
+    each.  N beyond 256 is split into 256; in a CTA pair the first half of each 256 columns are rows
+    of the even CTA's B, the other half rows of the odd CTA's.
+    """
+
+    cta_group: CtaGroup = CtaGroup.ONE
+    """2: a CTA of the pair holds half of A's rows, and of B's, and of D's where M is 256; a thread
+    of the even CTA issues for both."""
+
+    metadata: Pointer | None = None
+    """Which halves of its chunks a sparse A stores that lies in shared memory, from an even column
+    on; a `SparseTile` has its own."""
+
+    sfa: ScaleTile | None = None
+    """Scale factors for A's rows in this CTA; of a sparse A one is for `size` elements with their
+    zeros."""
+
+    sfb: ScaleTile | None = None
+    """Scale factors for all N, which each CTA of a pair holds; for M = 128 of a pair in 2 parts."""
+
+    stationary: bool = False
+    """tcgen05.mma.ws."""
+
+    collector: CollectorWs = CollectorWs.B0_DISCARD
+    """Keeps B, or uses what it has kept; stationary."""
+
+    zero_mask: ZeroColumnMask | None = None
+    """Which columns of B count as zero, and by how many columns B is shifted; stationary."""
+
+    max_shift: int | None = None
+    """How many more columns than N a collector keeps: 0, 8, 16 or 32, no fewer than the shift."""
+
+    collector_a: CollectorA = CollectorA.DISCARD
+    """What a call of one instruction does with A's collector."""
+
+    reuse_a: bool = False
+    """Keep each piece of A in its collector while the pieces of N are multiplied by it."""
+
+    ashift: bool = False
+    """Shift the rows of an A in tensor memory by one."""
+
+    negate_a: bool = False
+    negate_b: bool = False
+    scale_d: int | None = None
+    """D is divided by 2 to this power before the first step adds to it: 0 to 15."""
+
+    lane_mask: LaneMask | None = None
+    """A bit for each lane, of every block of D, that is not written."""
+
+    k96: bool = False
+    """Multiply 96 elements of K at once: 4-bit kinds, a pair with M = 256, sm_103a."""
+
+    def given(self) -> tuple[str, ...]:
+        """The names of the options that differ from their defaults."""
+        usual = TensorOptions()
+        names = (field.name for field in fields(self))
+        return tuple(name for name in names if getattr(self, name) != getattr(usual, name))
+
+    @property
+    def group(self) -> int:
+        """CTAs that multiply together."""
+        return 2 if self.cta_group is CtaGroup.TWO else 1
+
+    @property
+    def holds_b(self) -> bool:
+        """Whether a collector keeps B, or is thought to have it."""
+        return self.collector not in _DISCARDS
+
+    @property
+    def masked(self) -> bool:
+        """Whether columns of B count as zero, or are shifted."""
+        return self.zero_mask is not None or bool(self.max_shift)
+
+    @property
+    def shift(self) -> int:
+        """By how many columns B is shifted."""
+        return self.zero_mask.shift if self.zero_mask else 0
+
+    @property
+    def most_shifted(self) -> int:
+        """How many more columns than N a collector keeps: the least sufficient number where none is
+        given, and the shift itself where none is sufficient.
+        """
+        if self.max_shift is not None:
+            return self.max_shift
+        return next((most for most in SHIFTS if self.shift <= most), self.shift)
+
+
 USUAL = TensorOptions()
 """The default options."""
+
+
+Request = TypeVar("Request", bound="Multiply")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +162,35 @@ class Multiply:
     def chosen(self, count: int) -> Sequence[IntLike]:
         """The steps of K that are multiplied, of `count`."""
         return range(count) if self.step is None else (self.step,)
+
+    def asked_of(self, request: Callable[..., Request], *more: object) -> Request:
+        """The call as a kind of multiply sees it, with what only that kind has."""
+        return request(*(getattr(self, field.name) for field in fields(Multiply)), *more)
+
+    @property
+    def scope(self) -> ExecutionScope:
+        """By which threads it is issued."""
+        return self.builder.scope
+
+    @property
+    def shared(self) -> tuple[SharedTile, ...]:
+        """The matrices that lie in shared memory."""
+        return (self.a, self.b) if isinstance(self.a, SharedTile) else (self.b,)
+
+    @property
+    def strangers(self) -> list[str]:
+        """Which of the matrices and scale factors belong to another kernel."""
+        factors = {"sfa": self.options.sfa, "sfb": self.options.sfb}
+        tiles = {"D": self.d, "A": self.a, "B": self.b, **factors}
+        owners = {name: _owner(tile) for name, tile in tiles.items() if tile is not None}
+        return [name for name, owner in owners.items() if owner is not self.builder]
+
+
+def _owner(tile: AccumulatorTile | LeftTile | RegisterTile | ScaleTile) -> Host:
+    """The kernel that a matrix is of."""
+    if isinstance(tile, AccumulatorTile | RegisterTile):
+        return tile.builder
+    return (tile.values if isinstance(tile, SparseTile) else tile.pointer).builder
 
 
 @guarded

@@ -15,7 +15,13 @@ from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
 from nvgen.builder import byte_operands, multiplies, tensor_gemm, warp_tiles, warpgroup_tiles
-from nvgen.builder.accumulators import AccumulatorTile, Multiply, check_tiles
+from nvgen.builder.accumulators import (
+    AccumulatorTile,
+    LaneMask,
+    Multiply,
+    TensorOptions,
+    check_tiles,
+)
 from nvgen.builder.fragment_layouts import RegisterTile
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.map_copies import Coordinates, copies
@@ -25,7 +31,6 @@ from nvgen.builder.portable import PortableAccumulator, accumulator
 from nvgen.builder.rings import TileRing
 from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_memory import pointer_at, tensor_memory
-from nvgen.builder.tensor_requests import LaneMask, TensorOptions
 from nvgen.builder.tensor_tiles import LeftTile, OperandTile, ScaleTile
 from nvgen.builder.tile_copies import TileCopies
 from nvgen.builder.tiles import SharedTile, Tiles

@@ -66,11 +66,6 @@ class RegisterRequest(Multiply):
         return self.a.k // self.depth
 
     @property
-    def shared(self) -> tuple[SharedTile, ...]:
-        """The matrices that lie in shared memory."""
-        return (self.a, self.b) if isinstance(self.a, SharedTile) else (self.b,)
-
-    @property
     def transposed(self) -> list[SharedTile]:
         """Those of them that are MN-major."""
         return [tile for tile in self.shared if tile.major is Major.MN]
@@ -85,13 +80,6 @@ class RegisterRequest(Multiply):
     def is_typed(self) -> bool:
         """Whether the types decide which targets multiply them."""
         return len({family.targets for family in self.families}) > 1
-
-    @property
-    def strangers(self) -> list[str]:
-        """Which of the matrices belong to another kernel."""
-        a = self.a.pointer.builder if isinstance(self.a, SharedTile) else self.a.builder
-        owners = {"D": self.d.builder, "A": a, "B": self.b.pointer.builder}
-        return [name for name, owner in owners.items() if owner is not self.builder]
 
 
 def _swizzled(r: RegisterRequest, tile: SharedTile) -> bool:

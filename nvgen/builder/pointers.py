@@ -249,6 +249,16 @@ def descriptor_at(builder: Host, pointer: Pointer, layout: int) -> Int:
     return field.zext(64) | layout
 
 
+def advanced(descriptor: Int, offset: IntLike) -> Int:
+    """The descriptor of the same layout `offset` bytes further on, a multiple of 16.
+
+    Addresses lie in the low bits in units of 16 bytes, so one addition moves them.
+    """
+    if isinstance(offset, Int):
+        return descriptor + (offset >> 4).zext(64)
+    return descriptor + (offset >> 4) if offset else descriptor
+
+
 # ---- memory ------------------------------------------------------------------------------------
 
 

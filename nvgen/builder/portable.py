@@ -78,11 +78,7 @@ class PortableAccumulator(AccumulatorTile):
         """By all threads of the CTA."""
         a = asked.a
         assert isinstance(a, SharedTile)
-        request = PortableRequest(
-            asked.builder, self, a, asked.b, asked.accumulate, asked.step, asked.options,
-            targets_for(a.dtype),
-        )  # fmt: skip
-        check("gemm_async", OF_PORTABLE, request)
+        check("gemm_async", OF_PORTABLE, asked.asked_of(PortableRequest, targets_for(a.dtype)))
         self.start_on_target(a, asked)
 
     @abstractmethod

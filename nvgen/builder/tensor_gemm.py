@@ -8,7 +8,7 @@ tcgen05.st; Data Path Layout Organization (layout D); Block Scaling.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import ClassVar
@@ -19,24 +19,24 @@ from intrinsics.layouts.register_layout import tensor_layout
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CollectorA, CopyMulticast, CopyShape, CtaGroup, ScalarType
 from intrinsics.multiplies.tensor_shapes import Piece
-from nvgen.builder.accumulators import AccumulatorTile, Multiply, kernel_of
-from nvgen.builder.fragment_layouts import Holders, RegisterTile
+from nvgen.builder.accumulators import Multiply
+from nvgen.builder.fragment_layouts import Holders
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
-from nvgen.builder.operand_addresses import (
+from nvgen.builder.pointers import Pointer, descriptor_at
+from nvgen.builder.roles import ExecutionScope, Roles
+from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.tensor_requests import (
+    AccumulatorColumns,
     OperandAddresses,
+    TensorRequest,
     crosses_spans,
     instruction_word,
     mask_word,
     scale_vector,
 )
-from nvgen.builder.pointers import Pointer, descriptor_at
-from nvgen.builder.roles import ExecutionScope, Roles
-from nvgen.builder.shared_memory import SharedMemory
-from nvgen.builder.tensor_requests import TensorRequest
 from nvgen.builder.tensor_requirements import check
 from nvgen.builder.tensor_tiles import (
-    AccumulatorColumns,
     OperandTile,
     ScaleTile,
     SparseTile,
@@ -72,7 +72,7 @@ _TYPES = {ElementType.F32: ScalarType.F32, ElementType.S32: ScalarType.S32}
 
 @guarded
 @dataclass(frozen=True, slots=True)
-class TensorTile(AccumulatorColumns, AccumulatorTile):
+class TensorTile(AccumulatorColumns):
     """An accumulator in tensor memory: `m` rows and `n` columns of a type, from `pointer` on.
 
     Each 128 rows of a CTA are a block of `n` columns, one after the other.  In a CTA pair each CTA
@@ -87,23 +87,15 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
         words = f"{self.m}x{self.n} of {self.dtype.value}"
         return f"<D in tensor memory: {words}, {self.columns or 'unknown'} columns in each CTA>"
 
-    @property
-    def builder(self) -> SharedMemory:
-        """The kernel that it is of."""
-        return kernel_of(self.pointer.builder)
-
     def start(self, asked: Multiply) -> None:
         """By one thread; in warp scope one of the warp is elected."""
-        b, a, step = asked.builder, asked.a, asked.step
-        assert not isinstance(a, RegisterTile)
-        found = TensorRequest(
-            b, b.scope, self, a, asked.b, asked.options, asked.accumulate, step is None
-        )
+        found = asked.asked_of(TensorRequest)
         check(found)
+        b, step = asked.builder, asked.step
         if isinstance(step, int) and not 0 <= step < found.steps:
             raise refuse("no such step of K", got=str(step), expected=f"0..{found.steps - 1}")
         with b.elect() if b.scope is ExecutionScope.WARP else nullcontext():
-            _issue(b, found, step)
+            _issue(b, found)
 
     def load(self, first: int = 0, columns: int | None = None) -> Fragment:
         """Load columns of 128 rows into the registers of a warpgroup: 32 lanes per warp.
@@ -174,7 +166,7 @@ class _Instruction:
     usage: CollectorA
 
 
-def _issue(builder: SharedMemory, request: TensorRequest, step: IntLike | None) -> None:
+def _issue(builder: SharedMemory, request: TensorRequest) -> None:
     """The unrolled nest."""
     a, options = request.a, request.options
     mask = options.lane_mask
@@ -185,8 +177,7 @@ def _issue(builder: SharedMemory, request: TensorRequest, step: IntLike | None) 
         mask if mask is None or isinstance(mask, Vector) else builder.words(mask),
         mask_word(options.zero_mask) if options.zero_mask else None,
     )
-    steps = range(request.steps) if step is None else (step,)
-    for instruction in _nest(request, steps):
+    for instruction in _nest(request, request.chosen(request.steps)):
         _emit(builder, operands, instruction)
 
 
@@ -231,7 +222,7 @@ def _joined(fields: IntLike, word: IntLike) -> IntLike:
     return word if isinstance(fields, int) and not fields else fields | word
 
 
-def _nest(request: TensorRequest, steps: range | tuple[IntLike]) -> Iterator[_Instruction]:
+def _nest(request: TensorRequest, steps: Sequence[IntLike]) -> Iterator[_Instruction]:
     """The instructions in their order: M, N and K from the outside, and with `reuse_a` N inmost.
 
     Then A's collector is filled by the first piece of N, and given up by the last.

@@ -1,19 +1,20 @@
-"""One multiply into tensor memory: its options, and what follows from them.
+"""One multiply into tensor memory: what follows from the call, and operands of each instruction.
 
-Layer: nvgen.builder.  PTX ISA, tcgen05.mma; tcgen05.mma.ws; Instruction
-descriptor; Matrix Shape (Table 39); Table 50 (N of an 8-bit B that is transposed).
+Layer: nvgen.builder.  PTX ISA, tcgen05.mma; tcgen05.mma.ws; Matrix Shape (Table 39); Instruction
+descriptor (Tables 42 to 45); Table 50 (N of an 8-bit B that is transposed); Shared memory
+descriptor; Scale Factor A ID, Scale Factor B ID; Sparsity selector; Data Path Layout Organization.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import replace
 
-from intrinsics.descriptors.idesc import FP4_KINDS, m_values, n_values
+from intrinsics.descriptors.idesc import FP4_KINDS, InstructionDescriptor, m_values, n_values
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
-from intrinsics.element import Major
+from intrinsics.element import ElementType, Major
+from intrinsics.layouts.sparse import sparse_columns
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, MmaKind
+from intrinsics.modifiers import MmaKind, ScaleVec
 from intrinsics.multiplies.tensor_shapes import (
     KindTypes,
     Piece,
@@ -22,134 +23,39 @@ from intrinsics.multiplies.tensor_shapes import (
     family_of,
     pieces,
 )
-from nvgen.builder.base import BuilderBase
+from nvgen.builder.accumulators import SHIFTS, AccumulatorTile, Multiply, kernel_of
 from nvgen.builder.numbers import Int, IntLike
-from nvgen.builder.pointers import Pointer
-from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.tensor_tiles import AccumulatorColumns, LeftTile, ScaleTile, SparseTile
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.pointers import Pointer, advanced
+from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.tensor_tiles import LeftTile, ScaleTile, SparseTile, whole_words
+from nvgen.builder.tiles import WORD_FACTORS, SharedTile
 from nvgen.builder.vectors import Vector
-
-LaneMask = Vector | Sequence[IntLike]
-"""Lanes that are not written, 32 in a word: four words, of a CTA pair four for each CTA."""
-
-_DISCARDS = (
-    CollectorWs.B0_DISCARD,
-    CollectorWs.B1_DISCARD,
-    CollectorWs.B2_DISCARD,
-    CollectorWs.B3_DISCARD,
-)
-SHIFTS = (0, 8, 16, 32)
-"""How many more columns than N a collector may keep, by their code in the descriptor."""
-
-
-@dataclass(frozen=True, slots=True)
-class TensorOptions:
-    """Options of a multiply into tensor memory.
-
-    M beyond 128 rows of a CTA is split into blocks of 128, which follow one another in D, N columns
-    each.  N beyond 256 is split into 256; in a CTA pair the first half of each 256 columns are rows
-    of the even CTA's B, the other half rows of the odd CTA's.
-    """
-
-    cta_group: CtaGroup = CtaGroup.ONE
-    """2: a CTA of the pair holds half of A's rows, and of B's, and of D's where M is 256; a thread
-    of the even CTA issues for both."""
-
-    metadata: Pointer | None = None
-    """Which halves of its chunks a sparse A stores that lies in shared memory, from an even column
-    on; a `SparseTile` has its own."""
-
-    sfa: ScaleTile | None = None
-    """Scale factors for A's rows in this CTA; of a sparse A one is for `size` elements with their
-    zeros."""
-
-    sfb: ScaleTile | None = None
-    """Scale factors for all N, which each CTA of a pair holds; for M = 128 of a pair in 2 parts."""
-
-    stationary: bool = False
-    """tcgen05.mma.ws."""
-
-    collector: CollectorWs = CollectorWs.B0_DISCARD
-    """Keeps B, or uses what it has kept; stationary."""
-
-    zero_mask: ZeroColumnMask | None = None
-    """Which columns of B count as zero, and by how many columns B is shifted; stationary."""
-
-    max_shift: int | None = None
-    """How many more columns than N a collector keeps: 0, 8, 16 or 32, no fewer than the shift."""
-
-    collector_a: CollectorA = CollectorA.DISCARD
-    """What a call of one instruction does with A's collector."""
-
-    reuse_a: bool = False
-    """Keep each piece of A in its collector while the pieces of N are multiplied by it."""
-
-    ashift: bool = False
-    """Shift the rows of an A in tensor memory by one."""
-
-    negate_a: bool = False
-    negate_b: bool = False
-    scale_d: int | None = None
-    """D is divided by 2 to this power before the first step adds to it: 0 to 15."""
-
-    lane_mask: LaneMask | None = None
-    """A bit for each lane, of every block of D, that is not written."""
-
-    k96: bool = False
-    """Multiply 96 elements of K at once: 4-bit kinds, a pair with M = 256, sm_103a."""
-
-    def given(self) -> tuple[str, ...]:
-        """The names of the options that differ from their defaults."""
-        usual = TensorOptions()
-        names = (field.name for field in fields(self))
-        return tuple(name for name in names if getattr(self, name) != getattr(usual, name))
-
-    @property
-    def group(self) -> int:
-        """CTAs that multiply together."""
-        return 2 if self.cta_group is CtaGroup.TWO else 1
-
-    @property
-    def holds_b(self) -> bool:
-        """Whether a collector keeps B, or is thought to have it."""
-        return self.collector not in _DISCARDS
-
-    @property
-    def masked(self) -> bool:
-        """Whether columns of B count as zero, or are shifted."""
-        return self.zero_mask is not None or bool(self.max_shift)
-
-    @property
-    def shift(self) -> int:
-        """By how many columns B is shifted."""
-        return self.zero_mask.shift if self.zero_mask else 0
-
-    @property
-    def most_shifted(self) -> int:
-        """How many more columns than N a collector keeps: the least sufficient number where none is
-        given, and the shift itself where none is sufficient.
-        """
-        if self.max_shift is not None:
-            return self.max_shift
-        return next((most for most in SHIFTS if self.shift <= most), self.shift)
-
 
 _K96 = 96
 
 
 @dataclass(frozen=True, slots=True)
-class TensorRequest:
-    """One call of gemm_async, as its requirements see it."""
+class AccumulatorColumns(AccumulatorTile):
+    """What a multiply into tensor memory asks of its accumulator: see `TensorTile`."""
 
-    builder: BuilderBase
-    scope: ExecutionScope
+    pointer: Pointer
+    m: int
+    n: int
+    dtype: ElementType = ElementType.F32
+    columns: int | None = None
+
+    @property
+    def builder(self) -> SharedMemory:
+        """The kernel that it is of."""
+        return kernel_of(self.pointer.builder)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRequest(Multiply):
+    """One call of gemm_async with D in tensor memory."""
+
     d: AccumulatorColumns
     a: LeftTile
-    b: SharedTile
-    options: TensorOptions
-    accumulate: bool | Int = False
-    all_steps: bool = True
 
     # ---- shape -------------------------------------------------------------------------------
 
@@ -184,7 +90,7 @@ class TensorRequest:
         return self.a.k * (2 if self.sparse and isinstance(self.a, SharedTile) else 1)
 
     @property
-    def step(self) -> int:
+    def depth(self) -> int:
         """K of one instruction."""
         if self.options.k96 and self.kind in FP4_KINDS:
             return _K96
@@ -193,7 +99,7 @@ class TensorRequest:
     @property
     def steps(self) -> int:
         """How many steps of K there are."""
-        return self.k // self.step
+        return self.k // self.depth
 
     # ---- kind --------------------------------------------------------------------------------
 
@@ -223,25 +129,6 @@ class TensorRequest:
     def kind(self) -> MmaKind:
         """The kind, f16 where there is none."""
         return self.family.kind if self.family else MmaKind.F16
-
-    # ---- matrices ----------------------------------------------------------------------------
-
-    @property
-    def shared(self) -> tuple[SharedTile, ...]:
-        """The matrices that lie in shared memory."""
-        return (self.a, self.b) if isinstance(self.a, SharedTile) else (self.b,)
-
-    @property
-    def strangers(self) -> list[str]:
-        """Which of the matrices and scale factors belong to another kernel."""
-        owners = {
-            "D": self.d.pointer.builder,
-            "A": (self.a.values if isinstance(self.a, SparseTile) else self.a.pointer).builder,
-            "B": self.b.pointer.builder,
-        }
-        factors = (("sfa", self.options.sfa), ("sfb", self.options.sfb))
-        owners |= {name: tile.pointer.builder for name, tile in factors if tile is not None}
-        return [name for name, owner in owners.items() if owner is not self.builder]
 
     # ---- pieces ------------------------------------------------------------------------------
 
@@ -283,8 +170,8 @@ class TensorRequest:
     @property
     def instructions(self) -> int:
         """How many instructions the nest has."""
-        steps = self.steps if self.all_steps else 1
-        return len(self.row_pieces()) * len(self.column_pieces()) * steps
+        steps = self.chosen(self.steps)
+        return len(self.row_pieces()) * len(self.column_pieces()) * len(steps)
 
     def offset_in_d(self, rows: Piece, columns: Piece) -> int:
         """The column of the accumulator at which a piece begins."""
@@ -294,3 +181,182 @@ class TensorRequest:
         """Columns of tensor memory that m rows and n columns of D take in each CTA."""
         group, stationary = self.options.cta_group, self.stationary
         return accumulator_columns(m, n, cta_group=group, stationary=stationary, sparse=self.sparse)
+
+
+# ---- operands ------------------------------------------------------------------------------------
+
+_SFA_ID, _SFB_ID = 29, 4
+"""The first bits of the scale factor ids in an instruction descriptor."""
+
+
+def instruction_word(request: TensorRequest, m: int, n: int) -> int:
+    """The instruction descriptor with selector and scale factor ids left zero."""
+    options = request.options
+    return InstructionDescriptor(
+        request.kind,
+        m,
+        n,
+        request.a.dtype,
+        request.b.dtype,
+        None if options.sfa else request.d.dtype,
+        a_major=request.a.major if isinstance(request.a, SharedTile) else Major.K,
+        b_major=request.b.major,
+        negate_a=options.negate_a,
+        negate_b=options.negate_b,
+        sparse=request.sparse,
+        max_shift=SHIFTS.index(options.most_shifted),
+        scale=options.sfa.dtype if options.sfa else None,
+        k96=options.k96,
+    ).encode()
+
+
+def factors_per_step(request: TensorRequest, scales: ScaleTile) -> int:
+    """Scale factors of a row that one instruction reads: 1, 2 or 4, with K = 96 3 or 6."""
+    return request.depth // scales.size
+
+
+def scale_vector(request: TensorRequest) -> ScaleVec | None:
+    """The modifier that says so; one for 32 elements goes without saying, but not for K = 96."""
+    if request.scale_size == 16:
+        return ScaleVec.BLOCK16
+    return ScaleVec.BLOCK32 if request.options.k96 else None
+
+
+def scale_offset(request: TensorRequest, scales: ScaleTile, step: IntLike, first: int) -> IntLike:
+    """The column of the factors of a step, for rows from the `first` on, a multiple of 32."""
+    return _word(request, scales, step) * scales.pitch + first // 32
+
+
+def _word(request: TensorRequest, scales: ScaleTile, step: IntLike) -> IntLike:
+    """The word that a step's factors begin in."""
+    factors = factors_per_step(request, scales)
+    if WORD_FACTORS % factors:
+        return step * factors // WORD_FACTORS
+    return step // (WORD_FACTORS // factors)
+
+
+def scale_ids(request: TensorRequest, step: IntLike) -> IntLike:
+    """Which byte of the words a step's factors begin at, in both fields of the descriptor."""
+    assert request.options.sfa is not None
+    factors = factors_per_step(request, request.options.sfa)
+    if factors == WORD_FACTORS:
+        return 0
+    if WORD_FACTORS % factors:
+        number = step * factors % WORD_FACTORS
+    else:
+        number = step % (WORD_FACTORS // factors) * factors
+    return number << _SFA_ID | number << _SFB_ID
+
+
+def metadata_offset(request: TensorRequest, step: IntLike) -> tuple[IntLike, IntLike]:
+    """The column of a step's metadata, and the selector.
+
+    Of kind::f16 and kind::tf32 a step takes one column; the address is that of an even one, and
+    the selector says which of the two it is.  Of the others it takes two columns, and the selector
+    is 0.  (CUTLASS, include/cute/atom/mma_traits_sm100.hpp and mma_traits_sm100_frag.hpp.)
+    """
+    if request.kind in (MmaKind.F16, MmaKind.TF32):
+        return step // 2 * 2, step % 2
+    return step * 2, 0
+
+
+def metadata_pitch(request: TensorRequest) -> int:
+    """Columns from the metadata of 128 rows of A to that of the next."""
+    return whole_words(sparse_columns(request.kind, request.k, request.a.bits).metadata)
+
+
+def mask_word(mask: ZeroColumnMask) -> int:
+    """The zero-column mask as a literal, with bit 39 set.
+
+    ptxas takes a literal without it for something else; a first run of 256 columns that count, as
+    many as there can be, zeroes none either.
+    """
+    if mask.nonzero:
+        return mask.encode()
+    none = (0, 0, 0, 0)
+    return replace(mask, nonzero=True, start=none, first=none, use_span=255).encode()
+
+
+# ---- addresses ---------------------------------------------------------------------------------
+
+_ADDRESS, _LEADING = 0x3FFF, 16
+"""Of a descriptor, the bits of the address; the first bit of the leading dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperandAddresses:
+    """Operands of one gemm_async, by the descriptors of its matrices in shared memory.
+
+    `lane_mask` and `zero_mask` are those of all its instructions.
+    """
+
+    request: TensorRequest
+    a: Int | None
+    b: Int
+    lane_mask: Vector | None
+    zero_mask: int | None
+
+    def of_d(self, rows: Piece, columns: Piece) -> Pointer:
+        """A piece of D."""
+        return moved(self.request.d.pointer, self.request.offset_in_d(rows, columns))
+
+    def of_a(self, rows: Piece, step: IntLike) -> Int | Pointer:
+        """A's rows, from a step of K on."""
+        request, a = self.request, self.request.a
+        first = rows.first // request.group
+        k = step * (request.depth // 2 if request.sparse else request.depth)
+        if isinstance(a, SharedTile):
+            assert self.a is not None
+            return self._in_shared(self.a, a, k, first)
+        values = a.values if isinstance(a, SparseTile) else a.pointer
+        return moved(values, k * a.bits // 32 + block_of(first)[0] * a.pitch)
+
+    def of_b(self, columns: Piece, step: IntLike) -> Int:
+        """The rows of B that are a piece of D's columns: those of this CTA."""
+        request = self.request
+        first = columns.first // request.group
+        return self._in_shared(self.b, request.b, step * request.depth, first)
+
+    def _in_shared(self, base: Int, tile: SharedTile, k: IntLike, first: int) -> Int:
+        """A tile from an element on; of 48 bytes of a row those beyond a span are in the next."""
+        here = advanced(base, tile.offset(k, first))
+        if not crosses_spans(self.request, tile):
+            return here
+        beyond = advanced(base & _ADDRESS, tile.offset((k // tile.span + 1) * tile.span, first))
+        return here | beyond << _LEADING
+
+    def of_metadata(self, rows: Piece, step: IntLike) -> tuple[IntLike, Pointer | None]:
+        """The sparsity selector, and the place of a sparse A's metadata."""
+        request, a = self.request, self.request.a
+        first = a.metadata if isinstance(a, SparseTile) else request.options.metadata
+        if first is None:
+            return 0, None
+        columns, selector = metadata_offset(request, step)
+        pitch = a.pitch if isinstance(a, SparseTile) else metadata_pitch(request)
+        before = block_of(rows.first // request.group)[0] * pitch
+        return selector, moved(first, columns + before if before else columns)
+
+    def of_factors(
+        self, rows: Piece, columns: Piece, step: IntLike
+    ) -> tuple[IntLike, Pointer | None, Pointer | None]:
+        """The ids of the scale factors, and their places for A and for B."""
+        request, options = self.request, self.request.options
+        if options.sfa is None or options.sfb is None:
+            return 0, None, None
+        of_a = scale_offset(request, options.sfa, step, rows.first // request.group)
+        of_b = scale_offset(request, options.sfb, step, columns.first // options.sfb.parts)
+        return (
+            scale_ids(request, step),
+            moved(options.sfa.pointer, of_a),
+            moved(options.sfb.pointer, of_b),
+        )
+
+
+def crosses_spans(request: TensorRequest, tile: SharedTile) -> bool:
+    """Whether the leading dimension of a tile's descriptor is the address of the next span."""
+    return request.options.k96 and tile.swizzle != 0
+
+
+def moved(pointer: Pointer, columns: IntLike) -> Pointer:
+    """An address in tensor memory some columns further on."""
+    return pointer if isinstance(columns, int) and columns == 0 else pointer + columns

@@ -35,18 +35,6 @@ _WIDTHS = tuple(sorted((num.times for num in LdStNum), reverse=True))
 
 @guarded
 @dataclass(frozen=True, slots=True)
-class AccumulatorColumns:
-    """What a multiply into tensor memory asks of its accumulator: see `TensorTile`."""
-
-    pointer: Pointer
-    m: int
-    n: int
-    dtype: ElementType = ElementType.F32
-    columns: int | None = None
-
-
-@guarded
-@dataclass(frozen=True, slots=True)
 class OperandTile:
     """A in tensor memory: `m` rows of one CTA by `k` elements, packed into 32-bit cells along K.
 

@@ -146,13 +146,9 @@ class WarpTile(HeldFragment, AccumulatorTile):
 
     def start(self, asked: Multiply) -> None:
         """By all threads of the warps; it is complete then."""
-        b, left = asked.builder, asked.a
-        assert isinstance(left, SharedTile | RegisterTile)
-        request = RegisterRequest(
-            b, self, left, asked.b, asked.accumulate, asked.step, asked.options,
-            OF_WARPS, FRAGMENT_ROWS, self.warps,
-        )  # fmt: skip
+        request = asked.asked_of(RegisterRequest, OF_WARPS, FRAGMENT_ROWS, self.warps)
         check("gemm_async", REQUIREMENTS, request)
+        b, left = request.builder, request.a
         self._begin(asked.accumulate)
         row, column = self.corner()
         lane = b.tid_x & 31

@@ -25,7 +25,7 @@ from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.multiplies import Accumulator, wgmma_accumulator, wgmma_descriptor
 from nvgen.builder.multiply_requirements import RegisterRequest, in_registers
 from nvgen.builder.numbers import Int
-from nvgen.builder.operand_addresses import advanced
+from nvgen.builder.pointers import advanced
 from nvgen.builder.roles import WARPGROUP, ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile
@@ -111,12 +111,9 @@ class WarpgroupTile(HeldFragment, AccumulatorTile):
 
     def start(self, asked: Multiply) -> None:
         """By all threads of the warpgroup: steps of K, and in each the parts of 64 rows."""
-        builder, a, b, adds = asked.builder, asked.a, asked.b, asked.accumulate
-        assert isinstance(a, SharedTile | RegisterTile)
-        request = RegisterRequest(
-            builder, self, a, b, adds, asked.step, asked.options, OF_WARPGROUPS, WARPGROUP_ROWS
-        )
+        request = asked.asked_of(RegisterRequest, OF_WARPGROUPS, WARPGROUP_ROWS)
         check("gemm_async", REQUIREMENTS, request)
+        builder, a, b, adds = request.builder, request.a, request.b, request.accumulate
         begins_a = _descriptor(builder, a) if isinstance(a, SharedTile) else None
         begins_b = _descriptor(builder, b)
         trans_a = int(isinstance(a, SharedTile) and a.major is Major.MN)
