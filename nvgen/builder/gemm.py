@@ -24,7 +24,6 @@ from nvgen.builder.accumulators import (
 )
 from nvgen.builder.fragment_layouts import RegisterTile
 from nvgen.builder.fragments import Fragment
-from nvgen.builder.map_copies import Coordinates, copies
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator, accumulator
@@ -32,10 +31,10 @@ from nvgen.builder.rings import TileRing
 from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_memory import pointer_at, tensor_memory
 from nvgen.builder.tensor_tiles import LeftTile, OperandTile, ScaleTile
-from nvgen.builder.tile_copies import TileCopies
+from nvgen.builder.tile_copies import Coordinates, TileCopies, copies
 from nvgen.builder.tiles import SharedTile, Tiles
 from nvgen.builder.warpgroup_tiles import WarpgroupTile
-from nvgen.calling.refusals import described, refuse
+from nvgen.calling.refusals import refuse
 
 
 class TileOperations(TileCopies):
@@ -212,12 +211,6 @@ class TileOperations(TileCopies):
         of whole boxes of the map.
         """
         if isinstance(d, SharedTile):
-            if not isinstance(pitch, Sequence):
-                raise refuse(
-                    "a copy by TMA begins at coordinates",
-                    got=described(pitch),
-                    expected="as many as the array has dimensions, innermost first: (0, row)",
-                )
             copies(self, d, target, pitch).store()
             return
         if isinstance(pitch, Sequence):

@@ -20,12 +20,12 @@ from nvgen.arguments import MapKind, Parameter
 from nvgen.builder.device import DeviceCalls
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import TENSOR_MAP_ATTRIBUTES, DebugLines, TextAttributes, make_kernel
-from nvgen.builder.map_copies import box_of, check_box, in_bytes, tile_box
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Number, number_of
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.shared_memory import two
+from nvgen.builder.tile_copies import box_of, check_box, in_bytes, tile_box
 from nvgen.builder.tiles import PLAIN_SPAN, check_element, swizzle_mode
 from nvgen.built import Kernel
 from nvgen.calling.callers import stack

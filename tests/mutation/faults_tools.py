@@ -54,7 +54,7 @@ FAULTS = (
         "tests/nvgen/test_builder_protocols.py",
     ),
     Fault(
-        "tile-copy-width", Kind.ALIGNMENT, _BUILDER + "map_copies.py",
+        "tile-copy-width", Kind.ALIGNMENT, _BUILDER + "tile_copies.py",
         "PERIOD = 8\n", "PERIOD = 4\n",
         "swizzling taken to repeat after four lines",
         "tests/nvgen/test_tile_copies.py",
