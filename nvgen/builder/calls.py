@@ -14,13 +14,22 @@ from typing import TypeAlias
 from llvmlite import ir
 
 from intrinsics.catalog import Spelling
+from intrinsics.findings import InputError
+from intrinsics.legality import describe
 from intrinsics.modifiers import LoadMode, ScalarType, StoreMode
 from intrinsics.operand_types import out_of_range
-from intrinsics.patterns import PREFIX, Argument, arguments, element_type, results
-from intrinsics.row import Attribute, Kind, Row
+from intrinsics.patterns import (
+    PAIRS,
+    PREFIX,
+    Argument,
+    arguments,
+    element_type,
+    find_spelling,
+    results,
+)
+from intrinsics.row import Attribute, Code, Kind, Row
 from nvgen.arguments import Parameter
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.intrinsic_choices import check_length, code_of, llvm_type, result_type, spelled
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_makers import WORD, of_words, words_of
 from nvgen.builder.numbers import F32, Float, Int, WordLike
@@ -29,6 +38,7 @@ from nvgen.builder.regions import Changing
 from nvgen.builder.vectors import Vector
 from nvgen.builder.verb import Verb
 from nvgen.builder.verb_rules import Draft, Operand, alike
+from nvgen.calling.callers import place_of_caller
 from nvgen.calling.guards import ill_called
 from nvgen.calling.refusals import described, refuse
 from nvgen.calling.tracebacks import ends_at_caller
@@ -268,3 +278,70 @@ def _check_copy(maps: Mapping[str, Parameter], operands: Mapping[str, object]) -
                 section="Tensors",
             )
         near.layout.copy(name, declared.swizzle)
+
+
+# ---- LLVM's intrinsics ---------------------------------------------------------------------------
+
+
+def spelled(
+    row_id: str, wanted: Mapping[str, Attribute], operands: Mapping[str, Operand]
+) -> Spelling:
+    """LLVM's intrinsic for a row with attributes and operands."""
+    spaces = {n: given.space for n, given in operands.items() if isinstance(given, Pointer)}
+    try:
+        return find_spelling(row_id, wanted, operands, spaces)
+    except InputError as error:
+        raise InputError([found.at(place_of_caller()) for found in error.findings]) from None
+
+
+def check_length(spelling: Spelling, name: str, operand: Vector | Sequence[WordLike]) -> None:
+    """Check that a list has as many values as the instruction takes."""
+    count = spelling.row.operand[name].count
+    assert count is not None
+    wanted = max(count.of(spelling.attributes), 1)  # 0: a scalar without braces
+    found = operand.count if isinstance(operand, Vector) else len(operand)
+    if found != wanted:
+        raise refuse(
+            f"{name} of {spelling.name} has another length",
+            got=str(found),
+            expected=str(wanted),
+        )
+
+
+def result_type(spelling: Spelling, attributes: Mapping[str, Attribute]) -> ir.Type:
+    """What the intrinsic gives: a structure where there are several results."""
+    text = spelling.pattern.result
+    if not text:
+        return ir.VoidType()
+    types = []
+    for part in results(text):
+        count = spelling.row.operand[part.name].count
+        types.append(llvm_type(part.type, count.of(attributes) if count is not None else 1))
+    return ir.LiteralStructType(types) if text.startswith("{") else types[0]
+
+
+def code_of(table: Code, attribute: Attribute, qualifier: str) -> int:
+    """The number that encodes an attribute in an intrinsic's arguments."""
+    for code, known in table.items():
+        if known is attribute:
+            return code
+    choices = ", ".join(sorted(describe(f) for f in table.values()))
+    raise refuse(
+        f"LLVM has no {qualifier} {describe(attribute)}", got=describe(attribute), expected=choices
+    )
+
+
+def llvm_type(text: str, count: int = 1) -> ir.Type:
+    """The llvmlite type of an argument in a pattern; `count` is the length of `v*i32`."""
+    if text.startswith("n*"):
+        element = llvm_type(text[2:])
+        return element if count == 1 else ir.LiteralStructType([element] * count)
+    if text in PAIRS:
+        return ir.VectorType(ir.HalfType(), 2)
+    if text.startswith("v*"):
+        element = llvm_type(text[2:])
+        return element if count == 1 else ir.VectorType(element, count)
+    if text.startswith("p"):
+        return ir.PointerType(addrspace=int(text[1:] or 0))
+    named = {"float": ir.FloatType(), "double": ir.DoubleType()}
+    return named[text] if text in named else ir.IntType(int(text[1:]))

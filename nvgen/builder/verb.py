@@ -20,13 +20,13 @@ from types import NoneType
 import numpy as np
 
 from intrinsics import catalog
+from intrinsics.catalog import Spelling
 from intrinsics.element import ElementType
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CtaGroup, Modifier, ScalarType, Scope
 from intrinsics.patterns import Argument, arguments, results
-from intrinsics.row import Attributes, Kind, Qualifier
+from intrinsics.row import Attribute, Attributes, Kind, Qualifier, Row
 from intrinsics.targets import EVERY_TARGET, spell
-from nvgen.builder.intrinsic_choices import Choice, choice_of, operands_of
 from nvgen.builder.pointers import pointer_of
 from nvgen.builder.verb_rules import Draft, Follow
 from nvgen.calling.refusals import described, refuse
@@ -63,6 +63,62 @@ class Parameter:
             else inspect.Parameter.POSITIONAL_OR_KEYWORD
         )
         return inspect.Parameter(self.name, kind, default=self.default, annotation=self.type)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A row that a verb may become, with the attributes that all its intrinsics have in common."""
+
+    row: Row
+    spellings: tuple[Spelling, ...]
+
+    @cached_property
+    def constants(self) -> dict[str, Attribute]:
+        """Qualifiers that have one value in all intrinsics of the row."""
+        found: dict[str, Attribute] = {}
+        for name in self.row.qualifier:
+            values = {spelling.attributes.get(name) for spelling in self.spellings}
+            if len(values) == 1 and None not in values:
+                (found[name],) = values
+        return found
+
+    def takes(self, draft: Draft) -> bool:
+        """Whether the instruction has all that is given."""
+        qualifiers, operands = self.row.qualifier, self.row.operand
+        attributes = ((n, f) for n, f in draft.attributes.items() if isinstance(f, Modifier))
+        fits = all(
+            f in qualifiers[n].attributes if n in qualifiers else n in operands
+            for n, f in attributes
+        )
+        return fits and set(draft.operands) <= operands.keys()
+
+
+def choice_of(row: Row, stated: Attributes) -> Choice:
+    """A row with the intrinsics that have all the attributes that a verb implies."""
+    states = {n: f for n, f in stated.items() if n in row.qualifier}
+    given = {n for n in stated if n in row.operand}
+    fitting = (s for s in catalog.spellings_of(row) if _agrees(s, states))
+    return Choice(row, tuple(s for s in fitting if given <= _results(s)))
+
+
+def _agrees(spelling: Spelling, states: Attributes) -> bool:
+    return all(
+        spelling.attributes.get(name) is attribute or name in spelling.pattern.codes
+        for name, attribute in states.items()
+    )
+
+
+def _results(spelling: Spelling) -> set[str]:
+    return {part.name for part in results(spelling.pattern.result)}
+
+
+def operands_of(spelling: Spelling) -> tuple[list[str], list[str]]:
+    """The operands that an intrinsic must have, and those that a flag makes optional."""
+    formal = arguments(spelling.pattern.args)
+    flagged = {a.name for a in formal if a.sign == "?"}
+    names = [a.name for a in formal if a.sign == ":"]
+    must = [n for n in names if n not in flagged] + list(spelling.pattern.numbers)
+    return must, [n for n in names if n in flagged]
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from intrinsics.patterns import arguments
 from intrinsics.row import Kind
 from nvgen import KernelBuilder
-from nvgen.builder.intrinsic_choices import llvm_type
+from nvgen.builder.calls import llvm_type
 from nvgen.builder.llvm_ext import BFloatType
 from nvgen.builder.numbers import Int
 from nvgen.builder.roles import ExecutionScope
