@@ -20,10 +20,9 @@ from pathlib import Path
 
 import nvgen.builder
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.builder.base import BuilderBase
+from nvgen.builder.base import BuilderBase, NumberVerb
 from nvgen.builder.calls import function_of
 from nvgen.builder.kernel import KernelBuilder
-from nvgen.builder.number_makers import NumberVerb
 from nvgen.builder.number_types import is_float
 from nvgen.builder.numbers import Float
 from nvgen.builder.roles import SpecialRegister
@@ -77,7 +76,7 @@ INNER = frozenset({
     "declare_number", "defined", "free_accumulators", "perform", "take_fragment",
     "start", "start_on_target",
     "like", "taken", "made", "spread", "builder", "typed", "splat", "taken_apart",
-    "Integer.words", "Integer.unsigned", "Float.words", "FloatFunctions.words", "Vector.words",
+    "Int.words", "Scalar.words", "Float.words", "FloatFunctions.words", "Vector.words",
     "Pointer.words", "Fragment.words", "OfThreads.value",
     "OfThreads.words", "OfThreads.builder",
 })  # fmt: skip

@@ -14,9 +14,8 @@ from llvmlite.ir.instructions import AtomicRMW, CmpXchg
 
 from intrinsics.element import ElementType
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Sem
-from nvgen.builder.number_makers import as_float
-from nvgen.builder.number_types import FloatType, NumberType
-from nvgen.builder.numbers import Float, FloatLike, Int, IntLike, Number, number_of
+from nvgen.builder.number_types import FloatType, NumberType, worded
+from nvgen.builder.numbers import Float, FloatLike, Int, IntLike, Number, as_float, number_of
 from nvgen.builder.pointers import Pointer, check_pointer
 from nvgen.builder.verbs import Verbs
 from nvgen.calling.refusals import described, refuse
@@ -163,7 +162,7 @@ class Atomics(Verbs):
         if not isinstance(expected, Int) or expected.bits not in (16, 32, 64):
             raise refuse(
                 "no integer of the kernel is compared with memory",
-                got=expected.words if isinstance(expected, (Int, Float)) else described(expected),
+                got=worded(expected),
                 expected="an Int of 16, 32 or 64 bits",
                 hint="b.u32(0), b.u64(0) are such numbers; x.word is a float's bits",
             )

@@ -6,7 +6,7 @@ Layer: nvgen.builder.  Input: a kernel's name.  Output: an llvmlite module under
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
+from typing import Generic, Protocol, TypeVar, overload
 
 from llvmlite import ir
 
@@ -14,11 +14,22 @@ from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
 from nvgen.arguments import Parameter
 from nvgen.builder.llvm_ext import BFloatType, vector_value
-from nvgen.builder.number_makers import Given, NumberVerb, as_float
-from nvgen.builder.number_types import constant
-from nvgen.builder.numbers import F32, Float, FloatLike, Int, IntLike, Number, WordLike, pair_of
+from nvgen.builder.number_types import constant, element_of, is_float
+from nvgen.builder.numbers import (
+    F32,
+    Float,
+    FloatLike,
+    Given,
+    Int,
+    IntLike,
+    Number,
+    WordLike,
+    as_float,
+    float_of,
+    pair_of,
+)
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.regions import Changing, PlacedBuilder, Regions
+from nvgen.builder.regions import Changing, Host, PlacedBuilder, Regions
 from nvgen.builder.vectors import Vector, vector_of
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse
@@ -26,6 +37,67 @@ from nvgen.calling.refusals import described, refuse
 T = ScalarType
 _F32 = ir.FloatType()
 _FLOATS = {ir.FloatType: T.F32, ir.DoubleType: T.F64}
+
+
+Made = TypeVar("Made", Int, Float, F32, covariant=True)
+
+
+class Declaring(Host, Protocol):
+    """A kernel that may still get parameters."""
+
+    def declare_number(self, name: str, type_: ScalarType) -> None:
+        """A parameter that is a number of a type."""
+
+
+class NumberMaker(Generic[Made]):
+    """`b.f32` and its like, of one kernel."""
+
+    def __init__(self, builder: Declaring, type_: ScalarType) -> None:
+        self._builder, self._type = builder, type_
+
+    @overload
+    def __call__(self, value: str) -> None: ...
+
+    @overload
+    def __call__(self, value: Given) -> Made: ...
+
+    def __call__(self, value: str | Given) -> Number | None:
+        """A number of the type: a parameter by its name, a constant, or by its bits.
+
+        Raises: InputError for anything else, for a number beyond the type's, and for a parameter
+        that is declared behind `begin` or twice.
+        """
+        b, type_ = self._builder, self._type
+        if isinstance(value, str) and element_of(type_) is not type_:
+            raise refuse("no parameter is a pair", got=type_.value, expected="two parameters")
+        if isinstance(value, str):
+            b.declare_number(value, type_)
+            return None
+        if is_float(type_):
+            return float_of(b, as_float(b, value, type_), type_)
+        if isinstance(value, Float):
+            value = value.word
+        if not isinstance(value, Int):
+            return Int(b, constant(value, type_.bits, signed=type_.is_signed), type_.is_signed)
+        if value.bits != type_.bits:
+            raise refuse(
+                "bits of another width",
+                got=value.words,
+                expected=f"{type_.bits} bits",
+                hint="x.to(…) is the same number in another type",
+            )
+        return Int(b, value.value, type_.is_signed)
+
+
+class NumberVerb(Generic[Made]):
+    """A number of one type: its parameters, its constants, and what bits mean."""
+
+    def __init__(self, type_: ScalarType, words: str) -> None:
+        self.type = type_
+        self.__doc__ = f"{words}: a parameter by its name, a constant, or by its bits."
+
+    def __get__(self, instance: Declaring, owner: type) -> NumberMaker[Made]:
+        return NumberMaker(instance, self.type)
 
 
 @guarded

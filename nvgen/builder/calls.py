@@ -31,8 +31,7 @@ from intrinsics.row import Attribute, Code, Kind, Row
 from nvgen.arguments import Parameter
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.llvm_ext import vector_value
-from nvgen.builder.number_makers import WORD, of_words, words_of
-from nvgen.builder.numbers import F32, Float, Int, WordLike
+from nvgen.builder.numbers import F32, Float, Int, Number, WordLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.regions import Changing
 from nvgen.builder.vectors import Vector
@@ -129,8 +128,8 @@ class IntrinsicCalls(BuilderBase):
         """Add the instruction of a verb with the arguments of a call, and give its results."""
         whole = given[verb.by_words] if verb.by_words else None
         if isinstance(whole, (Int, Float)) and whole.bits != WORD:
-            parts = [self.perform(verb, {**given, verb.by_words: w}) for w in words_of(whole)]
-            return of_words(whole, parts)
+            parts = [self.perform(verb, {**given, verb.by_words: w}) for w in _words_of(whole)]
+            return _of_words(whole, parts)
         draft = Draft(self, given)
         verb.fill(draft)
         row = verb.row_for(draft)
@@ -345,3 +344,41 @@ def llvm_type(text: str, count: int = 1) -> ir.Type:
         return ir.PointerType(addrspace=int(text[1:] or 0))
     named = {"float": ir.FloatType(), "double": ir.DoubleType()}
     return named[text] if text in named else ir.IntType(int(text[1:]))
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+WORD = 32
+"""Bits of a register that a shuffle moves."""
+
+
+def _words_of(number: Number) -> list[Int]:
+    """The words that hold a number's bits, with zeros above them."""
+    bits = number.word if isinstance(number, Float) else Int(number.builder, number.value)
+    if bits.bits == WORD:
+        return [bits]
+    if bits.bits < WORD:
+        return [bits.zext(WORD)]
+    builder, i32 = bits.builder.at_caller(), ir.IntType(WORD)
+    return [Int(bits.builder, builder.trunc(part.value, i32)) for part in (bits, bits >> WORD)]
+
+
+def _of_words(number: Number, parts: Sequence[object]) -> object:
+    """The results for each word of `_words_of(number)`, joined to a number of its type.
+
+    Where an instruction has further results, those for the first word.
+    """
+    first = parts[0]
+    if isinstance(first, tuple):
+        firsts = [part[0] for part in parts if isinstance(part, tuple)]
+        return (_of_words(number, firsts), *first[1:])
+    words = [part for part in parts if isinstance(part, Int)]
+    builder, width = number.builder.at_caller(), ir.IntType(number.bits)
+    if number.bits < WORD:
+        found = builder.trunc(words[0].value, width)
+    else:
+        low, high = (word.zext(2 * WORD) for word in words)
+        found = (high << WORD | low).value
+    if isinstance(number, Int):
+        return number.like(found)
+    return number.like(number.builder.at_caller().bitcast(found, number.value.type))

@@ -21,7 +21,14 @@ from llvmlite import ir
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.number_types import PAIR_OF, NumberType, is_float, llvm_type_of, scalar_type
+from nvgen.builder.number_types import (
+    PAIR_OF,
+    NumberType,
+    is_float,
+    llvm_type_of,
+    scalar_type,
+    worded,
+)
 from nvgen.builder.numbers import Float, Int, Number, number_of
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.regions import PlacedBuilder, Regions, Value
@@ -246,7 +253,7 @@ def _passed(kind: re.Match[str], value: object) -> ir.Value:
         return at_caller.ptrtoint(value.value, ir.IntType(64))
     raise refuse(
         f"no value for {kind[0]}",
-        got=value.words if isinstance(value, (Int, Float)) else described(value),
+        got=worded(value),
         expected="%d, %u, %x for integers, %f, %g for floats, %p for addresses",
         hint="what is known while the kernel is built is a part of the format: f'…'",
     )

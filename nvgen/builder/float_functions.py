@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import math
 import operator
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn, Self, SupportsFloat
+from typing import Self, SupportsFloat
 
 from llvmlite import ir
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.integers import Integer
-from nvgen.builder.number_types import STORED, called, float_constant, power
+from nvgen.builder.number_types import STORED, Scalar, called, float_constant, power, worded
 from nvgen.builder.regions import Host
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import described, no_method, refuse
+from nvgen.calling.refusals import described, refuse
 
 T = ScalarType
 
@@ -63,8 +62,8 @@ _ERF_WHOLE = 4.0
 
 
 @guarded
-@dataclass(frozen=True, slots=True, eq=False)
-class FloatFunctions(ABC):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FloatFunctions(Scalar):
     """A number, or a pair of them, and functions of it, or of both; `Float` also converts it."""
 
     builder: Host
@@ -81,9 +80,6 @@ class FloatFunctions(ABC):
         """Its type, in words."""
         return self.type.value
 
-    def __repr__(self) -> str:
-        return f"<{self.words} of {self.builder.name}>"
-
     def like(self, value: ir.Value) -> Self:
         """Another value of llvmlite's as a number of this type."""
         return type(self)(self.builder, value, self.type)
@@ -92,14 +88,11 @@ class FloatFunctions(ABC):
         """A number of this type, or a Python number, as llvmlite's."""
         if isinstance(other, FloatFunctions) and other.type is self.type:
             return other.value
-        if isinstance(other, (Integer, FloatFunctions)) or not isinstance(other, SupportsFloat):
-            given = (
-                other.words if isinstance(other, (Integer, FloatFunctions)) else described(other)
-            )
+        if not isinstance(other, SupportsFloat):
             raise refuse(
                 f"{'an' if self.type in (T.F32, T.F16, T.F64) else 'a'} {self.words} and another "
                 "type in one operation",
-                got=given,
+                got=worded(other),
                 expected=f"{self.words}, or a Python number",
                 hint=f"x.to({self.words}) is the number in {self.words}, b.{self.words}(word) the "
                 "one whose bits a word holds",
@@ -281,11 +274,6 @@ class FloatFunctions(ABC):
                 hint="round(x * 100) / 100 is near the number with two digits",
             )
         return self.round()
-
-    if not TYPE_CHECKING:  # to a type checker there is no such attribute
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(no_method(name, self), name=name, obj=self)
 
     def __pow__(self, exponent: object) -> Self:
         """By a known whole exponent, as products; each is rounded."""

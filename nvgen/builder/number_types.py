@@ -10,9 +10,19 @@ from __future__ import annotations
 import math
 import operator
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from numbers import Integral
-from typing import Final, Literal, SupportsFloat, SupportsIndex, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Final,
+    Literal,
+    NoReturn,
+    SupportsFloat,
+    SupportsIndex,
+    TypeAlias,
+    TypeVar,
+)
 
 from llvmlite import ir
 
@@ -21,7 +31,7 @@ from intrinsics.findings import InputError
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.llvm_ext import BFloatType
 from nvgen.builder.regions import Host
-from nvgen.calling.refusals import described, refuse
+from nvgen.calling.refusals import described, no_method, refuse
 
 E: TypeAlias = ElementType
 T: TypeAlias = ScalarType
@@ -111,6 +121,38 @@ def llvm_type_of(type_: ScalarType) -> ir.Type:
             return ir.DoubleType()
         case _:
             return ir.IntType(type_.bits)
+
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+
+class Scalar(ABC):
+    """What all numbers of a kernel have in common."""
+
+    __slots__ = ()
+
+    builder: Host
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """Its type, in words."""
+
+    def __repr__(self) -> str:
+        return f"<{self.words} of {self.builder.name}>"
+
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(no_method(name, self), name=name, obj=self)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def worded(value: object) -> str:
+    """The type of a number of the kernel, or what something else is."""
+    return value.words if isinstance(value, Scalar) else described(value)
 
 
 # ---- constants -----------------------------------------------------------------------------------

@@ -2,20 +2,22 @@
 
 Layer: nvgen.builder.  A number knows its kernel, so `x * 0.5` adds an instruction.  Two types are
 never mixed: `x.to(f32)`; a Python number takes the type of the other side.  Floats are rounded to
-nearest even.  PTX ISA, Floating Point Instructions; Half Precision Floating Point Instructions;
-cvt.
+nearest even.  PTX ISA, Integer Arithmetic Instructions; Comparison and Selection Instructions;
+Logic and Shift Instructions; Floating Point Instructions; Half Precision Floating Point
+Instructions; cvt.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from typing import NoReturn, Self, TypeAlias, overload
+from typing import NoReturn, Self, SupportsFloat, SupportsIndex, TypeAlias, overload
 
 from llvmlite import ir
 
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.float_functions import FloatFunctions
-from nvgen.builder.integers import Integer
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import (
     PAIR_OF,
@@ -23,12 +25,18 @@ from nvgen.builder.number_types import (
     STORED,
     FloatType,
     IntType,
+    Scalar,
+    called,
+    constant,
     element_of,
+    float_constant,
+    instead,
     is_float,
     llvm_type_of,
     narrow_word,
     no_conversion,
     not_known,
+    power,
     scalar_type,
     wide_pair,
 )
@@ -39,8 +47,52 @@ from nvgen.calling.refusals import described, refuse
 T = ScalarType
 
 
+def _ints(name: str, unsigned: str = "", *, swapped: bool = False) -> Callable[[Int, IntLike], Int]:
+    """An operator of integers: LLVM's instruction, and the one for unsigned ones."""
+
+    def operate(self: Int, other: IntLike) -> Int:
+        chosen = unsigned if unsigned and not self.signed else name
+        pair = (self.value, self.taken(other))
+        if not swapped and not isinstance(other, Int):
+            _check_constant(name, self, operator.index(other))
+        operation = getattr(self.builder.at_caller(), chosen)
+        return self.like(operation(*(pair[::-1] if swapped else pair)))
+
+    return operate
+
+
+_SHIFTS = ("shl", "ashr")
+_DIVISIONS = ("sdiv", "srem")
+
+
+def _check_constant(name: str, number: Int, other: int) -> None:
+    """Whether an operation by a known number has a result."""
+    if name in _SHIFTS and not 0 <= other < number.bits:
+        expected = f"0 to {number.bits - 1}, of {number.words}"
+        raise refuse("a shift by more bits than there are", got=str(other), expected=expected)
+    if name in _DIVISIONS and other == 0:
+        raise refuse("a division by 0", got=f"{number.words} by 0", expected="another divisor")
+
+
+def _int_order(predicate: str) -> Callable[[Int, object], Int]:
+    def compare(self: Int, other: object) -> Int:
+        if not isinstance(other, (Int, SupportsIndex)):
+            raise refuse(
+                "an integer is compared with something else",
+                got=type(other).__name__,
+                expected="an integer",
+                hint=instead(other),
+            )
+        builder = self.builder.at_caller()
+        operation = builder.icmp_signed if self.signed else builder.icmp_unsigned
+        return Int(self.builder, operation(predicate, self.value, self.taken(other)))
+
+    return compare
+
+
 @guarded
-class Int(Integer):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Int(Scalar):
     """A signed or unsigned integer, or a condition (i1); indices and sizes are unsigned.
 
     Comparisons, divisions, right shifts and extensions go by its signedness.  `//` and `%` round
@@ -48,7 +100,9 @@ class Int(Integer):
     a division by 0, are undefined.  A Python number takes the other operand's type.
     """
 
-    __slots__ = ()
+    builder: Host
+    value: ir.Value
+    signed: bool = False
 
     @overload
     def to(self, dtype: FloatType) -> Float: ...
@@ -81,6 +135,147 @@ class Int(Integer):
         elif type_.bits < self.bits:
             value = builder.trunc(value, llvm)
         return Int(self.builder, value, type_.is_signed)
+
+    @property
+    def bits(self) -> int:
+        """The width."""
+        width: int = self.value.type.width
+        return width
+
+    @property
+    def words(self) -> str:
+        """Its type: i32, u64; i1 of a condition, which has no sign."""
+        return f"{'i' if self.signed or self.bits == 1 else 'u'}{self.bits}"
+
+    def like(self, value: ir.Value) -> Int:
+        """Another value of llvmlite's as a number of this type."""
+        return Int(self.builder, value, self.signed)
+
+    def taken(self, other: object) -> ir.Value:
+        """A number of this type, or a Python number, as llvmlite's."""
+        if isinstance(other, Int):
+            hint = f"convert one: x.to({self.words})"
+            if other.bits != self.bits:
+                raise refuse(
+                    "integers of different widths",
+                    got=other.words,
+                    expected=self.words,
+                    hint=hint,
+                )
+            if other.signed != self.signed and self.bits > 1:
+                raise refuse(
+                    "a signed and an unsigned integer in one operation",
+                    got=f"{self.words} and {other.words}",
+                    expected="two of one sign",
+                    hint=hint,
+                )
+            return other.value
+        if not isinstance(other, SupportsIndex):
+            raise refuse(
+                "no operand of an integer",
+                got=described(other),
+                expected="an integer",
+                hint=instead(other),
+            )
+        return constant(other, self.bits, signed=self.signed)
+
+    def zext(self, bits: int) -> Int:
+        """Zero-extended to `bits` bits, as an unsigned integer.
+
+        Raises: InputError for fewer.
+        """
+        return Int(self.builder, self._wider(bits, "zext"))
+
+    def widened(self, bits: int) -> Int:
+        """Sign- or zero-extended to `bits` bits, by its own signedness.
+
+        Raises: InputError for fewer.
+        """
+        return self.like(self._wider(bits, "sext" if self.signed else "zext"))
+
+    def _wider(self, bits: int, name: str) -> ir.Value:
+        if bits <= self.bits:
+            raise refuse("no wider integer", got=f"i{bits}", expected=f"more than i{self.bits}")
+        return getattr(self.builder.at_caller(), name)(self.value, ir.IntType(bits))
+
+    def min(self, other: Int | int) -> Int:
+        """The minimum of two numbers of one type."""
+        return self._extreme("min", other)
+
+    def max(self, other: Int | int) -> Int:
+        """The maximum of two numbers of one type."""
+        return self._extreme("max", other)
+
+    def abs(self) -> Int:
+        """The absolute value; that of the least number is itself."""
+        return self.max(-self) if self.signed else self
+
+    def popc(self) -> Int:
+        """The number of bits that are set."""
+        return self._of_bits("ctpop")
+
+    def clz(self) -> Int:
+        """The number of leading zeros; the width for 0."""
+        return self._of_bits("ctlz", ir.Constant(ir.IntType(1), 0))
+
+    def brev(self) -> Int:
+        """The bits in reverse order."""
+        return self._of_bits("bitreverse")
+
+    def _of_bits(self, name: str, *said: ir.Constant) -> Int:
+        """An intrinsic of LLVM's that takes the bits, and constants besides."""
+        type_ = self.value.type
+        made = ir.FunctionType(type_, [type_, *(one.type for one in said)])
+        function = self.builder.declare(f"llvm.{name}.i{self.bits}", made)
+        return self.like(self.builder.at_caller().call(function, [self.value, *said]))
+
+    __abs__ = abs
+
+    def _extreme(self, name: str, other: Int | int) -> Int:
+        full = f"llvm.{'s' if self.signed else 'u'}{name}.i{self.bits}"
+        return self.like(called(self.builder, full, self.value, self.taken(other)))
+
+    __add__ = __radd__ = _ints("add")
+    __sub__, __rsub__ = _ints("sub"), _ints("sub", swapped=True)
+    __mul__ = __rmul__ = _ints("mul")
+    __and__ = __rand__ = _ints("and_")
+    __or__ = __ror__ = _ints("or_")
+    __xor__ = __rxor__ = _ints("xor")
+    __floordiv__, __rfloordiv__ = _ints("sdiv", "udiv"), _ints("sdiv", "udiv", swapped=True)
+    __mod__, __rmod__ = _ints("srem", "urem"), _ints("srem", "urem", swapped=True)
+    __lshift__, __rlshift__ = _ints("shl"), _ints("shl", swapped=True)
+    __rshift__, __rrshift__ = _ints("ashr", "lshr"), _ints("ashr", "lshr", swapped=True)
+    __lt__, __le__, __gt__, __ge__ = map(_int_order, ("<", "<=", ">", ">="))
+    __eq__ = _int_order("==")  # type: ignore[assignment]  # a comparison is a value of the kernel
+    __ne__ = _int_order("!=")  # type: ignore[assignment]  # this one, too
+
+    def __neg__(self) -> Int:
+        return 0 - self
+
+    def __pow__(self, exponent: object) -> Int:
+        """By a known whole exponent, as products."""
+        return power(self, exponent, "1 << n is 2 to the power of n", operator.mul)
+
+    def __invert__(self) -> Int:
+        return self ^ (-1 if self.signed else (1 << self.bits) - 1)
+
+    def __truediv__(self, other: object) -> Int:
+        raise refuse(
+            "integers have no quotient with a fraction",
+            got=f"a division by {described(other)}",
+            expected="x // y, which is the whole part",
+            hint="x.to(f32) / y is a quotient in f32",
+        )
+
+    __rtruediv__ = __truediv__
+
+    __hash__ = Scalar.__hash__
+
+    def __bool__(self) -> NoReturn:
+        raise not_known(
+            "branch on it with `with b.if_(condition):`; & and | join conditions, ~ turns one; "
+            "x.max(y) and x.min(y) are Python's max and min"
+        )
 
 
 IntLike: TypeAlias = Int | int
@@ -208,8 +403,7 @@ class Float(FloatFunctions):
     def __bool__(self) -> NoReturn:
         raise not_known("branch on it with `with b.if_(condition):`")
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = Scalar.__hash__
 
     def __getitem__(self, number: int) -> Float:
         """One number of a pair: 0 is the one in the lower half.
@@ -245,6 +439,9 @@ Number: TypeAlias = Int | Float
 
 WordLike: TypeAlias = Number | int
 """A register of the kernel, or a number as its bits."""
+
+Given: TypeAlias = WordLike | float
+"""Bits, or a number that is known."""
 
 
 def float_of(builder: Host, value: ir.Value, type_: ScalarType) -> Float:
@@ -288,3 +485,21 @@ def pair_of(low: object, high: object) -> Float:
     pair, element = (low.value, high.value), llvm_type_of(low.type)
     found = vector_value(low.builder.at_caller(), element, 2, pair)
     return Float(low.builder, found, PAIR_OF[low.type])
+
+
+def as_float(builder: Host, value: object, type_: ScalarType) -> ir.Value:
+    """A number of `type_` as llvmlite's: the kernel's, its bits in an integer, or a known one."""
+    if isinstance(value, Float) and value.type is type_:
+        return value.value
+    if isinstance(value, Int) and value.bits == type_.bits:
+        return builder.at_caller().bitcast(value.value, llvm_type_of(type_))
+    if isinstance(value, (Int, Float)) or not isinstance(value, SupportsFloat):
+        several = not isinstance(value, (Int, Float)) and hasattr(value, "count")
+        article = "an F32" if type_ is T.F32 else f"a number in {type_.value}"
+        raise refuse(
+            f"no {type_.value}",
+            got=described(value),
+            expected=f"{article}, {type_.bits} bits of one, or a Python number",
+            hint="registers one by one: values[0]" if several else f"x.to({type_.value})",
+        )
+    return float_constant(value, type_)

@@ -14,14 +14,14 @@ from typing import TypeAlias, TypeVar, overload
 from intrinsics.limits import MOST_CLUSTER, MOST_TX
 from intrinsics.modifiers import Scope, Shuffle
 from intrinsics.targets import Feature
-from nvgen.builder.number_types import name_of_type
+from nvgen.builder.number_types import name_of_type, worded
 from nvgen.builder.numbers import F32, Float, Int, IntLike, type_of
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
 from nvgen.builder.roles import WARP, ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles
 from nvgen.builder.vectors import joined
-from nvgen.calling.refusals import described, function_of, refuse, whole
+from nvgen.calling.refusals import function_of, refuse, whole
 
 Counted: TypeAlias = tuple[Barrier | Barriers, int]
 """One or several mbarriers, and how many arrivals a phase of each expects."""
@@ -254,9 +254,10 @@ class Protocols(SharedMemory):
             other = self.shfl_sync(Shuffle.BFLY, number, bit)
             number = made(number, other)
             if not isinstance(number, (Int, Float)) or type_of(number) is not type_:
-                got = number.words if isinstance(number, (Int, Float)) else described(number)
                 expected = f"{name_of_type(type_)}, as it was given"
-                raise refuse("a reduction makes another type", got=got, expected=expected)
+                raise refuse(
+                    "a reduction makes another type", got=worded(number), expected=expected
+                )
         return number
 
     def cta_reduce(

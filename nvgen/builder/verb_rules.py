@@ -37,8 +37,7 @@ from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from intrinsics.row import Attribute, Residency
 from intrinsics.targets import Feature
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.number_makers import as_float
-from nvgen.builder.numbers import F32, Float, Int, WordLike, float_of
+from nvgen.builder.numbers import F32, Float, Int, WordLike, as_float, float_of
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.vectors import Vector
 from nvgen.calling.refusals import described, refuse, whole

@@ -9,13 +9,13 @@ _BUILDER = "nvgen/builder/"
 # fmt: off
 FAULTS = (
     Fault(
-        "builder-shift", Kind.COMPARE, _BUILDER + "integers.py",
+        "builder-shift", Kind.COMPARE, _BUILDER + "numbers.py",
         '__rrshift__ = _ints("ashr", "lshr"),', '__rrshift__ = _ints("ashr", "ashr"),',
         "x >> n keeps a sign that unsigned integers do not have",
         "tests/nvgen/test_builder_operators.py",
     ),
     Fault(
-        "builder-less", Kind.COMPARE, _BUILDER + "integers.py",
+        "builder-less", Kind.COMPARE, _BUILDER + "numbers.py",
         'map(_int_order, ("<", "<=", ">", ">="))', 'map(_int_order, ("<", "<", ">", ">="))',
         "x <= y as x < y",
         "tests/nvgen/test_builder_operators.py",
