@@ -8,6 +8,7 @@ instruction carries the Python line that asked for it.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, TypeAlias
 
 from llvmlite import ir
 
@@ -21,7 +22,7 @@ from nvgen.builder.device import DeviceCalls
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import TENSOR_MAP_ATTRIBUTES, DebugLines, TextAttributes, make_kernel
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
-from nvgen.builder.numbers import Number, number_of
+from nvgen.builder.numbers import Float, Int, IntLike, Number, number_of
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.shared_memory import two
@@ -37,10 +38,21 @@ _WIDTHS = (8, 16, 32, 64)
 """Bits of an integer that is a parameter."""
 
 
-class _Parameters(dict[str, Pointer | Number]):
+if TYPE_CHECKING:
+
+    class Argument(Int, Pointer, Float):  # type: ignore[misc]  # it is one of the three
+        """A parameter, to a type checker whatever a kernel may have declared it as."""
+
+        def __add__(self, other: IntLike | Float | float) -> Argument: ...
+
+else:
+    Argument: TypeAlias = Pointer | Number
+
+
+class _Parameters(dict[str, Argument]):
     """The parameters of a kernel by name."""
 
-    def __missing__(self, name: str) -> Pointer | Number:
+    def __missing__(self, name: str) -> Argument:
         raise KeyError(f"no parameter {name!r}: the kernel has {', '.join(self) or 'none'}")
 
 
@@ -241,8 +253,9 @@ class KernelBuilder(TileOperations, DeviceCalls):
             )
         self._parameters.append((parameter, type_))
 
-    def begin(self) -> dict[str, Pointer | Number]:
-        """Open the body; returns the parameters by name.
+    def begin(self) -> dict[str, Argument]:
+        """Open the body; returns the parameters by name: each is the Pointer, Int or Float that it
+        was declared as, and to a type checker all three.
 
         Raises: InputError when it was called before.
         """
@@ -257,7 +270,7 @@ class KernelBuilder(TileOperations, DeviceCalls):
         make_kernel(function, strings)
         entry, lines = function.append_basic_block("entry"), DebugLines(self.module, function)
         self._ir = PlacedBuilder(entry, self.regions, lines, stack())
-        found: dict[str, Pointer | Number] = _Parameters()
+        found: dict[str, Pointer | Number] = _Parameters()  # type: ignore[assignment]  # as declared
         for (parameter, type_), argument in zip(self._parameters, function.args, strict=True):
             argument.name = parameter.name
             if parameter.box:
@@ -267,7 +280,7 @@ class KernelBuilder(TileOperations, DeviceCalls):
                 found[parameter.name] = Pointer(self, argument, dtype=known)
             else:
                 found[parameter.name] = number_of(self, argument, known)
-        return found
+        return found  # type: ignore[return-value]  # as declared
 
     @ends_at_caller
     def finish(self) -> Kernel:

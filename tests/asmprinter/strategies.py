@@ -487,7 +487,7 @@ def _launch(draw: st.DrawFn, target: Target) -> Launch:
 
 @st.composite
 def _variables(draw: st.DrawFn) -> list[Variable]:
-    found = []
+    found: list[Variable] = []
     for number in range(draw(st.integers(0, 3))):
         space = draw(st.sampled_from((Space.GLOBAL, Space.SHARED, Space.CONST)))
         size, align = draw(st.integers(1, 24)), draw(st.sampled_from((1, 4, 16, 1024)))

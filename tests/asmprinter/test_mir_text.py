@@ -475,7 +475,7 @@ def rename(module: Module, data: st.DataObject) -> None:
     def other(op: Op) -> Op:
         match op:
             case tuple():
-                return tuple(other(part) for part in op)
+                return tuple(other(part) for part in op)  # type: ignore[misc]
             case Label(name):
                 return Label(blocks[name])
             case Sym():

@@ -74,7 +74,7 @@ def compare(d: int, ratio: int, kind: str, *, causal: bool) -> float:
     found, theirs = calls["nvgen"](), calls["flash"]()
     least = sizes.index(min(sizes))
     own = [x[0].repeat_interleave(ratio if i else 1, 0) for i, x in enumerate(parts[least])]
-    exact = truth(*own, causal).transpose(0, 1)
+    exact = truth(*own, causal).transpose(0, 1)  # type: ignore[call-arg]
     here = slice(ends[least], ends[least + 1])
     off = [(x[here].double() - exact).square().mean().sqrt().item() for x in (found, theirs)]
     apart = (found.float() - theirs.float()).abs().max().item()

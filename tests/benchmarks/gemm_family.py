@@ -21,6 +21,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "samples"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as a script: before its own folder
@@ -33,9 +34,9 @@ from gemm_model import machine_of
 from tests.benchmarks.gemm_hopper import UNCACHED, graph_of, in_turn, short
 
 FP8 = torch.float8_e4m3fn
-Result = torch.Tensor | tuple[torch.Tensor, ...]
-Call = Callable[[], Result]
-Way = Callable[..., Result]
+Result: TypeAlias = "torch.Tensor | tuple[torch.Tensor, ...]"
+Call: TypeAlias = Callable[[], Result]
+Way: TypeAlias = Callable[..., Result]
 
 SIZES = {
     "gated": (

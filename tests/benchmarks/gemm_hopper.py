@@ -291,7 +291,7 @@ def summary(name: str, rows: list[dict], label: str, memory: float) -> str:
     if not ratios:
         return f"{name}, {label}: none"
     shares = [
-        Shape(*row["shape"], row["type"]).moved / row["microseconds"][label] / memory
+        Shape(*row["shape"], row["type"]).moved / row["microseconds"][label] / memory  # type: ignore[call-arg]
         for row in rows
     ]
     mean = statistics.geometric_mean(ratios)

@@ -48,7 +48,7 @@ class Shape:
 
 def drawn(seed: int, count: int) -> list[Shape]:
     """Shapes by a seed, none of them twice."""
-    rng, found = random.Random(seed), {}
+    rng, found = random.Random(seed), {}  # type: ignore[var-annotated]
     while len(found) < count:
         n, k = rng.choice(PROJECTIONS[rng.choice([*PROJECTIONS])])
         if rng.random() < 0.5:

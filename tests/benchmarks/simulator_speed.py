@@ -34,7 +34,8 @@ if str(ROOT) not in sys.path:  # run as a script: the folder of this file comes 
 
 import nvgen  # noqa: E402
 from nvgen.launches import Statistics  # noqa: E402
-from nvgen.sim.async_ops.engine import AsyncOp, Engine  # noqa: E402
+from nvgen.sim.async_ops.engine import Engine  # noqa: E402
+from nvgen.sim.async_ops.operation import AsyncOp  # noqa: E402
 from nvgen.sim.semantics.tcgen05.mma_effect import MmaOperation  # noqa: E402
 from tests.nvgen.samples import SOFTMAX, warp_specialized  # noqa: E402
 
@@ -117,7 +118,7 @@ def count_multiplies(launch: Launch, schedule: str) -> tuple[Statistics, int]:
         seen["mma" if isinstance(op.effect, MmaOperation) else "other"] += 1
         issue(engine, op)
 
-    Engine.issue = counting  # type: ignore[method-assign]
+    Engine.issue = counting  # type: ignore[assignment, method-assign]
     try:
         return launch.run(schedule), seen["mma"]
     finally:

@@ -156,8 +156,8 @@ def install(place: Place) -> None:
         return
     venv.create(place.folder / "venv", with_pip=True)
     pip = [place.python, "-m", "pip", "install", "--quiet"]
-    subprocess.run([*pip, *WITH_DEPENDENCIES], check=True)
-    subprocess.run([*pip, "--no-deps", *PACKAGES.values()], check=True)
+    subprocess.run([*pip, *WITH_DEPENDENCIES], check=True)  # type: ignore[list-item]
+    subprocess.run([*pip, "--no-deps", *PACKAGES.values()], check=True)  # type: ignore[list-item]
 
 
 def flashinfer(place: Place) -> None:
@@ -430,7 +430,7 @@ def index(place: Place) -> Iterator[tuple[str, ...]]:
 
 def blocks_of_host_code(sources: Path) -> dict[str, str]:
     """FlashInfer's kernels by name, and the block that the host code launches them with."""
-    found = {}
+    found = {}  # type: ignore[var-annotated]
     for path in sources.rglob("*binding*.cu"):
         text = path.read_text(errors="replace")
         block = re.search(r"dim3 block\((\d+)u?, (\d+)u?, (\d+)u?\)", text)

@@ -133,7 +133,7 @@ def layouts() -> Iterator[Request]:
             for offset in (0, 8, 16, 32, 64):
                 yield replace(base, address=ADDRESS + offset)
             for stride, at in itertools.product(_LIMITS, range(rank - 1)):
-                strides = (*base.strides[:at], stride, *base.strides[at + 1 :])
+                strides = (*base.strides[:at], stride, *base.strides[at + 1 :])  # type: ignore[assignment]
                 yield replace(base, strides=strides)
 
 

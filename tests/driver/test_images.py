@@ -28,7 +28,7 @@ def test_a_kernel_that_is_launched_again_is_not_assembled_again(monkeypatch: pyt
         asked.append(text)
         return real(text, *others)
 
-    real = made.assemble
+    real = made.assemble  # type: ignore[attr-defined]
     monkeypatch.setattr(made, "assemble", assemble)
     one = compiled()
     found = [made.images(one.final, one.ptx_version, one.target, 90) for _ in range(2)]

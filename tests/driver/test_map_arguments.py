@@ -12,7 +12,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from intrinsics.tma.rules import Element, Im2col, Request
+from intrinsics.tma.fields import Element
+from intrinsics.tma.rules import Im2col, Request
 from nvgen.driver import device, maps
 from nvgen.driver.jobs import MapOf
 from nvgen.tensor_map import tensor_map

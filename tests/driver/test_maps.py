@@ -9,7 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from intrinsics.tma.rules import Element, Fill, Im2col, Interleave, L2Promotion, Request, Wide
+from intrinsics.tma.fields import Element, Fill, Interleave, L2Promotion, Wide
+from intrinsics.tma.rules import Im2col, Request
 from nvgen.driver import maps
 from nvgen.tensor_map import tensor_map
 

@@ -128,7 +128,7 @@ class Campaign:
 
     def _count(self, item: Input, outcome: Outcome) -> None:
         self.inputs[item.kind] += 1
-        self.seconds[item.kind] += outcome.seconds
+        self.seconds[item.kind] += outcome.seconds  # type: ignore[assignment]
         self.source.learn(item, outcome)
         if outcome.note:
             self.notes[outcome.note] += 1

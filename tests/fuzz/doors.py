@@ -201,7 +201,7 @@ def _arguments(item: Input) -> Outcome:
     said = err.getvalue()
     command = words[0] if words else ""
     if "internal error" in said or "Traceback" in said:
-        name = re.search(r"(?:internal error: )?(\w+(?:Error|Exception)\w*)", said)
+        name = re.search(r"(?:internal error: )?(\w+(?:Error|Exception)\w*)", said)  # type: ignore[assignment]
         raise ProblemError(Problem.EXCEPTION, f"{command}: {name[1] if name else ''}", said)
     if status not in STATUSES.get(command, {0, 1, 2}):
         raise ProblemError(Problem.STATUS, f"{command}: {status}", said)

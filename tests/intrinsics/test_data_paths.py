@@ -55,7 +55,7 @@ def test_every_element_of_an_accumulator(path: DataPath, n: int):
         np.broadcast_to(x, (m, n)) for x in (cells.rank, cells.lane, cells.column)
     )
     for at in np.ndindex(m, n):
-        assert (rank[at], lane[at], column[at]) == place(path, *at, n)
+        assert (rank[at], lane[at], column[at]) == place(path, *at, n)  # type: ignore[call-arg]
     assert len(flat(cells, (m, n))) == m * n
     assert int(lane.max()) + max(path.lane_starts) < 128
     assert int(column.max()) + 1 == n // COPIES[path]

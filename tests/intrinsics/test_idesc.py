@@ -188,7 +188,7 @@ def plain(**changes: object) -> InstructionDescriptor:
     fields: dict[str, object] = {
         "kind": K.F16, "m": 128, "n": 128, "a": E.F16, "b": E.F16, "d": E.F32,
     }  # fmt: skip
-    return InstructionDescriptor(**{**fields, **changes})  # type: ignore[arg-type]
+    return InstructionDescriptor(**{**fields, **changes})
 
 
 def scaled(kind: MmaKind = K.MXF8F6F4, **changes: object) -> InstructionDescriptor:
@@ -196,7 +196,7 @@ def scaled(kind: MmaKind = K.MXF8F6F4, **changes: object) -> InstructionDescript
     fields: dict[str, object] = {
         "kind": kind, "m": 128, "n": 128, "a": input_type, "b": input_type, "scale": E.UE8M0,
     }  # fmt: skip
-    return InstructionDescriptor(**{**fields, **changes})  # type: ignore[arg-type]
+    return InstructionDescriptor(**{**fields, **changes})
 
 
 @each(
@@ -343,7 +343,7 @@ def test_who_transposes_and_who_negates(kind: MmaKind, side: str):
 
 
 def _changed(base: InstructionDescriptor, **changes: object) -> InstructionDescriptor:
-    return dataclasses.replace(base, **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(base, **changes)
 
 
 def test_a_half_accumulator_takes_half_inputs():

@@ -69,15 +69,15 @@ CALLS: list[Callable[[type], object]] = [
     lambda shape: shape(1) < 1,
     lambda shape: hash(shape(1)) == hash(shape(1, unhashed=9)),
     lambda shape: hash(shape(1)) == hash((1, 8, 3, 8, 0, "B")),
-    lambda shape: setattr(one := shape(1), "rows", 5) or one.rows,
+    lambda shape: setattr(one := shape(1), "rows", 5) or one.rows,  # type: ignore[func-returns-value]
     lambda shape: delattr(shape(1), "rows"),
     lambda shape: repr(dataclasses.replace(shape(1), rows=3)),
     lambda shape: dataclasses.asdict(shape(1)),
     lambda shape: repr(copy.deepcopy(shape(1, names=["a"]))),
     lambda shape: [f.name for f in dataclasses.fields(shape)],
-    lambda shape: shape.__match_args__,
+    lambda shape: shape.__match_args__,  # type: ignore[attr-defined]
     lambda shape: hasattr(shape(1), "__dict__"),
-    lambda shape: shape.__init__.__name__,
+    lambda shape: shape.__init__.__name__,  # type: ignore[misc]
 ]
 
 

@@ -33,7 +33,7 @@ B32 = ScalarType.B32
 
 
 def record(row: str, *ops: object, guard: object = None, **attributes: object) -> MachineInstr:
-    return MachineInstr(form_of(catalog.row(row), **attributes), ops, guard)  # type: ignore[arg-type]
+    return MachineInstr(form_of(catalog.row(row), **attributes), ops, guard)
 
 
 STORE = record("st", Mem(0, 16), (1, 2), guard=Not(3), space=Space.GLOBAL, vec=Vec.V2, type=B32)

@@ -230,7 +230,7 @@ def test_the_words_of_every_form_say_what_the_form_says():
     scaled = {"block_scale": BlockScale.BLOCK_SCALE, "sfa": True, "sfb": True}
     plain = {"block_scale": None, "sfa": False, "sfb": False}
     for group, scale, scale_d in itertools.product(CtaGroup, (scaled, plain), (False, True)):
-        opcode: dict[str, Attribute] = {"cta_group": group, "scale_d": scale_d, **scale}
+        opcode: dict[str, Attribute] = {"cta_group": group, "scale_d": scale_d, **scale}  # type: ignore[dict-item]
         for values in itertools.product(*choices):
             attributes = dict(zip(qualifiers, values, strict=True))
             if attributes["scale_vec"] is not None and scale is plain:

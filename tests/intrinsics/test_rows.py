@@ -314,10 +314,10 @@ def implied(row: Row) -> Iterator[tuple[set[str], Callable[[dict[str, Attribute]
     for qualifier, operand in row.tied.items():
         yield (
             {qualifier, operand},
-            lambda attributes, a=qualifier, o=operand: (attributes[a] is not None) is attributes[o],
+            lambda attributes, a=qualifier, o=operand: (attributes[a] is not None) is attributes[o],  # type: ignore[misc]
         )
     for group in row.groups:
-        yield set(group), lambda attributes, g=group: len({attributes[name] for name in g}) == 1
+        yield set(group), lambda attributes, g=group: len({attributes[name] for name in g}) == 1  # type: ignore[misc]
 
 
 def completions(
@@ -332,7 +332,7 @@ def completions(
     conditions = list(implied(row))
     for rule in kept:
         names = {name for name, _ in terms(rule)}
-        conditions.append((names, lambda attributes, rule=rule: not is_broken(rule, attributes)))
+        conditions.append((names, lambda attributes, rule=rule: not is_broken(rule, attributes)))  # type: ignore[misc]
     free = [name for name in row.attribute_names if name not in fixed]
     order = [*fixed, *sorted(free, key=lambda name: -sum(name in c for c, _ in conditions))]
     due: dict[str, list[Callable[[dict[str, Attribute]], bool]]] = {name: [] for name in order}

@@ -44,7 +44,7 @@ def test_every_factor(factors: int, id_: int, rows: int):
     lane, column, byte = (np.broadcast_to(x, shape) for x in (cells.lane, cells.column, cells.byte))
     for row, factor in np.ndindex(shape):
         found = (lane[row, factor], column[row, factor], byte[row, factor])
-        assert found == blocked(row, id_ + factor, rows)
+        assert found == blocked(row, id_ + factor, rows)  # type: ignore[comparison-overlap]
     places = {
         *zip(lane.ravel().tolist(), column.ravel().tolist(), byte.ravel().tolist(), strict=True)
     }

@@ -278,7 +278,7 @@ def test_targets_in_words(targets: frozenset[Target], text: str):
 def test_words_name_every_target():
     """`sm_100a/f` is two targets; nothing is left out and nothing put in."""
     for chosen in (TENSOR_MEMORY, named("100a 103f 110af"), named("107af 120a")):
-        found = set()
+        found: set[str] = set()
         for number, suffixes in re.findall(r"sm_(\d+)([af](?:/[af])*)", spell(chosen)):
             found.update(f"sm_{number}{suffix}" for suffix in suffixes.split("/"))
         assert found == names(chosen)

@@ -383,9 +383,9 @@ def test_every_shape_of_table_39_is_taken(kind: str, ws: bool, sparse: bool) -> 
     if ws:
         rows, columns = (32, 64, 128), (64, 128) if sparse else (64, 128, 256)
     elif kind == "i8":
-        rows, columns = (64, 128), (8, 16, 24, 32, 48, 64, 240, 256)
+        rows, columns = (64, 128), (8, 16, 24, 32, 48, 64, 240, 256)  # type: ignore[assignment]
     else:
-        rows, columns = (64, 128), (8, 16, 24, 40, 248, 256)
+        rows, columns = (64, 128), (8, 16, 24, 40, 248, 256)  # type: ignore[assignment]
     more = META if sparse else {}
     for m in rows:
         for n in columns:

@@ -79,7 +79,7 @@ def kernel(extend: str, flags: str, element: str) -> str:
     """A kernel that stores how far indices lead, of two or three pairs of numbers each."""
     cases: list[tuple[str, int, int]] = []
     for index in STEPS:
-        pairs = [p for p in itertools.product(NUMBERS, repeat=2) if keeps(index, *p, flags)]
+        pairs = [p for p in itertools.product(NUMBERS, repeat=2) if keeps(index, *p, flags)]  # type: ignore[call-arg]
         cases += [(index, x, y) for x, y in pairs[:: max(1, len(pairs) // 3)][:3]]
     return KERNEL.format(
         "".join(

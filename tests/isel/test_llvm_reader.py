@@ -620,7 +620,7 @@ class TestControlFlow:
         assert isinstance(phi, Phi)
         assert phi.incoming == ((X, "entry"), (ONE, "a"))
         assert phi.operands() == (X, ONE)
-        assert (phi.type, phi.flags) == (FLOAT, {Flag.CONTRACT})
+        assert (phi.type, phi.flags) == (FLOAT, {Flag.CONTRACT})  # type: ignore[comparison-overlap]
 
     def test_blocks_have_their_labels_or_llvms_numbers(self) -> None:
         found = function(
@@ -1255,7 +1255,7 @@ class TestFastPath:
         assert read_module(printed) == expected
 
     def test_refuses_what_it_can_not_read(self) -> None:
-        scope = reader.SymbolTable()
+        scope = reader.SymbolTable()  # type: ignore[attr-defined]
         lines = read_lines.LineReader(scope)
         for line in (
             "  %x = add i32 %a, 1, 2",

@@ -265,7 +265,7 @@ def test_zeros_of_a_tile_stand_before_the_fence_or_nowhere(
         b.gemm_async(d, a, w, accumulate=adds)
     b.wgmma_commit_group()
     b.wgmma_wait_group(0)
-    b.store(d.parts[0].registers[3], args["out"] + b.tid_x * 4)  # type: ignore[operator]
+    b.store(d.parts[0].registers[3], args["out"] + b.tid_x * 4)
     compiled = b.finish().compile(opt=opt, level="function")
     multiplies = compiled.ptx[: compiled.ptx.rindex("wgmma.mma_async")]
     (accumulator,) = set(re.findall(r"bf16\.bf16 \{(.*?)\}", compiled.ptx))

@@ -563,7 +563,7 @@ def ssa_functions(draw: st.DrawFn) -> Drawn:
         return [*found, *phis[n], *(own[n] if at_end else [])]
 
     def any_of(regs: list[Reg]) -> Scalar:
-        return draw(st.sampled_from([*regs, Imm(draw(st.integers(0, 4)))]))
+        return draw(st.sampled_from([*regs, Imm(draw(st.integers(0, 4)))]))  # type: ignore[return-value]
 
     for n, block in enumerate(blocks):
         for phi in phis[n]:

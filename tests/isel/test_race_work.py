@@ -23,7 +23,7 @@ def log_of(warps: int) -> Log:
         region = Region(Memory.SHARED, 0, 0, 64, writes=True)
         clocks: list[Clock] = [{} for _ in range(5)]
         log.accesses.append(
-            Access(warp % 2, Kind.COPY_IN, 0, warp, warp, [region], done, *clocks, done)
+            Access(warp % 2, Kind.COPY_IN, 0, warp, warp, [region], done, *clocks, done)  # type: ignore[call-arg]
         )
     return log
 
@@ -58,7 +58,7 @@ def rounds(sites: int, warps: int, turns: int, pieces: int) -> Log:
         ]
         clocks: list[Clock] = [{} for _ in range(5)]
         log.accesses.append(
-            Access(site, Kind.SHARED_STORE, 0, warp, turn, regions, done, *clocks, done)
+            Access(site, Kind.SHARED_STORE, 0, warp, turn, regions, done, *clocks, done)  # type: ignore[call-arg]
         )
     return log
 

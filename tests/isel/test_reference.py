@@ -75,7 +75,7 @@ def test_every_rule_is_in_the_table():
         assert len(found) == 1, rule
         assert found[0].endswith(f"| {rule.ptxas} |")
     for row in catalog.rows():
-        for rule in row.rules:
+        for rule in row.rules:  # type: ignore[assignment]
             assert any(line.startswith(f"| [{row.head}/{rule.id}](") for line in lines), rule
 
 

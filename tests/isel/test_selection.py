@@ -217,7 +217,7 @@ def test_a_module_that_defines_nothing_is_an_empty_one_and_a_warning():
     found = lowered("declare void @f()\n")
     (warning,) = found.notes
     assert (warning.rule, warning.severity) == ("select/no-kernel", Severity.WARNING)
-    assert found.functions == found.variables == []
+    assert found.functions == found.variables == []  # type: ignore[comparison-overlap]
 
 
 def test_plain_loads_cannot_reach_tensor_memory():
@@ -352,7 +352,7 @@ def test_the_packing_of_a_tensor_memory_load(pack: str, tail: str):
 
 def named_in(text: str) -> set[str]:
     """The targets that a text names; `sm_100a/f` is two."""
-    found = set()
+    found: set[str] = set()
     for number, suffixes in re.findall(r"sm_(\d+)((?:[af](?:/[af])*)?)", text):
         found.update(f"sm_{number}{suffix}" for suffix in suffixes.split("/"))
     return found

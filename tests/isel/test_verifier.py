@@ -801,7 +801,7 @@ class Call:
         if "gather4" in self.spelling.name or "scatter4" in self.spelling.name:
             return 5
         wide = ".im2col.w" in self.spelling.name and name == "offsets"
-        rank = int(self.attributes["dim"].value[0])
+        rank = int(self.attributes["dim"].value[0])  # type: ignore[attr-defined]
         return 2 if wide else max(rank if name == "coords" else rank - 2, 1)
 
     def _registers(self, name: str) -> int:
@@ -825,10 +825,10 @@ class Call:
         if name == "mask":
             return 8 if self.attributes["cta_group"] is CtaGroup.TWO else 4
         if name in ("cdata", "mdata"):
-            times = int(self.attributes["num"].value[1:])
+            times = int(self.attributes["num"].value[1:])  # type: ignore[attr-defined]
             return times // 2 if name == "cdata" else max(times // 32, 1)
-        each = {"16x128b": 2, "16x256b": 4}.get(self.attributes["shape"].value, 1)
-        return each * int(self.attributes["num"].value[1:])
+        each = {"16x128b": 2, "16x256b": 4}.get(self.attributes["shape"].value, 1)  # type: ignore[attr-defined]
+        return each * int(self.attributes["num"].value[1:])  # type: ignore[attr-defined]
 
     @functools.cached_property
     def result(self) -> str:

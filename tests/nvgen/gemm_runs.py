@@ -280,7 +280,7 @@ def kernel(form: Form) -> Kernel:
     with b.if_thread(0):
         whole = [*tiles.values(), *factors.values()]
         with b.if_(rank == 0):
-            nbytes = form.ctas * sum(tile.nbytes for tile in whole)
+            nbytes = form.ctas * sum(tile.nbytes for tile in whole)  # type: ignore[attr-defined]
             b.mbarrier_arrive_expect_tx(loaded, nbytes)
         there = b.of_even_cta(loaded) if form.pair else loaded
         for name, tile in tiles.items():

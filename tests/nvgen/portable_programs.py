@@ -72,7 +72,7 @@ class Case:
             matrix if major is Major.K else np.ascontiguousarray(matrix.T)
             for matrix, major in zip((a, b), self.majors, strict=True)
         )
-        return (*stored, d)
+        return (*stored, d)  # type: ignore[return-value]
 
     def run(self, launch: Launch) -> None:
         """Launch it for the item's target; D must be exact."""
@@ -112,7 +112,7 @@ class Case:
 
         for step in range(STAGES - 1):
             load(b.const(step))
-        with b.range(steps) as step:
+        with b.range(steps) as step:  # type: ignore[assignment]
             b.gemm_wait(sums)
             b.load_wait(STAGES - 2)
             tiles = [ring[used.stage] for ring in rings]

@@ -38,7 +38,7 @@ def early_read() -> Kernel:
     b.wgmma_fence()
     b.gemm_async(d, tile, tile)
     b.wgmma_commit_group()
-    b.store(d.parts[0].registers[0], out)  # type: ignore[arg-type]
+    b.store(d.parts[0].registers[0], out)
     b.wgmma_wait_group(0)
     return b.finish()
 
@@ -132,7 +132,7 @@ def test_a_finding_about_code_that_is_copied_is_reported_once() -> None:
         b.wgmma_fence()
         b.gemm_async(d, tile, tile)
         b.wgmma_commit_group()
-        b.store(d.parts[0].registers[0], out)  # type: ignore[arg-type]
+        b.store(d.parts[0].registers[0], out)
         b.wgmma_wait_group(0)
     with pytest.raises(VerificationError) as caught:
         b.finish().compile(level="function", opt=3)
@@ -197,7 +197,7 @@ def test_a_launch_that_cannot_be_is_an_error_at_every_level(
     level: str, shape: dict[str, object], rule: str, got: str
 ) -> None:
     with pytest.raises(VerificationError) as caught:
-        nvgen.compile(ADD, target="sm_90a", level=level, **shape)  # type: ignore[arg-type]
+        nvgen.compile(ADD, target="sm_90a", level=level, **shape)
     (found,) = caught.value.findings
     assert found.rule == rule
     assert got in found.got
@@ -232,7 +232,7 @@ def test_a_built_kernel_knows_its_dynamic_shared_memory() -> None:
 )
 def test_what_is_no_size_is_refused(shape: dict[str, object], rule: str) -> None:
     with pytest.raises(InputError) as caught:
-        nvgen.compile(ADD, target="sm_90a", **shape)  # type: ignore[arg-type]
+        nvgen.compile(ADD, target="sm_90a", **shape)
     assert caught.value.findings[0].rule == rule
 
 

@@ -27,7 +27,7 @@ def refusal(**options: object) -> tuple[str, str, str]:
     """The rule, what was got, and the hint of what is said of options of `nvgen.compile`."""
     text = options.pop("text", ADD)
     with pytest.raises(InputError) as caught:
-        nvgen.compile(text, **{"target": "sm_90a", **options})  # type: ignore[arg-type]
+        nvgen.compile(text, **{"target": "sm_90a", **options})
     (found,) = caught.value.findings
     return found.rule, found.got, found.hint
 
@@ -97,7 +97,7 @@ def test_a_character_is_reported_with_its_place() -> None:
 def test_an_option_of_run(options: dict[str, object], rule: str) -> None:
     compiled = nvgen.compile(DOUBLE, target="sm_90a")
     with pytest.raises(InputError) as caught:
-        compiled.run(np.zeros(1, np.int32), **options)  # type: ignore[arg-type]
+        compiled.run(np.zeros(1, np.int32), **options)
     assert [f.rule for f in caught.value.findings] == [rule]
 
 

@@ -26,12 +26,12 @@ WRONG: dict[str, Callable[[KernelBuilder], object]] = {
     "pair2": lambda b: b.pair(b.tid_x, b.tid_x),
     "variable str": lambda b: b.variable("x"),
     "variable none": lambda b: b.variable(None),
-    "load count": lambda b: b.load(b.args["x"], f32, "x"),
-    "load dtype": lambda b: b.load(b.args["x"], "f32"),
-    "load pair": lambda b: b.load(b.args["x"], f16x2),
-    "idx float": lambda b: b.args["x"][1.5],
-    "idx F32": lambda b: b.args["x"][b.f32(1)],
-    "set str": lambda b: b.args["x"].__setitem__(0, "x"),
+    "load count": lambda b: b.load(b.args["x"], f32, "x"),  # type: ignore[attr-defined]
+    "load dtype": lambda b: b.load(b.args["x"], "f32"),  # type: ignore[attr-defined]
+    "load pair": lambda b: b.load(b.args["x"], f16x2),  # type: ignore[attr-defined]
+    "idx float": lambda b: b.args["x"][1.5],  # type: ignore[attr-defined]
+    "idx F32": lambda b: b.args["x"][b.f32(1)],  # type: ignore[attr-defined]
+    "set str": lambda b: b.args["x"].__setitem__(0, "x"),  # type: ignore[attr-defined]
     "tile_ring": lambda b: b.tile_ring("k", b.shared_tile("t", bf16, (64, 64))),
     "tile_ring none": lambda b: b.tile_ring("k"),
     "tile_ring cons": lambda b: b.tile_ring(
@@ -47,16 +47,16 @@ WRONG: dict[str, Callable[[KernelBuilder], object]] = {
     "i32 wrong bits": lambda b: b.i32(b.u64(1)),
     "u32 of f16": lambda b: b.u32(b.f16(1.0)),
     "where": lambda b: b.warpgroup_tile(64, 64).where(3, 0.0),
-    "map none": lambda b: b.warpgroup_tile(64, 64).map(lambda x: None),
-    "rowreduce": lambda b: b.warpgroup_tile(64, 64).row_reduce(lambda a, c: 3),
+    "map none": lambda b: b.warpgroup_tile(64, 64).map(lambda x: None),  # type: ignore[return-value]
+    "rowreduce": lambda b: b.warpgroup_tile(64, 64).row_reduce(lambda a, c: 3),  # type: ignore[return-value]
     "rows": lambda b: b.warpgroup_tile(64, 64).rows("x"),
-    "rows fn": lambda b: b.warpgroup_tile(64, 64).rows(lambda r: None),
+    "rows fn": lambda b: b.warpgroup_tile(64, 64).rows(lambda r: None),  # type: ignore[return-value]
     "as_a": lambda b: b.warpgroup_tile(64, 64).as_a_operand("bf16"),
     "as_a f32": lambda b: b.warpgroup_tile(64, 64).as_a_operand(f32),
     "as_a s32": lambda b: b.warpgroup_tile(64, 64, i32).as_a_operand(),
     "as_tile": lambda b: b.warpgroup_tile(64, 64).as_tile(3),
     "store": lambda b: b.warpgroup_tile(64, 64).store(3, 64),
-    "store pitch": lambda b: b.warpgroup_tile(64, 64).store(b.args["x"], "x"),
+    "store pitch": lambda b: b.warpgroup_tile(64, 64).store(b.args["x"], "x"),  # type: ignore[attr-defined]
     "set": lambda b: b.warpgroup_tile(64, 64).set("x"),
     "set none": lambda b: b.warpgroup_tile(64, 64).set(None),
     "printf": lambda b: b.printf(3),

@@ -60,7 +60,7 @@ def test_ptx_in_the_kernels_own_words(launch: Launch) -> None:
     b, args = begun()
     x = args["x"][b.tid_x]
     bits = b.ptx("lop3.b32 $0, $1, $2, $3, 0x1e;", x.word, b.tid_x, b.const(9), result=u32)
-    low, high = b.ptx(
+    low, high = b.ptx(  # type: ignore[misc]
         "add.u32 $0, $2, 1;\n mul.lo.u32 $1, $2, 3;", b.tid_x, result=(u32, u32), volatile=False
     )
     half = b.ptx("neg.f16 $0, $1;", x.to(f16), result=f16)
@@ -110,8 +110,8 @@ def alone(b, x):
 @kernel_test(schedules=["early"], targets="sm_90a", opt=[0, 3])
 def test_a_function_gives_several_values(launch: Launch) -> None:
     b, args = begun()
-    whole, half, place, both, large = divided(b.tid_x, b.const(5), args["out"])
-    (more,) = alone(whole)
+    whole, half, place, both, large = divided(b.tid_x, b.const(5), args["out"])  # type: ignore[misc]
+    (more,) = alone(whole)  # type: ignore[misc]
     args["out"][b.tid_x] = b.select(large, half, -half)
     place[b.tid_x] = more.to(f32)
     place[b.tid_x + 32] = (both[0] * 64 + both[1]).to(f32)
@@ -164,9 +164,9 @@ REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
     "no register": (lambda b: b.ptx("mov.b32 $0, $1;", 3, result=u32), "no value of the kernel"),
     "a number passed": (lambda b: polynomial(b.f32(1.0), 0.5), "no value of the kernel"),
     "nothing passed": (lambda b: polynomial(), "with nothing"),
-    "what comes back": (lambda b: device_function(lambda b, x: 3)(b.tid_x), "gives no value"),
+    "what comes back": (lambda b: device_function(lambda b, x: 3)(b.tid_x), "gives no value"),  # type: ignore[return-value]
     "one of what comes back": (
-        lambda b: device_function(lambda b, x: (x, 3.5))(b.tid_x),
+        lambda b: device_function(lambda b, x: (x, 3.5))(b.tid_x),  # type: ignore[return-value]
         "gives no value",
     ),
     "no values at all": (lambda b: device_function(lambda b, x: ())(b.tid_x), "gives no value"),

@@ -148,11 +148,11 @@ def test_into_tiles(launch: Launch, name: str, dtype, major: Major) -> None:
             b.store(words, at, align=16)
     compiled = b.finish().compile()
     assert ("stmatrix" in compiled.ptx) is (dtype is bf16 and name != "tensor memory")
-    x = (np.random.default_rng(4).integers(-99, 99, shape) / 4).astype(np.float32)
+    x = (np.random.default_rng(4).integers(-99, 99, shape) / 4).astype(np.float32)  # type: ignore[assignment]
     stored = np.float32 if dtype is f32 else ml_dtypes.bfloat16
     out = np.zeros((len(SWIZZLES), lines, layout.rows * 64 // lines), stored)
     launch(compiled, x, out)
-    expected = (x if major is Major.K else x.T).astype(stored)
+    expected = (x if major is Major.K else x.T).astype(stored)  # type: ignore[attr-defined]
     for found in out:
         assert_exact(found, expected)
 
@@ -257,7 +257,7 @@ def test_columns_become_an_a_in_tensor_memory(launch: Launch, dtype) -> None:
     a = b.tensor_operand(memory.address + 8, 128, k, dtype)
     for first, columns in ((0, 24), (24, 40)):
         part = Fragment(b.vector([b.f32(0.0)] * columns), Holders(b, tensor_layout(columns)))
-        part.map_at(lambda _, r, c, at=first: args["x"][r * k + c + at]).as_tile(a, first=first)
+        part.map_at(lambda _, r, c, at=first: args["x"][r * k + c + at]).as_tile(a, first=first)  # type: ignore[misc]
     b.tensor_tile(memory.address + 8, 128, cells).load().store(args["out"], cells)
     memory.free()
     x = (np.random.default_rng(9).integers(-99, 100, (128, k)) / 8).astype(np.float32)

@@ -51,7 +51,7 @@ def test_numbers_are_rounded_as_numpy_does(launch: Launch, dtype: object) -> Non
             one = b.select(b.tid_x & 1 == 0, pair[0], pair[1])
         args[name][b.tid_x] = one
     type_ = {f16: np.float16, bf16: ml_dtypes.bfloat16, f32: np.float32, f64: np.float64}[dtype]
-    x = np.resize(np.array(EDGES), COUNT).astype(type_)
+    x = np.resize(np.array(EDGES), COUNT).astype(type_)  # type: ignore[assignment]
     found = [np.zeros(COUNT, type_) for _ in ROUNDED]
     launch(b.finish(), x, *found)
     for got, expected in zip(found, ROUNDED.values(), strict=True):
@@ -70,7 +70,7 @@ def test_sines_and_logarithms_are_near_numpys(launch: Launch) -> None:
     x = args["x"][b.tid_x]
     for name in names:
         args[name][b.tid_x] = getattr(x, name)()
-    x = np.linspace(0.05, 3.1, COUNT).astype(np.float32)
+    x = np.linspace(0.05, 3.1, COUNT).astype(np.float32)  # type: ignore[assignment]
     found = [np.zeros(COUNT, np.float32) for _ in names]
     launch(b.finish(), x, *found)
     for got, name in zip(found, names, strict=True):

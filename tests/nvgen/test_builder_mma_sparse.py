@@ -22,7 +22,9 @@ from tests.intrinsics.published.mma_sparse import DEEP_B
 from tests.oracle import gpu, ptxas
 from tests.sim.mma_sync_case import pack, unpack
 
-M, S, K = MatrixType, MmaShape, MmaKind
+M = MatrixType
+S = MmaShape
+K = MmaKind
 
 
 @dataclass(frozen=True)

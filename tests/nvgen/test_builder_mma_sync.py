@@ -19,7 +19,8 @@ from tests.intrinsics.published.mma_fragments import FACTORS, SUMS
 from tests.oracle import gpu, ptxas
 from tests.sim.mma_sync_case import pack, unpack
 
-M, S = MatrixType, MmaShape
+M = MatrixType
+S = MmaShape
 
 
 def build(counts: tuple[int, int, int], bits: int = 32, **more: object) -> Kernel:

@@ -56,7 +56,7 @@ def test_numbers_go_to_8_bits_and_back(
         back = b.load(args["small"].at(at), dtype, count, align=1).to(other)
         b.store(back, args["back"].at(at), align=other.bits // 8)
     x = numbers(dtype, other, count)
-    small, back = np.zeros(N * count, dtype.numpy), np.zeros(N * count, other.numpy)
+    small, back = np.zeros(N * count, dtype.numpy), np.zeros(N * count, other.numpy)  # type: ignore[assignment]
     launch(b.finish(), x, small, back)
     assert_exact(small.view(np.uint8), narrow(x, dtype).view(np.uint8))
     assert_exact(back, narrow(x, dtype).astype(np.float32).astype(other.numpy))

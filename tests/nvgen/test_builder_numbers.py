@@ -39,7 +39,7 @@ def run(launch: Launch, type_, operations: list[Operation], x, y, out=None) -> N
     args = b.begin()
     at = b.tid_x
     for number, (made, _) in enumerate(operations):
-        args["out"][at + number * N] = made(b, args["x"][at], args["y"][at])
+        args["out"][at + number * N] = made(b, args["x"][at], args["y"][at])  # type: ignore[assignment]
     found = np.zeros((len(operations), N), NUMPY[out or type_])
     launch(b.finish(), x, y, found)
     for row, (_, model) in zip(found, operations, strict=True):
@@ -196,7 +196,7 @@ def test_conversions(launch: Launch) -> None:
     found = [np.zeros((len(types), N), NUMPY[t]) for t in types]
     launch(b.finish(), *given, *found)
     for type_, rows in zip(types, found, strict=True):
-        for source, x, row in zip(types, given, rows, strict=True):
+        for source, x, row in zip(types, given, rows, strict=True):  # type: ignore[assignment]
             if source in (i32, i64) and type_ in (u32, u64):
                 continue  # a negative number: judged below
             assert_exact(row, x.astype(NUMPY[type_]))
@@ -210,7 +210,7 @@ def test_parameters_of_every_type_and_vectors(launch: Launch) -> None:
     b.pointer("out", f32, output=True)
     for declare, name in ((b.f16, "h"), (b.bf16, "g"), (b.f32, "s"), (b.f64, "d")):
         declare(name)
-    for declare, name in ((b.i32, "i"), (b.u32, "u"), (b.i64, "j"), (b.u64, "v")):
+    for declare, name in ((b.i32, "i"), (b.u32, "u"), (b.i64, "j"), (b.u64, "v")):  # type: ignore[assignment]
         declare(name)
     a = b.begin()
     numbers = [a[name].to(f32) for name in ("h", "g", "s", "d", "i", "u", "j", "v")]

@@ -39,7 +39,7 @@ def made(operation: Callable[..., object]) -> np.ndarray:
     place = b.zext(b.tid_x * 4, 64)
     x, y = (b.load_word(args[name] + place) for name in ("x", "y"))
     found = operation(x, y)
-    b.store(b.zext(found, 32) if found.bits == 1 else found, args["out"] + place)
+    b.store(b.zext(found, 32) if found.bits == 1 else found, args["out"] + place)  # type: ignore[attr-defined]
     out = np.zeros(THREADS, np.uint32)
     launch(b.finish().compile(target="sm_90a"), WORDS, OTHERS, out, block=(THREADS, 1, 1))
     return out
@@ -48,13 +48,13 @@ def made(operation: Callable[..., object]) -> np.ndarray:
 @pytest.mark.gpu
 @pytest.mark.parametrize("operation", [*ARITHMETIC, *COMPARISONS], ids=lambda o: o.__name__)
 def test_an_operator_is_numpys(operation: Callable[..., object]) -> None:
-    assert made(operation).tolist() == operation(WORDS, OTHERS).astype(np.uint32).tolist()
+    assert made(operation).tolist() == operation(WORDS, OTHERS).astype(np.uint32).tolist()  # type: ignore[attr-defined]
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("shift", [operator.lshift, operator.rshift], ids=lambda o: o.__name__)
 def test_a_shift_is_of_an_unsigned_number(shift: Callable[..., object]) -> None:
-    assert made(lambda x, y: shift(x, 5)).tolist() == shift(WORDS, np.uint32(5)).tolist()
+    assert made(lambda x, y: shift(x, 5)).tolist() == shift(WORDS, np.uint32(5)).tolist()  # type: ignore[attr-defined]
 
 
 def test_the_even_cta_of_a_pair() -> None:

@@ -57,7 +57,7 @@ def test_the_error_function_is_as_near_as_its_docstring_says() -> None:
 
 @each("dtype", [f16, bf16])
 def test_the_error_function_of_halves_is_rounded(dtype: object) -> None:
-    x = np.linspace(-3, 3, 128).astype(dtype.numpy)
+    x = np.linspace(-3, 3, 128).astype(dtype.numpy)  # type: ignore[attr-defined]
     exact = np.array([math.erf(number) for number in x.astype(np.float64)])
     y = computed(x, dtype, lambda number: number.erf()).astype(np.float64)
     bits = {f16: 10, bf16: 7}[dtype]
@@ -98,7 +98,7 @@ REFUSED: dict[str, tuple[Callable[[Int, Float], object], str]] = {
     "a quotient by 0": (lambda n, x: n // 0, "u32 by 0"),
     "a remainder by 0": (lambda n, x: n % 0, "u32 by 0"),
     "a wait for a computed number of groups": (
-        lambda n, x: n.builder.cp_async_wait_group(n),
+        lambda n, x: n.builder.cp_async_wait_group(n),  # type: ignore[attr-defined]
         "Int",
     ),
     "an error function of f64": (lambda n, x: x.to(f64).erf(), "f64"),

@@ -25,31 +25,31 @@ def begun(name: str = "k") -> KernelBuilder:
 
 def tile(**given: object) -> None:
     shape = {"dtype": E.F16, "shape": (64, 64), "count": 1, **given}
-    begun().shared_tiles("t", **shape)  # type: ignore[arg-type]
+    begun().shared_tiles("t", **shape)
 
 
 def tensor_map(**given: object) -> None:
     b = KernelBuilder("k", block=32)
-    b.tensor_map("m", **{"dtype": E.F16, "box": (8, 8), **given})  # type: ignore[arg-type]
+    b.tensor_map("m", **{"dtype": E.F16, "box": (8, 8), **given})
 
 
 def block(size: object, cluster: object = 1) -> None:
-    KernelBuilder("k", block=size, cluster=cluster)  # type: ignore[arg-type]
+    KernelBuilder("k", block=size, cluster=cluster)
 
 
 def wait(phase: object) -> None:
     b = begun()
-    b.wait(b.mbarrier("m"), phase)  # type: ignore[arg-type]
+    b.wait(b.mbarrier("m"), phase)
 
 
 def expect(size: object) -> None:
     b = begun()
-    b.mbarrier_arrive_expect_tx(b.mbarrier("m"), size)  # type: ignore[arg-type]
+    b.mbarrier_arrive_expect_tx(b.mbarrier("m"), size)
 
 
 def stored(value: object, pointer: object) -> None:
     b = begun()
-    b.store(value, pointer)  # type: ignore[arg-type]
+    b.store(value, pointer)
 
 
 def of_another() -> None:
@@ -63,12 +63,12 @@ def made(*counted: object) -> None:
 
 def waits_for(what: Callable[[KernelBuilder], object]) -> None:
     b = begun()
-    b.wait(what(b), 0)  # type: ignore[arg-type]
+    b.wait(what(b), 0)
 
 
 def arrives_at(what: Callable[[KernelBuilder], object]) -> None:
     b = begun()
-    b.mbarrier_arrive(what(b))  # type: ignore[arg-type]
+    b.mbarrier_arrive(what(b))
 
 
 WRONG: dict[str, tuple[Callable[[], None], str]] = {
@@ -80,7 +80,7 @@ WRONG: dict[str, tuple[Callable[[], None], str]] = {
         lambda: arrives_at(lambda b: b.mbarrier("m").pointer), "no mbarrier"),
     "several mbarriers to arrive at": (
         lambda: arrives_at(lambda b: b.mbarriers("m", 2)), "m is 2 mbarriers"),
-    "a fraction": (lambda: begun().tid_x / 2, "no quotient with a fraction"),
+    "a fraction": (lambda: begun().tid_x / 2, "no quotient with a fraction"),  # type: ignore[dict-item]
     "elements of numpy": (lambda: tile(dtype=np.float16), "no type of elements"),
     "elements by name": (lambda: tile(dtype="f16"), "no type of elements"),
     "a shape of one number": (lambda: tile(shape=(64,)), "no shape of a tile"),
@@ -102,13 +102,13 @@ WRONG: dict[str, tuple[Callable[[], None], str]] = {
     "a wait for a fraction": (lambda: wait(0.5), "no integer"),
     "no bytes": (lambda: expect(None), "no tx_count"),
     "bytes as a fraction": (lambda: expect(128.0), "no integer"),
-    "a ring without a size": (lambda: begun().ring(None), "no number of buffers"),  # type: ignore[arg-type]
-    "a tile without a number": (
-        lambda: begun().shared_tiles("t", E.F16, (64, 64), 2)[None],  # type: ignore[index]
+    "a ring without a size": (lambda: begun().ring(None), "no number of buffers"),  # type: ignore[dict-item]
+    "a tile without a number": (  # type: ignore[dict-item]
+        lambda: begun().shared_tiles("t", E.F16, (64, 64), 2)[None],
         "t has no such number",
     ),
-    "an mbarrier before the first": (lambda: begun().mbarriers("f", 3)[-1], "f has no such"),
-    "a load from a number": (lambda: begun().load_word(5), "no pointer"),  # type: ignore[arg-type]
+    "an mbarrier before the first": (lambda: begun().mbarriers("f", 3)[-1], "f has no such"),  # type: ignore[dict-item]
+    "a load from a number": (lambda: begun().load_word(5), "no pointer"),  # type: ignore[dict-item]
     "a store to an array": (lambda: stored(0, np.zeros(3)), "no pointer"),
     "a pointer of another kernel": (of_another, "a pointer of another kernel"),
     "mbarriers without a count": (
@@ -116,7 +116,7 @@ WRONG: dict[str, tuple[Callable[[], None], str]] = {
         "mbarriers come with the arrivals",
     ),
     "several mbarriers for one": (
-        lambda: begun().mbarrier_init(begun().mbarriers("f", 3), 1),  # type: ignore[arg-type]
+        lambda: begun().mbarrier_init(begun().mbarriers("f", 3), 1),
         "f is 3 mbarriers",
     ),
 }  # fmt: skip
@@ -137,7 +137,7 @@ def test_whole_numbers_of_numpy_are_numbers() -> None:
     """Sizes, indices and operands computed with numpy are what Python's are."""
     texts = []
     for number in (int, np.int64):
-        b = KernelBuilder("k", block=number(64), cluster=number(2))  # type: ignore[arg-type]
+        b = KernelBuilder("k", block=number(64), cluster=number(2))
         b.begin()
         tiles = b.shared_tiles("t", E.F16, (number(8), number(64)), number(2))
         ready = b.mbarriers("ready", number(2))
@@ -153,7 +153,7 @@ def test_whole_numbers_of_numpy_are_numbers() -> None:
 def test_a_number_is_no_value_to_store() -> None:
     b = begun()
     with pytest.raises(InputError, match="no value of the kernel") as caught:
-        b.store(0, b.shared_word("w"))  # type: ignore[arg-type]
+        b.store(0, b.shared_word("w"))
     assert "b.const(0)" in caught.value.findings[0].hint
 
 
@@ -211,7 +211,7 @@ def test_a_tile_swizzled_otherwise_than_the_map(
 @pytest.mark.parametrize("verb", ["load", "store", "reduce"])
 def test_a_number_is_no_coordinates(verb: str) -> None:
     with pytest.raises(InputError, match="no coordinates"):
-        copied(verb=verb, coords=0)  # type: ignore[arg-type]
+        copied(verb=verb, coords=0)
 
 
 @pytest.mark.parametrize("verb", ["load", "store", "reduce"])
@@ -238,7 +238,7 @@ def test_a_box_that_no_tensor_has_is_refused_where_it_is_declared(
     """By the driver's rules for cuTensorMapEncodeTiled, with the line of the declaration."""
     b = KernelBuilder("k", block=32)
     with pytest.raises(InputError) as caught:
-        b.tensor_map("m", **given)  # type: ignore[arg-type]
+        b.tensor_map("m", **given)
     (found,) = caught.value.findings
     assert (found.rule, found.got) == (f"tensor-map/{rule}", got)
     assert found.place.file == __file__

@@ -78,9 +78,9 @@ def test_a_vector_is_no_factor() -> None:
     b, _ = begun()
     both = b.words([b.tid_x, b.tid_x])
     with pytest.raises(InputError, match="no f32"):
-        b.multiply_f32(both, both)  # type: ignore[arg-type]
+        b.multiply_f32(both, both)
     with pytest.raises(InputError, match="no registers"):
-        b.multiply_f32(b.tid_x, b.tid_x)  # type: ignore[arg-type]
+        b.multiply_f32(b.tid_x, b.tid_x)
 
 
 def test_what_is_beyond_f32_is_refused() -> None:
@@ -91,7 +91,7 @@ def test_what_is_beyond_f32_is_refused() -> None:
 
 def test_an_integer_where_a_fraction_is_given_names_f32() -> None:
     b, _ = begun()
-    for wrong in (lambda: b.tid_x * 1.5, lambda: b.const(1.5)):  # type: ignore[operator,arg-type]
+    for wrong in (lambda: b.tid_x * 1.5, lambda: b.const(1.5)):
         with pytest.raises(InputError, match=r"b\.f32"):
             wrong()
 
@@ -100,7 +100,7 @@ def test_an_integer_where_a_fraction_is_given_names_f32() -> None:
 
 
 def two(b: KernelBuilder) -> tuple[F32, F32]:
-    x = b._ir.function.args[0]  # type: ignore[union-attr]
+    x = b._ir.function.args[0]
     place = (Pointer(b, x) + b.tid_x * 8).of(f32)
     first, second = place[0], place[1]
     assert isinstance(first, F32)
@@ -108,7 +108,7 @@ def two(b: KernelBuilder) -> tuple[F32, F32]:
     return first, second
 
 
-OPERATIONS: dict[str, tuple[Callable[[KernelBuilder, F32, F32], F32], Callable[..., object]]] = {
+OPERATIONS: dict[str, tuple[Callable[[KernelBuilder, F32, F32], Float], Callable[..., object]]] = {
     "sum": (lambda b, x, y: x + y, lambda x, y: x + y),
     "difference": (lambda b, x, y: x - y, lambda x, y: x - y),
     "product": (lambda b, x, y: x * y, lambda x, y: x * y),
@@ -230,9 +230,9 @@ def test_a_variable_is_not_its_value(wrong: Callable[[KernelBuilder, object], ob
 def test_a_variable_keeps_its_type() -> None:
     b, _ = begun()
     with pytest.raises(InputError, match="keeps its type"):
-        b.variable(0).set(b.f32(1.0))  # type: ignore[arg-type]
+        b.variable(0).set(b.f32(1.0))
     with pytest.raises(InputError, match="keeps its type"):
-        b.variable(b.f32(1.0)).set(b.tid_x)  # type: ignore[arg-type]
+        b.variable(b.f32(1.0)).set(b.tid_x)
     with pytest.raises(InputError, match="keeps its type"):
         b.variable(0).set(b.const(1, 64))
 

@@ -24,7 +24,7 @@ def begun(target: str = "sm_90a", block: int = 128) -> tuple[KernelBuilder, Poin
 
 def line_of(text: str) -> int:
     """The line of this file's only statement with a comment."""
-    lines = inspect.getsource(inspect.getmodule(line_of)).split("\n")  # type: ignore[arg-type]
+    lines = inspect.getsource(inspect.getmodule(line_of)).split("\n")
     (found,) = (n for n, line in enumerate(lines, 1) if line.endswith(f"# {text}"))
     return found
 
@@ -72,7 +72,7 @@ def test_what_the_condition_of_a_loop_computes_reaches_the_loop_and_behind() -> 
         asked.append(left.value * 2)
         return asked[0] > 0
 
-    with b.while_(condition):  # type: ignore[arg-type]
+    with b.while_(condition):
         b.store(asked[0], out)
         left.set(left.value - 1)
     b.store(asked[0], out + 4)
@@ -133,12 +133,12 @@ def test_an_accumulator_made_before_a_branch_carries_what_it_got_there() -> None
 
 
 def helper(b: KernelBuilder, value: object) -> object:
-    return b.max(value, 3)  # type: ignore[arg-type]  # in the helper
+    return b.max(value, 3)
 
 
 def test_a_place_names_the_line_of_the_helper_and_of_who_called_it() -> None:
     b, out = begun()
-    b.store(helper(b, b.tid_x), out)  # type: ignore[arg-type]  # the call
+    b.store(helper(b, b.tid_x), out)
     compiled = b.finish().compile()
     locations = [place for place in compiled.module.locations if place.callers]
     assert {(place.python_line, place.callers) for place in locations} == {
@@ -159,7 +159,7 @@ def test_a_finding_says_who_called_the_helper(opt: int) -> None:
     b.wgmma_fence()
     b.gemm_async(d, tile, tile)
     b.wgmma_commit_group()
-    b.store(added(b, d.parts[0].registers[0]), out)  # type: ignore[arg-type]  # too early
+    b.store(added(b, d.parts[0].registers[0]), out)
     b.wgmma_wait_group(0)
     kernel = b.finish()
     with pytest.raises(Exception, match="in-flight") as caught:
@@ -170,4 +170,4 @@ def test_a_finding_says_who_called_the_helper(opt: int) -> None:
 
 
 def added(b: KernelBuilder, value: object) -> object:
-    return b.f32(value) + 1.0  # type: ignore[call-overload]  # by the helper
+    return b.f32(value) + 1.0

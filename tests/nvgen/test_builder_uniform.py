@@ -90,7 +90,7 @@ def test_one_lane_of_each_warp_asks(launch: Launch) -> None:
     args = b.begin()
     with b.if_(b.lane == 0):
         args["x"][b.warp * 2] = b.warp + 7
-        args["x"][b.warp * 2 + 1] = _slot(b.warp)
+        args["x"][b.warp * 2 + 1] = _slot(b.warp)  # type: ignore[assignment]
     b.bar_warp_sync()
     x = np.zeros(4, np.uint32)
     launch(b.finish(), x)

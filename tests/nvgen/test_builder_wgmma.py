@@ -128,7 +128,7 @@ REFUSED: list[tuple[Callable[[KernelBuilder], object], str]] = [
 def product(b: KernelBuilder, atype: Modifier, **more: Modifier | int) -> None:
     x = b.zext(b.tid_x, 64)
     dtype = T.S32 if atype is T.S8 else T.F32
-    b.wgmma_mma_async(b.wgmma_accumulator(8, dtype), x, x, atype=atype, **more)  # type: ignore[arg-type]  # wrong on purpose
+    b.wgmma_mma_async(b.wgmma_accumulator(8, dtype), x, x, atype=atype, **more)
 
 
 @each("build, message", REFUSED)

@@ -62,7 +62,7 @@ def test_all_threads_get_sums_and_extremes_of_any_width(
     high = 2 if name == "bf16" else 99  # so that bf16 rounds no sum
     x = np.random.default_rng(threads).integers(0, high, threads).astype(numpy)
     if name.endswith("64"):
-        x = x * numpy(2**33)
+        x = x * numpy(2**33)  # type: ignore[misc]
     y = np.zeros(2 * threads, numpy)
     launch(b.finish(), x, y)
     total, most = x.astype(np.float64).sum(), x.astype(np.float64).max()

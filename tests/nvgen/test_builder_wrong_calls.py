@@ -70,9 +70,9 @@ WRONG: dict[str, tuple[Call, str, str]] = {
         "an element type: bf16, e4m3 and so on"),
     "a ring for a tile": (
         lambda b: in_a_thread(b, lambda: b.load_tile(
-            tiles(b), b.args["m"], (0, 0), b.mbarrier("q"))), "Tiles", "SharedTile"),
+            tiles(b), b.args["m"], (0, 0), b.mbarrier("q"))), "Tiles", "SharedTile"),  # type: ignore[attr-defined]
     "an int for a tile": (
-        lambda b: b.prefetch_tile(3, b.args["m"], (0, 0)), "3", "SharedTile"),
+        lambda b: b.prefetch_tile(3, b.args["m"], (0, 0)), "3", "SharedTile"),  # type: ignore[attr-defined]
     "a name for an accumulator": (lambda b: b.gemm_commit("d"), "'d'", "PortableAccumulator"),
     "None for an accumulator": (lambda b: b.gemm_wait(None), "None", "PortableAccumulator"),
     "a name for a tile of a descriptor": (lambda b: b.descriptor("t"), "'t'", "SharedTile"),
@@ -87,20 +87,20 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "one register for several": (
         lambda b: b.words(3), "3", "a list, each an integer of the kernel, or Python's"),
     "numbers for registers of A": (
-        lambda b: b.warpgroup_operand([[1, 2]], bf16), "1", "a Vector of four"),
-    "a missing count": (lambda b: b.mbarriers("m"), "'m'", "b.mbarriers(name, count)"),
+        lambda b: b.warpgroup_operand([[1, 2]], bf16), "1", "a Vector of four"),  # type: ignore[list-item]
+    "a missing count": (lambda b: b.mbarriers("m"), "'m'", "b.mbarriers(name, count)"),  # type: ignore[call-arg]
     "a missing condition": (
-        lambda b: b.if_().__enter__(), "no arguments", "b.if_(condition, name='if')"),
+        lambda b: b.if_().__enter__(), "no arguments", "b.if_(condition, name='if')"),  # type: ignore[call-arg]
     "a missing pitch": (
-        lambda b: b.warpgroup_tile(64, 64).store(b.args["x"]), "Pointer",
+        lambda b: b.warpgroup_tile(64, 64).store(b.args["x"]), "Pointer",  # type: ignore[attr-defined, call-arg]
         "WarpgroupTile.store(target, pitch, *, where=None, align=None, rows=None)"),
-    "an argument too many": (lambda b: b.finish(3), "3", "b.finish()"),
+    "an argument too many": (lambda b: b.finish(3), "3", "b.finish()"),  # type: ignore[call-arg]
     "an unknown option": (
-        lambda b: b.elect(warp=3), "warp=3", "b.elect()"),
+        lambda b: b.elect(warp=3), "warp=3", "b.elect()"),  # type: ignore[call-arg]
     "a missing operand of an instruction": (
-        lambda b: b.prmt(1), "1", "b.prmt(a, b, c, *, mode=None)"),
+        lambda b: b.prmt(1), "1", "b.prmt(a, b, c, *, mode=None)"),  # type: ignore[call-arg]
     "no block": (
-        lambda b: KernelBuilder("k"), "'k'",
+        lambda b: KernelBuilder("k"), "'k'",  # type: ignore[call-arg]
         "KernelBuilder(name, *, block, cluster=1, dynamic_shared=False, target=None, maxnreg=None, "
         "minctasm=None)"),
     "no arrivals": (lambda b: b.make_mbarriers((b.mbarrier("m"), 0)), "0", "a whole number from 1"),
@@ -132,14 +132,14 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "no alignment of columns": (
         lambda b: blackwell().tensor_memory("s", 64).take(4, 0), "0", "a whole number from 1"),
     "an alignment of 3": (
-        lambda b: b.load_words(b.args["x"], 4, align=3), "3", "a power of two, in bytes"),
+        lambda b: b.load_words(b.args["x"], 4, align=3), "3", "a power of two, in bytes"),  # type: ignore[attr-defined]
     "a width of 24": (
         lambda b: KernelBuilder("q", block=32).integer("n", 24), "24", "8, 16, 32 or 64 bits"),
     "another kernel's mbarrier": (
         lambda b: b.wait(begun().mbarrier("m"), 0), "m", "of this kernel"),
     "another kernel's tensor map": (
         lambda b: in_a_thread(b, lambda: b.load_tile(
-            tile(b), begun().args["m"], (0, 0), b.mbarrier("q"))), "m", "of this kernel"),
+            tile(b), begun().args["m"], (0, 0), b.mbarrier("q"))), "m", "of this kernel"),  # type: ignore[attr-defined]
     "a value before the body": (
         lambda b: KernelBuilder("q", block=32).tid_x, "no call of begin()", "b.begin() before"),
     "a block by its name": (
@@ -169,7 +169,7 @@ def test_it_ends_at_the_users_line_and_says_what_is_wrong(name: str) -> None:
 def test_a_function_of_the_users_raises_what_it_raises() -> None:
     b = begun()
     with pytest.raises(TypeError, match="takes 1 positional argument"):
-        b.warp_reduce(b.tid_x, lambda x: x)  # type: ignore[arg-type,misc]
+        b.warp_reduce(b.tid_x, lambda x: x)  # type: ignore[misc]
     with pytest.raises(ZeroDivisionError), b.if_warp(0):
         1 / 0  # noqa: B018
 
@@ -178,14 +178,14 @@ def test_the_error_inside_is_left_for_whoever_looks_for_it(monkeypatch: pytest.M
     for value, kept in (("1", True), ("", False)):
         monkeypatch.setenv(VARIABLE, value)
         with pytest.raises(InputError) as caught:
-            begun().descriptor("t")  # type: ignore[arg-type]
+            begun().descriptor("t")
         assert isinstance(caught.value.__cause__, AttributeError) is kept
 
 
 def test_what_a_method_says_itself_comes_first() -> None:
     """Its words are about the argument, not about types."""
     with pytest.raises(InputError, match="no number of tiles"):
-        begun().shared_tiles("t", bf16, (64, 64), "2")  # type: ignore[arg-type]
+        begun().shared_tiles("t", bf16, (64, 64), "2")
 
 
 def test_a_type_is_called_as_it_is_imported() -> None:
@@ -194,7 +194,7 @@ def test_a_type_is_called_as_it_is_imported() -> None:
     b.pointer("x", i32)
     x = b.begin()["x"]
     with pytest.raises(InputError) as caught:
-        x[0] = b.tid_x  # type: ignore[index]
+        x[0] = b.tid_x
     (found,) = caught.value.findings
     assert (found.got, found.expected, found.hint) == ("u32", "i32", "x.to(i32)")
 

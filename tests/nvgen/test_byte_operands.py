@@ -41,7 +41,7 @@ def twice(dtype: ElementType, *, by_warps: bool = False) -> Kernel:
         whole = b.warpgroup_tile(64, SIZE)
         words = s.fragment.as_rows_of(whole.fragment).as_bytes(dtype)
     else:
-        s = b.warpgroup_tile(64, SIZE)
+        s = b.warpgroup_tile(64, SIZE)  # type: ignore[assignment]
         b.gemm(s, tiles["a"], tiles["b"])
         words = s.as_bytes(dtype)
     d = b.warpgroup_tile(64, SIZE)

@@ -224,7 +224,7 @@ STORED = {
 def test_metadata(nvgen: Nvgen, kind: str, index: int) -> None:
     said = explained(nvgen, "metadata", f"0x{index:x}{index:x}", "--kind", kind)
     size = {"tf32": 2, "mxf4": 8}.get(kind, 4)
-    stored = STORED[kind].get(index)
+    stored = STORED[kind].get(index)  # type: ignore[attr-defined]
     meaning = f"{index:#06b}, no meaning"
     if stored:
         meaning = f"{index:#06b}, of {size} elements {', '.join(map(str, stored))} stored"

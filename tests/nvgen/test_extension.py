@@ -86,7 +86,7 @@ def test_a_rule_finds_at_the_line_and_its_errors_are_raised() -> None:
 def test_what_is_no_pass_or_rule_is_reported() -> None:
     for options in ({"passes": ["x"]}, {"rules": [1]}, {"rules": [lambda module: [module.source]]}):
         with pytest.raises(nvgen.InputError, match="compile/"):
-            nvgen.compile(SUM, target="sm_90a", **options)  # type: ignore[arg-type]
+            nvgen.compile(SUM, target="sm_90a", **options)
     ptx = nvgen.compile(SUM, target="sm_90a").ptx
     with pytest.raises(nvgen.InputError, match="only LLVM IR goes through passes"):
         nvgen.compile(ptx, passes=[subtract_two])

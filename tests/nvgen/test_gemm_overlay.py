@@ -45,13 +45,13 @@ def config(cut: dict[str, int]) -> object:
 def test_the_product_is_exact(launch: Launch, number: int) -> None:
     cut, size, given, grid = CUT[number]
     sample, chosen = named("10_gemm_sm90"), config(cut)
-    assert chosen.overlays
+    assert chosen.overlays  # type: ignore[attr-defined]
     what = sample.Kind(*given)
     made = sample.build(chosen, what).compile(target=TARGET)
     assert made.findings == []
     a, b, expected = sample.operands(*size, what)
     d = np.full_like(expected, np.nan)
-    launch(made, a, b, d, *size, grid=grid, cluster=chosen.ctas)
+    launch(made, a, b, d, *size, grid=grid, cluster=chosen.ctas)  # type: ignore[attr-defined]
     assert_exact(d, expected)
 
 

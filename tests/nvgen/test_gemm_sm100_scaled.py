@@ -52,7 +52,7 @@ def test_products(launch: Launch, case: str) -> None:
     kind, factors = getattr(sample, name), getattr(sample, KINDS[name])
     a, b, expected, *scales = sample.operands(m, n, k, kind, factors)
     d, reads = np.full_like(expected, np.nan), [np.ones(1, np.float32)] * len(kind.reads)
-    ctas = cut.get("cluster", 1) * cut.get("split", 1)
+    ctas = cut.get("cluster", 1) * cut.get("split", 1)  # type: ignore[attr-defined]
     launch(built(name, cut), a, b, d, *reads, m, n, k, *scales, grid=ctas, cluster=ctas)
     assert_exact(d, expected)
 

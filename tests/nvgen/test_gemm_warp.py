@@ -57,14 +57,14 @@ def build(
     tiles = []
     for name, shape, dtype, major in zip("ab", (a, b), dtypes, majors, strict=True):
         tile = builder.shared_tile(f"{name}_tile", dtype, shape, swizzle=swizzle, major=major)
-        builder.load_tile(tile, args[name], shape[1] if major is K else shape[0])  # type: ignore[arg-type]
+        builder.load_tile(tile, args[name], shape[1] if major is K else shape[0])
         tiles.append(tile)
     builder.load_commit()
     builder.load_wait()
     with scope_of(builder, scope):
         sum_tile = builder.warp_tile(*(d or (a[0], b[0])), sums, warps=warps)
-        builder.gemm_async(sum_tile, *tiles, **options)  # type: ignore[arg-type]  # whatever a test gives
-        store(builder, sum_tile, args["d"], b[0], sums.bits // 8)  # type: ignore[arg-type]
+        builder.gemm_async(sum_tile, *tiles, **options)
+        store(builder, sum_tile, args["d"], b[0], sums.bits // 8)
     return builder.finish()
 
 
@@ -76,27 +76,27 @@ def store(b: KernelBuilder, d: WarpTile, memory: Pointer, pitch: int, size: int)
         for j, part in enumerate(row):
             for half in range(2):
                 pair = part.registers[2 * half : 2 * half + 2]
-                row = lane // 4 + down + (16 * i + 8 * half)
+                row = lane // 4 + down + (16 * i + 8 * half)  # type: ignore[assignment]
                 column = lane % 4 * 2 + along + 8 * j
                 b.store(pair, memory + (row * pitch + column) * size, align=2 * size)
 
 
 def run(launch: Launch, **arguments: object) -> None:
     """A·Bᵀ of small integers, twice where D is kept."""
-    kernel = build(launch.target, **arguments)  # type: ignore[arg-type]
+    kernel = build(launch.target, **arguments)
     dtypes = arguments.get("dtypes", (E.F16, E.F16))
     shapes = arguments.get("a", (64, 64)), arguments.get("b", (48, 64))
     dice = np.random.default_rng(3)
     matrices = [
-        dice.integers(0 if dtype is E.U8 else -4, 5, shape)  # type: ignore[arg-type]
-        for shape, dtype in zip(shapes, dtypes, strict=True)  # type: ignore[arg-type]
+        dice.integers(0 if dtype is E.U8 else -4, 5, shape)
+        for shape, dtype in zip(shapes, dtypes, strict=True)
     ]
     sums = arguments.get("sums", E.F32)
     expected = (matrices[0] @ matrices[1].T).astype(sums.numpy)  # type: ignore[attr-defined]
     majors = arguments.get("majors", (K, K))
     stored = [
         np.ascontiguousarray(m if major is K else m.T).astype(dtype.numpy)
-        for m, major, dtype in zip(matrices, majors, dtypes, strict=True)  # type: ignore[arg-type]
+        for m, major, dtype in zip(matrices, majors, dtypes, strict=True)
     ]
     d = np.zeros_like(expected)
     launch(kernel, *stored, d)
@@ -173,7 +173,7 @@ BROKEN: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("rule", BROKEN)
 def test_a_broken_requirement_is_named(rule: str) -> None:
     with pytest.raises(InputError) as caught:
-        build("sm_80", **BROKEN[rule])  # type: ignore[arg-type]  # wrong on purpose
+        build("sm_80", **BROKEN[rule])
     found = {f.rule: f for f in caught.value.findings}[f"gemm_async/{rule}"]
     assert found.got
     assert found.expected

@@ -51,7 +51,7 @@ def build(
     else:
         left = builder.shared_tile("a", dtypes[0], a, swizzle=swizzle, major=majors[0])
     right = builder.shared_tile("b", dtypes[1], b, swizzle=swizzle, major=majors[1])
-    (builder.gemm if whole else builder.gemm_async)(tile, left, right, **options)  # type: ignore[arg-type]  # whatever a test gives
+    (builder.gemm if whole else builder.gemm_async)(tile, left, right, **options)
     builder.scope = ExecutionScope.CTA
     return builder.finish()
 
@@ -263,7 +263,7 @@ BROKEN: dict[str, dict[str, object]] = {
 def refusal(**arguments: object) -> dict[str, tuple[str, str]]:
     """What was got and expected, by rule."""
     with pytest.raises(InputError) as caught:
-        build(**arguments)  # type: ignore[arg-type]  # wrong on purpose
+        build(**arguments)
     return {f.rule.removeprefix("gemm_async/"): (f.got, f.expected) for f in caught.value.findings}
 
 
@@ -364,10 +364,10 @@ PLACES: dict[str, Body] = {
     "D in shared memory": lambda b, d: b.gemm_async(
         b.shared_tile("d", E.F16, (64, 64)),
         d,
-        b.shared_tile("b", E.F16, (64, 64)),  # type: ignore[arg-type]
+        b.shared_tile("b", E.F16, (64, 64)),
     ),
-    "an accumulator as A": lambda b, d: b.gemm_async(d, d, b.shared_tile("b", E.F16, (64, 64))),  # type: ignore[arg-type]
-    "B in registers": lambda b, d: b.gemm_async(d, b.shared_tile("a", E.F16, (64, 64)), d),  # type: ignore[arg-type]
+    "an accumulator as A": lambda b, d: b.gemm_async(d, d, b.shared_tile("b", E.F16, (64, 64))),
+    "B in registers": lambda b, d: b.gemm_async(d, b.shared_tile("a", E.F16, (64, 64)), d),
 }
 
 
@@ -385,7 +385,7 @@ def test_the_whole_protocol_in_tensor_memory_is_the_callers() -> None:
     b.begin()
     a, c = b.shared_tile("a", E.F16, (128, 64)), b.shared_tile("b", E.F16, (64, 64))
     with pytest.raises(InputError, match="the whole protocol"):
-        b.gemm(b.tensor_tile(b.const(0), 128, 64), a, c)  # type: ignore[arg-type]  # wrong on purpose
+        b.gemm(b.tensor_tile(b.const(0), 128, 64), a, c)
 
 
 @pytest.mark.parametrize(

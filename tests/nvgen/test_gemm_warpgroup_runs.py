@@ -78,7 +78,7 @@ def pipeline(dtype: E, sums: E, rows: int, n: int, in_flight: int, *, wrong: str
     return b.finish()
 
 
-def in_registers(d: np.ndarray, rows: int) -> np.ndarray:  # type: ignore[type-arg]  # of any type
+def in_registers(d: np.ndarray, rows: int) -> np.ndarray:
     """D as the threads hold it: threads by 64 rows by elements."""
     n = d.shape[1]
     thread, i = np.arange(128)[:, None], np.arange(n // 2)[None, :]
@@ -100,7 +100,7 @@ TYPES = {
 """Types of A and B, and of D, and up to which integers are drawn."""
 
 
-def operands(name: str, rows: int, n: int, steps: int) -> tuple[np.ndarray, ...]:  # type: ignore[type-arg]  # of any type
+def operands(name: str, rows: int, n: int, steps: int) -> tuple[np.ndarray, ...]:
     dtype, sums, limit = TYPES[name]
     dice = np.random.default_rng(3)
     k = steps * SPAN * 8 // dtype.bits

@@ -24,7 +24,7 @@ def refused(text: str, **shape: object) -> list[str]:
     """The rules that `Compiled.run` refuses a launch with."""
     compiled = load("k.ptx", text).compiled()
     with pytest.raises(InputError) as caught:
-        compiled.run(*[0] * 6, **shape)  # type: ignore[arg-type]
+        compiled.run(*[0] * 6, **shape)
     return [f.rule for f in caught.value.findings]
 
 

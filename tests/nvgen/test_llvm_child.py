@@ -69,7 +69,9 @@ def test_last_words(said: str, words: str) -> None:
 def test_what_llvm_never_ends_with_is_given_up(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     patient = Llvm.read
     monkeypatch.setattr(
-        Llvm, "read", lambda self, text, *rest: patient(self, text, *rest, seconds=0.5)
+        Llvm,
+        "read",
+        lambda self, text, *rest: patient(self, text, *rest, seconds=0.5),  # type: ignore[misc]
     )
     finding = refused(text)
     assert finding.rule == "llvm/timeout"

@@ -46,7 +46,7 @@ CASES = {
 @pytest.mark.parametrize(("literal", "type_"), CASES)
 def test_a_literal_is_the_number_that_it_names(literal: str, type_: str):
     number = CASES[literal, type_]
-    assert stored(literal, type_, number.nbytes) == number.tobytes()
+    assert stored(literal, type_, number.nbytes) == number.tobytes()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("name", "kind"), [("float", np.float32), ("half", np.float16)])

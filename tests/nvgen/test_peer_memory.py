@@ -53,7 +53,7 @@ def _rules(kernel: Kernel, **shape: int) -> set[str]:
     try:
         found = kernel.compile(level="all", **shape).findings
     except nvgen.VerificationError as error:
-        found = error.findings
+        found = error.findings  # type: ignore[assignment]
     return {f.rule for f in found if f.severity is nvgen.Severity.ERROR}
 
 
@@ -77,7 +77,7 @@ def _through(*, bulk: bool, waits: bool) -> Kernel:
     b = KernelBuilder("through", block=32, dynamic_shared=True, target="sm_90a")
     b.tile_map("x", bf16, (64, 64))
     b.tile_map("y", bf16, (64, 64), output=True)
-    b.pointer("p", bf16), b.pointer("q", bf16, output=True)
+    b.pointer("p", bf16), b.pointer("q", bf16, output=True)  # type: ignore[func-returns-value]
     args = b.begin()
     tile, full = b.shared_tile("tile", bf16, (64, 64)), b.mbarrier("full")
     b.make_mbarriers((full, 1))

@@ -228,7 +228,7 @@ Refused = Callable[[KernelBuilder, SharedTile, SharedTile], object]
 def findings(target: str, body: Refused, **arguments: object) -> dict[str, tuple[str, str]]:
     """What was got and expected, by rule."""
     with pytest.raises(InputError) as caught:
-        tiles(target, body, **arguments)  # type: ignore[arg-type]
+        tiles(target, body, **arguments)
     return {f.rule: (f.got, f.expected) for f in caught.value.findings}
 
 

@@ -38,7 +38,7 @@ def notes() -> Kernel:
             b.bar_warp_sync()
             consumer.release(place.value)
             slot = consumer.take()
-            place.set(slot.stage), note.set(slot.note)
+            place.set(slot.stage), note.set(slot.note)  # type: ignore[func-returns-value]
     return b.finish()
 
 

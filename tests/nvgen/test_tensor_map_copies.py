@@ -58,7 +58,7 @@ def test_each_cta_copies_from_an_array_of_its_own(launch: Launch) -> None:
     """Rows behind the end of an array are zeros, though the next array is there."""
     rows = np.array([5, 2, 4, 1], np.uint32)
     data = np.arange(1, len(rows) * ROOM * COLUMNS + 1, dtype=np.float32)
-    data = data.reshape(len(rows), ROOM, COLUMNS)
+    data = data.reshape(len(rows), ROOM, COLUMNS)  # type: ignore[assignment]
     expected = np.zeros((len(rows), ROWS, COLUMNS), np.float32)
     for group, count in enumerate(rows):
         expected[group, : count - 1] = data[group, 1:count]

@@ -23,7 +23,7 @@ SHOWN = sorted(set().union(*RUNS.values()) | {"sm_120a"})
 @each("number", RUNS)
 @each("target", SHOWN)
 def test_which_gpu_runs_which_code(number: int, target: str) -> None:
-    reason = devices.unfit(TARGETS[target], number)
+    reason = devices.unfit(TARGETS[target], number)  # type: ignore[attr-defined]
     assert (reason == "") is (target in RUNS[number]), reason
     assert not reason or reason == f"the GPU is sm_{number}, which does not run code for {target}"
 
@@ -44,6 +44,6 @@ def test_a_missing_driver_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(name)
 
     monkeypatch.setattr("ctypes.CDLL", missing)
-    number, reason = devices.gpu.__wrapped__()
+    number, reason = devices.gpu.__wrapped__()  # type: ignore[attr-defined]
     assert number == 0
     assert "no NVIDIA driver here" in reason

@@ -113,7 +113,7 @@ def refused(kind: str, at: object, **named: object) -> InputError:
     args = b.begin()
     tile, loaded = b.shared_tile("tile", f32, (PIXELS, 32)), b.mbarrier("loaded")
     with pytest.raises(InputError) as caught, b.if_thread(0):
-        b.load_tile(tile, args[kind], at, loaded, **named)  # type: ignore[call-overload]
+        b.load_tile(tile, args[kind], at, loaded, **named)
     return caught.value
 
 

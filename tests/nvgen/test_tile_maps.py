@@ -154,9 +154,9 @@ def test_a_ring_between_a_producer_and_two_consumers(launch: Launch) -> None:
         with b.range(9) as number, end.fill() as slot:
             b.load_tile(slot.tile, args["x"], (0, number * 128), slot.full)
     with b.if_warpgroup(0, 2):
-        end, row = ring.consumer(), b.tid_x % 128 // 2 + b.warpgroup * 64
+        end, row = ring.consumer(), b.tid_x % 128 // 2 + b.warpgroup * 64  # type: ignore[assignment]
         sums = b.variable(b.vector([b.f32(0.0)] * 4))
-        with b.range(9), end.use() as slot:
+        with b.range(9), end.use() as slot:  # type: ignore[attr-defined]
             chunk = slot.tile.chunk(row, b.tid_x % 2)
             sums.set(sums.value + b.load(chunk, f32, 4, align=16))
             b.barrier_cta_sync_aligned(1 + b.warpgroup, 128)
@@ -204,7 +204,7 @@ def begun() -> KernelBuilder:
 def load(b: KernelBuilder, tmap: str, shape: tuple[int, int], at: tuple[int, ...], **how) -> None:
     tile = b.shared_tile("tile", bf16, shape, **how)
     with b.if_thread(0):
-        b.load_tile(tile, b.args[tmap], at, b.full)
+        b.load_tile(tile, b.args[tmap], at, b.full)  # type: ignore[attr-defined]
 
 
 REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
@@ -214,21 +214,21 @@ REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
     "other coordinates": (lambda b: load(b, "x", (64, 64), (0, 0, 0)), "do not make tile"),
     "no map": (
         lambda b: b.load_tile(
-            b.shared_tile("t", bf16, (64, 64)), b.shared_word("w"), (0, 0), b.full
+            b.shared_tile("t", bf16, (64, 64)), b.shared_word("w"), (0, 0), b.full  # type: ignore[attr-defined]
         ),
         "no tensor map of this kernel",
     ),
     "no coordinates": (lambda b: load(b, "x", (64, 64), 64), "begins at coordinates"),
     "no coordinates of a store": (
-        lambda b: b.store_tile(b.shared_tile("t", bf16, (64, 64)), b.args["x"], 64),
+        lambda b: b.store_tile(b.shared_tile("t", bf16, (64, 64)), b.args["x"], 64),  # type: ignore[attr-defined]
         "begins at coordinates",
     ),
     "no barrier": (
-        lambda b: b.load_tile(b.shared_tile("t", bf16, (64, 64)), b.args["x"], (0, 0)),
+        lambda b: b.load_tile(b.shared_tile("t", bf16, (64, 64)), b.args["x"], (0, 0)),  # type: ignore[attr-defined]
         "counted on an mbarrier",
     ),
     "all threads": (
-        lambda b: b.load_tile(b.shared_tile("t", bf16, (64, 64)), b.args["x"], (0, 0), b.full),
+        lambda b: b.load_tile(b.shared_tile("t", bf16, (64, 64)), b.args["x"], (0, 0), b.full),  # type: ignore[attr-defined]
         "issued by one thread",
     ),
     "a ring of unequal counts": (

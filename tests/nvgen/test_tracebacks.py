@@ -36,7 +36,7 @@ def no_ir() -> None:
 
 
 def no_size() -> None:
-    nvgen.compile(ADD, target="sm_90a").run(np.zeros(8, np.int32), 1, block="x")  # type: ignore[arg-type]
+    nvgen.compile(ADD, target="sm_90a").run(np.zeros(8, np.int32), 1, block="x")
 
 
 CALLS = (beyond_the_array, no_such_count, no_ir, no_size)

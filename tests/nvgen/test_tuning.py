@@ -65,7 +65,7 @@ class Lazy(Executor):
     def __init__(self) -> None:
         self.submitted = 0
 
-    def submit(self, fn, /, *args, **kwargs):  # type: ignore[no-untyped-def]
+    def submit(self, fn, /, *args, **kwargs):
         self.submitted += 1
         future: Future[object] = Future()
         future.set_result(fn(*args, **kwargs))

@@ -272,7 +272,7 @@ def scaled_pair() -> Case:
         ring = b.ring(stages)
         with b.range(steps) as step:
             b.wait(empty[ring.stage], ring.parity ^ 1)
-            nbytes = sum(some.nbytes for some in (*rings.values(), *blocks.values()))
+            nbytes = sum(some.nbytes for some in (*rings.values(), *blocks.values()))  # type: ignore[attr-defined]
             with b.if_(rank == 0):
                 b.mbarrier_arrive_expect_tx(full[ring.stage], 2 * nbytes)
             places = {
@@ -294,7 +294,7 @@ def scaled_pair() -> Case:
             b.wait(full[ring.stage], ring.parity)
             b.tcgen05_fence_after_thread_sync()
             held = {name: some[ring.stage] for name, some in factors.items()}
-            for name, target in held.items():
+            for name, target in held.items():  # type: ignore[assignment]
                 b.copy_scales(target, blocks[name][ring.stage], cta_group=both)
             left, right = rings["a"][ring.stage], rings["b"][ring.stage]
             b.gemm_async(d, left, right, accumulate=step != 0, cta_group=both, **held)

@@ -199,7 +199,7 @@ def _packed_conversions() -> list[str]:
         ("", "%r4", "5"),
     ):  # fmt: skip
         out.append(statement(f"cvt{places}{ftz}{end}{to}.f32", "%r1", "%f2", "%f3", more))
-    ends = ("", ".relu", ".satfinite", ".satfinite.relu")
+    ends = ("", ".relu", ".satfinite", ".satfinite.relu")  # type: ignore[assignment]
     for places, end, narrow in product(
         ("", ".rn", ".rz", ".rp", ".rs"), ends,
         (".e4m3x2", ".e5m2x2", ".e2m3x2", ".e3m2x2", ".e2m1x2", ".ue8m0x2", ".e4m3"),

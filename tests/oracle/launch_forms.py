@@ -145,7 +145,7 @@ def bulk_copies_to_several() -> list[str]:
         mask = ["%h1"] * (end == ".cp_mask")
         out.append(statement(f"{copy}{order}{scope}{path}{end}", *near, "64", *mask))
         out.append(statement(f"{reduce}{order}{scope}{path}.add.u32", *near, "64"))
-    for place, size, mask in itertools.product(
+    for place, size, mask in itertools.product(  # type: ignore[assignment]
         (path, ".global.shared::cta", ".global.shared::cluster.bulk_group",
          ".shared::cluster.shared::cta.bulk_group", f"{path}.L2::cache_hint"),
         ("64", "0", "8", "1048560", "1048576", "%r1", "%rd1"), ("", "%h1", "3"),

@@ -101,7 +101,7 @@ def pairwise(*axes: Sequence[str]) -> list[tuple[str, ...]]:
         for a in range(len(axes[i]))
         for b in range(len(axes[j]))
     }
-    rows = []
+    rows = []  # type: ignore[var-annotated]
     while open_pairs:
         i, a, j, b = next(iter(open_pairs))
         chosen = {i: a, j: b}
@@ -270,7 +270,7 @@ def tcgen05_ld_st() -> list[str]:
                 out.append(_tmem(op, f"{shape}.x1", "%r5", offset))
         alien = ("", ".64x32b", ".32x128b", ".128x256b", ".16x32b", ".31x256b", ".m64n8x32b")
         out += [_tmem(op, f"{shape}.x1", "%r5", "") for shape in alien]
-        alien = ("", ".x3", ".x0", ".x256", ".2x")
+        alien = ("", ".x3", ".x0", ".x256", ".2x")  # type: ignore[assignment]
         out += [_tmem(op, f".32x32b{repeat}", "{%r1}", "") for repeat in alien]
         for sync, aligned, kind in itertools.product(
             ("", ".sync"), ("", ".aligned"), ("", ".b32", ".u32", ".f32", ".b64", ".b16")
@@ -730,7 +730,7 @@ def mbarrier() -> list[str]:
             out.append(statement(f"{head}{scope}{space}.b64", result, _at(space), "%r2"))
     for head in ("mbarrier.arrive", "mbarrier.arrive.expect_tx", "mbarrier.arrive_drop",
                  "mbarrier.arrive_drop.expect_tx", "mbarrier.arrive.noComplete"):  # fmt: skip
-        counts = ("0", "-1", "1048575", "1048576", "4294967296", "1.0", "%s1", "%rd3", "%f1")
+        counts = ("0", "-1", "1048575", "1048576", "4294967296", "1.0", "%s1", "%rd3", "%f1")  # type: ignore[assignment]
         out += [statement(f"{head}.shared::cta.b64", "%rd1", "[%r1]", count) for count in counts]
         for place in ("[mbar+8]", "[%rd2]", "[smem]", "[gmem]"):
             out.append(statement(f"{head}.b64", "%rd1", place, "1"))
@@ -739,7 +739,7 @@ def mbarrier() -> list[str]:
         for sem, scope, space in itertools.product(sems, scopes, SPACES):
             out.append(statement(f"{head}{sem}{scope}{space}.b64", _at(space), "%r2"))
         op = f"{head}.relaxed.cta.shared::cta.b64"
-        counts = ("", "0", "-1", "1048576", "4294967296", "%u1", "%rd2", "%f1")
+        counts = ("", "0", "-1", "1048576", "4294967296", "%u1", "%rd2", "%f1")  # type: ignore[assignment]
         out += [statement(op, "[%r1]", count) for count in counts]
     wait_sems = ("", ".acquire", ".relaxed", ".release")
     for head in ("mbarrier.test_wait", "mbarrier.try_wait"):
@@ -1156,7 +1156,7 @@ def mov() -> list[str]:
         symbols = ("smem", "smem+4", "gmem", "mbar+8", "cmem", "lmem", "kparam", "ktmap", "k", "L0",
                    "nosuch", "[smem]", "gfloat")  # fmt: skip
         if kind not in main and "64" not in kind:
-            symbols = ("smem",)
+            symbols = ("smem",)  # type: ignore[assignment]
         sources = (*literals, *symbols)
         out += [statement(f"mov{kind}", OF_TYPE[kind] + "1", source) for source in sources]
     vectors = (
@@ -1578,7 +1578,7 @@ def _cached_accesses() -> list[str]:
             for vector, kind in (("", ".u8"), (".v2", ".u32"), (".v4", ".f32"), ("", ".b128")):
                 modifiers = f".mmio.relaxed.sys.global{rest}"
                 out.append(_access(op, modifiers, vector, kind, "[%rd9]"))
-        for order, space, l1, l2, hint, size, (vector, kind) in pairwise(
+        for order, space, l1, l2, hint, size, (vector, kind) in pairwise(  # type: ignore[str-unpack]
             ("", ".weak", ".relaxed.gpu", ".acquire.sys", ".release.cta"),
             ("", ".global", ".shared", ".const"),
             L1_PRIORITIES, L2_PRIORITIES, ("", ".L2::cache_hint"),
@@ -1686,7 +1686,7 @@ def load_store_branch() -> list[str]:
             "st.param.u64 [kparam], %rd1;", "ld.param.b32 %r1, [ktmap+64];",
             "ld.global.nc.v4.f32 {%f0, %f1, %f2, %f3}, [gmem];", "ldu.global.u32 %r1, [%rd1];",
             "ld.global.u32 _, [%rd1];"]  # fmt: skip
-    for op, operands in (("bra", ("L0",)), ("bra.uni", ("L0",)), ("ret", ()), ("ret.uni", ()),
+    for op, operands in (("bra", ("L0",)), ("bra.uni", ("L0",)), ("ret", ()), ("ret.uni", ()),  # type: ignore[assignment]
                          ("exit", ()), ("trap", ()), ("brkpt", ())):  # fmt: skip
         out += spoil(op, operands)
     out += [f"{op};" for op in ("exit.uni", "trap.uni", "ret.sync", "bra", "ret.b32", "trap.sync")]

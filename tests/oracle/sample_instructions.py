@@ -67,11 +67,11 @@ def kernels() -> dict[str, tuple[Callable[[], str], str]]:
     found: dict[str, tuple[Callable[[], str], str]] = {}
     for path in FILES:
         module = named(path.stem)
-        found[path.stem] = (lambda module=module: module.build().llvm, module.TARGETS[0])
+        found[path.stem] = (lambda module=module: module.build().llvm, module.TARGETS[0])  # type: ignore[misc]
     portable = sample(PORTABLE)
     for target in ("sm_80", "sm_90a", "sm_100a"):
         name = f"{PORTABLE.stem}, {target}"
-        found[name] = (lambda target=target: portable.build(target).llvm, target)
+        found[name] = (lambda target=target: portable.build(target).llvm, target)  # type: ignore[misc]
     return found | {SOFTMAX.stem: (SOFTMAX.read_text, "sm_90")}
 
 

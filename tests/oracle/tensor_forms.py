@@ -66,7 +66,7 @@ def im2col_loads() -> list[str]:
         op = f"cp.async.bulk.tensor.3d.shared::cta.global{mode}{COMPLETE}"
         out.append(statement(op, "[%r1]", _place(3), "[%r2]", given))
     name = f"cp.async.bulk.tensor.4d.shared::cluster.global.im2col{COMPLETE}"
-    operands = ("[%r1]", "[%rd1, {%r3, %r4, %r5, %r6}]", "[%r2]", "{%h1, %h2}")
+    operands = ("[%r1]", "[%rd1, {%r3, %r4, %r5, %r6}]", "[%r2]", "{%h1, %h2}")  # type: ignore[assignment]
     out += spoil(name, operands, SOME)
     mods = [".3d", ".shared::cluster", ".global", ".im2col::w", COMPLETE, ".multicast::cluster"]
     wide = ("[%r1]", "[%rd1, {%r3, %r4, %r5}]", "[%r2]", "{%h1, %h2}", "%h3")

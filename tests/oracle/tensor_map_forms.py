@@ -50,7 +50,7 @@ def replacements() -> list[str]:
         type_ = ".b64" if field in (".global_address", ".global_stride") else ".b32"
         out.append(_replace(field, ".global", type_, number))
         out.append(_replace(field, ".global", type_, f"{number}, 16"))
-    for field, given in (
+    for field, given in (  # type: ignore[assignment]
         (".rank", ("%r2",)), (".box_dim", ("1", "%r2")), (".fill_mode", ("1",)),
         (".global_stride", ("1", "%rd2")),
     ):  # fmt: skip

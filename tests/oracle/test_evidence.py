@@ -77,7 +77,7 @@ def test_ptxas_says_what_is_recorded() -> None:
         answers = Answers(chosen_statements(name, seed), name) if pairs else None
         for pair in pairs:
             asked[pair].append(answers)
-    for pair, answers in asked.items():
+    for pair, answers in asked.items():  # type: ignore[assignment]
         if answers:
             check_sample(answers, pair)
 
@@ -243,7 +243,7 @@ ALIKE = [f"add.u32 %r1, %r2, {n};" for n in range(evidence.DAILY)]
 
 def with_alike(verdicts: dict[str, int]) -> dict[str, int]:
     """Before each statement so many of the same verdicts that it has to wait for its turn."""
-    found = {}
+    found: dict[str, int] = {}
     for statement, bits in verdicts.items():
         found |= {f"{{{statement} {one}}}": bits for one in ALIKE} | {statement: bits}
     return found
@@ -256,7 +256,7 @@ def test_nvgen_is_asked_on_both_sides_of_every_change_and_now_and_then_once_more
     record(here, verdicts, tuple(VERSIONS))
     more = np.zeros(3, np.int64)
     for seed in range(10 * evidence.DAYS):
-        evidence.os.environ[SEED_VARIABLE] = str(seed)
+        evidence.os.environ[SEED_VARIABLE] = str(seed)  # type: ignore[attr-defined]
         cells = Answers([*verdicts], "some").cells(VERSIONS)[evidence.DAILY :: evidence.DAILY + 1]
         assert cells[0, 1:3].all()
         assert cells[2, 4:7].all()
@@ -295,7 +295,7 @@ def test_a_verdict_of_nvgens_that_differs_is_found(here: Path, bits: int) -> Non
     read = Reading.of(verdicts)
     days = []
     for seed in range(evidence.DAYS):
-        evidence.os.environ[SEED_VARIABLE] = str(seed)
+        evidence.os.environ[SEED_VARIABLE] = str(seed)  # type: ignore[attr-defined]
         tally = compare(read, Answers(read.statements, "some"), [PAIR, OTHER])
         days.append({(one.statement, one.ours) for one in tally.differences})
     assert all(
@@ -348,7 +348,7 @@ def test_lists_are_written_in_groups_and_mutants_behind_what_they_are_made_of() 
 def test_writing_goes_on_with_a_list(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     monkeypatch.setattr(write_evidence, "write", written.extend)
-    monkeypatch.setattr(write_evidence.rule_witnesses, "write", lambda: written.append("rules"))
+    monkeypatch.setattr(write_evidence.rule_witnesses, "write", lambda: written.append("rules"))  # type: ignore[attr-defined]
     assert write_evidence.main(["--from", "wgmma_elsewhere"]) == 0
     assert written == [
         "wgmma_elsewhere",

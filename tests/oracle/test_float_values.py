@@ -312,7 +312,7 @@ def test_an_integer_as_a_number(cast: str, source: str, to: str, target: str):
     words = [w & (1 << width) - 1 for w in words]
     values = [w - (1 << width) if cast == "sitofp" and w >> width - 1 else w for w in words]
     kind = KINDS[to]
-    numbers = [Number(v < 0, exact.Fraction(abs(v))) for v in values]
+    numbers = [Number(v < 0, exact.Fraction(abs(v))) for v in values]  # type: ignore[attr-defined]
     lines = f"%r = {cast} {source} %a to {to}"
     if width == 1:
         lines = f"%x = trunc i8 %a to i1\n%r = {cast} i1 %x to {to}"
@@ -386,7 +386,7 @@ def test_pairs_are_computed_like_their_elements(name: str, type_: str):
     for n, word in enumerate(found):
         for lane in range(4):
             a, b, c = (read(int(p), kind) for p in picks[n, :, lane])
-            number = {"fma": lambda a=a, b=b, c=c: exact.add(exact.multiply(a, b), c),
+            number = {"fma": lambda a=a, b=b, c=c: exact.add(exact.multiply(a, b), c),  # type: ignore[misc]
                       "fneg": lambda a=a: exact.negative(a)}.get(
                           name, lambda a=a, b=b: ARITHMETIC[name](a, b))()  # fmt: skip
             got = as_class(word >> 16 * lane & 0xFFFF, kind)
@@ -455,7 +455,7 @@ def _modal(head: str, mode: str, row: Words, kind: Kind) -> int:
         case "div":
             return write(exact.divide(a, b), kind, mode)
         case "rcp":
-            return write(exact.divide(Number(False, exact.Fraction(1)), a), kind, mode)
+            return write(exact.divide(Number(False, exact.Fraction(1)), a), kind, mode)  # type: ignore[attr-defined]
         case "sqrt":
             return exact.root(a, kind, mode)
     return write(_fma(row, kind, mode), kind, mode)

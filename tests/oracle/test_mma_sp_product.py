@@ -12,6 +12,7 @@ from tests.oracle import mma_sp_product as product
 from tests.oracle.agreement import Deliberate, Reading, agreed, agreed_today, rules_against_ptxas
 from tests.oracle.evidence import Answers
 from tests.oracle.mma_sync_differences import SPARSE
+from tests.oracle.mma_sync_product import Product
 from tests.oracle.recorded_lists import MMA_SP, every_pair, pairs_of
 
 SIZES: dict[str, int] = {
@@ -27,13 +28,13 @@ SIZES: dict[str, int] = {
 
 
 @pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
-def test_every_product_is_whole(one: product.Product) -> None:
+def test_every_product_is_whole(one: Product) -> None:
     """Each has as many statements as its axes say."""
     assert sum(1 for _ in one()) == SIZES[one.__name__]
 
 
 @pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
-def test_every_verdict_agrees(one: product.Product) -> None:
+def test_every_verdict_agrees(one: Product) -> None:
     """What was compared is printed: see it with -rA."""
     assert agreed_today(dict.fromkeys(one()), MMA_SP, SPARSE, "mma_sp").accepted > 0
 

@@ -61,7 +61,9 @@ def test_what_ends_the_reading_stands_alone_the_next_time(monkeypatch: pytest.Mo
     runs: list[int] = []
     run = ptxas._run
     monkeypatch.setattr(
-        ptxas, "_run", lambda asked, *a: (runs.append(len(asked)), run(asked, *a))[1]
+        ptxas,
+        "_run",
+        lambda asked, *a: (runs.append(len(asked)), run(asked, *a))[1],  # type: ignore[func-returns-value]
     )
     assert ptxas.judge(statements, "sm_100a", "9.5") == first
     assert sorted(runs) == [1, len(statements) - 1]

@@ -784,7 +784,7 @@ def test_special_registers(grid: Dim3, block: Dim3):
     text = (
         f"define ptx_kernel void @k(ptr addrspace(1) %out) {{\n  {body}\n  ret void\n}}\n{declares}"
     )
-    size = int(np.prod(grid)) * threads * len(REGISTERS) * 4
+    size = int(np.prod(grid)) * threads * len(REGISTERS) * 4  # type: ignore[assignment]
     found = both(text, [blank(size)], grid=grid, block=block)
     assert_equal(text, found)
     table = found[1][0].view(np.uint32).reshape(-1, len(REGISTERS))

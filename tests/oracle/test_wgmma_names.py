@@ -69,7 +69,7 @@ class Name(NamedTuple):
         return f"{head}.sync.aligned.{self.shape}{saturating}.{types}"
 
     @property
-    def count(self) -> int:
+    def count(self) -> int:  # type: ignore[override]
         """Registers of D: N columns of 64 rows among 128 threads, two f16 in a register."""
         return self.n // 4 if self.family.types.startswith("f16") else self.n // 2
 

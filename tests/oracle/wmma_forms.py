@@ -128,7 +128,7 @@ def products() -> list[str]:
     vectors = (registers(8, "%f"), registers(8, "%r", 1), registers(8, "%r", 11),
                registers(8, "%f"))  # fmt: skip
     out += spoil(f"wmma.mma{head}.f32.f32", vectors, SOME)
-    mods = [".sync", ".aligned", ".row", ".col", ".m16n16k16", ".f32", ".f32"]
+    mods = [".sync", ".aligned", ".row", ".col", ".m16n16k16", ".f32", ".f32"]  # type: ignore[assignment]
     out += shuffle("wmma.mma", mods, *vectors)
     return unique(out)
 

@@ -25,7 +25,8 @@ from tests.oracle import llvm
 from tests.oracle.gpu import launch
 from tests.oracle.ptxas import find_ptxas
 from tests.property.host import HostProgram
-from tests.property.program import SLOT, THREADS, Program
+from tests.property.memory_steps import THREADS
+from tests.property.program import SLOT, Program
 
 TARGET = "sm_90a"
 PTX = "8.6"

@@ -105,15 +105,15 @@ def triton() -> Iterator[tuple[str, str, str, str]]:
     small = {**matmul, "M": 32, "N": 32, "BLOCK_K": 32}
     eighths = {**small, "a": "*fp8e4nv", "b": "*fp8e4nv"}
     wanted: list[tuple[str, Callable[..., None], dict[str, str | int], int]] = [
-        ("triton_add_sm80", kernels.add, add, 80),
-        ("triton_softmax_sm90a", kernels.softmax, softmax, 90),
-        ("triton_histogram_sm100a", kernels.histogram, histogram, 100),
-        ("triton_matmul_sm80", kernels.matmul, small, 80),
-        ("triton_matmul_sm100a", kernels.matmul, {**matmul, "BLOCK_K": 16}, 100),
-        ("triton_matmul_fp8_sm120a", kernels.matmul, eighths, 120),
-        ("triton_tma_sm90a", kernels.matmul_tma, {**matmul, "SPECIAL": False}, 90),
-        ("triton_tma_special_sm90a", kernels.matmul_tma, {**matmul, "SPECIAL": True}, 90),
-        ("triton_tma_special_sm100a", kernels.matmul_tma, {**matmul, "SPECIAL": True}, 100),
+        ("triton_add_sm80", kernels.add, add, 80),  # type: ignore[list-item]
+        ("triton_softmax_sm90a", kernels.softmax, softmax, 90),  # type: ignore[list-item]
+        ("triton_histogram_sm100a", kernels.histogram, histogram, 100),  # type: ignore[list-item]
+        ("triton_matmul_sm80", kernels.matmul, small, 80),  # type: ignore[list-item]
+        ("triton_matmul_sm100a", kernels.matmul, {**matmul, "BLOCK_K": 16}, 100),  # type: ignore[dict-item]
+        ("triton_matmul_fp8_sm120a", kernels.matmul, eighths, 120),  # type: ignore[list-item]
+        ("triton_tma_sm90a", kernels.matmul_tma, {**matmul, "SPECIAL": False}, 90),  # type: ignore[dict-item]
+        ("triton_tma_special_sm90a", kernels.matmul_tma, {**matmul, "SPECIAL": True}, 90),  # type: ignore[dict-item]
+        ("triton_tma_special_sm100a", kernels.matmul_tma, {**matmul, "SPECIAL": True}, 100),  # type: ignore[dict-item]
     ]
     for name, kernel, given, capability in wanted:
         signature = {k: v if isinstance(v, str) else "constexpr" for k, v in given.items()}

@@ -53,7 +53,7 @@ def values(codes: Codes, name: str) -> NDArray[np.float64]:
 
 def codes_of(numbers: NDArray[np.float64], name: str) -> Codes:
     """The codes of numbers that the type has."""
-    exact = numbers.astype(DTYPES[name])
+    exact = numbers.astype(DTYPES[name])  # type: ignore[var-annotated]
     assert np.array_equal(exact.astype(np.float64), numbers), name
     return exact.view(f"u{max(bits(name), 8) // 8}")
 

@@ -159,7 +159,7 @@ def product(pair: Pair, given: Data) -> NDArray[np.float64]:
     """A · B with D added."""
     a, b = values(given.a, pair.a), values(given.b, pair.b)
     if given.indices is not None:
-        a = expanded(a, given.indices, pair.kind)
+        a = expanded(a, given.indices, pair.kind)  # type: ignore[assignment]
     if given.sfa is not None and given.sfb is not None:
         step = pair.k // pair.factors
         a = a * np.repeat(values(given.sfa, pair.scale), step, axis=1)

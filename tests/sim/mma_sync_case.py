@@ -68,7 +68,7 @@ class Case(NamedTuple):
         assert match is not None, name
         kind = match["kind"] or ""
         usual = {".mxf8f6f4": "1x", ".mxf4": "2x"}.get(kind, "0")
-        return cls(
+        return cls(  # type: ignore[call-arg]
             name,
             *(int(match[x]) for x in "mnk"),
             *types_of(name),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from intrinsics.findings import Finding, Place, Severity
 from nvgen.commands.bisect import Attempt, bisect
 from nvgen.sim.async_ops.bisect import fewest_delayed
 from nvgen.sim.async_ops.schedule import Schedule, parse_schedule
+from nvgen.tensor_map import tensor_map
 from tests.sim.ptx import findings
-from tests.sim.test_races import CASES, INIT, VARIABLES, np, tensor_map
+from tests.sim.test_races import CASES, INIT, VARIABLES
 
 
 @pytest.mark.parametrize("wanted", [{1}, {7}, {16}, {3, 11}, {1, 8, 16}])

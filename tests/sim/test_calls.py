@@ -22,7 +22,7 @@ def run(text: str, out: np.ndarray, *more: object, schedule: str = "early") -> N
     reading = read_ptx(HEAD + text, "k.ptx")
     assert reading.findings == []
     simulate(
-        reading.module, "k", [out, *more], grid=(1, 1, 1), block=(out.size, 1, 1),
+        reading.module, "k", [out, *more], grid=(1, 1, 1), block=(out.size, 1, 1),  # type: ignore[list-item]
         schedule=parse_schedule(schedule),
     )  # fmt: skip
 

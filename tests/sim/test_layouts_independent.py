@@ -504,8 +504,8 @@ def test_a_in_tensor_memory(m: int, kind: MmaKind, name: str, dtype: type):
     """Row i of A is in the lane of row i of D, 32 bits of consecutive k in each column."""
     size = np.dtype(dtype).itemsize
     k = 32 // size
-    a = np.random.default_rng(m).integers(-8, 9, (m, k)).astype(dtype)
-    identity = np.eye(k, dtype=dtype)
+    a = np.random.default_rng(m).integers(-8, 9, (m, k)).astype(dtype)  # type: ignore[var-annotated]
+    identity = np.eye(k, dtype=dtype)  # type: ignore[var-annotated]
     cells = every_cell(64)
     for row in range(m):
         words = np.frombuffer(a[row].tobytes(), np.uint32)

@@ -16,7 +16,8 @@ from tests.sim.mma_layouts import codes_of, values
 from tests.sim.test_mma_kinds import dense
 
 F16 = MmaKind.F16
-A, W = CollectorA, CollectorWs
+A = CollectorA
+W = CollectorWs
 PLAIN = Case(F16, 128, 64, "f16", "f16")
 STATIONARY = replace(PLAIN, ws=True)
 SCHEDULES = ["early", "late", "random:3", "random:4"]
@@ -25,7 +26,7 @@ SCHEDULES = ["early", "late", "random:3", "random:4"]
 def program(case: Case, *usages: A | W | None, **changes: int) -> TensorProgram:
     """One multiply for each usage, each with a D of its own; the last one may be changed."""
     mmas = [replace(case.mma(), collector=u, d=64 * i) for i, u in enumerate(usages)]
-    mmas[-1] = replace(mmas[-1], **changes)  # type: ignore[arg-type]
+    mmas[-1] = replace(mmas[-1], **changes)
     return TensorProgram(COLUMNS, IMAGE, IMAGE, tuple(mmas))
 
 

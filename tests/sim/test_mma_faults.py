@@ -157,7 +157,7 @@ def test_addresses_begin_at_lanes_that_the_layout_allows():
 def fault_of(case: Case, **change: object) -> str:
     """The rule of the fault that a changed instruction ends in."""
     given = dense(case)
-    mma = replace(case.mma(), **change)  # type: ignore[arg-type]
+    mma = replace(case.mma(), **change)
     a = image(given.a, case.a, case.kind, case.a_place) if case.a_place else None
     b = image(given.b, case.b, case.kind, case.b_place)
     program = TensorProgram(COLUMNS, IMAGE if case.a_place else 0, IMAGE, (mma,))

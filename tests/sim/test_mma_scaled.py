@@ -64,7 +64,7 @@ def product(case: Case, given: Inputs) -> NDArray[np.float64]:
 CASES = [
     Case(kind, 128, n, a, b, vec=vec, scale=scale, a_place=place)
     for kind, sizes in KINDS.items()
-    for vec, scale in sizes
+    for vec, scale in sizes  # type: ignore[attr-defined]
     for n, place in [(8, Case.a_place), (104, None)]
     for a, b in [("e5m2", "e2m3") if kind is MmaKind.MXF8F6F4 else ("e2m1", "e2m1")]
 ]

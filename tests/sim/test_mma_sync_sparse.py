@@ -117,7 +117,7 @@ def test_other_sums_are_within_the_bound(case: Case) -> None:
     if case.a == "tf32":
         codes[:2] = [x & np.uint32(0xFFFFE000) for x in codes[:2]]
     extra = Extra(words_of(case, indices_of(case, places_), 0))
-    found = found_of(case, case.run(*codes, extra=extra))
+    found = found_of(case, case.run(*codes, extra=extra))  # type: ignore[misc]
     a = value_of(whole(case, codes[0], places_), case.a)
     b, c = value_of(codes[1], case.b), value_of(codes[2], case.c)
     unit = HOPPER_EIGHT_BITS if case.bits == 8 and gpu.on_gpu() else UNITS["f32"]
@@ -244,7 +244,7 @@ def test_what_a_leaves_out_does_not_meet_infinities_and_nans_of_b(case: Case, va
     bits = f"u{np.dtype(number).itemsize}"
     given = (x.view(bits).astype(np.uint32) for x in (a, b))
     extra = Extra(words_of(case, indices, 0))
-    found = found_of(case, case.run(*given, np.zeros((16, 8), np.uint32), extra=extra))
+    found = found_of(case, case.run(*given, np.zeros((16, 8), np.uint32), extra=extra))  # type: ignore[call-arg, misc]
     expected = np.full((16, 8), value * half * (case.k // case.chunk))
     expected[1::2, 2] = value * wrong if value else np.nan
     assert np.array_equal(found, expected, equal_nan=True)

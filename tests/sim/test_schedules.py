@@ -353,7 +353,7 @@ def scene_text(act: Callable[[Scene], None], *, transposed: bool = False) -> str
         source = args[name]
         assert isinstance(source, Pointer)
         copy_in(b, source, tile.pointer, tile.nbytes)
-    scene = Scene(b, args, taddr, *tiles, done)
+    scene = Scene(b, args, taddr, *tiles, done)  # type: ignore[call-arg]
     b.tcgen05_st(scene.lanes(), load_vector(b, scene.row("start"), 16), num=LdStNum.X16)
     b.tcgen05_wait_st()
     thread_sync(b)

@@ -118,7 +118,7 @@ def workspace() -> Output:
 
 def rules(body: str, *arguments: object, threads: int = 32) -> str:
     """The rule of the first finding, without `sim/`."""
-    found = findings(body, *arguments, variables=VARIABLES, threads=threads)  # type: ignore[arg-type]
+    found = findings(body, *arguments, variables=VARIABLES, threads=threads)
     return found[0].rule.removeprefix("sim/") if found else ""
 
 

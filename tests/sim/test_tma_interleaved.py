@@ -22,8 +22,8 @@ from nvgen.tensor_map import Options, TensorMap, tensor_map
 from tests.sim import test_tma
 from tests.sim.layouts import swizzled
 from tests.sim.ptx import SCHEDULES, findings
+from tests.sim.test_tma import SIZE
 from tests.sim.test_tma_modes import COMPLETE, loaded, loading, stored
-from tests.sim.test_tma_store import SIZE
 from tests.turns import examples
 
 SLICE = {Interleave.B16: 16, Interleave.B32: 32}

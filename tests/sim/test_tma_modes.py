@@ -463,7 +463,7 @@ ILLEGAL = [
 @pytest.mark.filterwarnings(f"default:.*{LOST}")
 @pytest.mark.parametrize(("op", "type_"), ILLEGAL)
 def test_a_reduction_that_the_machine_does_not_have(op: str, type_: type):
-    old, new = np.ones((6, 16), type_), np.ones((8, 16), type_)
+    old, new = np.ones((6, 16), type_), np.ones((8, 16), type_)  # type: ignore[var-annotated]
     statement = (
         f"cp.reduce.async.bulk.tensor.2d.global.shared::cta.{op}.tile.bulk_group"
         " [%m0, {0, 0}], [tile];"

@@ -56,10 +56,10 @@ def flushed(element: Element, bits: Bits) -> Bits:
 def total(element: Element, old: Bits, new: Bits) -> Bits:
     """The sum of what is there and what is brought."""
     number, bits = TYPES[element]
-    a, b = (flushed(element, x).view(number) for x in (old, new))
+    a, b = (flushed(element, x).view(number) for x in (old, new))  # type: ignore[var-annotated]
     wide = np.float64 if np.dtype(bits).itemsize < 8 else number
     with np.errstate(all="ignore"):
-        exact = a.astype(wide) + b.astype(wide)
+        exact = a.astype(wide) + b.astype(wide)  # type: ignore[var-annotated]
         found = flushed(element, exact.astype(number).view(bits))
     unknown = np.isnan(exact.astype(np.float64))
     if element is Element.F64:  # a NaN comes through, the second first
@@ -162,7 +162,7 @@ def test_stores_change_nothing(element: Element) -> None:
 def test_what_stands_outside_of_a_tensor_that_is_filled_with_nans(element: Element) -> None:
     """0x7ff7 in every half word."""
     bits = TYPES[element][1]
-    array = np.ones((4, 32 // np.dtype(bits).itemsize), bits)
+    array = np.ones((4, 32 // np.dtype(bits).itemsize), bits)  # type: ignore[var-annotated]
     map_ = tensor_map(array, (2, array.shape[1]), 0, Options(element=element, fill=Fill.NANS))
     body = loading(f"2d.shared::cluster.global.tile{COMPLETE}", (0, 3), "", 64)
     found = loaded(body, map_)

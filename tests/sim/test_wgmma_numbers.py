@@ -38,7 +38,7 @@ def drawn(
     limited = np.clip(numbers, -limit, limit).astype(np.float32)
     if name == "tf32":
         return limited.view(np.uint32) & np.uint32(0xFFFFE000)
-    found = limited.astype(DTYPES[name])
+    found = limited.astype(DTYPES[name])  # type: ignore[var-annotated]
     return found.view(f"u{found.dtype.itemsize}")
 
 

@@ -247,7 +247,7 @@ def test_the_threads_must_meet_between_their_stores_and_the_multiply() -> None:
     assert caught.value.findings[0].rule == "sim/race"
 
 
-def run(text: str, schedule: str = "early", *, races: bool = True) -> np.ndarray:  # type: ignore[type-arg]  # of any shape
+def run(text: str, schedule: str = "early", *, races: bool = True) -> np.ndarray:
     """D's registers after a kernel of `SS`."""
     image = np.concatenate([Lying().image(given().a), Lying().image(given().b)])
     image = np.concatenate([image, np.zeros(-image.size % 2048, np.uint8)])
