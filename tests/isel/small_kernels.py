@@ -272,6 +272,50 @@ MATRIX = kernel(
 )
 """Eight rows of 16 bytes, of which each lane gets a word."""
 
+LOOKED_UP = kernel(
+    f"""\
+{MINE}    setp.lt.u32 %p2, %t, 4;
+    @%p2 st.shared.u32 [%r5], %t;
+    bar.sync 0;
+    @!%p2 bra END;
+    cvt.u64.u32 %rd1, %r4;
+    add.u64 %rd2, %x, %rd1;
+    ld.global.u32 %r6, [%rd2];
+    shl.b32 %r6, %r6, 2;
+    add.u32 %r6, %r3, %r6;
+    ld.shared.u32 %r7, [%r6];
+    st.global.u32 [%mine], %r7;
+""",
+    words(size=16),
+)
+"""An index from memory into an array of four words: how large it is, nobody says."""
+
+ASYNC = kernel(
+    f"""\
+{MINE}    shl.b32 %r6, %t, 4;
+    add.u32 %r6, %r3, %r6;
+    cvt.u64.u32 %rd1, %r4;
+    shl.b64 %rd1, %rd1, 2;
+    add.u64 %rd2, %x, %rd1;
+    setp.lt.u32 %p2, %t, 16;
+    @%p2 cp.async.cg.shared.global [%r6], [%rd2], 16;
+    cp.async.wait_all;
+    bar.sync 0;
+{OTHER}""",
+    words() + words("more"),
+)
+"""Sixteen threads copy 16 bytes each."""
+
+ZEROED = kernel(
+    f"""\
+{MINE}    @%p1 st.bulk.weak.shared::cta [%r3], %rd3, 0;
+    bar.sync 0;
+{OTHER}""".replace("    @%p1", "    mov.u64 %rd3, 256;\n    @%p1", 1),
+    words(),
+    target="sm_100a",
+)
+"""One thread stores zeros for all."""
+
 CANCELLED = kernel(
     f"""\
     .reg .b128 %q;
@@ -369,6 +413,8 @@ KERNELS: dict[str, Small] = {
             "barrier/twice", "review", "sim/deadlock"),
         "not back": Wrong(
             [("    bar.sync 2, 64;\n", "")], "shared/race", "error", "sim/race"),
+        "by two counts": Wrong(
+            [("bar.sync 1, 64", "bar.sync 1, 96")], "barrier/count", "error", "sim/barrier-count"),
     }),
     "a counter": Small(COUNTED, np.where(np.arange(64) == 0, 63 * 32, 0), {
         "that releases nothing": Wrong(
@@ -418,6 +464,23 @@ KERNELS: dict[str, Small] = {
         "of eight bytes": Wrong(
             [("%r6, 4;", "%r6, 3;")],
             "ldmatrix/shared-alignment", "error", "sim/misaligned"),
+        "in half of the room": Wrong(
+            [("words[256]", "words[128]")], "st/beyond-shared", "error", "sim/out-of-bounds"),
+    }),
+    "looked up": Small(LOOKED_UP, np.where(np.arange(64) < 4, np.arange(64), 0), {}),
+    "copied by threads": Small(ASYNC, SWAPPED, {
+        "to between": Wrong(
+            [("cp.async.cg.shared.global [%r6]", "cp.async.cg.shared.global [%r6+4]")],
+            "cp.async/shared-alignment", "error", "sim/misaligned"),
+        "by more than there is room for": Wrong(
+            [(words() + words("more"), words()), ("%t, 16;", "%t, 17;")],
+            "cp.async/beyond-shared", "error", "sim/out-of-bounds"),
+    }),
+    "zeros": Small(ZEROED, _ZEROS, {
+        "without a barrier": Wrong(
+            [("    bar.sync 0;\n", "")], "shared/race", "error", "sim/uninitialized"),
+        "of more than there is": Wrong(
+            [("%rd3, 256", "%rd3, 264")], "st.bulk/beyond-shared", "error", "sim/out-of-bounds"),
     }),
     "a launch to cancel": Small(CANCELLED, _ZEROS, {
         "read too early": Wrong(
@@ -430,6 +493,9 @@ KERNELS: dict[str, Small] = {
         "behind a relaxed barrier": Wrong(
             [(f"%r24;\n{SYNC}", f"%r24;\n{SYNC}".replace("arrive", "arrive.relaxed"))],
             "shared/race", "error", "sim/race"),
+        "of a CTA that is not there": Wrong(
+            [("xor.b32 %r21, %r20, 1", "add.u32 %r21, %r20, 1")],
+            "ld/cluster-rank", "error", "sim/cluster-rank"),
     }, ctas=2),
     "behind fences": Small(FENCED, _OF_PEER, {
         "of which the first is missing": Wrong(
@@ -440,6 +506,8 @@ KERNELS: dict[str, Small] = {
         "without its fence": Wrong(
             [("    @%p1 fence.mbarrier_init.release.cluster;\n", "")],
             "mbarrier/published", "error", ""),
+        "for half of the arrivals": Wrong(
+            [("[bar], 64", "[bar], 16")], "mbarrier/too-many-arrivals", "error", "sim/deadlock"),
     }, ctas=2),
     "sent": Small(SENT, _OF_PEER, {
         "by a CTA that has left": Wrong(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from intrinsics.findings import Finding, Severity, errors
 from isel.verifier.function import registers
-from isel.verifier.function.clusters import PAIR
+from isel.verifier.function.clusters import PAIR, cluster_size
 from isel.verifier.function.events import Kind
 from isel.verifier.function.mbarriers import UNINITIALIZED
 from isel.verifier.function.report import Report
@@ -47,6 +47,27 @@ def misaligned(report: Report, logs: list[Log]) -> None:
             severity = Severity.REVIEW if doubt else None
             got = there[0].misaligned[index]
             report.add(lifetimes.MISALIGNED, index, got=got, severity=severity)
+
+
+def outside(report: Report, logs: list[Log]) -> None:
+    """Report accesses beyond shared memory, and to CTAs that are not there.
+
+    Only where every run that comes there has it, and it does not hang on made-up arguments: one of
+    the runs has zeros for them, or none reads any.
+    """
+    size = cluster_size(report.analysis.function, report.cluster)
+    for index in dict.fromkeys(index for log in logs for index in (*log.outside, *log.elsewhere)):
+        there = [log for log in logs if index in log.threads]
+        independent = not any(log.reads_arguments or log.assumed for log in there)
+        if any(log.guessed or log.unknown for log in there) or not (
+            independent or any(not log.number for log in there)
+        ):
+            continue
+        if all(index in log.outside for log in there):
+            report.add(lifetimes.OUTSIDE, index, got=there[0].outside[index])
+        elif size is not None and all(index in log.elsewhere for log in there):
+            got = f"CTA {there[0].elsewhere[index]}"
+            report.add(lifetimes.ELSEWHERE, index, got=got, expected=f"0 to {size - 1}")
 
 
 def uninitialised(report: Report, logs: list[Log]) -> None:

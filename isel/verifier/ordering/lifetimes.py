@@ -214,9 +214,30 @@ MISALIGNED = VerifierRule(
     expected="an address that is aligned to the size of the access",
     misses=False,
 )
+OUTSIDE = VerifierRule(
+    "{op}/beyond-shared",
+    "an access lies beyond all shared memory that the kernel declares",
+    "State Spaces, Shared State Space",
+    expected="an address inside of a variable",
+    misses=False,
+)
+ELSEWHERE = VerifierRule(
+    "{op}/cluster-rank",
+    "an access goes to the shared memory of a CTA that the cluster does not have",
+    "mapa",
+    misses=False,
+)
+COUNTS = VerifierRule(
+    "barrier/count",
+    "threads give one barrier different counts",
+    "barrier",
+    expected="the same number of threads at each place where a barrier is waited for",
+    misses=False,
+)
 RULES = (
     MAYBE_UNALLOCATED, AGAIN, ADDRESS, COUNT, FREED_TWICE, FREED_UNALLOCATED, FREED, NEVER_FREED,
     AFTER_RELINQUISH, SLOT_PUBLISHED, CAPACITY, GROWING, PUBLISHED, TWICE,
     INITIALISED_AGAIN, INVALIDATED, COMPLETES, WITHOUT_ARRIVALS, DEADLOCK,
     PEER_RUNS, PEER_FREED, PEER_EXIT, REMOTE_EXIT, COMMIT_EXIT, PENDING, MISALIGNED,
+    OUTSIDE, ELSEWHERE, COUNTS,
 )  # fmt: skip

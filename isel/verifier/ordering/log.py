@@ -179,7 +179,9 @@ class Log:
     stores, once for each warp; `multiplied` the multiplies, in order; `unknown_writes` the records
     that write to an unknown address which may be in shared memory; `strong` the addresses of strong
     and atomic writes; `misaligned` the records whose address is not aligned, with where that is;
-    `uninitialised` those that use an mbarrier which nobody has initialised;
+    `outside` those that access what is beyond all shared memory, `elsewhere` those that access a
+    CTA, of this rank, which the cluster does not have; `uninitialised` those that use an mbarrier
+    which nobody has initialised;
     `highest_rank` is the highest rank of a CTA that was named outside of the cluster.
     """
 
@@ -211,6 +213,8 @@ class Log:
     unknown_writes: set[int] = field(default_factory=set)
     strong: set[int] = field(default_factory=set)
     misaligned: dict[int, str] = field(default_factory=dict)
+    outside: dict[int, str] = field(default_factory=dict)
+    elsewhere: dict[int, int] = field(default_factory=dict)
     uninitialised: dict[int, str] = field(default_factory=dict)
 
     def executes(self, records: Collection[int]) -> bool:

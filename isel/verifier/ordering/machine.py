@@ -23,6 +23,7 @@ _FIRST = 1024
 _ELSEWHERE = 1 << 40
 _SHARED = (Space.SHARED, Space.SHARED_CTA)
 _LIMIT = 256 << 10
+_NOWHERE = 1 << 24
 _GRID = 2
 """Clusters of the grid along x."""
 
@@ -81,7 +82,8 @@ class Machine:
     accesses of threads of each warp since these last synchronised.  `issued` counts the operations
     of each thread that a commit tracks; `fenced` are those of other threads that fences order
     before them. `polls` are records whose wait may return without success, `ended_elsewhere` those
-    whose wait another cluster may end.
+    whose wait another cluster may end. `end` is the offset behind the last shared variable, where
+    the size of all is known.
     """
 
     launch: Launch
@@ -106,6 +108,7 @@ class Machine:
     issued: dict[int, int] = field(default_factory=dict)
     fenced: dict[int, Clock] = field(default_factory=dict)
     variables: list[SharedVariable] = field(default_factory=list)
+    end: int = _NOWHERE
     exited: dict[int, int] = field(default_factory=dict)
     registers: dict[int, int] = field(default_factory=dict)
     pool: dict[int, int] = field(default_factory=dict)
@@ -116,7 +119,10 @@ class Machine:
         """The machine for a function."""
         addresses = _addresses([*module.variables, *function.variables], function)
         variables = shared_variables(module, function)
-        return cls(launch, addresses, Log(launch.number), variables=variables)
+        end = max((v.last for v in variables), default=_NOWHERE)
+        if not all(v.sized for v in variables):
+            end = _NOWHERE
+        return cls(launch, addresses, Log(launch.number), variables=variables, end=end)
 
     def address(self, name: str, rank: int) -> int | None:
         """The address of a variable or parameter, as the CTA of a rank sees it."""

@@ -26,7 +26,10 @@ from isel.verifier.ordering.calculations import (
 from isel.verifier.ordering.log import Operands
 from isel.verifier.ordering.matrices import Multiplied
 
-MEMORY = ("ld", "st", "atom", "atom.cas", "red", "ldmatrix", "stmatrix", "cp.async")
+MEMORY = (
+    *("ld", "st", "st.bulk", "st.bulk.size32", "atom", "atom.cas", "red"),
+    *("ldmatrix", "stmatrix", "cp.async"),
+)
 
 
 @dataclass(slots=True)

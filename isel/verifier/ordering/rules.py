@@ -49,6 +49,7 @@ def check(report: Report) -> None:
     _doubts_about_threads(report, logs)
     ends.breaches(report, logs)
     ends.misaligned(report, logs)
+    ends.outside(report, logs)
     ends.uninitialised(report, logs)
     lanes.strayed(report, (access for log in logs for access in log.lanes.values()))
     ends.left(report, logs)

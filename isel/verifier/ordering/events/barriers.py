@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from intrinsics.modifiers import Sem
 from isel.verifier.function.evaluate import WAITS
+from isel.verifier.function.phases import TOO_MANY
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import regions, warp_order
 from isel.verifier.ordering.clocks import RELEASES, Release, joined, source_of
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
 from isel.verifier.ordering.lifetimes import (
     COMPLETES,
+    COUNTS,
     INITIALISED_AGAIN,
     INVALIDATED,
     PUBLISHED,
@@ -37,6 +39,9 @@ def _barrier(e: Execution) -> bool:
     if number is None:
         return e.is_unknown("barrier number")
     barrier = e.machine.barrier(e.strand.rank, number, count, of_all=of_all)
+    if not (of_all or barrier.of_all) and barrier.arrived and barrier.wanted != count:
+        got = f"{count} threads, for barrier {number} that others wait at for {barrier.wanted}"
+        e.run.log.breach(COUNTS, e.index, got)
     waits = "arrive" not in e.mi.row.id
     if waits and _is_aligned(e) and not e.run.gather(e.strand, e.index):
         return False
@@ -218,6 +223,9 @@ def _arrive(e: Execution) -> bool:
         if e.mi.form.attributes.get("no_complete") and mbarrier.pending <= count * threads:
             got = f"{mbarrier.pending} arrivals are missing, and {count * threads} come here"
             e.run.log.breach(COMPLETES, e.index, got)
+        if count * threads > mbarrier.expected:
+            got = f"{count * threads} arrivals come here, and a phase has {mbarrier.expected}"
+            e.run.log.breach(TOO_MANY, e.index, got)
         if "drop" in e.mi.row.id:
             mbarrier.expected -= threads
         mbarrier.arrive(count * threads, release)

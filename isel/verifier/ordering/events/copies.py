@@ -161,6 +161,7 @@ def _copy_async(e: Execution) -> bool:
     note_astray(e, address)
     if windows.may_be_shared(address):
         width = size.value if isinstance(size, Imm) else 16
+        e.aligned(address, width)
         found = regions.pieces(address, e.mask, width, writes=True)
         e.log(Kind.SHARED_STORE, found, done=_CP_ASYNC)
     return True

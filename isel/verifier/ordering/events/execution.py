@@ -30,6 +30,9 @@ from isel.verifier.ordering.run_state import RunState
 from isel.verifier.ordering.strand import Strand, named
 from isel.verifier.ordering.synchronisation import Delivery, Mbarrier
 
+_BY_ADDRESS = (Kind.SHARED_LOAD, Kind.SHARED_STORE, Kind.COPY_IN, Kind.COPY_OUT)
+"""Accesses of bytes that the address and the size of the access name."""
+
 WGMMA = "wgmma"
 """The source in clocks that counts the multiplies of a warpgroup."""
 
@@ -171,6 +174,8 @@ class Execution:
         here = counters.next("warp")
         number = count if count is not None else here if done == "warp" else counters.next(done)
         there = [piece for piece in found if 0 <= piece.first <= piece.last]
+        if kind in _BY_ADDRESS:
+            self._within(there)
         access = Access(
             self.index, kind, self.strand.rank, self.strand.actor, len(self.run.log.accesses),
             found if len(there) == len(found) else there,
@@ -180,6 +185,20 @@ class Execution:
         )  # fmt: skip
         self.run.log.accesses.append(access)
         warp_order.accessed(self.machine, access, self.mask)
+
+    def _within(self, found: Sequence[Region]) -> None:
+        """Log an access beyond all shared memory of a CTA, or to a CTA that the cluster lacks."""
+        end, ctas, log = self.machine.end, self.run.launch.ctas, self.run.log
+        for piece in found:
+            if piece.last <= piece.first:
+                continue
+            if windows.rank_of(piece.first) >= ctas:
+                log.elsewhere.setdefault(self.index, windows.rank_of(piece.first))
+            elif windows.offset_of(piece.last - 1) >= end:
+                last = max(self.machine.variables, key=lambda v: v.last)
+                beyond = windows.offset_of(piece.last) - last.first
+                got = f"byte {beyond - 1} of {last.name}, which has {last.last - last.first}"
+                log.outside.setdefault(self.index, got)
 
     def deliver(self, mbarrier: Mbarrier, what: Delivery) -> None:
         """Queue the effect of an asynchronous operation on an mbarrier, for when it completes."""

@@ -124,6 +124,21 @@ def _store(e: Execution) -> bool:
     return True
 
 
+def _fill(e: Execution) -> bool:
+    """st.bulk: weak stores of many bytes by one thread."""
+    address, size = e.slot("a"), e.number("size")
+    note_astray(e, address)
+    if may_be_shared(address) and size is not None:
+        e.log(Kind.SHARED_STORE, regions.pieces(address, e.mask, size, writes=True))
+        for at in regions.union_lanes(address, e.mask):
+            _spoil(e, dict.fromkeys(range(at, at + min(size, _MOST_SPOILT))))
+    return True
+
+
+_MOST_SPOILT = 4096
+"""Bytes of a bulk store whose contents are forgotten one by one."""
+
+
 def _spoil(e: Execution, places: Mapping[int, None]) -> None:
     """Store unknown data: without flags, memory that was never written is unknown anyway."""
     memory = e.machine.memory
@@ -228,6 +243,7 @@ def _proxy_fence(e: Execution) -> bool:
 EVENTS: dict[str, Event] = {
     **dict.fromkeys(("ld", "ldmatrix"), _load),
     **dict.fromkeys(("st", "stmatrix"), _store),
+    **dict.fromkeys(("st.bulk", "st.bulk.size32"), _fill),
     **dict.fromkeys(ATOMICS, _atomic),
     **dict.fromkeys(("fence", "membar"), _fence),
     **dict.fromkeys(("fence.proxy.async", "fence.proxy.async::generic"), _proxy_fence),
