@@ -451,6 +451,9 @@ KERNELS: dict[str, Small] = {
         "without a wait": Wrong(
             [("    cp.async.bulk.wait_group.read 0;\n", "")],
             "cp.async.bulk/exit-pending", "review", "sim/exit-pending"),
+        "behind a fence of global memory": Wrong(
+            [("fence.proxy.async.shared::cta", "fence.proxy.async.global")],
+            "shared/proxy-fence", "error", "sim/proxy-fence"),
         "from between": Wrong(
             [("[words], 256", "[words+8], 256")],
             "cp.async.bulk/shared-alignment", "error", "sim/bulk-alignment"),

@@ -6,7 +6,7 @@ the records to execute; all others compute data, and are left out.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
@@ -72,7 +72,8 @@ class Program:
     has the end of each node; `reads_bytes` says that single bytes of shared memory are read,
     `reads_flags` that memory is read strongly or atomically, `allocates` that tensor memory is
     allocated, `invalidates` that mbarriers are; `unread` are waits whose result nothing reads;
-    `touched` caches the regions of multiplies by record, CTA and operands.
+    `touched` caches the regions of multiplies by record, CTA and operands; `boxes` are the bytes
+    that tensor stores read, by record, where they are known.
     """
 
     graph: Graph
@@ -90,6 +91,7 @@ class Program:
     sizes: dict[Op, int] = field(default_factory=dict)
     exits: list[NodeEnd] = field(default_factory=list)
     touched: dict[Operands, Multiplied] = field(default_factory=dict)
+    boxes: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph) -> Program:

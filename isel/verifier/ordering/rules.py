@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from intrinsics.findings import Severity
 from isel.verifier.function import lanes
+from isel.verifier.function.boxes import bytes_of_stores
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.function.values import LANES
@@ -44,6 +45,7 @@ def check(report: Report) -> None:
     program = Program.of(report.analysis.graph)
     if program.calls or not any(s.is_event for steps in program.steps for s in steps):
         return
+    program.boxes = bytes_of_stores(report)
     runs = Runs(report, program)
     logs = runs.logs
     _doubts_about_threads(report, logs)

@@ -74,7 +74,8 @@ def _bulk_store(e: Execution) -> bool:
     if source is None:
         return e.is_unknown("address of a copy")
     e.aligned(source, _alignment(e.mi))
-    region = regions.shared(source, e.number("size") or _LEAST, writes=False)
+    size = e.number("size") or e.run.program.boxes.get(e.index, _LEAST)
+    region = regions.shared(source, size, writes=False)
     e.log(Kind.COPY_OUT, [region], done="bulk", by_proxy=True)
     return True
 

@@ -235,6 +235,8 @@ def _fence(e: Execution) -> bool:
 
 
 def _proxy_fence(e: Execution) -> bool:
+    if e.mi.form.attributes.get("space") is Space.GLOBAL:
+        return True  # it says nothing of shared memory
     clocks = e.strand.clocks
     clocks.proxied = joined(clocks.proxied, e.release().known)
     return True
