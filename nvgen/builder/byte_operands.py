@@ -14,6 +14,7 @@ from intrinsics.element import ElementType, Major
 from intrinsics.layouts.register_layout import FragmentLayout, warp_layout, warpgroup_layout
 from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.matrix import MatrixNum
+from nvgen.builder.fragment_layouts import OfThreads
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.number_types import narrow_word
 from nvgen.builder.numbers import Int, IntLike, Number
@@ -41,18 +42,20 @@ _WAYS = (0x6420, 0x7531)
 _TYPES = (ElementType.E4M3, ElementType.E5M2)
 
 
-def packed_bytes(
-    b: SharedMemory, vector: Vector, layout: FragmentLayout, dtype: ElementType, what: str
-) -> Vector:
-    """Sums (`what` in words) rounded to fp8: the registers of A, four for each 32 columns.
+def as_bytes(self: OfThreads, dtype: ElementType) -> Vector:
+    """Round f32 to fp8, as the registers of A of another multiply: four for 32 columns.
+
+    K is in the order in which `transpose_bytes` stores B; `warpgroup_operand` makes A of them.
+    Numbers beyond the type saturate.
 
     Raises: InputError for other types, and columns that are not a multiple of 32.
     """
+    b, vector, layout = self.builder, self.vector, self.holders.layout
     known = vector.type is ScalarType.F32 and _is_of_a_multiply(layout)
     if not known or dtype not in _TYPES or layout.columns % _STEP:
         raise refuse(
             "no bytes of A",
-            got=f"{what} to {dtype.value}",
+            got=f"{self.words} to {dtype.value}",
             expected="sums of one multiply's rows in f32, multiples of 32 columns; e4m3 or e5m2",
         )
     sums = list(vector)

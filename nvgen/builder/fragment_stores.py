@@ -13,7 +13,7 @@ from typing import TypeAlias
 from intrinsics import catalog
 from intrinsics.element import Major
 from intrinsics.layouts.register_runs import LANE_BITS, MATRIX, blocks, lies_as_matrices, runs
-from nvgen.builder.fragment_layouts import Holders, scaled_bits
+from nvgen.builder.fragment_layouts import Holders, OfThreads, scaled_bits
 from nvgen.builder.number_types import u64
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, check_pointer, checked_align, store_number
@@ -27,8 +27,9 @@ Condition: TypeAlias = Callable[[Int, Int], Int]
 _CHUNK = 16
 
 
-def store_in_tile(vector: Vector, holders: Holders, tile: SharedTile) -> None:
+def store_in_tile(matrix: OfThreads, tile: SharedTile) -> None:
     """Store each element where the tile has it."""
+    vector, holders = matrix.vector, matrix.holders
     layout, type_ = holders.layout, vector.type
     shape = (layout.rows, layout.columns)
     share = holders.first is not None
@@ -113,17 +114,27 @@ def _store(values: Vector, place: Pointer) -> None:
     values.builder.at_caller().store(value, place.value, align=size)
 
 
-def store_in_memory(
-    vector: Vector,
-    holders: Holders,
+def store(
+    self: OfThreads,
     target: Pointer,
     pitch: IntLike,
-    where: Condition | None,
-    align: int | None,
-    kept: Callable[[Int], Int] | None,
+    *,
+    where: Condition | None = None,
+    align: int | None = None,
+    rows: Callable[[Int], Int] | None = None,
 ) -> None:
-    """Store each element to an array whose rows lie `pitch` elements apart."""
-    b, layout, type_ = holders.builder, holders.layout, vector.type
+    """Store the matrix to memory, rows `pitch` elements apart; `target` is its first element's
+    address.
+
+    `align` (bytes) is the known alignment of rows, which bounds the width of a store.
+    `where(row, column)` selects single elements, stored one by one; `rows(row)` selects whole
+    rows.
+
+    Raises: InputError for a pointer to numbers of another type, and an alignment that is not a
+    power of two.
+    """
+    b, vector, holders = self.builder, self.vector, self.holders
+    layout, type_ = holders.layout, vector.type
     check_pointer(b, target)
     assert type_ is not None
     if not isinstance(pitch, (int, Int)):
@@ -140,10 +151,10 @@ def store_in_memory(
     wide = [place.to(u64) for place in places]
     pitch = b.u64(pitch) if isinstance(pitch, int) else pitch.to(u64)
     begin = target.of(type_).at(wide[0] * pitch + wide[1])
-    rows = {down: begin.at(pitch * down) if down else begin for down in layout.slots}
+    lines = {down: begin.at(pitch * down) if down else begin for down in layout.slots}
     together = list(runs(layout, most))
-    for down, first in rows.items():
-        with b.if_(kept(places[0] + down)) if kept else contextlib.nullcontext():
+    for down, first in lines.items():
+        with b.if_(rows(places[0] + down)) if rows else contextlib.nullcontext():
             for run in (run for run in together if layout.down[run[0]] == down):
                 along = layout.along[run[0]]
                 place = first.at(along) if along else first

@@ -15,13 +15,12 @@ from intrinsics.element import ElementType
 from intrinsics.layouts.register_layout import FragmentLayout, operand_layout, sources
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.byte_operands import packed_bytes
+from nvgen.builder.byte_operands import as_bytes
 from nvgen.builder.control import condition_of
 from nvgen.builder.fragment_layouts import Columns, Joined, OfThreads, RegisterTile, Rows
-from nvgen.builder.fragment_stores import Condition, store_in_memory, store_in_tile
+from nvgen.builder.fragment_stores import Condition, store, store_in_tile
 from nvgen.builder.number_types import is_float
-from nvgen.builder.numbers import Int, IntLike, Number
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.numbers import Int, Number
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Elementwise, Vector, as_words, greater, joined, vector_of
 from nvgen.calling.guards import guarded
@@ -203,15 +202,7 @@ class Fragment(OfThreads):
             fragments.append(tuple(line))
         return RegisterTile(tuple(fragments), element, wanted.rows)
 
-    def as_bytes(self, dtype: ElementType) -> Vector:
-        """Round f32 to fp8, as the registers of A of another multiply: four for 32 columns.
-
-        K is in the order in which `transpose_bytes` stores B; `warpgroup_operand` makes A of them.
-        Numbers beyond the type saturate.
-
-        Raises: InputError for other types, and columns that are not a multiple of 32.
-        """
-        return packed_bytes(self.builder, self.vector, self.layout, dtype, self.words)
+    as_bytes = as_bytes
 
     def as_rows_of(self, whole: Fragment) -> Fragment:
         """A warp's own matrix as its rows of a warpgroup's matrix.
@@ -248,28 +239,9 @@ class Fragment(OfThreads):
         if not isinstance(tile, SharedTile):
             raise refuse("no tile", got=described(tile), expected="b.shared_tile(…)")
         made = self.to(tile.dtype) if is_float(self.vector.type or ScalarType.U32) else self
-        store_in_tile(made.vector, self.holders, tile)
+        store_in_tile(made, tile)
 
-    def store(
-        self,
-        target: Pointer,
-        pitch: IntLike,
-        *,
-        where: Condition | None = None,
-        align: int | None = None,
-        rows: Callable[[Int], Int] | None = None,
-    ) -> None:
-        """Store the matrix to memory, rows `pitch` elements apart; `target` is its first element's
-        address.
-
-        `align` (bytes) is the known alignment of rows, which bounds the width of a store.
-        `where(row, column)` selects single elements, stored one by one; `rows(row)` selects whole
-        rows.
-
-        Raises: InputError for a pointer to numbers of another type, and an alignment that is not a
-        power of two.
-        """
-        store_in_memory(self.vector, self.holders, target, pitch, where, align, rows)
+    store = store
 
 
 @runtime_checkable

@@ -210,59 +210,11 @@ def instruction_word(request: TensorRequest, m: int, n: int) -> int:
     ).encode()
 
 
-def factors_per_step(request: TensorRequest, scales: ScaleTile) -> int:
-    """Scale factors of a row that one instruction reads: 1, 2 or 4, with K = 96 3 or 6."""
-    return request.depth // scales.size
-
-
 def scale_vector(request: TensorRequest) -> ScaleVec | None:
     """The modifier that says so; one for 32 elements goes without saying, but not for K = 96."""
     if request.scale_size == 16:
         return ScaleVec.BLOCK16
     return ScaleVec.BLOCK32 if request.options.k96 else None
-
-
-def scale_offset(request: TensorRequest, scales: ScaleTile, step: IntLike, first: int) -> IntLike:
-    """The column of the factors of a step, for rows from the `first` on, a multiple of 32."""
-    return _word(request, scales, step) * scales.pitch + first // 32
-
-
-def _word(request: TensorRequest, scales: ScaleTile, step: IntLike) -> IntLike:
-    """The word that a step's factors begin in."""
-    factors = factors_per_step(request, scales)
-    if WORD_FACTORS % factors:
-        return step * factors // WORD_FACTORS
-    return step // (WORD_FACTORS // factors)
-
-
-def scale_ids(request: TensorRequest, step: IntLike) -> IntLike:
-    """Which byte of the words a step's factors begin at, in both fields of the descriptor."""
-    assert request.options.sfa is not None
-    factors = factors_per_step(request, request.options.sfa)
-    if factors == WORD_FACTORS:
-        return 0
-    if WORD_FACTORS % factors:
-        number = step * factors % WORD_FACTORS
-    else:
-        number = step % (WORD_FACTORS // factors) * factors
-    return number << _SFA_ID | number << _SFB_ID
-
-
-def metadata_offset(request: TensorRequest, step: IntLike) -> tuple[IntLike, IntLike]:
-    """The column of a step's metadata, and the selector.
-
-    Of kind::f16 and kind::tf32 a step takes one column; the address is that of an even one, and
-    the selector says which of the two it is.  Of the others it takes two columns, and the selector
-    is 0.  (CUTLASS, include/cute/atom/mma_traits_sm100.hpp and mma_traits_sm100_frag.hpp.)
-    """
-    if request.kind in (MmaKind.F16, MmaKind.TF32):
-        return step // 2 * 2, step % 2
-    return step * 2, 0
-
-
-def metadata_pitch(request: TensorRequest) -> int:
-    """Columns from the metadata of 128 rows of A to that of the next."""
-    return whole_words(sparse_columns(request.kind, request.k, request.a.bits).metadata)
 
 
 def mask_word(mask: ZeroColumnMask) -> int:
@@ -326,30 +278,50 @@ class OperandAddresses:
         return here | beyond << _LEADING
 
     def of_metadata(self, rows: Piece, step: IntLike) -> tuple[IntLike, Pointer | None]:
-        """The sparsity selector, and the place of a sparse A's metadata."""
+        """The sparsity selector, and the place of a sparse A's metadata.
+
+        (CUTLASS, include/cute/atom/mma_traits_sm100.hpp and mma_traits_sm100_frag.hpp.)
+        """
         request, a = self.request, self.request.a
         first = a.metadata if isinstance(a, SparseTile) else request.options.metadata
         if first is None:
             return 0, None
-        columns, selector = metadata_offset(request, step)
-        pitch = a.pitch if isinstance(a, SparseTile) else metadata_pitch(request)
+        if isinstance(a, SparseTile):
+            pitch = a.pitch
+        else:
+            pitch = whole_words(sparse_columns(request.kind, request.k, a.bits).metadata)
         before = block_of(rows.first // request.group)[0] * pitch
+        if request.kind in (MmaKind.F16, MmaKind.TF32):  # one column: of an even one, or the next
+            columns, selector = step // 2 * 2, step % 2
+        else:
+            columns, selector = step * 2, 0
         return selector, moved(first, columns + before if before else columns)
 
     def of_factors(
         self, rows: Piece, columns: Piece, step: IntLike
     ) -> tuple[IntLike, Pointer | None, Pointer | None]:
-        """The ids of the scale factors, and their places for A and for B."""
-        request, options = self.request, self.request.options
-        if options.sfa is None or options.sfb is None:
+        """The ids of the scale factors, which byte of the words a step's begin at, and their places
+        for A and for B."""
+        sfa, sfb = self.request.options.sfa, self.request.options.sfb
+        if sfa is None or sfb is None:
             return 0, None, None
-        of_a = scale_offset(request, options.sfa, step, rows.first // request.group)
-        of_b = scale_offset(request, options.sfb, step, columns.first // options.sfb.parts)
-        return (
-            scale_ids(request, step),
-            moved(options.sfa.pointer, of_a),
-            moved(options.sfb.pointer, of_b),
-        )
+        of_a = self._word(sfa, step) * sfa.pitch + rows.first // self.request.group // 32
+        of_b = self._word(sfb, step) * sfb.pitch + columns.first // sfb.parts // 32
+        each = self.request.depth // sfa.size
+        byte: IntLike = 0
+        if WORD_FACTORS % each:
+            byte = step * each % WORD_FACTORS
+        elif each < WORD_FACTORS:
+            byte = step % (WORD_FACTORS // each) * each
+        ids = byte << _SFA_ID | byte << _SFB_ID
+        return ids, moved(sfa.pointer, of_a), moved(sfb.pointer, of_b)
+
+    def _word(self, scales: ScaleTile, step: IntLike) -> IntLike:
+        """The word that a step's factors begin in: 1, 2 or 4 of a row, with K = 96 3 or 6."""
+        each = self.request.depth // scales.size
+        if WORD_FACTORS % each:
+            return step * each // WORD_FACTORS
+        return step // (WORD_FACTORS // each)
 
 
 def crosses_spans(request: TensorRequest, tile: SharedTile) -> bool:
