@@ -133,12 +133,12 @@ def test_an_accumulator_made_before_a_branch_carries_what_it_got_there() -> None
 
 
 def helper(b: KernelBuilder, value: object) -> object:
-    return b.max(value, 3)
+    return b.max(value, 3)  # in the helper
 
 
 def test_a_place_names_the_line_of_the_helper_and_of_who_called_it() -> None:
     b, out = begun()
-    b.store(helper(b, b.tid_x), out)
+    b.store(helper(b, b.tid_x), out)  # the call
     compiled = b.finish().compile()
     locations = [place for place in compiled.module.locations if place.callers]
     assert {(place.python_line, place.callers) for place in locations} == {
@@ -159,7 +159,7 @@ def test_a_finding_says_who_called_the_helper(opt: int) -> None:
     b.wgmma_fence()
     b.gemm_async(d, tile, tile)
     b.wgmma_commit_group()
-    b.store(added(b, d.parts[0].registers[0]), out)
+    b.store(added(b, d.parts[0].registers[0]), out)  # too early
     b.wgmma_wait_group(0)
     kernel = b.finish()
     with pytest.raises(Exception, match="in-flight") as caught:
@@ -170,4 +170,4 @@ def test_a_finding_says_who_called_the_helper(opt: int) -> None:
 
 
 def added(b: KernelBuilder, value: object) -> object:
-    return b.f32(value) + 1.0
+    return b.f32(value) + 1.0  # by the helper
