@@ -114,6 +114,7 @@ class Gemm:
         (rows, columns), wide = config.clusters, "m" if config.swap else "n"
         self.down = (self.args["n" if config.swap else "m"] + (rows - 1)) // rows
         self.across = (self.args[wide] + (columns - 1)) // columns
+        self.group = self.even(self.down if config.is_down else self.across)
 
     def way(self) -> type[Alone]:
         """How CTAs share tiles, and warpgroups."""
@@ -229,17 +230,23 @@ class Gemm:
         """Steps of the tile before this one: of warpgroups in turn the other one has it."""
         return work.end - work.first
 
+    def even(self, few):
+        """How many tiles a group has, about as many as the configuration says: of 9 not 8 and 1."""
+        most = self.config.group
+        groups = ((few + most // 2) // most).max(1)
+        return (few + (groups - 1)) // groups
+
     def place(self, number) -> tuple:
-        """Where a tile begins by its number, a `group` of tiles at a time, and its own part.
+        """Where a tile begins by its number, a group of tiles at a time, and its own part.
 
         Zeros beyond an edge cost L2 six times what a matrix' rows do: a tile that would have some
         begins earlier by whole pieces, which the tile before it stores.
         """
         b, config, sizes = self.b, self.config, (self.down, self.across)
         few, many = sizes if config.is_down else reversed(sizes)
-        begin = number // (many * config.group) * config.group
-        inside, left = number % (many * config.group), few - begin
-        few = b.select(left < config.group, left, config.group)
+        begin = number // (many * self.group) * self.group
+        inside, left = number % (many * self.group), few - begin
+        few = left.min(self.group)
         both = begin + inside % few, inside // few
         down, across = both if config.is_down else reversed(both)
         row, column = (down * config.cluster + self.rank) * config.m, across * config.n

@@ -69,6 +69,7 @@ class Machine:
     heat: float = 0.1  # by how much a launch slows down, for each factor of e beyond 300 µs
     cool: float = 0.043  # by how much long launches are faster of tiles of 64 rows in turn
     wide: float = 0.008  # by how much they are slower of tiles that are 64 columns wider
+    hidden: float = 0.6  # the part of `multicast` that multiplies of 128 x 128 and more hide
     follow: float = 0.85  # that a launch begins earlier, where it overlaps with the one before
 
     def longer(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -91,6 +92,8 @@ OVERLAP = {64: 0.958, 128: 0.964, 192: 0.986, 256: 0.989}
 """Times the multiplies of tiles of so many rows, of which other warpgroups hide the gaps."""
 
 IN_TURN = {64: 0.962, 128: 0.954}  # the same of warpgroups that have whole tiles in turn
+
+SECTOR = 32  # bytes of D that L2 takes at once
 
 AFTER = {1: 1.0, 2: 1.0, 3: 1.01}  # of what comes behind the last multiply of warpgroups
 
@@ -159,7 +162,7 @@ class Table:
         self.columns["wide"] = np.array([float(config.wide(kind.out)) for config in configs])
         self.columns["pieces"] = np.array([config.pieces(kind.out) for config in configs])
         self.columns["team"] = np.array([config.team for config in configs])
-        self.columns["stored"] = np.array([config.piece_bytes(kind.out) for config in configs])
+        self.columns["stored"] = np.array([written(config, kind) for config in configs])
         self.columns["overlap"] = np.array(
             [(IN_TURN if config.pingpong else OVERLAP)[config.m] for config in configs]
         )
@@ -168,6 +171,7 @@ class Table:
         self.swap, self.pingpong = (self.columns[name] > 0 for name in ("swap", "pingpong"))
         self.is_down = np.array([config.is_down for config in configs])
         self.flat = self.pingpong & (self.columns["m"] == ROWS)
+        self.large = (self.columns["m"] >= 128) & (self.columns["n"] >= 128)
         self._fixed: dict[tuple[Machine, bool], Fixed] = {}
 
     def times(self, m: int, n: int, k: int, machine: Machine = H100) -> np.ndarray:
@@ -228,8 +232,9 @@ class Table:
             slower = slower + np.where(single & (c["split"] > 3) & (c["resident"] > 1), 0.18, 0)
             waits = alone & (part > 1.6) & (part < 1.9) & (m <= FEW)
             slower = slower + np.where(waits, 0.06, 0)
-        flat = self.flat & (m > FEW)
-        slower = slower + np.where(flat, 0.1, 0)  # of six products two took 1.11 and 1.22 times
+        slower = slower + np.where(self.flat & (m > FEW), 0.1, 0)  # two of six took 1.11 and 1.22
+        turned = self.pingpong & self.swap & (m > FEW)
+        slower = slower + np.where(turned, 0.05, 0)  # three of four took 1.02 to 1.07
         return times * (1 + slower) - machine.follow
 
     def cut(self, m: int, n: int, k: int, machine: Machine = H100) -> Product:
@@ -276,6 +281,7 @@ class Table:
         of_rows = self.swap & (c["m"] == ROWS)
         brought = (c["m"] + c["n"] / np.sqrt(c["cluster"])) * span / machine.port
         brought = np.maximum(brought, shared)
+        multicast = machine.multicast * np.where(self.large, 1 - machine.hidden, 1)
         tile_stores = 4 * c["team"] * c["pieces"]
         return Fixed(
             at_once=at_once,
@@ -288,7 +294,7 @@ class Table:
             low=np.minimum(multiply, brought),
             high=np.maximum(multiply, brought),
             least=machine.latency / c["stages"],
-            common=np.where(c["cluster"] > 1, machine.multicast + machine.turned_pair * of_rows, 0),
+            common=np.where(c["cluster"] > 1, multicast + machine.turned_pair * of_rows, 0),
             again=np.where((c["cluster"] > 1) & (c["split"] > 1), machine.both, 1),
             cache=(c["m"] + c["n"] / c["cluster"]) * span / machine.cache,
             near=np.where(c["ctas"] == 1, machine.neighbour, 0) * of_b * span / machine.cache,
@@ -302,7 +308,7 @@ class Table:
         if least + stored <= machine.held:
             return (least + stored) / machine.memory
         few, many = np.where(self.is_down, (p.down, p.across), (p.across, p.down))
-        few = np.minimum(c["group"], few)
+        few = np.ceil(few / np.maximum(np.floor(few / c["group"] + 0.5), 1))
         many = np.minimum(np.ceil(p.fixed.at_once / few), many)
         high, wide = np.where(self.is_down, (few, many), (many, few))
         wave = (high * c["high"] + wide * c["n"]) * p.row
@@ -311,6 +317,12 @@ class Table:
             times = np.minimum(np.where(self.swap, p.across, p.down), 4) - 1
             again = again + times * n * p.row * min(p.row / machine.far, 1) * machine.drift
         return (again + stored) / machine.memory
+
+
+def written(config: Config, kind: Kind) -> int:
+    """The bytes of a piece of D as L2 takes them: at least SECTOR of a row."""
+    rows, columns = config.piece(kind.out)
+    return rows * max(columns * kind.out.bits // 8, SECTOR)
 
 
 @functools.cache
