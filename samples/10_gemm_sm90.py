@@ -242,7 +242,7 @@ class Gemm:
         Zeros beyond an edge cost L2 six times what a matrix' rows do: a tile that would have some
         begins earlier by whole pieces, which the tile before it stores.
         """
-        b, config, sizes = self.b, self.config, (self.down, self.across)
+        config, sizes = self.config, (self.down, self.across)
         few, many = sizes if config.is_down else reversed(sizes)
         begin = number // (many * self.group) * self.group
         inside, left = number % (many * self.group), few - begin
