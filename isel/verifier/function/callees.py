@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.memo import Memo
 from intrinsics.mir import Form, MachineFunction, MachineInstr, Module, Sym
-from intrinsics.modifiers import SHARED_SPACES
+from intrinsics.modifiers import SHARED_SPACES, Scope
 from intrinsics.row import Effect
 from isel.verifier.function.decisive import SHARED
 
@@ -25,6 +25,9 @@ SUBJECTS = (
 _MEETINGS = ("bar.", "barrier.")
 """First words of barriers: a kernel with nothing else is judged only where that is asked for, and
 so is one with what needs them: shared memory, and masks of threads."""
+
+_STRONG = ("ld", "st", "atom", "atom.cas", "red")
+"""Accesses whose scope may be too narrow."""
 
 _SYNCHRONISE = Effect.CONVERGENT | Effect.ALIGNED | Effect.ASYNC_PROXY
 _FENCES = (
@@ -61,6 +64,8 @@ _MEETING: Memo[Form, bool] = Memo(lambda form: _meets(form))
 def _meets(form: Form) -> bool:
     """Whether threads meet at an instruction, or need to meet for it."""
     if form.row.head.startswith(_MEETINGS) or form.attributes.get("space") in SHARED_SPACES:
+        return True
+    if form.row.id in _STRONG and form.attributes.get("scope") in (Scope.CTA, Scope.CLUSTER):
         return True
     return "membermask" in form.index
 

@@ -36,6 +36,7 @@ from isel.verifier.function import (
     phases,
     registers,
     scales,
+    scopes,
     stages,
     warpgroups,
 )
@@ -64,7 +65,7 @@ _CHAPTERS: tuple[_Chapter, ...] = (
     *(allocation, handles),
     *(collectors, columns, overlaps, scales),
     *(mbarriers, init_fence, phases, first_phase, expect_tx, registers, accumulators, stages),
-    *(clusters, cluster_arrivals),
+    *(clusters, cluster_arrivals, scopes),
     ordering_rules,
 )
 
