@@ -23,7 +23,11 @@ PROSE = ("nvgen/builder/verb_sentences.py",)
 
 ROW_AND_SEMANTICS = {
     "applypriority": {"intrinsics/rows/caches.py", "nvgen/sim/semantics/memory/caches.py"},
-    "st.bulk": {"intrinsics/rows/memory.py", "nvgen/sim/semantics/memory/bulk_store.py"},
+    "st.bulk": {
+        "intrinsics/rows/memory.py",
+        "nvgen/sim/semantics/memory/bulk_store.py",
+        "isel/verifier/ordering/program.py",  # what it writes, other threads may access
+    },
     "multimem.ld_reduce": {"intrinsics/rows/multimem.py", "nvgen/sim/semantics/memory/accesses.py"},
     "multimem.red": {"intrinsics/rows/multimem.py", "nvgen/sim/semantics/memory/atomic.py"},
     "clusterlaunchcontrol.try_cancel.async": {

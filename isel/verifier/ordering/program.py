@@ -26,8 +26,9 @@ from isel.verifier.ordering.calculations import (
 from isel.verifier.ordering.log import Operands
 from isel.verifier.ordering.matrices import Multiplied
 
+BULK_STORES = ("st.bulk", "st.bulk.size32")
 MEMORY = (
-    *("ld", "st", "st.bulk", "st.bulk.size32", "atom", "atom.cas", "red"),
+    *("ld", "st", *BULK_STORES, "atom", "atom.cas", "red"),
     *("ldmatrix", "stmatrix", "cp.async"),
 )
 

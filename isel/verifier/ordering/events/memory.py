@@ -17,6 +17,7 @@ from isel.verifier.ordering import regions
 from isel.verifier.ordering.clocks import joined
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, moved, packed
+from isel.verifier.ordering.program import BULK_STORES
 from isel.verifier.ordering.synchronisation import Flag
 from isel.verifier.ordering.windows import is_in_shared, may_be_shared
 
@@ -245,7 +246,7 @@ def _proxy_fence(e: Execution) -> bool:
 EVENTS: dict[str, Event] = {
     **dict.fromkeys(("ld", "ldmatrix"), _load),
     **dict.fromkeys(("st", "stmatrix"), _store),
-    **dict.fromkeys(("st.bulk", "st.bulk.size32"), _fill),
+    **dict.fromkeys(BULK_STORES, _fill),
     **dict.fromkeys(ATOMICS, _atomic),
     **dict.fromkeys(("fence", "membar"), _fence),
     **dict.fromkeys(("fence.proxy.async", "fence.proxy.async::generic"), _proxy_fence),
