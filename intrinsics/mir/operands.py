@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
@@ -137,6 +137,14 @@ def registers_in(ops: tuple[Op, ...], places: tuple[int, ...]) -> list[Reg]:
     return found
 
 
+_REGISTERS = frozenset((int,))
+
+
+def _are_registers(parts: tuple[Scalar, ...]) -> TypeGuard[tuple[Reg, ...]]:
+    """Whether a vector or a list has nothing else in it."""
+    return _REGISTERS.issuperset(map(type, parts))
+
+
 def registers_of(op: Op) -> tuple[Reg, ...]:
     """The registers in an operand, in order."""
     if type(op) is int:
@@ -144,6 +152,8 @@ def registers_of(op: Op) -> tuple[Reg, ...]:
     if type(op) is Mem:
         return (op.base,) if type(op.base) is int else ()
     if type(op) is tuple:
+        if _are_registers(op):  # as of most vectors
+            return op
         found: list[Reg] = []
         for part in op:
             if type(part) is int:
@@ -157,6 +167,8 @@ def registers_of(op: Op) -> tuple[Reg, ...]:
 def mapped(op: Op, table: dict[Reg, Reg]) -> Op:
     """The operand with every register that `table` names replaced."""
     if isinstance(op, tuple):
+        if _are_registers(op):
+            return tuple([table.get(reg, reg) for reg in op])
         return tuple([_mapped_scalar(part, table) for part in op])
     return _mapped_scalar(op, table)
 

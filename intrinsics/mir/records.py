@@ -85,8 +85,11 @@ class MachineInstr:
 
     def defs(self) -> list[Reg]:
         """Registers that it writes."""
-        found = registers_in(self.ops, self.form.defs)
-        return found + registers_in(self.ops, self.form.updates) if self.form.updates else found
+        form = self.form
+        if form.writes_first and type(first := self.ops[0]) is int:
+            return [first]
+        found = registers_in(self.ops, form.defs)
+        return found + registers_in(self.ops, form.updates) if form.updates else found
 
     def uses(self) -> list[Reg]:
         """Registers that it reads, the guard's and the bases of written addresses among them."""

@@ -29,7 +29,7 @@ _FARTHEST = 1 << 23
 _LEAST_WIDTH = 32
 """Bits from which on an index of an `inbounds` address is taken for one that is not negative."""
 
-_SUMS = (Opcode.ADD, Opcode.OR)
+_SUMS = frozenset((Opcode.ADD, Opcode.OR))
 _EXTENSIONS = (Opcode.ZEXT, Opcode.SEXT)
 
 _Key = tuple[object, ...]
@@ -40,8 +40,9 @@ def with_offsets(function: ir.Function, layout: TypeLayout) -> ir.Function:
     has_index = has_number = False
     for i in function.instructions():
         if type(i) is ir.GetElementPtr:
-            has_index = has_index or any(type(index) is llvm.Local for index in i.indices)
-        elif type(i) is ir.BinaryOp and i.opcode in _SUMS:
+            has_index = has_index or llvm.Local in map(type, i.indices)
+        elif i.opcode in _SUMS:
+            assert isinstance(i, ir.BinaryOp)
             has_number = has_number or type(i.rhs) is llvm.ConstInt
     return _Offsets(function, layout).run() if has_index and has_number else function
 

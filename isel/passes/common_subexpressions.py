@@ -188,9 +188,7 @@ class _Sharing:
         for op in read:
             if type(op) is Special and not is_constant(op.name):
                 return None
-        if self.unsteady and not self.unsteady.isdisjoint(
-            [reg for op in mi.ops for reg in registers_of(op)]
-        ):
+        if self.unsteady and not self.unsteady.isdisjoint(mi.defs() + mi.uses()):
             return None
         if not form.writes_first and any(not registers_of(mi.ops[i]) for i in form.defs):
             return None  # one of the results is dropped

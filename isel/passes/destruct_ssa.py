@@ -417,19 +417,30 @@ def _interference(
         for reg in at_end:
             live[kin[reg]].add(reg)
         for mi, is_move, written, used, same in reversed(part.touches):
+            beside = _kin_among(written, kin) if len(written) > 1 else {}
             for reg in written:
                 near = live[kin[reg]]
                 if mi.guard is None:
                     near.discard(reg)
                 others = near and near.difference((reg,), used if is_move else (), same)
-                if len(written) > 1:
-                    others = others | {r for r in written if r != reg and kin[r] == kin[reg]}
+                if reg in beside:
+                    others = others | (beside[reg] - {reg})
                 if others:
                     known = conflicts.get(reg)
                     conflicts[reg] = others if known is None else _united(known, others)
             for reg in used:
                 live[kin[reg]].add(reg)
     return conflicts
+
+
+def _kin_among(written: tuple[Reg, ...], kin: _Ends) -> dict[Reg, set[Reg]]:
+    """For the registers that a record writes beside others of their kin, all of these."""
+    families: defaultdict[Reg, set[Reg]] = defaultdict(set)
+    for reg in written:
+        families[kin[reg]].add(reg)
+    if len(families) == len(written):  # as most are
+        return {}
+    return {reg: family for reg in written if len(family := families[kin[reg]]) > 1}
 
 
 def _live_sets(parts: Sequence[_Part], before: Sequence[Sequence[int]]) -> list[set[Reg]]:

@@ -74,11 +74,12 @@ def _choose_predicate(state: FunctionState, result: Reg, c: Reg, yes: Scalar, no
 
 def extract_element(state: FunctionState, i: ir.ExtractElement) -> None:
     """One element; behind the last one it is poison."""
-    row = _row(state, i.vector)
     if isinstance(i.index, llvm.ConstInt):
-        at = i.index.value
-        state.forward(i.result, row[at] if at < len(row) else _poison(row))
+        ops, each = _operands(state, i.vector)
+        at = i.index.value * each
+        state.forward(i.result, ops[at : at + each] or (Imm(0),) * each)
         return
+    row = _row(state, i.vector)
     index = _index(state, i.index)
     bit = 0
     while len(row) > 1:
@@ -93,13 +94,14 @@ def extract_element(state: FunctionState, i: ir.ExtractElement) -> None:
 
 def insert_element(state: FunctionState, i: ir.InsertElement) -> None:
     """A vector with one element replaced."""
-    row = _row(state, i.vector)
     new = state.value(i.element)
     if isinstance(i.index, llvm.ConstInt):
-        if i.index.value < len(row):
-            row[i.index.value] = new
-        state.forward(i.result, tuple(op for ops in row for op in ops))
+        ops, each = _operands(state, i.vector)
+        at = i.index.value * each
+        is_inside = at < len(ops)
+        state.forward(i.result, (*ops[:at], *new, *ops[at + each :]) if is_inside else ops)
         return
+    row = _row(state, i.vector)
     index = _index(state, i.index)
     results = state.define(i.result, i.type)
     each = len(new)
@@ -118,11 +120,16 @@ def shuffle(state: FunctionState, i: ir.ShuffleVector) -> None:
     state.forward(i.result, tuple(op for ops in chosen for op in ops))
 
 
-def _row(state: FunctionState, vector: llvm.Value) -> list[Values]:
-    """The operands of each element, symbols too."""
+def _operands(state: FunctionState, vector: llvm.Value) -> tuple[Values, int]:
+    """The operands of a vector, symbols too, and how many each element has."""
     ops = state.value(vector)
     assert isinstance(vector.type, VectorType)
-    each = len(ops) // vector.type.count
+    return ops, len(ops) // vector.type.count
+
+
+def _row(state: FunctionState, vector: llvm.Value) -> list[Values]:
+    """The operands of each element."""
+    ops, each = _operands(state, vector)
     return [ops[at : at + each] for at in range(0, len(ops), each)]
 
 

@@ -44,12 +44,12 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
     needed += [_MASKS_SINCE for variable in module.variables if variable.has_parts_of_addresses]
     for function in module.functions:
         needed.append(_of_launch(function.launch))
-        open_forms: list[Form] = []
+        open_forms: set[Form] = set()
         for form in function.forms():
             need, is_open = known[form]
             needed.append(need)
             if is_open:
-                open_forms.append(form)
+                open_forms.add(form)
         if not open_forms:
             continue
         for block in function.blocks:

@@ -6,6 +6,7 @@ alone, with the known bits of its operands.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 
 from intrinsics.descriptors.idesc import DENSE_K
@@ -39,7 +40,7 @@ def verify_descriptors(module: Module, *, literals_only: bool = False) -> list[F
     """
     found: list[Finding] = []
     for function in module.functions:
-        if any(mi.row.id in _JUDGES for mi in function.instructions()):
+        if any(form.row.id in _JUDGES for form in function.forms()):
             found += _Judge(module, function, literals_only).findings()
     return found
 
@@ -51,16 +52,20 @@ class _Judge:
         self.function = function
         variables = (*module.variables, *function.variables)
         self.has_dynamic_shared = any(not variable.size for variable in variables)
-        aligns = {variable.name: variable.align for variable in variables}
-        self.constants = Constants(function, lambda name: aligns.get(name, 1))
+        self._aligns = {variable.name: variable.align for variable in variables}
         self.here = (0, 0)
         self._judged: dict[Word, tuple[Breach, ...]] = {}
+
+    @functools.cached_property
+    def constants(self) -> Constants:
+        """What is known of registers, which literals do not need."""
+        return Constants(self.function, lambda name: self._aligns.get(name, 1))
 
     def findings(self) -> Iterator[Finding]:
         """The findings about the function's records, in their order."""
         for i, block in enumerate(self.function.blocks):
             for at, mi in enumerate(block.instrs):
-                judge = _JUDGES.get(mi.row.id)
+                judge = _JUDGES.get(mi.form.row.id)
                 if judge is None:
                     continue
                 self.here = i, at

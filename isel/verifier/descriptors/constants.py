@@ -47,7 +47,7 @@ class Constants:
         self._has_opaque = False
         for i, block in enumerate(function.blocks):
             for at, mi in enumerate(block.instrs):
-                opaque = mi.row.id == "opaque"
+                opaque = mi.form.row.id == "opaque"
                 self._has_opaque |= opaque
                 for reg in mi.uses() if opaque else mi.defs():
                     self._writes.setdefault(reg, {}).setdefault(i, []).append(at)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from intrinsics.modifiers import Compare, ScalarType
-from isel.verifier.function.integers import COMPARISONS, signed, typed
+from isel.verifier.function.integers import COMPARISONS, reader, signed
 from isel.verifier.function.values import (
     LANES,
     Among,
@@ -87,9 +87,10 @@ def difference(a: Value, b: Value, bits: int) -> Value:
 
 def as_typed(value: Value, type_: ScalarType) -> Value:
     """A number, sign- or zero-extended as its type demands."""
-    if value.number is None:
+    number, read = value.number, reader(type_)
+    if number is None:
         return value
-    found = combine(lambda x, _: typed(type_, x), value.number, 0)
+    found = read(number) if isinstance(number, int) else tuple(map(read, number))
     return Value(None, found, value.spread)
 
 
@@ -191,13 +192,8 @@ def compared(compare: Compare, a: Value, b: Value, type_: ScalarType) -> Value:
     if a.is_predicate and b.number in (0, 1) and compare in (Compare.EQ, Compare.NE):
         same = (compare is Compare.EQ) == (b.number == 1)
         return a if same else negated(a)
-    operation = COMPARISONS[compare]
-    return calculate(
-        lambda x, y: int(operation(x, y)),
-        as_typed(a, type_),
-        as_typed(b, type_),
-        ScalarType.PRED.bits,
-    )
+    a, b = as_typed(a, type_), as_typed(b, type_)
+    return calculate(COMPARISONS[compare], a, b, ScalarType.PRED.bits)
 
 
 def selected(a: Value, b: Value, c: Value) -> Value:

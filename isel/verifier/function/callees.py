@@ -38,7 +38,7 @@ _FENCES = (
 
 def calls(function: MachineFunction) -> Iterator[MachineInstr]:
     """The calls in a function."""
-    return (mi for mi in function.instructions() if mi.row.id == "call")
+    return (mi for mi in function.instructions() if mi.form.row.id == "call")
 
 
 def callee(call: MachineInstr) -> str:

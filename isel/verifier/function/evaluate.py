@@ -79,9 +79,9 @@ class Evaluator:
 
     def operand(self, op: Op | None) -> Value:
         """The value of an operand; for a memory operand, its address."""
+        if type(op) is int:
+            return self.get(op)
         match op:
-            case int():
-                return self.get(op)
             case Imm(value):
                 return constant(value)
             case Sym(name, offset):

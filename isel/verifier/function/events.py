@@ -124,7 +124,7 @@ def events_of(flow: WarpFlow) -> dict[int, list[Event]]:
     for node in flow.reached():
         events = []
         for index, mi, evaluator in flow.visit(node):
-            make = _maker_of(mi.row)
+            make = _maker_of(mi.form.row)
             if make is None:
                 continue
             event = make(index, mi, evaluator, threads[node])

@@ -143,26 +143,29 @@ class WarpFlow:
         return unknown(Spread.THREAD) if found is None else found
 
     def _execute(self, index: int, mi: MachineInstr) -> None:
+        graph = self.graph
         for reg, value in self._results(index, mi):
-            if reg not in self.graph.single:
+            if reg not in graph.single:
                 self._environment[reg] = value
                 continue
             old = self.values.get(reg)
+            if old is value:
+                continue
             new = value if old is None else join(old, value)
-            if new != old:
+            if old is None or new != old:
                 self.values[reg] = new
-                readers = self.graph.readers.get(reg, ())
-                self._stale.update(n for n in readers if self.environments[n] is not None)
+                readers = graph.readers.get(reg, ())
+                self._stale.update([n for n in readers if self.environments[n] is not None])
 
     def _results(self, index: int, mi: MachineInstr) -> Results:
-        by_lane = index in self.graph.lane_records
-        evaluator = self._evaluator if by_lane else self._coarse
-        if index in self.graph.of_warp:
+        graph = self.graph
+        evaluator = self._evaluator if index in graph.lane_records else self._coarse
+        if index in graph.of_warp:
             return tuple(evaluator.results(mi, index))
-        inputs = index, self._launched, tuple(map(evaluator.get, self.graph.inputs[index]))
-        found = self.graph.results.get(inputs)
+        inputs = index, self._launched, tuple(map(evaluator.get, graph.inputs[index]))
+        found = graph.results.get(inputs)
         if found is None:
-            found = self.graph.results[inputs] = tuple(evaluator.results(mi, index))
+            found = graph.results[inputs] = tuple(evaluator.results(mi, index))
         return found
 
     def _run(self) -> None:
@@ -178,15 +181,15 @@ class WarpFlow:
                     self._stale.remove(node)
                     self._environment = dict(found)
                     for index, mi in self.graph.nodes[node].wanted:
-                        self._note_first(index, mi)
+                        if mi.form.row.id in WAITS and index not in self.first:
+                            self._note_first(index, mi)
                         self._execute(index, mi)
                     self._leave(node)
 
     def _note_first(self, index: int, mi: MachineInstr) -> None:
         """Keep the operands of a wait's first execution, before back edges are propagated."""
-        if mi.row.id in WAITS and index not in self.first:
-            slot = self._evaluator.slot
-            self.first[index] = slot(mi, "mbar"), slot(mi, "phase")
+        slot = self._evaluator.slot
+        self.first[index] = slot(mi, "mbar"), slot(mi, "phase")
 
     def _leave(self, node: int) -> None:
         self.edges[node] = list(self._edges(node))

@@ -65,18 +65,23 @@ def _escapes(report: Report) -> None:
     if not handles:
         return
     for index, mi in enumerate(report.analysis.graph.records):
-        given = {r for op in mi.ops if not isinstance(op, Mem) for r in registers_of(op)}
-        how = _leaves(mi, report.analysis.function) if given & handles else ""
-        if how:
+        how = _leaves(mi, report.analysis.function)
+        if how and not handles.isdisjoint(_given(mi)):
             report.add(ESCAPES, index, got=f"it is {how}")
+
+
+def _given(mi: MachineInstr) -> set[Reg]:
+    """The registers of a record that do not name an address."""
+    return {r for op in mi.ops if not isinstance(op, Mem) for r in registers_of(op)}
 
 
 def _leaves(mi: MachineInstr, function: MachineFunction) -> str:
     """How an operand of a record escapes the function; "" where it does not."""
-    if mi.row.id.split(".")[0] in ("atom", "red"):
+    row = mi.form.row.id
+    if row.partition(".")[0] in ("atom", "red"):
         space = mi.form.attributes.get("space")
         return "given to an atomic operation" if space in _MEMORY else ""
-    if mi.row.id != "st":
+    if row != "st":
         return ""
     space, at = mi.form.attributes.get("space"), mi.get("a")
     if space in (Space.PARAM, Space.PARAM_FUNC, Space.PARAM_ENTRY):
@@ -88,20 +93,23 @@ def _leaves(mi: MachineInstr, function: MachineFunction) -> str:
 
 def _handles(report: Report) -> set[Reg]:
     """The registers that hold an allocation's address, or an address derived from one."""
-    records = report.analysis.graph.records
-    symbols = {r: place for mi in records if (r := _one_result(mi)) is not None
-               and (place := _symbol(mi)) is not None}  # fmt: skip
-    slots = {_place(mi.get("dst"), symbols) for mi in records if mi.row.id == _ALLOC} - {None}
-    found: set[Reg] = set()
-    changed = True
+    made = [
+        (result, mi) for mi in report.analysis.graph.records
+        if (result := _one_result(mi)) is not None
+    ]  # fmt: skip
+    symbols = {r: place for r, mi in made if (place := _symbol(mi)) is not None}
+    slots = {
+        _place(mi.get("dst"), symbols)
+        for mi in report.analysis.graph.records if mi.form.row.id == _ALLOC
+    } - {None}  # fmt: skip
+    found = {r for r, mi in made
+             if mi.form.row.id == "ld" and _place(mi.get("a"), symbols) in slots}  # fmt: skip
+    derived = [(r, mi.uses()) for r, mi in made if mi.form.row.id in _PROPAGATE]
+    changed = bool(found)
     while changed:
         changed = False
-        for mi in records:
-            result = _one_result(mi)
-            if result is None or result in found:
-                continue
-            loaded = mi.row.id == "ld" and _place(mi.get("a"), symbols) in slots
-            if loaded or (mi.row.id in _PROPAGATE and set(mi.uses()) & found):
+        for result, read in derived:
+            if result not in found and not found.isdisjoint(read):
                 found.add(result)
                 changed = True
     return found

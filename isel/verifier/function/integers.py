@@ -6,18 +6,26 @@ Layer: isel.verifier.function.  PTX ISA, Integer Arithmetic, Comparison and Sele
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 
-from intrinsics.mir import MachineInstr
+from intrinsics.memo import Memo
+from intrinsics.mir import Form, MachineInstr
 from intrinsics.modifiers import Compare, ScalarType
 
 
 def is_plain(mi: MachineInstr) -> bool:
     """Whether it is no arithmetic that saturates or clamps, and none on packed numbers."""
-    attributes = mi.form.attributes
-    type_ = attributes.get("type")
-    clamps = any(attributes.get(name) is not None for name in ("sat", "relu"))
+    return _IS_PLAIN[mi.form]
+
+
+def _is_plain(form: Form) -> bool:
+    type_ = form.attributes.get("type")
+    clamps = any(form.attributes.get(name) is not None for name in ("sat", "relu"))
     return not clamps and not (isinstance(type_, ScalarType) and type_.is_packed)
+
+
+_IS_PLAIN = Memo(_is_plain)
 
 
 def signed(value: int, bits: int) -> int:
@@ -42,11 +50,11 @@ def reader(type_: ScalarType) -> Callable[[int], int]:
 
 
 COMPARISONS: dict[Compare, Callable[[int, int], bool]] = {
-    Compare.EQ: lambda a, b: a == b,
-    Compare.NE: lambda a, b: a != b,
-    **dict.fromkeys((Compare.LT, Compare.LO), lambda a, b: a < b),
-    **dict.fromkeys((Compare.LE, Compare.LS), lambda a, b: a <= b),
-    **dict.fromkeys((Compare.GT, Compare.HI), lambda a, b: a > b),
-    **dict.fromkeys((Compare.GE, Compare.HS), lambda a, b: a >= b),
+    Compare.EQ: operator.eq,
+    Compare.NE: operator.ne,
+    **dict.fromkeys((Compare.LT, Compare.LO), operator.lt),
+    **dict.fromkeys((Compare.LE, Compare.LS), operator.le),
+    **dict.fromkeys((Compare.GT, Compare.HI), operator.gt),
+    **dict.fromkeys((Compare.GE, Compare.HS), operator.ge),
 }
 """Comparisons of numbers that have been read as their type has them."""

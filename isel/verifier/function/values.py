@@ -160,7 +160,7 @@ def combine(
         return operation(a, b)
     left = (a,) * LANES if isinstance(a, int) else a
     right = (b,) * LANES if isinstance(b, int) else b
-    return tuple(operation(x, y) for x, y in zip(left, right, strict=True))
+    return tuple(map(operation, left, right))
 
 
 @dataclass(frozen=True, slots=True)
