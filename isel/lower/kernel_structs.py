@@ -24,6 +24,8 @@ _GENERIC = PointerType(0)
 def pointers(kernel: ir.Function) -> list[str]:
     """The generic pointers that a kernel reads from structs it takes by value and never writes."""
     structs = {param.name for param in kernel.params if _is_struct(param)}
+    if not structs or not any(map(_may_bring_pointer, kernel.instructions())):
+        return []
     inside = {name for name in structs if not is_written(kernel, name)}
     if not inside:
         return []
@@ -44,6 +46,11 @@ def pointers(kernel: ir.Function) -> list[str]:
                 if i.opcode is Opcode.INTTOPTR and i.type == _GENERIC:
                     found.append(i.result)
     return found
+
+
+def _may_bring_pointer(i: ir.Instruction) -> bool:
+    """Whether a generic pointer that an instruction gives may have stood in memory."""
+    return isinstance(i, (ir.Load, ir.Cast)) and i.type == _GENERIC
 
 
 def _is_struct(param: ir.Param) -> bool:
