@@ -243,30 +243,29 @@ def kernel_of(host: Host) -> SharedMemory:
 
 def check_tiles(d: object, a: object, b: object) -> None:
     """Check that the matrices are where a multiply has them."""
-    findings = []
-    if not isinstance(d, AccumulatorTile):
-        wanted = "accumulator(…), warpgroup_tile(…), warp_tile(…) or tile(…)"
-        findings.append(_finding("D", d, wanted, "tcgen05.mma"))
-    elif not isinstance(a, d.of_a):
-        findings.append(_finding("A", a, d.expected_a, d.instruction))
-    if not isinstance(b, SharedTile):
-        instruction = d.instruction if isinstance(d, AccumulatorTile) else "tcgen05.mma"
-        findings.append(_finding("B", b, "a tile in shared memory: shared_tile(…)", instruction))
+    known = d if isinstance(d, AccumulatorTile) else None
+    wanted = "accumulator(…), warpgroup_tile(…), warp_tile(…) or tile(…)"
+    checks = [
+        ("D", d, known is not None, wanted),
+        ("A", a, not known or isinstance(a, known.of_a), known.expected_a if known else ""),
+        ("B", b, isinstance(b, SharedTile), "a tile in shared memory: shared_tile(…)"),
+    ]
+    findings = [
+        Finding(
+            "gemm_async/tile",
+            Severity.ERROR,
+            f"{name} is no such tile",
+            place_of_caller(),
+            op="gemm_async",
+            got=type(tile).__name__,
+            expected=expected,
+            section=f"PTX ISA, {known.instruction if known else 'tcgen05.mma'}",
+        )
+        for name, tile, fits, expected in checks
+        if not fits
+    ]
     if findings:
         raise InputError(findings)
-
-
-def _finding(name: str, tile: object, expected: str, instruction: str) -> Finding:
-    return Finding(
-        "gemm_async/tile",
-        Severity.ERROR,
-        f"{name} is no such tile",
-        place_of_caller(),
-        op="gemm_async",
-        got=type(tile).__name__,
-        expected=expected,
-        section=f"PTX ISA, {instruction}",
-    )
 
 
 # ---- in registers ------------------------------------------------------------------------------

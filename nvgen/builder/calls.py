@@ -51,12 +51,15 @@ class IntrinsicCalls(BuilderBase):
     def _spelling(
         self, row_id: str, attributes: Mapping[str, Attribute], operands: Mapping[str, Operand]
     ) -> Spelling:
-        wanted = {
-            name: attribute for name, attribute in attributes.items() if attribute is not None
-        }
+        """LLVM's intrinsic for a row with attributes and operands."""
+        wanted = {name: value for name, value in attributes.items() if value is not None}
         if attributes.get("mode") in (LoadMode.TILE, StoreMode.TILE):
             _check_copy(self._maps, operands)
-        return spelled(row_id, wanted, operands)
+        spaces = {n: given.space for n, given in operands.items() if isinstance(given, Pointer)}
+        try:
+            return find_spelling(row_id, wanted, operands, spaces)
+        except InputError as error:
+            raise InputError([found.at(place_of_caller()) for found in error.findings]) from None
 
     def _spelled(
         self,
@@ -280,17 +283,6 @@ def _check_copy(maps: Mapping[str, Parameter], operands: Mapping[str, object]) -
 
 
 # ---- LLVM's intrinsics ---------------------------------------------------------------------------
-
-
-def spelled(
-    row_id: str, wanted: Mapping[str, Attribute], operands: Mapping[str, Operand]
-) -> Spelling:
-    """LLVM's intrinsic for a row with attributes and operands."""
-    spaces = {n: given.space for n, given in operands.items() if isinstance(given, Pointer)}
-    try:
-        return find_spelling(row_id, wanted, operands, spaces)
-    except InputError as error:
-        raise InputError([found.at(place_of_caller()) for found in error.findings]) from None
 
 
 def check_length(spelling: Spelling, name: str, operand: Vector | Sequence[WordLike]) -> None:

@@ -14,7 +14,6 @@ from typing import NoReturn, SupportsIndex
 from llvmlite import ir
 
 from intrinsics.descriptors.smem_desc import ADDRESS_LIMIT, Swizzle
-from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.number_types import (
@@ -28,7 +27,6 @@ from nvgen.builder.number_types import (
 from nvgen.builder.numbers import Float, Int, IntLike, Number, number_of
 from nvgen.builder.regions import Host
 from nvgen.builder.vectors import Vector
-from nvgen.calling.callers import place_of_caller
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse, whole
 
@@ -60,16 +58,14 @@ class TileLayout:
 
     def _check(self) -> None:
         if self.matters and self.otherwise:
-            finding = Finding(
-                "builder/map-swizzle",
-                Severity.ERROR,
+            raise refuse(
                 "a tile lies in shared memory otherwise than its tensor map copies it",
+                rule="map-swizzle",
                 got=f"{self.otherwise}, {self.swizzle.words} of the tile",
                 expected="the same of both",
                 hint="b.tensor_map(…, swizzle=…) and b.shared_tile(…, swizzle=…) agree",
-                section="PTX ISA, Swizzling Modes",
+                section="Swizzling Modes",
             )
-            raise InputError([finding.at(place_of_caller())])
 
 
 _TENSOR = 6

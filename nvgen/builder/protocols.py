@@ -17,7 +17,7 @@ from intrinsics.targets import Feature
 from nvgen.builder.number_types import name_of_type, worded
 from nvgen.builder.numbers import F32, Float, Int, IntLike, type_of
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
-from nvgen.builder.roles import WARP, ExecutionScope
+from nvgen.builder.roles import WARP, ExecutionScope, check_scope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles
 from nvgen.builder.vectors import joined
@@ -293,12 +293,7 @@ class Protocols(SharedMemory):
     # ---- threads and targets -----------------------------------------------------------------
 
     def _whole_cta(self, operation: str) -> None:
-        if self.scope is not ExecutionScope.CTA:
-            raise refuse(
-                f"{operation} is for all threads of the CTA",
-                got=self.scope.value,
-                expected=ExecutionScope.CTA.value,
-            )
+        check_scope(self, f"{operation} is for all threads of the CTA", ExecutionScope.CTA)
 
     @contextmanager
     def _one_thread(self) -> Iterator[None]:

@@ -15,10 +15,10 @@ from typing import Generic, NoReturn, Protocol, Self, TypeAlias, TypeVar
 from llvmlite import ir
 from llvmlite.ir.instructions import Instruction
 
-from intrinsics.findings import InputError, input_error
+from intrinsics.findings import InputError
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.builder.llvm_ext import DebugLines
-from nvgen.calling.callers import Call, Stack, calls, calls_of_anybody, place_of_caller
+from nvgen.calling.callers import Call, Stack, calls, calls_of_anybody
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse
 
@@ -96,16 +96,16 @@ class PlacedBuilder(ir.IRBuilder):  # type: ignore[misc]  # llvmlite is untyped
             if isinstance(operand, Instruction):
                 self._check(operand)
             elif isinstance(operand, _OF_A_MODULE) and operand.parent is not self.module:
-                raise _refusal("shared memory of another kernel", operand.name, "of this kernel")
+                raise _foreign("shared memory", operand.name, "of this kernel")
             elif isinstance(operand, ir.Argument) and operand.parent is not self.function:
-                raise _refusal("a parameter of another kernel", operand.name, "of this kernel")
+                raise _foreign("a parameter", operand.name, "of this kernel")
         super()._insert(instr)
 
     def _check(self, operand: Instruction) -> None:
         """Check that an instruction's result dominates this position."""
         region = self._regions.of(operand)
         if region is None:
-            raise _refusal("a value of another kernel", str(operand), "one of this kernel")
+            raise _foreign("a value", str(operand), "one of this kernel")
         if not region.open:
             made = self._debug.calls_of(operand.metadata.get("dbg"))
             raise out_of_reach("a value", made[0] if made else None, region)
@@ -115,18 +115,18 @@ def out_of_reach(what: str, made: Call | None, region: Region) -> InputError:
     """The error about a use after the block that a value was made in."""
     place = f"made at {_shown(made)}, " if made else "made "
     begun = f" that begins at {_shown(region.begun)}" if region.begun else ""
-    return _refusal(
+    return refuse(
         f"{what} is used behind the block that it was made in, and does not reach there",
-        f"{place}in {region.name}{begun}",
-        "what was made before the block, or is used in it",
-        "a variable or an accumulator that is made before the block carries what is assigned in it "
-        "on: v = b.variable(0), in the block v.set(x), behind it v.value",
+        rule="scope",
+        got=f"{place}in {region.name}{begun}",
+        expected="what was made before the block, or is used in it",
+        hint="a variable or an accumulator that is made before the block carries what is assigned "
+        "in it on: v = b.variable(0), in the block v.set(x), behind it v.value",
     )
 
 
-def _refusal(message: str, got: str, expected: str, hint: str = "") -> InputError:
-    place = place_of_caller()
-    return input_error("builder/scope", message, place=place, got=got, expected=expected, hint=hint)
+def _foreign(what: str, got: str, expected: str) -> InputError:
+    return refuse(f"{what} of another kernel", rule="scope", got=got, expected=expected)
 
 
 def _shown(call: Call | None) -> str:

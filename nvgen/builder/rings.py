@@ -16,7 +16,7 @@ from nvgen.builder.number_types import u32
 from nvgen.builder.numbers import Int, IntLike, WordLike
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, index_of
 from nvgen.builder.protocols import Counted, Protocols
-from nvgen.builder.roles import WARPGROUP, ExecutionScope, Ring
+from nvgen.builder.roles import WARPGROUP, ExecutionScope, Ring, check_scope
 from nvgen.builder.tiles import SharedTile, Tiles
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse, whole
@@ -271,9 +271,10 @@ class Consumer(_End):
         """
         b = self.ring.builder
         empty = self.ring.empty[slot.stage if isinstance(slot, Slot) else slot]
-        if b.scope not in (ExecutionScope.THREAD, ExecutionScope.WARP):
-            expected = "the thread that multiplies: b.elect() of one warp"
-            raise refuse("a commit is of one thread", got=b.scope.value, expected=expected)
+        check_scope(
+            b, "a commit is of one thread", ExecutionScope.THREAD, ExecutionScope.WARP,
+            expected="the thread that multiplies: b.elect() of one warp",
+        )  # fmt: skip
         with self._one_thread():
             b.tcgen05_commit(empty, cta_group=cta_group, cta_mask=cta_mask)
 

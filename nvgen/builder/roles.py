@@ -44,6 +44,23 @@ class ExecutionScope(Enum):
     THREAD = "a single thread"
 
 
+_INSIDE = {
+    ExecutionScope.CTA: ExecutionScope.CTA.value,
+    ExecutionScope.WARPGROUP: "inside `b.if_warpgroup(0, 2)`",
+    ExecutionScope.THREAD: "inside `b.elect()` of one warp, or `b.if_thread(…)`",
+}
+"""Where such threads execute what is built."""
+
+
+def check_scope(
+    b: Roles, what: str, *scopes: ExecutionScope, expected: str = "", rule: str = "value"
+) -> None:
+    """Whether the threads of one of these scopes execute what is built."""
+    if b.scope not in scopes:
+        wanted = expected or _INSIDE[scopes[0]]
+        raise refuse(what, got=b.scope.value, expected=wanted, rule=rule)
+
+
 @guarded
 class Ring:
     """A position in a ring of buffers: the `stage`, and the `parity` of the current round.
@@ -260,9 +277,7 @@ class Roles(ControlFlow):
 
         Raises: InputError for several threads.
         """
-        if self.scope is not ExecutionScope.THREAD:
-            expected = "inside `b.elect()` of one warp, or `b.if_thread(…)`"
-            raise refuse("one thread takes items", got=self.scope.value, expected=expected)
+        check_scope(self, "one thread takes items", ExecutionScope.THREAD)
         number = self.variable(self.ctaid_x)
         with self.while_(lambda: number.value < total):
             last = total - 1 if isinstance(total, Int) else self.const(total - 1)
@@ -312,12 +327,7 @@ class Turns:
                 got=f"{warpgroups} warpgroups, barriers from {first}",
                 expected="two or more, each with one of the barriers 1 to 15",
             )
-        if builder.scope is not ExecutionScope.WARPGROUP:
-            raise refuse(
-                "warpgroups take turns",
-                got=builder.scope.value,
-                expected="inside `b.if_warpgroup(0, 2)`",
-            )
+        check_scope(builder, "warpgroups take turns", ExecutionScope.WARPGROUP)
         self.builder, self.first, self.warpgroups = builder, first, warpgroups
 
     def __repr__(self) -> str:

@@ -26,7 +26,7 @@ from nvgen.arguments import MapKind, Parameter
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.protocols import Protocols
-from nvgen.builder.roles import WARP, WARPGROUP, ExecutionScope
+from nvgen.builder.roles import WARP, WARPGROUP, ExecutionScope, check_scope
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 from nvgen.calling.callers import place_of_caller
 from nvgen.calling.refusals import described, refuse, whole
@@ -182,13 +182,9 @@ def copies(
         parts = _of_rows(tile, name, coordinates)
     else:
         parts = _of_boxes(tile, known.box, [_number(n) for n in coordinates])
-    if b.scope is not ExecutionScope.THREAD:
-        raise refuse(
-            "a copy by TMA is issued by one thread",
-            rule="tile-scope",
-            got=b.scope.value,
-            expected="inside `b.elect()` of one warp, or `b.if_thread(…)`",
-        )
+    check_scope(
+        b, "a copy by TMA is issued by one thread", ExecutionScope.THREAD, rule="tile-scope"
+    )
     given = _offsets(name, known, offsets)
     return Copies(b, tmap, _VERBS[known.kind], tuple(parts), given)
 
@@ -340,7 +336,12 @@ class TileCopies(Protocols):
             made = copies(self, tile, source, pitch, offsets)
             made.load(barrier, cta_mask, cache_policy, cta_group)
             return
-        threads = self._loading_threads()
+        scopes = {ExecutionScope.CTA: self.threads, **_THREADS}
+        check_scope(
+            self, "a tile is loaded by all threads of a scope", *scopes,
+            expected="the CTA, a warpgroup or a warp",
+        )  # fmt: skip
+        threads = scopes[self.scope]
         _check_tile(tile)
         chunks = tile.line_bytes // _CHUNK
         total, stride = _lines(tile) * chunks, pitch * tile.bits // 8
@@ -404,15 +405,6 @@ class TileCopies(Protocols):
         if features & (Feature.HAS_WGMMA | Feature.HAS_TMEM):  # they read by the async proxy
             self.fence_proxy_async(Space.SHARED_CTA)
         self.barrier_cta_sync_aligned()
-
-    def _loading_threads(self) -> int:
-        if self.scope is ExecutionScope.THREAD:
-            raise refuse(
-                "a tile is loaded by all threads of a scope",
-                got=self.scope.value,
-                expected="the CTA, a warpgroup or a warp",
-            )
-        return _THREADS.get(self.scope, self.threads)
 
 
 def _offset(line: IntLike, number: Int) -> Int:

@@ -153,12 +153,12 @@ class WarpTile(HeldFragment, AccumulatorTile):
         row, column = self.corner()
         lane = b.tid_x & 31
         of_a: _Fragments | RegisterTile = (
-            _Fragments(left, _Lane(lane % FRAGMENT_ROWS, lane // FRAGMENT_ROWS), row)
+            _Fragments(left, lane % FRAGMENT_ROWS, lane // FRAGMENT_ROWS, row)
             if isinstance(left, SharedTile)
             else left
         )
         rows_of_b = lane % _MATRIX + lane // FRAGMENT_ROWS * _MATRIX
-        of_b = _Fragments(request.b, _Lane(rows_of_b, lane // _MATRIX % 2), column)
+        of_b = _Fragments(request.b, rows_of_b, lane // _MATRIX % 2, column)
         for number in asked.chosen(request.steps):
             self._multiply_step(request, of_a, of_b, number)
 
@@ -202,29 +202,25 @@ class WarpTile(HeldFragment, AccumulatorTile):
 
 
 @dataclass(frozen=True, slots=True)
-class _Lane:
-    """What a lane reads of 16 rows of a matrix: which row, and which half of a step of K."""
-
-    row: Int
-    half: Int
-
-
-@dataclass(frozen=True, slots=True)
 class _Fragments:
-    """A lane's addresses in a tile, of a warp whose rows begin at `first`."""
+    """A lane's addresses in a tile, of a warp whose rows begin at `first`.
+
+    Of 16 rows it reads one, `row`, and of a step of K one `half`.
+    """
 
     tile: SharedTile
-    lane: _Lane
+    row: Int
+    half: Int
     first: IntLike
 
     def at(self, rows: int, step: IntLike) -> Pointer:
         """The lane's 16 bytes of the 16 rows from `rows` on, in a step of K."""
-        tile, lane = self.tile, self.lane
+        tile = self.tile
         if tile.major is Major.K:
-            line = lane.row + self.first
-            return tile.chunk(line, lane.half + step * _STEP_CHUNKS) + rows * tile.swizzle
-        line = lane.row % _MATRIX + lane.half * _MATRIX
-        number = (lane.row + self.first) // _MATRIX + rows // _MATRIX
+            line = self.row + self.first
+            return tile.chunk(line, self.half + step * _STEP_CHUNKS) + rows * tile.swizzle
+        line = self.row % _MATRIX + self.half * _MATRIX
+        number = (self.row + self.first) // _MATRIX + rows // _MATRIX
         return tile.chunk(line, number) + step * (_STEP_LINES * tile.swizzle)
 
     def load(self, b: SharedMemory, rows: int, step: IntLike, *, both: bool = True) -> Vector:
