@@ -91,11 +91,10 @@ if TYPE_CHECKING:
     )
     from nvgen.builder.numbers import F32, Float, Int, IntLike, Number
     from nvgen.builder.pointers import Barrier, Pointer
+    from nvgen.builder.register_tiles import WarpgroupTile, WarpTile
     from nvgen.builder.tensor_gemm import TensorTile
     from nvgen.builder.tiles import SharedTile
     from nvgen.builder.vectors import Vector
-    from nvgen.builder.warp_tiles import WarpTile
-    from nvgen.builder.warpgroup_tiles import WarpgroupTile
     from nvgen.built import Kernel
     from nvgen.compiled import Compiled
     from nvgen.driver.code_cache import CodeCache
@@ -243,11 +242,10 @@ _MODULES = {
     ),
     "nvgen.builder.numbers": "F32 Float Int IntLike Number",
     "nvgen.builder.pointers": "Barrier Pointer",
+    "nvgen.builder.register_tiles": "WarpTile WarpgroupTile",
     "nvgen.builder.tensor_gemm": "TensorTile",
     "nvgen.builder.tiles": "SharedTile",
     "nvgen.builder.vectors": "Vector",
-    "nvgen.builder.warp_tiles": "WarpTile",
-    "nvgen.builder.warpgroup_tiles": "WarpgroupTile",
     "nvgen.compiled": "Compiled",
     "nvgen.driver.code_cache": "CodeCache",
     "nvgen.extension": "place_of",

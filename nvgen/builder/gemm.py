@@ -1,7 +1,7 @@
 """Operations on tiles: multiplies into every kind of D, rings, tensor memory, scale factors.
 
 Layer: nvgen.builder.  D in tensor memory is tcgen05.mma's (`tensor_gemm`), D in the registers of a
-warpgroup wgmma.mma_async's (`warpgroup_tiles`), D in those of warps mma.sync's (`warp_tiles`), D of
+warpgroup wgmma.mma_async's, D in those of warps mma.sync's (both `register_tiles`), D of
 `accumulator` the target's (`portable`).  Each carries its operations: `d.multiply(a, b)`; the verbs
 here are the primitive's names.
 """
@@ -14,7 +14,7 @@ from typing import overload
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
-from nvgen.builder import byte_operands, multiplies, tensor_gemm, warp_tiles, warpgroup_tiles
+from nvgen.builder import byte_operands, multiplies, register_tiles, tensor_gemm
 from nvgen.builder.accumulators import (
     AccumulatorTile,
     LaneMask,
@@ -27,13 +27,13 @@ from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator, accumulator
+from nvgen.builder.register_tiles import WarpgroupTile
 from nvgen.builder.rings import TileRing
 from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_memory import pointer_at, tensor_memory
 from nvgen.builder.tensor_tiles import LeftTile, OperandTile, ScaleTile
 from nvgen.builder.tile_copies import Coordinates, TileCopies, copies
 from nvgen.builder.tiles import SharedTile, Tiles
-from nvgen.builder.warpgroup_tiles import WarpgroupTile
 from nvgen.calling.refusals import refuse
 
 
@@ -139,9 +139,9 @@ class TileOperations(TileCopies):
 
     # ---- D -----------------------------------------------------------------------------------
 
-    warp_tile = warp_tiles.warp_tile
-    warpgroup_tile = warpgroup_tiles.warpgroup_tile
-    warpgroup_operand = staticmethod(warpgroup_tiles.warpgroup_operand)
+    warp_tile = register_tiles.warp_tile
+    warpgroup_tile = register_tiles.warpgroup_tile
+    warpgroup_operand = staticmethod(register_tiles.warpgroup_operand)
 
     def accumulator(
         self, m: int, n: int, dtype: ElementType = ElementType.F32

@@ -31,19 +31,20 @@ from nvgen.builder.multiply_requirements import (
 from nvgen.builder.numbers import IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.protocols import Protocols
+from nvgen.builder.register_tiles import (
+    FRAGMENT_COLUMNS,
+    FRAGMENT_ROWS,
+    WarpgroupTile,
+    WarpTile,
+    warp_tile,
+    warpgroup_tile,
+    whole_fragments,
+)
 from nvgen.builder.roles import WARP, WARPGROUP
 from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_memory import tensor_memory
 from nvgen.builder.tensor_tiles import in_pieces, lanes_of_warp
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.warp_tiles import (
-    FRAGMENT_COLUMNS,
-    FRAGMENT_ROWS,
-    WarpTile,
-    warp_tile,
-    whole_fragments,
-)
-from nvgen.builder.warpgroup_tiles import WarpgroupTile, warpgroup_tile
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import check, refuse
 

@@ -12,8 +12,8 @@ from intrinsics.element import Major
 from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
+from nvgen.builder.register_tiles import WARPGROUP_REQUIREMENTS, WarpgroupTile
 from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.warpgroup_tiles import REQUIREMENTS, WarpgroupTile
 from tests.oracle.ptxas_modules import report
 from tests.oracle.sass import find_nvdisasm, listing
 
@@ -278,7 +278,12 @@ def test_every_requirement_can_be_broken() -> None:
     """All but the kernel's own tiles and its target, which follow, and A of warps' registers, which
     is in `test_builder_fragments`.
     """
-    assert {r.rule for r in REQUIREMENTS} - set(BROKEN) == {"kernel", "target", "registers"}
+    rules = {r.rule for r in WARPGROUP_REQUIREMENTS}
+    assert rules - set(BROKEN) == {
+        "kernel",
+        "target",
+        "registers",
+    }
 
 
 def test_a_target_without_such_multiplies_names_the_one_that_has_them() -> None:
