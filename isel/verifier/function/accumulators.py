@@ -136,7 +136,8 @@ class _Cells:
 
     def touched(self, registers: Iterable[Reg]) -> frozenset[int]:
         """The classes of some registers."""
-        return frozenset(self.number[reg] for reg in registers if reg in self.number)
+        number = self.number
+        return frozenset([number[reg] for reg in registers if reg in number])
 
 
 # ---- one thread ------------------------------------------------------------------------------
@@ -194,7 +195,7 @@ class _Thread:
         for node in flow.reached():
             known: set[int] = set()
             for index, mi, evaluator in flow.visit(node):
-                decides = index in self.cells.multiplies or mi.row.id in ORDERING
+                decides = index in self.cells.multiplies or mi.form.row.id in ORDERING
                 cells = self.cells.touched((*mi.defs(), *mi.uses()))
                 if not decides and cells <= known:
                     continue

@@ -149,10 +149,8 @@ class WarpFlow:
                 self._environment[reg] = value
                 continue
             old = self.values.get(reg)
-            if old is value:
-                continue
             new = value if old is None else join(old, value)
-            if old is None or new != old:
+            if new is not old:
                 self.values[reg] = new
                 readers = graph.readers.get(reg, ())
                 self._stale.update([n for n in readers if self.environments[n] is not None])
@@ -214,7 +212,7 @@ class WarpFlow:
                 if value is None or before is value:
                     continue
                 after = value if before is None else join(before, value)
-                if after != before:
+                if after is not before:
                     old[reg] = after
                     self._stale.add(node)
         if self.lanes[node] | lanes != self.lanes[node]:

@@ -140,9 +140,14 @@ def unknown(spread: Spread, base: Base | None = None) -> Value:
 
 
 def join(a: Value, b: Value) -> Value:
-    """The least value that includes both (the join of the lattice)."""
+    """The least value that includes both (the join of the lattice): `a` itself where it does."""
     if a is b or a == b:
         return a
+    found = _joined(a, b)
+    return a if found == a else found
+
+
+def _joined(a: Value, b: Value) -> Value:
     spread = max(a.spread, b.spread)
     if isinstance(a.base, Waited) and isinstance(b.base, Waited) and a.offset == b.offset:
         return Value(Waited(a.base.records | b.base.records), a.offset, spread)

@@ -83,8 +83,9 @@ def shuffle_source(mode: Shuffle, lane: int, b: int, bounds: int) -> tuple[int, 
 
 def from_lanes(warp: Warp, a: Value, read: list[int]) -> Value:
     """The value of lanes that read `a` from the lanes `read`; uniform if these are all the same."""
-    there = [i for i in range(LANES) if warp.lanes >> i & 1]
-    if any(not warp.lanes >> read[i] & 1 for i in there):
+    lanes = warp.lanes
+    there = [i for i in range(LANES) if lanes >> i & 1]
+    if any(not lanes >> read[i] & 1 for i in there):
         return unknown(Spread.THREAD)
     if isinstance(a.offset, tuple):
         number = a.offset
