@@ -509,6 +509,9 @@ KERNELS: dict[str, Small] = {
         "without its fence": Wrong(
             [("    @%p1 fence.mbarrier_init.release.cluster;\n", "")],
             "mbarrier/published", "error", ""),
+        "by arrivals that release nothing": Wrong(
+            [("mbarrier.arrive.release.cluster", "mbarrier.arrive.relaxed.cluster")],
+            "shared/race", "error", "sim/race"),
         "for half of the arrivals": Wrong(
             [("[bar], 64", "[bar], 16")], "mbarrier/too-many-arrivals", "error", "sim/deadlock"),
     }, ctas=2),

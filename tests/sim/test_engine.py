@@ -63,3 +63,13 @@ def test_chance_comes_to_every_order_and_a_seed_to_one() -> None:
     orders = [played(f"random:{seed}") for seed in range(100)]
     assert len({tuple(order) for _, order in orders}) == 6
     assert [played(f"random:{seed}") for seed in range(100)] == orders
+
+
+def test_whether_an_operation_is_hopeless_is_found_in_time() -> None:
+    """Each of a hundred operations is ordered after all before it: 2^99 paths lead to the first."""
+    operations: list[AsyncOp] = []
+    for _ in range(100):
+        operations.append(operation(lambda: None, *operations))
+    assert not operations[-1].hopeless
+    operations[0].failed = True
+    assert operations[-1].hopeless

@@ -60,7 +60,16 @@ class AsyncOp:
     @property
     def hopeless(self) -> bool:
         """Whether it is ordered after one that failed, whose result it lacks."""
-        return any(op.failed or op.hopeless for op in self.after)
+        seen: set[int] = set()
+        pending = [*self.after]
+        while pending:
+            op = pending.pop()
+            if op.failed:
+                return True
+            if id(op) not in seen:
+                seen.add(id(op))
+                pending += op.after
+        return False
 
     def __str__(self) -> str:
         return f"{self.name} #{self.number}"

@@ -248,6 +248,14 @@ class Clocks:
             return mine.released[relaxed][Reach.CTA]
         return join(mine.released[relaxed][Reach.CTA], mine.multiplied)
 
+    def sent_by(self, lane: int) -> Clock | None:
+        """The clock that a relaxed arrival at another CTA's mbarrier releases; it tells of the
+        beginning of its CTA in any case.
+        """
+        if self.actor is None or isinstance(self.actor, AsyncOp):
+            return None
+        return join(Clock({self.of(self.actor.warp).cta: BEGIN}), self.release_of_arrival(lane))
+
     def fenced_by(self, fragment: FragmentPart) -> Clock:
         """The clock that threads release by an arrival without release semantics: that of their
         fences.

@@ -25,9 +25,9 @@ the shared memory of theirs.
 
 The use of a value that tcgen05.ld brings orders no accesses to memory (Register dependencies, same
 thread).  Scopes count for fences and for accesses to memory: see `scopes`.  What is not looked at
-gives no finding: scopes of mbarriers (every one counts as wide enough), and .relaxed on an mbarrier
-of another CTA (it orders here as well).  Of the proxies, fence.proxy.async is followed for shared
-memory, and what tensor maps need.  Shuffles and votes order nothing.
+gives no finding: scopes of mbarriers (every one counts as wide enough).  Of the proxies,
+fence.proxy.async is followed for shared memory, and what tensor maps need.  Shuffles and votes
+order nothing.
 
 PTX ISA, Memory Consistency Model: Causality order; Memory Consistency Model for 5th generation of
 TensorCore operations.

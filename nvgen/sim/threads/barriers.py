@@ -43,13 +43,15 @@ class MBarrier:
         """An object that expects `count` arrivals in each phase."""
         return cls(name, count, count, next_expected=count, clocks=clocks)
 
-    def _gather(self, relaxed: int = -1) -> None:
-        """Join the current actor's release to that of this phase."""
+    def _gather(self, relaxed: int = -1, sent: Clock | None = None) -> None:
+        """Join the current actor's release, or what it `sent`, to that of this phase."""
         if self.clocks is not None:
-            self.gathered = join(self.gathered, self.clocks.release_of_arrival(relaxed))
+            release = sent or self.clocks.release_of_arrival(relaxed)
+            self.gathered = join(self.gathered, release)
 
-    def arrive(self, count: int, relaxed: int = -1) -> None:
-        """Count arrivals; `relaxed` is the lane of a thread whose arrival does not release.
+    def arrive(self, count: int, relaxed: int = -1, sent: Clock | None = None) -> None:
+        """Count arrivals; `relaxed` is the lane of a thread whose arrival does not release, `sent`
+        what one from another CTA hands on that does not.
 
         Raises: Fault when there are more than the phase still expects.
         """
@@ -61,7 +63,7 @@ class MBarrier:
                 expected=f"at most {self.pending}",
                 section="mbarrier.arrive",
             )
-        self._gather(relaxed)
+        self._gather(relaxed, sent)
         self.pending -= count
         self._settle()
 
@@ -70,10 +72,10 @@ class MBarrier:
         self.pending += 1
         self.expected += 1
 
-    def drop(self, count: int, relaxed: int = -1) -> None:
+    def drop(self, count: int, relaxed: int = -1, sent: Clock | None = None) -> None:
         """Arrive, and expect `count` fewer from the next phase on."""
         self.next_expected -= count
-        self.arrive(count, relaxed)
+        self.arrive(count, relaxed, sent)
 
     def expect(self, size: int) -> None:
         """Expect `size` more bytes in this phase."""

@@ -17,6 +17,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem
 from nvgen.sim.async_ops.remote import deliver, send
 from nvgen.sim.faults import Fault, fault
+from nvgen.sim.races.vector_clock import Clock
 from nvgen.sim.semantics.synchronization.mbarrier_operand import (
     MBarrierOperand,
     count_of,
@@ -54,6 +55,7 @@ class _Arrival:
     drop: bool = False
     relaxed: int = -1  # the lane of a thread of the own CTA that does not release
     remote: bool = False  # comes from another CTA
+    sent: Clock | None = None  # what it hands on from there, if it does not release
 
     def __call__(self) -> None:
         """Do it.
@@ -69,7 +71,7 @@ class _Arrival:
         if self.complete:
             found.complete(self.complete)
         if self.arrivals:
-            (found.drop if self.drop else found.arrive)(self.arrivals, self.relaxed)
+            (found.drop if self.drop else found.arrive)(self.arrivals, self.relaxed, self.sent)
         self.cta.machine.changed()
 
 
@@ -150,7 +152,9 @@ class _Delivery:
         """Deliver one thread's arrival."""
         if arrival.cta is not warp.cta:
             thread = (warp.cta.number, warp.number, lane)
-            effect = replace(arrival, remote=True)
+            clocks = warp.cta.machine.engine.clocks
+            sent = clocks.sent_by(lane) if clocks is not None and not self.ordered else None
+            effect = replace(arrival, remote=True, sent=sent)
             send(warp.cta, thread, self.name, effect, self.place, ordered=self.ordered)
             return
         if self.ordered:
