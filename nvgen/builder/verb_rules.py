@@ -102,16 +102,15 @@ def one_arrival(draft: Draft) -> None:
         draft.operands.pop("count", None)
 
 
-@following("sem")
-def relaxed(draft: Draft) -> None:
-    """An arrival in the cluster releases, or with `relaxed` hands nothing on."""
-    draft.attributes["sem"] = Sem.RELAXED if draft.given["relaxed"] else Sem.RELEASE
+def _unless_relaxed(strong: Sem | None) -> Follow:
+    def act(draft: Draft) -> None:
+        draft.attributes["sem"] = Sem.RELAXED if draft.given["relaxed"] else strong
+
+    return Follow(act, ("sem",))
 
 
-@following("sem")
-def only_relaxed(draft: Draft) -> None:
-    """An arrival without an ordering of its own, unless it is relaxed."""
-    draft.attributes["sem"] = Sem.RELAXED if draft.given["relaxed"] else None
+relaxed, only_relaxed = _unless_relaxed(Sem.RELEASE), _unless_relaxed(None)
+"""An arrival that releases, and one without an ordering of its own, unless they are `relaxed`."""
 
 
 @following("dim")
@@ -318,17 +317,12 @@ def groups_left(draft: Draft) -> None:
     whole(draft.given["n"], "number of groups", 0)
 
 
-@following()
-def whole_map(draft: Draft) -> None:
-    """All bytes of a tensor map."""
-    draft.operands["size"] = SIZE
+def _of_bytes(size: int) -> Follow:
+    return Follow(lambda draft: draft.operands.update(size=size))
 
 
-@following()
-def sixteen_bytes(draft: Draft) -> None:
-    """The only size past L1."""
-    draft.operands["size"] = 16
-
+whole_map, sixteen_bytes = _of_bytes(SIZE), _of_bytes(16)
+"""Operations on all bytes of a tensor map; copies past L1, which have one size."""
 
 REPLACES = "tensormap.replace tensormap.replace.dimension tensormap.replace.code"
 
