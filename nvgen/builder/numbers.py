@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import NoReturn, Self, SupportsFloat, SupportsIndex, TypeAlias, overload
+from typing import NoReturn, Self, SupportsFloat, SupportsIndex, TypeAlias, TypeVar, overload
 
 from llvmlite import ir
 
@@ -45,6 +45,7 @@ from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse
 
 T = ScalarType
+Own = TypeVar("Own", bound="Float")
 
 
 def _ints(name: str, unsigned: str = "", *, swapped: bool = False) -> Callable[[Int, IntLike], Int]:
@@ -282,10 +283,10 @@ IntLike: TypeAlias = Int | int
 """An integer: the kernel's, or one that is known."""
 
 
-def _floats(name: str, *, swapped: bool = False) -> Callable[[Float, FloatLike], Float]:
+def _floats(name: str, *, swapped: bool = False) -> Callable[[Own, FloatLike], Own]:
     """An operator of floats: LLVM's instruction."""
 
-    def operate(self: Float, other: FloatLike) -> Float:
+    def operate(self: Own, other: FloatLike) -> Own:
         pair = (self._computed(), self.taken(other))
         operation = getattr(self.builder.at_caller(), name)
         return self.like(operation(*(pair[::-1] if swapped else pair)))
@@ -375,7 +376,7 @@ class Float(FloatFunctions):
     __eq__ = _float_order("==")  # type: ignore[assignment]  # a comparison is a value of the kernel
     __ne__ = _float_order("!=")  # type: ignore[assignment]  # this one, too
 
-    def __neg__(self) -> Float:
+    def __neg__(self) -> Self:
         return self.like(self.builder.at_caller().fneg(self._computed()))
 
     def _in_f32(self, operation: Callable[[Self], Self]) -> Self:
