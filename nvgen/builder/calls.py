@@ -185,15 +185,14 @@ class IntrinsicCalls(BuilderBase):
 
     def _word(self, raw: ir.Value) -> Int:
         """A register, or a vector of them, as integers with its bits."""
-        wanted = raw.type
-        if isinstance(raw.type, ir.VectorType):
-            if not isinstance(raw.type.element, ir.IntType):
-                halves = isinstance(raw.type.element, ir.HalfType)
-                word = ir.IntType(32)
-                wanted = word if halves else ir.VectorType(word, raw.type.count)
-        elif not isinstance(raw.type, ir.IntType):
-            wanted = ir.IntType(64 if isinstance(raw.type, ir.DoubleType) else 32)
-        return Int(self, raw if wanted == raw.type else self.at_caller().bitcast(raw, wanted))
+        several = isinstance(raw.type, ir.VectorType)
+        element = raw.type.element if several else raw.type
+        if isinstance(element, ir.IntType):
+            return Int(self, raw)
+        word = ir.IntType(64 if isinstance(element, ir.DoubleType) else 32)
+        is_one = not several or isinstance(element, ir.HalfType)
+        wanted = word if is_one else ir.VectorType(word, raw.type.count)
+        return Int(self, self.at_caller().bitcast(raw, wanted))
 
 
 def _keep(kept: object, raw: ir.Value) -> None:

@@ -154,9 +154,7 @@ class Accumulator(Changing):
         """The 32-bit registers: each an `F32`, or an integer that holds two f16 or an s32."""
         count: int = self.raw.type.count
         words = ir.VectorType(ir.IntType(32), count)
-        raw = self.raw
-        if raw.type != words:
-            raw = self.builder.at_caller().bitcast(raw, words)
+        raw = self.builder.at_caller().bitcast(self.raw, words)
         held = ScalarType.F16X2 if self.type is ScalarType.F16 else self.type
         return Vector(self.builder, raw, count, held)
 

@@ -141,7 +141,10 @@ class Pointer:
         return self + offset * size
 
     def __getitem__(self, index: IntLike) -> Number:
-        return load_number(self.at(index), self._typed())
+        place, type_ = self.at(index), self._typed()
+        llvm, align = llvm_type_of(type_), type_.bits // 8
+        value = self.builder.at_caller().load(place.value, typ=llvm, align=align)
+        return number_of(self.builder, value, type_)
 
     def __setitem__(self, index: IntLike, value: Number | float) -> None:
         store_number(self.at(index), self._typed(), value)
@@ -256,13 +259,6 @@ def advanced(descriptor: Int, offset: IntLike) -> Int:
 
 
 # ---- memory ------------------------------------------------------------------------------------
-
-
-def load_number(pointer: Pointer, type_: ScalarType) -> Number:
-    """One number."""
-    llvm, align = llvm_type_of(type_), type_.bits // 8
-    value = pointer.builder.at_caller().load(pointer.value, typ=llvm, align=align)
-    return number_of(pointer.builder, value, type_)
 
 
 def load_numbers(pointer: Pointer, dtype: object, count: int, align: int | None) -> Vector:
