@@ -46,18 +46,18 @@ class PlainFit:
     def __init__(self, form: Form, has: HasSpecial) -> None:
         slots = [_KnownSlot(operand, form.attributes, has) for operand in form.operands if operand]
         self._slots = tuple(slots)
-        self._known = tuple([slot.known for slot in slots])
         self._distinct = [i for i, slot in enumerate(slots) if slot.distinct]
 
     def holds(self, ops: Sequence[Op], classes: Sequence[ScalarType], space_of: SpaceOf) -> bool:
         """Whether the operands are plainly right; what is not plain is False too."""
         if self._distinct and not self._are_distinct(ops):
             return False
-        for op, slot, shapes in zip(ops, self._slots, self._known, strict=False):
+        slots = self._slots
+        for i, op in enumerate(ops):
+            slot = slots[i]
             shape: _Shape
             if type(op) is int:
-                shape = classes[op]
-                if shapes.get(shape):
+                if slot.known.get(shape := classes[op]):
                     continue  # as most are
             elif type(op) is Imm:
                 if not slot.takes(op):
@@ -81,7 +81,7 @@ class PlainFit:
                 shape = tuple([classes[part] if type(part) is int else Label for part in op])
             else:
                 return False
-            known = shapes.get(shape)
+            known = slot.known.get(shape)
             if not (slot.judge(shape, op, classes, space_of) if known is None else known):
                 return False
         return True

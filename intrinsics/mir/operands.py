@@ -138,11 +138,12 @@ def registers_in(ops: tuple[Op, ...], places: tuple[int, ...]) -> list[Reg]:
 
 
 _REGISTERS = frozenset((int,))
+_WIDE = 8
 
 
 def _are_registers(parts: tuple[Scalar, ...]) -> TypeGuard[tuple[Reg, ...]]:
-    """Whether a vector or a list has nothing else in it."""
-    return _REGISTERS.issuperset(map(type, parts))
+    """Whether a wide vector has nothing else in it; of a narrow one a loop tells sooner."""
+    return len(parts) > _WIDE and _REGISTERS.issuperset(map(type, parts))
 
 
 def registers_of(op: Op) -> tuple[Reg, ...]:
@@ -152,7 +153,7 @@ def registers_of(op: Op) -> tuple[Reg, ...]:
     if type(op) is Mem:
         return (op.base,) if type(op.base) is int else ()
     if type(op) is tuple:
-        if _are_registers(op):  # as of most vectors
+        if _are_registers(op):
             return op
         found: list[Reg] = []
         for part in op:
