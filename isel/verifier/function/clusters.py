@@ -96,7 +96,8 @@ def pair_records(function: MachineFunction) -> Iterator[MachineInstr]:
 
 def is_of_pair(mi: MachineInstr) -> bool:
     """Whether a record has `.cta_group::2`."""
-    attributes = mi.form.attributes if mi.row.packed_fields is None else mi.attributes()
+    form = mi.form
+    attributes = form.attributes if form.row.packed_fields is None else mi.attributes()
     return attributes.get("cta_group") is CtaGroup.TWO
 
 

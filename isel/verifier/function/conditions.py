@@ -7,7 +7,7 @@ with the same or the complementary value, and the registers on which it depends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
@@ -36,24 +36,31 @@ class Conditions:
     leaves: dict[Reg, frozenset[Reg]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, records: Iterable[MachineInstr], single: set[Reg]) -> Conditions:
+    def of(
+        cls,
+        records: Sequence[MachineInstr],
+        defs: Sequence[Sequence[Reg]],
+        uses: Sequence[Sequence[Reg]],
+        single: set[Reg],
+    ) -> Conditions:
         """The conditions of a function.
 
-        `single` are the registers that exactly one record writes.
+        `defs` and `uses` are the registers that each record writes and reads, `single` those that
+        exactly one record writes.
         """
         found = cls(single)
         first: dict[object, Reg] = {}
-        for mi in records:
-            defs = tuple(mi.defs())
-            if mi.guard is not None or len(defs) != 1 or defs[0] not in single:
+        for index, mi in enumerate(records):
+            written = defs[index]
+            if mi.guard is not None or len(written) != 1 or written[0] not in single:
                 continue
             key, negated = found._key(mi)
             if key is not None:
-                name = first.setdefault(key, defs[0])
-                found.names[defs[0]] = name, negated
-                if name == defs[0]:
+                name = first.setdefault(key, written[0])
+                found.names[written[0]] = name, negated
+                if name == written[0]:
                     first["same", name] = name
-                    parts = (found.depends(reg) for reg in mi.uses())
+                    parts = (found.depends(reg) for reg in uses[index])
                     found.leaves[name] = frozenset[Reg]().union(*parts)
         return found
 
@@ -67,22 +74,28 @@ class Conditions:
 
     def _key(self, mi: MachineInstr) -> tuple[object, bool]:
         """The value number of a record's result, and whether the result is its complement."""
-        address = mi.get("a")
-        if mi.row.id == "ld" and mi.form.attributes.get("space") in PARAMS:
+        form = mi.form
+        row = form.row.id
+        if row == "ld" and form.attributes.get("space") in PARAMS:
+            address = mi.get("a")
             whole = isinstance(address, Mem) and isinstance(address.base, Sym)
-            return ((mi.form, address) if whole else None), False
-        if not mi.form.is_pure:
+            return ((form, address) if whole else None), False
+        if not form.is_pure:
             return None, False
-        if mi.row.id == "not" and type(address) is int and address in self.names:
+        address = mi.get("a")
+        if row == "not" and type(address) is int and address in self.names:
             name, negated = self.names[address]
-            if mi.form.attributes.get("type") is ScalarType.PRED:
+            if form.attributes.get("type") is ScalarType.PRED:
                 return ("same", name), not negated
-        operands = tuple(self._operand(op) for op in mi.ops[1:])
-        if None in operands:
-            return None, False
-        if mi.row.id == "setp.int" and mi.get("c") is None:
-            return _comparison(mi, operands[-2:])
-        return (mi.form, operands), False
+        operands = []
+        for op in mi.ops[1:]:
+            operand = self._operand(op)
+            if operand is None:
+                return None, False
+            operands.append(operand)
+        if row == "setp.int" and mi.get("c") is None:
+            return _comparison(mi, tuple(operands[-2:]))
+        return (form, tuple(operands)), False
 
     def _operand(self, op: object) -> object:
         if type(op) is int:

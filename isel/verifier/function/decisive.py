@@ -8,9 +8,9 @@ its branches depend, and the operands that rules read; all others hold data, and
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
-from intrinsics.mir import MachineInstr, Mem, Reg, guard_register
+from intrinsics.mir import Form, MachineInstr, Mem, Reg
 from intrinsics.modifiers import SHARED_SPACES
 from intrinsics.row import Completion, Effect, Kind, Row
 
@@ -36,52 +36,35 @@ def synchronises(row: Row) -> bool:
     )
 
 
-def depended_on(
-    records: Iterable[MachineInstr], decisive: Callable[[MachineInstr], Iterable[Reg]]
-) -> set[Reg]:
-    """The registers on which a guard, or a `decisive` operand of a record, depends."""
-    writers: dict[Reg, list[MachineInstr]] = {}
-    wanted: set[Reg] = set()
-    for mi in records:
-        for reg in mi.defs():
-            writers.setdefault(reg, []).append(mi)
-        if mi.guard is not None:
-            wanted.add(guard_register(mi.guard))
-        wanted.update(decisive(mi))
-    pending = list(wanted)
-    while pending:
-        for mi in writers.get(pending.pop(), ()):
-            for reg in mi.uses():
-                if reg not in wanted:
-                    wanted.add(reg)
-                    pending.append(reg)
-    return wanted
-
-
 def of_rules(mi: MachineInstr) -> Iterable[Reg]:
     """The operands of a record that rules read: its addresses, and what it publishes to other
     threads.
     """
-    stores = mi.row.id in _STORES and mi.form.attributes.get("space") in SHARED
-    if not stores and not _is_asked(mi.row):
-        return
-    yield from of_warps(mi)
+    if not _is_asked(mi.form):
+        return ()
+    return [*of_warps(mi), *_placing(mi)]
+
+
+def _placing(mi: MachineInstr) -> Iterator[Reg]:
+    """The addresses of a record."""
     for operand, op in zip(mi.form.operands, mi.ops, strict=True):
         if (operand is not None and operand.kind in _PLACES) or mi.row.id == _MAPA:
             yield from _registers(op)
 
 
 @functools.cache
-def _is_asked(row: Row) -> bool:
+def _is_asked(form: Form) -> bool:
+    row = form.row
+    if row.id in _STORES and form.attributes.get("space") in SHARED:
+        return True
     return row.id == _MAPA or (synchronises(row) and row.id != _COPY)
 
 
 def of_warps(mi: MachineInstr) -> Iterable[Reg]:
     """The operands of a record that a whole warp executes: the number in each lane matters."""
-    if _counts_for_warps(mi.row):
-        for op in mi.ops:
-            if not isinstance(op, tuple):
-                yield from _registers(op)
+    if not _counts_for_warps(mi.form.row):
+        return ()
+    return [reg for op in mi.ops if not isinstance(op, tuple) for reg in _registers(op)]
 
 
 @functools.cache

@@ -7,18 +7,18 @@ postorder, and for each register the records that write it and the nodes that re
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import field
 from functools import cached_property
 from typing import TypeAlias
 
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import Label, MachineFunction, MachineInstr, Reg, Special
+from intrinsics.mir import Label, MachineFunction, MachineInstr, Reg, Special, guard_register
 from isel.control_flow import live_on_entry, nodes_of
 from isel.passes.uniformity import thread_parameters
 from isel.verifier.function.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.conditions import Conditions
-from isel.verifier.function.decisive import depended_on, of_rules, of_warps, synchronises
+from isel.verifier.function.decisive import of_rules, of_warps, synchronises
 from isel.verifier.function.values import Value
 
 Inputs: TypeAlias = tuple[int, int, tuple[Value, ...]]
@@ -61,6 +61,7 @@ class Node:
 class Graph:
     """The control-flow graph of a function, and the writers and readers of its registers.
 
+    `defs` and `uses` are the registers that each record writes and reads.
     `results` caches the evaluation of records, since warps have most values in common; for the
     records `of_warp`, which read special registers, it depends on the warp too.  `live` are the
     registers with several writers that are live where a node begins.
@@ -71,30 +72,32 @@ class Graph:
         self.has_unknown_calls = bool(callees.unknown(function)) or not function.is_kernel
         self.own = thread_parameters(function)
         self.records = list(function.instructions())
+        self.defs = [mi.defs() for mi in self.records]
+        self.uses = [mi.uses() for mi in self.records]
         self.nodes = _nodes(function)
         self.order = _reverse_postorder(self.nodes)
-        self.writers = _writers(self.records)
+        self.writers = _writers(self.defs)
         self.single = _written_once(self.records, self.writers)
-        self.conditions = Conditions.of(self.records, self.single)
-        wanted = depended_on(self.records, of_rules)
-        by_lane = depended_on(self._asked(wanted), of_warps)
+        self.conditions = Conditions.of(self.records, self.defs, self.uses, self.single)
+        wanted = self._depended_on(range(len(self.records)), of_rules)
+        by_lane = self._depended_on(self._asked(wanted), of_warps)
         for node in self.nodes:
             node.wanted = [
-                (node.first + i, mi)
-                for i, mi in enumerate(node.records)
-                if any(reg in wanted for reg in mi.defs())
+                (index, mi)
+                for index, mi in enumerate(node.records, node.first)
+                if not wanted.isdisjoint(self.defs[index])
             ]
-        self.readers = _readers(self.nodes)
+        self.readers = self._readers()
         self._firsts = [node.first for node in self.nodes]
         found = [record for node in self.nodes for record in node.wanted]
         self.lane_records = {
-            index for index, mi in found if any(reg in by_lane for reg in mi.defs())
+            index for index, _ in found if not by_lane.isdisjoint(self.defs[index])
         }
         self.rewriting = {
-            index for index, mi in found if any(reg not in self.single for reg in mi.defs())
+            index for index, _ in found if not self.single.issuperset(self.defs[index])
         }
         self.live = self._live()
-        self.inputs = {index: tuple(_read_by(mi)) for index, mi in found}
+        self.inputs = {index: tuple(self._read_by(index)) for index, _ in found}
         self.of_warp = {i for i, mi in found if any(type(op) is Special for op in mi.ops)}
         self.results: dict[Inputs, Results] = {}
 
@@ -102,12 +105,34 @@ class Graph:
         """The node that contains a record."""
         return bisect.bisect_right(self._firsts, index) - 1
 
-    def _asked(self, wanted: set[Reg]) -> list[MachineInstr]:
+    def _asked(self, wanted: set[Reg]) -> list[int]:
         """The records in the slice: those that rules read, and what these depend on."""
         return [
-            mi for mi in self.records
-            if mi.guard is not None or synchronises(mi.row) or not wanted.isdisjoint(mi.defs())
+            index for index, mi in enumerate(self.records)
+            if mi.guard is not None
+            or not wanted.isdisjoint(self.defs[index])
+            or synchronises(mi.form.row)
         ]  # fmt: skip
+
+    def _depended_on(
+        self, asked: Collection[int], decisive: Callable[[MachineInstr], Iterable[Reg]]
+    ) -> set[Reg]:
+        """The registers on which a guard, or a `decisive` operand, of these records depends."""
+        wanted: set[Reg] = set()
+        for index in asked:
+            mi = self.records[index]
+            if mi.guard is not None:
+                wanted.add(guard_register(mi.guard))
+            wanted.update(decisive(mi))
+        there = set(asked)
+        pending = list(wanted)
+        while pending:
+            for index in self.writers.get(pending.pop(), ()):
+                if index in there:
+                    fresh = [reg for reg in self.uses[index] if reg not in wanted]
+                    wanted.update(fresh)
+                    pending += fresh
+        return wanted
 
     def _live(self) -> list[list[Reg]]:
         """For each node, the registers with several writers that are live where it begins."""
@@ -115,7 +140,7 @@ class Graph:
             reg: 1 << i
             for i, reg in enumerate(
                 dict.fromkeys(
-                    reg for i in sorted(self.rewriting) for reg in self.records[i].defs()
+                    reg for i in sorted(self.rewriting) for reg in self.defs[i]
                     if reg not in self.single
                 )
             )
@@ -123,10 +148,11 @@ class Graph:
         read, written = [0] * len(self.nodes), [0] * len(self.nodes)
         for number, node in enumerate(self.nodes):
             for index, mi in enumerate(node.records, node.first):
-                for reg in _read_by(mi):
-                    read[number] |= found.get(reg, 0) & ~written[number]
+                for reg in self._read_by(index):
+                    if reg in found:
+                        read[number] |= found[reg] & ~written[number]
                 if index in self.rewriting and mi.guard is None:
-                    for reg in mi.defs():
+                    for reg in self.defs[index]:
                         written[number] |= found.get(reg, 0)
         after = [
             [t for t in (node.taken, node.next) if t is not None and t != EXIT]
@@ -137,6 +163,23 @@ class Graph:
             [registers[bit] for bit in nodes_of(bits)]
             for bits in live_on_entry(after, read, written)
         ]
+
+    def _read_by(self, index: int) -> list[Reg]:
+        """The registers that decide a record's results."""
+        if self.records[index].guard is None:
+            return self.uses[index]
+        return [*self.uses[index], *self.defs[index]]
+
+    def _readers(self) -> dict[Reg, list[int]]:
+        """The nodes whose sliced records, or whose branch, read a register."""
+        found: dict[Reg, list[int]] = {}
+        for number, node in enumerate(self.nodes):
+            read: set[Reg] = set().union(*(self.uses[index] for index, _ in node.wanted))
+            if node.branch is not None:
+                read.update(node.branch.uses())
+            for reg in read:
+                found.setdefault(reg, []).append(number)
+        return found
 
     @cached_property
     def has_opaque(self) -> bool:
@@ -166,30 +209,11 @@ def _nodes(function: MachineFunction) -> list[Node]:
     return nodes
 
 
-def _read_by(mi: MachineInstr) -> Iterator[Reg]:
-    """The registers that decide a record's results."""
-    yield from mi.uses()
-    if mi.guard is not None:
-        yield from mi.defs()
-
-
-def _readers(nodes: list[Node]) -> dict[Reg, list[int]]:
-    """The nodes whose sliced records, or whose branch, read a register."""
-    found: dict[Reg, list[int]] = {}
-    for number, node in enumerate(nodes):
-        records = [mi for _, mi in node.wanted]
-        if node.branch is not None:
-            records.append(node.branch)
-        for reg in {reg for mi in records for reg in mi.uses()}:
-            found.setdefault(reg, []).append(number)
-    return found
-
-
-def _writers(records: list[MachineInstr]) -> dict[Reg, list[int]]:
+def _writers(defs: list[list[Reg]]) -> dict[Reg, list[int]]:
     """The records that write a register."""
     found: dict[Reg, list[int]] = {}
-    for index, mi in enumerate(records):
-        for reg in mi.defs():
+    for index, written in enumerate(defs):
+        for reg in written:
             found.setdefault(reg, []).append(index)
     return found
 

@@ -124,7 +124,7 @@ def at_first(report: Report) -> int:
     """The registers of a thread at the kernel's start; 0 where that is not known."""
     asked = [
         count.value for mi in report.analysis.graph.records
-        if mi.row.id == _INC and isinstance(count := mi.get("count"), Imm)
+        if mi.form.row.id == _INC and isinstance(count := mi.get("count"), Imm)
     ]  # fmt: skip
     first = at_entry(report.analysis.function.launch, max(asked, default=0), _needed(report))
     return _rounded(first or 0)
@@ -169,11 +169,12 @@ def _needed(report: Report) -> int:
     for node in report.analysis.graph.nodes:
         live.clear()
         for mi in node.records:
-            if mi.row.effects.completion is Completion.WGMMA_GROUP:
+            row = mi.form.row
+            if row.effects.completion is Completion.WGMMA_GROUP:
                 live.update(registers_of(mi["d"]))
-            elif mi.row.id == COMMIT:
+                most = max(most, len(live))
+            elif row.id == COMMIT:
                 live.clear()
-            most = max(most, len(live))
     return most + _FRAME if most else 0
 
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Op
+from intrinsics.row import Row
 from isel.verifier.function.integers import is_plain
 from isel.verifier.ordering import windows
 from isel.verifier.ordering.numbers import Number, lanewise
@@ -51,9 +52,9 @@ COMPUTED = (
 """Rows whose results also depend on the thread or on memory; `plain` computes them."""
 
 
-def calculates(mi: MachineInstr) -> bool:
-    """Whether a record's results depend on the values of its operands, and on nothing else."""
-    return mi.row.id in _CALCULATIONS
+def calculates(row: Row) -> bool:
+    """Whether the results of a row's records depend on the values of their operands alone."""
+    return row.id in _CALCULATIONS
 
 
 def calculation_of(mi: MachineInstr, results: Results) -> Calculation | None:

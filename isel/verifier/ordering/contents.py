@@ -8,39 +8,47 @@ the same words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from intrinsics.mir import MachineInstr, Reg, Special, guard_register
 from intrinsics.modifiers import Space
 from isel.control_flow import reach
 from isel.passes.uniformity import is_same_for_all
 from isel.verifier.function.events import Kind
+from isel.verifier.function.graph import Graph
 from isel.verifier.ordering.log import Log, Memory, Region
 from isel.verifier.ordering.program import Program, deciding_operands, is_event
 from isel.verifier.ordering.races import Race
 
 _ELSEWHERE = {Kind.COPY_IN: ("src", "src_size", "ignore_src"), Kind.COPY_OUT: ("dst",)}
 """Operands that do not say which bytes of shared memory are accessed."""
-_NOTHING: frozenset[int] = frozenset()
 
 
 class Contents:
     """The registers of a kernel whose values follow from the contents of global memory.
 
-    `origins` are the loads that a register depends on; `varying` are those of which two threads, or
-    one thread at two times, may load different words.
+    `origins` are the loads that a register depends on, a bit for each; `varying` are those of which
+    two threads, or one thread at two times, may load different words.
     """
 
     def __init__(self, program: Program, logs: Iterable[Log]) -> None:
         self._program = program
         self._graph = program.graph
+        self._after = [{end.taken, end.next} for end in program.exits]
+        self._readers = _readers(self._graph.uses)
         self._differing = self._differing_registers()
         self._handed = _handed_on(logs)
-        self.origins: dict[Reg, frozenset[int]] = {}
+        self._loaders = _loaders(self._graph, self._handed)
+        self.origins: dict[Reg, int] = {}
         self.varying: set[Reg] = set()
         self._nodes: set[int] = set()  # which a branch on a varying register leads to, or not
-        while self._spread():
-            pass
+        self._loads = {
+            index: 1 << place
+            for place, index in enumerate(
+                i for i, mi in enumerate(self._graph.records) if _loads(mi)
+            )
+        }
+        self._spread()
 
     def decide(self, race: Race) -> bool:
         """Whether the accesses of a race may be to different bytes, or by threads that skip one."""
@@ -57,15 +65,18 @@ class Contents:
         reads = {*self._placing(mi, kind), *_guards(mi)}
         return self._graph.node_of(index) in self._nodes or not self.varying.isdisjoint(reads)
 
-    def _origins_of(self, index: int, kind: Kind) -> frozenset[int]:
+    def _origins_of(self, index: int, kind: Kind) -> int:
         return self._of(self._placing(self._graph.records[index], kind))
 
     def _placing(self, mi: MachineInstr, kind: Kind) -> Iterator[Reg]:
         """The registers that give the place of an access."""
         return deciding_operands(mi, _ELSEWHERE.get(kind, ()))
 
-    def _of(self, registers: Iterable[Reg]) -> frozenset[int]:
-        return frozenset().union(*(self.origins.get(reg, _NOTHING) for reg in registers))
+    def _of(self, registers: Iterable[Reg]) -> int:
+        found = 0
+        for reg in registers:
+            found |= self.origins.get(reg, 0)
+        return found
 
     # ---- data flow -----------------------------------------------------------------------------
 
@@ -73,54 +84,92 @@ class Contents:
         """Registers that may differ between the threads of a CTA, or change with time."""
         graph = self._graph
         found = {reg for reg in graph.writers if reg not in graph.single}
-        changed = True
-        while changed:
-            changed = False
-            for mi in graph.records:
-                fresh = set(mi.defs()) - found
-                if fresh and (not found.isdisjoint(mi.uses()) or _is_of_thread(mi)):
-                    found |= fresh
-                    changed = True
+        for index, mi in enumerate(graph.records):
+            if _is_of_thread(mi):
+                found.update(graph.defs[index])
+        pending = list(found)
+        while pending:
+            for index in self._readers.get(pending.pop(), ()):
+                fresh = [reg for reg in graph.defs[index] if reg not in found]
+                found.update(fresh)
+                pending += fresh
         return found
 
-    def _spread(self) -> bool:
-        """Follow loaded numbers through all records once; whether there was anything new."""
-        before = len(self.varying), len(self._nodes), sum(map(len, self.origins.values()))
-        for number, node in enumerate(self._graph.nodes):
-            for index, mi in enumerate(node.records, node.first):
-                self._follow(index, mi, chosen=number in self._nodes)
-            if node.branch is not None and not self.varying.isdisjoint(node.branch.uses()):
-                self._nodes |= self._controlled(number)
-        return before != (len(self.varying), len(self._nodes), sum(map(len, self.origins.values())))
+    def _spread(self) -> None:
+        """Follow loaded numbers through all records that they come to."""
+        pending = dict.fromkeys(self._loads)
+        while pending:
+            index, _ = pending.popitem()
+            for reg, varies in self._follow(index):
+                pending.update(dict.fromkeys(self._readers.get(reg, ())))
+                pending.update(dict.fromkeys(self._loaders.get(reg, ())))
+                if varies:
+                    pending.update(dict.fromkeys(self._chosen_by(reg)))
 
-    def _follow(self, index: int, mi: MachineInstr, *, chosen: bool) -> None:
-        """Follow loaded numbers through a record; `chosen` says that not all threads come here."""
-        written = mi.defs()
+    def _chosen_by(self, reg: Reg) -> Iterator[int]:
+        """The records that not all threads come to, as a branch reads this varying register."""
+        graph = self._graph
+        for index in self._readers.get(reg, ()):
+            number = graph.node_of(index)
+            if graph.nodes[number].branch is graph.records[index]:
+                fresh = self._controlled(number) - self._nodes
+                self._nodes |= fresh
+                for one in fresh:
+                    if one < len(graph.nodes):
+                        node = graph.nodes[one]
+                        yield from range(node.first, node.first + len(node.records))
+
+    def _follow(self, index: int) -> list[tuple[Reg, bool]]:
+        """Follow loaded numbers through a record.
+
+        The registers of which more is known then, and whether they turn out to vary.
+        """
+        graph, mi = self._graph, self._graph.records[index]
+        written, reads = graph.defs[index], graph.uses[index]
         if not written:
-            return
-        reads = [*mi.uses()]
-        origins, varies = _NOTHING, chosen and any(r not in self._graph.single for r in written)
+            return []
         if is_event(mi):
-            stores = self._handed.get(index, ())
-            data = [reg for store in stores for reg in self._graph.records[store].uses()]
+            data = [reg for store in self._handed.get(index, ()) for reg in graph.uses[store]]
             origins, varies = self._of(data), not self.varying.isdisjoint(data)
-        elif _loads(mi):
-            origins, varies = frozenset((index,)), not self._differing.isdisjoint(reads)
+        elif index in self._loads:
+            origins, varies = self._loads[index], not self._differing.isdisjoint(reads)
         else:
-            origins, varies = self._of(reads), varies or not self.varying.isdisjoint(reads)
+            chosen = not graph.single.issuperset(written) and graph.node_of(index) in self._nodes
+            origins, varies = self._of(reads), chosen or not self.varying.isdisjoint(reads)
+        changed = []
         for reg in written:
+            before, turns = self.origins.get(reg, 0), varies and reg not in self.varying
+            if turns or origins & ~before:
+                changed.append((reg, turns))
             if origins:
-                self.origins[reg] = self.origins.get(reg, _NOTHING) | origins
+                self.origins[reg] = before | origins
             if varies:
                 self.varying.add(reg)
+        return changed
 
     def _controlled(self, number: int) -> set[int]:
         """The nodes between a branch and where its paths join again."""
         program = self._program
         targets = {program.exits[number].taken, program.exits[number].next}
-        stops = {program.joins[number], len(program.exits)}
-        after = [{end.taken, end.next} for end in program.exits]
-        return reach(after, targets, stops)
+        return reach(self._after, targets, {program.joins[number], len(program.exits)})
+
+
+def _readers(uses: list[list[Reg]]) -> dict[Reg, list[int]]:
+    """The records that read each register."""
+    found: dict[Reg, list[int]] = {}
+    for index, read in enumerate(uses):
+        for reg in read:
+            found.setdefault(reg, []).append(index)
+    return found
+
+
+def _loaders(graph: Graph, handed: Mapping[int, Iterable[int]]) -> dict[Reg, list[int]]:
+    """The loads of shared memory that may load what a register stores."""
+    found: dict[Reg, list[int]] = {}
+    for load, stores in handed.items():
+        for reg in {reg for store in stores for reg in graph.uses[store]}:
+            found.setdefault(reg, []).append(load)
+    return found
 
 
 def _guards(mi: MachineInstr) -> Iterator[Reg]:
@@ -129,16 +178,19 @@ def _guards(mi: MachineInstr) -> Iterator[Reg]:
 
 
 def _loads(mi: MachineInstr) -> bool:
-    return mi.row.id == "ld" and mi.form.attributes.get("space") is not Space.PARAM
+    """Whether a record loads data, which no thread of the CTA has stored."""
+    if mi.form.row.id != "ld" or is_event(mi):
+        return False
+    return mi.form.attributes.get("space") is not Space.PARAM
 
 
 def _is_of_thread(mi: MachineInstr) -> bool:
     """Whether a record gives each thread a number of its own."""
-    if mi.row.id == "ld" and mi.form.attributes.get("space") is Space.LOCAL:
+    row = mi.form.row.id
+    if row == "elect.sync" or (row == "ld" and mi.form.attributes.get("space") is Space.LOCAL):
         return True
-    return mi.row.id == "elect.sync" or any(
-        isinstance(op, Special) and not is_same_for_all(op.name) for op in mi.ops
-    )
+    specials = [op.name for op in mi.ops if type(op) is Special]
+    return not all(map(is_same_for_all, specials))
 
 
 def _handed_on(logs: Iterable[Log]) -> dict[int, set[int]]:

@@ -6,6 +6,8 @@ the records to execute; all others compute data, and are left out.
 
 from __future__ import annotations
 
+import functools
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
@@ -97,21 +99,21 @@ class Program:
     @classmethod
     def of(cls, graph: Graph) -> Program:
         """The slice of a graph."""
-        wanted = _wanted(graph.records)
-        found = cls(graph, wanted - _never_known(graph))
-        results: dict[Form, Results] = {}
+        found = cls(graph, _wanted(graph) - _never_known(graph))
+        results: dict[Form, Results] = defaultdict(dict)
         for node in graph.nodes:
             steps = []
             for index, mi in enumerate(node.records, node.first):
-                event, written = is_event(mi), [r for r in mi.defs() if r in found.wanted]
+                event = is_event(mi)
+                written = [reg for reg in graph.defs[index] if reg in found.wanted]
                 if event or written:
-                    known = results.setdefault(mi.form, {})
-                    what = None if event else calculation_of(mi, known)
+                    what = None if event else calculation_of(mi, results[mi.form])
                     steps.append(Step(index, mi, event, what, written))
             found.steps.append(steps)
-        found.allocates = any(mi.row.id == "tcgen05.alloc" for mi in graph.records)
-        found.invalidates = any(mi.row.id == "mbarrier.inval" for mi in graph.records)
-        found.unread = _unread_waits(graph.records)
+        rows = {mi.form.row.id for mi in graph.records}
+        found.allocates = "tcgen05.alloc" in rows
+        found.invalidates = "mbarrier.inval" in rows
+        found.unread = _unread_waits(graph)
         found.calls = graph.has_unknown_calls
         successors = [
             [len(graph.nodes) if t == EXIT else t for t in (n.taken, n.next) if t is not None]
@@ -121,20 +123,21 @@ class Program:
         found.exits = [_node_end(node, len(graph.nodes)) for node in graph.nodes]
         found.joins = _joins(successors)
         found.numbers, found.sizes = _deciding(graph)
-        found.reads_bytes = any(map(_reads_byte, graph.records))
-        found.reads_flags = any(map(_reads_flag, graph.records))
+        forms = {mi.form for mi in graph.records}
+        found.reads_bytes = any(map(_reads_byte, forms))
+        found.reads_flags = any(map(_reads_flag, forms))
         loops = components(successors)
         found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
 
 
-def _unread_waits(records: list[MachineInstr]) -> set[int]:
+def _unread_waits(graph: Graph) -> set[int]:
     """The waits for an mbarrier whose result no record reads."""
-    waits = {index: mi for index, mi in enumerate(records) if mi.row.id in WAITS}
+    waits = [index for index, mi in enumerate(graph.records) if mi.form.row.id in WAITS]
     if not waits:
         return set()
-    read = {reg for mi in records for reg in mi.uses()}
-    return {index for index, mi in waits.items() if read.isdisjoint(mi.defs())}
+    read = set[Reg]().union(*graph.uses)
+    return {index for index in waits if read.isdisjoint(graph.defs[index])}
 
 
 def _node_end(node: Node, end: int) -> NodeEnd:
@@ -190,26 +193,31 @@ def is_one_place(graph: Graph, address: Op | None) -> bool:
     return isinstance(address, Sym)
 
 
-def _reads_byte(mi: MachineInstr) -> bool:
-    type_ = mi.form.attributes.get("type")
+def _reads_byte(form: Form) -> bool:
+    type_ = form.attributes.get("type")
     narrow = isinstance(type_, ScalarType) and type_.bits == 8
-    return mi.row.id == "ld" and narrow and mi.form.attributes.get("space") in SHARED
+    return form.row.id == "ld" and narrow and form.attributes.get("space") in SHARED
 
 
-def _reads_flag(mi: MachineInstr) -> bool:
-    """Whether a record reads memory strongly, or atomically."""
-    is_strong = mi.form.attributes.get("sem") not in (None, Sem.WEAK)
-    return mi.row.id.startswith(("atom", "red")) or (mi.row.id == "ld" and is_strong)
+def _reads_flag(form: Form) -> bool:
+    """Whether records of a form read memory strongly, or atomically."""
+    is_strong = form.attributes.get("sem") not in (None, Sem.WEAK)
+    return form.row.id.startswith(("atom", "red")) or (form.row.id == "ld" and is_strong)
 
 
 def is_event(mi: MachineInstr) -> bool:
     """Whether a record accesses shared or tensor memory, or synchronises."""
-    if mi.row.id in MEMORY:
-        space, sem = mi.form.attributes.get("space"), mi.form.attributes.get("sem")
-        return (
-            space in SHARED or sem not in (None, Sem.WEAK) or mi.row.id.startswith(("atom", "red"))
-        )
-    return synchronises(mi.row)
+    return _is_event(mi.form)
+
+
+@functools.cache
+def _is_event(form: Form) -> bool:
+    row = form.row
+    if row.id not in MEMORY:
+        return synchronises(row)
+    if form.attributes.get("space") in SHARED or row.id.startswith(("atom", "red")):
+        return True
+    return form.attributes.get("sem") not in (None, Sem.WEAK)
 
 
 def deciding_operands(mi: MachineInstr, but: Container[str] = ()) -> Iterator[Reg]:
@@ -244,29 +252,28 @@ def _guard(mi: MachineInstr) -> Iterator[Reg]:
         yield guard_register(mi.guard)
 
 
-def _wanted(records: list[MachineInstr]) -> set[Reg]:
-    writers: dict[Reg, list[MachineInstr]] = {}
+def _wanted(graph: Graph) -> set[Reg]:
     wanted: set[Reg] = set()
-    for mi in records:
-        for reg in mi.defs():
-            writers.setdefault(reg, []).append(mi)
+    stores: list[int] = []
+    for index, mi in enumerate(graph.records):
         if is_event(mi):
             wanted.update(deciding_operands(mi))
             wanted.update(_guard(mi))
+            if mi.form.row.id in _STORES and _may_be_shared(mi):
+                stores.append(index)
         elif mi.form.is_terminator:
             wanted.update(_guard(mi))
-    stores = [mi for mi in records if mi.row.id in _STORES and _may_be_shared(mi)]
-    seen: set[Reg] = set()
-    while seen != wanted:
-        fresh = wanted - seen
-        seen |= fresh
-        for reg in fresh:
-            for mi in writers.get(reg, ()):
-                wanted.update(_sources(mi))
-                if mi.row.id in _LOADS and _may_be_shared(mi) and stores:
-                    for store in stores:
-                        wanted.update(store.uses())
-                    stores = []
+    pending, loads = list(wanted), False
+    while pending:
+        for index in graph.writers.get(pending.pop(), ()):
+            mi = graph.records[index]
+            read = [*_sources(mi, graph.uses[index])]
+            if not loads and mi.form.row.id in _LOADS and _may_be_shared(mi):
+                loads = True
+                read += [reg for store in stores for reg in graph.uses[store]]
+            fresh = [reg for reg in read if reg not in wanted]
+            wanted.update(fresh)
+            pending += fresh
     return wanted
 
 
@@ -278,23 +285,31 @@ def _may_be_shared(mi: MachineInstr) -> bool:
     return mi.form.attributes.get("space") in SHARED
 
 
-def _sources(mi: MachineInstr) -> Iterable[Reg]:
+def _sources(mi: MachineInstr, uses: Iterable[Reg]) -> Iterable[Reg]:
     """The registers that a wanted one depends on; results of waits and copies depend on none."""
-    if mi.row.id in WAITS or mi.row.id.startswith("tcgen05.ld") or not _is_known(mi):
-        return _guard(mi)
-    if mi.row.id == "ld" and not is_event(mi):
-        return _guard(mi)
-    return mi.uses()
+    return uses if _has_sources(mi.form) else _guard(mi)
 
 
-def _is_known(mi: MachineInstr) -> bool:
-    """Whether a run may know the results of a record."""
-    return mi.row.id in COMPUTED or calculates(mi) or is_event(mi)
+@functools.cache
+def _has_sources(form: Form) -> bool:
+    row = form.row.id
+    if row in WAITS or row.startswith("tcgen05.ld") or not _is_known(form):
+        return False
+    return row != "ld" or _is_event(form)
+
+
+@functools.cache
+def _is_known(form: Form) -> bool:
+    """Whether a run may know the results of records of a form."""
+    return form.row.id in COMPUTED or calculates(form.row) or _is_event(form)
 
 
 def _never_known(graph: Graph) -> set[Reg]:
     """Registers that can only hold unknown data, so that no run needs to write them."""
-    known = {reg for mi in graph.records if _is_known(mi) for reg in mi.defs()}
+    known: set[Reg] = set()
+    for index, mi in enumerate(graph.records):
+        if _is_known(mi.form):
+            known.update(graph.defs[index])
     return graph.writers.keys() - known
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
 from isel.verifier.function import registers
@@ -223,10 +224,9 @@ class Runs:
         if self._is_too_large(math.prod(cluster)):
             cluster = (2, 1, 1)
         elif cluster == (1, 1, 1) and cluster_size(function, report.cluster) is None:
-            cluster = (2, 1, 1) if any(pair_records(function)) else cluster
+            cluster = (2, 1, 1) if self._is_for_pairs else cluster
         cx, cy, cz = cluster
-        held = 0 if report.bounded else registers.at_first(report)
-        launch = Launch((x, y, z), (cx, cy, cz), number, held, sized, contents)
+        launch = Launch((x, y, z), (cx, cy, cz), number, self._held, sized, contents)
         rounds = _FEWER if number == _SIZE else _ROUNDS
         budget = longer * min(max(self._steps * launch.ctas * rounds, _LEAST), _MOST)
         log = Run(report.module, function, self._program, launch, budget, late=late).run()
@@ -234,6 +234,15 @@ class Runs:
             log.unknown.append("a cluster of more CTAs")
             log.certain = 0
         return log
+
+    @cached_property
+    def _held(self) -> int:
+        """The registers of a thread at first; 0 where that is not known."""
+        return 0 if self._report.bounded else registers.at_first(self._report)
+
+    @cached_property
+    def _is_for_pairs(self) -> bool:
+        return any(pair_records(self._report.analysis.function))
 
     def _is_too_large(self, ctas: int) -> bool:
         """Whether to execute a pair in place of the cluster: no GPU has it, or it exceeds the
