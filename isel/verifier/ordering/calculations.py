@@ -8,10 +8,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import MachineInstr, Op
+from intrinsics.mir import FloatImm, Imm, MachineInstr, Op, Reg, Special, Sym
 from intrinsics.row import Row
 from isel.verifier.function.integers import is_plain
 from isel.verifier.ordering import windows
@@ -42,6 +42,40 @@ class Calculation:
     targets: tuple[Op | None, ...]
     run: Callable[..., tuple[Number, ...]]
     results: Results = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Straight:
+    """Calculations that follow each other: `sources` are the operands that none of them writes
+    first.
+
+    `results` is a cache of the registers that all of them write, by the values of the sources.
+    """
+
+    calculations: tuple[Calculation, ...]
+    sources: tuple[Op, ...]
+    results: dict[tuple[Number, ...], dict[Reg, Number]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, calculations: Sequence[Calculation]) -> Straight:
+        """These calculations, in order."""
+        written: set[Op] = set()
+        sources: dict[Op, None] = {}
+        for one in calculations:
+            sources.update((op, None) for op in one.sources if _is_open(op) and op not in written)
+            written.update(op for op in one.targets if op is not None)
+        return cls(tuple(calculations), tuple(sources))
+
+
+def _is_open(op: Op | None) -> TypeGuard[Op]:
+    """Whether the value of an operand is not told by itself."""
+    return op is not None and type(op) not in (Imm, FloatImm)
+
+
+def is_straight(what: Calculation) -> bool:
+    """Whether a calculation reads and writes single registers, as those of a `Straight` do."""
+    operands = (*what.sources, *what.targets)
+    return all(type(op) in (int, Imm, FloatImm, Special, Sym) for op in operands if op is not None)
 
 
 COMPUTED = (

@@ -8,13 +8,11 @@ iterations, and other branches take both successors; such a run is `guessed`.
 
 from __future__ import annotations
 
-import itertools
-
 from intrinsics.mir import MachineInstr, Not, Reg
 from intrinsics.row import IssueScope
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import lifetimes
-from isel.verifier.ordering.calculations import Calculation
+from isel.verifier.ordering.calculations import Calculation, Straight
 from isel.verifier.ordering.clocks import ThreadClocks, source_of, zero
 from isel.verifier.ordering.events import event_of
 from isel.verifier.ordering.events.execution import Execution, nothing
@@ -157,7 +155,11 @@ class Run(RunState):
             joins = strand.joins and strand.node == strand.joins[-1] and strand.step == 0
             if joins and not self._join(strand):
                 return
-            for step in itertools.islice(self.program.steps[strand.node], strand.step, None):
+            steps = self.program.steps[strand.node]
+            while strand.step < len(steps):
+                step = steps[strand.step]
+                if step.straight is not None and self._pass(strand, step.straight):
+                    continue
                 self.budget -= 1
                 if step.calculation is not None and step.mi.guard is None:
                     self._calculate(strand, step.calculation, strand.mask)
@@ -285,6 +287,31 @@ class Run(RunState):
         if row.id not in log.unknown:
             log.cannot_follow(row.id)
         return nothing(execution)
+
+    def _pass(self, strand: Strand, straight: Straight) -> bool:
+        """Do calculations that follow each other; whether the budget is enough for all of them.
+
+        Their results are from the cache where the same operands occurred before.
+        """
+        count = len(straight.calculations)
+        if self.budget <= count:
+            return False
+        registers = strand.registers
+        get = registers.get
+        numbers = tuple([
+            get(op) if type(op) is int else self.value(strand, op) for op in straight.sources
+        ])  # fmt: skip
+        found = straight.results.get(numbers)
+        if found is None:
+            for one in straight.calculations:
+                self._calculate(strand, one, strand.mask)
+            written = (op for one in straight.calculations for op in one.targets)
+            straight.results[numbers] = {op: registers[op] for op in written if type(op) is int}
+        else:
+            registers.update(found)
+        self.budget -= count
+        strand.step += count
+        return True
 
     def _calculate(self, strand: Strand, what: Calculation, mask: int) -> None:
         """Write the results of a pure record, from the cache where its operands occurred before."""

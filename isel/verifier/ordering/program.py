@@ -7,6 +7,7 @@ the records to execute; all others compute data, and are left out.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -22,8 +23,10 @@ from isel.verifier.ordering.calculations import (
     COMPUTED,
     Calculation,
     Results,
+    Straight,
     calculates,
     calculation_of,
+    is_straight,
 )
 from isel.verifier.ordering.log import Operands
 from isel.verifier.ordering.matrices import Multiplied
@@ -40,7 +43,7 @@ class Step:
     """A record of the slice; `is_event` says that it accesses memory or synchronises.
 
     `calculation` is there for a pure record; `written` are the registers it writes that the slice
-    reads.
+    reads; `straight` are the calculations that begin with this one, if there are several.
     """
 
     index: int
@@ -48,6 +51,7 @@ class Step:
     is_event: bool
     calculation: Calculation | None = None
     written: Sequence[Reg] = ()
+    straight: Straight | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,7 @@ class Program:
                 if event or written:
                     what = None if event else calculation_of(mi, results[mi.form])
                     steps.append(Step(index, mi, event, what, written))
+            _straighten(steps)
             found.steps.append(steps)
         rows = {mi.form.row.id for mi in graph.records}
         found.allocates = "tcgen05.alloc" in rows
@@ -129,6 +134,20 @@ class Program:
         loops = components(successors)
         found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
+
+
+def _straighten(steps: list[Step]) -> None:
+    """Find the calculations that follow each other among the steps of a node."""
+    for alike, group in itertools.groupby(steps, _is_calculation):
+        together = list(group)
+        if alike and len(together) > 1:
+            found = [step.calculation for step in together if step.calculation is not None]
+            together[0].straight = Straight.of(found)
+
+
+def _is_calculation(step: Step) -> bool:
+    what = step.calculation
+    return what is not None and step.mi.guard is None and is_straight(what)
 
 
 def _unread_waits(graph: Graph) -> set[int]:
