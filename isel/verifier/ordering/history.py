@@ -15,10 +15,14 @@ from dataclasses import field
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
+from isel.verifier.ordering.clocks import Source
 from isel.verifier.ordering.log import Access, Memory, Region
 
 TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
 """The operations that tcgen05.commit tracks."""
+
+ASYNC_TENSOR = (*TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
+"""The accesses of tensor memory that are asynchronous, with the fences of tcgen05 between them."""
 
 _KEPT = 16_384
 """Regions kept for one memory: races with older ones are not found."""
@@ -42,7 +46,8 @@ class Shape:
     that is touched, counted from the first; `pages` are those of the hull.  `longest` is the length
     of the longest region, and `firsts` are where the regions begin.  It `is_plain` if the regions
     are adjacent and alike but for their offsets, as the bytes are that a warp accesses; it
-    `is_uniform` if the order with an older access is the same for all of its bytes or columns.
+    `is_uniform` if the order with an older access is the same for all of its bytes or columns, and
+    `is_exact` if all regions are.
     """
 
     regions: tuple[Region, ...]
@@ -55,6 +60,7 @@ class Shape:
     pages: list[int]
     is_plain: bool
     is_uniform: bool
+    is_exact: bool
 
     @classmethod
     def of(cls, given: Iterable[Region]) -> Shape:
@@ -78,6 +84,7 @@ class Shape:
             regions, tuple([region.first for region in regions]), first, last, places, writes,
             longest, pages, is_plain=plain and writes is not reads,
             is_uniform=of_tensor or writes is not reads,
+            is_exact=all(region.exact for region in regions),
         )  # fmt: skip
 
 
@@ -86,7 +93,8 @@ class Kept:
     """An earlier access to one memory, with the regions that no later access has overwritten.
 
     `shape` is that of the whole access; `is_tensor_op` marks operations whose pipelined order holds
-    for some regions only.
+    for some regions only, `is_async` asynchronous accesses of tensor memory; `source` and `count`
+    are the epoch at which it is complete.
     """
 
     access: Access
@@ -94,12 +102,31 @@ class Kept:
     regions: Sequence[Region]
     firsts: Sequence[int]
     is_tensor_op: bool
+    is_async: bool
+    source: Source
+    count: int
 
     @classmethod
     def of(cls, access: Access, shape: Shape) -> Kept:
         """A new access, with all of its regions."""
-        is_tensor_op = access.kind in TENSOR_OPS
-        return cls(access, shape, shape.regions, shape.firsts, is_tensor_op)
+        kind = access.kind
+        return cls(
+            access, shape, shape.regions, shape.firsts, kind in TENSOR_OPS, kind in ASYNC_TENSOR,
+            *access.done,
+        )  # fmt: skip
+
+    def follows(self, old: Kept) -> bool:
+        """Whether an older access is certainly over: what most are compared for.
+
+        In its own warp it is in program order, elsewhere where its completion is known; proxies and
+        the fences of tcgen05 may ask for more.
+        """
+        access = self.access
+        if access.by_proxy or (self.is_async and old.is_async):
+            return False
+        if access.known.get(old.source, 0) >= old.count:
+            return True
+        return old.access.warp == access.warp and old.source.kind == "warp"
 
     def meeting(self, region: Region) -> list[Region]:
         """Its regions that conflict with a region of another access."""
@@ -107,10 +134,12 @@ class Kept:
         end = bisect.bisect_left(self.firsts, region.last, begin)
         return [there for there in self.regions[begin:end] if there.meets(region)]
 
-    def overwritten(self, new: Kept) -> list[Region]:
+    def overwritten(self, new: Kept) -> Sequence[Region]:
         """Its regions that another access writes completely."""
         here = new.regions
         if self.regions is here and new.shape.is_plain:
+            if new.shape.is_exact:
+                return here
             return [there for there in here if there.exact]
         if new.shape.is_plain and len(here) > 1:
             found = []
@@ -181,7 +210,7 @@ class History:
             )
         ]
 
-    def drop(self, number: int, gone: list[Region]) -> None:
+    def drop(self, number: int, gone: Sequence[Region]) -> None:
         """Drop regions of an earlier access."""
         old = self.kept[number]
         self.count -= len(gone)

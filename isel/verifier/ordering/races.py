@@ -19,7 +19,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyShape
 from isel.verifier.function.events import ATOMICS, Kind
 from isel.verifier.ordering.clocks import Clock, Source, source_of
-from isel.verifier.ordering.history import TENSOR_OPS, History, Kept, Shape
+from isel.verifier.ordering.history import ASYNC_TENSOR, TENSOR_OPS, History, Kept, Shape
 from isel.verifier.ordering.log import Access, Log, Memory, Region
 from isel.verifier.ordering.sizes import ends_of_copies, sized
 
@@ -66,7 +66,6 @@ class Race:
 
 _Parts: TypeAlias = list[tuple[tuple[Memory, int], Shape]]
 """The regions of an access, for each memory."""
-_ASYNC_TENSOR = (*TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
 _ENOUGH = 32
 """Races of one pair of records after which no more of its accesses are compared."""
 
@@ -134,7 +133,8 @@ class Finder:
                 continue
             missing = None
             if new.is_alike(old):
-                missing = self._missing(old.access, new.access, old.regions[0], new.regions[0])
+                if not new.follows(old):
+                    missing = self._missing(old.access, new.access, old.regions[0], new.regions[0])
                 if missing is None:
                     if old.access.by >= 0:
                         self._note_alone(old, new)
@@ -213,12 +213,12 @@ class Finder:
             reached = _has(new.relaxed, old.done)
             if reached and other.memory is Memory.SHARED and other.writes and old.by_proxy:
                 return None  # reads and copies are complete, fenced or not
-            if old.kind in _ASYNC_TENSOR and reached:
-                return self._fence(old.done, new) if new.kind in _ASYNC_TENSOR else None
+            if old.kind in ASYNC_TENSOR and reached:
+                return self._fence(old.done, new) if new.kind in ASYNC_TENSOR else None
             came = same_warp or _has(new.known, old.issue)
             return Missing.COMPLETION if came else Missing.ORDER
         own_move = same_warp and old.kind not in TENSOR_OPS
-        both = old.kind in _ASYNC_TENSOR and new.kind in _ASYNC_TENSOR
+        both = old.kind in ASYNC_TENSOR and new.kind in ASYNC_TENSOR
         if both and not own_move and not _has(new.fenced, old.done):
             return self._fence(old.done, new)
         return self._proxied(old, new) if new.by_proxy else None

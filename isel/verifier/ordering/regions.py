@@ -7,9 +7,10 @@ Tensor Memory Addressing; cp.async.bulk.
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
-from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import ScalarType, Vec
+from intrinsics.mir import Form, MachineInstr
+from intrinsics.modifiers import ScalarType, Space, Vec
 from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.tensor_spans import scales_of, spans
@@ -17,14 +18,42 @@ from isel.verifier.function.threads import Threads
 from isel.verifier.function.values import LANES, Loaded, Value, Where, constant
 from isel.verifier.ordering.log import Memory, Region
 from isel.verifier.ordering.numbers import Number, lanes_of
-from isel.verifier.ordering.windows import rank_of
+from isel.verifier.ordering.windows import may_be_shared, rank_of
 
 _TENSOR = Loaded("tensor memory", 0)
 
 
-def generic(mi: MachineInstr, address: Number, mask: int, *, writes: bool) -> tuple[Region, ...]:
+class Touched(NamedTuple):
+    """What the threads in the lanes of a mask access at an address.
+
+    It is `in_shared` memory if some lane may be; `pieces` are its bytes there.  `misplaced` is the
+    first address that is not aligned to the access, with the size of that; the access `strays` if
+    it may be in shared memory, and is at an unknown address in some lane.
+    """
+
+    pieces: tuple[Region, ...]
+    misplaced: tuple[int, int] | None
+    in_shared: bool
+    strays: bool
+
+
+@functools.lru_cache(4096)  # warps and runs repeat the same addresses
+def touched(form: Form, address: Number, mask: int, writes: bool) -> Touched:
+    """What an access of the threads in the lanes of a mask touches."""
+    rows, size, here = mask & _rows_of(form), _bytes_of(form), may_be_shared(address)
+    wrong = misaligned(address, rows, size) if here else None
+    lanes = lanes_of(address) if form.attributes.get("space") is not Space.GLOBAL else ()
+    return Touched(
+        pieces(address, rows, size, writes) if here else (),
+        None if wrong is None else (wrong, size),
+        here,
+        any(a is None and mask >> i & 1 for i, a in enumerate(lanes)),
+    )
+
+
+def generic(form: Form, address: Number, mask: int, *, writes: bool) -> tuple[Region, ...]:
     """The bytes that the lanes of a mask access in shared memory."""
-    return pieces(address, mask & _rows_of(mi), _bytes_of(mi), writes)
+    return pieces(address, mask & _rows_of(form), _bytes_of(form), writes)
 
 
 @functools.lru_cache(4096)  # warps and runs repeat the same addresses
@@ -48,13 +77,6 @@ def pieces(address: Number, mask: int, size: int, writes: bool) -> tuple[Region,
     )
 
 
-def misplaced(mi: MachineInstr, address: Number, mask: int) -> tuple[int, int] | None:
-    """The first address of the lanes of a mask that is not aligned to the access, and its size."""
-    size = _bytes_of(mi)
-    found = misaligned(address, mask & _rows_of(mi), size)
-    return None if found is None else (found, size)
-
-
 @functools.lru_cache(4096)  # warps and runs repeat the same addresses
 def misaligned(address: Number, mask: int, size: int) -> int | None:
     """The first address in the lanes of a mask that is no multiple of `size`."""
@@ -64,19 +86,19 @@ def misaligned(address: Number, mask: int, size: int) -> int | None:
     return None
 
 
-def _rows_of(mi: MachineInstr) -> int:
+def _rows_of(form: Form) -> int:
     """The lanes whose addresses count: of ldmatrix and stmatrix one for each row."""
-    number, shape = mi.form.attributes.get("num"), mi.form.attributes.get("shape")
-    if not isinstance(number, MatrixNum) or mi.row.id not in ("ldmatrix", "stmatrix"):
+    number, shape = form.attributes.get("num"), form.attributes.get("shape")
+    if not isinstance(number, MatrixNum) or form.row.id not in ("ldmatrix", "stmatrix"):
         return (1 << LANES) - 1
     rows = 16 if shape is MatrixShape.M16N16 else 8
     return (1 << rows * int(number.value[1:])) - 1
 
 
-def _bytes_of(mi: MachineInstr) -> int:
-    if mi.row.id in ("ldmatrix", "stmatrix"):
+def _bytes_of(form: Form) -> int:
+    if form.row.id in ("ldmatrix", "stmatrix"):
         return 16
-    type_, vector = mi.form.attributes.get("type"), mi.form.attributes.get("vec")
+    type_, vector = form.attributes.get("type"), form.attributes.get("vec")
     times = vector.count if isinstance(vector, Vec) else 1
     return (type_.bits // 8 if isinstance(type_, ScalarType) else 4) * times
 

@@ -87,7 +87,7 @@ def _store_async(e: Execution) -> bool:
         if e.mask >> lane & 1 and at is not None:
             by_mbarrier[at] = by_mbarrier.get(at, 0) | 1 << lane
     for mbarrier, _ in e.mbarriers():
-        found = regions.generic(e.mi, e.slot("a"), by_mbarrier[mbarrier.at], writes=True)
+        found = regions.generic(e.mi.form, e.slot("a"), by_mbarrier[mbarrier.at], writes=True)
         copy, count = _next_copy(e, mbarrier.at)
         e.log(Kind.COPY_IN, found, count=count, source=copy)
         size = sum(r.last - r.first for r in found)

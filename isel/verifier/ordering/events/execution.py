@@ -88,19 +88,20 @@ class Execution:
     def __str__(self) -> str:
         return named(self.strand.actor)
 
-    def aligned(self, address: Number, size: int = 0) -> None:
-        """Log an address in shared memory that is not aligned to `size` bytes, or to the access.
+    def aligned(self, address: Number, size: int) -> None:
+        """Log an address in shared memory that is not aligned to `size` bytes."""
+        at = regions.misaligned(address, self.mask, size)
+        if at is not None:
+            self.misaligned(at, size)
+
+    def misaligned(self, address: int, size: int) -> None:
+        """Log an address that is not aligned, if it is one of shared memory.
 
         Only if the variable is: otherwise it may be aligned where the variable lies.
         """
-        if size:
-            at = regions.misaligned(address, self.mask, size)
-            wrong = None if at is None else (at, size)
-        else:
-            wrong = regions.misplaced(self.mi, address, self.mask)
-        if wrong is None or not windows.is_in_shared(wrong[0]):
+        if not windows.is_in_shared(address):
             return
-        offset, size = windows.offset_of(wrong[0]), wrong[1]
+        offset = windows.offset_of(address)
         there = next((v for v in self.machine.variables if v.first <= offset < v.last), None)
         if there is not None and there.align % size == 0:
             got = f"byte {offset - there.first} of {there.name}, for {size} bytes"

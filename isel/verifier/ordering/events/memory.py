@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Mapping
 
 from intrinsics.mir import MachineInstr, Op
-from intrinsics.modifiers import ScalarType, Sem, Space
+from intrinsics.modifiers import ScalarType, Sem
 from isel.verifier.function.events import ATOMICS, Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import regions
@@ -30,10 +30,10 @@ def _load(e: Execution) -> bool:
     if _is_strong(e):
         return _load_flag(e)
     address = e.slot("a")
-    shared = may_be_shared(address)
+    touched = regions.touched(e.mi.form, address, e.mask, False)
+    shared = touched.in_shared
     if shared:
-        e.aligned(address)
-        e.log(Kind.SHARED_LOAD, regions.generic(e.mi, address, e.mask, writes=False))
+        _log(e, Kind.SHARED_LOAD, touched)
     width = _width(e.mi)
     for element, op in enumerate(_elements(e.mi, "d")):
         if op not in e.run.program.wanted:
@@ -107,10 +107,9 @@ def _load_flag(e: Execution) -> bool:
 def _store(e: Execution) -> bool:
     address = e.slot("a")
     strong = _is_strong(e)
-    note_astray(e, address)
-    if may_be_shared(address) and not strong:
-        e.aligned(address)
-        e.log(Kind.SHARED_STORE, regions.generic(e.mi, address, e.mask, writes=True))
+    touched = _written(e, address)
+    if touched.in_shared and not strong:
+        _log(e, Kind.SHARED_STORE, touched)
     width = _width(e.mi)
     numbers = [e.run.value(e.strand, op) for op in _elements(e.mi, "b")]
     if not e.run.program.reads_bytes and numbers.count(None) == len(numbers):
@@ -158,11 +157,22 @@ def _spoilt(address: Number, mask: int, width: int, count: int) -> Mapping[int, 
 
 def note_astray(e: Execution, address: Number) -> None:
     """Log a write to an address that is unknown in some lane, and may be in shared memory."""
-    if isinstance(address, int) or e.mi.form.attributes.get("space") is Space.GLOBAL:
-        return
-    lanes = lanes_of(address)
-    if None in lanes and any(a is None for i, a in enumerate(lanes) if e.mask >> i & 1):
+    _written(e, address)
+
+
+def _written(e: Execution, address: Number) -> regions.Touched:
+    """What is written at an address; logged if that is unknown in some lane."""
+    touched = regions.touched(e.mi.form, address, e.mask, True)
+    if touched.strays:
         e.run.log.unknown_writes.add(e.index)
+    return touched
+
+
+def _log(e: Execution, kind: Kind, touched: regions.Touched) -> None:
+    """Log an access to shared memory."""
+    if touched.misplaced is not None:
+        e.misaligned(*touched.misplaced)
+    e.log(kind, touched.pieces)
 
 
 @functools.lru_cache(1024)  # warps repeat the same addresses
@@ -188,10 +198,9 @@ _ATOMIC: dict[str, Callable[[int, int], int]] = {
 
 def _atomic(e: Execution) -> bool:
     address = e.slot("a")
-    note_astray(e, address)
-    if may_be_shared(address):
-        e.aligned(address)
-        e.log(Kind.SHARED_STORE, regions.generic(e.mi, address, e.mask, writes=True))
+    touched = _written(e, address)
+    if touched.in_shared:
+        _log(e, Kind.SHARED_STORE, touched)
     _release_flag(e, address)
     _acquire_flag(e, address)
     data, memory = lanes_of(e.slot("b")), e.machine.memory
