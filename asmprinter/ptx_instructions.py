@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from asmprinter.opcode_reader import Candidate, read_opcode
 from asmprinter.ptx_calls import parse_call
 from asmprinter.ptx_kept import check_statement
 from asmprinter.ptx_operands import (
     Syntax,
+    in_order,
     lacks_coordinates,
     operand_attributes,
+    order_of,
     parse_operands,
     place,
     unbrace,
@@ -29,7 +31,7 @@ from asmprinter.ptx_source import NAME
 from asmprinter.ptx_tokens import OperandError
 from intrinsics import catalog
 from intrinsics.legality import expected, got, judge, text_of
-from intrinsics.mir import Form, Imm, Label, MachineInstr, Not, Op, Reg, Text, form_of
+from intrinsics.mir import Form, Imm, Label, MachineInstr, Mem, Not, Op, Reg, Text, form_of
 from intrinsics.modifiers import Dim, ScalarType, Space
 from intrinsics.operand_fit import plain_fit
 from intrinsics.operand_problems import operand_problems
@@ -85,6 +87,39 @@ def split_instruction(text: str) -> Parts | None:
     return Parts(negated or "", predicate, "".join(name.split()), operands)
 
 
+_Shape: TypeAlias = tuple[object, ...]
+
+
+def _shape_of(
+    candidates: tuple[Candidate, ...], operands: list[Syntax], classes: Sequence[ScalarType]
+) -> _Shape | None:
+    """All that decides which row plain operands belong to, and where they stand in it.
+
+    None where that is not told by kinds and types: operands of one row may be wrong, of several
+    each number counts.
+    """
+    if candidates[0].problems:
+        return None
+    alone = len(candidates) == 1
+    shape: list[object] = []
+    for op in operands:
+        if type(op) is int:
+            shape.append(int if alone else classes[op])
+        elif type(op) is Imm:
+            shape.append(int if alone else op)
+        elif type(op) is Mem and type(op.base) is int:
+            shape.append(Mem if alone else (classes[op.base], op.offset != 0))
+        elif type(op) is tuple and len(op) > 1 and {int}.issuperset(map(type, op)):
+            shape.append(
+                tuple if alone else tuple([classes[reg] for reg in op if type(reg) is int])
+            )
+        else:
+            return None
+    if not alone and any(o.distinct for one in candidates for o in one.row.operands):
+        return None
+    return tuple(shape)
+
+
 class InstructionReader(Reporter):
     """Reads the instructions of the function that is open."""
 
@@ -93,6 +128,7 @@ class InstructionReader(Reporter):
         self.spaces: dict[str, Space | None] = {}  # of the module's names
         self.local_spaces: dict[str, Space | None] = {}  # of the function's
         self.names: Names | None = None
+        self._known: dict[tuple[str, _Shape], tuple[Form, tuple[int, ...]]] = {}
 
     def _space_of(self, name: str) -> Space | None:
         return self.local_spaces.get(name) or self.spaces.get(name)
@@ -138,7 +174,16 @@ class InstructionReader(Reporter):
         if name == "mov.pred" and any(isinstance(op, Not) for op in operands):
             self._keep(name, rest, written, "a negated predicate here", start)
             return
-        self._record(reading.candidates, operands, guard, start)
+        shape = _shape_of(reading.candidates, operands, self.function.regs.classes)
+        known = None if shape is None else self._known.get((name, shape))
+        if known is not None:
+            form, order = known
+            ops = in_order(operands, order)
+            self._append(MachineInstr(form, ops, guard, self.location_at(start)))
+            return
+        found = self._record(reading.candidates, operands, guard, start)
+        if found is not None and shape is not None:
+            self._known[name, shape] = found
 
     def _keep(self, name: str, rest: str, guard: str, what: str, start: int) -> None:
         """Keep an instruction that PTX has, and say why.
@@ -202,11 +247,12 @@ class InstructionReader(Reporter):
         operands: list[Syntax],
         guard: Reg | Not | None,
         start: int,
-    ) -> None:
+    ) -> tuple[Form, tuple[int, ...]] | None:
+        """Read a record; its form, and which operand stands in each slot where that is plain."""
         best, laid = self._best(candidates, operands)
         if best.problems:
             self._report_problems(best, start)
-            return
+            return None
         _check_coordinates(best, operands)
         laid = laid or _lay(best, operands)
         if laid is None:
@@ -229,9 +275,11 @@ class InstructionReader(Reporter):
             if qualifier in row.packed_fields.qualifiers
         ):
             self._report_broken(row, attributes, start)
-            return
+            return None
         ops = tuple(placed[s] if s in placed else Imm(words[s]) for s in form.slots)
         self._append(MachineInstr(form, ops, guard, self.location_at(start)))
+        order = order_of(row, best.attributes, operands, form.slots)
+        return None if order is None else (form, order)
 
     def _best(
         self, candidates: tuple[Candidate, ...], operands: list[Syntax]

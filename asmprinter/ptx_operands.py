@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -188,10 +189,47 @@ def parse_operands(text: str, resolve: Resolve) -> list[Syntax]:
 
     Raises: OperandError.
     """
+    plain = _plain_operands(text, resolve)
+    if plain is not None:
+        return plain
     try:
         return _Parser(text, resolve).operands()
     except RecursionError:
         raise OperandError("an expression is nested too deep") from None
+
+
+_NUMBER = r"-?(?:0|[1-9][0-9]{0,8})"
+_PLAIN = re.compile(
+    rf"\s*+(?:(%[\w$]++)|({_NUMBER})|\[\s*+(%[\w$]++)(?:\+({_NUMBER}))?\s*+\]|\{{([^{{}}]*+)\}})"
+    r"\s*+(,|\Z)"
+)
+"""A register, a number, an address, or registers in braces, and what stands behind it."""
+
+
+def _plain_operands(text: str, resolve: Resolve) -> list[Syntax] | None:
+    """Operands that are registers, numbers and addresses, as most are; None where one is not."""
+    found: list[Syntax] = []
+    at, behind = 0, ","
+    while behind:
+        match = _PLAIN.match(text, at)
+        if match is None:
+            return None
+        name, number, base, offset, parts, behind = match.groups()
+        if number:
+            found.append(Imm(int(number)))
+        elif parts is not None:
+            vector = [resolve(part.strip()) for part in parts.split(",")]
+            registers = [reg for reg in vector if type(reg) is int]
+            if len(registers) < len(vector):
+                return None
+            found.append(tuple(registers))
+        else:
+            reg = resolve(name or base)
+            if type(reg) is not int:
+                return None
+            found.append(reg if name else Mem(reg, int(offset or 0)))
+        at = match.end()
+    return found
 
 
 # ---- placing operands ------------------------------------------------------------------------
@@ -239,6 +277,24 @@ def place(
         if row.operand[name].kind is Kind.REGISTER:
             del placed[name]
     return placed
+
+
+def order_of(
+    row: Row, attributes: dict[str, Attribute], operands: Sequence[Syntax], slots: Sequence[str]
+) -> tuple[int, ...] | None:
+    """For each of a form's slots the operand in it; None where an operand is not one slot's."""
+    shapes = "".join(_shape(op) for op in operands)
+    wanted = tuple(attributes.get(qualifier) is not None for qualifier in row.tied)
+    names = [element.names[0] for element in _layout(row, wanted, shapes) or ()]
+    if not set(shapes) <= set("xm{") or sorted(names) != sorted(slots):
+        return None
+    return tuple(map(names.index, slots))
+
+
+def in_order(operands: Sequence[Syntax], order: tuple[int, ...]) -> tuple[Op, ...]:
+    """The operands of a form's slots, as `order_of` has their order."""
+    found = [operands[place] for place in order]
+    return tuple([op for op in found if not isinstance(op, (Pair, Tensor))])
 
 
 def lacks_coordinates(row: Row, operands: Sequence[Syntax]) -> bool:
