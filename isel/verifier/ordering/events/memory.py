@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Mapping
 
 from intrinsics.mir import MachineInstr, Op
-from intrinsics.modifiers import ScalarType, Sem
+from intrinsics.modifiers import ScalarType, Sem, Space
 from isel.verifier.function.events import ATOMICS, Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import regions
