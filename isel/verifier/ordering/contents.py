@@ -202,9 +202,10 @@ def _handed_on(logs: Iterable[Log]) -> dict[int, set[int]]:
             if access.kind in (Kind.SHARED_STORE, Kind.SHARED_LOAD):
                 by = stores if access.kind is Kind.SHARED_STORE else loads
                 by.setdefault(access.index, set()).update(map(_span, _in_shared(access.regions)))
+    written = {store: _merged(spans) for store, spans in stores.items()}
     return {
-        load: {store for store, written in stores.items() if _meet(read, written)}
-        for load, read in loads.items()
+        load: {store for store, there in written.items() if _meet(here, there)}
+        for load, here in ((load, _merged(spans)) for load, spans in loads.items())
     }
 
 
@@ -216,12 +217,26 @@ def _span(region: Region) -> tuple[int, int]:
     return region.first, region.last
 
 
-def _meet(some: set[tuple[int, int]], others: set[tuple[int, int]]) -> bool:
-    """Whether two sets of spans have a byte in common."""
-    spans = sorted([*((a, b, 0) for a, b in some), *((a, b, 1) for a, b in others)])
-    ends = [0, 0]
-    for first, last, side in spans:
-        if ends[1 - side] > first:
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same bytes in spans that neither meet nor touch, in order."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if found and first <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], last)
+        else:
+            found.append((first, last))
+    return found
+
+
+def _meet(some: list[tuple[int, int]], others: list[tuple[int, int]]) -> bool:
+    """Whether two lists of merged spans have a byte in common."""
+    one = other = 0
+    while one < len(some) and other < len(others):
+        (begin, end), (first, last) = some[one], others[other]
+        if begin < last and first < end:
             return True
-        ends[side] = max(ends[side], last)
+        if end <= last:
+            one += 1
+        else:
+            other += 1
     return False

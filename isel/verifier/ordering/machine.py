@@ -7,6 +7,7 @@ own window of them, as `mapa` gives them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
@@ -14,7 +15,7 @@ from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering.clocks import Clock, Counters, Source
-from isel.verifier.ordering.log import Access, Log, Point
+from isel.verifier.ordering.log import Access, Log, Point, Region
 from isel.verifier.ordering.numbers import Number, packed
 from isel.verifier.ordering.synchronisation import Barrier, Flag, Mbarrier
 from isel.verifier.ordering.windows import in_window
@@ -83,7 +84,8 @@ class Machine:
     of each thread that a commit tracks; `fenced` are those of other threads that fences order
     before them. `polls` are records whose wait may return without success, `ended_elsewhere` those
     whose wait another cluster may end. `end` is the offset behind the last shared variable, where
-    the size of all is known.
+    the size of all is known; `judged` are the regions, by their record and identity, that were
+    found within it or logged.
     """
 
     launch: Launch
@@ -113,6 +115,7 @@ class Machine:
     registers: dict[int, int] = field(default_factory=dict)
     pool: dict[int, int] = field(default_factory=dict)
     changed: bool = False
+    judged: dict[tuple[int, int], Sequence[Region]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, module: Module, function: MachineFunction, launch: Launch) -> Machine:

@@ -175,8 +175,9 @@ class Execution:
         here = counters.next("warp")
         number = count if count is not None else here if done == "warp" else counters.next(done)
         there = [piece for piece in found if 0 <= piece.first <= piece.last]
-        if kind in _BY_ADDRESS:
+        if kind in _BY_ADDRESS and (self.index, id(found)) not in self.machine.judged:
             self._within(there)
+            self.machine.judged[self.index, id(found)] = found
         access = Access(
             self.index, kind, self.strand.rank, self.strand.actor, len(self.run.log.accesses),
             found if len(there) == len(found) else there,
