@@ -586,8 +586,10 @@ ON_ALL = waiting(DATA + "    bar.red.or.pred %p10, 0, %p9;\n")
 ON_WORD = waiting(DATA.replace("%rd8, %r1, 4", "%rd8, 1, 4") + "    mov.pred %p10, %p9;\n")
 """Under a word that all threads read."""
 
-ON_GROUP = waiting("    shr.u32 %r40, %r1, 7;\n    setp.eq.u32 %p10, %r40, 1;\n").replace(
-    ".reqntid 128", ".reqntid 256"
+ON_GROUP = (
+    waiting("    shr.u32 %r40, %r1, 7;\n    setp.eq.u32 %p10, %r40, 1;\n")
+    .replace(".reqntid 128", ".reqntid 256")
+    .replace("b_ring[8192]", "b_ring[16384]")  # 64 bytes for each thread
 )
 """Under the number of the warpgroup."""
 
