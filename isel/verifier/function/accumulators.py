@@ -18,6 +18,7 @@ from intrinsics.multiplies.wgmma import WgmmaShape
 from intrinsics.row import Attribute, Completion
 from isel.verifier.function.events import Event, Kind, guarded
 from isel.verifier.function.flow import WarpFlow
+from isel.verifier.function.graph import Graph
 from isel.verifier.function.in_flight import FENCE, ORDERING, InFlight, most_left
 from isel.verifier.function.paths import Walker
 from isel.verifier.function.report import Report
@@ -68,11 +69,12 @@ def check(report: Report) -> None:
     if not multiplies:
         return
     cells = _Cells.of(multiplies.values())
+    records = cells.records(report.analysis.graph)
     kept = most_left(report.analysis.graph)
     tracked: dict[object, Tracked] = {}
     for role in report.analysis.roles:
         if any(e.kind is Kind.WARPGROUP_MULTIPLY for e in role.events()):
-            _Thread(report, role, cells, kept, tracked).check()
+            _Thread(report, role, cells, records, kept, tracked).check()
 
 
 # ---- registers -------------------------------------------------------------------------------
@@ -134,6 +136,17 @@ class _Cells:
             found.number[reg] = numbers.setdefault(tuple(those), len(numbers))
         return found
 
+    def records(self, graph: Graph) -> dict[int, frozenset[int]]:
+        """The records of a function that decide, or touch some of these registers, with their
+        classes.
+        """
+        found = {}
+        for index, mi in enumerate(graph.records):
+            cells = self.touched((*graph.defs[index], *graph.uses[index]))
+            if cells or index in self.multiplies or mi.form.row.id in ORDERING:
+                found[index] = cells
+        return found
+
     def touched(self, registers: Iterable[Reg]) -> frozenset[int]:
         """The classes of some registers."""
         number = self.number
@@ -158,14 +171,17 @@ class _State:
 class _Thread:
     """The walk of a role's threads; its events are all records that access these registers.
 
-    `tracked` are the registers that walks of roles with equal flows track.
+    `records` has their classes of registers, `tracked` are the registers that walks of roles with
+    equal flows track.
     """
 
     def __init__(
-        self, report: Report, role: Role, cells: _Cells, kept: int, tracked: dict[object, Tracked]
-    ) -> None:
+        self, report: Report, role: Role, cells: _Cells, records: dict[int, frozenset[int]],
+        kept: int, tracked: dict[object, Tracked],
+    ) -> None:  # fmt: skip
         self.report = report
         self.cells = cells
+        self.records = records
         self.kept = kept
         self.early: dict[int, tuple[int, str]] = {}
         self.seen: set[tuple[int, InFlight[int]]] = set()
@@ -194,9 +210,9 @@ class _Thread:
         everyone = Threads((1 << LANES) - 1)
         for node in flow.reached():
             known: set[int] = set()
-            for index, mi, evaluator in flow.visit(node):
+            for index, mi, evaluator in flow.visit(node, self.records):
                 decides = index in self.cells.multiplies or mi.form.row.id in ORDERING
-                cells = self.cells.touched((*mi.defs(), *mi.uses()))
+                cells = self.records[index]
                 if not decides and cells <= known:
                     continue
                 event = guarded(flow, node, Event(Kind.OTHER, index, mi, everyone), evaluator)

@@ -8,7 +8,7 @@ tcgen05, wgmma, mbarrier, barrier, fence and cp.async.bulk.tensor.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum, auto
 
@@ -20,6 +20,7 @@ from intrinsics.row import Completion, Effect, Residency, Row
 from intrinsics.row import Kind as OperandKind
 from isel.verifier.function.evaluate import WAITS, Evaluator
 from isel.verifier.function.flow import Condition, WarpFlow
+from isel.verifier.function.graph import Graph
 from isel.verifier.function.threads import Threads, threads_of
 from isel.verifier.function.values import Value, Where, where
 
@@ -117,16 +118,25 @@ class Event:
         return dict(self.values).get(name)
 
 
-def events_of(flow: WarpFlow) -> dict[int, list[Event]]:
-    """The events of a warp by node, in program order."""
+def eventful(graph: Graph) -> dict[int, set[int]]:
+    """The records that may be events, by node."""
+    found: dict[int, set[int]] = {}
+    for number, node in enumerate(graph.nodes):
+        for index, mi in enumerate(node.records, node.first):
+            if _maker_of(mi.form.row) is not None:
+                found.setdefault(number, set()).add(index)
+    return found
+
+
+def events_of(flow: WarpFlow, there: Mapping[int, set[int]]) -> dict[int, list[Event]]:
+    """The events of a warp by node, in program order; `there` are those of its graph."""
     threads = threads_of(flow)
     found: dict[int, list[Event]] = {}
     for node in flow.reached():
         events = []
-        for index, mi, evaluator in flow.visit(node):
+        for index, mi, evaluator in flow.visit(node, there[node]) if node in there else ():
             make = _maker_of(mi.form.row)
-            if make is None:
-                continue
+            assert make is not None
             event = make(index, mi, evaluator, threads[node])
             if event is not None and index in flow.first:
                 event = _as_first(event, *flow.first[index])

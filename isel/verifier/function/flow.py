@@ -8,7 +8,7 @@ record writes has one value; one that several write has a value at each node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TypeAlias
 
 from intrinsics.lazy_dataclass import dataclass
@@ -119,14 +119,20 @@ class WarpFlow:
             [],
         ]
 
-    def visit(self, node: int) -> Iterator[tuple[int, MachineInstr, Evaluator]]:
-        """The records of a node, each with the evaluator in the state before the record."""
+    def visit(
+        self, node: int, asked: Container[int] | None = None
+    ) -> Iterator[tuple[int, MachineInstr, Evaluator]]:
+        """The records of a node, each with the evaluator in the state before the record.
+
+        With `asked` only these, and others that the state depends on are passed by.
+        """
         found = self.environments[node]
         assert found is not None
         self._environment = dict(found)
         first, rewriting = self.graph.nodes[node].first, self.graph.rewriting
         for index, mi in enumerate(self.graph.nodes[node].records, first):
-            yield index, mi, self._evaluator
+            if asked is None or index in asked:
+                yield index, mi, self._evaluator
             if index in rewriting:
                 self._execute(index, mi)
 

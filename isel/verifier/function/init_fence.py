@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from intrinsics.findings import Severity
-from intrinsics.mir import MachineInstr
+from intrinsics.mir import Form, MachineInstr
 from isel.verifier.function.clusters import cluster_size, is_of_pair
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.mbarriers import signalled
@@ -46,7 +46,9 @@ def check(report: Report) -> None:
         return
     used, elsewhere = _by_async_proxy(report), []
     if cluster_size(report.analysis.function, report.cluster) != 1:
-        elsewhere = [_reached(report, mi) for mi in records if _leaves_cta(mi)]
+        stays = {form for form in {mi.form for mi in records} if _stays_in_cta(form)}
+        there = (mi for mi in records if mi.form not in stays)
+        elsewhere = [_reached(report, mi) for mi in there if _leaves_cta(mi)]
     if not used and not elsewhere:
         return
     for role in report.analysis.roles:
@@ -86,6 +88,11 @@ def _by_async_proxy(report: Report) -> list[Where]:
     """The mbarriers that copies of the async proxy complete on."""
     copies = (signalled(e) for e in report.analysis.events(Kind.COPY_IN))
     return [place for place in copies if place is not None]
+
+
+def _stays_in_cta(form: Form) -> bool:
+    """Whether no record of a form lets other CTAs access an mbarrier."""
+    return form.row.packed_fields is None and not _leaves_cta(MachineInstr(form, ()))
 
 
 def _leaves_cta(mi: MachineInstr) -> bool:

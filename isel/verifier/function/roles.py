@@ -13,7 +13,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction
 from isel.control_flow import components
 from isel.verifier.function.callees import NOTHING_CALLED, Callees
-from isel.verifier.function.events import Event, Kind, events_of
+from isel.verifier.function.events import Event, Kind, eventful, events_of
 from isel.verifier.function.flow import WarpFlow
 from isel.verifier.function.graph import Graph
 from isel.verifier.function.paths import Walker
@@ -68,6 +68,7 @@ class Analysis:
         self.callees = callees
         self.graph = graph or Graph(function, callees)
         self.block = block
+        self._eventful = eventful(self.graph)
         tracked: dict[object, Tracked] = {}
         self.walkers = [self._walk(warp, tracked) for warp in _warps(block, rank)]
         self.roles = _group(self.walkers)
@@ -81,7 +82,7 @@ class Analysis:
 
     def _walk(self, warp: Warp, tracked: dict[object, Tracked]) -> Walker:
         flow = WarpFlow(self.graph, warp)
-        return Walker.of(flow, events_of(flow), tracked)
+        return Walker.of(flow, events_of(flow, self._eventful), tracked)
 
     @cached_property
     def sites(self) -> dict[int, list[tuple[int, Event]]]:
