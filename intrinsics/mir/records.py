@@ -76,12 +76,17 @@ class MachineInstr:
         Raises: VerificationError where a word is not a literal, so that the form is not known.
         """
         words = self.form.row.packed_fields
-        slots = words.slots(self.form.attributes) if words else ()
-        found = {slot: self.get(slot) for slot in slots}
-        unknown = [slot for slot, op in found.items() if not isinstance(op, Imm)]
+        found: dict[str, int] = {}
+        unknown: list[str] = []
+        for slot in words.slots(self.form.attributes) if words else ():
+            op = self.get(slot)
+            if isinstance(op, Imm):
+                found[slot] = op.value
+            else:
+                unknown.append(slot)
         if unknown:
             raise VerificationError([_unknown_word(self.form, slot) for slot in unknown])
-        return {slot: op.value for slot, op in found.items() if isinstance(op, Imm)}
+        return found
 
     def defs(self) -> list[Reg]:
         """Registers that it writes."""
