@@ -17,6 +17,7 @@ from isel.lower import (
     extremes,
     index_offsets,
     intrinsics,
+    known_contents,
     masked,
     memory_elements,
     narrow_division,
@@ -101,6 +102,7 @@ def lower(
     if _ADDRESS in present:
         function = index_offsets.with_offsets(function, layout)
     if not _ACCESSES.isdisjoint(present):
+        function = known_contents.with_known_contents(function, layout, pure)
         function = neighbours.with_vectors(function, layout, pure)
     if not _DIVISIONS.isdisjoint(present):
         if Opcode.ICMP in present:

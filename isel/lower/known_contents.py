@@ -1,0 +1,155 @@
+"""What memory is known to hold is not loaded, and what is overwritten unread is not stored.
+
+Layer: isel.lower.  Input: a function.  Output: the same function, or one without loads from where
+the thread has just stored or loaded, without stores of what is there already, and without stores
+that another one of the block makes vain.  Known is what holds until something may write: another
+store, unless it goes elsewhere for certain, an atomic operation, a call.  What is volatile, atomic
+or not temporal stays.  A block that comes behind one other alone knows what that one knew.  LLVM's
+NVPTX back end does likewise (EarlyCSE, and its DAG combiner).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from intrinsics.lazy_dataclass import dataclass
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
+from isel.lower.neighbours import may_pass_loads
+from isel.lower.places_in_memory import Place, Places
+from isel.lower.substitution import in_flow_order, with_values
+from isel.select.types import TypeLayout
+
+_MOVED = (IntType, FloatType, PointerType, VectorType)
+
+_FEWEST = 2
+"""Accesses of a function from which on one of them may be left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A value that is in memory; whether nothing writes there while the kernel runs."""
+
+    value: llvm.Value
+    unwritten: bool
+
+
+_Contents = dict[tuple[Place, Type], _Held]
+
+
+def with_known_contents(
+    function: ir.Function, layout: TypeLayout, pure: frozenset[str]
+) -> ir.Function:
+    """The function without needless accesses; calls of `pure` functions touch no memory."""
+    accesses = sum(isinstance(i, (ir.Load, ir.Store)) for i in function.instructions())
+    if accesses < _FEWEST:
+        return function
+    return _Memory(function, layout, pure).run()
+
+
+class _Memory:
+    """What is known of memory along a way through the blocks."""
+
+    def __init__(self, function: ir.Function, layout: TypeLayout, pure: frozenset[str]) -> None:
+        self.function = function
+        self.pure = pure
+        self.places = Places(function, layout)
+        self.same: dict[str, llvm.Value] = {}
+        self.needless: set[int] = set()
+        self.contents: _Contents = {}
+        self.unread: dict[Place, ir.Store] = {}
+
+    def run(self) -> ir.Function:
+        """The function without what is found."""
+        before = Counter(t for b in self.function.blocks for t in b.instructions[-1].targets())
+        only = {
+            target: block.name
+            for block in self.function.blocks
+            for target in block.instructions[-1].targets()
+            if before[target] == 1
+        }
+        ends: dict[str, _Contents] = {}
+        for block in in_flow_order(self.function.blocks):
+            self.contents = dict(ends.get(only.get(block.name, ""), {}))
+            self._block(block)
+            ends[block.name] = self.contents
+        return self._without() if self.needless else self.function
+
+    def _without(self) -> ir.Function:
+        def change(value: llvm.Value) -> llvm.Value:
+            return self.same.get(value.name, value) if isinstance(value, llvm.Local) else value
+
+        return self.function.with_blocks(
+            [
+                ir.Block(
+                    block.name,
+                    [
+                        with_values(i, change)
+                        for i in block.instructions
+                        if id(i) not in self.needless
+                    ],
+                )
+                for block in self.function.blocks
+            ]
+        )
+
+    def _block(self, block: ir.Block) -> None:
+        self.unread = {}
+        for i in block.instructions:
+            match i:
+                case ir.Branch() | ir.CondBranch() | ir.Switch():
+                    break
+                case ir.Load(volatile=False, ordering=None):
+                    self._load(i)
+                case ir.Store(volatile=False, ordering=None):
+                    self._store(i)
+                case _ if not may_pass_loads(i, self.pure):
+                    self.contents = {k: held for k, held in self.contents.items() if held.unwritten}
+                    self.unread = {}
+
+    def _load(self, i: ir.Load) -> None:
+        if not isinstance(i.type, _MOVED):
+            self.unread = {}
+            return
+        place = self.places.of(i.pointer, i.type)
+        known = self.contents.get((place, i.type))
+        if known is not None and i.result is not None and _is_plain(i):
+            self.same[i.result] = known.value
+            self.needless.add(id(i))
+            return
+        unwritten = self.places.is_unwritten(i.pointer) or (
+            i.attachment("invariant.load") is not None
+        )
+        if not unwritten:
+            self.unread = {at: one for at, one in self.unread.items() if at.is_apart(place)}
+        if i.result is not None:
+            self.contents[place, i.type] = _Held(llvm.Local(i.result, i.type), unwritten)
+
+    def _store(self, i: ir.Store) -> None:
+        type_ = i.value.type
+        if not isinstance(type_, _MOVED):
+            self.contents = {k: held for k, held in self.contents.items() if held.unwritten}
+            return
+        place, value = self.places.of(i.pointer, type_), self._value(i.value)
+        held = self.contents.get((place, type_))
+        if held is not None and held.value == value and _is_plain(i):
+            self.needless.add(id(i))
+            return
+        self.needless |= {id(one) for at, one in self.unread.items() if place.covers(at)}
+        self.contents = {
+            key: held
+            for key, held in self.contents.items()
+            if held.unwritten or key[0].is_apart(place)
+        }
+        if _is_plain(i):
+            self.contents[place, type_] = _Held(value, False)
+            self.unread[place] = i
+
+    def _value(self, value: llvm.Value) -> llvm.Value:
+        """A value, or the one that a load that went has given."""
+        return self.same.get(value.name, value) if isinstance(value, llvm.Local) else value
+
+
+def _is_plain(i: ir.Load | ir.Store) -> bool:
+    return i.attachment("nontemporal") is None

@@ -1,0 +1,125 @@
+"""Where accesses go, so that equal places are told from others.
+
+Layer: isel.lower.  Input: a function and the layout of its types.  Output: of a pointer a base and
+the bytes behind it; two pointers whose steps are computed alike have equal ones.  Values of SSA
+form are compared: they are the same where no loop has gone round in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from intrinsics.lazy_dataclass import dataclass
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import PointerType, Type
+from isel.select.diagnostics import Unselectable
+from isel.select.types import TypeLayout, walk_indices
+
+_DEPTH = 5
+"""Instructions that are looked through for how a value is computed."""
+
+_KERNEL = "ptx_kernel"
+
+_SEPARATE = frozenset((1, 3, 5))
+"""Address spaces (global, shared and local memory) of which none is part of another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Bytes of memory behind a base, in an address space."""
+
+    base: Hashable
+    offset: int
+    size: int
+    space: int
+
+    def is_apart(self, other: Place) -> bool:
+        """Whether two places are known to have no byte in common."""
+        if self.base == other.base:
+            return self.end <= other.offset or other.end <= self.offset
+        return self.space != other.space and {self.space, other.space} <= _SEPARATE
+
+    def covers(self, other: Place) -> bool:
+        """Whether all bytes of another place are known to be this one's."""
+        return self.base == other.base and self.offset <= other.offset and other.end <= self.end
+
+    @property
+    def end(self) -> int:
+        """The first byte behind it."""
+        return self.offset + self.size
+
+
+class Places:
+    """The places that the pointers of a function lead to."""
+
+    def __init__(self, function: ir.Function, layout: TypeLayout) -> None:
+        self.layout = layout
+        self.made = {i.result: i for i in function.instructions() if i.result is not None}
+        self.known: dict[str, tuple[Hashable, int]] = {}
+        self.unwritten = {
+            param.name
+            for param in function.params
+            if function.calling_convention == _KERNEL
+            and {"noalias", "readonly"} <= set(param.attributes.enums)
+        }
+
+    def of(self, pointer: llvm.Value, type_: Type) -> Place:
+        """Where an access to a value of some type goes."""
+        assert isinstance(pointer.type, PointerType)
+        base, offset = self._steps(pointer, _DEPTH)
+        return Place(base, offset, self.layout.size(type_), pointer.type.address_space)
+
+    def is_unwritten(self, pointer: llvm.Value) -> bool:
+        """Whether a pointer leads to what nothing writes while the kernel runs."""
+        for _ in range(_DEPTH if self.unwritten else 0):
+            if not isinstance(pointer, llvm.Local):
+                break
+            if pointer.name in self.unwritten:
+                return True
+            step = self.made.get(pointer.name)
+            if not isinstance(step, ir.GetElementPtr):
+                break
+            pointer = step.base
+        return False
+
+    def _steps(self, pointer: llvm.Value, depth: int) -> tuple[Hashable, int]:
+        if not isinstance(pointer, llvm.Local):
+            return pointer, 0
+        if pointer.name not in self.known:
+            self.known[pointer.name] = self._computed(pointer, depth)
+        return self.known[pointer.name]
+
+    def _computed(self, pointer: llvm.Local, depth: int) -> tuple[Hashable, int]:
+        step = self.made.get(pointer.name) if depth else None
+        if not isinstance(step, ir.GetElementPtr) or not isinstance(step.type, PointerType):
+            return pointer, 0
+        base, offset = self._steps(step.base, depth - 1)
+        more = self._bytes(step)
+        if more is not None:
+            return base, offset + more
+        return (base, offset, step.element_type, self._alike(step.indices, depth - 1)), 0
+
+    def _bytes(self, step: ir.GetElementPtr) -> int | None:
+        """The bytes that a step goes on, if they are a number."""
+        if not all(isinstance(index, llvm.ConstInt) for index in step.indices):
+            return None
+        try:
+            walked = walk_indices(self.layout, step.element_type, step.indices)
+        except Unselectable:  # told where the step is selected
+            return None
+        return sum(
+            offset + size * index.signed
+            for size, index, offset in walked
+            if isinstance(index, llvm.ConstInt)
+        )
+
+    def _alike(self, values: Iterable[llvm.Value], depth: int) -> Hashable:
+        """What values that are computed alike have in common."""
+        return tuple([self._way(value, depth) for value in values])
+
+    def _way(self, value: llvm.Value, depth: int) -> Hashable:
+        i = self.made.get(value.name) if isinstance(value, llvm.Local) and depth else None
+        if isinstance(i, (ir.BinaryOp, ir.Cast)):
+            return i.opcode, i.type, self._alike(i.operands(), depth - 1)
+        return value
