@@ -61,6 +61,20 @@ def is_constant(name: str) -> bool:
     return _CONSTANT.fullmatch(name) is not None
 
 
+_MOST = {
+    "tid.x": 1023, "tid.y": 1023, "tid.z": 63, "ntid.x": 1024, "ntid.y": 1024, "ntid.z": 64,
+    "nctaid.x": (1 << 31) - 1, "nctaid.y": (1 << 16) - 1, "nctaid.z": (1 << 16) - 1,
+    "ctaid.x": (1 << 31) - 2, "ctaid.y": (1 << 16) - 2, "ctaid.z": (1 << 16) - 2, "laneid": 31,
+}
+"""The greatest values.  CUDA C++ Programming Guide, Technical Specifications per Compute
+Capability: dimensions of a block and of a grid."""
+
+
+def significant_bits(name: str) -> int:
+    """How many low bits of a special register may be set; 64 where that is not known."""
+    return _MOST[name].bit_length() if name in _MOST else 64
+
+
 @functools.cache
 def special_registers() -> dict[str, SpecialRegister]:
     """Every special register, by name."""

@@ -16,7 +16,9 @@ from isel.select.types import BITS, SIGNED, UNSIGNED
 T = ScalarType
 
 _SIGNED = (Opcode.SDIV, Opcode.SREM)
+_QUOTIENTS = (Opcode.UDIV, Opcode.SDIV)
 _REMAINDERS = (Opcode.UREM, Opcode.SREM)
+_BESIDE = dict(zip(_REMAINDERS, _QUOTIENTS, strict=True))
 
 
 def divide_by_number(
@@ -27,7 +29,13 @@ def divide_by_number(
         bits = state.out.regs.classes[result].bits
         state.emit(form("neg.int", type=SIGNED[bits]), result, n)
         return True
-    if divisor in (0, 1, -1):
+    if divisor == 1:
+        cls, rest = BITS[state.out.regs.classes[result].bits], opcode in _REMAINDERS
+        state.emit(form("mov", type=cls), result, Imm(0) if rest else n)
+        if not rest:
+            state.copies[result] = state.copies.get(n, n)
+        return True
+    if divisor in (0, -1):
         return False
     size = divisor & ((1 << width) - 1)
     if opcode is Opcode.UREM and size & (size - 1) == 0:
@@ -36,12 +44,13 @@ def divide_by_number(
         return True
     work = _Steps(state, state.out.regs.classes[result].bits)
     signed = opcode in _SIGNED
+    width = width if signed else min(width, state.zero_above.get(n, width))
     if work.bits == 16:
         work.bits = 32
         cvt = form("cvt.int", dtype=T.S32 if signed else T.U32, atype=T.S16 if signed else T.U16)
         narrow, n = n, state.new(T.B32)
         state.emit(cvt, n, narrow)
-    quotient = _signed(work, n, divisor) if signed else _unsigned(work, n, divisor, width)
+    quotient = _signed(work, n, divisor) if signed else _unsigned(work, n, size, width)
     if opcode in _REMAINDERS:
         product = work.emit("mul.lo", SIGNED, quotient, Imm(divisor))
         quotient = work.emit("sub.int", SIGNED, n, product)
@@ -51,6 +60,26 @@ def divide_by_number(
         last.ops = (result, *last.ops[1:])
     else:
         state.emit(form("cvt.int", dtype=T.U16, atype=T.U32), result, quotient)
+    return True
+
+
+def rest_of_quotient(
+    state: FunctionState, opcode: Opcode, bits: int, result: Reg, n: Reg, divisor: Scalar
+) -> bool:
+    """What a quotient of this block leaves; False where there is none, which is remembered.
+
+    ptxas 13.5 finds unsigned numbers of 32 bits by itself.
+    """
+    n = state.copies.get(n, n)
+    if opcode in _QUOTIENTS:
+        state.quotients[opcode, n, divisor] = result
+        return False
+    quotient = state.quotients.get((_BESIDE.get(opcode), n, divisor))
+    if quotient is None or (opcode is Opcode.UREM and bits <= 32):
+        return False
+    product = state.new(BITS[bits])
+    state.emit(form("mul.lo", type=SIGNED[bits]), product, quotient, divisor)
+    state.emit(form("sub.int", type=SIGNED[bits]), result, n, product)
     return True
 
 
@@ -69,8 +98,8 @@ class _Steps:
 
 
 def _unsigned(work: _Steps, n: Reg, divisor: int, width: int) -> Reg:
+    """Divide what has at most `width` bits; an even number is halved with what it divides."""
     bits = work.bits
-    divisor &= (1 << width) - 1
     if divisor & (divisor - 1) == 0:
         return work.emit("shr", UNSIGNED, n, Imm(divisor.bit_length() - 1))
     for shift in range(divisor.bit_length() + 1):
@@ -79,6 +108,10 @@ def _unsigned(work: _Steps, n: Reg, divisor: int, width: int) -> Reg:
         if factor < 1 << bits and (factor * divisor - power) << width <= power:
             high = work.emit("mul.hi", UNSIGNED, n, Imm(factor))
             return work.emit("shr", UNSIGNED, high, Imm(shift)) if shift else high
+    even = (divisor & -divisor).bit_length() - 1
+    if even:
+        half = work.emit("shr", UNSIGNED, n, Imm(even))
+        return _unsigned(work, half, divisor >> even, width - even)
     # The factor needs one bit more: half of what is left is added before the last shift.
     log = (divisor - 1).bit_length()
     factor = (((1 << log) - divisor) << bits) // divisor + 1

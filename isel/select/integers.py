@@ -7,6 +7,7 @@ other widths lie in registers.  An i1 is a predicate, and arithmetic with it is 
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 
 from intrinsics.mir import Form, Imm, Reg, Scalar
@@ -18,7 +19,7 @@ from isel.llvm.types import IntType, PointerType
 from isel.llvm.vocabulary import Flag, IntPredicate, Opcode
 from isel.select import wide
 from isel.select.diagnostics import not_yet
-from isel.select.division import divide_by_number
+from isel.select.division import divide_by_number, rest_of_quotient
 from isel.select.packed import logic_by_words
 from isel.select.state import Added, FunctionState, Sum, Values, form, typed
 from isel.select.types import BITS, SIGNED, UNSIGNED, container
@@ -72,6 +73,13 @@ _ZEROS: dict[Opcode, Callable[[tuple[int, int]], int]] = {
     Opcode.XOR: max,
 }
 """From which bit on a result has zeros, from where on both operands have them."""
+
+_MOST_BITS: dict[Opcode, Callable[[int, int], int]] = {
+    Opcode.ADD: lambda one, other: max(one, other) + 1,
+    Opcode.MUL: operator.add,
+    Opcode.SHL: operator.add,
+}
+"""How many bits a result has at most, of operands that have so many, or that it is shifted by."""
 
 _COMPARISONS: dict[IntPredicate, tuple[Cmp, dict[int, ScalarType]]] = {
     IntPredicate.EQ: (Cmp.EQ, BITS),
@@ -139,6 +147,8 @@ def binary(state: FunctionState, i: ir.BinaryOp) -> None:
         _arithmetic(state, i.opcode, element.bits, results[0], left, right)
         if element.bits in (32, 64):
             _remember(state, i, results[0], left, right)
+            if i.opcode in _MOST_BITS:
+                _know_zeros(state, i, results[0], left, right)
         return
     _each_element(state, i, element.bits, results)
 
@@ -150,6 +160,21 @@ def _without_arithmetic(opcode: Opcode, left: Scalar, number: llvm.ConstInt) -> 
     if number.signed in _ABSORBING.get(opcode, ()):
         return Imm(number.signed if opcode is Opcode.OR else 0)
     return None
+
+
+def _know_zeros(
+    state: FunctionState, i: ir.BinaryOp, result: Reg, left: Scalar, right: Scalar
+) -> None:
+    """From which bit on a result has zeros: `nsw` may promise that it has no sign either."""
+    bits = state.out.regs.classes[result].bits
+    one, other = zeros_from(state, left, bits), zeros_from(state, right, bits)
+    if i.opcode is Opcode.SHL:
+        other = right.value if isinstance(right, Imm) else bits
+    most = _MOST_BITS[i.opcode](one, other)
+    if Flag.NSW in i.flags and one < bits and (other < bits or i.opcode is Opcode.SHL):
+        most = min(most, bits - 1)
+    if most < bits:
+        state.zero_above[result] = most
 
 
 def _remember(
@@ -255,11 +280,7 @@ def _arithmetic(
     if type(lhs) is Imm:
         lhs = state.reg(lhs, BITS[bits])
     assert type(lhs) is int
-    if (
-        opcode in _DIVISIONS
-        and isinstance(rhs, Imm)
-        and divide_by_number(state, opcode, width, result, lhs, rhs.value)
-    ):
+    if opcode in _DIVISIONS and _divide(state, opcode, width, result, lhs, rhs):
         return
     if opcode in _SCALES and _multiply_wide(state, bits, result, lhs, _factor(opcode, rhs, bits)):
         return
@@ -272,6 +293,15 @@ def _arithmetic(
     elif opcode in _ZEROS:
         known = zeros_from(state, lhs, bits), zeros_from(state, rhs, bits)
         state.zero_above[result] = _ZEROS[opcode](known)
+
+
+def _divide(
+    state: FunctionState, opcode: Opcode, width: int, result: Reg, lhs: Reg, rhs: Scalar
+) -> bool:
+    """Divide without a division, where there is a way."""
+    if isinstance(rhs, Imm) and divide_by_number(state, opcode, width, result, lhs, rhs.value):
+        return True
+    return rest_of_quotient(state, opcode, container(width), result, lhs, rhs)
 
 
 def _factor(opcode: Opcode, rhs: Scalar, bits: int) -> Scalar | None:

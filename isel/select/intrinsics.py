@@ -18,7 +18,7 @@ from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.mma_name import multiply_of
 from intrinsics.patterns import PREFIX
 from intrinsics.row import Attribute, Guard, Row, Rule
-from intrinsics.special import SpecialRegister, special_registers
+from intrinsics.special import SpecialRegister, significant_bits, special_registers
 from intrinsics.targets import Capability, Ptx, Target, spell
 from isel.llvm.ir import Call
 from isel.llvm.types import IntType
@@ -199,3 +199,5 @@ def _read_special(state: FunctionState, call: Call, register: SpecialRegister) -
         )
     (result,) = state.define(call.result, call.type)
     state.emit(form("mov", type=type_), result, Special(register.name))
+    if (bits := significant_bits(register.name)) < type_.bits:
+        state.zero_above[result] = bits

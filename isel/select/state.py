@@ -146,6 +146,10 @@ class FunctionState:
         # those of this block, and those of the entry block, which comes before all
         self.scaled: dict[Hashable, Reg] = {}
         self.kept: dict[Hashable, Reg] = {}
+        # register -> the one that it is a copy of
+        self.copies: dict[Reg, Reg] = {}
+        # division, dividend, divisor -> the quotient, in this block
+        self.quotients: dict[Hashable, Reg] = {}
         # register -> the one twice as wide whose upper half it was shifted down from
         self.uppers: dict[Reg, Reg] = {}
         # register -> the sum that it holds
@@ -188,6 +192,7 @@ class FunctionState:
         self.run = [block]
         self._moved = {}
         self.scaled = {}
+        self.quotients = {}
         self.products = {}
 
     def go_on_in(self, block: Block) -> None:
