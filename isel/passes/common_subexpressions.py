@@ -32,7 +32,7 @@ from isel.control_flow import dominator_tree
 
 _PHI = "phi"
 
-_ADDRESSES = frozenset(("add.int", "mul.wide", "shl", "cvt.int"))
+_ADDRESSES = frozenset(("add.int", "sub.int", "mul.lo", "mul.wide", "shl", "cvt.int"))
 """Rows that addresses are made of: cheap enough to be computed where they may not be needed."""
 
 _Key = tuple[Form, tuple[Op, ...]]
