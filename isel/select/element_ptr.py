@@ -149,13 +149,25 @@ def _compute(
     if not steps:
         _constant_step(state, i, offset, bits)
         return
-    base = _moved_on(state, state.scalar_reg(i.base), steps, bits)
+    before, offset = _base(state, i.base, offset)
+    base = _moved_on(state, before, steps, bits)
     if offset and i.result is not None:
         state.addresses[i.result] = Mem(base, offset)
         (result,) = state.define(i.result, i.type)
         state.emit(typed("add.int", SIGNED[bits]), result, base, Imm(offset))
         return
     state.forward(i.result, (base,))
+
+
+def _base(state: FunctionState, base: llvm.Value, offset: int) -> tuple[Reg, int]:
+    """A base, and the bytes to add behind all steps: with those that it is itself behind another.
+
+    Neighbours that are far from one another have the steps in common then.
+    """
+    before = state.address(base)
+    if isinstance(before.base, int) and abs(before.offset + offset) < _FARTHEST:
+        return before.base, before.offset + offset
+    return state.scalar_reg(base), offset
 
 
 def _index_width(type_: Type) -> int:
