@@ -17,6 +17,7 @@ from isel.passes.block_placement import place_blocks
 from isel.passes.common_subexpressions import share_values
 from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
+from isel.passes.extending_loads import extend_in_loads
 from isel.passes.fill_wgmma import multiplies_among
 from isel.passes.joint_steps import join_steps
 from isel.passes.order_wgmma import order_wgmma
@@ -56,6 +57,7 @@ def _expand_walkthrough(module: Module) -> None:
 MODULE_PASSES: dict[str, Pass] = {
     "dead-code": _each(remove_dead_code),
     "common-subexpressions": _each(share_values),
+    "extending-loads": _each(extend_in_loads),
     "joint-steps": _each(join_steps),
     "stack-addresses": _each(sink_stack_addresses),
     "comparisons": _each(sink_comparisons),
@@ -68,6 +70,7 @@ MODULE_PASSES: dict[str, Pass] = {
 """What follows selection, in order."""
 
 _ABOUT: dict[str, Memo[Form, bool]] = {
+    "extending-loads": Memo(lambda form: form.row.id == "cvt.int"),
     "joint-steps": Memo(lambda form: form.row.id == "phi"),
     "comparisons": Memo(lambda form: form.row.head == "setp"),
     "order-wgmma": Memo(lambda form: bool(multiplies_among((form,)))),

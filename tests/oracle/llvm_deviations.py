@@ -212,19 +212,6 @@ SCALAR = (
         same_sass=True,
     ),
     Deviation(
-        name="load with a sign",
-        cases=r"sext i(8|16) to i\d+, loaded",
-        example="sext i8 to i32, loaded",
-        llvm=("st.global.b32 [p1:b64], ld.s8(.global[p0:b64]*1)", "ret"),
-        nvgen=("st.global.b32 [p1:b64], cvt.s32.s8(ld.b8(.global[p0:b64]*1))", "ret"),
-        why=(
-            "PTX ISA, ld: a signed type extends the sign into a wider register; nvgen loads bits "
-            "and extends the sign afterwards (ptxas keeps the two apart)."
-        ),
-        rewrite=(r"^st\.global\.b(\d+) (\S+), ld\.s(\d+)\((.*)\)$",
-                 r"st.global.b\1 \2, cvt.s\1.s\3(ld.b\3(\4))"),
-    ),
-    Deviation(
         name="own shared memory as the cluster's",
         cases=r"addrspacecast as3 to as7",
         example="addrspacecast as3 to as7",
