@@ -17,6 +17,7 @@ T = ScalarType
 
 _SIGNED = {T.S8: 8, T.S16: 16}
 _NARROW = {T.B8: 8, T.B16: 16}
+_WIDE = (T.S16, T.S32, T.S64)
 
 _PARAMETERS = (Space.PARAM, Space.PARAM_ENTRY, Space.PARAM_FUNC)
 _OTHERWISE = ("vec", "sem", "io")
@@ -25,7 +26,7 @@ _OTHERWISE = ("vec", "sem", "io")
 
 def _extended(form: Form) -> ScalarType | None:
     """The type that a conversion extends by its sign; None for all other forms."""
-    if form.row.id != "cvt.int" or form.attributes.get("dtype") not in (T.S32, T.S64):
+    if form.row.id != "cvt.int" or form.attributes.get("dtype") not in _WIDE:
         return None
     found = form.attributes.get("atype")
     return found if isinstance(found, ScalarType) and found in _SIGNED else None
