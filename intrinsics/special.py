@@ -62,9 +62,19 @@ def is_constant(name: str) -> bool:
 
 
 _MOST = {
-    "tid.x": 1023, "tid.y": 1023, "tid.z": 63, "ntid.x": 1024, "ntid.y": 1024, "ntid.z": 64,
-    "nctaid.x": (1 << 31) - 1, "nctaid.y": (1 << 16) - 1, "nctaid.z": (1 << 16) - 1,
-    "ctaid.x": (1 << 31) - 2, "ctaid.y": (1 << 16) - 2, "ctaid.z": (1 << 16) - 2, "laneid": 31,
+    "tid.x": 1023,
+    "tid.y": 1023,
+    "tid.z": 63,
+    "ntid.x": 1024,
+    "ntid.y": 1024,
+    "ntid.z": 64,
+    "nctaid.x": (1 << 31) - 1,
+    "nctaid.y": (1 << 16) - 1,
+    "nctaid.z": (1 << 16) - 1,
+    "ctaid.x": (1 << 31) - 2,
+    "ctaid.y": (1 << 16) - 2,
+    "ctaid.z": (1 << 16) - 2,
+    "laneid": 31,
 }
 """The greatest values.  CUDA C++ Programming Guide, Technical Specifications per Compute
 Capability: dimensions of a block and of a grid."""
