@@ -18,7 +18,7 @@ from isel.llvm.reader import read_module
 from isel.pipeline import lower
 from isel.places import align_places, places_of_globals
 from isel.select.locations import Source
-from isel.select.machine import check_machine
+from isel.select.symbols.machine import check_machine
 from isel.select.types import MOST_REGISTERS
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
 from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, beyond, concerned, verify

@@ -146,7 +146,7 @@ def _span(finding: Finding, text: str, at: int) -> tuple[int, int]:
         word = re.compile(r"[^\s(,;]+").match(text, at)
         return (at, word.end()) if word else (at, at + 1)
     if finding.subject:
-        from isel.select.signatures import argument_position
+        from isel.select.intrinsics.signatures import argument_position
 
         position = argument_position(call[2] or call[3], finding.subject)
         spans = _arguments(text, call.end())

@@ -16,7 +16,7 @@ from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.llvm.vocabulary import Opcode, Ordering
 from isel.llvm.vocabulary import RMWOperation as Rmw
 from isel.lower.rewriter import NONE, Replacement, Rewriter, number
-from isel.select.atomics import has_instruction
+from isel.select.memory.atomics import has_instruction
 from isel.select.types import TypeLayout
 
 _I32 = IntType(32)

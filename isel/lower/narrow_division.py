@@ -6,7 +6,7 @@ some ten instructions, 64 in a routine of about a hundred.  LLVM's NVPTX back en
 (BypassSlowDivision), except in functions that are to be small.  Where the dividend is known to be
 short, and no number is negative, the divisor is short too or the quotient is zero.  A quotient and
 a remainder of the same operands in one block are one division and a multiplication.  Divisions by
-numbers are left to `isel.select.division`.
+numbers are left to `isel.select.integers.division`.
 """
 
 from __future__ import annotations

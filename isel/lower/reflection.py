@@ -16,7 +16,7 @@ from isel.llvm import values as llvm
 from isel.llvm.types import IntType
 from isel.lower.folding import Known, folded
 from isel.lower.rewriter import number
-from isel.select.specials import REFLECT, answer_of
+from isel.select.intrinsics.specials import REFLECT, answer_of
 
 
 def with_answers(module: ir.Module, target: Target) -> ir.Module:

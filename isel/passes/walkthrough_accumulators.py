@@ -16,8 +16,8 @@ from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.row import Problem
 from intrinsics.rows.walkthrough import VALUES_OF_LD, LoadShape, LoadValues
-from isel.verifier.function.matrices import MmaExtents
-from isel.verifier.function.widths import (
+from isel.verifier.function.tensor_memory.matrices import MmaExtents
+from isel.verifier.function.tensor_memory.widths import (
     ALL_LANES,
     a_columns,
     accumulator,

@@ -11,20 +11,20 @@ from intrinsics.mir import Block
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.lower.substitution import in_flow_order
+from isel.select.assembly.inline import inline_assembly
 from isel.select.calls import call_function
 from isel.select.context import ModuleContext
 from isel.select.diagnostics import Unselectable
-from isel.select.inline_asm import inline_assembly
 from isel.select.instructions import SELECTORS, select_instruction
-from isel.select.intrinsics import select_call
-from isel.select.names import block_names
+from isel.select.intrinsics.specials import REFLECT, reflect
+from isel.select.intrinsics.table import select_call
+from isel.select.intrinsics.walkthrough import Spellings, select_walkthrough
+from isel.select.intrinsics.written import as_assembly
+from isel.select.memory.stack_slots import shared_slots
 from isel.select.phis import Merge, carried, merge, records
-from isel.select.specials import REFLECT, reflect
-from isel.select.stack_slots import shared_slots
 from isel.select.state import FunctionState
+from isel.select.symbols.names import block_names
 from isel.select.unrolling import loops_kept
-from isel.select.walkthrough import Spellings, select_walkthrough
-from isel.select.written import as_assembly
 
 
 class Body:

@@ -13,9 +13,9 @@ from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.types import VOID, Type
 from isel.llvm.vocabulary import TailKind
-from isel.select.abi import device_param, is_passed, load_value, store_value
 from isel.select.diagnostics import Unselectable
 from isel.select.state import FunctionState, form
+from isel.select.symbols.abi import device_param, is_passed, load_value, store_value
 
 T = ScalarType
 _UNITS = ((8, T.B64), (4, T.B32), (2, T.B16), (1, T.B8))

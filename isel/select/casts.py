@@ -1,7 +1,7 @@
 """Casts to records: integers, pointers, bits.
 
-Layer: isel.select.  Vectors element by element; `isel.select.widths` says how integers lie in
-registers.
+Layer: isel.select.  Vectors element by element; `isel.select.integers.widths` says how integers
+lie in registers.
 """
 
 from __future__ import annotations
@@ -13,16 +13,7 @@ from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType
 from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import not_yet
-from isel.select.repack import (
-    element_widths,
-    extend_byte,
-    from_predicate,
-    repack,
-    to_predicate,
-)
-from isel.select.state import FunctionState, Values, form
-from isel.select.types import BITS, SIGNED, UNSIGNED, container
-from isel.select.widths import (
+from isel.select.integers.widths import (
     LIMB,
     elements,
     extend,
@@ -32,6 +23,15 @@ from isel.select.widths import (
     register,
     resize,
 )
+from isel.select.memory.repack import (
+    element_widths,
+    extend_byte,
+    from_predicate,
+    repack,
+    to_predicate,
+)
+from isel.select.state import FunctionState, Values, form
+from isel.select.types import BITS, SIGNED, UNSIGNED, container
 
 T = ScalarType
 

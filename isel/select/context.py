@@ -18,7 +18,7 @@ from isel.lower.neighbours import pure_functions
 from isel.places import places_of_globals
 from isel.select.diagnostics import Diagnostics, Unselectable
 from isel.select.locations import Locations, Source
-from isel.select.names import kernels, ptx_names
+from isel.select.symbols.names import kernels, ptx_names
 from isel.select.types import layout_of
 from isel.select.unrolling import ids_of_loops_kept
 

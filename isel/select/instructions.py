@@ -14,26 +14,26 @@ from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm.types import ArrayType, IntType, StructType, Type
 from isel.llvm.vocabulary import BINARY_OPCODES, CAST_OPCODES, IntPredicate, Opcode
-from isel.select.accesses import check_space, load, store
-from isel.select.atomics import compare_exchange, fence, read_modify_write
 from isel.select.casts import cast
 from isel.select.diagnostics import not_yet
-from isel.select.element_ptr import get_element_ptr
-from isel.select.float_casts import FLOAT_CASTS, float_cast
-from isel.select.float_instructions import (
+from isel.select.floats.casts import FLOAT_CASTS, float_cast
+from isel.select.floats.instructions import (
     FLOAT_OPERATIONS,
     float_binary,
     float_compare,
     float_negate,
 )
-from isel.select.functions import return_value
-from isel.select.integers import binary, compare, compare_element
+from isel.select.integers.arithmetic import binary, compare, compare_element
+from isel.select.integers.widths import LIMB, elements, extend, extended, register_bits
+from isel.select.memory.accesses import check_space, load, store
+from isel.select.memory.atomics import compare_exchange, fence, read_modify_write
+from isel.select.memory.element_ptr import get_element_ptr
+from isel.select.memory.stack import alloca
 from isel.select.phis import phi
-from isel.select.stack import alloca
 from isel.select.state import FunctionState, form
+from isel.select.symbols.functions import return_value
 from isel.select.types import BITS
 from isel.select.vectors import extract_element, insert_element, select, shuffle
-from isel.select.widths import LIMB, elements, extend, extended, register_bits
 
 T = ScalarType
 

@@ -33,13 +33,22 @@ from isel.llvm.vocabulary import Linkage
 from isel.lower.address_spaces import GLOBAL, QUESTIONS, inferred, with_known_spaces, with_spaces
 from isel.lower.function import lower
 from isel.lower.module import prepared
-from isel.select.assembly import Assembly
+from isel.select.assembly.module_asm import (
+    NOTHING,
+    ModuleAssembly,
+    add_assembly,
+    read_module_assembly,
+)
+from isel.select.assembly.shared import Assembly
 from isel.select.body import Body
 from isel.select.context import ModuleContext
 from isel.select.diagnostics import Unselectable
-from isel.select.float_casts import flushes_subnormals
-from isel.select.floats import ordered_halves
-from isel.select.functions import (
+from isel.select.floats.casts import flushes_subnormals
+from isel.select.floats.steps import ordered_halves
+from isel.select.instructions import select_instruction
+from isel.select.locations import NO_SOURCE, Locations, Source
+from isel.select.state import FunctionState, form
+from isel.select.symbols.functions import (
     device_interface,
     is_elsewhere,
     kernel_interface,
@@ -47,20 +56,11 @@ from isel.select.functions import (
     needed,
     prototype_of,
 )
-from isel.select.instructions import select_instruction
-from isel.select.launch import launch_of
-from isel.select.locations import NO_SOURCE, Locations, Source
-from isel.select.machine import check_machine
-from isel.select.module_asm import (
-    NOTHING,
-    ModuleAssembly,
-    add_assembly,
-    read_module_assembly,
-)
-from isel.select.state import FunctionState, form
+from isel.select.symbols.launch import launch_of
+from isel.select.symbols.machine import check_machine
+from isel.select.symbols.variables import WEAK, Variables, alignment_of, is_list
+from isel.select.symbols.weak_references import is_weak, refusal
 from isel.select.types import SPACES
-from isel.select.variables import WEAK, Variables, alignment_of, is_list
-from isel.select.weak_references import is_weak, refusal
 
 KERNEL = "ptx_kernel"
 RUNTIME = ("vprintf", "malloc", "free", "__assertfail", "cudaDeviceSynchronize")

@@ -38,10 +38,10 @@ from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import PointerType, Type
-from isel.select.assembly import Assembly
+from isel.select.assembly.shared import Assembly
 from isel.select.constants import as_instruction, known
 from isel.select.diagnostics import NoValue, Unselectable
-from isel.select.stack_slots import Slot
+from isel.select.memory.stack_slots import Slot
 from isel.select.types import (
     SPACES,
     TypeLayout,

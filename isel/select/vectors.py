@@ -13,11 +13,11 @@ from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import FloatType, Type, VectorType
-from isel.select.floats import Floats
-from isel.select.repack import to_predicate
+from isel.select.floats.steps import Floats
+from isel.select.integers.widths import elements, extended, register_bits, zeros_from
+from isel.select.memory.repack import to_predicate
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS
-from isel.select.widths import elements, extended, register_bits, zeros_from
 
 T = ScalarType
 

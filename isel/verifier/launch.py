@@ -137,7 +137,7 @@ def without_peers(module: Module, kernel: MachineFunction, cluster: Size) -> lis
 
     The function level has a rule of its own; this is for a launch that was not checked there.
     """
-    from isel.verifier.function.clusters import PAIR, cluster_size, pair_records
+    from isel.verifier.function.barriers.clusters import PAIR, cluster_size, pair_records
 
     size = cluster_size(kernel, cluster)
     first = next(pair_records(kernel), None)

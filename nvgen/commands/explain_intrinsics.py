@@ -14,8 +14,8 @@ from intrinsics.patterns import PREFIX
 from intrinsics.special import special_registers
 from intrinsics.targets import Capability, spell
 from isel.select.diagnostics import nearest
-from isel.select.unselected import unselected
-from isel.select.written import statement_of
+from isel.select.intrinsics.unselected import unselected
+from isel.select.intrinsics.written import statement_of
 from nvgen.commands.explain_question import Fields, Question
 from nvgen.llvm_signatures import signature, signatures
 

@@ -15,8 +15,8 @@ from isel.debug_places import NO_DEBUG, DebugPlaces
 from isel.llvm import ir
 from isel.llvm.reader import read_module
 from isel.places import places_of_globals
+from isel.select.intrinsics.specials import REFLECT, answer_of
 from isel.select.locations import Source
-from isel.select.specials import REFLECT, answer_of
 from nvgen.llvm_crash import timed_out
 from nvgen.llvm_process import LlvmDiedError, LlvmTimeoutError
 from nvgen.optimizer.origins import Origins, attach, detach

@@ -29,7 +29,7 @@ from intrinsics.patterns import PREFIX
 from isel.llvm import ir
 from isel.llvm.types import METADATA, TOKEN
 from isel.llvm.vocabulary import C_CALLING_CONVENTION, Linkage
-from isel.select.names import kernels
+from isel.select.symbols.names import kernels
 from isel.select.types import SHARED_SPACE
 from nvgen.optimizer.waits import Handed, shown, through_waits
 

@@ -23,7 +23,7 @@ from isel.control_flow import dominators, reach
 from isel.llvm import ir
 from isel.llvm.types import Type
 from isel.llvm.values import Local
-from isel.select.specials import WAITED
+from isel.select.intrinsics.specials import WAITED
 
 _MULTIPLY = PREFIX + "wgmma.mma_async."
 _WAIT = PREFIX + "wgmma.wait_group."

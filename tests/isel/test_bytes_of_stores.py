@@ -11,7 +11,7 @@ import pytest
 from intrinsics.element import ElementType
 from intrinsics.findings import VerificationError
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope
-from isel.verifier.function.phases import NO_BYTES
+from isel.verifier.function.barriers.phases import NO_BYTES
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.pointers import Pointer
 

@@ -15,8 +15,8 @@ import pytest
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, SimulationError, VerificationError
+from isel.verifier.function.barriers.expect_tx import BYTES
 from isel.verifier.function.check import verify_functions
-from isel.verifier.function.expect_tx import BYTES
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Pointer

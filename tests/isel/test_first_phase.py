@@ -13,9 +13,9 @@ import pytest
 from intrinsics.element import ElementType
 from intrinsics.findings import Severity, SimulationError
 from intrinsics.modifiers import Scope
+from isel.verifier.function.barriers.first_phase import FIRST_PARITY
+from isel.verifier.function.barriers.mbarriers import ARRIVALS
 from isel.verifier.function.check import RULES
-from isel.verifier.function.first_phase import FIRST_PARITY
-from isel.verifier.function.mbarriers import ARRIVALS
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.pointers import Pointer
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.mir import MachineFunction
 from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.flow import WarpFlow
-from isel.verifier.function.graph import Graph
-from isel.verifier.function.roles import Analysis
-from isel.verifier.function.values import (
+from isel.verifier.function.flow.graph import Graph
+from isel.verifier.function.flow.values import (
     Loaded,
     Sixteenth,
     Spread,
@@ -23,7 +21,9 @@ from isel.verifier.function.values import (
     known,
     unknown,
 )
-from isel.verifier.function.warps import Warp
+from isel.verifier.function.flow.warp_flow import WarpFlow
+from isel.verifier.function.flow.warps import Warp
+from isel.verifier.function.roles import Analysis
 from tests.each import each
 
 LANES = tuple(range(32))

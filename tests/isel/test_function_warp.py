@@ -7,9 +7,9 @@ what is said of it stays the same, for right kernels and for mistaken ones.
 from __future__ import annotations
 
 from intrinsics.findings import Finding
-from isel.verifier.function.evaluate import Evaluator
-from isel.verifier.function.values import Spread, Value, constant, known, unknown
-from isel.verifier.function.warps import Warp
+from isel.verifier.function.flow.evaluate import Evaluator
+from isel.verifier.function.flow.values import Spread, Value, constant, known, unknown
+from isel.verifier.function.flow.warps import Warp
 from tests.each import each
 from tests.isel.function_kernels import CLEAN
 from tests.isel.function_mistakes import MISTAKES

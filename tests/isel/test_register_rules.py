@@ -14,7 +14,7 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Launch
 from isel.verifier.function.check import verify_functions
-from isel.verifier.function.registers import at_entry
+from isel.verifier.function.participants.registers import at_entry
 from tests.each import each
 from tests.isel.function_kernels import kernel
 from tests.oracle.ptxas_modules import report

@@ -15,8 +15,8 @@ from intrinsics.layouts.fragments import fragment_cells
 from intrinsics.layouts.metadata import metadata_cells
 from intrinsics.layouts.scale_factors import columns_of
 from intrinsics.modifiers import CopyShape, LdStShape, MmaKind
-from isel.verifier.function.matrices import MmaExtents
-from isel.verifier.function.widths import (
+from isel.verifier.function.tensor_memory.matrices import MmaExtents
+from isel.verifier.function.tensor_memory.widths import (
     COPIED,
     REPEATED,
     accumulator,

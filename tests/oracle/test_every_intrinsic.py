@@ -14,7 +14,7 @@ import nvgen
 from intrinsics import catalog
 from intrinsics.findings import NvgenError
 from intrinsics.special import special_registers
-from isel.select.unselected import UNSELECTED, unselected
+from isel.select.intrinsics.unselected import UNSELECTED, unselected
 from tests.oracle import nvvm_calls
 from tests.oracle.llvm_intrinsics import all_names
 from tests.oracle.ptxas_modules import report

@@ -133,7 +133,7 @@ def test_b_may_be_reused_from_a_later_column():
 
 def _unchecked(monkeypatch: pytest.MonkeyPatch, case: Case, *usages: A | W) -> str:
     """The rule of the fault, with the verifier's own check of collectors taken away."""
-    from isel.verifier.function import collectors
+    from isel.verifier.function.tensor_memory import collectors
 
     monkeypatch.setattr(collectors, "check", lambda report: None)
     a, b, _ = images(case)

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import StoreMode
 from intrinsics.row import Attribute
-from isel.verifier.function.evaluate import Evaluator
+from isel.verifier.function.flow.evaluate import Evaluator
+from isel.verifier.function.flow.values import Symbol
 from isel.verifier.function.report import Report
-from isel.verifier.function.values import Symbol
 
 _STORES = ("cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor")
 _BOXES: Mapping[Attribute, int] = {None: 1, StoreMode.TILE: 1, StoreMode.SCATTER4: 4}

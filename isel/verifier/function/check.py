@@ -17,36 +17,34 @@ from intrinsics.collector import collect_young, paused_collector
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.limits import MOST_THREADS
 from intrinsics.mir import Linkage, MachineFunction, MachineInstr, Module, Special
-from isel.verifier.function import (
-    accumulators,
-    allocation,
+from isel.verifier.function.barriers import (
     cluster_arrivals,
     clusters,
-    collectors,
-    columns,
-    convergence,
     expect_tx,
     first_phase,
-    handles,
     init_fence,
-    lanes,
     mbarriers,
-    members,
-    overlaps,
     phases,
-    registers,
-    scales,
     scopes,
-    stages,
-    warpgroups,
 )
-from isel.verifier.function.callees import Callees, callee, calls, concerns
-from isel.verifier.function.graph import NOT_FOLLOWED
-from isel.verifier.function.inlining import inlined
+from isel.verifier.function.flow.callees import Callees, callee, calls, concerns
+from isel.verifier.function.flow.graph import NOT_FOLLOWED
+from isel.verifier.function.flow.inlining import inlined
+from isel.verifier.function.flow.tables import with_comparisons
+from isel.verifier.function.flow.values import LANES
+from isel.verifier.function.participants import convergence, members, registers, warpgroups
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
-from isel.verifier.function.tables import with_comparisons
-from isel.verifier.function.values import LANES
+from isel.verifier.function.tensor_memory import (
+    allocation,
+    collectors,
+    columns,
+    handles,
+    lanes,
+    overlaps,
+    scales,
+)
+from isel.verifier.function.wgmma import accumulators, stages
 from isel.verifier.ordering import rules as ordering_rules
 from isel.verifier.rule import VerifierRule
 

@@ -18,11 +18,11 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Sem, Space, ThreadSync, WaitOp
 from intrinsics.row import Completion, Effect, Residency, Row
 from intrinsics.row import Kind as OperandKind
-from isel.verifier.function.evaluate import WAITS, Evaluator
-from isel.verifier.function.flow import Condition, WarpFlow
-from isel.verifier.function.graph import Graph
-from isel.verifier.function.threads import Threads, threads_of
-from isel.verifier.function.values import Value, Where, where
+from isel.verifier.function.flow.evaluate import WAITS, Evaluator
+from isel.verifier.function.flow.graph import Graph
+from isel.verifier.function.flow.threads import Threads, threads_of
+from isel.verifier.function.flow.values import Value, Where, where
+from isel.verifier.function.flow.warp_flow import Condition, WarpFlow
 
 ATOMICS = ("atom", "atom.cas", "red")
 """Rows of atomic operations."""

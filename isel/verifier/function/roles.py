@@ -12,15 +12,15 @@ from functools import cached_property
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction
 from isel.control_flow import components
-from isel.verifier.function.callees import NOTHING_CALLED, Callees
+from isel.verifier.function.barriers.waits import idle_waits
 from isel.verifier.function.events import Event, Kind, eventful, events_of
-from isel.verifier.function.flow import WarpFlow
-from isel.verifier.function.graph import Graph
-from isel.verifier.function.paths import Walker
-from isel.verifier.function.tracking import Tracked
-from isel.verifier.function.values import LANES, constant
-from isel.verifier.function.waits import idle_waits
-from isel.verifier.function.warps import Warp
+from isel.verifier.function.flow.callees import NOTHING_CALLED, Callees
+from isel.verifier.function.flow.graph import Graph
+from isel.verifier.function.flow.values import LANES, constant
+from isel.verifier.function.flow.warp_flow import WarpFlow
+from isel.verifier.function.flow.warps import Warp
+from isel.verifier.function.walks.paths import Walker
+from isel.verifier.function.walks.tracking import Tracked
 
 Block = tuple[int, int, int]
 

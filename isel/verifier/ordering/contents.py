@@ -15,7 +15,7 @@ from intrinsics.modifiers import Space
 from isel.control_flow import reach
 from isel.passes.uniformity import is_same_for_all
 from isel.verifier.function.events import Kind
-from isel.verifier.function.graph import Graph
+from isel.verifier.function.flow.graph import Graph
 from isel.verifier.ordering.log import Log, Memory, Region
 from isel.verifier.ordering.program import Program, deciding_operands, is_event
 from isel.verifier.ordering.races import Race

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from intrinsics.findings import Finding, Severity, errors
-from isel.verifier.function import registers
-from isel.verifier.function.clusters import PAIR, cluster_size
+from isel.verifier.function.barriers.clusters import PAIR, cluster_size
+from isel.verifier.function.barriers.mbarriers import UNINITIALIZED
 from isel.verifier.function.events import Kind
-from isel.verifier.function.mbarriers import UNINITIALIZED
+from isel.verifier.function.participants import registers
 from isel.verifier.function.report import Report
 from isel.verifier.locations import place_of
 from isel.verifier.ordering import lifetimes

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from intrinsics.mir import MachineInstr, Not, Reg
 from intrinsics.row import IssueScope
-from isel.verifier.function.values import LANES
+from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering import lifetimes
 from isel.verifier.ordering.calculations import Calculation, Straight
 from isel.verifier.ordering.clocks import ThreadClocks, source_of, zero

@@ -14,7 +14,7 @@ from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
-from isel.verifier.function.values import LANES
+from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering.clocks import Source
 from isel.verifier.ordering.log import Access, Memory, Region
 

@@ -12,8 +12,8 @@ from enum import Enum, auto
 from typing import NamedTuple, TypeAlias
 
 from intrinsics.lazy_dataclass import dataclass
-from isel.verifier.function import lanes
 from isel.verifier.function.events import Kind
+from isel.verifier.function.tensor_memory import lanes
 from isel.verifier.ordering.clocks import Clock, Source
 from isel.verifier.ordering.strand import named, warpgroup_of
 from isel.verifier.ordering.synchronisation import Waiter

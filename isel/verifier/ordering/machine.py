@@ -13,7 +13,7 @@ from dataclasses import field
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
-from isel.verifier.function.values import LANES
+from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering.clocks import Clock, Counters, Source
 from isel.verifier.ordering.log import Access, Log, Point, Region
 from isel.verifier.ordering.numbers import Number, packed

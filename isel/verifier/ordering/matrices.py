@@ -17,9 +17,9 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import MmaKind
 from intrinsics.multiplies.wgmma import WgmmaShape
 from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.matrices import shape_of
-from isel.verifier.function.threads import Threads
-from isel.verifier.function.values import constant
+from isel.verifier.function.flow.threads import Threads
+from isel.verifier.function.flow.values import constant
+from isel.verifier.function.tensor_memory.matrices import shape_of
 from isel.verifier.ordering.log import Memory, Region
 from isel.verifier.ordering.windows import POINTER, in_window
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
-from isel.verifier.function.values import LANES
+from isel.verifier.function.flow.values import LANES
 
 _ALL = (1 << LANES) - 1
 """The mask of a whole warp."""

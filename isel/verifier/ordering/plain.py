@@ -12,8 +12,8 @@ from collections.abc import Callable
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Match, Shuffle, Space, Vote
-from isel.verifier.function.values import LANES
-from isel.verifier.function.warps import shuffle_source
+from isel.verifier.function.flow.values import LANES
+from isel.verifier.function.flow.warps import shuffle_source
 from isel.verifier.ordering.calculations import COMPUTED
 from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, packed
 from isel.verifier.ordering.program import is_one_place

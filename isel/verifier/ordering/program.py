@@ -16,9 +16,9 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg, Sym, guard_register
 from intrinsics.modifiers import Compare, ScalarType, Sem, Space
 from isel.control_flow import components, nodes_of, post_dominators
-from isel.verifier.function.decisive import SHARED, synchronises
-from isel.verifier.function.evaluate import WAITS
-from isel.verifier.function.graph import EXIT, Graph, Node
+from isel.verifier.function.flow.decisive import SHARED, synchronises
+from isel.verifier.function.flow.evaluate import WAITS
+from isel.verifier.function.flow.graph import EXIT, Graph, Node
 from isel.verifier.ordering.calculations import (
     COMPUTED,
     Calculation,

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from intrinsics.findings import Severity
-from isel.verifier.function import lanes
 from isel.verifier.function.boxes import bytes_of_stores
 from isel.verifier.function.events import Kind
+from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.report import Report
-from isel.verifier.function.values import LANES
+from isel.verifier.function.tensor_memory import lanes
 from isel.verifier.ordering import ends, lifetimes, sums, unfilled, warpgroups
 from isel.verifier.ordering.history import TENSOR_OPS
 from isel.verifier.ordering.log import Access, Log

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
-from isel.verifier.function import registers
-from isel.verifier.function.clusters import cluster_size, pair_records
+from isel.verifier.function.barriers.clusters import cluster_size, pair_records
+from isel.verifier.function.participants import registers
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.contents import Contents
 from isel.verifier.ordering.execute import Run

@@ -19,10 +19,10 @@ from intrinsics.mir import MachineInstr, Reg, guard_register
 from intrinsics.modifiers import Space
 from intrinsics.row import IssueScope
 from isel.passes.uniformity import Divergence, divergence
-from isel.verifier.function.flow import WarpFlow
+from isel.verifier.function.flow.warp_flow import WarpFlow
+from isel.verifier.function.participants.warpgroups import IN_PIECES, WARPGROUP, change
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
-from isel.verifier.function.warpgroups import IN_PIECES, WARPGROUP, change
 from isel.verifier.ordering.log import Log
 from isel.verifier.ordering.strand import place_of, warpgroup_of
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from intrinsics.limits import COLUMNS
-from isel.verifier.function.clusters import is_of_pair
+from isel.verifier.function.barriers.clusters import is_of_pair
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import lifetimes, regions
 from isel.verifier.ordering.clocks import source_of

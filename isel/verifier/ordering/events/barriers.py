@@ -6,9 +6,9 @@ Layer: isel.verifier.ordering.events.  PTX ISA, barrier; barrier.cluster; mbarri
 from __future__ import annotations
 
 from intrinsics.modifiers import Sem
-from isel.verifier.function.evaluate import WAITS
-from isel.verifier.function.phases import TOO_MANY
-from isel.verifier.function.values import LANES
+from isel.verifier.function.barriers.phases import TOO_MANY
+from isel.verifier.function.flow.evaluate import WAITS
+from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering import regions, warp_order
 from isel.verifier.ordering.clocks import RELEASES, Release, joined, source_of
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution

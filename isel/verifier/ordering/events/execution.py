@@ -11,7 +11,7 @@ from typing import TypeAlias
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Reg
 from isel.verifier.function.events import Kind
-from isel.verifier.function.values import LANES
+from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering import regions, warp_order, windows
 from isel.verifier.ordering.clocks import (
     RELEASES,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import ScalarType, Sem, Space
 from isel.verifier.function.events import ATOMICS, Kind
-from isel.verifier.function.values import LANES
+from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering import regions
 from isel.verifier.ordering.clocks import joined
 from isel.verifier.ordering.events.execution import Event, Execution

@@ -6,7 +6,7 @@ Layer: isel.verifier.ordering.events.  PTX ISA, setmaxnreg.
 from __future__ import annotations
 
 from intrinsics.mir import Imm
-from isel.verifier.function.registers import WAITS
+from isel.verifier.function.participants.registers import WAITS
 from isel.verifier.ordering.events.execution import Event, Execution
 
 

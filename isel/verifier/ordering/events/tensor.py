@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from intrinsics.mir import Imm
 from intrinsics.modifiers import LdStShape, ThreadSync, WaitOp
 from intrinsics.row import Residency
-from isel.verifier.function import lanes
-from isel.verifier.function.clusters import is_of_pair
+from isel.verifier.function.barriers.clusters import is_of_pair
 from isel.verifier.function.events import Kind
-from isel.verifier.function.values import LANES
-from isel.verifier.function.widths import moved_columns
+from isel.verifier.function.flow.values import LANES
+from isel.verifier.function.tensor_memory import lanes
+from isel.verifier.function.tensor_memory.widths import moved_columns
 from isel.verifier.ordering import matrices, regions
 from isel.verifier.ordering.clocks import Clock, Release, joined, source_of
 from isel.verifier.ordering.events.allocation import is_nowhere, touch

@@ -1,0 +1,1 @@
+"""Floating-point instructions, conversions and intrinsics to records."""

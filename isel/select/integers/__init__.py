@@ -1,0 +1,1 @@
+"""Integers of any width to records: arithmetic, comparison, and LLVM's intrinsics on them."""

@@ -1,0 +1,443 @@
+"""Integer arithmetic and comparison to records, element by element.
+
+Layer: isel.select.  PTX computes with 16, 32 and 64 bits; `isel.select.integers.widths` says how
+integers of other widths lie in registers.  An i1 is a predicate, and arithmetic with it is logic.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+
+from intrinsics.mir import Form, Imm, Reg, Scalar
+from intrinsics.modifiers import Compare as Cmp
+from intrinsics.modifiers import ScalarType
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import IntType, PointerType
+from isel.llvm.vocabulary import Flag, IntPredicate, Opcode
+from isel.select.diagnostics import not_yet
+from isel.select.integers import wide
+from isel.select.integers.division import divide_by_number, rest_of_quotient
+from isel.select.integers.packed import logic_by_words
+from isel.select.integers.widths import (
+    LIMB,
+    elements,
+    extend,
+    in_elements,
+    shift_amount,
+    zeros_from,
+)
+from isel.select.state import Added, FunctionState, Sum, Values, form, typed
+from isel.select.types import BITS, SIGNED, UNSIGNED, container
+
+T = ScalarType
+
+# LLVM opcode -> row, and which types name its forms.
+_BINARY: dict[Opcode, tuple[str, dict[int, ScalarType]]] = {
+    Opcode.ADD: ("add.int", SIGNED),
+    Opcode.SUB: ("sub.int", SIGNED),
+    Opcode.MUL: ("mul.lo", SIGNED),
+    Opcode.UDIV: ("div.int", UNSIGNED),
+    Opcode.SDIV: ("div.int", SIGNED),
+    Opcode.UREM: ("rem.int", UNSIGNED),
+    Opcode.SREM: ("rem.int", SIGNED),
+    Opcode.AND: ("and", BITS),
+    Opcode.OR: ("or", BITS),
+    Opcode.XOR: ("xor", BITS),
+    Opcode.SHL: ("shl", BITS),
+    Opcode.LSHR: ("shr", UNSIGNED),
+    Opcode.ASHR: ("shr", SIGNED),
+}
+_RIGHT = (Opcode.LSHR, Opcode.ASHR)
+_SHIFTS = (Opcode.SHL, *_RIGHT)
+_REMAINDERS = (Opcode.UREM, Opcode.SREM)
+_DIVISIONS = (Opcode.UDIV, Opcode.SDIV, *_REMAINDERS)
+_SIGN_COUNTS = {
+    Opcode.LSHR: False,
+    Opcode.ASHR: True,
+    Opcode.UDIV: False,
+    Opcode.SDIV: True,
+    Opcode.UREM: False,
+    Opcode.SREM: True,
+}
+"""Operations in which the upper bits of a number count, and whether they are its sign."""
+
+_LOGIC = {
+    Opcode.AND: "and",
+    Opcode.OR: "or",
+    Opcode.XOR: "xor",
+    Opcode.ADD: "xor",
+    Opcode.SUB: "xor",
+    Opcode.MUL: "and",
+}
+"""Arithmetic of single bits."""
+
+_ZEROS: dict[Opcode, Callable[[tuple[int, int]], int]] = {
+    Opcode.AND: min,
+    Opcode.OR: max,
+    Opcode.XOR: max,
+}
+"""From which bit on a result has zeros, from where on both operands have them."""
+
+_MOST_BITS: dict[Opcode, Callable[[int, int], int]] = {
+    Opcode.ADD: lambda one, other: max(one, other) + 1,
+    Opcode.MUL: operator.add,
+    Opcode.SHL: operator.add,
+}
+"""How many bits a result has at most, of operands that have so many, or that it is shifted by."""
+
+_COMPARISONS: dict[IntPredicate, tuple[Cmp, dict[int, ScalarType]]] = {
+    IntPredicate.EQ: (Cmp.EQ, BITS),
+    IntPredicate.NE: (Cmp.NE, BITS),
+    IntPredicate.UGT: (Cmp.GT, UNSIGNED),
+    IntPredicate.UGE: (Cmp.GE, UNSIGNED),
+    IntPredicate.ULT: (Cmp.LT, UNSIGNED),
+    IntPredicate.ULE: (Cmp.LE, UNSIGNED),
+    IntPredicate.SGT: (Cmp.GT, SIGNED),
+    IntPredicate.SGE: (Cmp.GE, SIGNED),
+    IntPredicate.SLT: (Cmp.LT, SIGNED),
+    IntPredicate.SLE: (Cmp.LE, SIGNED),
+}
+_SINGLE_BITS = {
+    IntPredicate.UGT: ("and", False),
+    IntPredicate.SLT: ("and", False),
+    IntPredicate.ULT: ("and", True),
+    IntPredicate.SGT: ("and", True),
+    IntPredicate.UGE: ("or", False),
+    IntPredicate.SLE: ("or", False),
+    IntPredicate.ULE: ("or", True),
+    IntPredicate.SGE: ("or", True),
+}
+"""The order of single bits: the row, and whether its left side (else its right) is negated.
+
+As a signed number a set bit is -1.
+"""
+
+
+_SCALES = (Opcode.SHL, Opcode.MUL)
+
+_NEUTRAL = {
+    **dict.fromkeys((Opcode.ADD, Opcode.SUB, Opcode.OR, Opcode.XOR), 0),
+    **dict.fromkeys((Opcode.SHL, Opcode.LSHR, Opcode.ASHR), 0),
+    **dict.fromkeys((Opcode.MUL, Opcode.SDIV, Opcode.UDIV), 1),
+    Opcode.AND: -1,
+}
+"""The right sides that leave the left one as it is."""
+
+_ABSORBING = {
+    **dict.fromkeys((Opcode.AND, Opcode.MUL), (0,)),
+    Opcode.OR: (-1,),
+    Opcode.UREM: (1,),
+    Opcode.SREM: (1, -1),
+}
+"""The right sides for which the left one does not count: the result is 0, or of `or` all ones."""
+
+# ---- arithmetic ------------------------------------------------------------------------------
+
+
+def binary(state: FunctionState, i: ir.BinaryOp) -> None:
+    """add, sub, mul, div, rem, and, or, xor, shifts: of integers, and of vectors of them."""
+    element = i.type if type(i.type) is IntType else i.type.scalar
+    if i.opcode not in _BINARY or not isinstance(element, IntType):
+        raise not_yet(i.opcode.value)
+    is_scalar = i.type is element and 1 < element.bits <= LIMB
+    if is_scalar and isinstance(i.rhs, llvm.ConstInt):
+        known = _without_arithmetic(i.opcode, state.scalar(i.lhs), i.rhs)
+        if known is not None:
+            state.forward(i.result, (known,))
+            return
+    results = state.define(i.result, i.type)
+    if is_scalar:
+        left, right = state.scalar(i.lhs), state.scalar(i.rhs)
+        _arithmetic(state, i.opcode, element.bits, results[0], left, right)
+        if element.bits in (32, 64):
+            _remember(state, i, results[0], left, right)
+            if i.opcode in _MOST_BITS:
+                _know_zeros(state, i, results[0], left, right)
+        return
+    _each_element(state, i, element.bits, results)
+
+
+def _without_arithmetic(opcode: Opcode, left: Scalar, number: llvm.ConstInt) -> Scalar | None:
+    """The result with a number that changes nothing, or that alone decides; as -O0 leaves them."""
+    if number.signed == _NEUTRAL.get(opcode):
+        return left
+    if number.signed in _ABSORBING.get(opcode, ()):
+        return Imm(number.signed if opcode is Opcode.OR else 0)
+    return None
+
+
+def _know_zeros(
+    state: FunctionState, i: ir.BinaryOp, result: Reg, left: Scalar, right: Scalar
+) -> None:
+    """From which bit on a result has zeros: `nsw` may promise that it has no sign either."""
+    bits = state.out.regs.classes[result].bits
+    one, other = zeros_from(state, left, bits), zeros_from(state, right, bits)
+    if i.opcode is Opcode.SHL:
+        other = right.value if isinstance(right, Imm) else bits
+    most = _MOST_BITS[i.opcode](one, other)
+    if Flag.NSW in i.flags and one < bits and (other < bits or i.opcode is Opcode.SHL):
+        most = min(most, bits - 1)
+    if most < bits:
+        state.zero_above[result] = most
+
+
+def _remember(
+    state: FunctionState, i: ir.BinaryOp, result: Reg, left: Scalar, right: Scalar
+) -> None:
+    """A sum or difference with a number, or in one of whose parts addresses may find one.
+
+    An `or` of bits that are not set is a sum.
+    """
+    is_or = i.opcode is Opcode.OR and Flag.DISJOINT in i.flags
+    signed, unsigned = is_or or Flag.NSW in i.flags, is_or or Flag.NUW in i.flags
+    if i.opcode in _SCALES and type(right) is Imm and type(left) is int and left in state.sums:
+        _remember_scaled(state, i, result, left, right.value)
+        return
+    if type(left) is Imm and type(right) is int and i.opcode is Opcode.SUB:
+        found = Sum(right, left.value, signed, unsigned, sign=-1)
+    elif type(left) is not int or not (is_or or i.opcode is Opcode.ADD):
+        return
+    elif type(right) is Imm:
+        found = Sum(left, right.value, signed, unsigned)
+    elif type(right) is int and (left in state.sums or right in state.sums):
+        state.added[result] = Added(left, right, signed, unsigned)
+        return
+    else:
+        return
+    inner = state.sums.get(found.base)
+    state.sums[result] = found if inner is None else _in_one(found, inner)
+
+
+def _remember_scaled(
+    state: FunctionState, i: ir.BinaryOp, result: Reg, left: Reg, number: int
+) -> None:
+    """A sum that is scaled is a sum of what is scaled, where nothing is lost above."""
+    inner, factor = state.sums[left], 1 << number if i.opcode is Opcode.SHL else number
+    if Flag.NUW not in i.flags or not inner.unsigned or inner.sign < 0:
+        return
+    if inner.number < 0 or not 2 <= factor < 1 << state.out.regs.classes[result].bits:
+        return  # the sum may be all that keeps the product within its bits
+    row, types = _BINARY[i.opcode]
+    cls = state.out.regs.classes[result]
+    base = state.new(cls)
+    state.emit(form(row, type=types[cls.bits]), base, inner.base, Imm(number))
+    # without a sign before and behind, so is the part, which is less
+    state.sums[result] = Sum(base, inner.number * factor, Flag.NSW in i.flags, True)
+
+
+def _in_one(outer: Sum, inner: Sum) -> Sum:
+    """A sum of a sum as one."""
+    return Sum(
+        inner.base,
+        outer.number + outer.sign * inner.number,
+        outer.signed and inner.signed,
+        outer.unsigned and inner.unsigned and inner.sign > 0,  # 1 - (3 - x) has no number
+        outer.sign * inner.sign,
+    )
+
+
+def _each_element(
+    state: FunctionState, i: ir.BinaryOp, width: int, results: tuple[Reg, ...]
+) -> None:
+    left, right = elements(state, i.lhs), elements(state, i.rhs)
+    if width in (8, 16) and logic_by_words(
+        state, i.opcode, width, results, state.value(i.lhs), state.value(i.rhs)
+    ):
+        return
+    each = in_elements(results, len(results) // len(left))
+    for result, lhs, rhs in zip(each, left, right, strict=True):
+        binary_element(state, i.opcode, width, result, lhs, rhs)
+
+
+def binary_element(
+    state: FunctionState,
+    opcode: Opcode,
+    width: int,
+    result: tuple[Reg, ...],
+    lhs: Values,
+    rhs: Values,
+) -> None:
+    """One operation on integers of `width` bits.
+
+    Raises: Unselectable.
+    """
+    if width > LIMB:
+        wide.binary(state, opcode, width, result, lhs, rhs)
+    elif width > 1:
+        _arithmetic(state, opcode, width, result[0], lhs[0], rhs[0])
+    elif opcode in _LOGIC:
+        _predicate_logic(state, _LOGIC[opcode], result[0], lhs[0], rhs[0])
+    else:
+        _predicate_itself(state, opcode, result[0], lhs[0])
+
+
+def _arithmetic(
+    state: FunctionState, opcode: Opcode, width: int, result: Reg, lhs: Scalar, rhs: Scalar
+) -> None:
+    row, types = _BINARY[opcode]
+    bits = container(width)
+    if width != bits and (signed := _SIGN_COUNTS.get(opcode)) is not None:
+        lhs = extend(state, lhs, width, signed=signed)
+        rhs = rhs if opcode in _SHIFTS else extend(state, rhs, width, signed=signed)
+    if opcode in _SHIFTS:
+        rhs = shift_amount(state, rhs, width)
+    if type(lhs) is Imm:
+        lhs = state.reg(lhs, BITS[bits])
+    assert type(lhs) is int
+    if opcode in _DIVISIONS and _divide(state, opcode, width, result, lhs, rhs):
+        return
+    if opcode in _SCALES and _multiply_wide(state, bits, result, lhs, _factor(opcode, rhs, bits)):
+        return
+    state.emit(typed(row, types[bits]), result, lhs, rhs)
+    if opcode in _RIGHT and rhs == Imm(bits // 2):
+        state.uppers[result] = lhs
+    if opcode is Opcode.LSHR and isinstance(rhs, Imm):
+        above = state.zero_above.get(lhs, width)
+        state.zero_above[result] = max(above - rhs.value, 0)
+    elif opcode in _ZEROS:
+        known = zeros_from(state, lhs, bits), zeros_from(state, rhs, bits)
+        state.zero_above[result] = _ZEROS[opcode](known)
+
+
+def _divide(
+    state: FunctionState, opcode: Opcode, width: int, result: Reg, lhs: Reg, rhs: Scalar
+) -> bool:
+    """Divide without a division, where there is a way."""
+    if isinstance(rhs, Imm) and divide_by_number(state, opcode, width, result, lhs, rhs.value):
+        return True
+    return rest_of_quotient(state, opcode, container(width), result, lhs, rhs)
+
+
+def _factor(opcode: Opcode, rhs: Scalar, bits: int) -> Scalar | None:
+    """What is multiplied by; a shift of 64 bits is a multiplication too."""
+    if opcode is Opcode.MUL:
+        return rhs
+    return Imm(1 << rhs.value) if bits == LIMB and type(rhs) is Imm else None
+
+
+def _multiply_wide(
+    state: FunctionState, bits: int, result: Reg, lhs: Reg, rhs: Scalar | None
+) -> bool:
+    """A product of two numbers that were extended from half as many bits, by mul.wide."""
+    half = state.halves.get(lhs)
+    if half is None:
+        return False
+    source, signed = half
+    other: Scalar
+    if isinstance(rhs, Imm):
+        low, high = (-1 << (bits // 2 - 1), 1 << (bits // 2 - 1)) if signed else (0, 1 << bits // 2)
+        if not low <= rhs.value < high:
+            return False
+        other = rhs
+    elif type(rhs) is int and state.halves.get(rhs, (0, not signed))[1] is signed:
+        other = state.halves[rhs][0]
+    else:
+        return False
+    type_ = (SIGNED if signed else UNSIGNED)[bits // 2]
+    state.emit(form("mul.wide", type=type_), result, source, other)
+    return True
+
+
+def _predicate_logic(state: FunctionState, row: str, result: Reg, lhs: Scalar, rhs: Scalar) -> None:
+    if isinstance(lhs, Imm):
+        lhs, rhs = rhs, lhs
+    if row == "xor" and isinstance(rhs, Imm) and rhs.value:
+        state.emit(form("not", type=T.PRED), result, state.reg(lhs, T.PRED))
+        return
+    left, right = state.reg(lhs, T.PRED), state.reg(rhs, T.PRED)
+    state.emit(form(row, type=T.PRED), result, left, right)
+
+
+def _predicate_itself(state: FunctionState, opcode: Opcode, result: Reg, lhs: Scalar) -> None:
+    """A single bit divides by 1 only, and shifts by 0 only: all else is not defined."""
+    op = Imm(0) if opcode in _REMAINDERS else lhs
+    state.emit(form("mov", type=T.PRED), result, op)
+
+
+# ---- comparison ------------------------------------------------------------------------------
+
+
+def compare(state: FunctionState, i: ir.Compare) -> None:
+    """icmp of integers and pointers, and of vectors of them."""
+    if not isinstance(i.predicate, IntPredicate):
+        raise not_yet("fcmp")
+    element = i.lhs.type.scalar
+    if isinstance(element, PointerType):
+        width = state.layout.pointer_bits(element.address_space)
+    elif isinstance(element, IntType):
+        width = element.bits
+    else:
+        raise not_yet(f"icmp of {i.lhs.type}")
+    results = state.define(i.result, i.type)
+    sides = zip(results, elements(state, i.lhs), elements(state, i.rhs), strict=True)
+    for result, lhs, rhs in sides:
+        compare_element(state, i.predicate, width, result, lhs, rhs)
+
+
+def compare_element(
+    state: FunctionState,
+    predicate: IntPredicate,
+    width: int,
+    result: Reg,
+    lhs: Values,
+    rhs: Values,
+) -> None:
+    """One comparison of integers of `width` bits."""
+    if width == 1:
+        left, right = (state.reg(side[0], T.PRED) for side in (lhs, rhs))
+        _compare_predicates(state, predicate, result, left, right)
+        return
+    cmp, types = _COMPARISONS[predicate]
+    signed = types is SIGNED
+    if width > LIMB:
+        wide.compare(state, cmp, width, result, lhs, rhs, signed=signed)
+        return
+    bits = container(width)
+    a, b = lhs[0], rhs[0]
+    if width != bits:
+        a = extend(state, a, width, signed=signed)
+        b = extend(state, b, width, signed=signed)
+    if isinstance(a, Imm):
+        a = state.reg(a, BITS[bits])
+    if bits == LIMB and not signed and type(a) is int and _is_half(state, a) and _is_half(state, b):
+        a, b, bits = _lower_half(state, a), _lower_half(state, b), 32
+    state.emit(_comparison(cmp, types[bits]), result, a, b)
+
+
+def _is_half(state: FunctionState, op: Scalar) -> bool:
+    """Whether the upper half of 64 bits is known to be zero."""
+    return 0 <= op.value < 1 << 32 if type(op) is Imm else zeros_from(state, op, LIMB) <= 32
+
+
+def _lower_half(state: FunctionState, op: Scalar) -> Scalar:
+    """The lower half of 64 bits; a number's as a signed one."""
+    if type(op) is Imm:
+        return Imm(op.value - (op.value >> 31 << 32))
+    low = state.new(T.B32)
+    state.emit(form("cvt.int", dtype=T.U32, atype=T.U64), low, op)
+    return low
+
+
+@functools.cache
+def _comparison(cmp: Cmp, type: ScalarType) -> Form:
+    return form("setp.int", p=True, cmp=cmp, type=type)
+
+
+def _compare_predicates(
+    state: FunctionState, predicate: IntPredicate, result: Reg, left: Reg, right: Reg
+) -> None:
+    if predicate is IntPredicate.NE:
+        state.emit(form("xor", type=T.PRED), result, left, right)
+        return
+    other = state.new(T.PRED)
+    if predicate is IntPredicate.EQ:
+        state.emit(form("xor", type=T.PRED), other, left, right)
+        state.emit(form("not", type=T.PRED), result, other)
+        return
+    row, negates_left = _SINGLE_BITS[predicate]
+    state.emit(form("not", type=T.PRED), other, left if negates_left else right)
+    pair = (right, other) if negates_left else (left, other)
+    state.emit(form(row, type=T.PRED), result, *pair)

@@ -1,0 +1,1 @@
+"""Accesses to memory, addresses of elements, atomic operations and the stack to records."""

@@ -1,0 +1,305 @@
+"""Loads and stores to records.
+
+Layer: isel.select.  A value of any type that memory holds, atomic or not, in every state space.
+PTX ISA, ld; st; ld.global.nc.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import field
+from typing import TypeAlias
+
+from intrinsics.lazy_dataclass import dataclass
+from intrinsics.mir import Form, Imm, Mem, Op, Reg
+from intrinsics.modifiers import NonCoherent, ScalarType, Scope, Sem, Space, Vec
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.data_layout import TENSOR_SPACE
+from isel.llvm.types import PointerType, Type
+from isel.select.diagnostics import Unselectable
+from isel.select.memory.access_splitting import AccessPart, aligned_at, pieces
+from isel.select.memory.atomics import access_order, check_atomic
+from isel.select.memory.legalised_accesses import is_illegal, load_illegal, members, store_illegal
+from isel.select.memory.repack import from_predicate, join, split, to_predicate
+from isel.select.state import FunctionState, Values, form
+from isel.select.types import BITS, SPACES, UNSIGNED
+
+T = ScalarType
+
+_VECTORS = {1: None, 2: Vec.V2, 4: Vec.V4, 8: Vec.V8}
+
+Attributes: TypeAlias = dict[str, Sem | Scope | NonCoherent | None]
+"""Modifiers that all pieces of an access have."""
+
+
+@dataclass(slots=True)
+class _Access:
+    """What all the pieces of one access have in common."""
+
+    op: str
+    space: Space | None
+    attributes: Attributes = field(default_factory=dict)
+
+    def form(self, unit: ScalarType, count: int) -> Form:
+        """The form that moves `count` units."""
+        if not self.attributes:
+            return _plain_form(self.op, self.space, unit, count)
+        return form(self.op, space=self.space, vec=_VECTORS[count], type=unit, **self.attributes)
+
+
+@functools.cache
+def _plain_form(op: str, space: Space | None, unit: ScalarType, count: int) -> Form:
+    """The form of an access without modifiers."""
+    return form(op, space=space, vec=_VECTORS[count], type=unit)
+
+
+def load(state: FunctionState, i: ir.Load) -> None:
+    """A load of any type."""
+    check_space(i.pointer.type, "load")
+    space, mem = state.place(i.pointer)
+    alignment = i.alignment or state.layout.align(i.type)
+    if i.ordering is not None:
+        check_atomic(state.layout, i.type, alignment)
+    attributes: Attributes = {**access_order(state, i, space)}
+    if space is Space.GLOBAL and _is_constant(state, i):
+        attributes = {"nc": NonCoherent.NC}
+    access = _Access("ld", space, attributes)
+    left = state.define(i.result, i.type)
+    for type_, at in members(state.layout, i.type):
+        count = state.layout.count(type_)
+        results, left = left[:count], left[count:]
+        part, aligned = _behind(mem, at), aligned_at(alignment, at)
+        if is_illegal(type_):
+            load_illegal(state, type_, results, part, aligned, access.form)
+        else:
+            _load_plain(state, access, type_, results, part, aligned)
+
+
+def _load_plain(
+    state: FunctionState,
+    access: _Access,
+    type_: Type,
+    results: tuple[Reg, ...],
+    mem: Mem,
+    alignment: int,
+) -> None:
+    for piece in pieces(state.layout, type_, alignment, wide=_wide(state, access)):
+        there = list(results[piece.first : piece.first + piece.count])
+        _load_piece(state, access, piece, there, _behind(mem, piece.at))
+
+
+def _is_constant(state: FunctionState, i: ir.Load) -> bool:
+    """Whether what is loaded is not written while the kernel runs."""
+    if i.ordering is not None or i.volatile:
+        return False
+    pointer = i.pointer
+    unwritten = isinstance(pointer, llvm.Local) and pointer.name in state.unwritten
+    return unwritten or i.attachment("invariant.load") is not None
+
+
+def _load_piece(
+    state: FunctionState, access: _Access, piece: AccessPart, results: list[Reg], where: Mem
+) -> None:
+    if piece.is_plain:
+        state.emit(access.form(piece.unit, piece.count), _vector(results), where)
+        if piece.unit is T.B8:
+            state.zero_above.update(dict.fromkeys(results, 8))  # ld fills its register up
+        return
+    if piece.parts:
+        _load_parts(state, access, piece, results[0], where)
+        return
+    moved = [state.new(_class(piece.unit)) for _ in range(piece.units)]
+    state.emit(access.form(piece.unit, piece.units), _vector(moved), where)
+    if piece.bits:
+        _spread_bits(state, results, moved[0])
+        return
+    for at, unit in enumerate(moved):
+        elements = results[at * piece.packed : (at + 1) * piece.packed]
+        split(state, elements, unit, piece.unit.bits // piece.packed)
+
+
+def _spread_bits(state: FunctionState, results: list[Reg], unit: Reg) -> None:
+    bits = state.out.regs.classes[unit].bits
+    for at, result in enumerate(results):
+        shifted = unit
+        if at:
+            shifted = state.new(BITS[bits])
+            state.emit(form("shr", type=UNSIGNED[bits]), shifted, unit, Imm(at))
+        to_predicate(state, result, shifted, bits)
+
+
+def _load_parts(
+    state: FunctionState, access: _Access, piece: AccessPart, result: Reg, where: Mem
+) -> None:
+    """One register from parts of memory."""
+    parts, at = [], 0
+    for size in piece.parts:
+        part = state.new(_class(_UNITS[size]))
+        state.emit(access.form(_UNITS[size], 1), part, Mem(where.base, where.offset + at))
+        parts.append(part)
+        at += size
+    state.parts[result] = piece.parts, parts
+    if len(set(piece.parts)) == 1 and at * 8 == state.out.regs.classes[result].bits:
+        join(state, result, parts, piece.parts[0] * 8)
+    else:
+        _join_unequal(state, result, parts, piece.parts)
+
+
+_UNITS = {1: T.B8, 2: T.B16, 4: T.B32, 8: T.B64}
+
+
+def _join_unequal(
+    state: FunctionState, result: Reg, parts: list[Reg], sizes: tuple[int, ...]
+) -> None:
+    """Parts of several sizes, or fewer than the register holds: each shifted to its place."""
+    bits = state.out.regs.classes[result].bits
+    total: Reg | None = None
+    at = 0
+    for number, (part, size) in enumerate(zip(parts, sizes, strict=True)):
+        last = number + 1 == len(parts)
+        wide = state.new(BITS[bits]) if total is not None or not last else result
+        source = T.U8 if size == 1 else UNSIGNED[8 * size]
+        state.emit(form("cvt.int", dtype=UNSIGNED[bits], atype=source), wide, part)
+        if total is not None:
+            shifted = state.new(BITS[bits])
+            state.emit(form("shl", type=BITS[bits]), shifted, wide, Imm(8 * at))
+            wide = result if last else state.new(BITS[bits])
+            state.emit(form("or", type=BITS[bits]), wide, total, shifted)
+        total = wide
+        at += size
+
+
+def store(state: FunctionState, i: ir.Store) -> None:
+    """A store of any type."""
+    check_space(i.pointer.type, "store")
+    space, mem = state.place(i.pointer)
+    type_ = i.value.type
+    alignment = i.alignment or state.layout.align(type_)
+    if i.ordering is not None:
+        check_atomic(state.layout, type_, alignment)
+    access = _Access("st", space, {**access_order(state, i, space)})
+    left = state.value(i.value)
+    for part, at in members(state.layout, type_):
+        count = state.layout.count(part)
+        values, left = left[:count], left[count:]
+        where, aligned = _behind(mem, at), aligned_at(alignment, at)
+        if is_illegal(part):
+            store_illegal(state, part, values, where, aligned, access.form)
+        else:
+            _store_plain(state, access, part, values, where, aligned)
+
+
+def _store_plain(
+    state: FunctionState,
+    access: _Access,
+    type_: Type,
+    values: Values,
+    mem: Mem,
+    alignment: int,
+) -> None:
+    classes = state.layout.classes(type_)
+    for piece in pieces(state.layout, type_, alignment, wide=_wide(state, access)):
+        there = [
+            op if type(op := values[k]) is Imm and piece.is_plain else state.reg(op, classes[k])
+            for k in range(piece.first, piece.first + piece.count)
+        ]
+        _store_piece(state, access, piece, there, _behind(mem, piece.at))
+
+
+def _store_piece(
+    state: FunctionState, access: _Access, piece: AccessPart, values: list[Reg | Imm], where: Mem
+) -> None:
+    if piece.is_plain:
+        state.emit(access.form(piece.unit, piece.count), where, _vector(values))
+        return
+    regs = [value for value in values if isinstance(value, int)]
+    if piece.parts:
+        _store_parts(state, access, piece, regs[0], where)
+        return
+    if piece.bits:
+        moved = [_gathered_bits(state, regs, _class(piece.unit))]
+    else:
+        groups = [regs[n : n + piece.packed] for n in range(0, len(regs), piece.packed)]
+        moved = [_joined(state, elements, piece) for elements in groups]
+    state.emit(access.form(piece.unit, piece.units), where, _vector(moved))
+
+
+def _joined(state: FunctionState, elements: list[Reg], piece: AccessPart) -> Reg:
+    """One unit of several elements: the one that they came from, if they came from one."""
+    known = state.words.get(tuple(elements))
+    if known is not None:
+        return known
+    unit = state.new(_class(piece.unit))
+    join(state, unit, elements, piece.unit.bits // piece.packed)
+    return unit
+
+
+def _gathered_bits(state: FunctionState, bits: list[Reg], cls: ScalarType) -> Reg:
+    total = state.new(cls)
+    from_predicate(state, total, bits[0], 1)
+    for at, bit in enumerate(bits[1:], 1):
+        one, both = state.new(cls), state.new(cls)
+        from_predicate(state, one, bit, 1 << at)
+        state.emit(form("or", type=cls), both, total, one)
+        total = both
+    return total
+
+
+def _store_parts(
+    state: FunctionState, access: _Access, piece: AccessPart, value: Reg, where: Mem
+) -> None:
+    """Parts of one register, each shifted down from its place."""
+    bits = state.out.regs.classes[value].bits
+    sizes, known = state.parts.get(value, ((), []))
+    at = 0
+    for number, size in enumerate(piece.parts):
+        part = known[number] if sizes == piece.parts else value
+        if at and part == value:
+            part = state.new(BITS[bits])
+            state.emit(form("shr", type=UNSIGNED[bits]), part, value, Imm(8 * at))
+        state.emit(access.form(_UNITS[size], 1), Mem(where.base, where.offset + at), part)
+        at += size
+
+
+def _class(unit: ScalarType) -> ScalarType:
+    return BITS[max(unit.bits, 16)]
+
+
+def _behind(mem: Mem, at: int) -> Mem:
+    return Mem(mem.base, mem.offset + at) if at else mem
+
+
+def _vector(ops: list[Reg] | list[Reg | Imm]) -> Op:
+    return ops[0] if len(ops) == 1 else tuple(ops)
+
+
+def _wide(state: FunctionState, access: _Access) -> bool:
+    """Whether 256 bits move at once."""
+    return access.space is Space.GLOBAL and state.can_move_256_bits
+
+
+def check_space(pointer: Type, what: str) -> None:
+    """Whether loads and stores reach what a pointer points to.
+
+    Raises: Unselectable for tensor memory, and for a space that PTX does not have.
+    """
+    assert isinstance(pointer, PointerType)
+    if pointer.address_space == TENSOR_SPACE:
+        tool = {"load": "ld", "store": "st"}.get(what)
+        raise Unselectable(
+            "tensor-memory",
+            f"a plain {what} cannot reach tensor memory",
+            op=what,
+            got="ptr addrspace(6)",
+            expected="global, shared, const, local or generic memory",
+            hint=f"use llvm.nvvm.tcgen05.{tool}" if tool else "",
+            section="PTX ISA, Tensor Memory and Register Load/Store Instructions",
+        )
+    if pointer.address_space not in SPACES:
+        raise Unselectable(
+            "address-space",
+            f"PTX has no address space {pointer.address_space}",
+            op=what,
+            got=str(pointer),
+        )

@@ -1,0 +1,1 @@
+"""Rules about mbarriers and clusters: counts, phases, expected bytes, who arrives."""

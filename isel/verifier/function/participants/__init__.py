@@ -1,0 +1,1 @@
+"""Rules about which threads execute an instruction together, and the registers they have."""

@@ -1,0 +1,1 @@
+"""Rules about tensor memory: allocation, addresses, columns, lanes, collector buffers, scales."""
