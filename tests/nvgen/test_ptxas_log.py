@@ -38,9 +38,8 @@ def product(b: KernelBuilder, *, n: int = 64, accumulators: int = 1) -> None:
         b.wgmma_mma_async(d, a, a, 0, atype=T.F16)
     b.wgmma_commit_group()
     b.wgmma_wait_group(0)
-    result = b.shared_word("result")
-    for d in those:
-        b.store(d.registers, result)
+    for number, d in enumerate(those):
+        b.store(d.registers, b.shared_word(f"result{number}"))
 
 
 def wide(b: KernelBuilder) -> None:

@@ -134,7 +134,6 @@ IGNORED = {
     "dimension of clusterlaunchcontrol.query_cancel.get_first_ctaid.dimension": (
         "no launch is given up here, and without one the place is not defined"
     ),
-    "level of membar": _ORDER,
     "level of prefetch": _CACHE,
     "space of prefetch": _CACHE,
     "space of prefetch.tensormap": _CACHE,
