@@ -11,6 +11,8 @@ import pytest
 import nvgen
 from tests.oracle.side_by_side import compare
 
+pytestmark = pytest.mark.turns(3)
+
 PREDICATES = ("eq", "ne", "ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge")
 VALUES = (0, 1, 16, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 16, 1 << 63, -16)
 NUMBERS = (16, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 16, -16)

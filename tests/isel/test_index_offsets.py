@@ -17,6 +17,8 @@ from tests.benchmarks.machine_code import assemble
 from tests.oracle import llvm
 from tests.oracle.side_by_side import compare
 
+pytestmark = pytest.mark.turns(3)
+
 TARGET, PTX = "sm_90a", "8.6"
 LARGE = (1 << 31) - 1
 

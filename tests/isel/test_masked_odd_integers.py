@@ -9,6 +9,8 @@ import pytest
 
 from tests.oracle.side_by_side import compare
 
+pytestmark = pytest.mark.turns(3)
+
 WIDTHS = (1, 3, 7, 8, 12, 24, 33, 40, 63, 64, 65, 128)
 DEADLY = (8, 12)
 """Of vectors of 4 and 8 bytes LLVM ends the process, where a load's mask is a number."""
