@@ -44,6 +44,11 @@ JUDGED: dict[str, tuple[dict[str, int], str]] = {
         {"setmaxnreg.dec/ignored": 1},
         "nothing says how many registers a thread begins with, and ptxas ignores it (C7508)",
     ),
+    "nvcc_reduce_sm90": (
+        {"atom/scope": 1},
+        "atomicAdd_block adds to a float that a parameter names, where threads of other CTAs that "
+        "add to it are outside of its scope (Morally strong operations)",
+    ),
 }
 """By text: how often each rule speaks, and why it is right to."""
 
