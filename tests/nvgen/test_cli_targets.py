@@ -96,6 +96,7 @@ def test_an_encoding_without_our_characters(tmp_path: Path, environment: dict[st
     assert r"--target sm_\u2026" in wrong.stderr
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("command", "status"),
     [

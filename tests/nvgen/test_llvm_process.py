@@ -216,6 +216,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("state", ["idle", "busy", "fork"])
 def test_the_process_ends_when_the_one_that_asks_is_killed(state: str, tmp_path: Path) -> None:
     script = tmp_path / "parent.py"

@@ -198,6 +198,7 @@ def test_what_the_host_computes(name: str, type_: str):
     compare(text, rows, [as_class(word, kind) for word in on_host(text, rows)], kind)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("type_", ["float", "double"])
 def test_a_remainder_is_fmods_whatever_the_exponents(type_: str, opt: int):
