@@ -19,8 +19,7 @@ from isel.llvm import values as llvm
 from isel.llvm.types import I64, FloatType, IntType, PointerType, StructType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import NONE, FreshNames, number
-from isel.select.diagnostics import Unselectable
-from isel.select.types import TypeLayout, walk_indices
+from isel.select.types import TypeLayout, constant_offset
 
 _MOST = 16
 """Bytes of a vector."""
@@ -167,17 +166,7 @@ class _Neighbours:
         """The bytes that a step moves on, if they are a number; a pointer alone, no vector."""
         if not isinstance(step.type, PointerType):
             return None
-        if not all(isinstance(index, llvm.ConstInt) for index in step.indices):
-            return None
-        try:
-            walked = walk_indices(self.layout, step.element_type, step.indices)
-        except Unselectable:  # told where the step is selected
-            return None
-        return sum(
-            offset + size * index.signed
-            for size, index, offset in walked
-            if isinstance(index, llvm.ConstInt)
-        )
+        return constant_offset(self.layout, step.element_type, step.indices)
 
     def _runs(self, members: Sequence[_Member]) -> Iterator[list[_Member]]:
         """A power of two of neighbours of one size, the first of which is aligned for all."""

@@ -13,8 +13,7 @@ from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import PointerType, Type
-from isel.select.diagnostics import Unselectable
-from isel.select.types import TypeLayout, walk_indices
+from isel.select.types import TypeLayout, constant_offset
 
 _DEPTH = 5
 """Instructions that are looked through for how a value is computed."""
@@ -95,24 +94,10 @@ class Places:
         if not isinstance(step, ir.GetElementPtr) or not isinstance(step.type, PointerType):
             return pointer, 0
         base, offset = self._steps(step.base, depth - 1)
-        more = self._bytes(step)
+        more = constant_offset(self.layout, step.element_type, step.indices)
         if more is not None:
             return base, offset + more
         return (base, offset, step.element_type, self._alike(step.indices, depth - 1)), 0
-
-    def _bytes(self, step: ir.GetElementPtr) -> int | None:
-        """The bytes that a step goes on, if they are a number."""
-        if not all(isinstance(index, llvm.ConstInt) for index in step.indices):
-            return None
-        try:
-            walked = walk_indices(self.layout, step.element_type, step.indices)
-        except Unselectable:  # told where the step is selected
-            return None
-        return sum(
-            offset + size * index.signed
-            for size, index, offset in walked
-            if isinstance(index, llvm.ConstInt)
-        )
 
     def _alike(self, values: Iterable[llvm.Value], depth: int) -> Hashable:
         """What values that are computed alike have in common."""

@@ -246,3 +246,23 @@ def walk_indices(
             case _:
                 raise Unselectable("getelementptr", f"cannot index into {current}")
     return found
+
+
+def constant_offset(
+    layout: TypeLayout, element: Type, indices: tuple[llvm.Value, ...]
+) -> int | None:
+    """The bytes by which a getelementptr moves a pointer, None if an index is not a constant.
+
+    None, too, for an index into what has no elements: its selection reports that.
+    """
+    if not all(isinstance(index, llvm.ConstInt) for index in indices):
+        return None
+    try:
+        walked = walk_indices(layout, element, indices)
+    except Unselectable:
+        return None
+    return sum(
+        offset + size * index.signed
+        for size, index, offset in walked
+        if isinstance(index, llvm.ConstInt)
+    )

@@ -1,1 +1,1 @@
-"""Rules about mbarriers and clusters: counts, phases, expected bytes, who arrives."""
+"""Rules about mbarriers and clusters: arrival counts, phases, expect-tx accounting, scopes."""
