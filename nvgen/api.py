@@ -17,7 +17,7 @@ from nvgen.compilation import check_options, compile_text, launched, shape_of, v
 from nvgen.compiled import Compiled
 from nvgen.extension import Extension, Rule, extension_of
 from nvgen.launches import Dim3
-from nvgen.llvm import parse
+from nvgen.llvm.reading import parse
 
 
 @ends_at_caller
@@ -147,7 +147,7 @@ def _one_text(given: object) -> str:
 
     Raises: InputError.
     """
-    from nvgen.linking import Part, disassembled, linked
+    from nvgen.llvm.linking import Part, disassembled, linked
 
     if isinstance(given, (bytes, bytearray, memoryview)):
         return disassembled(bytes(given))
@@ -171,7 +171,7 @@ def _part(given: object, name: str) -> str:
         case Kernel():
             return parse(given.llvm, file=name)
         case bytes() | bytearray() | memoryview():
-            from nvgen.linking import disassembled
+            from nvgen.llvm.linking import disassembled
 
             return disassembled(bytes(given), name)
         case ir.Module() | binding.ModuleRef():

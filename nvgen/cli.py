@@ -85,7 +85,7 @@ def _run_command(argv: Sequence[str] | None) -> int:
     arguments = _parser(asked).parse_args([_WHOLE.get(word, word) for word in given])
     files = getattr(arguments, "files", None) or [getattr(arguments, "file", ".mir")]
     if any(os.path.splitext(file)[1] not in _NEVER_LLVM for file in files):
-        from nvgen.llvm_process import LLVM
+        from nvgen.llvm.process import LLVM
 
         LLVM.start()  # it is there when the rest of nvgen is imported
     if argv is None and arguments.command in _READS_ONE:

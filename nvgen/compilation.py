@@ -28,7 +28,7 @@ from nvgen.compiled import Compiled
 from nvgen.extension import PLAIN, Extension
 from nvgen.judgement import check_certain, warn
 from nvgen.launches import Dim3, check_dynamic, dim3
-from nvgen.llvm import parse, promoted
+from nvgen.llvm.reading import parse, promoted
 from nvgen.nesting import nesting_limit
 from nvgen.optimizer.pipeline import default_level
 from nvgen.stages import Stages, stages_of

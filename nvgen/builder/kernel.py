@@ -292,7 +292,7 @@ class KernelBuilder(TileOperations, DeviceCalls):
             raise refuse("the kernel is finished already", expected="one call of finish()")
         self.free_accumulators()
         self.at_caller().ret_void()
-        from nvgen.llvm import parse
+        from nvgen.llvm.reading import parse
 
         # llvmlite's names for values without one, `.12`, become v12; then LLVM prints it its way.
         text = re.sub(r'%"\.(\d+)"', r"%v\1", str(self.module))

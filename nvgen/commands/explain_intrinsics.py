@@ -17,7 +17,7 @@ from isel.select.diagnostics import nearest
 from isel.select.intrinsics.unselected import unselected
 from isel.select.intrinsics.written import statement_of
 from nvgen.commands.explain_question import Fields, Question
-from nvgen.llvm_signatures import signature, signatures
+from nvgen.llvm.signatures import signature, signatures
 
 
 def intrinsic(question: Question) -> Fields:

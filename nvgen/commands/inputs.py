@@ -48,8 +48,8 @@ def read_input(files: Sequence[str]) -> Input:
     """
     if len(files) == 1:
         return _one(files[0])
-    from nvgen.linking import Part, linked
-    from nvgen.llvm import parse
+    from nvgen.llvm.linking import Part, linked
+    from nvgen.llvm.reading import parse
 
     inputs = [_one(file) for file in files]
     for one in inputs:
@@ -74,7 +74,7 @@ def _one(file: str) -> Input:
         return Input(f"{kernel.name}.ll", kernel.llvm, kernel, file, said)
     data = read_data(file)
     if is_bitcode(data) and LANGUAGES.get(Path(file).suffix, "llvm") == "llvm":
-        from nvgen.linking import disassembled
+        from nvgen.llvm.linking import disassembled
 
         return Input(file, disassembled(data, printable(file)))
     return Input(file, decode(data, file))

@@ -122,7 +122,7 @@ class CodeCache:
         kept = read(path) if trusted else None
         if kept is not None:
             return kept
-        from nvgen.llvm_process import LLVM
+        from nvgen.llvm.process import LLVM
 
         LLVM.start()  # which takes as long as a kernel is built
         with paused_collector():

@@ -17,8 +17,8 @@ from isel.llvm.reader import read_module
 from isel.places import places_of_globals
 from isel.select.intrinsics.specials import REFLECT, answer_of
 from isel.select.locations import Source
-from nvgen.llvm_crash import timed_out
-from nvgen.llvm_process import LlvmDiedError, LlvmTimeoutError
+from nvgen.llvm.crash import timed_out
+from nvgen.llvm.process import LlvmDiedError, LlvmTimeoutError
 from nvgen.optimizer.origins import Origins, attach, detach
 from nvgen.optimizer.pipeline import default_level, run
 from nvgen.optimizer.shield import shield

@@ -1,7 +1,7 @@
 """LLVM's optimisation pipeline.
 
 Layer: nvgen.optimizer.  Input: LLVM IR, as text.  Output: the same, optimised, for a machine that
-LLVM knows.  The passes run in a process of their own (`nvgen.llvm_process`).
+LLVM knows.  The passes run in a process of their own (`nvgen.llvm.process`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 
 from intrinsics.findings import InternalError
 from intrinsics.targets import Target
-from nvgen.llvm_child import PROMOTED, SIMPLIFIED
-from nvgen.llvm_process import LLVM, LlvmRejectedError, NotUtf8Error
+from nvgen.llvm.child import PROMOTED, SIMPLIFIED
+from nvgen.llvm.process import LLVM, LlvmRejectedError, NotUtf8Error
 
 _INTRINSIC = re.compile(r"llvm\.nvvm\.[\w.]+")
 _ORDINARY = re.compile(

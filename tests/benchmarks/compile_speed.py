@@ -269,7 +269,7 @@ def stages_of(text: str, repeat: int) -> dict[str, float]:
     from isel.select.locations import Source
     from isel.verifier.lowest_ptx import lowest_ptx
     from isel.verifier.record import verify_records
-    from nvgen.llvm import parse
+    from nvgen.llvm.reading import parse
 
     target = parse_target(TARGET)
     printed = parse(text)
@@ -368,7 +368,7 @@ def least(work: Callable[[], object], turns: int) -> Time:
 
 def _clocks() -> tuple[float, float, float]:
     """The fields of a `Time`, since some moment."""
-    from nvgen.llvm_process import LLVM
+    from nvgen.llvm.process import LLVM
 
     own, wall = time.process_time(), time.perf_counter()
     files = [Path(f"/proc/{number}/schedstat") for number in LLVM.processes()]
@@ -482,7 +482,7 @@ def measure_real(name: str, target: str, text: str, turns: int) -> Real | None:
     except nvgen.NvgenError as error:
         print(f"{name}: left out: {str(error).splitlines()[0]}", file=sys.stderr)
         return None
-    from nvgen.llvm import parse
+    from nvgen.llvm.reading import parse
 
     printed = parse(text)  # in LLVM 22's own words
     if not _survives(lambda: _generate(printed, target)):

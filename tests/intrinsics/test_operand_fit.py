@@ -25,7 +25,7 @@ from intrinsics.operand_problems import operand_problems
 from intrinsics.targets import parse_target
 from isel.llvm.reader import read_module
 from isel.pipeline import lower
-from nvgen.llvm import parse
+from nvgen.llvm.reading import parse
 from tests.each import each
 
 KERNEL = """

@@ -182,7 +182,7 @@ def test_a_function_of_libdevice_is_told_how_to_link_where_there_is_no_library(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Another module may bring it: a note, no error."""
-    monkeypatch.setattr("nvgen.llvm.find_libdevice", lambda: None)
+    monkeypatch.setattr("nvgen.llvm.reading.find_libdevice", lambda: None)
     module = nvgen.compile(
         call("__nv_expf", "float", "float 1.0", "float"), target="sm_100a"
     ).module

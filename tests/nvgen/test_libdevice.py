@@ -10,7 +10,7 @@ import pytest
 
 import nvgen
 from intrinsics.findings import InputError
-from nvgen.libdevice import find_libdevice
+from nvgen.llvm.libdevice import find_libdevice
 
 THREADS = 64
 LIBRARY = pytest.mark.skipif(find_libdevice() is None, reason="no libdevice here")
@@ -52,7 +52,7 @@ def test_only_what_is_called_comes_along():
 
 
 def test_a_library_that_is_not_there_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr("nvgen.llvm.find_libdevice", lambda: tmp_path / "none.bc")
+    monkeypatch.setattr("nvgen.llvm.reading.find_libdevice", lambda: tmp_path / "none.bc")
     with pytest.raises(InputError) as error:
         nvgen.compile(kernel("exp"), target="sm_90a")
     assert [f.rule for f in error.value.findings] == ["llvm/libdevice"]

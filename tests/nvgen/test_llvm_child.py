@@ -8,9 +8,9 @@ import pytest
 
 import nvgen
 from intrinsics.findings import Finding, InputError
-from nvgen import llvm
-from nvgen.llvm_crash import crashed
-from nvgen.llvm_process import LLVM, Llvm, LlvmDiedError, LlvmTimeoutError, last_words
+from nvgen.llvm import reading
+from nvgen.llvm.crash import crashed
+from nvgen.llvm.process import LLVM, Llvm, LlvmDiedError, LlvmTimeoutError, last_words
 from tests.nvgen.deadly import DEADLY, ENDLESS, inside
 from tests.nvgen.programs import ADD
 
@@ -133,7 +133,7 @@ def test_the_reason_is_looked_for_in_linear_time(text: str) -> None:
 
 def test_text_of_twenty_megabytes_goes_there_and_back() -> None:
     size = 20_000_000
-    printed = llvm.parse(f'@g = constant [{size} x i8] c"{"x" * size}"\n')
+    printed = reading.parse(f'@g = constant [{size} x i8] c"{"x" * size}"\n')
     assert "x" * size in printed
 
 

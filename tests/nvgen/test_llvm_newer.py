@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nvgen
-from nvgen.llvm_newer import _FORMATS, in_older_words, rounded
+from nvgen.llvm.newer import _FORMATS, in_older_words, rounded
 
 
 def stored(literal: str, type_: str, size: int) -> bytes:

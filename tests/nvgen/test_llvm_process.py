@@ -20,8 +20,10 @@ from llvmlite import binding
 
 import nvgen
 from intrinsics.findings import InternalError
-from nvgen import llvm_child, llvm_process, python_child
-from nvgen.llvm_process import Llvm, LlvmDiedError, LlvmRejectedError, LlvmTimeoutError
+from nvgen import python_child
+from nvgen.llvm import child as llvm_child
+from nvgen.llvm import process as llvm_process
+from nvgen.llvm.process import Llvm, LlvmDiedError, LlvmRejectedError, LlvmTimeoutError
 from tests.nvgen.deadly import DEADLY, ENDLESS
 from tests.nvgen.programs import ADD
 from tests.nvgen.test_python_child import gone, runs
@@ -203,7 +205,7 @@ def test_a_forked_process_starts_its_own() -> None:
 PARENT = """
 import os, sys, time
 import nvgen
-from nvgen.llvm_process import LLVM
+from nvgen.llvm.process import LLVM
 from tests.nvgen.programs import ADD
 from tests.nvgen.deadly import ENDLESS
 nvgen.compile(ADD, target="sm_90a")

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 import nvgen
-from nvgen.llvm_process import LLVM, LlvmRejectedError
-from nvgen.llvm_signatures import signatures
+from nvgen.llvm.process import LLVM, LlvmRejectedError
+from nvgen.llvm.signatures import signatures
 from tests.nvgen.conftest import Nvgen
 
 _DECLARED = re.compile(r"declare (?P<result>.*) @(?P<name>[\w.]+)\((?P<types>.*)\)")

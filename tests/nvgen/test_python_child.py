@@ -164,7 +164,7 @@ def main():
         sys.path[:] = own  # this process itself is not asked
         assert waiting.result() == 3
     sys.path[:0] = ["", os.getcwd(), "."]
-    llvm = nvgen.llvm_process.LLVM.start()
+    llvm = nvgen.llvm.process.LLVM.start()
     worker = Worker.start()
     sys.path[:] = own
     assert "add" in nvgen.compile({text!r}, target="sm_90a", opt=3).ptx

@@ -26,7 +26,7 @@ from tests.nvgen.programs import ADD, WAITS
 
 pytest_plugins = ["pytester"]
 
-SCRIPTS = ("nvgen.__main__", "nvgen.llvm_child", "nvgen.python_child")
+SCRIPTS = ("nvgen.__main__", "nvgen.llvm.child", "nvgen.python_child")
 """Modules that are run, not imported."""
 
 

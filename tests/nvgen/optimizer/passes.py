@@ -7,7 +7,7 @@ import re
 from intrinsics.targets import parse_target
 from isel.llvm.reader import read_module
 from isel.select.locations import Source
-from nvgen.llvm import parse
+from nvgen.llvm.reading import parse
 from nvgen.optimizer.optimize import optimize
 from nvgen.optimizer.pipeline import run
 

@@ -12,7 +12,7 @@ import pytest
 import nvgen
 from intrinsics.findings import InputError, InternalError
 from intrinsics.targets import TARGETS
-from nvgen.llvm_process import LLVM, LlvmDiedError, LlvmTimeoutError
+from nvgen.llvm.process import LLVM, LlvmDiedError, LlvmTimeoutError
 from nvgen.optimizer import pipeline
 from tests.nvgen.optimizer.passes import LEVELS, shielded
 from tests.nvgen.programs import ADD

@@ -13,7 +13,7 @@ from isel.debug_places import NO_DEBUG
 from isel.llvm.reader import read_module
 from isel.places import align_places
 from isel.select.locations import Source
-from nvgen.llvm import parse
+from nvgen.llvm.reading import parse
 from nvgen.optimizer.optimize import optimize
 from tests.each import each
 from tests.nvgen.optimizer.passes import LEVELS

@@ -7,7 +7,7 @@ import re
 import pytest
 from llvmlite import binding
 
-from nvgen.llvm import parse
+from nvgen.llvm.reading import parse
 from tests.each import each
 from tests.isel.llvm_corpus import CASES
 from tests.nvgen.optimizer.passes import LEVELS, body, calls, shielded

@@ -1,7 +1,7 @@
 """LLVM's reader: parse, verify, print.
 
 Layer: nvgen.  LLVM's messages become findings, and so does its end: it runs in a process of its own
-(`nvgen.llvm_process`).
+(`nvgen.llvm.process`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from intrinsics.findings import Finding, InputError, Place, Severity, shortened
 from isel.llvm.data_layout import NVPTX
-from nvgen.libdevice import find_libdevice, wants_libdevice
-from nvgen.llvm_child import TRIPLE
-from nvgen.llvm_crash import crashed, timed_out
-from nvgen.llvm_older import with_atomic_instructions
-from nvgen.llvm_process import (
+from nvgen.llvm.child import TRIPLE
+from nvgen.llvm.crash import crashed, timed_out
+from nvgen.llvm.libdevice import find_libdevice, wants_libdevice
+from nvgen.llvm.older import with_atomic_instructions
+from nvgen.llvm.process import (
     LLVM,
     LlvmDiedError,
     LlvmRejectedError,
@@ -99,7 +99,7 @@ def _in_its_words(text: str, ask: Callable[[str], str]) -> str:
     try:
         return ask(text)
     except LlvmRejectedError:
-        from nvgen.llvm_newer import in_older_words
+        from nvgen.llvm.newer import in_older_words
 
         older = in_older_words(text)
         if older == text:
@@ -192,8 +192,8 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
 
     Its verifier does not say where, but prints the instruction that it rejects.
     """
-    from nvgen.llvm_immediates import immediate_wrong
-    from nvgen.llvm_signatures import declared_wrong
+    from nvgen.llvm.immediates import immediate_wrong
+    from nvgen.llvm.signatures import declared_wrong
 
     lines = [line for line in message.splitlines() if line.strip()]
     for at, line in enumerate(lines):

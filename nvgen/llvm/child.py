@@ -1,9 +1,9 @@
 """The process in which LLVM reads and optimises text from outside: this file as a script.
 
-    python -I -S llvm_child.py FOLDER
+    python -I -S child.py FOLDER
 
 Layer: nvgen.  FOLDER holds llvmlite; but for it and the standard library nothing is imported.
-LLVM ends the process over much that it reads, so `nvgen.llvm_process` keeps one of these and starts
+LLVM ends the process over much that it reads, so `nvgen.llvm.process` keeps one of these and starts
 another when it ends.
 
 Messages come on standard input and go to standard output.  One is a line with the lengths of its

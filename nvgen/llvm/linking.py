@@ -1,7 +1,7 @@
 """LLVM IR that comes as bitcode, or as several modules: one module, as text.
 
 Layer: nvgen.  Input: bitcode, texts, llvmlite modules.  Output: the text of one module.  LLVM reads
-and links in a process of its own (`nvgen.llvm_process`).
+and links in a process of its own (`nvgen.llvm.process`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from intrinsics.findings import Finding, InputError, Place, Severity, input_erro
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.data_layout import ForeignLayoutError, read_layout
 from nvgen.files import is_bitcode
-from nvgen.llvm_crash import timed_out
-from nvgen.llvm_process import (
+from nvgen.llvm.crash import timed_out
+from nvgen.llvm.process import (
     LLVM,
     LlvmDiedError,
     LlvmRejectedError,

@@ -2,7 +2,7 @@
 
 Layer: nvgen.  Input: LLVM IR, as text.  Output: what LLVM makes of it, or how it ended.  Threads
 may ask at the same time, and a forked process starts children of its own.  The other end is
-`nvgen.llvm_child`.
+`nvgen.llvm.child`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import IO
 
 from intrinsics.findings import InternalError
 from intrinsics.lazy_dataclass import dataclass
-from nvgen import llvm_child, python_child
-from nvgen.llvm_child import CANNOT_START, pack, split
+from nvgen import python_child
+from nvgen.llvm.child import CANNOT_START, pack, split
 
-_SCRIPT = Path(llvm_child.__file__)
+_SCRIPT = Path(__file__).with_name("child.py")
 _MOST = 4
 """Processes at a time, and no more than processors."""
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.lines import Lines
-from nvgen.llvm_process import LlvmDiedError, LlvmTimeoutError
+from nvgen.llvm.process import LlvmDiedError, LlvmTimeoutError
 
 _SECONDS = 20.0
 """How long the reason is looked for; a search is some twenty tries of milliseconds each."""
