@@ -96,10 +96,10 @@ if TYPE_CHECKING:
     from nvgen.builder.tiles import SharedTile
     from nvgen.builder.vectors import Vector
     from nvgen.built import Kernel
-    from nvgen.compiled import Compiled
+    from nvgen.compilation.compiled import Compiled
+    from nvgen.compilation.extension import place_of
+    from nvgen.compilation.judgement import FindingWarning
     from nvgen.driver.code_cache import CodeCache
-    from nvgen.extension import place_of
-    from nvgen.judgement import FindingWarning
     from nvgen.render import print_findings
     from nvgen.tensor_map import TensorMap, im2col_map
     from nvgen.tuning import Candidate
@@ -246,10 +246,10 @@ _MODULES = {
     "nvgen.builder.tensor_gemm": "TensorTile",
     "nvgen.builder.tiles": "SharedTile",
     "nvgen.builder.vectors": "Vector",
-    "nvgen.compiled": "Compiled",
+    "nvgen.compilation.compiled": "Compiled",
     "nvgen.driver.code_cache": "CodeCache",
-    "nvgen.extension": "place_of",
-    "nvgen.judgement": "FindingWarning",
+    "nvgen.compilation.extension": "place_of",
+    "nvgen.compilation.judgement": "FindingWarning",
     "nvgen.render": "print_findings",
     "nvgen.tensor_map": "TensorMap im2col_map",
     "nvgen.tuning": "Candidate",

@@ -13,9 +13,9 @@ from intrinsics.findings import input_error
 from isel.pipeline import Pass
 from isel.verifier.launch import LaunchShape
 from nvgen.calling.tracebacks import ends_at_caller
-from nvgen.compilation import check_options, compile_text, launched, shape_of, vetted
-from nvgen.compiled import Compiled
-from nvgen.extension import Extension, Rule, extension_of
+from nvgen.compilation.compile_text import check_options, compile_text, launched, shape_of, vetted
+from nvgen.compilation.compiled import Compiled
+from nvgen.compilation.extension import Extension, Rule, extension_of
 from nvgen.launches import Dim3
 from nvgen.llvm.reading import parse
 
@@ -58,7 +58,7 @@ def compile(
     `level` is the verification level ("record", "function", "launch" or "all") whose errors are
     raised; what it leaves unchecked is a finding.  Findings of rules about whole functions that the
     level did not ask for are Python warnings (`nvgen.FindingWarning`), except certain errors
-    (`nvgen.judgement.CERTAIN`), which are raised.
+    (`nvgen.compilation.judgement.CERTAIN`), which are raised.
 
     `grid` (CTAs), `block` (threads), `cluster` (CTAs), each a number or up to three, and `smem`
     (bytes of dynamic shared memory) are how the kernels will be launched.  If given they are judged
@@ -102,7 +102,7 @@ def _compile(
     *,
     keep_stages: bool,
 ) -> Compiled:
-    from nvgen.loading import language_of, no_target
+    from nvgen.compilation.loading import language_of, no_target
 
     if isinstance(module_or_text, str) and (
         language_of("", module_or_text) != "llvm" or has_tiles(module_or_text)
@@ -199,7 +199,7 @@ def _compile_records(
 
     Raises: see `compile`.
     """
-    from nvgen.loading import load
+    from nvgen.compilation.loading import load
 
     check_options(opt, level)
     program = load(

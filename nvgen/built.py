@@ -17,10 +17,10 @@ from isel.verifier.levels import LAUNCH_LEVELS
 from nvgen.arguments import Parameter, arguments
 from nvgen.calling.refusals import refuse
 from nvgen.calling.tracebacks import ends_at_caller
-from nvgen.extension import PLAIN, Extension
+from nvgen.compilation.extension import PLAIN, Extension
 
 if TYPE_CHECKING:
-    from nvgen.compiled import Compiled
+    from nvgen.compilation.compiled import Compiled
     from nvgen.launches import Dim3
 
 
@@ -64,7 +64,7 @@ class Kernel:
 
         Raises: InputError where no target is known; else what `nvgen.compile` does.
         """
-        from nvgen.compilation import shape_of
+        from nvgen.compilation.compile_text import shape_of
 
         shape = shape_of(grid, block, cluster, smem)
         extension = Extension(lineinfo=True) if lineinfo else PLAIN
@@ -89,7 +89,7 @@ class Kernel:
 
         Raises: see `compile`.
         """
-        from nvgen.compilation import compile_text
+        from nvgen.compilation.compile_text import compile_text
 
         chosen = target or self.target
         if chosen is None:

@@ -10,7 +10,7 @@ from asmprinter.tile_reader import read_tiles
 from intrinsics.findings import NOWHERE, Finding, Place, input_error
 from intrinsics.multiplies.tile_dot import TileDot, multiply_of
 from intrinsics.targets import parse_target
-from nvgen.compilation import check_text
+from nvgen.compilation.compile_text import check_text
 from nvgen.tiles import kernel, with_atom
 from nvgen.trace import Stage, Story, trace
 

@@ -30,7 +30,7 @@ from intrinsics.rows.walkthrough import SWIZZLE_CODES
 from intrinsics.walkthrough_forms import FORMS, RefusedForm
 from isel.passes.walkthrough_accumulators import MULTIPLIES
 from isel.verifier.locations import place_of
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 
 
 @dataclass(frozen=True, slots=True)

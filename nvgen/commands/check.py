@@ -26,7 +26,7 @@ from intrinsics.mir import Module
 from isel.verifier.launch import LaunchShape
 from nvgen.commands.inputs import read_input
 from nvgen.commands.own_functions import extension_from
-from nvgen.loading import load
+from nvgen.compilation.loading import load
 from nvgen.render import Printer, as_json, print_findings, summary
 
 if TYPE_CHECKING:

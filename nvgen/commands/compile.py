@@ -14,9 +14,9 @@ from isel.verifier.levels import advice, beyond
 from nvgen.commands.inputs import Input, read_input
 from nvgen.commands.own_functions import extension_from
 from nvgen.commands.print_after import check_output, write_stages
+from nvgen.compilation.judgement import check_certain
+from nvgen.compilation.loading import Program, load
 from nvgen.files import STANDARD, check_writable, write_whole
-from nvgen.judgement import check_certain
-from nvgen.loading import Program, load
 from nvgen.render import print_findings
 
 _BY_SUFFIX = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx", ".cubin": "cubin"}
@@ -26,8 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Compile, report, write; an error of the level that is asked for leaves what OUT held before.
 
     Rules beyond that level are run too: their errors make the status 1, and OUT is
-    written all the same, unless one is certain (`nvgen.judgement.CERTAIN`).  Of PTX, which another
-    compiler has made, they say warnings, and the status is 0.
+    written all the same, unless one is certain (`nvgen.compilation.judgement.CERTAIN`).  Of PTX,
+    which another compiler has made, they say warnings, and the status is 0.
     """
     emit = arguments.emit or _BY_SUFFIX.get(Path(arguments.output).suffix, "ptx")
     if emit == "cubin" and arguments.output == STANDARD and sys.stdout.isatty():

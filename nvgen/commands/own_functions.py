@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, NvgenError, Place, input_error
 from intrinsics.mir import Module
-from nvgen.extension import Extension, Rule
+from nvgen.compilation.extension import Extension, Rule
 
 if TYPE_CHECKING:
     from isel.pipeline import Pass

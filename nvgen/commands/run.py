@@ -24,14 +24,14 @@ from intrinsics.findings import (
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.commands.inputs import Input, read_input
 from nvgen.commands.shape import parse_dim3
+from nvgen.compilation.loading import load
 from nvgen.files import check_writable, write_whole
 from nvgen.launches import Statistics, three
-from nvgen.loading import load
 from nvgen.render import as_json, print_findings
 
 if TYPE_CHECKING:
     from nvgen.commands.arguments import Given
-    from nvgen.compiled import Compiled
+    from nvgen.compilation.compiled import Compiled
 
 OK, FINDING, USAGE, DEADLOCK, NOT_SIMULATED = 0, 1, 2, 3, 4
 _SECONDS = {"sim": 600.0, "cuda": 60.0}
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
     from nvgen.commands.arguments import parse_argument
-    from nvgen.compiled import check_device
+    from nvgen.compilation.compiled import check_device
 
     check_device(arguments.device, arguments.schedule)
     given = [parse_argument(text) for text in arguments.arg]

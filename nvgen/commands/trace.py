@@ -14,8 +14,8 @@ from asmprinter.tile_reader import refuse_lowered
 from asmprinter.tile_words import has_tiles
 from intrinsics.findings import Finding, InputError, NvgenError, errors, input_error
 from nvgen.commands.inputs import read_input
+from nvgen.compilation.loading import language_of, no_target
 from nvgen.files import printable
-from nvgen.loading import language_of, no_target
 from nvgen.render import Line, Printer, as_json, print_findings
 from nvgen.trace import Decoded, Stage, Story, trace
 
@@ -76,7 +76,7 @@ def _told(
 
 
 def _story(arguments: argparse.Namespace, text: str) -> tuple[Story, list[Finding]]:
-    from nvgen.compilation import check_text
+    from nvgen.compilation.compile_text import check_text
 
     file = printable(arguments.file)
     compiled = check_text(

@@ -18,7 +18,7 @@ from nvgen.testing.delays import Launched, Run, culprit, kept
 from nvgen.testing.devices import obstacle
 
 if TYPE_CHECKING:
-    from nvgen.compiled import Compiled
+    from nvgen.compilation.compiled import Compiled
     from nvgen.launches import Dim3, Statistics
 
 MOST_KEPT = 4
@@ -148,8 +148,8 @@ class Launch:
 
     def _compile(self, program: object, text: str, ptx: str | None, level: str) -> Compiled:
         from nvgen.api import compile
-        from nvgen.compiled import Compiled
-        from nvgen.loading import load
+        from nvgen.compilation.compiled import Compiled
+        from nvgen.compilation.loading import load
 
         if isinstance(program, Compiled):
             return self._of_target(program)

@@ -20,8 +20,9 @@ from intrinsics.findings import AssemblerError, Finding
 from intrinsics.mir import Module
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import beyond
-from nvgen import CodeCache, ElementType, InputError, Kernel, KernelBuilder, TensorMap, compilation
+from nvgen import CodeCache, ElementType, InputError, Kernel, KernelBuilder, TensorMap
 from nvgen.arguments import arguments
+from nvgen.compilation import compile_text
 from nvgen.driver import code_cache, code_files
 from nvgen.driver.kernel_code import MachineCode, machine_code
 from nvgen.parameters import Output
@@ -278,7 +279,7 @@ def test_rules_judge_what_is_compiled_unless_they_are_not_asked(
         found.append(level)
         return beyond(module, level, shape)
 
-    monkeypatch.setattr(compilation, "beyond", noted)
+    monkeypatch.setattr(compile_text, "beyond", noted)
     made = arriving()
     plain = CodeCache(tmp_path, judged=False).code(made, TARGET, 0)
     assert found == []

@@ -16,7 +16,7 @@ import pytest
 
 from intrinsics.findings import Finding, Severity
 from nvgen.assembler import find_ptxas
-from nvgen.loading import load
+from nvgen.compilation.loading import load
 from tests.each import each
 from tests.isel import (
     canonical_compositions,

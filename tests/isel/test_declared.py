@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from intrinsics.findings import Severity
-from nvgen.loading import load
+from nvgen.compilation.loading import load
 
 KERNEL = """\
 target sm_90a

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from intrinsics.findings import Severity
-from nvgen.compilation import check_text
+from nvgen.compilation.compile_text import check_text
 from tests.each import each
 from tests.isel.function_kernels import EPILOGUE, PROLOGUE, kernel
 from tests.isel.tensor_kernels import issuing, line_of, said

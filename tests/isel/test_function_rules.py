@@ -17,7 +17,7 @@ from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
 from isel.verifier.function.check import verify_functions
 from isel.verifier.record import verify_records
-from nvgen.compilation import compile_text
+from nvgen.compilation.compile_text import compile_text
 from tests.each import each
 from tests.isel.consequences import besides, others
 from tests.isel.function_kernels import CLEAN, HEAD, kernel

@@ -25,7 +25,7 @@ from intrinsics.mir import Module
 from intrinsics.row import Attribute
 from intrinsics.special import SpecialRegister, special_registers
 from intrinsics.targets import EVERYWHERE, PTX_VERSIONS, TARGETS, Ptx, Target, spell
-from nvgen.loading import load
+from nvgen.compilation.loading import load
 from tests.each import each
 from tests.isel.gate_records import Gate, gates, judgement, module_of, shown, shut
 from tests.isel.test_verifier import Call, text_of

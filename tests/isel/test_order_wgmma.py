@@ -23,7 +23,7 @@ from isel.verifier.function.check import verify_functions
 from nvgen import KernelBuilder
 from nvgen.builder.numbers import Int
 from nvgen.builder.tiles import SharedTile
-from nvgen.compilation import compile_text
+from nvgen.compilation.compile_text import compile_text
 from tests.each import each
 from tests.isel.wgmma_kernels import DESCRIPTORS, kernel
 from tests.oracle.ptxas_modules import report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from intrinsics.findings import Finding, Severity
-from nvgen.loading import load
+from nvgen.compilation.loading import load
 from tests.each import each
 from tests.isel.pattern_missed import SEQUENCES, SEQUENCES_RULES
 from tests.isel.pattern_sequences import EXAMPLES, STEPS, Step, kernel

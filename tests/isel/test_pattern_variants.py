@@ -15,7 +15,7 @@ import pytest
 
 from intrinsics.findings import Severity
 from nvgen.assembler import find_ptxas
-from nvgen.loading import load
+from nvgen.compilation.loading import load
 from tests.each import each
 from tests.isel.pattern_edits import Doubt, Mutant
 from tests.isel.pattern_missed import FALSE_ALARMS, MISSED

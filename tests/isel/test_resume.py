@@ -15,8 +15,8 @@ from intrinsics.targets import PTX_VERSIONS
 from isel.pipeline import PASSES
 from isel.resume import resume
 from isel.verifier.record import verify_records
-from nvgen.compilation import check_text
-from nvgen.compiled import Compiled
+from nvgen.compilation.compile_text import check_text
+from nvgen.compilation.compiled import Compiled
 from tests.each import each
 from tests.nvgen.samples import WALKTHROUGH
 

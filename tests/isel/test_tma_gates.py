@@ -14,7 +14,7 @@ import nvgen
 from asmprinter.mir_printer import print_mir
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, NvgenError, errors
-from nvgen.loading import load
+from nvgen.compilation.loading import load
 from tests.each import each
 
 COMPLETE = "mbarrier::complete_tx::bytes"

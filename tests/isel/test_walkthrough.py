@@ -16,8 +16,8 @@ from asmprinter.ptx_printer import print_ptx
 from intrinsics.findings import Finding, SelectionError, Severity, VerificationError, errors
 from intrinsics.targets import PTX_VERSIONS, TARGETS
 from isel.verifier.record import verify_records
-from nvgen.compilation import check_text
-from nvgen.compiled import Compiled
+from nvgen.compilation.compile_text import check_text
+from nvgen.compilation.compiled import Compiled
 from tests.each import each
 from tests.nvgen.samples import WALKTHROUGH
 from tests.nvgen.walkthrough_programs import (

@@ -23,7 +23,7 @@ from typing import Protocol, TypeVar
 
 from intrinsics.findings import Severity
 from isel.verifier.descriptors.check import verify_descriptors
-from nvgen.loading import load
+from nvgen.compilation.loading import load
 from tests.each import Test, each
 from tests.isel import function_mistakes, function_sync_mistakes
 from tests.isel.descriptor_words import found_in

@@ -15,7 +15,7 @@ import pytest
 
 from intrinsics.findings import Finding, Severity
 from nvgen.assembler import find_ptxas
-from nvgen.loading import load
+from nvgen.compilation.loading import load
 from tests.each import each
 from tests.isel.pattern_runs import run
 from tests.manual.memory_more import allocation, other_cta, shared_memory

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 
 from intrinsics.findings import NvgenError, Severity
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 
 
 def found_by(compiled: Callable[[], Compiled], is_right: Callable[[Compiled], bool]) -> set[str]:

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import numpy as np
 
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from tests.nvgen.found_mistakes import found_by
 from tests.nvgen.samples import FOLDER, edited, named
 

@@ -19,7 +19,7 @@ from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator
 from nvgen.builder.tiles import SharedTile
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from nvgen.testing import Launch, assert_exact
 
 TARGETS = ("sm_80", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_103a", "sm_110a", "sm_120a")

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from intrinsics.findings import Finding, NvgenError, Severity, SimulationError
-from nvgen.compiled import Compiled
-from nvgen.loading import Program, load
+from nvgen.compilation.compiled import Compiled
+from nvgen.compilation.loading import Program, load
 from tests.nvgen.sample_mutants_unfound import UNFOUND
 from tests.nvgen.sample_subjects import SUBJECTS, Subject, subject
 from tests.nvgen.synchronisation import Mutant, mutants

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvgen import Kernel
-from nvgen.compilation import compile_text
-from nvgen.compiled import Compiled
+from nvgen.compilation.compile_text import compile_text
+from nvgen.compilation.compiled import Compiled
 from nvgen.parameters import Output
 from tests.nvgen.samples import WALKTHROUGH, named
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from nvgen.compilation import compile_text
-from nvgen.compiled import Compiled
+from nvgen.compilation.compile_text import compile_text
+from nvgen.compilation.compiled import Compiled
 
 FOLDER = Path(__file__).resolve().parents[2] / "samples"
 PORTABLE = FOLDER / "11_gemm_portable.py"

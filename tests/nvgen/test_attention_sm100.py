@@ -15,7 +15,7 @@ import pytest
 from intrinsics.findings import NvgenError, Severity, Verdict, verdict
 from nvgen import bf16, f16
 from nvgen.assembler import assemble
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from nvgen.testing import Launch, kernel_test
 from tests.each import each
 from tests.nvgen.samples import edited, named

@@ -17,7 +17,7 @@ import pytest
 
 from intrinsics.findings import NvgenError, Severity
 from nvgen import f16
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from nvgen.testing import Launch, kernel_test
 from tests.each import each
 from tests.nvgen.samples import FOLDER, named

@@ -22,8 +22,8 @@ from isel.passes.bound_waits import Bounded, bound_waits
 from isel.verifier.levels import verify
 from isel.wait_bounds import COUNT, ENTRIES, REPORT, WaitBounds, WaitSite
 from nvgen.assembler import assemble
+from nvgen.compilation.loading import load
 from nvgen.driver.wait_report import overdue
-from nvgen.loading import load
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import DeadlockError
 from nvgen.sim.launch import simulate

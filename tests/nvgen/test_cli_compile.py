@@ -14,7 +14,7 @@ import pytest
 import nvgen as package
 from isel.pipeline import PASSES
 from nvgen.assembler import find_ptxas
-from nvgen.compilation import compile_text
+from nvgen.compilation.compile_text import compile_text
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD, BAD_ALLOC
 

@@ -14,7 +14,7 @@ from intrinsics.element import ElementType, Major
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import verify
 from nvgen import f32
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
 from tests.nvgen.gemm_mistakes import found_in

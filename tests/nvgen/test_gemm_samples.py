@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pytest
 
 from intrinsics.findings import SimulationError, VerificationError
-from nvgen.compilation import compile_text
+from nvgen.compilation.compile_text import compile_text
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import compiled, named
 from tests.nvgen.test_warp_specialized import Left, careless

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from tests.each import each
 from tests.nvgen.found_mistakes import found_by
 from tests.nvgen.samples import edited

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nvgen.assembler import assemble
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
 from tests.nvgen.found_mistakes import found_by

@@ -13,7 +13,7 @@ import pytest
 
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import InputError
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import named
 from tests.oracle import sass

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from isel.verifier.levels import verify
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from tests.nvgen.samples import FOLDER, sample
 
 pytestmark = pytest.mark.seldom(3)

@@ -13,7 +13,7 @@ import pytest
 from intrinsics.element import ElementType as E
 from intrinsics.findings import SimulationError
 from nvgen import Kernel, KernelBuilder
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 pytestmark = pytest.mark.seldom(3)

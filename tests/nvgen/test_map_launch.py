@@ -14,7 +14,7 @@ from intrinsics.element import ElementType as E
 from intrinsics.findings import Finding, InputError
 from intrinsics.modifiers import AtomicOp
 from nvgen import KernelBuilder
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from nvgen.tensor_map import tensor_map
 
 

@@ -19,7 +19,7 @@ from intrinsics.modifiers import CtaGroup
 from nvgen import KernelBuilder
 from nvgen.builder.multiply_requirements import OF_ACCUMULATORS, OF_PORTABLE
 from nvgen.builder.tiles import SharedTile
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.portable_programs import (
     FP8_TARGETS,

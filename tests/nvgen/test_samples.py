@@ -16,7 +16,7 @@ import pytest
 
 from intrinsics.findings import Verdict, verdict
 from nvgen.assembler import assemble
-from nvgen.compilation import compile_text
+from nvgen.compilation.compile_text import compile_text
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import (
     FILES,

@@ -14,7 +14,7 @@ from asmprinter.mir_printer import print_mir
 from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_reader import read_ptx
 from nvgen import Float, InputError, Kernel, KernelBuilder, SimulationError, bf16, f32, i32
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from nvgen.sass import Sass, find_nvdisasm
 from tests.each import each
 from tests.oracle.sass import listing

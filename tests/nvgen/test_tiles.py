@@ -22,8 +22,8 @@ from intrinsics.multiplies.register_atom import machine_of
 from intrinsics.multiplies.tile_dot import dot_of, parse_any, pick_dot
 from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
 from intrinsics.targets import TARGETS
-from nvgen.compilation import compile_text
-from nvgen.compiled import Compiled
+from nvgen.compilation.compile_text import compile_text
+from nvgen.compilation.compiled import Compiled
 from nvgen.tiles import TileKernel, kernel, with_atom
 from tests.each import each
 from tests.nvgen.conftest import Nvgen

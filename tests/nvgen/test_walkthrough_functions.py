@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import SelectionError, Verdict, verdict
-from nvgen.compilation import compile_text
-from nvgen.compiled import Compiled
+from nvgen.compilation.compile_text import compile_text
+from nvgen.compilation.compiled import Compiled
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.walkthrough_atoms import Atom, expected, kernel, operands
 

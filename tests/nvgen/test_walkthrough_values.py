@@ -13,8 +13,8 @@ import pytest
 
 from intrinsics.findings import SimulationError, Verdict, verdict
 from nvgen.assembler import assemble
-from nvgen.compilation import compile_text
-from nvgen.compiled import Compiled
+from nvgen.compilation.compile_text import compile_text
+from nvgen.compilation.compiled import Compiled
 from tests.nvgen.samples import WALKTHROUGH
 from tests.nvgen.walkthrough_programs import (
     ALLOC,

@@ -21,7 +21,7 @@ from intrinsics.layouts.data_paths import data_path
 from intrinsics.layouts.metadata import metadata_cells
 from intrinsics.layouts.sparse import compress
 from intrinsics.modifiers import MmaKind
-from nvgen.compilation import check_text, compile_text
+from nvgen.compilation.compile_text import check_text, compile_text
 from tests.nvgen.walkthrough_atoms import MORE
 from tests.nvgen.walkthrough_programs import DECLARATIONS
 

@@ -15,7 +15,7 @@ import pytest
 from intrinsics.element import ElementType
 from intrinsics.findings import SimulationError, VerificationError
 from nvgen import Kernel, KernelBuilder
-from nvgen.compiled import Compiled
+from nvgen.compilation.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import warp_specialized
 from tests.oracle import sass

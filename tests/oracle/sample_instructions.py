@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from nvgen.compilation import compile_text
+from nvgen.compilation.compile_text import compile_text
 from tests.nvgen.samples import FILES, PORTABLE, SOFTMAX, named, sample
 from tests.oracle import llvm
 

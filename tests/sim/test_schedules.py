@@ -30,8 +30,8 @@ from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
-from nvgen.compilation import check_text
-from nvgen.compiled import Compiled
+from nvgen.compilation.compile_text import check_text
+from nvgen.compilation.compiled import Compiled
 from nvgen.parameters import Output
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError

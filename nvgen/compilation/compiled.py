@@ -20,6 +20,7 @@ from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS, advice, verify
 from nvgen.calling.tracebacks import ends_at_caller
+from nvgen.compilation.stages import Stages
 from nvgen.launches import (
     DEVICES,
     Dim3,
@@ -33,7 +34,6 @@ from nvgen.launches import (
     three,
 )
 from nvgen.sim.threads.limits import limits_of
-from nvgen.stages import Stages
 
 if TYPE_CHECKING:
     from nvgen.assembler import Assembled
@@ -139,7 +139,7 @@ class Compiled:
         Raises: AssemblerError.
         """
         from nvgen.assembler import assemble_module
-        from nvgen.judgement import warn
+        from nvgen.compilation.judgement import warn
 
         found = assemble_module(self.final, self.ptx_version, self.target, lineinfo=self.lineinfo)
         warn(f for f in found.findings if f.rule != "ptxas/spill")
@@ -309,7 +309,7 @@ class Compiled:
 
     def _repr_html_(self) -> str:
         """The stages of the module, folded, for notebooks."""
-        from nvgen.notebook import stages_as_html
+        from nvgen.compilation.notebook import stages_as_html
 
         stages = {"LLVM IR": self.llvm}
         stages |= {f"MIR after {name}": text for name, text in self.stages.items()}

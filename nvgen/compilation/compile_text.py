@@ -24,14 +24,14 @@ from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
 from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, beyond, concerned, verify
 from isel.verifier.lowest_ptx import lowest_ptx
 from isel.verifier.record import check_target
-from nvgen.compiled import Compiled
-from nvgen.extension import PLAIN, Extension
-from nvgen.judgement import check_certain, warn
+from nvgen.compilation.compiled import Compiled
+from nvgen.compilation.extension import PLAIN, Extension
+from nvgen.compilation.judgement import check_certain, warn
+from nvgen.compilation.nesting import nesting_limit
+from nvgen.compilation.stages import Stages, stages_of
 from nvgen.launches import Dim3, check_dynamic, dim3
 from nvgen.llvm.reading import parse, promoted
-from nvgen.nesting import nesting_limit
 from nvgen.optimizer.pipeline import default_level
-from nvgen.stages import Stages, stages_of
 
 
 def shape_of(

@@ -20,15 +20,15 @@ from isel.verifier.declared import judge_alignments, judge_as_ptx
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import verify
 from isel.verifier.lowest_ptx import lowest_ptx
-from nvgen.extension import PLAIN, Extension
+from nvgen.compilation.extension import PLAIN, Extension
+from nvgen.compilation.nesting import nesting_limit
+from nvgen.compilation.stages import Stages, taken
 from nvgen.files import printable
-from nvgen.nesting import nesting_limit
-from nvgen.stages import Stages, taken
 
 if TYPE_CHECKING:
     from isel.passes.bound_waits import Bounded
     from isel.pipeline import Observer
-    from nvgen.compiled import Compiled
+    from nvgen.compilation.compiled import Compiled
     from nvgen.tiles import TileKernel
 
 LANGUAGES = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx"}
@@ -85,7 +85,7 @@ class Program:
 
         Raises: VerificationError when something is wrong with it.
         """
-        from nvgen.compiled import Compiled
+        from nvgen.compilation.compiled import Compiled
 
         wrong = errors(self.findings)
         if wrong:
@@ -277,7 +277,7 @@ def _from_llvm(
     shape: LaunchShape,
     extension: Extension,
 ) -> Program:
-    from nvgen.compilation import check_text
+    from nvgen.compilation.compile_text import check_text
 
     if target is None:
         raise no_target()
