@@ -100,8 +100,8 @@ if TYPE_CHECKING:
     from nvgen.compilation.extension import place_of
     from nvgen.compilation.judgement import FindingWarning
     from nvgen.driver.code_cache import CodeCache
+    from nvgen.launching.tensor_map import TensorMap, im2col_map
     from nvgen.render import print_findings
-    from nvgen.tensor_map import TensorMap, im2col_map
     from nvgen.tuning import Candidate
 
 __version__ = "0.1.0"
@@ -251,7 +251,7 @@ _MODULES = {
     "nvgen.compilation.extension": "place_of",
     "nvgen.compilation.judgement": "FindingWarning",
     "nvgen.render": "print_findings",
-    "nvgen.tensor_map": "TensorMap im2col_map",
+    "nvgen.launching.tensor_map": "TensorMap im2col_map",
     "nvgen.tuning": "Candidate",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}

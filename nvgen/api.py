@@ -16,7 +16,7 @@ from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.compilation.compile_text import check_options, compile_text, launched, shape_of, vetted
 from nvgen.compilation.compiled import Compiled
 from nvgen.compilation.extension import Extension, Rule, extension_of
-from nvgen.launches import Dim3
+from nvgen.launching.launches import Dim3
 from nvgen.llvm.reading import parse
 
 

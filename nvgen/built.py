@@ -14,14 +14,14 @@ from intrinsics.findings import by_names
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
-from nvgen.arguments import Parameter, arguments
 from nvgen.calling.refusals import refuse
 from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.compilation.extension import PLAIN, Extension
+from nvgen.launching.arguments import Parameter, arguments
 
 if TYPE_CHECKING:
     from nvgen.compilation.compiled import Compiled
-    from nvgen.launches import Dim3
+    from nvgen.launching.launches import Dim3
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 """Tensor maps: what may be asked of one, and what the driver refuses.
 
 Here belongs what holds for a tensor map wherever it is made; arrays are made into one by
-`nvgen.tensor_map`.
+`nvgen.launching.tensor_map`.
 """

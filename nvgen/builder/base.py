@@ -12,7 +12,6 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
-from nvgen.arguments import Parameter
 from nvgen.builder.llvm_ext import BFloatType, vector_value
 from nvgen.builder.number_types import constant, element_of, is_float
 from nvgen.builder.numbers import (
@@ -33,6 +32,7 @@ from nvgen.builder.regions import Changing, Host, PlacedBuilder, Regions
 from nvgen.builder.vectors import Vector, vector_of
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse
+from nvgen.launching.arguments import Parameter
 
 T = ScalarType
 _F32 = ir.FloatType()

@@ -28,7 +28,6 @@ from intrinsics.patterns import (
     results,
 )
 from intrinsics.row import Attribute, Code, Kind, Row
-from nvgen.arguments import Parameter
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.llvm_ext import vector_value
 from nvgen.builder.numbers import F32, Float, Int, Number, WordLike
@@ -41,6 +40,7 @@ from nvgen.calling.callers import place_of_caller
 from nvgen.calling.guards import ill_called
 from nvgen.calling.refusals import described, refuse
 from nvgen.calling.tracebacks import ends_at_caller
+from nvgen.launching.arguments import Parameter
 
 Result: TypeAlias = "Int | F32 | Pointer | Vector"
 

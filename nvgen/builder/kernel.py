@@ -17,7 +17,6 @@ from intrinsics.limits import MOST_CLUSTER, MOST_THREADS
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import parse_target
 from intrinsics.tma.rules import MOST_PIXELS
-from nvgen.arguments import MapKind, Parameter
 from nvgen.builder.device import DeviceCalls
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import TENSOR_MAP_ATTRIBUTES, DebugLines, TextAttributes, make_kernel
@@ -32,7 +31,8 @@ from nvgen.built import Kernel
 from nvgen.calling.callers import stack
 from nvgen.calling.refusals import described, refuse, whole
 from nvgen.calling.tracebacks import ends_at_caller
-from nvgen.launches import dim3
+from nvgen.launching.arguments import MapKind, Parameter
+from nvgen.launching.launches import dim3
 
 _WIDTHS = (8, 16, 32, 64)
 """Bits of an integer that is a parameter."""

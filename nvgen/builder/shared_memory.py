@@ -36,7 +36,7 @@ from nvgen.builder.tiles import (
 )
 from nvgen.builder.vectors import Vector
 from nvgen.calling.refusals import refuse, whole
-from nvgen.tensor_map import SIZE
+from nvgen.launching.tensor_map import SIZE
 
 _TILE_ALIGN = 128
 """Where a tile begins, so that tensor copies may write it, swizzled or not."""

@@ -22,7 +22,6 @@ from intrinsics.modifiers import CtaGroup, Space
 from intrinsics.targets import Feature
 from intrinsics.tma.fields import element_of
 from intrinsics.tma.rules import MOST_BOX, box_findings
-from nvgen.arguments import MapKind, Parameter
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.protocols import Protocols
@@ -30,6 +29,7 @@ from nvgen.builder.roles import WARP, WARPGROUP, ExecutionScope, check_scope
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 from nvgen.calling.callers import place_of_caller
 from nvgen.calling.refusals import described, refuse, whole
+from nvgen.launching.arguments import MapKind, Parameter
 
 PERIOD = 8
 """Lines of the period of every swizzling."""

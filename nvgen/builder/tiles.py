@@ -17,7 +17,7 @@ from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, index_of
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse
-from nvgen.tensor_map import SWIZZLES
+from nvgen.launching.tensor_map import SWIZZLES
 
 PLAIN_SPAN = 16
 """Bytes that lie together without swizzling, and in most swizzlings."""

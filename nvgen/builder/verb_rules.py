@@ -41,7 +41,7 @@ from nvgen.builder.numbers import F32, Float, Int, WordLike, as_float, float_of
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.vectors import Vector
 from nvgen.calling.refusals import described, refuse, whole
-from nvgen.tensor_map import SIZE
+from nvgen.launching.tensor_map import SIZE
 
 T = ScalarType
 

@@ -164,7 +164,7 @@ def _fails(findings: Sequence[Finding], *, strict: bool) -> bool:
 def _shape(arguments: argparse.Namespace) -> LaunchShape:
     """How the kernels are launched, as far as the command says it."""
     from nvgen.commands.shape import parse_box, parse_dim3
-    from nvgen.launches import check_dynamic
+    from nvgen.launching.launches import check_dynamic
 
     def size(name: str) -> tuple[int, ...]:
         given = getattr(arguments, name)

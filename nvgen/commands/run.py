@@ -26,7 +26,7 @@ from nvgen.commands.inputs import Input, read_input
 from nvgen.commands.shape import parse_dim3
 from nvgen.compilation.loading import load
 from nvgen.files import check_writable, write_whole
-from nvgen.launches import Statistics, three
+from nvgen.launching.launches import Statistics, three
 from nvgen.render import as_json, print_findings
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from nvgen.compilation.extension import PLAIN, Extension
 from nvgen.compilation.judgement import check_certain, warn
 from nvgen.compilation.nesting import nesting_limit
 from nvgen.compilation.stages import Stages, stages_of
-from nvgen.launches import Dim3, check_dynamic, dim3
+from nvgen.launching.launches import Dim3, check_dynamic, dim3
 from nvgen.llvm.reading import parse, promoted
 from nvgen.optimizer.pipeline import default_level
 

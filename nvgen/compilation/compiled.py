@@ -21,7 +21,7 @@ from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS, advice, verify
 from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.compilation.stages import Stages
-from nvgen.launches import (
+from nvgen.launching.launches import (
     DEVICES,
     Dim3,
     Grid,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from nvgen.assembler import Assembled
     from nvgen.driver.jobs import LaunchConfig
     from nvgen.driver.loaded import LoadedKernel
-    from nvgen.launches import Statistics
-    from nvgen.parameters import Output
+    from nvgen.launching.launches import Statistics
+    from nvgen.launching.parameters import Output
     from nvgen.ptxas_log import Resources
     from nvgen.sass import Sass
     from nvgen.sim.binding import Argument
@@ -235,7 +235,7 @@ class Compiled:
             shape = LaunchShape(*sizes, dynamic)
             check_launch(self.module, function, self.target, shape, self.file)
             arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
-            from nvgen.map_launch import check_maps
+            from nvgen.launching.map_launch import check_maps
 
             check_maps(self.module, function, self.target, arguments)
             if self.level in LAUNCH_LEVELS:
@@ -353,7 +353,7 @@ class Compiled:
         timeout: float,
     ) -> Statistics:
         from nvgen.driver.launch import launch_host, on_device
-        from nvgen.launches import Statistics
+        from nvgen.launching.launches import Statistics
 
         if not on_device(arguments):
             took = launch_host(
@@ -435,8 +435,8 @@ class Compiled:
 def _arguments(values: Sequence[object]) -> list[Argument | Output]:
     import numpy as np
 
-    from nvgen.parameters import Output
-    from nvgen.tensor_map import TensorMap
+    from nvgen.launching.parameters import Output
+    from nvgen.launching.tensor_map import TensorMap
 
     found: list[Argument | Output] = []
     for value in values:

@@ -23,8 +23,8 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.arguments import MapKind, Parameter
 from nvgen.driver.kernel_code import MachineCode
+from nvgen.launching.arguments import MapKind, Parameter
 from nvgen.ptxas_log import Resources
 
 

@@ -17,8 +17,8 @@ from intrinsics.mir import Param
 from intrinsics.tma.rules import Request
 from isel.wait_bounds import WaitBounds
 from nvgen.driver.images import Image
-from nvgen.launches import Dim3
-from nvgen.parameters import (
+from nvgen.launching.launches import Dim3
+from nvgen.launching.parameters import (
     Array,
     Output,
     bytes_by_value,
@@ -32,7 +32,7 @@ from nvgen.parameters import (
     overlapping,
     put_back,
 )
-from nvgen.tensor_map import SIZE, TensorMap
+from nvgen.launching.tensor_map import SIZE, TensorMap
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from intrinsics.findings import Finding
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
-from nvgen.arguments import Parameter
+from nvgen.launching.arguments import Parameter
 from nvgen.ptxas_log import Resources
 
 if TYPE_CHECKING:

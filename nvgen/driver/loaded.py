@@ -14,15 +14,21 @@ import numpy as np
 from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
-from nvgen.arguments import Parameter, arguments
 from nvgen.driver.device import Code, parameter, wait
 from nvgen.driver.errors import timed_out
 from nvgen.driver.jobs import LaunchConfig, Value, map_value, pointer_value
 from nvgen.driver.views import LEGACY, is_device_array, view_of
 from nvgen.driver.wait_table import WaitTable, told
-from nvgen.launches import Dim3, dim3
-from nvgen.parameters import Output, bytes_by_value, check_count, is_by_value, number_value
-from nvgen.tensor_map import TensorMap
+from nvgen.launching.arguments import Parameter, arguments
+from nvgen.launching.launches import Dim3, dim3
+from nvgen.launching.parameters import (
+    Output,
+    bytes_by_value,
+    check_count,
+    is_by_value,
+    number_value,
+)
+from nvgen.launching.tensor_map import TensorMap
 
 if TYPE_CHECKING:
     from cuda.core import Device, Stream

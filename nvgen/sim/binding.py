@@ -13,7 +13,7 @@ import numpy as np
 
 from intrinsics.mir import MachineFunction, Param
 from isel.variables import round_up
-from nvgen.parameters import (
+from nvgen.launching.parameters import (
     Array,
     Number,
     Output,
@@ -30,11 +30,11 @@ from nvgen.parameters import (
     overlapping,
     put_back,
 )
+from nvgen.launching.tensor_map import TensorMap
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.bound_maps import BoundMap
 from nvgen.sim.memory.regions import Memory, Region
 from nvgen.sim.memory.tensor_maps import TensorMaps
-from nvgen.tensor_map import TensorMap
 
 Argument: TypeAlias = Array | TensorMap | Number | np.generic
 """The types of arguments; a tensor map contains its array."""

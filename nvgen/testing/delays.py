@@ -16,8 +16,8 @@ from intrinsics.findings import Finding, NvgenError
 from intrinsics.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from nvgen.launches import Statistics
-    from nvgen.tensor_map import Array
+    from nvgen.launching.launches import Statistics
+    from nvgen.launching.tensor_map import Array
 
 MOST_BYTES = 1 << 24
 """Launches with larger arguments are not kept."""
@@ -98,8 +98,8 @@ def _arrays(arguments: Sequence[object]) -> list[Array]:
     """The host's arrays among arguments, also those of tensor maps and outputs."""
     import numpy as np
 
-    from nvgen.parameters import Output
-    from nvgen.tensor_map import TensorMap
+    from nvgen.launching.parameters import Output
+    from nvgen.launching.tensor_map import TensorMap
 
     found: list[Array] = []
     for argument in arguments:

@@ -9,7 +9,7 @@ import importlib.util
 
 from intrinsics.targets import Target
 from nvgen.driver.gpus import gpu, unfit
-from nvgen.launches import DEVICES
+from nvgen.launching.launches import DEVICES
 
 __all__ = ["DEVICES", "obstacle"]
 

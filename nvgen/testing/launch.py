@@ -19,7 +19,7 @@ from nvgen.testing.devices import obstacle
 
 if TYPE_CHECKING:
     from nvgen.compilation.compiled import Compiled
-    from nvgen.launches import Dim3, Statistics
+    from nvgen.launching.launches import Dim3, Statistics
 
 MOST_KEPT = 4
 """Launches of an item that are remembered, the last ones."""

@@ -33,7 +33,7 @@ if str(ROOT) not in sys.path:  # run as a script: the folder of this file comes 
     sys.path.insert(0, str(ROOT))
 
 import nvgen  # noqa: E402
-from nvgen.launches import Statistics  # noqa: E402
+from nvgen.launching.launches import Statistics  # noqa: E402
 from nvgen.sim.async_ops.engine import Engine  # noqa: E402
 from nvgen.sim.async_ops.operation import AsyncOp  # noqa: E402
 from nvgen.sim.semantics.tcgen05.mma_effect import MmaOperation  # noqa: E402

@@ -21,11 +21,11 @@ from intrinsics.mir import Module
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import beyond
 from nvgen import CodeCache, ElementType, InputError, Kernel, KernelBuilder, TensorMap
-from nvgen.arguments import arguments
 from nvgen.compilation import compile_text
 from nvgen.driver import code_cache, code_files
 from nvgen.driver.kernel_code import MachineCode, machine_code
-from nvgen.parameters import Output
+from nvgen.launching.arguments import arguments
+from nvgen.launching.parameters import Output
 
 TARGET = "sm_90a"
 

@@ -16,7 +16,7 @@ from intrinsics.tma.fields import Element
 from intrinsics.tma.rules import Im2col, Request
 from nvgen.driver import device, maps
 from nvgen.driver.jobs import MapOf
-from nvgen.tensor_map import tensor_map
+from nvgen.launching.tensor_map import tensor_map
 
 
 class _Names:

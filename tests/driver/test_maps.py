@@ -12,7 +12,7 @@ import pytest
 from intrinsics.tma.fields import Element, Fill, Interleave, L2Promotion, Wide
 from intrinsics.tma.rules import Im2col, Request
 from nvgen.driver import maps
-from nvgen.tensor_map import tensor_map
+from nvgen.launching.tensor_map import tensor_map
 
 driver = pytest.importorskip("cuda.bindings.driver", reason="needs cuda-bindings")
 

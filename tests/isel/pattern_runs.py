@@ -13,12 +13,12 @@ from unittest import mock
 import numpy as np
 
 from intrinsics.findings import Finding, SimulationError
+from nvgen.launching.tensor_map import tensor_map
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 from nvgen.sim.memory.layout import LocalLayout
 from nvgen.sim.threads.grid import populate
 from nvgen.sim.threads.machine import Code, Machine
-from nvgen.tensor_map import tensor_map
 from tests.isel.pattern_ptx import SWIZZLED, Kernel
 from tests.sim.ptx import program
 

@@ -20,7 +20,7 @@ from isel.verifier.function.check import verify_functions
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Pointer
-from nvgen.tensor_map import tensor_map
+from nvgen.launching.tensor_map import tensor_map
 from tests.each import each
 
 E = ElementType

@@ -16,7 +16,7 @@ import nvgen
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Severity, SimulationError
 from isel.verifier.function.check import verify_functions
-from nvgen.tensor_map import tensor_map
+from nvgen.launching.tensor_map import tensor_map
 from tests.each import each
 from tests.isel import wgmma_kernels
 from tests.nvgen.samples import gemm_tile

@@ -10,7 +10,7 @@ from intrinsics.findings import InputError
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
 from nvgen.driver.jobs import bind_host
-from nvgen.launches import dim3
+from nvgen.launching.launches import dim3
 from tests.each import each
 from tests.nvgen.programs import ADD, kernel
 

@@ -15,7 +15,7 @@ from intrinsics.findings import Finding, InputError
 from intrinsics.modifiers import AtomicOp
 from nvgen import KernelBuilder
 from nvgen.compilation.compiled import Compiled
-from nvgen.tensor_map import tensor_map
+from nvgen.launching.tensor_map import tensor_map
 
 
 def reducing(op: AtomicOp, dtype: E = E.S32) -> Compiled:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from nvgen.compilation.loading import load
-from nvgen.tensor_map import tensor_map
+from nvgen.launching.tensor_map import tensor_map
 from tests.nvgen.conftest import Nvgen
 from tests.ptx_corpus import FOLDER, text_of
 

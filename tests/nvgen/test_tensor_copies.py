@@ -8,7 +8,7 @@ from intrinsics.element import ElementType
 from intrinsics.modifiers import AtomicOp
 from intrinsics.tma.rules import Im2col
 from nvgen import Kernel, KernelBuilder
-from nvgen.tensor_map import im2col_map, tensor_map
+from nvgen.launching.tensor_map import im2col_map, tensor_map
 from nvgen.testing import Launch, kernel_test
 
 PIXELS, CHANNELS = 16, 32

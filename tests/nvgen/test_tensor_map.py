@@ -8,7 +8,7 @@ import pytest
 
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import InputError
-from nvgen.tensor_map import tensor_map
+from nvgen.launching.tensor_map import tensor_map
 from tests.each import each
 
 

@@ -9,7 +9,7 @@ from intrinsics.element import ElementType
 from intrinsics.modifiers import MapField
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.pointers import Pointer
-from nvgen.tensor_map import tensor_map
+from nvgen.launching.tensor_map import tensor_map
 from nvgen.testing import Launch, kernel_test
 
 ROWS, COLUMNS, ROOM = 8, 32, 5

@@ -14,7 +14,7 @@ from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import InputError
 from intrinsics.tma.fields import Element, Fill, Interleave, Wide
 from intrinsics.tma.rules import Im2col, Request, findings
-from nvgen.tensor_map import Options, im2col_map, tensor_map
+from nvgen.launching.tensor_map import Options, im2col_map, tensor_map
 from tests.each import each
 
 PLAIN = Request(Element.F16, (256, 256, 256), (512, 131072), (64, 8, 8), address=1 << 40)

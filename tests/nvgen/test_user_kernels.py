@@ -27,7 +27,7 @@ from nvgen import Kernel, KernelBuilder
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.compilation.compiled import Compiled
-from nvgen.tensor_map import Options, TensorMap, tensor_map
+from nvgen.launching.tensor_map import Options, TensorMap, tensor_map
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.oracle.block_scaled import numbers
 

@@ -9,11 +9,11 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Severity
 from intrinsics.mir import Module
 from isel.verifier.record import verify_records
-from nvgen.parameters import Output
+from nvgen.launching.parameters import Output
+from nvgen.launching.tensor_map import tensor_map
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.binding import Argument
 from nvgen.sim.launch import simulate
-from nvgen.tensor_map import tensor_map
 from tests.nvgen.samples import gemm_llvm, gemm_tile, warp_specialized
 from tests.oracle import llvm
 

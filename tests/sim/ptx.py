@@ -20,13 +20,13 @@ from intrinsics.mir import Module
 from intrinsics.targets import TARGETS, Ptx
 from nvgen.driver.jobs import LaunchConfig
 from nvgen.driver.launch import launch_host
-from nvgen.launches import Dim3, Statistics
-from nvgen.parameters import Output
+from nvgen.launching.launches import Dim3, Statistics
+from nvgen.launching.parameters import Output
+from nvgen.launching.tensor_map import TensorMap
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.binding import Argument
 from nvgen.sim.launch import simulate
 from nvgen.sim.threads.machine import Code
-from nvgen.tensor_map import TensorMap
 from tests.oracle import gpu
 
 SCHEDULES = ("early", "late", "random:3", "random:11")

@@ -7,9 +7,9 @@ import pytest
 
 from intrinsics.findings import Finding, Place, Severity
 from nvgen.commands.bisect import Attempt, bisect
+from nvgen.launching.tensor_map import tensor_map
 from nvgen.sim.async_ops.bisect import fewest_delayed
 from nvgen.sim.async_ops.schedule import Schedule, parse_schedule
-from nvgen.tensor_map import tensor_map
 from tests.sim.ptx import findings
 from tests.sim.test_races import CASES, INIT, VARIABLES
 

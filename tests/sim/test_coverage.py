@@ -23,12 +23,12 @@ from intrinsics.mir import Block, Form, MachineFunction, MachineInstr, Module, O
 from intrinsics.row import Attribute, Qualifier
 from intrinsics.targets import TARGETS, Ptx
 from isel.verifier.record import verify_records
+from nvgen.launching.tensor_map import tensor_map
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import NotSimulatedError
 from nvgen.sim.launch import simulate
 from nvgen.sim.semantics.table import makers
 from nvgen.sim.threads.compile import Compiler
-from nvgen.tensor_map import tensor_map
 from tests.each import each
 from tests.oracle import (
     bulk_forms,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from nvgen.tensor_map import tensor_map
+from nvgen.launching.tensor_map import tensor_map
 from tests.each import each
 from tests.sim.ptx import SCHEDULES, findings
 

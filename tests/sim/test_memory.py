@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nvgen.parameters import Output
+from nvgen.launching.parameters import Output
+from nvgen.launching.tensor_map import tensor_map
 from nvgen.sim.faults import Fault
 from nvgen.sim.memory.regions import Access, Memory, Proxy, Region, gather, scatter
-from nvgen.tensor_map import tensor_map
 from tests.sim.ptx import findings, rule, run
 from tests.turns import examples
 

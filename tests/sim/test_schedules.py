@@ -32,11 +32,11 @@ from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
 from nvgen.compilation.compile_text import check_text
 from nvgen.compilation.compiled import Compiled
-from nvgen.parameters import Output
+from nvgen.launching.parameters import Output
+from nvgen.launching.tensor_map import tensor_map
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError
 from nvgen.sim.launch import simulate
-from nvgen.tensor_map import tensor_map
 from tests.each import each
 from tests.oracle.gemm import Gemm
 from tests.sim.kernels import (

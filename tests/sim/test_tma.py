@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from intrinsics.findings import InputError
+from nvgen.launching.tensor_map import TensorMap, tensor_map
 from nvgen.sim.faults import DeadlockError
-from nvgen.tensor_map import TensorMap, tensor_map
 from tests.sim.layouts import tma_tile
 from tests.sim.ptx import SCHEDULES, findings, rule, run
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from intrinsics.findings import InputError
 from intrinsics.tma.fields import Interleave
-from nvgen.tensor_map import Options, TensorMap, tensor_map
+from nvgen.launching.tensor_map import Options, TensorMap, tensor_map
 from tests.sim import test_tma
 from tests.sim.layouts import swizzled
 from tests.sim.ptx import SCHEDULES, findings
@@ -123,7 +123,7 @@ def test_the_last_dimension_is_a_slice() -> None:
 
 def test_images_of_interleaved_channels_are_refused() -> None:
     from intrinsics.tma.rules import Im2col
-    from nvgen.tensor_map import im2col_map
+    from nvgen.launching.tensor_map import im2col_map
 
     array = tensor((2, 3, 5, 6, 8), 16)
     images = Im2col((0, 0, 0), (0, 0, 0), 8, 8)

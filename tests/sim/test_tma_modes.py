@@ -23,7 +23,7 @@ from intrinsics.findings import DriverError, Finding, Severity, SimulationError
 from intrinsics.tma.fields import Element, Wide
 from intrinsics.tma.rules import Im2col
 from nvgen.driver.errors import TIMEOUT
-from nvgen.tensor_map import Options, TensorMap, im2col_map, tensor_map
+from nvgen.launching.tensor_map import Options, TensorMap, im2col_map, tensor_map
 from tests.sim import test_tma, test_tma_store
 from tests.sim.layouts import tma_tile
 from tests.sim.ptx import SCHEDULES, findings, run

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from intrinsics.tma.fields import Element, Fill
 from intrinsics.tma.rules import Im2col
-from nvgen.tensor_map import Options, TensorMap, im2col_map, tensor_map
+from nvgen.launching.tensor_map import Options, TensorMap, im2col_map, tensor_map
 from tests.sim import test_tma
 from tests.sim.test_tma_modes import COMPLETE, loaded, loading, stored
 

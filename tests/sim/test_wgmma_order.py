@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import Finding, SimulationError
-from nvgen.tensor_map import tensor_map
+from nvgen.launching.tensor_map import tensor_map
 from tests.each import each
 from tests.sim import ptx
 from tests.sim.ptx import SCHEDULES

@@ -12,11 +12,11 @@ from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.modifiers import MapField
 from intrinsics.tma.fields import Element, Fill, Interleave
 from intrinsics.tma.rules import MOST_DIMENSIONS, findings
+from nvgen.launching.tensor_map import TensorMap
 from nvgen.sim.faults import Fault, fault, not_simulated
 from nvgen.sim.memory.bound_maps import BoundMap, PlacedMap
 from nvgen.sim.memory.regions import Memory
 from nvgen.sim.memory.tensor_maps import Fields
-from nvgen.tensor_map import TensorMap
 
 ELEMENTS = (
     Element.U8, Element.U16, Element.U32, Element.S32, Element.U64, Element.S64, Element.F16,

@@ -15,9 +15,9 @@ from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MapField
+from nvgen.launching.tensor_map import SIZE
 from nvgen.sim.memory.bound_maps import BoundMap
 from nvgen.sim.races.map_order import MapOrder
-from nvgen.tensor_map import SIZE
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dataclasses import field
 import numpy as np
 
 from intrinsics.lazy_dataclass import dataclass
+from nvgen.launching.tensor_map import SIZE
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.regions import Region
@@ -21,7 +22,6 @@ from nvgen.sim.races.epochs import Accessor, Epochs, unordered
 from nvgen.sim.races.happens_before import Clocks, lane_indices
 from nvgen.sim.races.vector_clock import Clock, join
 from nvgen.sim.threads.parts import FragmentPart, WarpPart
-from nvgen.tensor_map import SIZE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 from intrinsics.findings import input_error
 from intrinsics.limits import MOST_CLUSTER
 from intrinsics.mir import MachineFunction
-from nvgen.launches import Dim3, three
+from nvgen.launching.launches import Dim3, three
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.layout import LocalLayout
 from nvgen.sim.memory.local import LocalMemory

@@ -16,11 +16,11 @@ from intrinsics.layouts.swizzling import swizzle
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import TENSOR_COPY_ALIGNMENT
 from intrinsics.tma.fields import Interleave
+from nvgen.launching.tensor_map import TensorMap
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, Rows
 from nvgen.sim.semantics.tma.targets import SECTION
 from nvgen.sim.threads.machine import Cta
-from nvgen.tensor_map import TensorMap
 
 ATOM = 16
 """Bytes that stay together under every swizzling; the rows of a box are whole atoms."""

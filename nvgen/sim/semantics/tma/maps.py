@@ -14,6 +14,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Space
 from intrinsics.tma.fields import Interleave, Wide
+from nvgen.launching.tensor_map import SIZE, TensorMap
 from nvgen.sim.async_ops.operation import MAP_READ, AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, BoundMap
@@ -26,7 +27,6 @@ from nvgen.sim.semantics.tma.targets import SECTION
 from nvgen.sim.semantics.tma.tensor_maps import ALIGN
 from nvgen.sim.threads.compile import Compiler
 from nvgen.sim.threads.machine import Cta, Warp
-from nvgen.tensor_map import SIZE, TensorMap
 
 Reads = tuple[AsyncOp, ...]
 """The operation that reads the tensor map of a copy and that the copy is ordered after, or none."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import MapField, ScalarType, Space
+from nvgen.launching.tensor_map import SIZE
 from nvgen.sim.async_ops.operation import MAP_COPY, AsyncOp
 from nvgen.sim.async_ops.remote import deliver
 from nvgen.sim.faults import Fault, fault
@@ -23,7 +24,6 @@ from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, lane_numbers
 from nvgen.sim.threads.steps import uniform
-from nvgen.tensor_map import SIZE
 
 ALIGN = 64
 """Bytes that a tensor map is aligned to.  CUDA driver API, cuTensorMapEncodeTiled."""

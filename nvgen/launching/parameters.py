@@ -18,7 +18,7 @@ from intrinsics.findings import InputError, input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
-from nvgen.tensor_map import SIZE
+from nvgen.launching.tensor_map import SIZE
 
 Array: TypeAlias = NDArray[np.generic]
 Number: TypeAlias = int | float | np.integer | np.floating
