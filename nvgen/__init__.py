@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from intrinsics.multiplies.wgmma import BitOperation, MatrixType
     from intrinsics.tma.rules import Im2col
     from nvgen.api import compile
-    from nvgen.assembler import assemble, find_ptxas
     from nvgen.builder.device import device_function
     from nvgen.builder.fragments import Fragment
     from nvgen.builder.kernel import KernelBuilder
@@ -101,6 +100,7 @@ if TYPE_CHECKING:
     from nvgen.compilation.judgement import FindingWarning
     from nvgen.driver.code_cache import CodeCache
     from nvgen.launching.tensor_map import TensorMap, im2col_map
+    from nvgen.machine_code.assembler import assemble, find_ptxas
     from nvgen.render import print_findings
     from nvgen.tuning import Candidate
 
@@ -230,7 +230,7 @@ _MODULES = {
     "intrinsics.multiplies.wgmma": "BitOperation MatrixType",
     "intrinsics.tma.rules": "Im2col",
     "nvgen.api": "compile",
-    "nvgen.assembler": "assemble find_ptxas",
+    "nvgen.machine_code.assembler": "assemble find_ptxas",
     "nvgen.built": "Kernel",
     "nvgen.builder.device": "device_function",
     "nvgen.builder.fragments": "Fragment",

@@ -81,7 +81,7 @@ def _compile(arguments: argparse.Namespace, emit: str, given: Input) -> int:
 
 def _assembled(program: Program, given: Input, *, verbose: bool) -> bytes:
     """The cubin; ptxas's warnings and, if `verbose`, what each kernel takes are printed."""
-    from nvgen.assembler import assemble_module
+    from nvgen.machine_code.assembler import assemble_module
 
     done = assemble_module(
         program.final, program.ptx_version, program.target, lineinfo=program.lineinfo

@@ -120,7 +120,7 @@ def _problem(file: str, given: dict[str, int | str]) -> Problem[object]:
 
 def _environment() -> str:
     """What measurements depend on beside the program: the assembler and the GPU."""
-    from nvgen.assembler import find_ptxas
+    from nvgen.machine_code.assembler import find_ptxas
 
     number, why = gpu()
     ptxas = find_ptxas()

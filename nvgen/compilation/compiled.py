@@ -36,13 +36,13 @@ from nvgen.launching.launches import (
 from nvgen.sim.threads.limits import limits_of
 
 if TYPE_CHECKING:
-    from nvgen.assembler import Assembled
     from nvgen.driver.jobs import LaunchConfig
     from nvgen.driver.loaded import LoadedKernel
     from nvgen.launching.launches import Statistics
     from nvgen.launching.parameters import Output
-    from nvgen.ptxas_log import Resources
-    from nvgen.sass import Sass
+    from nvgen.machine_code.assembler import Assembled
+    from nvgen.machine_code.ptxas_log import Resources
+    from nvgen.machine_code.sass import Sass
     from nvgen.sim.binding import Argument
     from nvgen.sim.threads.machine import Code
 
@@ -138,8 +138,8 @@ class Compiled:
 
         Raises: AssemblerError.
         """
-        from nvgen.assembler import assemble_module
         from nvgen.compilation.judgement import warn
+        from nvgen.machine_code.assembler import assemble_module
 
         found = assemble_module(self.final, self.ptx_version, self.target, lineinfo=self.lineinfo)
         warn(f for f in found.findings if f.rule != "ptxas/spill")
@@ -163,7 +163,7 @@ class Compiled:
 
         Raises: AssemblerError, also where nvdisasm is missing; InputError for several kernels.
         """
-        from nvgen.sass import disassemble
+        from nvgen.machine_code.sass import disassemble
 
         kernel, done = self._only_kernel(), self.assembled()
         found = disassemble(done.cubin)[kernel]

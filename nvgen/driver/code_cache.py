@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING
 from intrinsics.collector import paused_collector
 from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.assembler import find_ptxas
 from nvgen.driver.code_files import is_trusted, read, write
 from nvgen.driver.kernel_code import MachineCode, machine_code
+from nvgen.machine_code.assembler import find_ptxas
 
 if TYPE_CHECKING:
     from nvgen.built import Kernel

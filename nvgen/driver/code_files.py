@@ -25,7 +25,7 @@ from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.driver.kernel_code import MachineCode
 from nvgen.launching.arguments import MapKind, Parameter
-from nvgen.ptxas_log import Resources
+from nvgen.machine_code.ptxas_log import Resources
 
 
 def write(path: Path, code: MachineCode) -> None:

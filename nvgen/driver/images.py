@@ -14,8 +14,8 @@ from intrinsics.findings import AssemblerError
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
-from nvgen.assembler import assemble, assemble_module, find_ptxas
 from nvgen.driver.gpus import architecture
+from nvgen.machine_code.assembler import assemble, assemble_module, find_ptxas
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from intrinsics.findings import Finding
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
 from nvgen.launching.arguments import Parameter
-from nvgen.ptxas_log import Resources
+from nvgen.machine_code.ptxas_log import Resources
 
 if TYPE_CHECKING:
     from nvgen.built import Kernel

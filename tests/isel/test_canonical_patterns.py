@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from intrinsics.findings import Finding, Severity
-from nvgen.assembler import find_ptxas
 from nvgen.compilation.loading import load
+from nvgen.machine_code.assembler import find_ptxas
 from tests.each import each
 from tests.isel import (
     canonical_compositions,

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from intrinsics.findings import Severity
-from nvgen.assembler import find_ptxas
 from nvgen.compilation.loading import load
+from nvgen.machine_code.assembler import find_ptxas
 from tests.each import each
 from tests.isel.pattern_edits import Doubt, Mutant
 from tests.isel.pattern_missed import FALSE_ALARMS, MISSED

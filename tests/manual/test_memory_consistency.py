@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from intrinsics.findings import Finding, Severity
-from nvgen.assembler import find_ptxas
 from nvgen.compilation.loading import load
+from nvgen.machine_code.assembler import find_ptxas
 from tests.each import each
 from tests.isel.pattern_runs import run
 from tests.manual.memory_more import allocation, other_cta, shared_memory

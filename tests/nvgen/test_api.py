@@ -200,7 +200,7 @@ def test_an_array_out_of_bounds_is_a_fault_with_a_place() -> None:
 
 def test_ptxas_errors_become_findings(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("NVGEN_PTXAS", str(tmp_path / "nowhere"))
-    from nvgen.assembler import find_ptxas
+    from nvgen.machine_code.assembler import find_ptxas
 
     find_ptxas.cache_clear()
     try:

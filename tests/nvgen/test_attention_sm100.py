@@ -14,8 +14,8 @@ import pytest
 
 from intrinsics.findings import NvgenError, Severity, Verdict, verdict
 from nvgen import bf16, f16
-from nvgen.assembler import assemble
 from nvgen.compilation.compiled import Compiled
+from nvgen.machine_code.assembler import assemble
 from nvgen.testing import Launch, kernel_test
 from tests.each import each
 from tests.nvgen.samples import edited, named

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import Verdict, verdict
-from nvgen.assembler import assemble
+from nvgen.machine_code.assembler import assemble
 from nvgen.testing import Launch, kernel_test
 from tests.each import each
 from tests.nvgen.samples import edited, named

@@ -21,9 +21,9 @@ from intrinsics.modifiers import Space
 from isel.passes.bound_waits import Bounded, bound_waits
 from isel.verifier.levels import verify
 from isel.wait_bounds import COUNT, ENTRIES, REPORT, WaitBounds, WaitSite
-from nvgen.assembler import assemble
 from nvgen.compilation.loading import load
 from nvgen.driver.wait_report import overdue
+from nvgen.machine_code.assembler import assemble
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import DeadlockError
 from nvgen.sim.launch import simulate

@@ -13,8 +13,8 @@ from intrinsics.findings import Finding, InputError
 from intrinsics.modifiers import LdStNum, MmaKind
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
-from nvgen.assembler import assemble
 from nvgen.builder.vectors import Vector
+from nvgen.machine_code.assembler import assemble
 
 
 def builder(block: int = 128) -> KernelBuilder:

@@ -13,8 +13,8 @@ import pytest
 
 import nvgen as package
 from isel.pipeline import PASSES
-from nvgen.assembler import find_ptxas
 from nvgen.compilation.compile_text import compile_text
+from nvgen.machine_code.assembler import find_ptxas
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD, BAD_ALLOC
 

@@ -13,7 +13,7 @@ import pytest
 import nvgen
 from intrinsics.mir import FloatImm, Module
 from intrinsics.modifiers import ScalarType
-from nvgen.machine_code import instructions
+from nvgen.machine_code.instruction_count import instructions
 from tests.oracle import sass
 from tests.oracle.ptxas import find_ptxas
 

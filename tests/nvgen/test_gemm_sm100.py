@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from intrinsics.element import ElementType, Major
-from nvgen.assembler import assemble
 from nvgen.compilation.compiled import Compiled
+from nvgen.machine_code.assembler import assemble
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import named
 from tests.oracle import sass

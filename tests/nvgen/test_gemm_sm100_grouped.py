@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nvgen.assembler import assemble
+from nvgen.machine_code.assembler import assemble
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import named
 

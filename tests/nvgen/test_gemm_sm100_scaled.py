@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nvgen.assembler import assemble
 from nvgen.compilation.compiled import Compiled
+from nvgen.machine_code.assembler import assemble
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
 from tests.nvgen.found_mistakes import found_by

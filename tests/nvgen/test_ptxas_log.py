@@ -15,7 +15,7 @@ from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.findings import Finding, Severity
 from intrinsics.modifiers import ScalarType as T
 from nvgen import FindingWarning, Kernel, KernelBuilder
-from nvgen.ptxas_log import Resources, remarks, resources
+from nvgen.machine_code.ptxas_log import Resources, remarks, resources
 from tests.nvgen.conftest import Nvgen
 
 TARGET = "sm_90a"

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import Verdict, verdict
-from nvgen.assembler import assemble
 from nvgen.compilation.compile_text import compile_text
+from nvgen.machine_code.assembler import assemble
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import (
     FILES,

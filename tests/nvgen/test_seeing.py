@@ -15,7 +15,7 @@ from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_reader import read_ptx
 from nvgen import Float, InputError, Kernel, KernelBuilder, SimulationError, bf16, f32, i32
 from nvgen.compilation.compiled import Compiled
-from nvgen.sass import Sass, find_nvdisasm
+from nvgen.machine_code.sass import Sass, find_nvdisasm
 from tests.each import each
 from tests.oracle.sass import listing
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import SimulationError, Verdict, verdict
-from nvgen.assembler import assemble
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.compiled import Compiled
+from nvgen.machine_code.assembler import assemble
 from tests.nvgen.samples import WALKTHROUGH
 from tests.nvgen.walkthrough_programs import (
     ALLOC,

@@ -10,7 +10,7 @@ import pytest
 
 from intrinsics.targets import TARGETS
 from isel.verifier.descriptors.check import RULES
-from nvgen.assembler import assemble
+from nvgen.machine_code.assembler import assemble
 from tests.isel.descriptor_words import HEAD, kernel
 from tests.isel.test_descriptors import CASES
 

@@ -22,8 +22,8 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_target
 from isel.verifier.locations import place_of
-from nvgen.machine_code import instructions
-from nvgen.ptxas_log import Resources, remarks, resources
+from nvgen.machine_code.instruction_count import instructions
+from nvgen.machine_code.ptxas_log import Resources, remarks, resources
 
 
 @dataclass(frozen=True, slots=True)

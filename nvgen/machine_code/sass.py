@@ -19,7 +19,7 @@ from pathlib import Path
 
 from intrinsics.findings import AssemblerError, Finding, Severity
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.ptxas_log import Resources
+from nvgen.machine_code.ptxas_log import Resources
 
 _TEXT = re.compile(r"^\.text\.([\w$]+):", re.MULTILINE)
 _LINE = re.compile(
