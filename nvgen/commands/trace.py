@@ -17,7 +17,7 @@ from nvgen.commands.inputs import read_input
 from nvgen.compilation.loading import language_of, no_target
 from nvgen.files import printable
 from nvgen.render import Line, Printer, as_json, print_findings
-from nvgen.trace import Decoded, Stage, Story, trace
+from nvgen.tiles.trace import Decoded, Stage, Story, trace
 
 _WIDTH = 160
 """Where a line of a record is cut: a load of 128 registers says nothing more by naming them all."""
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tiles(arguments: argparse.Namespace, text: str) -> int:
     """The story of a tile multiply, from its own text on."""
-    from nvgen.tile_trace import trace_tile
+    from nvgen.tiles.tile_trace import trace_tile
 
     if arguments.target is None:
         raise no_target()

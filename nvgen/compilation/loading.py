@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from isel.passes.bound_waits import Bounded
     from isel.pipeline import Observer
     from nvgen.compilation.compiled import Compiled
-    from nvgen.tiles import TileKernel
+    from nvgen.tiles.kernels import TileKernel
 
 LANGUAGES = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx"}
 """Languages by file name."""
@@ -207,7 +207,7 @@ def _judged(
 
 def _kernel_of_tiles(path: str, text: str, target: str | None) -> tuple[TileKernel, Place]:
     from asmprinter.tile_reader import refuse_lowered
-    from nvgen.tiles import only_kernel
+    from nvgen.tiles.kernels import only_kernel
 
     refuse_lowered(text, path)
     if target is None:

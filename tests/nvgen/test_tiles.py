@@ -24,7 +24,7 @@ from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
 from intrinsics.targets import TARGETS
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.compiled import Compiled
-from nvgen.tiles import TileKernel, kernel, with_atom
+from nvgen.tiles.kernels import TileKernel, kernel, with_atom
 from tests.each import each
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.test_walkthrough_variants import as_bytes, exact, factor_image, numbers

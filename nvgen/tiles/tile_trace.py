@@ -1,6 +1,6 @@
 """The story of a tile multiply: its own text, the atom that is picked, and a kernel that has it.
 
-Layer: nvgen.  Input: text with tile multiplies.  Output: a story (`nvgen.trace`) whose first two
+Layer: nvgen.  Input: text with tile multiplies.  Output: a story (`nvgen.tiles.trace`) whose first two
 stages are the multiply's, and what there is to say of the kernel.
 """
 
@@ -11,8 +11,8 @@ from intrinsics.findings import NOWHERE, Finding, Place, input_error
 from intrinsics.multiplies.tile_dot import TileDot, multiply_of
 from intrinsics.targets import parse_target
 from nvgen.compilation.compile_text import check_text
-from nvgen.tiles import kernel, with_atom
-from nvgen.trace import Stage, Story, trace
+from nvgen.tiles.kernels import kernel, with_atom
+from nvgen.tiles.trace import Stage, Story, trace
 
 _FILE = "multiply.ll"
 """What the kernel is called in the places of its records."""

@@ -1,7 +1,7 @@
 """What a tile multiply on tcgen05 has where: matrices, images of tensor memory, accumulators.
 
 Layer: nvgen.  Input: a tile multiply with its atom.  Output: the sizes and places of its kernel,
-which `nvgen.tile_kernel_tensor` writes down.  PTX ISA, tcgen05, Data Path Layout Organization.
+which `nvgen.tiles.tensor` writes down.  PTX ISA, tcgen05, Data Path Layout Organization.
 """
 
 from __future__ import annotations

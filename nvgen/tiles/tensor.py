@@ -28,7 +28,7 @@ from intrinsics.findings import Finding, SelectionError, Severity
 from intrinsics.modifiers import MmaKind
 from intrinsics.multiplies.mma_atom import MmaAtom
 from intrinsics.multiplies.tile_dot import TileDot
-from nvgen.tile_kernel_plan import SPANS, THREADS, Images, Matrix, Plan
+from nvgen.tiles.plan import SPANS, THREADS, Images, Matrix, Plan
 
 _ELEMENTS = {ElementType.F32: "float", ElementType.F16: "half", ElementType.S32: "i32"}
 

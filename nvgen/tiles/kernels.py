@@ -5,7 +5,7 @@ wrong with it, as findings; and a kernel of one CTA, or of a pair, that computes
 
     @multiply(a, b, d)      D = A · B, where C is zero
 
-or with metadata or scale factors behind B (`nvgen.tile_kernel_tensor`).  In global memory A lies as
+or with metadata or scale factors behind B (`nvgen.tiles.tensor`).  In global memory A lies as
 [m][k], B as [n][k] and D as [m][n].  Where tcgen05 multiplies the kernel is in the walkthrough's
 spelling, elsewhere the builder makes it of mma.sync or wgmma.mma_async.
 """
@@ -129,12 +129,12 @@ def _targets(atom: Atom) -> TargetSet:
 
 def _made(dot: TileDot, atom: Atom, target: Target) -> TileKernel:
     if isinstance(atom, MmaAtom):
-        from nvgen.tile_kernel_plan import THREADS
-        from nvgen.tile_kernel_tensor import tensor_kernel
+        from nvgen.tiles.plan import THREADS
+        from nvgen.tiles.tensor import tensor_kernel
 
         text, shared = tensor_kernel(KERNEL, dot, atom)
         return TileKernel(text, THREADS, 2 if atom.pair else 1, shared)
-    from nvgen.tile_kernel_registers import register_kernel
+    from nvgen.tiles.registers import register_kernel
 
     built = register_kernel(KERNEL, dot, atom, target)
     return TileKernel(built.llvm, built.block[0], 1, built.dynamic_shared)
