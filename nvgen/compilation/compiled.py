@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from nvgen.driver.jobs import LaunchConfig
     from nvgen.driver.loaded import LoadedKernel
     from nvgen.launching.launches import Statistics
-    from nvgen.launching.parameters import Output
     from nvgen.machine_code.assembler import Assembled
     from nvgen.machine_code.ptxas_log import Resources
     from nvgen.machine_code.sass import Sass
+    from nvgen.parameters import Output
     from nvgen.sim.binding import Argument
     from nvgen.sim.threads.machine import Code
 
@@ -435,8 +435,8 @@ class Compiled:
 def _arguments(values: Sequence[object]) -> list[Argument | Output]:
     import numpy as np
 
-    from nvgen.launching.parameters import Output
     from nvgen.launching.tensor_map import TensorMap
+    from nvgen.parameters import Output
 
     found: list[Argument | Output] = []
     for value in values:

@@ -18,7 +18,8 @@ from intrinsics.tma.rules import Request
 from isel.wait_bounds import WaitBounds
 from nvgen.driver.images import Image
 from nvgen.launching.launches import Dim3
-from nvgen.launching.parameters import (
+from nvgen.launching.tensor_map import SIZE, TensorMap
+from nvgen.parameters import (
     Array,
     Output,
     bytes_by_value,
@@ -32,7 +33,6 @@ from nvgen.launching.parameters import (
     overlapping,
     put_back,
 )
-from nvgen.launching.tensor_map import SIZE, TensorMap
 
 
 @dataclass(frozen=True, slots=True)

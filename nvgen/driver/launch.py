@@ -16,8 +16,8 @@ from nvgen.driver.images import Image, images
 from nvgen.driver.jobs import Job, LaunchConfig, bind_host
 from nvgen.driver.loaded import LoadedKernel
 from nvgen.driver.views import is_device_array
-from nvgen.launching.parameters import Output, check_count
 from nvgen.launching.tensor_map import TensorMap
+from nvgen.parameters import Output, check_count
 
 
 def on_device(arguments: Sequence[object]) -> bool:

@@ -21,14 +21,8 @@ from nvgen.driver.views import LEGACY, is_device_array, view_of
 from nvgen.driver.wait_table import WaitTable, told
 from nvgen.launching.arguments import Parameter, arguments
 from nvgen.launching.launches import Dim3, dim3
-from nvgen.launching.parameters import (
-    Output,
-    bytes_by_value,
-    check_count,
-    is_by_value,
-    number_value,
-)
 from nvgen.launching.tensor_map import TensorMap
+from nvgen.parameters import Output, bytes_by_value, check_count, is_by_value, number_value
 
 if TYPE_CHECKING:
     from cuda.core import Device, Stream

@@ -1,1 +1,1 @@
-"""A launch, whatever it runs on: the kernel with its parameters, the shape, arguments, tensor maps."""
+"""A launch, whatever it runs on: the kernel, its shape, what it is given, its tensor maps."""

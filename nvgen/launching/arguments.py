@@ -20,8 +20,8 @@ from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.driver.views import is_device_array
-from nvgen.launching.parameters import Output
 from nvgen.launching.tensor_map import TensorMap, tensor_map
+from nvgen.parameters import Output
 
 T = ScalarType
 

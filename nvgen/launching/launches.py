@@ -104,8 +104,8 @@ def check_shape(function: MachineFunction, grid: Dim3, block: Dim3) -> None:
 
 def boxes_of(function: MachineFunction, arguments: Sequence[object]) -> tuple[tuple[str, int], ...]:
     """The bytes of a box of each tensor map among a kernel's arguments, by parameter."""
-    from nvgen.launching.parameters import Output
     from nvgen.launching.tensor_map import TensorMap
+    from nvgen.parameters import Output
 
     plain = [a.array if isinstance(a, Output) else a for a in arguments]
     return tuple(

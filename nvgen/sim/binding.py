@@ -13,7 +13,8 @@ import numpy as np
 
 from intrinsics.mir import MachineFunction, Param
 from isel.variables import round_up
-from nvgen.launching.parameters import (
+from nvgen.launching.tensor_map import TensorMap
+from nvgen.parameters import (
     Array,
     Number,
     Output,
@@ -30,7 +31,6 @@ from nvgen.launching.parameters import (
     overlapping,
     put_back,
 )
-from nvgen.launching.tensor_map import TensorMap
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.bound_maps import BoundMap
 from nvgen.sim.memory.regions import Memory, Region

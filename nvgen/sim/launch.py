@@ -15,7 +15,7 @@ from intrinsics.findings import SimulationError
 from intrinsics.mir import MachineFunction, Module, Sym, Variable
 from intrinsics.modifiers import Space
 from nvgen.launching.launches import Dim3, Statistics, check_shape, kernel_of
-from nvgen.launching.parameters import Output
+from nvgen.parameters import Output
 from nvgen.sim.async_ops.engine import Engine
 from nvgen.sim.async_ops.schedule import Schedule
 from nvgen.sim.binding import Argument, Binding

@@ -1,7 +1,7 @@
 """The story of a tile multiply: its own text, the atom that is picked, and a kernel that has it.
 
-Layer: nvgen.  Input: text with tile multiplies.  Output: a story (`nvgen.tiles.trace`) whose first two
-stages are the multiply's, and what there is to say of the kernel.
+Layer: nvgen.  Input: text with tile multiplies.  Output: a story (`nvgen.tiles.trace`) whose first
+two stages are the multiply's, and what there is to say of the kernel.
 """
 
 from __future__ import annotations

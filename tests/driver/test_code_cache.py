@@ -25,7 +25,7 @@ from nvgen.compilation import compile_text
 from nvgen.driver import code_cache, code_files
 from nvgen.driver.kernel_code import MachineCode, machine_code
 from nvgen.launching.arguments import arguments
-from nvgen.launching.parameters import Output
+from nvgen.parameters import Output
 
 TARGET = "sm_90a"
 

@@ -13,14 +13,7 @@ from nvgen.compilation.compile_text import check_text
 from tests.each import each
 from tests.isel.function_kernels import EPILOGUE, PROLOGUE, kernel
 from tests.isel.tensor_kernels import issuing, line_of, said
-from tests.nvgen.walkthrough_programs import (
-    DEALLOC,
-    ENCODE,
-    RELINQUISH,
-    WAIT,
-    multiply,
-    straight,
-)
+from tests.nvgen.walkthrough_programs import DEALLOC, ENCODE, RELINQUISH, WAIT, multiply, straight
 
 IDESC = 134742032
 """M = 128, N = 32, f16 x f16 in f32."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nvgen import Kernel
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.compiled import Compiled
-from nvgen.launching.parameters import Output
+from nvgen.parameters import Output
 from tests.nvgen.samples import WALKTHROUGH, named
 
 Array = NDArray[np.generic]

@@ -9,8 +9,8 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Severity
 from intrinsics.mir import Module
 from isel.verifier.record import verify_records
-from nvgen.launching.parameters import Output
 from nvgen.launching.tensor_map import tensor_map
+from nvgen.parameters import Output
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.binding import Argument
 from nvgen.sim.launch import simulate
