@@ -22,8 +22,8 @@ from intrinsics.findings import InputError, NvgenError, input_error, shortened
 from isel.verifier.levels import LEVELS
 from isel.wait_bounds import MOST_SECONDS
 from nvgen import __version__
-from nvgen.commands.draw_options import add_options as add_draw_options
 from nvgen.commands.explain_options import add_options as add_explain_options
+from nvgen.commands.layouts.draw_options import add_options as add_draw_options
 from nvgen.commands.tune_options import add_options as add_tune_options
 
 OK, WRONG, USAGE, INTERNAL, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 70, 141, 130

@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 import json
 
-from nvgen.commands.draw_fragment import draw_fragment
-from nvgen.commands.draw_shared import draw_smem
-from nvgen.commands.draw_tensor import draw_tmem
+from nvgen.commands.layouts.fragment import draw_fragment
+from nvgen.commands.layouts.shared import draw_smem
+from nvgen.commands.layouts.tensor import draw_tmem
 from nvgen.drawing.picture import Picture
 from nvgen.files import STANDARD, check_writable, write_whole
 

@@ -22,8 +22,8 @@ from nvgen.commands import (
 )
 from nvgen.commands.explain_options import OPTIONS
 from nvgen.commands.explain_question import Fields, Question
-from nvgen.commands.fragment_name import spelled
-from nvgen.commands.fragment_options import FRAGMENT_OPTIONS
+from nvgen.commands.layouts.fragment_name import spelled
+from nvgen.commands.layouts.fragment_options import FRAGMENT_OPTIONS
 from nvgen.render import Printer
 
 

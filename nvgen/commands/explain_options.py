@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from nvgen.commands.fragment_options import EXAMPLES, FRAGMENT_OPTIONS
-from nvgen.commands.fragment_options import add_options as add_fragment_options
+from nvgen.commands.layouts.fragment_options import EXAMPLES, FRAGMENT_OPTIONS
+from nvgen.commands.layouts.fragment_options import add_options as add_fragment_options
 
 _WORDS = (
     "idesc", "smem-desc", "wgmma-desc", "ctrl", "collector", "zero-mask", "taddr", "scale-id",

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind
-from nvgen.commands.draw_values import kind_of
+from nvgen.commands.layouts.values import kind_of
 
 Fields = list[tuple[str, str, str]]
 """Rows (bits, field, meaning)."""

@@ -11,8 +11,8 @@ from intrinsics.findings import InputError, input_error
 from intrinsics.layouts.register_elements import RegisterFragment
 from intrinsics.limits import COLUMNS
 from intrinsics.modifiers import LdStShape
-from nvgen.commands.draw_values import number
-from nvgen.commands.fragment_name import fragment_of
+from nvgen.commands.layouts.fragment_name import fragment_of
+from nvgen.commands.layouts.values import number
 from nvgen.drawing.fragment import fragment_picture
 from nvgen.drawing.picture import Picture
 from nvgen.drawing.registers import registers_picture

@@ -12,7 +12,7 @@ from intrinsics.findings import input_error
 from intrinsics.layouts.data_paths import DataPath
 from intrinsics.layouts.scale_factors import factors_per_row, scale_cells, scale_ids
 from intrinsics.modifiers import MmaKind, ScaleVec
-from nvgen.commands.draw_values import choice, kind_of, number
+from nvgen.commands.layouts.values import choice, kind_of, number
 from nvgen.drawing.factors import factor_picture, metadata_picture
 from nvgen.drawing.picture import Picture
 

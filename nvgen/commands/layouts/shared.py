@@ -13,7 +13,7 @@ from intrinsics.descriptors.smem_desc import ADDRESS_LIMIT, SharedMemoryDescript
 from intrinsics.element import Major
 from intrinsics.findings import input_error
 from intrinsics.layouts.packing import PIECE, elements_per_piece
-from nvgen.commands.draw_values import choice, input_type, kind_with, number
+from nvgen.commands.layouts.values import choice, input_type, kind_with, number
 from nvgen.drawing.picture import Picture
 from nvgen.drawing.shared import Matrix, smem_picture
 

@@ -15,8 +15,8 @@ from intrinsics.layouts.register_elements import RegisterFragment
 from intrinsics.layouts.register_fragment import EXAMPLES, named_fragment
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import LdStNum, LdStShape
-from nvgen.commands.draw_values import choice
-from nvgen.commands.fragment_options import FRAGMENT_OPTIONS
+from nvgen.commands.layouts.fragment_options import FRAGMENT_OPTIONS
+from nvgen.commands.layouts.values import choice
 from nvgen.drawing.fragment import MOST_REGISTERS, REGISTERS
 
 _TENSOR = re.compile(r"\.?(\w+?)(?:\.(x\d+))?(\.(?:un)?pack::16b)?")

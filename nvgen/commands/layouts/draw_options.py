@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from nvgen.commands.fragment_options import add_name
+from nvgen.commands.layouts.fragment_options import add_name
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

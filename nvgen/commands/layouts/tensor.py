@@ -15,8 +15,8 @@ from intrinsics.layouts.data_paths import DataPath, accumulator_cells, data_path
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS
 from intrinsics.modifiers import MmaKind
-from nvgen.commands.draw_factors import draw_factors, draw_metadata
-from nvgen.commands.draw_values import choice, kind_of, number
+from nvgen.commands.layouts.factors import draw_factors, draw_metadata
+from nvgen.commands.layouts.values import choice, kind_of, number
 from nvgen.drawing.picture import Picture
 from nvgen.drawing.tensor import Subject, tensor_picture
 
