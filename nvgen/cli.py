@@ -22,7 +22,7 @@ from intrinsics.findings import InputError, NvgenError, input_error, shortened
 from isel.verifier.levels import LEVELS
 from isel.wait_bounds import MOST_SECONDS
 from nvgen import __version__
-from nvgen.commands.explain_options import add_options as add_explain_options
+from nvgen.commands.explanations.options import add_options as add_explain_options
 from nvgen.commands.layouts.draw_options import add_options as add_draw_options
 from nvgen.commands.tune_options import add_options as add_tune_options
 

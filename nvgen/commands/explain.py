@@ -12,16 +12,14 @@ from collections.abc import Callable
 
 from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.commands import (
-    explain_intrinsics,
-    explain_layouts,
-    explain_rules,
-    explain_tensor,
-    explain_warpgroup,
-    explain_words,
-)
-from nvgen.commands.explain_options import OPTIONS
-from nvgen.commands.explain_question import Fields, Question
+from nvgen.commands.explanations import intrinsics as explain_intrinsics
+from nvgen.commands.explanations import layouts as explain_layouts
+from nvgen.commands.explanations import rules as explain_rules
+from nvgen.commands.explanations import tensor as explain_tensor
+from nvgen.commands.explanations import warpgroup as explain_warpgroup
+from nvgen.commands.explanations import words as explain_words
+from nvgen.commands.explanations.options import OPTIONS
+from nvgen.commands.explanations.question import Fields, Question
 from nvgen.commands.layouts.fragment_name import spelled
 from nvgen.commands.layouts.fragment_options import FRAGMENT_OPTIONS
 from nvgen.render import Printer

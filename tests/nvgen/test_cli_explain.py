@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import pytest
 
-from nvgen.commands.explain_question import Question
-from nvgen.commands.explain_rules import rule as rule_text
+from nvgen.commands.explanations.question import Question
+from nvgen.commands.explanations.rules import rule as rule_text
 from tests.each import each
 from tests.nvgen.conftest import Nvgen
 

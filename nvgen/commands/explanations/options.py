@@ -40,7 +40,7 @@ class _Signatures(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         """Print the table, and end the command."""
-        from nvgen.commands.explain_intrinsics import print_signatures
+        from nvgen.commands.explanations.intrinsics import print_signatures
 
         print_signatures(str(values))
         parser.exit()

@@ -17,7 +17,7 @@ from intrinsics.layouts.packing import PIECE, Codes, elements_per_piece, pack_ce
 from intrinsics.layouts.scale_factors import columns_of, scale_cells, scale_ids
 from intrinsics.layouts.sparse import CHUNK_BITS, chunk, indices
 from intrinsics.modifiers import MmaKind
-from nvgen.commands.explain_question import Fields, Question
+from nvgen.commands.explanations.question import Fields, Question
 from nvgen.commands.layouts.factors import elements_text, scaling
 from nvgen.commands.layouts.values import input_type, kind_with
 from nvgen.drawing.picture import plural, span_text

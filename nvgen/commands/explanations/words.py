@@ -22,7 +22,7 @@ from intrinsics.findings import Severity, input_error
 from intrinsics.known_bits import exactly
 from intrinsics.modifiers import MmaKind
 from intrinsics.targets import TARGETS
-from nvgen.commands.explain_question import Fields, Question
+from nvgen.commands.explanations.question import Fields, Question
 
 _WS_M = (32, 64, 128)
 """M of tcgen05.mma.ws; PTX ISA, Table 39."""

@@ -12,7 +12,7 @@ from intrinsics import catalog
 from intrinsics.legality import section_of, text_of
 from intrinsics.reference.row_page import ptxas_says
 from isel.rule_ids import is_rule, nearest, verifier_rules
-from nvgen.commands.explain_question import Fields, Question
+from nvgen.commands.explanations.question import Fields, Question
 
 
 def rule(question: Question) -> Fields:

@@ -14,7 +14,7 @@ from intrinsics.findings import input_error
 from intrinsics.layouts.register_elements import RegisterFragment
 from intrinsics.layouts.swizzling import swizzle as swizzled
 from intrinsics.modifiers import LdStShape
-from nvgen.commands.explain_question import Fields, Question
+from nvgen.commands.explanations.question import Fields, Question
 from nvgen.commands.layouts.fragment_name import TensorFragment, fragment_of
 from nvgen.commands.layouts.shared import SWIZZLES
 

@@ -16,7 +16,7 @@ from intrinsics.targets import Capability, spell
 from isel.select.diagnostics import nearest
 from isel.select.intrinsics.unselected import unselected
 from isel.select.intrinsics.written import statement_of
-from nvgen.commands.explain_question import Fields, Question
+from nvgen.commands.explanations.question import Fields, Question
 from nvgen.llvm.signatures import signature, signatures
 
 

@@ -1,0 +1,1 @@
+"""What `nvgen explain` says of each kind of question: words, rules, intrinsics, layouts."""
