@@ -24,8 +24,8 @@ from intrinsics.findings import (
 )
 from intrinsics.mir import Module
 from isel.verifier.launch import LaunchShape
-from nvgen.commands.inputs import read_input
-from nvgen.commands.own_functions import extension_from
+from nvgen.commands.given.inputs import read_input
+from nvgen.commands.given.own_functions import extension_from
 from nvgen.compilation.loading import load
 from nvgen.render import Printer, as_json, print_findings, summary
 
@@ -163,7 +163,7 @@ def _fails(findings: Sequence[Finding], *, strict: bool) -> bool:
 
 def _shape(arguments: argparse.Namespace) -> LaunchShape:
     """How the kernels are launched, as far as the command says it."""
-    from nvgen.commands.shape import parse_box, parse_dim3
+    from nvgen.commands.given.shape import parse_box, parse_dim3
     from nvgen.launching.launches import check_dynamic
 
     def size(name: str) -> tuple[int, ...]:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from intrinsics.findings import InputError, NvgenError, errors, input_error
 from isel.verifier.levels import advice, beyond
-from nvgen.commands.inputs import Input, read_input
-from nvgen.commands.own_functions import extension_from
+from nvgen.commands.given.inputs import Input, read_input
+from nvgen.commands.given.own_functions import extension_from
 from nvgen.commands.print_after import check_output, write_stages
 from nvgen.compilation.judgement import check_certain
 from nvgen.compilation.loading import Program, load

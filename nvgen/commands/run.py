@@ -22,15 +22,15 @@ from intrinsics.findings import (
     input_error,
 )
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.commands.inputs import Input, read_input
-from nvgen.commands.shape import parse_dim3
+from nvgen.commands.given.inputs import Input, read_input
+from nvgen.commands.given.shape import parse_dim3
 from nvgen.compilation.loading import load
 from nvgen.files import check_writable, write_whole
 from nvgen.launching.launches import Statistics, three
 from nvgen.render import as_json, print_findings
 
 if TYPE_CHECKING:
-    from nvgen.commands.arguments import Given
+    from nvgen.commands.given.arguments import Given
     from nvgen.compilation.compiled import Compiled
 
 OK, FINDING, USAGE, DEADLOCK, NOT_SIMULATED = 0, 1, 2, 3, 4
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
-    from nvgen.commands.arguments import parse_argument
+    from nvgen.commands.given.arguments import parse_argument
     from nvgen.compilation.compiled import check_device
 
     check_device(arguments.device, arguments.schedule)
@@ -116,8 +116,8 @@ def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
 
 def _bisected(arguments: argparse.Namespace, source: Input) -> Finding:
     """Which operation's delay makes the run fail; every attempt has arguments of its own."""
-    from nvgen.commands.arguments import parse_argument
     from nvgen.commands.bisect import Attempt, bisect
+    from nvgen.commands.given.arguments import parse_argument
 
     target = source.target(arguments.target)
     compiled = load(source.file, source.text, target=target, ptx=arguments.ptx).compiled()

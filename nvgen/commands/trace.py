@@ -13,7 +13,7 @@ from collections.abc import Callable
 from asmprinter.tile_reader import refuse_lowered
 from asmprinter.tile_words import has_tiles
 from intrinsics.findings import Finding, InputError, NvgenError, errors, input_error
-from nvgen.commands.inputs import read_input
+from nvgen.commands.given.inputs import read_input
 from nvgen.compilation.loading import language_of, no_target
 from nvgen.files import printable
 from nvgen.render import Line, Printer, as_json, print_findings

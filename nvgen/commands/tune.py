@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 from intrinsics.findings import NvgenError, Place, input_error
-from nvgen.commands.python_file import python_module
+from nvgen.commands.given.python_file import python_module
 from nvgen.driver.gpus import gpu
 from nvgen.render import Printer
 from nvgen.tuning import Problem, Results, Trial, tune

@@ -25,7 +25,7 @@ from intrinsics.findings import Finding, NvgenError, errors
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx
 from nvgen import cli
-from nvgen.commands.arguments import parse_argument
+from nvgen.commands.given.arguments import parse_argument
 from nvgen.compilation.loading import load
 from nvgen.files import decode
 from nvgen.render import as_json, finding_lines

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from intrinsics.findings import InputError
-from nvgen.commands.python_file import python_module
+from nvgen.commands.given.python_file import python_module
 
 
 def test_a_file_becomes_a_module_and_its_folder_stays_as_it_is(

@@ -68,7 +68,7 @@ def read_input(files: Sequence[str]) -> Input:
 
 def _one(file: str) -> Input:
     if Path(file).suffix == ".py":
-        from nvgen.commands.python_file import built_kernel
+        from nvgen.commands.given.python_file import built_kernel
 
         kernel, said = built_kernel(file)
         return Input(f"{kernel.name}.ll", kernel.llvm, kernel, file, said)

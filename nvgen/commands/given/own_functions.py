@@ -92,7 +92,7 @@ def _found(option: str, name: str) -> Callable[[Module], Iterable[Finding] | Non
         )  # fmt: skip
     try:
         if where.endswith(".py"):
-            from nvgen.commands.python_file import python_module
+            from nvgen.commands.given.python_file import python_module
 
             module = python_module(where, f"{option}/file")
         else:
