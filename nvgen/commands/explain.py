@@ -12,12 +12,7 @@ from collections.abc import Callable
 
 from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.commands.explanations import intrinsics as explain_intrinsics
-from nvgen.commands.explanations import layouts as explain_layouts
-from nvgen.commands.explanations import rules as explain_rules
-from nvgen.commands.explanations import tensor as explain_tensor
-from nvgen.commands.explanations import warpgroup as explain_warpgroup
-from nvgen.commands.explanations import words as explain_words
+from nvgen.commands.explanations import intrinsics, layouts, rules, tensor, warpgroup, words
 from nvgen.commands.explanations.options import OPTIONS
 from nvgen.commands.explanations.question import Fields, Question
 from nvgen.commands.layouts.fragment_name import spelled
@@ -39,22 +34,22 @@ class _Subject:
 
 
 _SUBJECTS = {
-    "idesc": _Subject("instruction descriptor", explain_words.idesc, 32, ("kind",)),
-    "smem-desc": _Subject("shared memory descriptor of tcgen05", explain_words.smem_desc, 64),
-    "wgmma-desc": _Subject("shared memory descriptor of wgmma", explain_words.wgmma_desc, 64),
-    "ctrl": _Subject("control word of tcgen05.mma", explain_words.ctrl, 32),
-    "collector": _Subject("collector word of tcgen05.mma", explain_words.collector, 32),
-    "zero-mask": _Subject("zero-column mask", explain_words.zero_mask, 64, ("m", "n")),
-    "taddr": _Subject("tensor memory address", explain_words.taddr, 32),
-    "scale-id": _Subject("scale factor id", explain_tensor.scale_id, 2, ("kind", "scale_vec", "k")),
-    "metadata": _Subject("metadata of a sparse A", explain_tensor.metadata, 32, ("kind",)),
-    "layout": _Subject("data path layout", explain_tensor.layout),
-    "packing": _Subject("elements of type", explain_tensor.packing, 0, ("kind",)),
-    "swizzle": _Subject("swizzling mode", explain_layouts.swizzle),
-    "fragment": _Subject("registers of", explain_layouts.fragment, 0, FRAGMENT_OPTIONS),
-    "wgmma-fragment": _Subject("registers of wgmma", explain_warpgroup.fragment),
-    "intrinsic": _Subject("intrinsic", explain_intrinsics.intrinsic),
-    "rule": _Subject("rule", explain_rules.rule),
+    "idesc": _Subject("instruction descriptor", words.idesc, 32, ("kind",)),
+    "smem-desc": _Subject("shared memory descriptor of tcgen05", words.smem_desc, 64),
+    "wgmma-desc": _Subject("shared memory descriptor of wgmma", words.wgmma_desc, 64),
+    "ctrl": _Subject("control word of tcgen05.mma", words.ctrl, 32),
+    "collector": _Subject("collector word of tcgen05.mma", words.collector, 32),
+    "zero-mask": _Subject("zero-column mask", words.zero_mask, 64, ("m", "n")),
+    "taddr": _Subject("tensor memory address", words.taddr, 32),
+    "scale-id": _Subject("scale factor id", tensor.scale_id, 2, ("kind", "scale_vec", "k")),
+    "metadata": _Subject("metadata of a sparse A", tensor.metadata, 32, ("kind",)),
+    "layout": _Subject("data path layout", tensor.layout),
+    "packing": _Subject("elements of type", tensor.packing, 0, ("kind",)),
+    "swizzle": _Subject("swizzling mode", layouts.swizzle),
+    "fragment": _Subject("registers of", layouts.fragment, 0, FRAGMENT_OPTIONS),
+    "wgmma-fragment": _Subject("registers of wgmma", warpgroup.fragment),
+    "intrinsic": _Subject("intrinsic", intrinsics.intrinsic),
+    "rule": _Subject("rule", rules.rule),
 }
 
 

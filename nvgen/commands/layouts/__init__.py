@@ -1,1 +1,1 @@
-"""Layouts named by options: fragments, matrices in shared and tensor memory, for `draw` and `explain`."""
+"""Layouts that options name: fragments, matrices in memory; `draw` and `explain` show them."""
