@@ -13,7 +13,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import FloatType, IntType, StructType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
-from isel.lower import conversions, float_math, integer_math
+from isel.lower.arithmetic import conversions, float_math, integer_math
 from isel.lower.rewriter import Replacement, Rewriter
 
 _NAME = re.compile(r"llvm\.([a-z.]+?)(?:\.(?:v\d+)?(?:b?f\d+|i\d+))+")

@@ -10,25 +10,21 @@ from isel.llvm import ir
 from isel.llvm.vocabulary import Opcode
 from isel.lower import (
     atomics,
-    constrained,
     copies,
-    divisibility,
     elementwise,
-    extremes,
     index_offsets,
     intrinsics,
     known_contents,
     masked,
     memory_elements,
-    narrow_division,
     neighbours,
     predicated,
-    remainders,
     straight_lines,
     switches,
     varargs,
     vector_moves,
 )
+from isel.lower.arithmetic import constrained, divisibility, extremes, narrow_division, remainders
 from isel.lower.rewriter import Replacement, Rewriter
 from isel.select.types import TypeLayout
 

@@ -18,8 +18,8 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I32, I64, IntType
 from isel.llvm.vocabulary import IntPredicate, Opcode
+from isel.lower.arithmetic.significant_bits import significant_bits
 from isel.lower.rewriter import Replacement, Rewriter, number
-from isel.lower.significant_bits import significant_bits
 
 _QUOTIENTS = {Opcode.UDIV: False, Opcode.SDIV: True}
 _REMAINDERS = {Opcode.UREM: False, Opcode.SREM: True}

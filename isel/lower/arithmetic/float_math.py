@@ -15,7 +15,7 @@ from isel.llvm.types import DOUBLE, FLOAT, I1, I32, FloatType, IntType, Type
 from isel.llvm.vocabulary import FloatPredicate as Fcmp
 from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.llvm.vocabulary import Opcode
-from isel.lower.integer_math import clamped, widened
+from isel.lower.arithmetic.integer_math import clamped, widened
 from isel.lower.rewriter import Rewriter, number
 
 Values = tuple[llvm.Value, ...]

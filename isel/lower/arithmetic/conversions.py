@@ -11,8 +11,8 @@ from isel.llvm.types import DOUBLE, FLOAT, I32, I64, FloatType, IntType
 from isel.llvm.vocabulary import FloatPredicate as Fcmp
 from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.llvm.vocabulary import Opcode
-from isel.lower.float_math import called, format_of, power_of_two, suffix
-from isel.lower.integer_math import clamped, widened
+from isel.lower.arithmetic.float_math import called, format_of, power_of_two, suffix
+from isel.lower.arithmetic.integer_math import clamped, widened
 from isel.lower.rewriter import Rewriter, number
 
 _LIMB = 64
