@@ -9,22 +9,17 @@ from __future__ import annotations
 from isel.llvm import ir
 from isel.llvm.vocabulary import Opcode
 from isel.lower import (
-    atomics,
-    copies,
     elementwise,
     index_offsets,
     intrinsics,
-    known_contents,
     masked,
-    memory_elements,
-    neighbours,
     predicated,
     straight_lines,
     switches,
-    varargs,
     vector_moves,
 )
 from isel.lower.arithmetic import constrained, divisibility, extremes, narrow_division, remainders
+from isel.lower.memory import atomics, copies, known_contents, memory_elements, neighbours, varargs
 from isel.lower.rewriter import Replacement, Rewriter
 from isel.select.types import TypeLayout
 

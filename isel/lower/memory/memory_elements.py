@@ -18,7 +18,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I64, FloatType, IntType, PointerType, VectorType
 from isel.llvm.vocabulary import IntPredicate, Opcode
-from isel.lower.neighbours import may_pass_loads
+from isel.lower.memory.neighbours import may_pass_loads
 from isel.lower.rewriter import NONE, Replacement, Rewriter, number
 from isel.select.types import TypeLayout
 

@@ -1,0 +1,1 @@
+"""Accesses to memory: copies and atomics taken apart, neighbours joined, known contents not loaded."""
