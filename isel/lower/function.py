@@ -9,18 +9,15 @@ from __future__ import annotations
 from isel.llvm import ir
 from isel.llvm.vocabulary import Opcode
 from isel.lower import (
-    elementwise,
     index_offsets,
     intrinsics,
-    masked,
-    predicated,
     straight_lines,
     switches,
-    vector_moves,
 )
 from isel.lower.arithmetic import constrained, divisibility, extremes, narrow_division, remainders
 from isel.lower.memory import atomics, copies, known_contents, memory_elements, neighbours, varargs
 from isel.lower.rewriter import Replacement, Rewriter
+from isel.lower.vectors import elementwise, masked, predicated, vector_moves
 from isel.select.types import TypeLayout
 
 _ATOMIC = {Opcode.ATOMICRMW, Opcode.CMPXCHG}
