@@ -30,7 +30,13 @@ from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.vocabulary import Linkage
-from isel.lower.address_spaces import GLOBAL, QUESTIONS, inferred, with_known_spaces, with_spaces
+from isel.lower.addresses.address_spaces import (
+    GLOBAL,
+    QUESTIONS,
+    inferred,
+    with_known_spaces,
+    with_spaces,
+)
 from isel.lower.function import lower
 from isel.lower.module import prepared
 from isel.select.assembly.module_asm import (

@@ -12,7 +12,7 @@ from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import PointerType
-from isel.lower.kernel_structs import is_copied, is_written
+from isel.lower.addresses.kernel_structs import is_copied, is_written
 from isel.select.memory.access_splitting import UNITS
 from isel.select.state import FunctionState, form
 from isel.select.types import BITS

@@ -19,7 +19,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I32, I64, IntType
 from isel.llvm.vocabulary import Opcode
-from isel.lower.index_sums import is_sum
+from isel.lower.addresses.index_sums import is_sum
 from isel.lower.rewriter import Replacement, Rewriter, number
 
 _Key = tuple[int, llvm.Local, llvm.Local, llvm.Value | None]

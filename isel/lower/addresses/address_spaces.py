@@ -16,7 +16,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I1, I64, IntType, PointerType
 from isel.llvm.vocabulary import Opcode
-from isel.lower import kernel_structs
+from isel.lower.addresses import kernel_structs
 from isel.lower.folding import Known, folded
 from isel.lower.rewriter import NONE, number
 from isel.select.constants import known

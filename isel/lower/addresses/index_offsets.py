@@ -18,7 +18,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I8, I64, IntType, PointerType
 from isel.llvm.vocabulary import Flag, Opcode
-from isel.lower.index_sums import SCALES, Node, Split, Sums, Tree, is_sum
+from isel.lower.addresses.index_sums import SCALES, Node, Split, Sums, Tree, is_sum
 from isel.lower.rewriter import NONE, FreshNames, number
 from isel.select.diagnostics import Unselectable
 from isel.select.types import TypeLayout, walk_indices
