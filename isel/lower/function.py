@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from isel.llvm import ir
 from isel.llvm.vocabulary import Opcode
-from isel.lower import (
-    intrinsics,
-    switches,
-)
+from isel.lower import intrinsics
 from isel.lower.addresses import index_offsets, straight_lines
 from isel.lower.arithmetic import constrained, divisibility, extremes, narrow_division, remainders
+from isel.lower.branches import switches
 from isel.lower.memory import atomics, copies, known_contents, memory_elements, neighbours, varargs
 from isel.lower.rewriter import Replacement, Rewriter
 from isel.lower.vectors import elementwise, masked, predicated, vector_moves

@@ -14,8 +14,8 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import VOID
 from isel.llvm.vocabulary import Linkage, Opcode, TailKind
-from isel.lower.block_addresses import without_block_addresses
-from isel.lower.reflection import with_answers
+from isel.lower.branches.block_addresses import without_block_addresses
+from isel.lower.branches.reflection import with_answers
 from isel.lower.substitution import changed, with_values, without_dead
 
 _INVOKE = Opcode.INVOKE

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nvgen
-from isel.lower.switches import FEW
+from isel.lower.branches.switches import FEW
 
 ARMS = 5
 

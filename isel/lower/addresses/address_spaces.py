@@ -17,7 +17,7 @@ from isel.llvm import values as llvm
 from isel.llvm.types import I1, I64, IntType, PointerType
 from isel.llvm.vocabulary import Opcode
 from isel.lower.addresses import kernel_structs
-from isel.lower.folding import Known, folded
+from isel.lower.branches.folding import Known, folded
 from isel.lower.rewriter import NONE, number
 from isel.select.constants import known
 from isel.select.types import TypeLayout

@@ -14,7 +14,7 @@ from intrinsics.targets import Target
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import IntType
-from isel.lower.folding import Known, folded
+from isel.lower.branches.folding import Known, folded
 from isel.lower.rewriter import number
 from isel.select.intrinsics.specials import REFLECT, answer_of
 
