@@ -1,1 +1,1 @@
-"""Accesses to memory: copies and atomics taken apart, neighbours joined, known contents not loaded."""
+"""Accesses to memory: copies and atomics taken apart, neighbours joined, known contents reused."""

@@ -1,8 +1,8 @@
 """Atomic operations and fences to records.
 
 Layer: isel.select.  Here is what PTX has an instruction for; what it has none for became a loop
-around a compare-and-swap before (`isel.lower.memory.atomics`).  The ordering and the scope that LLVM IR
-states are kept, also those of an atomicrmw, which LLVM's own NVPTX back end drops.
+around a compare-and-swap before (`isel.lower.memory.atomics`).  The ordering and the scope that
+LLVM IR states are kept, also those of an atomicrmw, which LLVM's own NVPTX back end drops.
 PTX ISA, atom; ld; st; membar / fence.
 """
 
