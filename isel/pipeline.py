@@ -47,8 +47,8 @@ def _expand_walkthrough(module: Module) -> None:
     Raises: SelectionError.
     """
     if any(form.row.pseudo for function in module.functions for form in function.forms()):
-        from isel.passes.expand_walkthrough import expand_walkthrough
-        from isel.passes.inline_walkthrough import inline_walkthrough
+        from isel.passes.walkthrough.expand import expand_walkthrough
+        from isel.passes.walkthrough.inline import inline_walkthrough
 
         inline_walkthrough(module)
         expand_walkthrough(module)

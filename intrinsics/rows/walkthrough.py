@@ -2,7 +2,7 @@
 
 Layer: intrinsics.  A second spelling of tcgen05, of tile compilers: the CTA allocates, multiplies,
 waits, loads and gives back as one, and a tensor memory handle is an i32.  The machine has none of
-these: the records are *pseudo* (they have no PTX), and `isel.passes.expand_walkthrough` makes
+these: the records are *pseudo* (they have no PTX), and `isel.passes.walkthrough.expand` makes
 threads, warps, barriers and fences of them.  The multiply alone is the machine's own record
 (`TCGEN05_MMA_CTA_GROUP1_DENSE`), for which only one thread has to be chosen.  In a function with
 `cta_group__2` both CTAs of a pair do all of it together.

@@ -28,7 +28,7 @@ from intrinsics.multiplies.register_atom import atom_of_record
 from intrinsics.multiplies.tile_dot import Atom, dot_of, multiply_of, tile_of
 from intrinsics.rows.walkthrough import SWIZZLE_CODES
 from intrinsics.walkthrough_forms import FORMS, RefusedForm
-from isel.passes.walkthrough_accumulators import MULTIPLIES
+from isel.passes.walkthrough.accumulators import MULTIPLIES
 from isel.verifier.locations import place_of
 from nvgen.compilation.compiled import Compiled
 

@@ -56,11 +56,10 @@ from intrinsics.modifiers import (
     WaitOp,
 )
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
-from isel.passes import walkthrough_allocations as allocations
-from isel.passes import walkthrough_flow as flow
 from isel.passes.uniformity import reaches
-from isel.passes.walkthrough_accumulators import MULTIPLIES
-from isel.passes.walkthrough_code import B32, B64, U32, U64, Code, form
+from isel.passes.walkthrough import allocations, flow
+from isel.passes.walkthrough.accumulators import MULTIPLIES
+from isel.passes.walkthrough.code import B32, B64, U32, U64, Code, form
 from isel.verifier.locations import place_of
 
 _WARP = 32

@@ -26,14 +26,14 @@ from intrinsics.mir import (
 )
 from intrinsics.operand_problems import operand_problems
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
-from isel.passes.walkthrough_accumulators import (
+from isel.passes.walkthrough.accumulators import (
     MULTIPLIES,
     Accumulator,
     DecodedMma,
     load_problems,
     read_by,
 )
-from isel.passes.walkthrough_flow import (
+from isel.passes.walkthrough.flow import (
     ALLOC,
     CP,
     DEALLOC,

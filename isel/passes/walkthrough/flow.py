@@ -19,7 +19,7 @@ from intrinsics.mir import (
 )
 from intrinsics.modifiers import Space
 from isel.passes.uniformity import divergence, reaches
-from isel.passes.walkthrough_accumulators import MULTIPLIES, group_of
+from isel.passes.walkthrough.accumulators import MULTIPLIES, group_of
 from isel.verifier.locations import place_of
 
 ALLOC, ENCODE, WAIT, LD, CP, DEALLOC, RELINQUISH = (

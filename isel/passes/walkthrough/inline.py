@@ -28,7 +28,7 @@ from intrinsics.mir import (
 )
 from intrinsics.modifiers import ScalarType, Space
 from isel.passes.destruct_ssa import move
-from isel.passes.walkthrough_accumulators import MULTIPLIES
+from isel.passes.walkthrough.accumulators import MULTIPLIES
 from isel.verifier.locations import place_of
 
 _Pieces = dict[tuple[str, int], Scalar]
