@@ -14,7 +14,7 @@ import pytest
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from isel.verifier.function.check import verify_functions
-from isel.verifier.ordering.windows import in_window, rank_of, signals_of
+from isel.verifier.ordering.integers.windows import in_window, rank_of, signals_of
 from tests.each import each
 from tests.isel.consequences import besides, others
 from tests.isel.function_kernels import PAIR, kernel

@@ -9,7 +9,7 @@ import pytest
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import errors
-from isel.verifier.ordering.calculations import calculation_of
+from isel.verifier.ordering.integers.calculations import calculation_of
 
 TEXT = """
 .version 9.2

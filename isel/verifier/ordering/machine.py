@@ -15,10 +15,10 @@ from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering.clocks import Clock, Counters, Source
+from isel.verifier.ordering.integers.numbers import Number, packed
+from isel.verifier.ordering.integers.windows import in_window
 from isel.verifier.ordering.log import Access, Log, Point, Region
-from isel.verifier.ordering.numbers import Number, packed
 from isel.verifier.ordering.synchronisation import Barrier, Flag, Mbarrier
-from isel.verifier.ordering.windows import in_window
 
 _FIRST = 1024
 _ELSEWHERE = 1 << 40

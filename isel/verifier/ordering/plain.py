@@ -14,12 +14,12 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Match, Shuffle, Space, Vote
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.flow.warps import shuffle_source
-from isel.verifier.ordering.calculations import COMPUTED
-from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, packed
+from isel.verifier.ordering.integers.calculations import COMPUTED
+from isel.verifier.ordering.integers.numbers import Number, lanes_of, lanewise, packed
+from isel.verifier.ordering.integers.windows import POINTER
 from isel.verifier.ordering.program import is_one_place
 from isel.verifier.ordering.run_state import RunState
 from isel.verifier.ordering.strand import Strand
-from isel.verifier.ordering.windows import POINTER
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from isel.control_flow import components, nodes_of, post_dominators
 from isel.verifier.function.flow.decisive import SHARED, synchronises
 from isel.verifier.function.flow.evaluate import WAITS
 from isel.verifier.function.flow.graph import EXIT, Graph, Node
-from isel.verifier.ordering.calculations import (
+from isel.verifier.ordering.integers.calculations import (
     COMPUTED,
     Calculation,
     Results,

@@ -9,6 +9,7 @@ from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.history import TENSOR_OPS
+from isel.verifier.ordering.integers.windows import offset_of
 from isel.verifier.ordering.lifetimes import PEER_FREED, SLOT_PUBLISHED
 from isel.verifier.ordering.log import Log, Memory, Region
 from isel.verifier.ordering.races import Missing, Race
@@ -29,7 +30,6 @@ from isel.verifier.ordering.rows import (
     STORE_RUNNING,
     UNORDERED,
 )
-from isel.verifier.ordering.windows import offset_of
 from isel.verifier.rule import VerifierRule
 
 _COPIES = ("cp.async", "cp.async.ignore_src")

@@ -16,9 +16,9 @@ from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow.threads import Threads
 from isel.verifier.function.flow.values import LANES, Loaded, Value, Where, constant
 from isel.verifier.function.tensor_memory.tensor_spans import scales_of, spans
+from isel.verifier.ordering.integers.numbers import Number, lanes_of
+from isel.verifier.ordering.integers.windows import may_be_shared, rank_of
 from isel.verifier.ordering.log import Memory, Region
-from isel.verifier.ordering.numbers import Number, lanes_of
-from isel.verifier.ordering.windows import may_be_shared, rank_of
 
 _TENSOR = Loaded("tensor memory", 0)
 

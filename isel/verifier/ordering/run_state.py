@@ -21,13 +21,13 @@ from intrinsics.mir import (
     Sym,
 )
 from isel.verifier.ordering.clocks import Source
+from isel.verifier.ordering.integers.numbers import Number, lanewise, merged, moved
+from isel.verifier.ordering.integers.windows import offset_of, rank_of
 from isel.verifier.ordering.log import Log
 from isel.verifier.ordering.machine import Launch, Machine, special
-from isel.verifier.ordering.numbers import Number, lanewise, merged, moved
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.strand import Strand
 from isel.verifier.ordering.synchronisation import Delivery, Mbarrier
-from isel.verifier.ordering.windows import offset_of, rank_of
 
 
 class RunState:

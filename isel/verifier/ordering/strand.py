@@ -12,7 +12,7 @@ from operator import is_not
 
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.ordering.clocks import ThreadClocks
-from isel.verifier.ordering.numbers import Number, merged
+from isel.verifier.ordering.integers.numbers import Number, merged
 
 _WARPS = 64
 """More warps than a CTA can have: warps of a cluster are numbered CTA by CTA."""

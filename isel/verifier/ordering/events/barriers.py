@@ -12,6 +12,8 @@ from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering import regions, warp_order
 from isel.verifier.ordering.clocks import RELEASES, Release, joined, source_of
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
+from isel.verifier.ordering.integers.numbers import lanes_of
+from isel.verifier.ordering.integers.windows import rank_of
 from isel.verifier.ordering.lifetimes import (
     COMPLETES,
     COUNTS,
@@ -21,10 +23,8 @@ from isel.verifier.ordering.lifetimes import (
     TWICE,
 )
 from isel.verifier.ordering.log import Remote
-from isel.verifier.ordering.numbers import lanes_of
 from isel.verifier.ordering.strand import warpgroup_of
 from isel.verifier.ordering.synchronisation import Barrier, Delivery, Mbarrier, Waiter
-from isel.verifier.ordering.windows import rank_of
 
 
 def _barrier(e: Execution) -> bool:

@@ -10,11 +10,12 @@ from intrinsics.limits import TENSOR_COPY_ALIGNMENT
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import CtaGroup
 from isel.verifier.function.events import Kind
-from isel.verifier.ordering import regions, windows
+from isel.verifier.ordering import regions
 from isel.verifier.ordering.clocks import NO_RELEASE, Clock, Release, Source, joined, source_of
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.events.memory import note_astray
-from isel.verifier.ordering.numbers import lanes_of
+from isel.verifier.ordering.integers import windows
+from isel.verifier.ordering.integers.numbers import lanes_of
 from isel.verifier.ordering.synchronisation import Delivery
 
 _SENT = "sent"

@@ -12,7 +12,10 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Reg
 from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.values import LANES
-from isel.verifier.ordering import regions, warp_order, windows
+from isel.verifier.ordering import (
+    regions,
+    warp_order,
+)
 from isel.verifier.ordering.clocks import (
     RELEASES,
     Clock,
@@ -22,10 +25,11 @@ from isel.verifier.ordering.clocks import (
     joined,
     source_of,
 )
+from isel.verifier.ordering.integers import windows
+from isel.verifier.ordering.integers.numbers import Number, lanes_of, uniform
 from isel.verifier.ordering.lifetimes import PUBLISHED
 from isel.verifier.ordering.log import Access, Point, Region
 from isel.verifier.ordering.machine import Machine
-from isel.verifier.ordering.numbers import Number, lanes_of, uniform
 from isel.verifier.ordering.run_state import RunState
 from isel.verifier.ordering.strand import Strand, named
 from isel.verifier.ordering.synchronisation import Delivery, Mbarrier

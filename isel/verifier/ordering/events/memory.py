@@ -16,10 +16,10 @@ from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering import regions
 from isel.verifier.ordering.clocks import joined
 from isel.verifier.ordering.events.execution import Event, Execution
-from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, moved, packed
+from isel.verifier.ordering.integers.numbers import Number, lanes_of, lanewise, moved, packed
+from isel.verifier.ordering.integers.windows import is_in_shared, may_be_shared
 from isel.verifier.ordering.program import BULK_STORES
 from isel.verifier.ordering.synchronisation import Flag
-from isel.verifier.ordering.windows import is_in_shared, may_be_shared
 
 
 def _is_strong(e: Execution) -> bool:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import BoolOp, Compare
 from isel.verifier.function.flow.integers import COMPARISONS, reader, signed, typed
-from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, packed
+from isel.verifier.ordering.integers.numbers import Number, lanes_of, lanewise, packed
 
 Operation: TypeAlias = Callable[..., int]
 

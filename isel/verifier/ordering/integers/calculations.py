@@ -14,9 +14,9 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import FloatImm, Imm, MachineInstr, Op, Reg, Special, Sym
 from intrinsics.row import Row
 from isel.verifier.function.flow.integers import is_plain
-from isel.verifier.ordering import windows
-from isel.verifier.ordering.numbers import Number, lanewise
-from isel.verifier.ordering.operations import (
+from isel.verifier.ordering.integers import windows
+from isel.verifier.ordering.integers.numbers import Number, lanewise
+from isel.verifier.ordering.integers.operations import (
     PURE,
     Operation,
     compared,

@@ -5,7 +5,7 @@ Layer: isel.verifier.ordering.  PTX ISA, mapa, getctarank.
 
 from __future__ import annotations
 
-from isel.verifier.ordering.numbers import Number, lanes_of
+from isel.verifier.ordering.integers.numbers import Number, lanes_of
 
 _BITS = 24
 _OFFSET = (1 << _BITS) - 1
