@@ -7,9 +7,9 @@ import pytest
 from intrinsics import catalog
 from intrinsics.mir import MachineInstr, form_of
 from isel.verifier.function.events import Kind
-from isel.verifier.ordering.clocks import Clock, source_of
-from isel.verifier.ordering.log import Access, Log, Memory, Region
 from isel.verifier.ordering.races import Finder, Missing
+from isel.verifier.ordering.run.clocks import Clock, source_of
+from isel.verifier.ordering.run.log import Access, Log, Memory, Region
 
 NOTHING = MachineInstr(form_of(catalog.row("ret")), ())
 """A record: races in shared memory ask nothing of it."""

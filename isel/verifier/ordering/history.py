@@ -15,8 +15,8 @@ from dataclasses import field
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.values import LANES
-from isel.verifier.ordering.clocks import Source
-from isel.verifier.ordering.log import Access, Memory, Region
+from isel.verifier.ordering.run.clocks import Source
+from isel.verifier.ordering.run.log import Access, Memory, Region
 
 TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
 """The operations that tcgen05.commit tracks."""

@@ -21,7 +21,7 @@ from isel.verifier.function.flow.threads import Threads
 from isel.verifier.function.flow.values import constant
 from isel.verifier.function.tensor_memory.matrices import shape_of
 from isel.verifier.ordering.integers.windows import POINTER, in_window
-from isel.verifier.ordering.log import Memory, Region
+from isel.verifier.ordering.run.log import Memory, Region
 
 _CORE = 8
 """Rows of a core matrix or swizzle atom."""

@@ -11,7 +11,6 @@ from isel.verifier.function.report import Report
 from isel.verifier.ordering.history import TENSOR_OPS
 from isel.verifier.ordering.integers.windows import offset_of
 from isel.verifier.ordering.lifetimes import PEER_FREED, SLOT_PUBLISHED
-from isel.verifier.ordering.log import Log, Memory, Region
 from isel.verifier.ordering.races import Missing, Race
 from isel.verifier.ordering.rows import (
     AFTER_SYNC,
@@ -30,6 +29,7 @@ from isel.verifier.ordering.rows import (
     STORE_RUNNING,
     UNORDERED,
 )
+from isel.verifier.ordering.run.log import Log, Memory, Region
 from isel.verifier.rule import VerifierRule
 
 _COPIES = ("cp.async", "cp.async.ignore_src")

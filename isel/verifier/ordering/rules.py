@@ -17,7 +17,6 @@ from isel.verifier.function.report import Report
 from isel.verifier.function.tensor_memory import lanes
 from isel.verifier.ordering import ends, lifetimes, sums, unfilled, warpgroups
 from isel.verifier.ordering.history import TENSOR_OPS
-from isel.verifier.ordering.log import Access, Log
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.race_rules import Name, name_of, words_of
 from isel.verifier.ordering.races import Finder, Missing, Race
@@ -30,8 +29,9 @@ from isel.verifier.ordering.rows import (
     OTHER_THREADS,
     WARPGROUP_WAITS,
 )
+from isel.verifier.ordering.run.log import Access, Log
+from isel.verifier.ordering.run.strand import place_of
 from isel.verifier.ordering.runs import Runs
-from isel.verifier.ordering.strand import place_of
 
 RULES = (*ORDER_RULES, *lifetimes.RULES)
 

@@ -15,11 +15,11 @@ from isel.verifier.function.barriers.clusters import cluster_size, pair_records
 from isel.verifier.function.participants import registers
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.contents import Contents
-from isel.verifier.ordering.execute import Run
-from isel.verifier.ordering.log import Log
-from isel.verifier.ordering.machine import Launch
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.races import Finder, Race
+from isel.verifier.ordering.run.execute import Run
+from isel.verifier.ordering.run.log import Log
+from isel.verifier.ordering.run.machine import Launch
 
 _ROUNDS, _FEWER = 6, 3
 """The budget of a run, as executions of each record that a warp reaches, on the average.

@@ -10,7 +10,7 @@ import itertools
 from dataclasses import replace
 
 from intrinsics.limits import MOST_TX
-from isel.verifier.ordering.log import Log, Region
+from isel.verifier.ordering.run.log import Log, Region
 
 
 def sized(region: Region, ends: dict[int, int]) -> Region:

@@ -15,8 +15,8 @@ from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.history import TENSOR_OPS
-from isel.verifier.ordering.log import Log, Memory, Operands, Region
 from isel.verifier.ordering.rows import NOT_WRITTEN, UNWRITTEN
+from isel.verifier.ordering.run.log import Log, Memory, Operands, Region
 
 
 def check(report: Report, logs: list[Log]) -> None:

@@ -8,8 +8,8 @@ ISA, bar.warp.sync; elect.sync; Memory Consistency Model, Causality Order.
 from __future__ import annotations
 
 from isel.verifier.function.events import Kind
-from isel.verifier.ordering.log import Access
-from isel.verifier.ordering.machine import Machine
+from isel.verifier.ordering.run.log import Access
+from isel.verifier.ordering.run.machine import Machine
 
 _OF_THREADS = (Kind.SHARED_LOAD, Kind.SHARED_STORE, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
 """Accesses that each thread of a warp makes for itself."""

@@ -23,8 +23,8 @@ from isel.verifier.function.flow.warp_flow import WarpFlow
 from isel.verifier.function.participants.warpgroups import IN_PIECES, WARPGROUP, change
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
-from isel.verifier.ordering.log import Log
-from isel.verifier.ordering.strand import place_of, warpgroup_of
+from isel.verifier.ordering.run.log import Log
+from isel.verifier.ordering.run.strand import place_of, warpgroup_of
 
 _WARPGROUP = 4
 _NAME = WARPGROUP.id.removeprefix("{op}")

@@ -13,10 +13,10 @@ from intrinsics.limits import COLUMNS
 from isel.verifier.function.barriers.clusters import is_of_pair
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import lifetimes, regions
-from isel.verifier.ordering.clocks import source_of
 from isel.verifier.ordering.events.execution import Event, Execution
-from isel.verifier.ordering.log import Memory, Region
-from isel.verifier.ordering.machine import Allocation
+from isel.verifier.ordering.run.clocks import source_of
+from isel.verifier.ordering.run.log import Memory, Region
+from isel.verifier.ordering.run.machine import Allocation
 
 _COLUMN = 0xFFFF
 

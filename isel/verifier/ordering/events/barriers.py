@@ -10,7 +10,6 @@ from isel.verifier.function.barriers.phases import TOO_MANY
 from isel.verifier.function.flow.evaluate import WAITS
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering import regions, warp_order
-from isel.verifier.ordering.clocks import RELEASES, Release, joined, source_of
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
 from isel.verifier.ordering.integers.numbers import lanes_of
 from isel.verifier.ordering.integers.windows import rank_of
@@ -22,9 +21,10 @@ from isel.verifier.ordering.lifetimes import (
     PUBLISHED,
     TWICE,
 )
-from isel.verifier.ordering.log import Remote
-from isel.verifier.ordering.strand import warpgroup_of
-from isel.verifier.ordering.synchronisation import Barrier, Delivery, Mbarrier, Waiter
+from isel.verifier.ordering.run.clocks import RELEASES, Release, joined, source_of
+from isel.verifier.ordering.run.log import Remote
+from isel.verifier.ordering.run.strand import warpgroup_of
+from isel.verifier.ordering.run.synchronisation import Barrier, Delivery, Mbarrier, Waiter
 
 
 def _barrier(e: Execution) -> bool:

@@ -11,12 +11,12 @@ from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import CtaGroup
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import regions
-from isel.verifier.ordering.clocks import NO_RELEASE, Clock, Release, Source, joined, source_of
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.events.memory import note_astray
 from isel.verifier.ordering.integers import windows
 from isel.verifier.ordering.integers.numbers import lanes_of
-from isel.verifier.ordering.synchronisation import Delivery
+from isel.verifier.ordering.run.clocks import NO_RELEASE, Clock, Release, Source, joined, source_of
+from isel.verifier.ordering.run.synchronisation import Delivery
 
 _SENT = "sent"
 """The source in clocks that counts copies between shared memories."""

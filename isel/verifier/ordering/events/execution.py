@@ -16,7 +16,10 @@ from isel.verifier.ordering import (
     regions,
     warp_order,
 )
-from isel.verifier.ordering.clocks import (
+from isel.verifier.ordering.integers import windows
+from isel.verifier.ordering.integers.numbers import Number, lanes_of, uniform
+from isel.verifier.ordering.lifetimes import PUBLISHED
+from isel.verifier.ordering.run.clocks import (
     RELEASES,
     Clock,
     Counters,
@@ -25,14 +28,11 @@ from isel.verifier.ordering.clocks import (
     joined,
     source_of,
 )
-from isel.verifier.ordering.integers import windows
-from isel.verifier.ordering.integers.numbers import Number, lanes_of, uniform
-from isel.verifier.ordering.lifetimes import PUBLISHED
-from isel.verifier.ordering.log import Access, Point, Region
-from isel.verifier.ordering.machine import Machine
-from isel.verifier.ordering.run_state import RunState
-from isel.verifier.ordering.strand import Strand, named
-from isel.verifier.ordering.synchronisation import Delivery, Mbarrier
+from isel.verifier.ordering.run.log import Access, Point, Region
+from isel.verifier.ordering.run.machine import Machine
+from isel.verifier.ordering.run.run_state import RunState
+from isel.verifier.ordering.run.strand import Strand, named
+from isel.verifier.ordering.run.synchronisation import Delivery, Mbarrier
 
 _BY_ADDRESS = (Kind.SHARED_LOAD, Kind.SHARED_STORE, Kind.COPY_IN, Kind.COPY_OUT)
 """Accesses of bytes that the address and the size of the access name."""

@@ -14,12 +14,12 @@ from intrinsics.modifiers import ScalarType, Sem, Space
 from isel.verifier.function.events import ATOMICS, Kind
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering import regions
-from isel.verifier.ordering.clocks import joined
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.integers.numbers import Number, lanes_of, lanewise, moved, packed
 from isel.verifier.ordering.integers.windows import is_in_shared, may_be_shared
 from isel.verifier.ordering.program import BULK_STORES
-from isel.verifier.ordering.synchronisation import Flag
+from isel.verifier.ordering.run.clocks import joined
+from isel.verifier.ordering.run.synchronisation import Flag
 
 
 def _is_strong(e: Execution) -> bool:

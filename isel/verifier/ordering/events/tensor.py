@@ -18,13 +18,13 @@ from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.tensor_memory import lanes
 from isel.verifier.function.tensor_memory.widths import moved_columns
 from isel.verifier.ordering import matrices, regions
-from isel.verifier.ordering.clocks import Clock, Release, joined, source_of
 from isel.verifier.ordering.events.allocation import is_nowhere, touch
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.integers.windows import in_window, offset_of, rank_of
-from isel.verifier.ordering.log import Memory, Region, Remote
 from isel.verifier.ordering.matrices import Multiplied
-from isel.verifier.ordering.synchronisation import Delivery
+from isel.verifier.ordering.run.clocks import Clock, Release, joined, source_of
+from isel.verifier.ordering.run.log import Memory, Region, Remote
+from isel.verifier.ordering.run.synchronisation import Delivery
 
 _COLUMN = 0xFFFF
 _LANE = 0x7F

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import matrices
-from isel.verifier.ordering.clocks import Source, joined, source_of
 from isel.verifier.ordering.events.copies import commit_group, complete
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
 from isel.verifier.ordering.matrices import Multiplied
-from isel.verifier.ordering.strand import warpgroup_of
+from isel.verifier.ordering.run.clocks import Source, joined, source_of
+from isel.verifier.ordering.run.strand import warpgroup_of
 
 
 def _source(e: Execution) -> Source:

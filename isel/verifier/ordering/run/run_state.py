@@ -20,14 +20,14 @@ from intrinsics.mir import (
     Special,
     Sym,
 )
-from isel.verifier.ordering.clocks import Source
 from isel.verifier.ordering.integers.numbers import Number, lanewise, merged, moved
 from isel.verifier.ordering.integers.windows import offset_of, rank_of
-from isel.verifier.ordering.log import Log
-from isel.verifier.ordering.machine import Launch, Machine, special
 from isel.verifier.ordering.program import Program
-from isel.verifier.ordering.strand import Strand
-from isel.verifier.ordering.synchronisation import Delivery, Mbarrier
+from isel.verifier.ordering.run.clocks import Source
+from isel.verifier.ordering.run.log import Log
+from isel.verifier.ordering.run.machine import Launch, Machine, special
+from isel.verifier.ordering.run.strand import Strand
+from isel.verifier.ordering.run.synchronisation import Delivery, Mbarrier
 
 
 class RunState:

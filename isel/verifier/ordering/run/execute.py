@@ -12,18 +12,18 @@ from intrinsics.mir import MachineInstr, Not, Reg
 from intrinsics.row import IssueScope
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering import lifetimes
-from isel.verifier.ordering.clocks import ThreadClocks, source_of, zero
 from isel.verifier.ordering.events import event_of
 from isel.verifier.ordering.events.execution import Execution, nothing
 from isel.verifier.ordering.integers.calculations import Calculation, Straight
 from isel.verifier.ordering.integers.numbers import lanes_of
 from isel.verifier.ordering.integers.windows import in_window, rank_of
-from isel.verifier.ordering.log import End, Log, Stuck
-from isel.verifier.ordering.machine import Launch
-from isel.verifier.ordering.plain import Plain, compute
 from isel.verifier.ordering.program import Step
-from isel.verifier.ordering.run_state import RunState
-from isel.verifier.ordering.strand import Strand
+from isel.verifier.ordering.run.clocks import ThreadClocks, source_of, zero
+from isel.verifier.ordering.run.log import End, Log, Stuck
+from isel.verifier.ordering.run.machine import Launch
+from isel.verifier.ordering.run.plain import Plain, compute
+from isel.verifier.ordering.run.run_state import RunState
+from isel.verifier.ordering.run.strand import Strand
 
 ROUNDS = 3
 """Iterations of a loop whose condition is not known."""

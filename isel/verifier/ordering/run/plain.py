@@ -18,8 +18,8 @@ from isel.verifier.ordering.integers.calculations import COMPUTED
 from isel.verifier.ordering.integers.numbers import Number, lanes_of, lanewise, packed
 from isel.verifier.ordering.integers.windows import POINTER
 from isel.verifier.ordering.program import is_one_place
-from isel.verifier.ordering.run_state import RunState
-from isel.verifier.ordering.strand import Strand
+from isel.verifier.ordering.run.run_state import RunState
+from isel.verifier.ordering.run.strand import Strand
 
 
 @dataclass(slots=True)

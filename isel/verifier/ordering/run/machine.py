@@ -14,11 +14,11 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
 from isel.verifier.function.flow.values import LANES
-from isel.verifier.ordering.clocks import Clock, Counters, Source
 from isel.verifier.ordering.integers.numbers import Number, packed
 from isel.verifier.ordering.integers.windows import in_window
-from isel.verifier.ordering.log import Access, Log, Point, Region
-from isel.verifier.ordering.synchronisation import Barrier, Flag, Mbarrier
+from isel.verifier.ordering.run.clocks import Clock, Counters, Source
+from isel.verifier.ordering.run.log import Access, Log, Point, Region
+from isel.verifier.ordering.run.synchronisation import Barrier, Flag, Mbarrier
 
 _FIRST = 1024
 _ELSEWHERE = 1 << 40

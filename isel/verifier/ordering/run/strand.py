@@ -11,8 +11,8 @@ from itertools import compress
 from operator import is_not
 
 from intrinsics.lazy_dataclass import dataclass
-from isel.verifier.ordering.clocks import ThreadClocks
 from isel.verifier.ordering.integers.numbers import Number, merged
+from isel.verifier.ordering.run.clocks import ThreadClocks
 
 _WARPS = 64
 """More warps than a CTA can have: warps of a cluster are numbered CTA by CTA."""

@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeAlias
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.tensor_memory import lanes
-from isel.verifier.ordering.clocks import Clock, Source
-from isel.verifier.ordering.strand import named, warpgroup_of
-from isel.verifier.ordering.synchronisation import Waiter
+from isel.verifier.ordering.run.clocks import Clock, Source
+from isel.verifier.ordering.run.strand import named, warpgroup_of
+from isel.verifier.ordering.run.synchronisation import Waiter
 from isel.verifier.rule import VerifierRule
 
 Point: TypeAlias = tuple[Source, int]

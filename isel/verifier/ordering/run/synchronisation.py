@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
-from isel.verifier.ordering.clocks import NO_RELEASE, RELEASES, Counters, Release, Source
+from isel.verifier.ordering.run.clocks import NO_RELEASE, RELEASES, Counters, Release, Source
 
 
 @dataclass(frozen=True, slots=True)
