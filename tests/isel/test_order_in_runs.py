@@ -11,7 +11,7 @@ import pytest
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Severity
 from isel.verifier.function.check import verify_functions
-from isel.verifier.ordering import races
+from isel.verifier.ordering.judgement import races
 from tests.each import each
 
 FILL = "".join(

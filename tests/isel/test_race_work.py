@@ -7,7 +7,7 @@ import pytest
 from intrinsics import catalog
 from intrinsics.mir import MachineInstr, form_of
 from isel.verifier.function.events import Kind
-from isel.verifier.ordering.races import Finder, Missing
+from isel.verifier.ordering.judgement.races import Finder, Missing
 from isel.verifier.ordering.run.clocks import Clock, source_of
 from isel.verifier.ordering.run.log import Access, Log, Memory, Region
 

@@ -40,14 +40,14 @@ FAULTS = (
         "tests/isel/test_wgmma_descriptors.py",
     ),
     Fault(
-        "proxy-fence", Kind.RULE, "isel/verifier/ordering/races.py",
+        "proxy-fence", Kind.RULE, "isel/verifier/ordering/judgement/races.py",
         "return None if _has(new.proxied, old.done) else Missing.PROXY_FENCE",
         "return None if _has(new.known, old.done) else Missing.PROXY_FENCE",
         "ordering: stores need no proxy fence",
         "tests/isel/test_function_rules.py",
     ),
     Fault(
-        "peer-stays", Kind.RULE, "isel/verifier/ordering/ends.py",
+        "peer-stays", Kind.RULE, "isel/verifier/ordering/judgement/ends.py",
         "            _left(report, log)\n", "            pass\n",
         "function level: a peer that exits too early",
         "tests/isel/test_cluster_rules.py",

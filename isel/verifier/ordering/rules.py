@@ -15,12 +15,12 @@ from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.report import Report
 from isel.verifier.function.tensor_memory import lanes
-from isel.verifier.ordering import ends, lifetimes, sums, unfilled, warpgroups
-from isel.verifier.ordering.history import TENSOR_OPS
-from isel.verifier.ordering.program import Program
-from isel.verifier.ordering.race_rules import Name, name_of, words_of
-from isel.verifier.ordering.races import Finder, Missing, Race
-from isel.verifier.ordering.rows import (
+from isel.verifier.ordering import lifetimes
+from isel.verifier.ordering.judgement import ends, sums, unfilled, warpgroups
+from isel.verifier.ordering.judgement.history import TENSOR_OPS
+from isel.verifier.ordering.judgement.race_rules import Name, name_of, words_of
+from isel.verifier.ordering.judgement.races import Finder, Missing, Race
+from isel.verifier.ordering.judgement.rows import (
     BEFORE_COMPLETION,
     BEFORE_COPY,
     MODIFIED,
@@ -29,6 +29,7 @@ from isel.verifier.ordering.rows import (
     OTHER_THREADS,
     WARPGROUP_WAITS,
 )
+from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.run.log import Access, Log
 from isel.verifier.ordering.run.strand import place_of
 from isel.verifier.ordering.runs import Runs

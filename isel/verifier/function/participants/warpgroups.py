@@ -2,7 +2,7 @@
 
 Layer: isel.verifier.function.  A warpgroup is four warps, the first of which has a number that is a
 multiple of four.  Conditions that are unknown here are checked in
-`isel.verifier.ordering.warpgroups`.  PTX ISA, wgmma: Warpgroup; setmaxnreg.
+`isel.verifier.ordering.judgement.warpgroups`.  PTX ISA, wgmma: Warpgroup; setmaxnreg.
 """
 
 from __future__ import annotations

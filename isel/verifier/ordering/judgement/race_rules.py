@@ -8,11 +8,10 @@ from __future__ import annotations
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
-from isel.verifier.ordering.history import TENSOR_OPS
 from isel.verifier.ordering.integers.windows import offset_of
-from isel.verifier.ordering.lifetimes import PEER_FREED, SLOT_PUBLISHED
-from isel.verifier.ordering.races import Missing, Race
-from isel.verifier.ordering.rows import (
+from isel.verifier.ordering.judgement.history import TENSOR_OPS
+from isel.verifier.ordering.judgement.races import Missing, Race
+from isel.verifier.ordering.judgement.rows import (
     AFTER_SYNC,
     BARRIER,
     BEFORE_COMPLETION,
@@ -29,6 +28,7 @@ from isel.verifier.ordering.rows import (
     STORE_RUNNING,
     UNORDERED,
 )
+from isel.verifier.ordering.lifetimes import PEER_FREED, SLOT_PUBLISHED
 from isel.verifier.ordering.run.log import Log, Memory, Region
 from isel.verifier.rule import VerifierRule
 

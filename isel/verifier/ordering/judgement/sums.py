@@ -14,8 +14,8 @@ from dataclasses import field
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
-from isel.verifier.ordering.history import TENSOR_OPS
-from isel.verifier.ordering.rows import NOT_WRITTEN, UNWRITTEN
+from isel.verifier.ordering.judgement.history import TENSOR_OPS
+from isel.verifier.ordering.judgement.rows import NOT_WRITTEN, UNWRITTEN
 from isel.verifier.ordering.run.log import Log, Memory, Operands, Region
 
 

@@ -15,7 +15,7 @@ from isel.verifier.function.participants import registers
 from isel.verifier.function.report import Report
 from isel.verifier.locations import place_of
 from isel.verifier.ordering import lifetimes
-from isel.verifier.ordering.rows import DEADLOCK, MISSED
+from isel.verifier.ordering.judgement.rows import DEADLOCK, MISSED
 from isel.verifier.ordering.run.log import Log, Remote, Stuck
 from isel.verifier.ordering.run.strand import named
 from isel.verifier.rule import VerifierRule

@@ -18,10 +18,10 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyShape
 from isel.verifier.function.events import ATOMICS, Kind
-from isel.verifier.ordering.history import ASYNC_TENSOR, TENSOR_OPS, History, Kept, Shape
+from isel.verifier.ordering.judgement.history import ASYNC_TENSOR, TENSOR_OPS, History, Kept, Shape
+from isel.verifier.ordering.judgement.sizes import ends_of_copies, sized
 from isel.verifier.ordering.run.clocks import Clock, Source, source_of
 from isel.verifier.ordering.run.log import Access, Log, Memory, Region
-from isel.verifier.ordering.sizes import ends_of_copies, sized
 
 
 class Missing(Enum):

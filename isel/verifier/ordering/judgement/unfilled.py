@@ -16,13 +16,13 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import MmaKind
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.integers.windows import offset_of, rank_of
+from isel.verifier.ordering.judgement.rows import BEYOND_VARIABLE, NOT_FILLED
+from isel.verifier.ordering.judgement.sizes import ends_of_copies, reach_of_copies
 from isel.verifier.ordering.matrices import Matrix
 from isel.verifier.ordering.program import MEMORY, Program, is_event
-from isel.verifier.ordering.rows import BEYOND_VARIABLE, NOT_FILLED
 from isel.verifier.ordering.run.log import Log, Memory, Operands
 from isel.verifier.ordering.run.machine import SharedVariable, shared_variables
 from isel.verifier.ordering.runs import Runs
-from isel.verifier.ordering.sizes import ends_of_copies, reach_of_copies
 from isel.verifier.rule import VerifierRule
 
 _GRAIN = 16
