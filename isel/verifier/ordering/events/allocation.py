@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from intrinsics.limits import COLUMNS
 from isel.verifier.function.barriers.clusters import is_of_pair
 from isel.verifier.function.events import Kind
-from isel.verifier.ordering import lifetimes, regions
+from isel.verifier.ordering import lifetimes
+from isel.verifier.ordering.events import regions
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.run.clocks import source_of
 from isel.verifier.ordering.run.log import Memory, Region

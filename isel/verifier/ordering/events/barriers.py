@@ -9,7 +9,7 @@ from intrinsics.modifiers import Sem
 from isel.verifier.function.barriers.phases import TOO_MANY
 from isel.verifier.function.flow.evaluate import WAITS
 from isel.verifier.function.flow.values import LANES
-from isel.verifier.ordering import regions, warp_order
+from isel.verifier.ordering.events import regions, warp_order
 from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
 from isel.verifier.ordering.integers.numbers import lanes_of
 from isel.verifier.ordering.integers.windows import rank_of

@@ -10,7 +10,7 @@ from intrinsics.limits import TENSOR_COPY_ALIGNMENT
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import CtaGroup
 from isel.verifier.function.events import Kind
-from isel.verifier.ordering import regions
+from isel.verifier.ordering.events import regions
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.events.memory import note_astray
 from isel.verifier.ordering.integers import windows

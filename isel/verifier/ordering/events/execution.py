@@ -12,10 +12,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Reg
 from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.values import LANES
-from isel.verifier.ordering import (
-    regions,
-    warp_order,
-)
+from isel.verifier.ordering.events import regions, warp_order
 from isel.verifier.ordering.integers import windows
 from isel.verifier.ordering.integers.numbers import Number, lanes_of, uniform
 from isel.verifier.ordering.lifetimes import PUBLISHED

@@ -13,7 +13,7 @@ from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import ScalarType, Sem, Space
 from isel.verifier.function.events import ATOMICS, Kind
 from isel.verifier.function.flow.values import LANES
-from isel.verifier.ordering import regions
+from isel.verifier.ordering.events import regions
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.integers.numbers import Number, lanes_of, lanewise, moved, packed
 from isel.verifier.ordering.integers.windows import is_in_shared, may_be_shared

@@ -17,7 +17,8 @@ from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.tensor_memory import lanes
 from isel.verifier.function.tensor_memory.widths import moved_columns
-from isel.verifier.ordering import matrices, regions
+from isel.verifier.ordering import matrices
+from isel.verifier.ordering.events import regions
 from isel.verifier.ordering.events.allocation import is_nowhere, touch
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.integers.windows import in_window, offset_of, rank_of
