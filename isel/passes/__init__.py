@@ -1,1 +1,1 @@
-"""Passes over machine records: dead code, leaving SSA form, layout of blocks."""
+"""Passes over machine records: dead code, walkthroughs, leaving SSA form, layout of blocks."""

@@ -16,14 +16,7 @@ from intrinsics.findings import Finding
 from intrinsics.layouts.umma_layout import check_umma_layout
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS, STATIC_SHARED
-from intrinsics.mir import (
-    Imm,
-    MachineFunction,
-    MachineInstr,
-    Mem,
-    Module,
-    Reg,
-)
+from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Reg
 from intrinsics.operand_problems import operand_problems
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
 from isel.passes.walkthrough.accumulators import (

@@ -1,1 +1,1 @@
-"""What the log of a run says: races, divergence, deadlocks, what nothing filled; and by which rule."""
+"""What the log of a run says, and by which rule: races, divergence, deadlocks, what is unfilled."""
