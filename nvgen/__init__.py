@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         CacheLevel,
         CacheOp,
         CachePriority,
+        ClusterDimension,
         CollectorA,
         CollectorB,
         CollectorWs,
@@ -116,6 +117,7 @@ __all__ = [
     "CacheOp",
     "CachePriority",
     "Candidate",
+    "ClusterDimension",
     "CodeCache",
     "CollectorA",
     "CollectorB",
@@ -218,10 +220,10 @@ _MODULES = {
         "Severity SimulationError VerificationError"
     ),
     "intrinsics.modifiers": (
-        "AccPrecision AtomicOp CacheLevel CacheOp CachePriority CollectorA CollectorB CollectorWs "
-        "CopyFormat CopyMulticast CopyShape CtaGroup LdStNum LdStShape LoadMode MapField "
-        "MmaKind Multicast PrefetchSize ReduceOp ScalarType ScaleVec Scope Sem Shuffle Space "
-        "SyncRestrict Vec Vote WarpReduce"
+        "AccPrecision AtomicOp CacheLevel CacheOp CachePriority ClusterDimension CollectorA "
+        "CollectorB CollectorWs CopyFormat CopyMulticast CopyShape CtaGroup LdStNum LdStShape "
+        "LoadMode MapField MmaKind Multicast PrefetchSize ReduceOp ScalarType ScaleVec Scope Sem "
+        "Shuffle Space SyncRestrict Vec Vote WarpReduce"
     ),
     "intrinsics.multiplies.matrix": "MatrixNum MatrixShape",
     "intrinsics.multiplies.mma_sync": "MmaLayout MmaShape",

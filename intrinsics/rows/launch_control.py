@@ -56,6 +56,7 @@ TRY_CANCEL = Row(
 IS_CANCELED = Row(
     f"{_QUERY}.is_canceled", ".pred.b128", "p, response",
     operands=(predicate_result("p"), _RESPONSE), section=_QUERY, needs=_NEEDS,
+    llvm=(Llvm(f"{_QUERY}.is_canceled", "i128:response", "i1:p"),),
 )
 
 FIRST_CTAID = Row(
@@ -64,6 +65,10 @@ FIRST_CTAID = Row(
     opcode="CLUSTERLAUNCHCONTROL_QUERY_CANCEL_GET_FIRST_CTAID_*",
     qualifiers={"dimension": ClusterDimension},
     operands=(result("d", T.B32), _RESPONSE), section=_QUERY, needs=_NEEDS,
+    llvm=(
+        Llvm(f"{_QUERY}.get_first_ctaid.{{dimension}}", "i128:response", "i32:d",
+             holes={"dimension": {d.value.strip(":"): d for d in ClusterDimension}}),
+    ),
 )
 
 FIRST_CTAIDS = Row(

@@ -387,6 +387,12 @@ class FunctionState:
         classes = self.layout.classes(value.type)
         return tuple(self.reg(op, cls) for op, cls in zip(self.value(value), classes, strict=True))
 
+    def long_reg(self, value: llvm.Value) -> Reg:
+        """An i128 in one register."""
+        long = self.new(ScalarType.B128)
+        self.emit(form("mov.pack2", type=ScalarType.B128), long, self.regs(value))
+        return long
+
     # ---- addresses ---------------------------------------------------------------------------
 
     def address(self, pointer: llvm.Value) -> Mem:

@@ -1,22 +1,22 @@
-"""The builder's verbs for fences and atomic operations.
+"""The builder's verbs for fences, atomic operations, and loads and stores that synchronise.
 
 Layer: nvgen.builder.  Scopes and orderings are PTX's; LLVM's IR says the same in its own words,
-which llvmlite has no place for in atomic operations.  PTX ISA, membar / fence; atom; red.
+which llvmlite has no place for in atomic operations.  PTX ISA, membar / fence; atom; red; ld; st.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar, overload
 
 from llvmlite import ir
-from llvmlite.ir.instructions import AtomicRMW, CmpXchg
+from llvmlite.ir.instructions import AtomicRMW, CmpXchg, LoadAtomicInstr, StoreAtomicInstr
 
 from intrinsics.element import ElementType
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Sem
-from nvgen.builder.number_types import FloatType, NumberType, worded
+from nvgen.builder.number_types import FloatType, NumberType, llvm_type_of, worded
 from nvgen.builder.numbers import Float, FloatLike, Int, IntLike, Number, as_float, number_of
-from nvgen.builder.pointers import Pointer, check_pointer
+from nvgen.builder.pointers import Pointer, check_pointer, numbered
 from nvgen.builder.verbs import Verbs
 from nvgen.calling.refusals import described, refuse
 
@@ -27,6 +27,7 @@ _ORDERINGS: Mapping[Sem, str] = {
     Sem.ACQ_REL: "acq_rel",
     Sem.SC: "seq_cst",
 }
+_LOADS, _STORES = (Sem.RELAXED, Sem.ACQUIRE, Sem.SC), (Sem.RELAXED, Sem.RELEASE, Sem.SC)
 _SCOPES: Mapping[Scope, str] = {
     Scope.CTA: "block",
     Scope.CLUSTER: "cluster",
@@ -59,7 +60,7 @@ class _Scoped:
     def descr(self, buf: list[str]) -> None:
         lines: list[str] = []
         super().descr(lines)  # type: ignore[misc]  # of llvmlite's instruction
-        said = f" {' '.join(getattr(self, name) for name in self.orderings)} "
+        said = f" {' '.join(getattr(self, name) for name in self.orderings)}"
         for line in lines:
             before, found, behind = line.rpartition(said)
             assert found, line
@@ -67,18 +68,34 @@ class _Scoped:
             buf.append(before + scope + said + behind)
 
 
-class _ScopedRmw(_Scoped, AtomicRMW):  # type: ignore[misc]  # llvmlite is untyped
+class _Rmw(_Scoped, AtomicRMW):  # type: ignore[misc]  # llvmlite is untyped
     """An atomicrmw with a syncscope."""
 
 
-class _ScopedCas(_Scoped, CmpXchg):  # type: ignore[misc]  # llvmlite is untyped
+class _Cas(_Scoped, CmpXchg):  # type: ignore[misc]  # llvmlite is untyped
     """A cmpxchg with a syncscope."""
 
     orderings = ("ordering", "failordering")
 
 
+class _Load(_Scoped, LoadAtomicInstr):  # type: ignore[misc]  # llvmlite is untyped
+    """An atomic load with a syncscope."""
+
+
+class _Store(_Scoped, StoreAtomicInstr):  # type: ignore[misc]  # llvmlite is untyped
+    """An atomic store with a syncscope."""
+
+
 class Atomics(Verbs):
-    """Fences and atomic operations."""
+    """Fences, atomic operations, and loads and stores that synchronise."""
+
+    def _scoped(self, kind: type, scope: Scope, *operands: object, **named: object) -> ir.Value:
+        """An atomic instruction of a class above."""
+        builder = self.at_caller()
+        made = kind(builder.block, *operands, **named)
+        made.scope = _scope(scope)
+        builder._insert(made)
+        return made
 
     def fence(self, sem: Sem, scope: Scope) -> None:
         """Order this thread's memory accesses before the fence with those after it, for the threads
@@ -135,12 +152,9 @@ class Atomics(Verbs):
         known = _operand_type(op, type)
         is_float, bits = known in _FLOATS, ir.IntType(known.bits)
         given = as_float(self, value, known) if is_float else self.raw(value, bits)
-        builder, name = self.at_caller(), _OPERATIONS[op][known]
         check_pointer(self, address)
-        there, ordering = address.value, _ordering(sem)
-        made = _ScopedRmw(builder.block, name, there, given, ordering, name="old")
-        made.scope = _scope(scope)
-        builder._insert(made)
+        operation, there = _OPERATIONS[op][known], address.value
+        made = self._scoped(_Rmw, scope, operation, there, given, _ordering(sem), name="old")
         if is_float and isinstance(value, Int):
             return Int(self, self.at_caller().bitcast(made, bits))
         return number_of(self, made, known)
@@ -168,19 +182,46 @@ class Atomics(Verbs):
             )
         check_pointer(self, address)
         weaker = {Sem.RELEASE: Sem.RELAXED, Sem.ACQ_REL: Sem.ACQUIRE}.get(sem, sem)
-        builder = self.at_caller()
-        made = _ScopedCas(
-            builder.block,
-            address.value,
-            expected.value,
-            self.raw(new, ir.IntType(expected.bits)),
-            _ordering(sem),
-            _ordering(weaker),
-            name="cas",
-        )
-        made.scope = _scope(scope)
-        builder._insert(made)
+        numbers = expected.value, self.raw(new, ir.IntType(expected.bits))
+        orders = _ordering(sem), _ordering(weaker)
+        made = self._scoped(_Cas, scope, address.value, *numbers, *orders, name="cas")
         return expected.like(self.at_caller().extract_value(made, 0))
+
+    def atom_load(
+        self, address: Pointer, *, sem: Sem = Sem.ACQUIRE, scope: Scope = Scope.GPU
+    ) -> Number:
+        """Load the number that `address` points to, whole even while other threads store it: with
+        ACQUIRE what the thread whose store it sees had released is seen too.  PTX ISA, ld.
+
+        `b.atom_load(flags.at(i))` waits for a flag in a loop.  RELAXED orders nothing else.
+
+        Raises: InputError for a pointer without a number type, and an ordering of stores.
+        """
+        check_pointer(self, address)
+        type_ = address.typed()
+        word, ordering = ir.IntType(type_.bits), _ordering(sem, "a load", _LOADS)
+        made = self._scoped(_Load, scope, address.value, ordering, type_.bits // 8, typ=word)
+        return number_of(self, self.at_caller().bitcast(made, llvm_type_of(type_)), type_)
+
+    def atom_store(
+        self,
+        address: Pointer,
+        value: Number | float,
+        *,
+        sem: Sem = Sem.RELEASE,
+        scope: Scope = Scope.GPU,
+    ) -> None:
+        """Store a number of the type that `address` points to, whole; with RELEASE a thread that
+        loads it by `atom_load` sees what this one has done before.  PTX ISA, st.
+
+        Raises: InputError for a pointer without a number type, a value of another one, and an
+        ordering of loads.
+        """
+        check_pointer(self, address)
+        stored, builder = numbered(address, address.typed(), value), self.at_caller()
+        bits, ordering = address.typed().bits, _ordering(sem, "a store", _STORES)
+        word = builder.bitcast(stored, ir.IntType(bits))
+        self._scoped(_Store, scope, word, address.value, ordering, bits // 8)
 
 
 def _operand_type(op: AtomicOp, type_: NumberType) -> ScalarType:
@@ -218,9 +259,11 @@ def _scope(scope: Scope) -> str:
     return _SCOPES[scope]
 
 
-def _ordering(sem: Sem, what: str = "an atomic operation") -> str:
-    if sem not in _ORDERINGS:
-        expected = ", ".join(f"Sem.{known.name}" for known in _ORDERINGS)
+def _ordering(
+    sem: Sem, what: str = "an atomic operation", possible: Collection[Sem] = _ORDERINGS
+) -> str:
+    if sem not in possible:
+        expected = ", ".join(f"Sem.{known.name}" for known in possible)
         got = f".{sem.value}" if isinstance(sem, Sem) else described(sem)
         raise refuse(f"no ordering of {what}", got=got, expected=expected)
     return _ORDERINGS[sem]

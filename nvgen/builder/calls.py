@@ -42,6 +42,8 @@ from nvgen.calling.refusals import described, refuse
 from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.launching.arguments import Parameter
 
+_LONG = ir.IntType(128)
+
 Result: TypeAlias = "Int | F32 | Pointer | Vector"
 
 
@@ -108,13 +110,20 @@ class IntrinsicCalls(BuilderBase):
             check_length(spelling, argument.name, operand)
             return [(type_, self._of_bits(part, type_)) for part in operand]
         if isinstance(operand, Vector):
-            return [(llvm_type(argument.type, operand.count), operand.value)]
+            type_ = llvm_type(argument.type, operand.count)
+            return [(type_, self._long(operand) if type_ == _LONG else operand.value)]
         type_ = llvm_type(argument.type)
         if operand is None and argument.name not in operands:
             return [(type_, ir.Constant(type_, 0))]
         if operand is None or isinstance(operand, Sequence):
             raise refuse(f"no {argument.name}", got=repr(operand), expected=str(type_))
         return [(type_, self.raw(operand, type_))]
+
+    def _long(self, words: Vector) -> ir.Value:
+        """Registers as one of 128 bits."""
+        if words.count * (words.type.bits if words.type else WORD) != _LONG.width:
+            raise refuse("an operand of 128 bits", got=words.words, expected="four registers")
+        return self.at_caller().bitcast(words.value, _LONG)
 
     def _of_bits(self, value: WordLike, type_: ir.Type) -> ir.Value:
         """A value of a type with the bits of an integer."""

@@ -136,23 +136,24 @@ class Pointer:
         """
         if not isinstance(index, (Int, SupportsIndex)):
             raise refuse("no index", got=described(index), expected="x[i]: one whole number")
-        size = self._typed().bits // 8
+        size = self.typed().bits // 8
         offset = self._wide(index) if isinstance(index, Int) else index
         return self + offset * size
 
     def __getitem__(self, index: IntLike) -> Number:
-        place, type_ = self.at(index), self._typed()
+        place, type_ = self.at(index), self.typed()
         llvm, align = llvm_type_of(type_), type_.bits // 8
         value = self.builder.at_caller().load(place.value, typ=llvm, align=align)
         return number_of(self.builder, value, type_)
 
     def __setitem__(self, index: IntLike, value: Number | float) -> None:
-        store_number(self.at(index), self._typed(), value)
+        store_number(self.at(index), self.typed(), value)
 
     def __iter__(self) -> NoReturn:
         raise refuse("a pointer has no end", got="an iteration", expected="x[i]")
 
-    def _typed(self) -> ScalarType:
+    def typed(self) -> ScalarType:
+        """The type of the numbers that it points to."""
         if self.dtype is None:
             raise refuse(
                 "a pointer whose numbers have no type",
@@ -294,23 +295,27 @@ def check_floats(pointer: Pointer, type_: ScalarType | None, verb: str) -> None:
 
 def store_number(pointer: Pointer, type_: ScalarType, value: Number | float) -> None:
     """Store a number of `type_`, or a Python number."""
-    if isinstance(value, (Int, Float)):
-        if isinstance(value, Float):
-            same = value.type is type_
-        else:
-            same = not is_float(type_) and value.signed is type_.is_signed
-        if value.value.type != llvm_type_of(type_) or not same:
-            raise refuse(
-                "a number of another type is stored",
-                got=value.words,
-                expected=name_of_type(type_),
-                hint=f"x.to({name_of_type(type_)})",
-            )
-        stored = value.value
-    else:
-        undefined = ir.Constant(llvm_type_of(type_), ir.Undefined)
-        stored = number_of(pointer.builder, undefined, type_).taken(value)
+    stored = numbered(pointer, type_, value)
     pointer.builder.at_caller().store(stored, pointer.value, align=type_.bits // 8)
+
+
+def numbered(pointer: Pointer, type_: ScalarType, value: Number | float) -> ir.Value:
+    """A number of `type_`, or a Python number as one, as llvmlite's."""
+    if not isinstance(value, (Int, Float)):
+        undefined = ir.Constant(llvm_type_of(type_), ir.Undefined)
+        return number_of(pointer.builder, undefined, type_).taken(value)
+    if isinstance(value, Float):
+        same = value.type is type_
+    else:
+        same = not is_float(type_) and value.signed is type_.is_signed
+    if value.value.type != llvm_type_of(type_) or not same:
+        raise refuse(
+            "a number of another type is stored",
+            got=value.words,
+            expected=name_of_type(type_),
+            hint=f"x.to({name_of_type(type_)})",
+        )
+    return value.value
 
 
 def checked_align(align: int | None, least: int) -> int:

@@ -48,7 +48,7 @@ def _differs(value: kinds.Instruction) -> bool:
     if isinstance(value, kinds.CallInstr):
         name = getattr(value.callee, "name", "")  # inline assembly has none
         return not name.startswith("llvm.") or _OWN.match(name) is not None
-    return isinstance(value, (kinds.AtomicRMW, kinds.CmpXchg))
+    return isinstance(value, (kinds.AtomicRMW, kinds.CmpXchg, kinds.LoadAtomicInstr))
 
 
 def _is_same(value: kinds.Instruction) -> bool:

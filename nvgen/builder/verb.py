@@ -322,7 +322,7 @@ class Verb:
             return "Int | Pointer"
         if pointers:
             return "Barrier | Barriers" if name == _BARRIER else "Pointer"
-        if formal[0].type.startswith("v"):
+        if formal[0].type.startswith("v") or formal[0].type == "i128":
             return "Vector"
         several = [a for a in formal if "*" in a.type]
         if several:

@@ -49,6 +49,11 @@ SENTENCES: Mapping[str, str] = {
     "clusterlaunchcontrol_try_cancel_async": "Ask to cancel a cluster that has not started, and "
     "take its work.\n\nThe response, 16 bytes, is written to shared memory at `a` and completed on "
     "`mbar`; with\n`multicast`, in every CTA of the cluster.",
+    "clusterlaunchcontrol_query_cancel_is_canceled": "Whether the cluster asked for will not start"
+    ": its work is this one's.\n\n`response` is what try_cancel has written: "
+    "`b.load_words(there, 4, align=16)`.",
+    "clusterlaunchcontrol_query_cancel_get_first_ctaid_dimension": "The index in the grid of the "
+    "first CTA of a canceled cluster; undefined where none\nis canceled.",
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from intrinsics.modifiers import (
     AtomicOp,
     CacheLevel,
     CachePriority,
+    ClusterDimension,
     CollectorA,
     CollectorB,
     CollectorWs,
@@ -1779,4 +1780,24 @@ class Verbs(IntrinsicCalls):
         `multicast`, in every CTA of the cluster.
 
         PTX ISA, clusterlaunchcontrol.try_cancel.  sm_100 and later, PTX 8.6.
+        """
+
+    def clusterlaunchcontrol_query_cancel_is_canceled(self, response: Vector) -> Int:
+        """Whether the cluster asked for will not start: its work is this one's.
+
+        `response` is what try_cancel has written: `b.load_words(there, 4, align=16)`.
+
+        PTX ISA, clusterlaunchcontrol.query_cancel.  sm_100 and later, PTX 8.6.
+        """
+
+    def clusterlaunchcontrol_query_cancel_get_first_ctaid_dimension(
+        self,
+        response: Vector,
+        *,
+        dimension: ClusterDimension,
+    ) -> Int:
+        """The index in the grid of the first CTA of a canceled cluster; undefined where none
+        is canceled.
+
+        PTX ISA, clusterlaunchcontrol.query_cancel.  sm_100 and later, PTX 8.6.
         """

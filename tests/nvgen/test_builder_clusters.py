@@ -6,15 +6,18 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
+import numpy as np
 import pytest
 
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError, Severity, VerificationError
-from intrinsics.modifiers import Scope
-from nvgen import KernelBuilder
+from intrinsics.modifiers import ClusterDimension, Scope
+from nvgen import KernelBuilder, u32, u64
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Pointer
+from nvgen.builder.vectors import Vector
 from nvgen.built import Kernel
+from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
 
 Verb: TypeAlias = Callable[[KernelBuilder, dict[str, Pointer | Int]], object]
@@ -23,6 +26,10 @@ Verb: TypeAlias = Callable[[KernelBuilder, dict[str, Pointer | Int]], object]
 def _pointer(value: Pointer | Int) -> Pointer:
     assert isinstance(value, Pointer)
     return value
+
+
+def _answer(b: KernelBuilder) -> Vector:
+    return b.load_words(b.shared_array("answer", u32, 4), 4, align=16)
 
 
 VERBS: dict[str, tuple[Verb, str]] = {
@@ -74,6 +81,12 @@ VERBS: dict[str, tuple[Verb, str]] = {
     "griddepcontrol.wait": (lambda b, a: b.griddepcontrol_wait(), "griddepcontrol.wait;"),
     "griddepcontrol.launch.dependents": (
         lambda b, a: b.griddepcontrol_launch_dependents(), "griddepcontrol.launch_dependents;"),
+    "clusterlaunchcontrol.query_cancel.is_canceled": (
+        lambda b, a: b.clusterlaunchcontrol_query_cancel_is_canceled(_answer(b)), ""),
+    "clusterlaunchcontrol.query_cancel.get_first_ctaid.z": (
+        lambda b, a: b.clusterlaunchcontrol_query_cancel_get_first_ctaid_dimension(
+            _answer(b), dimension=ClusterDimension.Z),
+        ""),
 }  # fmt: skip
 
 
@@ -142,3 +155,42 @@ def test_bounds_that_are_none(bound: dict[str, int]) -> None:
     """A bound is a whole number from 1."""
     with pytest.raises(InputError, match=f"no {next(iter(bound))}"):
         KernelBuilder("budget", block=384, **bound)
+
+
+def asked() -> Kernel:
+    """Each CTA asks for the work of one that has not started, and says whose it does next."""
+    b = KernelBuilder("asked", block=32, target="sm_100a")
+    b.pointer("next", u32, output=True)
+    following = b.begin()["next"]
+    answer, told = b.shared_array("answer", u32, 4), b.mbarrier("told")
+    b.make_mbarriers((told, 1))
+    with b.if_thread(0):
+        b.mbarrier_arrive_expect_tx(told, 16)
+        b.clusterlaunchcontrol_try_cancel_async(answer, told)
+    b.wait(told, 0)
+    for response in (b.load_words(answer, 4, align=16), b.load(answer, u64, 2, align=16)):
+        is_canceled = b.clusterlaunchcontrol_query_cancel_is_canceled(response)
+        first = b.clusterlaunchcontrol_query_cancel_get_first_ctaid_dimension(
+            response, dimension=ClusterDimension.X
+        )
+        with b.if_(b.tid_x == 0):
+            following[b.ctaid_x] = b.select(is_canceled, first, 77)
+    return b.finish()
+
+
+@kernel_test(schedules="all", targets="sm_100a")
+def test_all_ctas_of_a_simulated_grid_start(launch: Launch) -> None:
+    """No request to cancel one is granted, so each is told that it has no more work."""
+    following = np.zeros(3, np.uint32)
+    launch(asked(), following, grid=3)
+    assert_exact(following, np.full(3, 77, np.uint32))
+
+
+def test_an_answer_has_128_bits() -> None:
+    with pytest.raises(InputError, match="an operand of 128 bits") as caught:
+        kernel(
+            lambda b, a: b.clusterlaunchcontrol_query_cancel_is_canceled(
+                b.load_words(b.shared_array("answer", u32, 2), 2)
+            )
+        )
+    assert caught.value.findings[0].got == "2 of untyped registers"

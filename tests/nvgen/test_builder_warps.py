@@ -26,7 +26,7 @@ from intrinsics.modifiers import (
     Vote,
     WarpReduce,
 )
-from nvgen import KernelBuilder, f32, i32
+from nvgen import KernelBuilder, SimulationError, bf16, f32, f64, i32, u32
 from nvgen.builder.numbers import Float, Int
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.built import Kernel
@@ -160,6 +160,15 @@ VERBS: dict[str, tuple[Verb, str]] = {
     "cmpxchg ptr addrspace(3)": (
         lambda b: b.atom_cas(b.shared_word("w"), b.tid_x, 1, sem=Sem.ACQUIRE),
         "atom.acquire.gpu.shared.cas.b32"),
+    "load atomic i32, ptr addrspace(3)": (
+        lambda b: b.atom_load(b.shared_array("a", T.U32, 1), scope=Scope.CTA),
+        "ld.acquire.cta.shared.b32"),
+    "load atomic i64, ptr addrspace(1)": (
+        lambda b: b.atom_load(_everywhere(b).of(f64), sem=Sem.RELAXED, scope=Scope.SYS),
+        "ld.relaxed.sys.global.b64"),
+    "store atomic i16": (
+        lambda b: b.atom_store(_everywhere(b).of(bf16), b.bf16(1.0)),
+        "st.release.gpu.global.b16"),
 }  # fmt: skip
 
 
@@ -198,6 +207,11 @@ def test_a_verb_is_what_llvm_calls_by_its_name(name: str) -> None:
         (lambda b: b.atom_cas(b.shared_word("w"), 0, 1), "0"),
         (lambda b: b.atom_cas(b.shared_word("w"), b.f32(0.0), 1), "f32"),
         (lambda b: b.atom_cas(None, b.u32(0), 1), "NoneType"),
+        (lambda b: b.atom_load(b.shared_array("a", T.U32, 1), sem=Sem.RELEASE), ".release"),
+        (lambda b: b.atom_load(b.shared_word("w")), "an index"),
+        (lambda b: b.atom_load(b.tid_x), "Int"),
+        (lambda b: b.atom_store(b.shared_array("a", T.U32, 1), 1, sem=Sem.ACQUIRE), ".acquire"),
+        (lambda b: b.atom_store(b.shared_array("a", T.U32, 1), b.f32(1)), "f32"),
         (lambda b: b.fence("sc", Scope.CTA), "'sc'"),
         (lambda b: b.fence(Sem.SC, "cta"), "'cta'"),
         (lambda b: b.sreg("tid_q"), "'tid_q'"),
@@ -323,3 +337,38 @@ def test_where_a_thread_is_and_atomics_of_numbers(launch: Launch) -> None:
     assert_exact(out, np.tile(lanes, (3, 2)).astype(np.int32) + 300)
     assert_exact(total, np.float32([96]))
     assert_exact(least, np.int32([-9]))
+
+
+def handed_on(load: Sem, store: Sem) -> Kernel:
+    """A chain of CTAs: each adds its number to what the one before has left behind its flag."""
+    b = KernelBuilder("handed_on", block=32)
+    b.pointer("sums", u32)
+    b.pointer("flags", u32)
+    args = b.begin()
+    mine = b.ctaid_x
+    with b.if_thread(0):
+        before = b.variable(0)
+        with b.if_(mine > 0):
+            seen = b.variable(0)
+            with b.while_(lambda: seen.value == 0):
+                seen.set(b.atom_load(args["flags"].at(mine - 1), sem=load))
+            before.set(args["sums"][mine - 1])
+        args["sums"][mine] = before.value + mine
+        b.atom_store(args["flags"].at(mine), 1, sem=store)
+    return b.finish()
+
+
+@kernel_test(schedules="all", targets="sm_90a")
+def test_what_a_store_released_a_load_acquires(launch: Launch) -> None:
+    sums, flags = np.zeros(8, np.uint32), np.zeros(8, np.uint32)
+    launch(handed_on(Sem.ACQUIRE, Sem.RELEASE), sums, flags, grid=8)
+    assert_exact(sums, np.cumsum(np.arange(8)).astype(np.uint32))
+
+
+@pytest.mark.parametrize(
+    "sems", [(Sem.RELAXED, Sem.RELEASE), (Sem.ACQUIRE, Sem.RELAXED)], ids=["load", "store"]
+)
+def test_relaxed_ones_hand_nothing_on(sems: tuple[Sem, Sem]) -> None:
+    sums, flags = np.zeros(8, np.uint32), np.zeros(8, np.uint32)
+    with pytest.raises(SimulationError, match="race"):
+        handed_on(*sems).compile(target="sm_90a").run(sums, flags, grid=8, device="sim")

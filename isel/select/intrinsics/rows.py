@@ -197,6 +197,8 @@ def _operand(
 
 def _number(state: FunctionState, value: llvm.Value, type_: ScalarType) -> Scalar:
     """A register, or a number as the operand's type writes it."""
+    if type_ is ScalarType.B128:
+        return state.long_reg(value)
     found = state.scalar(value)
     if type(found) is Imm and type_ in _FLOATS:
         return FloatImm(found.value & (1 << type_.bits) - 1, type_)

@@ -43,19 +43,9 @@ _CONVERSIONS = {
     "to.fp16.f32": Statement(("cvt.rn.f16.f32 $0, $1;",), "=h,f"),
     "to.fp16.f64": Statement(("cvt.rn.f16.f64 $0, $1;",), "=h,d"),
 }
-_QUERY = "clusterlaunchcontrol.query_cancel"
 _OWN = {
     "fshl.clamp.i32": Statement(("shf.l.clamp.b32 $0, $2, $1, $3;",), "=r,r,r,r"),
     "fshr.clamp.i32": Statement(("shf.r.clamp.b32 $0, $2, $1, $3;",), "=r,r,r,r"),
-    "clusterlaunchcontrol.query_cancel.is_canceled": Statement(
-        (f"{_QUERY}.is_canceled.pred.b128 $0, $1;",), "=b,q"
-    ),
-    **{
-        f"clusterlaunchcontrol.query_cancel.get_first_ctaid.{axis}": Statement(
-            (f"{_QUERY}.get_first_ctaid::{axis}.b32.b128 $0, $1;",), "=r,q"
-        )
-        for axis in "xyz"
-    },
 }
 
 

@@ -201,15 +201,8 @@ def _check_long(state: FunctionState, *, system: bool) -> None:
         )
 
 
-def _joined(state: FunctionState, value: llvm.Value) -> Reg:
-    """An i128 in one register."""
-    long = state.new(T.B128)
-    state.emit(form("mov.pack2", type=T.B128), long, state.regs(value))
-    return long
-
-
 def _exchange_long(state: FunctionState, i: ir.AtomicRMW, space: Space | None, mem: Mem) -> None:
-    given, found = _joined(state, i.value), state.new(T.B128)
+    given, found = state.long_reg(i.value), state.new(T.B128)
     sem, scope = _ordered(state, i.ordering, i.scope)
     _check_long(state, system=scope is Scope.SYS)
     chosen = form("atom", sem=sem, scope=scope, space=space, op=AtomicOp.EXCH, type=T.B128)
@@ -219,7 +212,7 @@ def _exchange_long(state: FunctionState, i: ir.AtomicRMW, space: Space | None, m
 
 def _compare_exchange_long(state: FunctionState, i: ir.CompareExchange) -> None:
     space, mem = _place(state, i.pointer)
-    expected, replacement = _joined(state, i.expected), _joined(state, i.replacement)
+    expected, replacement = state.long_reg(i.expected), state.long_reg(i.replacement)
     sem, scope = _ordered(state, _stronger(i.success, i.failure), i.scope)
     _check_long(state, system=scope is Scope.SYS)
     found = state.new(T.B128)
