@@ -62,6 +62,7 @@ GROUPS = (
            "TensorMemory", "Accumulators", "TensorTile", "OperandTile", "SparseTile", "ScaleTile",
            "TensorOptions")),
     Group("Matrices in registers", (), ("HeldFragment", "Fragment", "Rows", "Columns")),
+    Group("Reductions and scans", ("reductions",)),
     Group("mbarriers and clusters", ("protocols",), ("Barrier", "Barriers")),
     Group("Functions of the device, printing, PTX", ("device",), ("DeviceFunction",)),
     Group("Instructions: fences and atomic operations", ("atomics",)),

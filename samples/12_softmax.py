@@ -19,7 +19,7 @@ import operator
 
 import numpy as np
 
-from nvgen import ElementType, Kernel, KernelBuilder, Shuffle, bf16, f32, u64
+from nvgen import ElementType, Kernel, KernelBuilder, bf16, f32, u64
 
 THREADS = 256
 TARGETS = ("sm_80", "sm_90a")
@@ -36,17 +36,6 @@ def build(dtype: ElementType = f32) -> Kernel:
     x, y = args["x"].at(row), args["y"].at(row)
     slots = b.shared_array("slots", f32, THREADS // 32)
 
-    def across(number, function):
-        """What `function` makes of the numbers of all threads."""
-        for bit in (16, 8, 4, 2, 1):
-            number = function(number, b.shfl_sync(Shuffle.BFLY, number, bit))
-        with b.if_(b.tid_x % 32 == 0):
-            slots[b.tid_x // 32] = number
-        b.barrier_cta_sync_aligned()
-        found = b.load(slots, f32, THREADS // 32, align=16).reduce(function)
-        b.barrier_cta_sync_aligned()
-        return found
-
     def softmax(each: int) -> None:
         """The whole row, `each` elements of a thread at a time."""
 
@@ -61,8 +50,9 @@ def build(dtype: ElementType = f32) -> Kernel:
             scaled = total.value * (most.value - greater).ex2()
             total.set(scaled + (values - greater).ex2().sum())
             most.set(greater)
-        greatest = across(most.value, lambda p, q: p.max(q))
-        whole = across(total.value * (most.value - greatest).ex2(), operator.add)
+        greatest = b.cta_reduce(most.value, lambda p, q: p.max(q), slots)
+        scaled = total.value * (most.value - greatest).ex2()
+        whole = b.cta_reduce(scaled, operator.add, slots)
         factor = whole.rcp()
         with b.range(columns // each, start=b.tid_x, step=THREADS) as i:
             quotients = (elements(i) * base - greatest).ex2() * factor

@@ -15,7 +15,7 @@ import operator
 
 import numpy as np
 
-from nvgen import ElementType, Kernel, KernelBuilder, Shuffle, bf16, f32, u64
+from nvgen import ElementType, Kernel, KernelBuilder, bf16, f32, u64
 
 THREADS = 256
 TARGETS = ("sm_80", "sm_90a")
@@ -34,17 +34,6 @@ def build(dtype: ElementType = f32) -> Kernel:
     x, y = args["x"].at(row), args["y"].at(row)
     slots = b.shared_array("slots", f32, THREADS // 32)
 
-    def across(number):
-        """The sum of the numbers of all threads."""
-        for bit in (16, 8, 4, 2, 1):
-            number = number + b.shfl_sync(Shuffle.BFLY, number, bit)
-        with b.if_(b.tid_x % 32 == 0):
-            slots[b.tid_x // 32] = number
-        b.barrier_cta_sync_aligned()
-        found = b.load(slots, f32, THREADS // 32, align=16).reduce(operator.add)
-        b.barrier_cta_sync_aligned()
-        return found
-
     def normalise(each: int) -> None:
         """The whole row, `each` elements of a thread at a time."""
         size = each * dtype.bits // 8
@@ -56,7 +45,7 @@ def build(dtype: ElementType = f32) -> Kernel:
             total = b.variable(0.0)
             with b.range(columns // each, start=b.tid_x, step=THREADS) as i:
                 total.set(total.value + function(some(x, i)).sum())
-            return across(total.value) / columns.to(f32)
+            return b.cta_reduce(total.value, operator.add, slots) / columns.to(f32)
 
         center = mean(lambda values: values)
         variance = mean(lambda values: (values - center) * (values - center))

@@ -24,7 +24,7 @@ class Llvm:
     (where one text may stand for several attributes).  `args` lists, in order, `type:operand`,
     `type#qualifier` (an immediate that encodes a qualifier), `type?operand` (an i1 that says
     whether the operand counts) and `type=number` (ignored).  What an instruction updates is among
-    the arguments and the results.  Types are i1…i64, float, double, `p` and `pN` for pointers to
+    the arguments and the results.  Types are i1…i128, float, double, `p` and `pN` for pointers to
     address space N, `vNi32` and `v*i32` for vectors as long as the operand, and `n*T` for as many
     values of type T (`v2f16` is a pair in one register) as it has registers: arguments, or a
     structure's elements in a result, where one alone stands for itself.  `numbers` are operands

@@ -110,7 +110,7 @@ def transpose_bytes(
             expected=f"K-major tiles of one type of 8 bits, N a multiple of {_STEP}, K one of "
             f"{_GROUP * warps}",
         )
-    lane = b.tid_x & 31
+    lane = b.thread & 31
     row = (lane & 7) * 2 + (lane >> 3 & 1) + (lane >> 4) * _GROUP
     for column in range(0, source.k, _STEP):
         read = source.chunk(lane & 15, (lane >> 4) + column // _GROUP)

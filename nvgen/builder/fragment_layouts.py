@@ -65,7 +65,7 @@ class Holders:
 
     def corner(self) -> tuple[Int, Int]:
         """The row and the column that this thread's elements are counted from."""
-        thread = self.builder.tid_x
+        thread = self.builder.thread
         row = scaled_bits(thread, self.layout.row_bits)
         column = scaled_bits(thread, self.layout.column_bits)
         if self.first is not None:

@@ -61,7 +61,7 @@ def store_in_tile(matrix: OfThreads, tile: SharedTile) -> None:
 def _store_matrices(vector: Vector, holders: Holders, tile: SharedTile) -> None:
     """The matrices of each warp; lane i gives the address of line i."""
     b, layout = holders.builder, holders.layout
-    thread, outer = b.tid_x, (0,) * LANE_BITS
+    thread, outer = b.thread, (0,) * LANE_BITS
     row = scaled_bits(thread, outer + layout.row_bits[LANE_BITS:])
     column = scaled_bits(thread, outer + layout.column_bits[LANE_BITS:])
     if holders.first is not None:

@@ -1,36 +1,31 @@
 """Protocols of mbarriers and clusters that are several instructions.
 
 Layer: nvgen.builder.  Initialisation and invalidation of mbarriers, expected bytes of copies,
-barriers of clusters, the peer of a CTA pair, reductions.  PTX ISA, mbarrier; barrier.cluster;
+barriers of clusters, the peer of a CTA pair.  PTX ISA, mbarrier; barrier.cluster;
 membar / fence: fence.mbarrier_init.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeAlias, TypeVar, overload
+from typing import TypeAlias, overload
 
 from intrinsics.limits import MOST_CLUSTER, MOST_TX
-from intrinsics.modifiers import Scope, Shuffle
+from intrinsics.modifiers import Scope
 from intrinsics.targets import Feature
-from nvgen.builder.number_types import name_of_type, worded
-from nvgen.builder.numbers import F32, Float, Int, IntLike, type_of
+from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
-from nvgen.builder.roles import WARP, ExecutionScope, check_scope
+from nvgen.builder.roles import ExecutionScope, check_scope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles
-from nvgen.builder.vectors import joined
-from nvgen.calling.refusals import function_of, refuse, whole
+from nvgen.calling.refusals import refuse, whole
 
 Counted: TypeAlias = tuple[Barrier | Barriers, int]
 """One or several mbarriers, and how many arrivals a phase of each expects."""
 
 Copied: TypeAlias = SharedTile | SharedScales | Tiles[SharedTile] | Tiles[SharedScales] | Pointer
 """What copies fill: a tile, one tile of a ring, or, for a tensor map, one box of it."""
-
-Summed = TypeVar("Summed", Int, F32, Float)
-"""A number that threads reduce."""
 
 _ODD_CTA = 1 << 24
 
@@ -40,10 +35,6 @@ class Protocols(SharedMemory):
 
     Where the target is not known, it is one with clusters: sm_90 or later.
     """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self._reductions = 0  # that have slots of their own
 
     # ---- mbarriers ---------------------------------------------------------------------------
 
@@ -56,8 +47,8 @@ class Protocols(SharedMemory):
 
         Raises: InputError where not all threads execute it, or for no possible number of arrivals.
         """
-        self._whole_cta("make_mbarriers")
-        with self._one_thread():
+        self.whole_cta("make_mbarriers")
+        with self.if_thread(0):
             for barrier, count in map(_counted, counted):
                 for one in _each(barrier):
                     self.mbarrier_init(one, count)
@@ -76,9 +67,9 @@ class Protocols(SharedMemory):
 
         Raises: InputError where not all threads execute it.
         """
-        self._whole_cta("invalidate_mbarriers")
+        self.whole_cta("invalidate_mbarriers")
         self.cluster_sync(scope=scope)
-        with self._one_thread():
+        with self.if_thread(0):
             for barrier in barriers:
                 for one in _each(barrier):
                     self.mbarrier_inval(one)
@@ -144,7 +135,7 @@ class Protocols(SharedMemory):
         Raises: InputError for another scope than CTA or CLUSTER, or where not all threads execute
         it.
         """
-        self._whole_cta("cluster_sync")
+        self.whole_cta("cluster_sync")
         if not self._is_wide(scope):
             if aligned:
                 self.barrier_cta_sync_aligned()
@@ -238,72 +229,11 @@ class Protocols(SharedMemory):
             raise refuse("no scope of threads that meet", got=scope.value, expected="CTA, CLUSTER")
         return scope is not Scope.CTA and self.cluster > 1 and self._has_clusters()
 
-    # ---- reductions --------------------------------------------------------------------------
-
-    def warp_reduce(self, number: Summed, function: Callable[[Summed, Summed], Summed]) -> Summed:
-        """Combine the numbers of a warp's 32 threads by `function`; all of them get the result.
-
-        `function` is associative and commutative: `operator.add`, `lambda x, y: x.max(y)`.  All
-        threads of the warp execute it. 64-bit numbers take two shuffles per step.
-
-        Raises: InputError for what is not a number of the kernel, and where `function` gives
-        another type.
-        """
-        made, type_ = function_of(function), type_of(number)
-        for bit in (16, 8, 4, 2, 1):
-            other = self.shfl_sync(Shuffle.BFLY, number, bit)
-            number = made(number, other)
-            if not isinstance(number, (Int, Float)) or type_of(number) is not type_:
-                expected = f"{name_of_type(type_)}, as it was given"
-                raise refuse(
-                    "a reduction makes another type", got=worded(number), expected=expected
-                )
-        return number
-
-    def cta_reduce(
-        self,
-        number: Summed,
-        function: Callable[[Summed, Summed], Summed],
-        slots: Pointer | None = None,
-    ) -> Summed:
-        """Combine the numbers of all threads of the CTA by `function`; all of them get the result.
-
-        `slots` is shared memory for one number of each warp, by default its own; it may be reused
-        after the reduction.  See `warp_reduce`.
-
-        Raises: InputError where not all threads execute it, or they are not whole warps.
-        """
-        self._whole_cta("cta_reduce")
-        warps, rest = divmod(self.threads, WARP)
-        if rest:
-            expected = f"a multiple of {WARP} threads"
-            raise refuse("no whole warps", got=str(self.threads), expected=expected)
-        number, type_ = self.warp_reduce(number, function), type_of(number)
-        if slots is None:
-            self._reductions += 1
-            slots = self.shared_array(f"reduced.{self._reductions}", type_, warps)
-        with self.if_(self.tid_x % WARP == 0):
-            slots.of(type_)[self.tid_x // WARP] = number
-        self.barrier_cta_sync_aligned()
-        align = min(type_.bits // 8 * (warps & -warps), 16)
-        found = list(self.load(slots, type_, warps, align=align))
-        self.barrier_cta_sync_aligned()
-        return joined([number.like(one.value) for one in found], function)
-
     # ---- threads and targets -----------------------------------------------------------------
 
-    def _whole_cta(self, operation: str) -> None:
+    def whole_cta(self, operation: str) -> None:
+        """Whether all threads of the CTA execute what is built."""
         check_scope(self, f"{operation} is for all threads of the CTA", ExecutionScope.CTA)
-
-    @contextmanager
-    def _one_thread(self) -> Iterator[None]:
-        """The first thread of the CTA, whatever the shape of its block."""
-        number = self.tid_x
-        for axis, size in zip("yz", self.block[1:], strict=True):
-            if size > 1:
-                number = number | self.sreg(f"tid.{axis}")
-        with self._in_scope(ExecutionScope.THREAD, number == 0, "thread"):
-            yield
 
     def _has_clusters(self) -> bool:
         return self.target is None or Feature.HAS_CLUSTERS in self.target.features

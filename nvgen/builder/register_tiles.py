@@ -156,7 +156,7 @@ class WarpTile(HeldAccumulator):
         rows, columns = self.warps
         if rows * columns == 1:
             return 0, 0
-        warp = self.builder.tid_x >> 5
+        warp = self.builder.thread >> 5
         if self.builder.scope is ExecutionScope.WARPGROUP:
             warp = warp % 4
         down, along = self.share
@@ -169,7 +169,7 @@ class WarpTile(HeldAccumulator):
         b, left = request.builder, request.a
         self._begin(asked.accumulate)
         row, column = self.corner()
-        lane = b.tid_x & 31
+        lane = b.thread & 31
         of_a: _Fragments | RegisterTile = (
             _Fragments(left, lane % FRAGMENT_ROWS, lane // FRAGMENT_ROWS, row)
             if isinstance(left, SharedTile)

@@ -248,7 +248,7 @@ class Consumer(_End):
             case ExecutionScope.THREAD:
                 return nullcontext()
             case ExecutionScope.WARPGROUP if self.ring.warps == 1:
-                return b.if_(b.tid_x % WARPGROUP == 0)
+                return b.if_(b.thread % WARPGROUP == 0)
             case ExecutionScope.CTA:
                 return b.if_thread(0)
             case _:

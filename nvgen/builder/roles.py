@@ -173,18 +173,30 @@ class Roles(ControlFlow):
         return self.shfl_sync(Shuffle.IDX, value, 0)
 
     @property
+    def thread(self) -> Int:
+        """The thread's number in its CTA, along x first, then y, then z: 32 in a row are a warp."""
+        width, height, _ = self.block
+        number = self.tid_x
+        if self.threads > width:
+            rows = (
+                self.tid_y if self.threads == width * height else self.tid_z * height + self.tid_y
+            )
+            number = rows * width + number
+        return number
+
+    @property
     def warp(self) -> Int:
-        """The warp's index in its CTA, along x."""
+        """The warp's number in its CTA."""
         return self._of_the_warp(5)
 
     @property
     def warpgroup(self) -> Int:
-        """The warpgroup's index in its CTA, along x."""
+        """The warpgroup's number in its CTA."""
         return self._of_the_warp(7)
 
     def _of_the_warp(self, bits: int) -> Int:
-        """tid.x without its low bits: in a uniform register, where whole warps ask for it."""
-        number = self.tid_x >> bits
+        """A thread's number without its low bits: in a uniform register, where whole warps ask."""
+        number = self.thread >> bits
         in_kernel = self.at_caller().function.name == self.name  # callers of others are not known
         whole_warps = in_kernel and all(agree(f.decides) for f in self._frames)
         return self.uniform(number) if whole_warps else number
@@ -203,12 +215,12 @@ class Roles(ControlFlow):
 
     def _check_role(self, of: str, number: object, each: int, count: int = 1) -> None:
         """Whether the block has such warpgroups, warps or threads, where that is known."""
-        there = -(-self.block[0] // each)
+        there = -(-self.threads // each)
         if not isinstance(number, Int) and not 0 <= whole(number, "number", 0) <= there - count:
             raise refuse(
                 f"the block has no such {of}",
                 got=f"{of[:-1]} {number}" if count == 1 else f"{count} from {number} on",
-                expected=f"0 to {there - 1}: it has {self.block[0]} threads in x",
+                expected=f"0 to {there - 1}: it has {self.threads} threads",
             )
 
     @contextmanager
@@ -218,7 +230,7 @@ class Roles(ControlFlow):
         With `count` for that many warpgroups, from `number` on, each by itself.
         """
         self._check_role("warpgroups", number, 128, whole(count, "number of warpgroups"))
-        mine = self.tid_x >> 7
+        mine = self.thread >> 7
         chosen = mine == number if count == 1 else mine - number < count
         with self._in_scope(ExecutionScope.WARPGROUP, chosen, "warpgroup"):
             yield
@@ -227,14 +239,14 @@ class Roles(ControlFlow):
     def if_warp(self, number: IntLike) -> Iterator[None]:
         """A block (`with`) for one warp of the CTA."""
         self._check_role("warps", number, 32)
-        with self._in_scope(ExecutionScope.WARP, (self.tid_x >> 5) == number, "warp"):
+        with self._in_scope(ExecutionScope.WARP, (self.thread >> 5) == number, "warp"):
             yield
 
     @contextmanager
     def if_thread(self, number: IntLike) -> Iterator[None]:
         """A block (`with`) for one thread of the CTA."""
         self._check_role("threads", number, 1)
-        with self._in_scope(ExecutionScope.THREAD, self.tid_x == number, "thread"):
+        with self._in_scope(ExecutionScope.THREAD, self.thread == number, "thread"):
             yield
 
     @contextmanager

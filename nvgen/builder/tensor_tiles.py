@@ -218,7 +218,7 @@ def store_columns(b: SharedMemory, pointer: Pointer, first: int, numbers: Vector
 
 def lanes_of_warp(b: SharedMemory, pointer: Pointer) -> Pointer:
     """Where the lanes of this warp begin, at the column that `pointer` is at."""
-    return pointer + ((b.tid_x >> 5 & 3) << 21)
+    return pointer + ((b.thread >> 5 & 3) << 21)
 
 
 def _from(b: SharedMemory, pointer: Pointer, first: int) -> Pointer:

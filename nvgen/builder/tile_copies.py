@@ -24,7 +24,7 @@ from intrinsics.tma.fields import element_of
 from intrinsics.tma.rules import MOST_BOX, box_findings
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer
-from nvgen.builder.protocols import Protocols
+from nvgen.builder.reductions import Reductions
 from nvgen.builder.roles import WARP, WARPGROUP, ExecutionScope, check_scope
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 from nvgen.calling.callers import place_of_caller
@@ -119,7 +119,7 @@ class Copies:
     `verbs` load, prefetch and store; `offsets` are those of a filter tap, for images.
     """
 
-    builder: Protocols
+    builder: Reductions
     tmap: Pointer
     verbs: tuple[str, ...]
     parts: tuple[tuple[Pointer, tuple[object, ...]], ...]
@@ -158,7 +158,7 @@ class Copies:
 
 
 def copies(
-    b: Protocols,
+    b: Reductions,
     tile: SharedTile,
     tmap: Pointer,
     coordinates: object,
@@ -277,7 +277,7 @@ _CHUNK = 16
 _THREADS = {ExecutionScope.WARPGROUP: WARPGROUP, ExecutionScope.WARP: WARP}
 
 
-class TileCopies(Protocols):
+class TileCopies(Reductions):
     """Copies of whole tiles by all threads of a scope."""
 
     @overload
@@ -345,7 +345,7 @@ class TileCopies(Protocols):
         _check_tile(tile)
         chunks = tile.line_bytes // _CHUNK
         total, stride = _lines(tile) * chunks, pitch * tile.bits // 8
-        index = self.tid_x % threads
+        index = self.thread % threads
         if threads % chunks or threads // chunks % PERIOD or total % threads:
             for first in range(0, total, threads):
                 self._load_chunk(tile, source, stride, index + first, total - first < threads)

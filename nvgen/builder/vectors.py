@@ -45,7 +45,7 @@ _OPERATORS: dict[str, Callable[[Number, Number], Number]] = {
 }
 P = ParamSpec("P")
 E = TypeVar("E", bound="Elementwise")
-N = TypeVar("N", bound=Number)
+N = TypeVar("N")
 
 
 def mask_of(wanted: Sequence[int]) -> ir.Constant:

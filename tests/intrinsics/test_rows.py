@@ -563,7 +563,7 @@ def test_spellings_are_unique():
 
 
 ARGUMENT = re.compile(
-    r"(i1|i8|i16|i32|i64|float|double|p\d*|v\*(?:i32|float)|i32\*|n\*(?:i16|i32|i64|float|double|v2f16))"
+    r"(i1|i8|i16|i32|i64|i128|float|double|p\d*|v\*(?:i32|float)|i32\*|n\*(?:i16|i32|i64|float|double|v2f16))"
     r"([:#?])(\w+)(?:([/%])(\d+))?"
 )
 

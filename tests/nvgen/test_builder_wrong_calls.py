@@ -108,14 +108,14 @@ WRONG: dict[str, tuple[Call, str, str]] = {
         lambda b: b.make_mbarriers((b.mbarrier("m"), -4)), "-4", "a whole number from 1"),
     "a parity of 2": (lambda b: b.wait(b.mbarrier("m"), 2), "2", "0 or 1"),
     "a warp beyond the block": (
-        lambda b: b.if_warp(8).__enter__(), "warp 8", "0 to 7: it has 256 threads in x"),
+        lambda b: b.if_warp(8).__enter__(), "warp 8", "0 to 7: it has 256 threads"),
     "a negative warp": (lambda b: b.if_warp(-1).__enter__(), "-1", "a whole number from 0"),
     "warpgroups beyond the block": (
         lambda b: b.if_warpgroup(1, 2).__enter__(), "2 from 1 on",
-        "0 to 1: it has 256 threads in x"),
+        "0 to 1: it has 256 threads"),
     "no warpgroups": (lambda b: b.if_warpgroup(0, 0).__enter__(), "0", "a whole number from 1"),
     "a thread beyond the block": (
-        lambda b: b.if_thread(256).__enter__(), "thread 256", "0 to 255: it has 256 threads in x"),
+        lambda b: b.if_thread(256).__enter__(), "thread 256", "0 to 255: it has 256 threads"),
     "a CTA beyond the cluster": (
         lambda b: (c := of_a_cluster(2)).of_cta(c.mbarrier("m"), 2), "rank 2",
         "0 to 1: it has 2 CTAs"),
