@@ -25,10 +25,12 @@ class Machine:
     November 2026).  Of an H100 no more is known than its memory's rate.  Fitted without half of 98
     products, it chose of these the one that took 2.0 % longer than the fastest of about twelve
     timed, in the mean, and 24 % at most.  `both` was fitted to 2,172 timings of 102 further
-    products, `gap`, `cool`, `wide`, OVERLAP and IN_TURN to 2,582 of 103 others (28 November 2026),
-    and what a step, a store and the begin of a launch take to 4,000 of 175, most of them of more
-    than 128 rows of A (29 November 2026): of these it then chose what took 1.4 % longer than the
-    fastest of about twenty timed, in the mean.
+    products, `gap`, `wide`, OVERLAP and IN_TURN to 2,582 of 103 others (28 November 2026),
+    what a step, a store and the begin of a launch take to 4,000 of 175, most of them of more
+    than 128 rows of A, and `spare` and `scatter` to 848 pairs of timings of 123 products of more
+    than 128 rows, each configuration with launches that wait and that overlap (29 November 2026).
+    Of 279 further products it chose what took 1.8 % longer than the fastest of about thirteen
+    timed, in the mean.
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
@@ -67,10 +69,11 @@ class Machine:
     crowd: float = 0.047  # the part of a step's shorter time, of a CTA or of L2 for all, that shows
     odd: float = 1.005  # times a multiply whose columns are no multiple of 16
     heat: float = 0.1  # by how much a launch slows down, for each factor of e beyond 300 µs
-    cool: float = 0.043  # by how much long launches are faster of tiles of 64 rows in turn
-    wide: float = 0.008  # by how much they are slower of tiles that are 64 columns wider
+    wide: float = 0.008  # by how much long launches are slower of tiles that are 64 columns wider
     hidden: float = 0.6  # the part of `multicast` that multiplies of 128 x 128 and more hide
-    follow: float = 0.85  # that a launch begins earlier, where it overlaps with the one before
+    follow: float = 0.95  # that a launch begins earlier, where it overlaps with the one before
+    spare: float = 13.0e6  # bytes that L2 gives in a microsecond in whatever order CTAs ask
+    scatter: float = 3.0e-8  # times bytes beyond, by how much launches that overlap are slower
 
     def longer(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """The time of two things that happen beside each other."""
@@ -170,7 +173,6 @@ class Table:
         self.columns["high"] = self.columns["m"] * self.columns["cluster"]
         self.swap, self.pingpong = (self.columns[name] > 0 for name in ("swap", "pingpong"))
         self.is_down = np.array([config.is_down for config in configs])
-        self.flat = self.pingpong & (self.columns["m"] == ROWS)
         self.large = (self.columns["m"] >= 128) & (self.columns["n"] >= 128)
         self._fixed: dict[tuple[Machine, bool], Fixed] = {}
 
@@ -203,39 +205,52 @@ class Table:
         found *= np.where(count > f.at_once, f.again, 1)
         found *= 1 + machine.heat * np.minimum(np.log(np.maximum(found / 300, 1)), 2.5)
         long = np.clip(np.log(np.maximum(found / 150, 1)), 0, 1)
-        found *= 1 + long * (machine.wide * (c["n"] - 192) / 64 - machine.cool * self.flat)
+        found *= 1 + long * machine.wide * (c["n"] - 192) / 64
         narrow = (c["n"] < 64) & (p.across > 1)  # they would read x again and again
         return np.where((p.steps < c["split"]) | narrow, math.inf, found)
 
     def overlapping(self, p: Product, times: np.ndarray) -> np.ndarray:
         """The same of launches that overlap with those before them, by `times` of those that wait.
 
-        They begin earlier; but CTAs of a single wave go where there is room, and no more in the
-        order in which neighbours read the same, and where the wave is not whole some of the GPU's
-        clusters of multiprocessors have too many.  Two launches that fill a little more than half
-        the GPU each, or two waves but for a quarter of it, wait for each other's last CTAs.
-        Weights that come early make up for much.
+        They begin earlier; but CTAs go where there is room, and no more in the order in which
+        neighbours read the same at the same time.
         """
-        c, machine, m = self.columns, p.machine, p.size[0]
+        slower = self._slower(p, times) if p.size[0] > FEW else self._slower_of_few(p)
+        return times * (1 + slower) - p.machine.follow
+
+    def _slower(self, p: Product, times: np.ndarray) -> np.ndarray:
+        """By how much they are slower: L2 reads from HBM what neighbours ask for one after the
+        other, which shows where they ask for more than it has to spare."""
+        c, fixed, machine = self.columns, p.fixed, p.machine
+        clusters = np.where(c["tail"] > 1, fixed.at_once, np.minimum(p.tiles, fixed.at_once))
+        ctas = clusters * c["ctas"]
+        asked = ctas * (c["m"] + c["n"]) * ROW * c["depth"] / p.step(ctas, c["resident"])
+        m, n, _ = p.size
+        from_memory = (m + n) * p.row / machine.memory / times
+        scattered = np.maximum(asked - machine.spare, 0) * np.minimum(from_memory / 0.29, 1)
+        scattered = scattered * np.where(c["ctas"] > 1, 0.25, 1) * (p.down > 1)
+        return 0.01 + machine.scatter * scattered
+
+    def _slower_of_few(self, p: Product) -> np.ndarray:
+        """The same of few rows of A.  Where a single wave is not whole some of the GPU's clusters
+        of multiprocessors have too many CTAs.  Two launches that fill a little more than half the
+        GPU each, or two waves but for a quarter of it, wait for each other's last CTAs.  Weights
+        that come early make up for much.
+        """
+        c, machine = self.columns, p.machine
         units = p.tiles * np.where(c["tail"] > 1, c["tail"], 1)
         alone = c["split"] * c["tail"] == 1
         single, part = p.tiles <= p.fixed.at_once, units * c["ctas"] / c["resident"]
         part = part / machine.at_once[1]  # of the GPU
         uneven = single & (part > 0.5) & (part < 0.95)
         slower = 0.01 + np.where(uneven, 0.025 + 0.05 * alone, 0)
-        both = (m > FEW) | ((p.down > 1) & (p.across > 1))  # operands are what several CTAs read
+        both = (p.down > 1) & (p.across > 1)  # operands are what several CTAs read
         slower = slower + np.where(single & ~uneven & both, 0.065, 0)
-        if self.kind.weights and m <= FEW:
-            slower = slower - np.where(uneven, 0.09, 0.06)
-        else:
-            slower = slower + np.where(alone & uneven & (part < 0.7), 0.18, 0)
-            slower = slower + np.where(single & (c["split"] > 3) & (c["resident"] > 1), 0.18, 0)
-            waits = alone & (part > 1.6) & (part < 1.9) & (m <= FEW)
-            slower = slower + np.where(waits, 0.06, 0)
-        slower = slower + np.where(self.flat & (m > FEW), 0.1, 0)  # two of six took 1.11 and 1.22
-        turned = self.pingpong & self.swap & (m > FEW)
-        slower = slower + np.where(turned, 0.05, 0)  # three of four took 1.02 to 1.07
-        return times * (1 + slower) - machine.follow
+        if self.kind.weights:
+            return slower - np.where(uneven, 0.09, 0.06)
+        slower = slower + np.where(alone & uneven & (part < 0.7), 0.18, 0)
+        slower = slower + np.where(single & (c["split"] > 3) & (c["resident"] > 1), 0.18, 0)
+        return slower + np.where(alone & (part > 1.6) & (part < 1.9), 0.06, 0)
 
     def cut(self, m: int, n: int, k: int, machine: Machine = H100) -> Product:
         """A product, cut by each configuration."""
