@@ -14,7 +14,7 @@ from intrinsics.findings import Place
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.races.epochs import TICK, Accessor, Epochs, Site, epoch
 from nvgen.sim.races.happens_before import Clocks, WarpClocks, lane_indices
-from nvgen.sim.races.vector_clock import GROUP, NOTHING, Clock
+from nvgen.sim.races.vector_clock import GROUP, NOTHING, Clock, whole
 
 
 def accessor_of(
@@ -29,14 +29,14 @@ def accessor_of(
         return None
     if isinstance(actor, AsyncOp):
         mark = np.array([[epoch(actor.column, actor.tick, operation=True)]], np.int64)
-        parts = ((actor.before or NOTHING, None),)
+        parts = ((whole(actor.before or NOTHING), None),)
         return Accessor(mark, -1, parts, actor.thread[0], relies=actor.relies)
     mine = clocks.of(actor.warp)
     group = mine.base + GROUP
     mask = actor.mask
     if lanes is None and elements != mask.bit_count():
-        whole = mask == actor.warp.launched
-        column = group if whole else mine.base + (mask & -mask).bit_length() - 1
+        full = mask == actor.warp.launched
+        column = group if full else mine.base + (mask & -mask).bit_length() - 1
         mark = np.array([[epoch(column, clocks.now)]], np.int64)
         known = mine.joined(mask)
         return Accessor(mark, group, ((known, None),), mine.cta, actor.warp.number)

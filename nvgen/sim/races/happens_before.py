@@ -56,6 +56,8 @@ from nvgen.sim.races.vector_clock import (
     grouped,
     join,
     joined_ops,
+    narrowed,
+    whole,
 )
 from nvgen.sim.threads.parts import FragmentPart, InstructionPart, WarpPart
 
@@ -66,6 +68,10 @@ def lane_indices(mask: int) -> NDArray[np.intp]:
     found = np.array([lane for lane in range(LANES) if mask >> lane & 1], np.intp)
     found.setflags(write=False)
     return found
+
+
+Sent = tuple[Clock, Clock]
+"""What an arrival at another CTA's mbarrier releases: to any wait, and to one of .cluster."""
 
 
 @dataclass(slots=True, eq=False)
@@ -213,7 +219,7 @@ class Clocks:
         said = mine.tensor.common(lanes) if each else mine.tensor.said(lanes)
         tensor = joined_ops(known.tensor, said)
         rows = {**known.rows, mine.cta: row}
-        return Clock(known.floors, rows, known.ops, tensor, known.proxied)
+        return Clock(known.floors, rows, known.ops, tensor, known.proxied, known.narrow)
 
     def _blank(self, warp: WarpPart) -> Ticks:
         """The row of a warp's CTA in a clock that none of its threads happens before."""
@@ -248,13 +254,22 @@ class Clocks:
             return mine.released[relaxed][Reach.CTA]
         return join(mine.released[relaxed][Reach.CTA], mine.multiplied)
 
-    def sent_by(self, lane: int) -> Clock | None:
-        """The clock that a relaxed arrival at another CTA's mbarrier releases; it tells of the
-        beginning of its CTA in any case.
+    def sent_by(self, lane: int) -> Sent | None:
+        """What a relaxed arrival at another CTA's mbarrier releases.
+
+        It tells of the beginning of its CTA in any case.
         """
         if self.actor is None or isinstance(self.actor, AsyncOp):
             return None
-        return join(Clock({self.of(self.actor.warp).cta: BEGIN}), self.release_of_arrival(lane))
+        mine = self.of(self.actor.warp)
+        begun = Clock({mine.cta: BEGIN})
+        near = narrowed(join(begun, self.release_of_arrival(lane)))
+        return near, join(mine.released[lane][Reach.CLUSTER], begun)
+
+    def sent_by_actor(self) -> Sent | None:
+        """What an arrival with release semantics hands on, which comes from another CTA."""
+        release = self.release_of_actor()
+        return None if release is None else (narrowed(release), release)
 
     def fenced_by(self, fragment: FragmentPart) -> Clock:
         """The clock that threads release by an arrival without release semantics: that of their
@@ -299,7 +314,7 @@ class Clocks:
         floors = {**known.floors, cta: self.now}
         self.now += 1
         rows = {number: row for number, row in known.rows.items() if number != cta}
-        return Clock(floors, rows, known.ops, known.tensor, known.proxied)
+        return Clock(floors, rows, known.ops, known.tensor, known.proxied, known.narrow)
 
     # ---- fences ----------------------------------------------------------------------------------
 
@@ -323,7 +338,8 @@ class Clocks:
         """fence.proxy.async: what happens before it becomes visible to the async proxy."""
         mine = self.of(fragment.warp)
         release = self.release(fragment, fragment.mask)
-        seen = join(release.proxied, Clock(release.floors, release.rows))
+        known = whole(release)
+        seen = join(release.proxied, Clock(known.floors, known.rows))
         mine.acquire(fragment.mask, Clock(proxied=seen))
 
     def _acquire(self, fragment: FragmentPart, reach: Reach = Reach.LAUNCH) -> None:
@@ -362,6 +378,15 @@ class Clocks:
             fragment, lanes, flag.heard(cta, reach, self.clusters), acquires=acquires
         )
         self.missed = join(self.missed, flag.missed(cta, reach, self.clusters))
+
+    def observe_phase(
+        self, fragment: FragmentPart, lanes: int, heard: Heard, *, acquires: bool
+    ) -> None:
+        """Record that threads observe the completion of an mbarrier's phase."""
+        self.observe_release(fragment, lanes, heard, acquires=acquires)
+        near = heard[Reach.CTA]
+        if near is not None and near.narrow is not None:
+            self.missed = join(self.missed, near.narrow)
 
     def observe_release(
         self, fragment: FragmentPart, lanes: int, heard: Heard, *, acquires: bool
@@ -435,6 +460,7 @@ class Clocks:
             ticks,
             self._released_columns(op, known.tensor, relies),
             known.proxied,
+            known.narrow,
         )
 
     def _relied(self, op: AsyncOp) -> Ticks:
@@ -520,7 +546,8 @@ def _relies(relied: Ticks, op: AsyncOp) -> bool:
 def _has_issue(clock: Clock, op: AsyncOp, stride: int) -> bool:
     """Whether the issue of an operation happens before a clock."""
     cta, warp, lane = op.thread
-    if clock.floor(cta) >= op.issued:
+    known = whole(clock)
+    if known.floor(cta) >= op.issued:
         return True
-    row = clock.rows.get(cta)
+    row = known.rows.get(cta)
     return row is not None and int(row[warp * WIDE + lane]) >= op.issued

@@ -85,7 +85,8 @@ def _order(missing: str) -> str:
     if missing == "scope":
         return (
             "the scope .cluster for CTAs of one cluster, .gpu for others: of the release, the "
-            "acquire, each fence, and each atomic operation, write and read of the flag"
+            "acquire, each fence, and each atomic operation, write and read of the flag, or each "
+            "arrival and wait at the mbarrier"
         )
     if missing == "CTA":
         return "barrier.cluster, or a release and an acquire of a flag, between the two CTAs"
@@ -96,7 +97,10 @@ def _hint(missing: str) -> str:
     if missing == "warp":
         return "threads of a warp are not ordered by running together"
     if missing == "scope":
-        return "a .cta scope orders threads of one CTA only, whatever memory they access"
+        return (
+            "a .cta scope, the default of mbarrier.arrive and its waits, orders threads of one CTA "
+            "only, whatever memory they access"
+        )
     if missing in ("thread", "CTA", *_PLACES):
         return ""
     return "whoever comes next must have waited for the operation, or have met who waited"

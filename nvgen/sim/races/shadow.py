@@ -11,7 +11,7 @@ PTX ISA, Memory Consistency Model: Conflict and data-races.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -40,7 +40,7 @@ from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.report import race, unstarted
 from nvgen.sim.races.scopes import Flag, Reach
 from nvgen.sim.races.tensor_fences import missing_fence, unfenced
-from nvgen.sim.races.vector_clock import NOTHING, WIDE, Order
+from nvgen.sim.races.vector_clock import NOTHING, WIDE, Order, whole
 
 CELLS = "cells"
 """The unit of tensor memory."""
@@ -199,8 +199,9 @@ class Shadow:
         act = _Act(*_index(flat, size), accessor, agent, writes, strength)
         conflicts = [self._check(self.writes, "wrote", act, change)]
         if writes:
-            conflicts.append(self._check(self.reads, "reads", act))
-            conflicts.append(self._check(self.others, "reads", act))
+            behind = _with_narrow(act)
+            conflicts.append(self._check(self.reads, "reads", behind))
+            conflicts.append(self._check(self.others, "reads", behind))
         if any(conflicts):
             raise self._race(max((c for c in conflicts if c), key=lambda c: c.tick), act)
         if writes:
@@ -399,6 +400,15 @@ class Shadow:
         if self.unit == CELLS:
             return f"lane {offset // 512}, column {offset % 512}"
         return f"offset {offset:#x}"
+
+
+def _with_narrow(act: _Act) -> _Act:
+    """The access with what is known through scopes that are too narrow, which counts for reads."""
+    parts = act.accessor.parts
+    if all(clock.narrow is None for clock, _ in parts):
+        return act
+    wide = tuple((whole(clock), rows) for clock, rows in parts)
+    return replace(act, accessor=replace(act.accessor, parts=wide))
 
 
 def _index(flat: NDArray[np.int64], size: int) -> tuple[Index, int]:

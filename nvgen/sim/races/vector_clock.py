@@ -24,8 +24,8 @@ like the others; and the begin of the threads, which happens before any access f
 the shared memory of theirs.
 
 The use of a value that tcgen05.ld brings orders no accesses to memory (Register dependencies, same
-thread).  Scopes count for fences and for accesses to memory: see `scopes`.  What is not looked at
-gives no finding: scopes of mbarriers (every one counts as wide enough).  Of the proxies,
+thread).  Scopes count for fences and for accesses to memory: see `scopes`; those of mbarriers for
+what threads of one CTA write and threads of another one access: see `narrowed`.  Of the proxies,
 fence.proxy.async is followed for shared memory, and what tensor maps need.  Shuffles and votes
 order nothing.
 
@@ -93,6 +93,8 @@ class Clock:
     for an operation the tick in its column.  `tensor` is the operations on tensor memory that a
     tcgen05.fence::after_thread_sync lets the next ones rely on, in the ticks of `tensor_fences`.
     `proxied` is the clock that is visible to the async proxy, where there was a fence.proxy.async.
+    `narrow` is what threads have handed on by arrivals at mbarriers whose scope, or that of the
+    wait, does not include both: see `narrowed`.
     """
 
     floors: Mapping[int, int] = field(default_factory=dict)
@@ -100,6 +102,7 @@ class Clock:
     ops: Ticks = field(default_factory=lambda: NO_TICKS)
     tensor: Ticks = field(default_factory=lambda: NO_TICKS)
     proxied: Clock | None = None
+    narrow: Clock | None = None
 
     def floor(self, cta: int) -> int:
         """The tick up to which all threads of a CTA happen before."""
@@ -108,7 +111,9 @@ class Clock:
     def has_begun(self, cta: int) -> bool:
         """Whether the beginning of some thread of a CTA happens before."""
         row = self.rows.get(cta)
-        return self.floor(cta) >= BEGIN or (row is not None and _latest(row) >= BEGIN)
+        if self.floor(cta) >= BEGIN or (row is not None and _latest(row) >= BEGIN):
+            return True
+        return self.narrow is not None and self.narrow.has_begun(cta)
 
 
 NOTHING = Clock()
@@ -131,7 +136,26 @@ def join(a: Clock | None, b: Clock | None) -> Clock:
         if not floors.get(cta, 0) or floors[cta] < _latest(row):
             rows[cta] = row
     proxied = a.proxied if b.proxied is None else join(a.proxied, b.proxied)
-    return Clock(floors, rows, joined_ops(a.ops, b.ops), joined_ops(a.tensor, b.tensor), proxied)
+    narrow = a.narrow if b.narrow is None else join(a.narrow, b.narrow)
+    ops, tensor = joined_ops(a.ops, b.ops), joined_ops(a.tensor, b.tensor)
+    return Clock(floors, rows, ops, tensor, proxied, narrow)
+
+
+def narrowed(clock: Clock) -> Clock:
+    """A clock that threads learn of through a scope that does not include them.
+
+    What threads wrote does not happen before what follows.  Operations that are complete do, and so
+    does what threads have read: libraries rely on it where they give a buffer back to the copies of
+    another CTA by an arrival without a scope.
+    """
+    threads = Clock(clock.floors, clock.rows)
+    narrow = join(threads, clock.narrow)
+    return Clock(ops=clock.ops, tensor=clock.tensor, proxied=clock.proxied, narrow=narrow)
+
+
+def whole(clock: Clock) -> Clock:
+    """A clock with what is known through scopes that are too narrow."""
+    return clock if clock.narrow is None else join(clock, clock.narrow)
 
 
 def common(a: Clock, b: Clock) -> Clock:
@@ -144,7 +168,11 @@ def common(a: Clock, b: Clock) -> Clock:
     proxied = None
     if a.proxied is not None and b.proxied is not None:
         proxied = a.proxied if a.proxied is b.proxied else common(a.proxied, b.proxied)
-    return Clock(floors, rows, common_ops(a.ops, b.ops), common_ops(a.tensor, b.tensor), proxied)
+    narrow = None
+    if a.narrow is not None and b.narrow is not None:
+        narrow = a.narrow if a.narrow is b.narrow else common(a.narrow, b.narrow)
+    ops, tensor = common_ops(a.ops, b.ops), common_ops(a.tensor, b.tensor)
+    return Clock(floors, rows, ops, tensor, proxied, narrow)
 
 
 def _levels(clock: Clock, cta: int, other: Ticks | None) -> Ticks:

@@ -11,7 +11,7 @@ from dataclasses import field
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import MOST_TX
 from nvgen.sim.faults import fault
-from nvgen.sim.races.happens_before import Clocks
+from nvgen.sim.races.happens_before import Clocks, Sent
 from nvgen.sim.races.vector_clock import Clock, join
 from nvgen.sim.threads.parts import WarpPart
 
@@ -37,21 +37,27 @@ class MBarrier:
     clocks: Clocks | None = None  # where races are looked for
     gathered: Clock | None = None  # the join of the releases of this phase
     released: Clock | None = None  # and of the phases that are complete
+    gathered_afar: Clock | None = None  # beside these, for waits of .cluster: of other CTAs
+    released_afar: Clock | None = None
 
     @classmethod
     def new(cls, name: str, count: int, clocks: Clocks | None = None) -> MBarrier:
         """An object that expects `count` arrivals in each phase."""
         return cls(name, count, count, next_expected=count, clocks=clocks)
 
-    def _gather(self, relaxed: int = -1, sent: Clock | None = None) -> None:
-        """Join the current actor's release, or what it `sent`, to that of this phase."""
-        if self.clocks is not None:
-            release = sent or self.clocks.release_of_arrival(relaxed)
-            self.gathered = join(self.gathered, release)
+    def _gather(self, relaxed: int = -1, sent: Sent | None = None) -> None:
+        """Join the current actor's release, or what another CTA `sent`, to that of this phase."""
+        if self.clocks is None:
+            return
+        if sent is None:
+            self.gathered = join(self.gathered, self.clocks.release_of_arrival(relaxed))
+            return
+        self.gathered = join(self.gathered, sent[0])
+        self.gathered_afar = join(self.gathered_afar, sent[1])
 
-    def arrive(self, count: int, relaxed: int = -1, sent: Clock | None = None) -> None:
+    def arrive(self, count: int, relaxed: int = -1, sent: Sent | None = None) -> None:
         """Count arrivals; `relaxed` is the lane of a thread whose arrival does not release, `sent`
-        what one from another CTA hands on that does not.
+        what one from another CTA hands on.
 
         Raises: Fault when there are more than the phase still expects.
         """
@@ -72,7 +78,7 @@ class MBarrier:
         self.pending += 1
         self.expected += 1
 
-    def drop(self, count: int, relaxed: int = -1, sent: Clock | None = None) -> None:
+    def drop(self, count: int, relaxed: int = -1, sent: Sent | None = None) -> None:
         """Arrive, and expect `count` fewer from the next phase on."""
         self.next_expected -= count
         self.arrive(count, relaxed, sent)
@@ -106,6 +112,8 @@ class MBarrier:
         if self.pending == 0 and self.tx == 0:
             self.phase += 1
             self.released, self.gathered = join(self.released, self.gathered), None
+            self.released_afar = join(self.released_afar, self.gathered_afar)
+            self.gathered_afar = None
             self.expected = self.pending = self.next_expected
             self.bytes_expected = self.bytes_arrived = 0
             self.looked.clear()

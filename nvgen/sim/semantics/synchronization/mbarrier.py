@@ -16,10 +16,13 @@ from intrinsics.modifiers import ScalarType, Sem
 from nvgen.sim.async_ops.schedule import Mode
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy
-from nvgen.sim.races.happens_before import Clocks
-from nvgen.sim.races.vector_clock import Clock
 from nvgen.sim.semantics.synchronization.mbarrier_arrive import phase_of
-from nvgen.sim.semantics.synchronization.mbarrier_operand import SIZE, MBarrierOperand, count_of
+from nvgen.sim.semantics.synchronization.mbarrier_operand import (
+    SIZE,
+    MBarrierOperand,
+    count_of,
+    is_narrow,
+)
 from nvgen.sim.threads.barriers import MBarrier
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import Fragment, Outcome, Polled, Step, Warp, lanes_of
@@ -113,6 +116,7 @@ def _wait(*, parity: bool) -> Maker:
         write = c.set(result)
         place = c.place(mi)
         acquires = mi.form.attributes.get("sem") is not Sem.RELAXED
+        narrow = is_narrow(mi)
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
@@ -130,7 +134,9 @@ def _wait(*, parity: bool) -> Maker:
                 elif parity:
                     _check_missed(before, found, asked, place)
                 if sees and found.clocks is not None:
-                    _acquire(found.clocks, fragment, sees, found.released, acquires=acquires)
+                    afar = None if narrow else found.released_afar
+                    heard = (found.released, afar, None)
+                    found.clocks.observe_phase(fragment, sees, heard, acquires=acquires)
                 if sees != lanes:
                     phase = f"parity {asked}" if parity else f"phase {asked}"
                     awaits = found.phase - passed if parity else asked
@@ -161,20 +167,6 @@ def _check_missed(before: Polled | None, found: MBarrier, parity: int, place: Pl
             hint="let each warp that waits arrive, and count them in mbarrier.init",
             section="mbarrier, Phase of the mbarrier object",
         )
-
-
-def _acquire(
-    clocks: Clocks, fragment: Fragment, lanes: int, known: Clock | None, *, acquires: bool
-) -> None:
-    """Record that threads observe the completion of a phase.
-
-    After a relaxed wait, from a fence on.
-    """
-    if known is not None:
-        if acquires:
-            clocks.acquire(fragment.warp, lanes, known)
-        else:
-            clocks.observe_release(fragment, lanes, (known, None, None), acquires=False)
 
 
 def _may_see(warp: Warp, lanes: int, found: MBarrier) -> int:

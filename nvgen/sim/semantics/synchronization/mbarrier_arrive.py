@@ -17,10 +17,12 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem
 from nvgen.sim.async_ops.remote import deliver, send
 from nvgen.sim.faults import Fault, fault
-from nvgen.sim.races.vector_clock import Clock
+from nvgen.sim.races.happens_before import Clocks, Sent
+from nvgen.sim.races.vector_clock import NOTHING
 from nvgen.sim.semantics.synchronization.mbarrier_operand import (
     MBarrierOperand,
     count_of,
+    is_narrow,
     use_object,
 )
 from nvgen.sim.threads.barriers import MBarrier
@@ -55,7 +57,8 @@ class _Arrival:
     drop: bool = False
     relaxed: int = -1  # the lane of a thread of the own CTA that does not release
     remote: bool = False  # comes from another CTA
-    sent: Clock | None = None  # what it hands on from there, if it does not release
+    narrow: bool = False  # at the scope .cta
+    sent: Sent | None = None  # what it hands on from there, if it does not release
 
     def __call__(self) -> None:
         """Do it.
@@ -71,8 +74,16 @@ class _Arrival:
         if self.complete:
             found.complete(self.complete)
         if self.arrivals:
-            (found.drop if self.drop else found.arrive)(self.arrivals, self.relaxed, self.sent)
+            arrive = found.drop if self.drop else found.arrive
+            arrive(self.arrivals, self.relaxed, self._sent(found.clocks))
         self.cta.machine.changed()
+
+    def _sent(self, clocks: Clocks | None) -> Sent | None:
+        """What it hands on to another CTA, as far as its scope goes; None within its own."""
+        if not self.remote or clocks is None:
+            return None
+        sent = self.sent or clocks.sent_by_actor()
+        return (sent[0], NOTHING) if sent is not None and self.narrow else sent
 
 
 def _arrive(*, drop: bool, expect: bool) -> Maker:
@@ -142,11 +153,13 @@ class _Delivery:
     name: str
     place: Place
     ordered: bool
+    narrow: bool
 
     @classmethod
     def of(cls, c: Compiler, mi: MachineInstr) -> _Delivery:
         """The delivery for a record; arrivals have release semantics by default."""
-        return cls(mi.row.head, c.place(mi), mi.form.attributes.get("sem") is not Sem.RELAXED)
+        ordered = mi.form.attributes.get("sem") is not Sem.RELAXED
+        return cls(mi.row.head, c.place(mi), ordered, is_narrow(mi))
 
     def __call__(self, warp: Warp, lane: int, arrival: _Arrival) -> None:
         """Deliver one thread's arrival."""
@@ -154,7 +167,7 @@ class _Delivery:
             thread = (warp.cta.number, warp.number, lane)
             clocks = warp.cta.machine.engine.clocks
             sent = clocks.sent_by(lane) if clocks is not None and not self.ordered else None
-            effect = replace(arrival, remote=True, sent=sent)
+            effect = replace(arrival, remote=True, narrow=self.narrow, sent=sent)
             send(warp.cta, thread, self.name, effect, self.place, ordered=self.ordered)
             return
         if self.ordered:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Mem
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import ScalarType, Scope, Space
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.layout import shared_layout
 from nvgen.sim.memory.regions import SHARED_WINDOW, window_of
@@ -171,6 +171,11 @@ def to_shared(address: int, space: Space | None) -> int:
     if window_of(address) is not Space.SHARED:
         raise fault("mbarrier-space", "an mbarrier lies in shared memory", got=f"{address:#x}")
     return address - SHARED_WINDOW
+
+
+def is_narrow(mi: MachineInstr) -> bool:
+    """Whether an arrival or a wait has the scope .cta, which is the default."""
+    return mi.form.attributes.get("scope", Scope.CTA) in (Scope.CTA, None)
 
 
 def count_of(c: Compiler, mi: MachineInstr, slot: str) -> Getter | None:
