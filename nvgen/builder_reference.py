@@ -51,7 +51,7 @@ OBJECTS = {"wgmma": ("Accumulator",), "mma": ("WarpScales",)}
 
 GROUPS = (
     Group("The kernel and its parameters", ("kernel",), ("Kernel",)),
-    Group("Numbers", ("base",), ("Int", "Float", "F32", "Vector", "Elementwise")),
+    Group("Numbers", ("base", "random_numbers"), ("Int", "Float", "F32", "Vector", "Elementwise")),
     Group("Addresses and memory", ("shared_memory",), ("Pointer",)),
     Group("Threads, branches, loops and roles", ("control", "roles"),
           ("Variable", "Ring", "ExecutionScope", "Turns")),

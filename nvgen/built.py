@@ -53,12 +53,14 @@ class Kernel:
         block: Dim3 | int | None = None,
         cluster: Dim3 | int | None = None,
         smem: int | None = None,
+        contract: bool = False,
         lineinfo: bool = False,
     ) -> Compiled:
         """Compile for a target, by default the one that it was built for; see `nvgen.compile`.
 
-        With `lineinfo` the machine code has the lines of Python, those of helpers as inlined calls,
-        for ncu and cuda-gdb.
+        With `contract` a product and a sum may become one fma, as in Triton and nvcc.  With
+        `lineinfo` the machine code has the lines of Python, those of helpers as inlined calls, for
+        ncu and cuda-gdb.
 
         `smem` is by default the size of its tiles in dynamic shared memory.
 
@@ -67,7 +69,7 @@ class Kernel:
         from nvgen.compilation.compile_text import shape_of
 
         shape = shape_of(grid, block, cluster, smem)
-        extension = Extension(lineinfo=True) if lineinfo else PLAIN
+        extension = Extension(contract=contract, lineinfo=lineinfo)
         compiled = self.compile_for(
             shape, target=target, ptx=ptx, opt=opt, level=level, extension=extension
         )

@@ -106,7 +106,8 @@ COPIES: Mapping[str, tuple[Verb, ...]] = {
     ),
     "tensor copies": (
         Verb("cp_async_bulk_tensor_g2s_tile", _LOAD,
-             "Copy a tile to shared memory; `coords` are elements, innermost dimension first.",
+             "Copy a tile to shared memory; `coords` are elements, innermost dimension first.\n\n"
+             "The innermost one is a multiple of 16 bytes.",
              {"mode": LoadMode.TILE, **_CLUSTER_COPY}, (rules.rank,)),
         Verb("cp_async_bulk_tensor_g2s_cta_tile", _LOAD,
              "Copy a tile to the CTA's own shared memory (PTX 8.6).",

@@ -18,7 +18,15 @@ from llvmlite import ir
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.number_types import STORED, Scalar, called, float_constant, power, worded
+from nvgen.builder.number_types import (
+    STORED,
+    Scalar,
+    called,
+    float_constant,
+    instead,
+    power,
+    worded,
+)
 from nvgen.builder.regions import Host
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse
@@ -94,8 +102,10 @@ class FloatFunctions(Scalar):
                 "type in one operation",
                 got=worded(other),
                 expected=f"{self.words}, or a Python number",
-                hint=f"x.to({self.words}) is the number in {self.words}, b.{self.words}(word) the "
-                "one whose bits a word holds",
+                hint=instead(other)
+                if hasattr(other, "set")
+                else f"x.to({self.words}) is the number "
+                f"in {self.words}, b.{self.words}(word) the one whose bits a word holds",
             )
         return float_constant(other, self.type)
 

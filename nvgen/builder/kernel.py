@@ -23,6 +23,7 @@ from nvgen.builder.llvm_ext import TENSOR_MAP_ATTRIBUTES, DebugLines, TextAttrib
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, IntLike, Number, number_of
 from nvgen.builder.pointers import Pointer
+from nvgen.builder.random_numbers import RandomNumbers
 from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.shared_memory import two
 from nvgen.builder.tile_copies import box_of, check_box, in_bytes, tile_box
@@ -56,7 +57,7 @@ class _Parameters(dict[str, Argument]):
         raise KeyError(f"no parameter {name!r}: the kernel has {', '.join(self) or 'none'}")
 
 
-class KernelBuilder(TileOperations, DeviceCalls):
+class KernelBuilder(TileOperations, DeviceCalls, RandomNumbers):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `f32` and its like, `tensor_map`), then `begin` opens

@@ -399,7 +399,11 @@ class Float(FloatFunctions):
 
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _no_integer
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _no_integer
-    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __invert__ = __index__ = _no_integer
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __invert__ = _no_integer
+
+    def __index__(self) -> NoReturn:
+        raise not_known("functions of Python's math are methods here: x.exp(), x.sqrt(); x.to(u32) "
+                        "is an index of memory")  # fmt: skip
 
     def __bool__(self) -> NoReturn:
         raise not_known("branch on it with `with b.if_(condition):`")

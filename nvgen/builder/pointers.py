@@ -334,6 +334,9 @@ def check_pointer(builder: Host, pointer: object) -> None:
             "no pointer",
             got=type(pointer).__name__,
             expected="a parameter, or shared memory of the kernel",
+            hint="the value comes first: b.store(value, pointer)"
+            if hasattr(pointer, "word")
+            else "",
         )
     if pointer.builder is not builder:
         raise refuse(

@@ -220,6 +220,10 @@ class Variable(Changing, Generic[Held]):
         """The current value."""
         return self._first.like(self.raw)
 
+    @value.setter
+    def value(self, given: Held) -> NoReturn:
+        raise refuse("a variable is set", got="v.value = …", expected="v.set(…)")
+
     def __repr__(self) -> str:
         return f"<a variable: {self._first.words} of {self.builder.name}>"
 

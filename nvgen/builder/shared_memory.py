@@ -178,13 +178,17 @@ class SharedMemory(Roles):
         """32 bits of shared memory."""
         return self._shared_variable(name, 4, 4)
 
-    def shared_array(self, name: str, dtype: NumberType, count: int) -> Pointer:
-        """`count` numbers of a type in shared memory, aligned to 16 bytes.
+    def shared_array(self, name: str, dtype: NumberType, count: int, *, align: int = 16) -> Pointer:
+        """`count` numbers of a type in shared memory, aligned to `align` bytes.
 
-        Raises: InputError for what is no number type, and for more than fits.
+        What a tensor copy writes without swizzling, a tile with a halo, say, is aligned to 128.
+
+        Raises: InputError for what is no number type, an alignment that is no power of two, and for
+        more than fits.
         """
         type_, count = scalar_type(dtype), whole(count, "number of elements")
-        pointer = self._shared_variable(name, count * type_.bits // 8, 16)
+        align = checked_align(align, 16)
+        pointer = self._shared_variable(name, count * type_.bits // 8, align)
         return replace(pointer, dtype=type_)
 
     def shared_tensor_map(self, name: str) -> Pointer:

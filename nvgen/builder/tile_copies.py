@@ -313,6 +313,7 @@ class TileCopies(Reductions):
 
         By TMA, `source` is a tensor map as `tile_map` declares it, and the coordinates of the
         tile's first element, innermost first, take the place of `pitch`; one thread executes it.
+        The innermost coordinate is a multiple of 16 bytes; it may be negative, as the others may.
         Elements beyond the array are zeros.  The copy completes `tile.nbytes` bytes on `barrier`,
         which must expect them (`arrive_expecting`).  `cta_mask` multicasts the tile to these CTAs
         of the cluster, each of which counts it on its own mbarrier; with `cta_group` 2 that may be

@@ -343,9 +343,21 @@ class Vector(Elementwise):
         even = all(start % each == 0 for start in starts)
         return [start // each for start in starts] if even and whole == list(wanted) else []
 
-    def _one(self, number: int) -> Number:
-        if not hasattr(number, "__index__") or not 0 <= number < self.count:
-            raise refuse("no such register", got=described(number), expected=f"0..{self.count - 1}")
+    def _one(self, number: int | Int) -> Number:
+        if (
+            isinstance(number, Int)
+            or not hasattr(number, "__index__")
+            or not 0 <= number < self.count
+        ):
+            raise refuse(
+                "no such register",
+                got=described(number),
+                expected=f"0..{self.count - 1}",
+                hint="registers have no address: what the kernel computes chooses by b.select, or "
+                "indexes b.shared_array(…)"
+                if isinstance(number, Int)
+                else "",
+            )
         value = self.value
         if isinstance(value.type, ir.VectorType) and value.type.count != self.count:
             value = self.typed  # several numbers in a word

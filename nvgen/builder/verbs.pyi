@@ -1102,6 +1102,8 @@ class Verbs(IntrinsicCalls):
     ) -> None:
         """Copy a tile to shared memory; `coords` are elements, innermost dimension first.
 
+        The innermost one is a multiple of 16 bytes.
+
         PTX ISA, cp.async.bulk.tensor.  sm_90 and later, PTX 8.0.
         """
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from enum import Enum
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from intrinsics.findings import NOWHERE, InputError, NvgenError
 from nvgen.calling.argument_types import Closed, closed_types, fits, hints, words_of
@@ -114,6 +114,11 @@ class _Block:
         assert isinstance(inner, AbstractContextManager)
         self._inner: AbstractContextManager[object, bool | None] = inner
         self._called = function, args, named
+
+    def __iter__(self) -> NoReturn:
+        name = getattr(self._called[0], "__name__", "range")
+        raise refuse("a block is no loop of Python's", got=f"an iteration over b.{name}(…)",
+                     expected=f"with b.{name}(…) as x:")  # fmt: skip
 
     def __enter__(self) -> object:
         __tracebackhide__ = True

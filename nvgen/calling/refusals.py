@@ -138,11 +138,17 @@ _HERE: Mapping[str, str] = {
     "ballot_sync ballot": "b.vote_sync(Vote.BALLOT, condition)",
     "any_sync all_sync": "b.vote_sync(Vote.ANY, condition), b.vote_sync(Vote.ALL, condition)",
     "reduce sum reduce_sum": "b.warp_reduce(x, operator.add), b.cta_reduce(x, operator.add)",
+    "scan cumsum associative_scan": "b.warp_scan(x, operator.add), b.cta_scan(x, operator.add)",
+    "argmax argmin topk": "b.warp_reduce((x, i), larger), where larger makes one pair of two",
+    "rand randint curand randn": "b.philox(counter, key), four words of random bits",
+    "zeros full": "b.vector([b.f32(0.0)] * count), of registers; b.shared_array(name, f32, count)",
+    "load_acquire ld_acquire atomic_load": "b.atom_load(pointer)",
+    "store_release st_release atomic_store": "b.atom_store(pointer, x)",
     "atomicAdd atomic_add": "b.atom(AtomicOp.ADD, f32, pointer, x)",
     "atomicMax atomic_max atomicMin atomic_min": "b.atom(AtomicOp.MAX, u32, pointer, x)",
     "atomicCAS atomic_cas": "b.atom_cas(pointer, expected, new)",
     "threadfence threadfence_block membar_gl": "b.fence(Sem.ACQ_REL, Scope.GPU)",
-    "exp log sqrt rsqrt tanh sin cos floor ceil erf abs": "a method of the number: x.exp()",
+    "exp log sqrt rsqrt tanh sin cos floor ceil erf abs": "a method of the number: x.{name}()",
     "for_ for_range loop": "with b.range(stop) as i:",
     "while_loop": "with b.while_(lambda: condition):",
     "dot mma": "b.gemm(d, a, b), b.gemm_async(d, a, b), b.mma_sync(…)",
@@ -187,5 +193,5 @@ def _elsewhere(
     said = next((words for names, words in here.items() if plain in names.split()), "")
     near = get_close_matches(plain, (one for one in known if not one.startswith("_")), 2)
     if said:
-        return f"{what}: here it is {said}"
+        return f"{what}: here it is {said.replace('{name}', plain)}"
     return f"{what}: did you mean {' or '.join(prefix + n for n in near)}?" if near else what

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from intrinsics.element import ElementType
-from intrinsics.findings import InputError
+from intrinsics.findings import Finding, InputError
 from intrinsics.modifiers import AtomicOp
-from nvgen import KernelBuilder
+from nvgen import KernelBuilder, f32
+from nvgen.builder.numbers import Float
 from nvgen.builder.pointers import Pointer
 from tests.each import each
 
@@ -262,3 +265,61 @@ def test_a_box_larger_than_its_tile_is_refused() -> None:
         b.cp_async_bulk_tensor_g2s_tile(tile.pointer, full, source, (0, 0))
     (found,) = caught.value.findings
     assert (found.rule, found.got) == ("builder/map-size", "16384 bytes")
+
+
+def elsewhere(name: str) -> str:
+    with pytest.raises(AttributeError) as caught:
+        getattr(begun(), name)
+    return str(caught.value).partition("here it is ")[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "here"),
+    [
+        ("sqrt", "a method of the number: x.sqrt()"),
+        ("tanh", "a method of the number: x.tanh()"),
+        ("cumsum", "b.warp_scan(x, operator.add), b.cta_scan(x, operator.add)"),
+        ("ld_acquire", "b.atom_load(pointer)"),
+        ("randint", "b.philox(counter, key), four words of random bits"),
+    ],
+)
+def test_names_of_elsewhere(name: str, here: str) -> None:
+    """They name what there is: the method that is asked for, a verb that a builder has."""
+    assert elsewhere(name) == here
+    for verb in re.findall(r"b\.(\w+)", here):
+        assert hasattr(KernelBuilder, verb)
+
+
+def of_numbers(use: Callable[[KernelBuilder, Float, Pointer], object]) -> Finding:
+    """What is said of a use of a number and a pointer to such."""
+    b = KernelBuilder("k", block=32)
+    b.pointer("x", f32)
+    x = b.begin()["x"]
+    with pytest.raises(InputError) as caught:
+        use(b, x[b.tid_x], x)
+    return caught.value.findings[0]
+
+
+HINTS: dict[str, tuple[Callable[[KernelBuilder, Float, Pointer], object], str]] = {
+    "a function of Python's math": (lambda b, x, p: math.exp(x), "x.exp()"),
+    "a variable is stored": (lambda b, x, p: x.max(b.variable(0.0)), "v.value"),
+    "a register by an index of the kernel": (
+        lambda b, x, p: b.load(p, f32, 4)[b.tid_x], "b.select"),
+    "the pointer first": (lambda b, x, p: b.store(p, x), "b.store(value, pointer)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HINTS)
+def test_what_is_natural_elsewhere_is_told_how_it_goes_here(case: str) -> None:
+    use, hint = HINTS[case]
+    assert hint in of_numbers(use).hint
+
+
+def test_a_block_is_no_loop_and_a_variable_is_set() -> None:
+    b = begun()
+    with pytest.raises(InputError) as caught:
+        list(b.range(4))
+    assert caught.value.findings[0].expected == "with b.range(…) as x:"
+    with pytest.raises(InputError) as caught:
+        b.variable(0).value = b.tid_x
+    assert caught.value.findings[0].expected == "v.set(…)"
