@@ -406,6 +406,37 @@ SENT = kernel(
 _ZEROS = np.zeros(64, np.int32)
 _SUMS = np.arange(256).reshape(4, 64).sum(0)
 
+_REDUCE = "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32"
+SUMMED = kernel(
+    f"{_PEER}{MINE}    @%p1 mbarrier.init.shared.b64 [bar], 1;\n    st.shared.u32 [%r5], %r24;\n"
+    "    mov.u32 %r8, sums;\n    add.u32 %r9, %r8, %r4;\n    st.shared.u32 [%r9], 0;\n"
+    f"    fence.proxy.async;\n{SYNC}"
+    "    @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;\n"
+    "    setp.ne.u32 %p3, %l, 0;\n    @%p3 bra LOOK;\n"
+    "    mapa.shared::cluster.u32 %r10, %r8, %r21;\n    mov.u32 %r11, bar;\n"
+    "    mapa.shared::cluster.u32 %r12, %r11, %r21;\n"
+    f"    {_REDUCE} [%r10], [%r3], 256, [%r12];\n"
+    + wait("LOOK", "bar", "0", _ACQUIRED)
+    + f"    ld.shared.u32 %r7, [%r9];\n    st.global.u32 [%mine], %r7;\n{SYNC}",
+    words() + words("sums") + mbarriers("bar"),
+    ctas=2,
+)
+"""Two threads of each CTA add its words to sums in the other one, in any order."""
+
+EVEN = kernel(
+    f"{_PEER}{MINE}    @%p1 mbarrier.init.shared.b64 [bar], 128;\n    st.shared.u32 [%r5], %r24;\n"
+    f"{SYNC}    mov.u32 %r11, bar;\n    and.b32 %r11, %r11, 0xFEFFFFFF;\n"
+    "    mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r11];\n"
+    "    mov.u32 %r7, 0;\n    setp.ne.u32 %p3, %r20, 0;\n    @%p3 bra OUT;\n"
+    + wait("LOOK", "bar", "0", _ACQUIRED)
+    + "    mapa.shared::cluster.u32 %r25, %r5, %r21;\n    ld.shared::cluster.u32 %r7, [%r25];\n"
+    f"OUT:\n    st.global.u32 [%mine], %r7;\n{SYNC}",
+    words() + mbarriers("bar"),
+    target="sm_100a",
+    ctas=2,
+)
+"""All threads of a pair arrive at the mbarrier of its even CTA: the bit of the peer is cleared."""
+
 KERNELS: dict[str, Small] = {
     "handed on and back": Small(HANDED, np.where(np.arange(64) > 31, np.arange(64) - 32, 0), {
         "by one barrier": Wrong(
@@ -514,6 +545,15 @@ KERNELS: dict[str, Small] = {
             "shared/race", "error", "sim/race"),
         "for half of the arrivals": Wrong(
             [("[bar], 64", "[bar], 16")], "mbarrier/too-many-arrivals", "error", "sim/deadlock"),
+    }, ctas=2),
+    "summed in the cluster": Small(SUMMED, _OF_PEER * 2, {
+        "two copies in place of two sums": Wrong(
+            [(_REDUCE, _TO_PEER)], f"{_TO_PEER.partition('.shared')[0]}/operand-modified", "error",
+            "sim/race"),
+    }, ctas=2),
+    "told to the even CTA": Small(EVEN, _OF_PEER * (np.arange(128) < 64), {
+        "more arrivals are counted than come": Wrong(
+            [("[bar], 128", "[bar], 192")], "mbarrier/arrivals", "error", "sim/deadlock"),
     }, ctas=2),
     "sent": Small(SENT, _OF_PEER, {
         "by a CTA that has left": Wrong(

@@ -167,3 +167,42 @@ end:
         grid=(2, 1, 1), cluster=(2, 1, 1),
     )  # fmt: skip
     assert all_ == []
+
+
+# ---- fence.mbarrier_init ---------------------------------------------------------------------
+
+
+BEHIND_INIT = f"""
+    mov.u32 %r4, %cluster_ctarank;
+    setp.ne.u32 %p1, %tx, 0;
+    @%p1 bra made;
+    mbarrier.init.shared.b64 [bar], 1;
+    st.shared.u32 [there], 5;
+    {{fence}}
+made:
+    bar.warp.sync -1;
+    barrier.cluster.arrive.relaxed.aligned;
+    barrier.cluster.wait.aligned;
+    @%p1 bra end;
+    xor.b32 %r4, %r4, 1;
+    mapa.shared::cluster.u32 %r5, bar, %r4;
+    mapa.shared::cluster.u32 %r6, there, %r4;
+    mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r5];
+    {{reads}}
+end:
+    bar.warp.sync -1;
+    {MEET}"""
+INIT = "fence.mbarrier_init.release.cluster;"
+READS = "ld.shared::cluster.u32 %r7, [%r6]; st.global.u32 [sink], %r7;"
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@each(
+    "fence, reads, is_right",
+    [(INIT, "", True), (INIT, READS, False), ("fence.acq_rel.cluster;", READS, True)],
+)
+def test_a_fence_of_initialisations(fence: str, reads: str, is_right: bool, schedule: str) -> None:
+    """It lets other CTAs use the mbarriers, and not read what its thread has stored before."""
+    behind = "fence.acq_rel.cluster;" + reads if reads else ""
+    found = _found(BEHIND_INIT.format(fence=fence, reads=behind), schedule)
+    assert [f.rule for f in found] == ([] if is_right else ["sim/race"])

@@ -27,6 +27,9 @@ from isel.verifier.function.flow.warp_flow import Condition, WarpFlow
 ATOMICS = ("atom", "atom.cas", "red")
 """Rows of atomic operations."""
 
+REDUCTIONS = ("cp.reduce.async.bulk.to_cluster", "red.async")
+"""Rows of asynchronous operations that combine what they bring with shared memory, atomically."""
+
 CLUSTER = -1
 """The number of the cluster's barrier, beside those of the CTA."""
 

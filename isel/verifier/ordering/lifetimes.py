@@ -111,7 +111,8 @@ PUBLISHED = VerifierRule(
     "an mbarrier is used before its initialisation is known",
     "mbarrier.init",
     expected="a barrier between mbarrier.init and the first use by another thread",
-    hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync",
+    hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync, or barrier.cluster.arrive "
+    "and .wait where another CTA uses it",
 )
 TWICE = VerifierRule(
     "barrier/twice",
@@ -155,8 +156,9 @@ DEADLOCK = VerifierRule(
     "a wait on an mbarrier never ends",
     "mbarrier, Phase of the mbarrier object",
     expected="an arrival that comes before the wait, or in another thread that can come to it",
-    hint="a phase completes with all the arrivals that mbarrier.init counts; who waits for a stage "
-    "to be empty begins with parity 1: the phase before the first counts as complete",
+    hint="a phase completes with all the arrivals that mbarrier.init counts, and as many bytes as "
+    "were expected; who waits for a stage to be empty begins with parity 1: the phase before the "
+    "first counts as complete",
 )
 
 # ---- CTAs of a cluster -----------------------------------------------------------------------

@@ -18,15 +18,18 @@ from isel.verifier.function.tensor_memory import lanes
 from isel.verifier.ordering import lifetimes
 from isel.verifier.ordering.judgement import ends, sums, unfilled, warpgroups
 from isel.verifier.ordering.judgement.history import TENSOR_OPS
-from isel.verifier.ordering.judgement.race_rules import Name, name_of, words_of
+from isel.verifier.ordering.judgement.race_rules import COPIES, Name, name_of, words_of
 from isel.verifier.ordering.judgement.races import Finder, Missing, Race
 from isel.verifier.ordering.judgement.rows import (
     BEFORE_COMPLETION,
     BEFORE_COPY,
+    COPY_WAITS,
+    GROUP_WAITS,
     MODIFIED,
     NO_COMMIT,
     ORDER_RULES,
     OTHER_THREADS,
+    SHARED_RACE,
     WARPGROUP_WAITS,
 )
 from isel.verifier.ordering.program import Program
@@ -136,14 +139,22 @@ def _report(report: Report, log: Log, race: Race, name: Name, *, doubt: bool) ->
     severity = Severity.REVIEW if doubt and name.rule.severity is Severity.ERROR else None
     if name.rule.severity is Severity.REVIEW and not doubt and race.is_relaxed:
         severity = Severity.ERROR  # only the fence is missing
-    expected = _expected(log, race, name)
-    hint = ""
-    if name.rule is MODIFIED and race.first.kind is Kind.WARPGROUP_MULTIPLY:
-        expected, hint = WARPGROUP_WAITS
+    expected, hint = _way_out(report, race, name) or (_expected(log, race, name), "")
     report.add(
         name.rule, name.index, got=words_of(report, race), expected=expected, severity=severity,
         hint=hint,
     )  # fmt: skip
+
+
+def _way_out(report: Report, race: Race, name: Name) -> tuple[str, str] | None:
+    """The `expected` and `hint` for what the first access is; None for the rule's own."""
+    first = race.first
+    if name.rule is MODIFIED and first.kind is Kind.WARPGROUP_MULTIPLY:
+        return WARPGROUP_WAITS
+    if name.rule is MODIFIED and first.kind is Kind.COPY_IN:
+        return COPY_WAITS
+    by_group = report.record(first.index).row.id in COPIES and race.missing is Missing.COMPLETION
+    return GROUP_WAITS if name.rule is SHARED_RACE and by_group else None
 
 
 def _expected(log: Log, race: Race, name: Name) -> str:

@@ -323,6 +323,14 @@ class Clocks:
         self._acquire(fragment, reach)
         self._release(fragment, reach)
 
+    def fence_inits(self, fragment: FragmentPart) -> None:
+        """fence.mbarrier_init: what other threads may use as mbarriers, and not read as data."""
+        mine = self.of(fragment.warp)
+        release = narrowed(self.release(fragment, fragment.mask))
+        for lane in lane_indices(fragment.mask).tolist():
+            near, cluster, launch = mine.released[lane]
+            mine.released[lane] = join(near, release), join(cluster, release), launch
+
     def fence_before(self, fragment: FragmentPart) -> None:
         """tcgen05.fence::before_thread_sync."""
         self.of(fragment.warp).tensor.fence_before(lane_indices(fragment.mask).tolist())

@@ -178,11 +178,12 @@ class Shadow:
         reach: Reach = Reach.LAUNCH,
         lanes: NDArray[np.intp] | None = None,
         change: Change | None = None,
+        as_object: bool = False,
     ) -> None:
         """Record accesses of `size` bytes at `offsets`, made by the current actor.
 
         `lanes` are the threads that make them, one each.  `change` tells which bytes a write leaves
-        as they are.
+        as they are; an mbarrier is used `as_object`, for which fence.mbarrier_init counts.
         Raises: Fault when an earlier access races with one of these, or the memory is that of a CTA
         that may not have begun.
         """
@@ -197,7 +198,8 @@ class Shadow:
             self._check_begun(accessor, agent)
         strength = WEAK if order is Order.WEAK else reach + 1
         act = _Act(*_index(flat, size), accessor, agent, writes, strength)
-        conflicts = [self._check(self.writes, "wrote", act, change)]
+        first = _with_narrow(act) if as_object else act
+        conflicts = [self._check(self.writes, "wrote", first, change)]
         if writes:
             behind = _with_narrow(act)
             conflicts.append(self._check(self.reads, "reads", behind))

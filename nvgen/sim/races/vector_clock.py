@@ -19,9 +19,9 @@ That an operation on tensor memory is complete is not enough for another one: se
 
 An mbarrier object is memory: mbarrier.init and mbarrier.inval write its eight bytes, and all other
 uses, those by copies and commits too, read them as strong accesses do.  A relaxed
-barrier.cluster.arrive releases only what its threads have fenced, fence.mbarrier_init being a fence
-like the others; and the begin of the threads, which happens before any access from another CTA to
-the shared memory of theirs.
+barrier.cluster.arrive releases only what its threads have fenced, by fence.mbarrier_init no more
+than mbarriers that were made; and the begin of the threads, which happens before any access from
+another CTA to the shared memory of theirs.
 
 The use of a value that tcgen05.ld brings orders no accesses to memory (Register dependencies, same
 thread).  Scopes count for fences and for accesses to memory: see `scopes`; those of mbarriers for
@@ -94,7 +94,7 @@ class Clock:
     tcgen05.fence::after_thread_sync lets the next ones rely on, in the ticks of `tensor_fences`.
     `proxied` is the clock that is visible to the async proxy, where there was a fence.proxy.async.
     `narrow` is what threads have handed on by arrivals at mbarriers whose scope, or that of the
-    wait, does not include both: see `narrowed`.
+    wait, does not include both, or by fence.mbarrier_init: see `narrowed`.
     """
 
     floors: Mapping[int, int] = field(default_factory=dict)

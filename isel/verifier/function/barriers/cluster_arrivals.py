@@ -12,7 +12,7 @@ from intrinsics.findings import Severity
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Mem, Reg, Sym
 from intrinsics.modifiers import Space
-from isel.verifier.function.barriers.clusters import cluster_size
+from isel.verifier.function.barriers.clusters import cluster_size, is_in_cluster
 from isel.verifier.function.barriers.mbarriers import ARRIVALS
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow.values import LANES, Symbol, Where
@@ -33,7 +33,7 @@ def check(report: Report) -> None:
     analysis = report.analysis
     if not analysis.block or not analysis.function.is_kernel:
         return
-    if not any(map(_is_remote, analysis.events(*_ARRIVALS))):
+    if not any(map(is_in_cluster, analysis.events(*_ARRIVALS))):
         return
     size = cluster_size(analysis.function, report.cluster)
     if size is None or not 1 < size <= _MOST_RANKS:
@@ -43,10 +43,6 @@ def check(report: Report) -> None:
         place, count = init.place, init.count
         if place is not None and count is not None and place.offset is not None:
             _judge(report, ranks, init, place, count)
-
-
-def _is_remote(event: Event) -> bool:
-    return event.mi.form.attributes.get("space") is Space.SHARED_CLUSTER
 
 
 def _judge(report: Report, ranks: list[Analysis], init: Event, place: Where, count: int) -> None:
@@ -85,7 +81,7 @@ def _arrivals(
             for event in role.events():
                 if event.kind not in _ARRIVALS:
                     continue
-                threads = _threads(report, role, event, place, number, is_own=sender == number)
+                threads = _threads(report, role, event, place, number, sender)
                 if threads is None or event.count is None:
                     return None
                 total += threads * event.count * len(role.warps)
@@ -95,15 +91,16 @@ def _arrivals(
 
 
 def _threads(
-    report: Report, role: Role, event: Event, place: Where, number: int, *, is_own: bool
+    report: Report, role: Role, event: Event, place: Where, number: int, sender: int
 ) -> int | None:
-    """The threads of a warp that arrive by an event at the mbarrier `place` of CTA `number`."""
+    """The threads of a warp of CTA `sender` that arrive by an event at the mbarrier `place` of CTA
+    `number`; the most, where the address may be that of the even CTA of a pair.
+    """
     if event.guard is not None or event.threads.perhaps or event.kind is Kind.COMMIT:
         return None
     if event.place is not None:
-        if not event.place.meets(place):
-            return 0
-        return event.threads.count if is_own else 0
+        here = sender == number or (is_in_cluster(event) and sender == number ^ 1)
+        return event.threads.count if here and event.place.meets(place) else 0
     target = _remote(report, event.mi)
     if target is None:
         return None

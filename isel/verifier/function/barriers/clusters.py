@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from intrinsics.findings import Severity
 from intrinsics.mir import MachineFunction, MachineInstr
-from intrinsics.modifiers import Aligned, CtaGroup
+from intrinsics.modifiers import Aligned, CtaGroup, Space
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.participants.convergence import ALIGNED
 from isel.verifier.function.report import Report
@@ -21,6 +21,8 @@ from isel.verifier.rule import VerifierRule
 
 _PAIR, _BARRIER = "tcgen05, CTA Pair", "barrier.cluster"
 _ARRIVE, _WAIT = "barrier.cluster.arrive", "barrier.cluster.wait"
+
+PAIR_SIZE = 2
 
 PAIR = VerifierRule(
     "tcgen05/pair-cluster",
@@ -99,6 +101,11 @@ def is_of_pair(mi: MachineInstr) -> bool:
     form = mi.form
     attributes = form.attributes if form.row.packed_fields is None else mi.attributes()
     return attributes.get("cta_group") is CtaGroup.TWO
+
+
+def is_in_cluster(event: Event) -> bool:
+    """Whether the mbarrier of an event is named by a `.shared::cluster` address."""
+    return event.mi.form.attributes.get("space") is Space.SHARED_CLUSTER
 
 
 def cluster_size(function: MachineFunction, cluster: tuple[int, ...]) -> int | None:

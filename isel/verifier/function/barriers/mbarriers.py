@@ -6,7 +6,7 @@ Layer: isel.verifier.function.  PTX ISA, mbarrier.init, mbarrier.arrive, Phases.
 from __future__ import annotations
 
 from intrinsics.findings import Severity
-from isel.verifier.function.barriers.clusters import cluster_size
+from isel.verifier.function.barriers.clusters import PAIR_SIZE, cluster_size, is_in_cluster
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow.values import Symbol, Where, where
 from isel.verifier.function.report import Report
@@ -190,11 +190,14 @@ def _arrivals(report: Report, place: Where) -> tuple[int, bool] | None:
 def _senders(report: Report, event: Event) -> int | None:
     """The most CTAs whose execution of a record arrives at one mbarrier, None if unknown.
 
-    A multicast commit arrives at the mbarriers of other CTAs, and theirs arrive here.
+    A multicast commit arrives at the mbarriers of other CTAs, and theirs arrive here.  Of a pair
+    both arrive in the even CTA where the bit of a `.shared::cluster` address that tells them apart
+    is cleared.
     """
-    if event.mi.get("cta_mask") is None:
-        return 1
-    return cluster_size(report.analysis.function, report.cluster)
+    size = cluster_size(report.analysis.function, report.cluster)
+    if event.mi.get("cta_mask") is not None:
+        return size
+    return min(size or PAIR_SIZE, PAIR_SIZE) if is_in_cluster(event) else 1
 
 
 def _in_loop(report: Report, warp: int, event: Event) -> bool:

@@ -250,7 +250,9 @@ class Execution:
             self.run.absent(address)
         elif not self.knows(found.made) and self.strand.actor not in found.reported:
             found.reported.add(self.strand.actor)
-            got = f"{self} can come to it without a barrier after {{line}}"
+            away = windows.rank_of(address) != self.strand.rank
+            barrier = "a barrier of the cluster" if away else "a barrier"
+            got = f"{self} can come to it without {barrier} after {{line}}"
             self.run.log.breach(PUBLISHED, self.index, got, found.made_by)
         if found is not None:
             self.uses(found)

@@ -32,7 +32,7 @@ from isel.verifier.ordering.lifetimes import PEER_FREED, SLOT_PUBLISHED
 from isel.verifier.ordering.run.log import Log, Memory, Region
 from isel.verifier.rule import VerifierRule
 
-_COPIES = ("cp.async", "cp.async.ignore_src")
+COPIES = ("cp.async", "cp.async.ignore_src")
 """Copies whose proxy the manual does not name; CUTLASS has no fence between them and a multiply."""
 
 
@@ -87,7 +87,7 @@ def _in_shared_memory(report: Report, log: Log, race: Race) -> Name | None:
     if "slot" in (race.one.name, race.other.name):
         return _of_slot(race)
     if race.missing is Missing.PROXY_FENCE:
-        copy = report.analysis.graph.records[first.index].row.id in _COPIES
+        copy = report.analysis.graph.records[first.index].row.id in COPIES
         return Name(PROXY_FENCE, first.index, copy)
     reads = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.WARPGROUP_MULTIPLY)
     match first.kind, second.kind:
@@ -160,7 +160,7 @@ def words_of(report: Report, race: Race) -> str:
         Missing.COMPLETION: "nobody has waited for its end",
         Missing.FENCE_BEFORE: "no tcgen05.fence::before_thread_sync stands behind it",
         Missing.FENCE_AFTER: "no tcgen05.fence::after_thread_sync stands before this",
-        Missing.PROXY_FENCE: "no fence.proxy.async stands between the two",
+        Missing.PROXY_FENCE: "no fence.proxy.async of its threads is ordered before this",
     }[race.missing]
     return (
         f"{second} {_does(race.other)}; {report.line(first.index)} by {first} "

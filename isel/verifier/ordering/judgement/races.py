@@ -17,7 +17,7 @@ from typing import TypeAlias
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyShape
-from isel.verifier.function.events import ATOMICS, Kind
+from isel.verifier.function.events import ATOMICS, REDUCTIONS, Kind
 from isel.verifier.ordering.judgement.history import ASYNC_TENSOR, TENSOR_OPS, History, Kept, Shape
 from isel.verifier.ordering.judgement.sizes import ends_of_copies, sized
 from isel.verifier.ordering.run.clocks import Clock, Source, source_of
@@ -197,7 +197,7 @@ class Finder:
             return None  # each CTA of a pair deallocates
         if old.index == new.index and old.kind is Kind.SHARED_STORE:
             return None  # the same value, stored by several warps
-        if self._is_atomic(old) and self._is_atomic(new):
+        if (self._is_atomic(old) and self._is_atomic(new)) or self._are_reductions(old, new):
             return None
         if (
             old.kind in TENSOR_OPS
@@ -225,6 +225,13 @@ class Finder:
 
     def _is_atomic(self, access: Access) -> bool:
         return self.records[access.index].row.id in ATOMICS
+
+    def _are_reductions(self, old: Access, new: Access) -> bool:
+        """Whether both combine numbers with memory, in whatever order."""
+        return all(
+            one.kind is Kind.COPY_IN and self.records[one.index].row.id in REDUCTIONS
+            for one in (old, new)
+        )
 
     def _fence(self, done: tuple[Source, int], new: Access) -> Missing:
         """Which tcgen05.fence is missing between accesses that arrivals and waits order."""

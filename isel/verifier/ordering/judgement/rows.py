@@ -105,7 +105,7 @@ BEFORE_COPY = VerifierRule(
 )
 MODIFIED = VerifierRule(
     "{op}/operand-modified",
-    "shared memory is overwritten while an operation may still read it",
+    "shared memory is overwritten while an operation may still use it",
     "tcgen05, Matrix Multiply and Accumulate Operations",
     expected="a commit behind the operation, and a wait on its mbarrier before the write",
     hint="the mbarrier that says that a stage is empty is told by tcgen05.commit; whatever the "
@@ -117,6 +117,18 @@ WARPGROUP_WAITS = (
     "the stage of the turn before",
 )
 """The `expected` and `hint` for wgmma, in place of those about tcgen05.commit."""
+COPY_WAITS = (
+    "a wait on the mbarrier of the first copy, and an order between that and the second one",
+    "who has read what the first copy brought gives the buffer back by an arrival, which is waited "
+    "for before the second one; of two copies that are both needed, each has bytes of its own",
+)
+"""The `expected` and `hint` where a copy overwrites what another one brings."""
+GROUP_WAITS = (
+    "cp.async.wait_group or cp.async.wait_all in the thread that copies, then a barrier",
+    "cp.async.wait_group N leaves the N latest groups under way; a group without copies counts "
+    "too, and a copy that is not committed belongs to none",
+)
+"""The `expected` and `hint` for copies of threads that nobody has waited for."""
 SOURCE_MODIFIED = VerifierRule(
     "{op}/source-modified",
     "shared memory is overwritten while a bulk copy may still read it",
@@ -179,7 +191,7 @@ BEYOND_VARIABLE = VerifierRule(
 )
 SHARED_RACE = VerifierRule(
     "shared/race",
-    "two warps access the same bytes of shared memory, and nothing orders them",
+    "the same bytes of shared memory are accessed twice, and nothing orders the two",
     "Memory Consistency Model",
     expected="a barrier or an mbarrier between the two",
     hint="bar.sync between the two accesses",

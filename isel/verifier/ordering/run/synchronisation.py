@@ -87,11 +87,13 @@ class Mbarrier:
 
     @property
     def progress(self) -> str:
-        """The arrivals of its phase, counted and expected, as words that follow those for a
-        wait.
+        """The arrivals of its phase, counted and expected, and its bytes where these are not all,
+        as words that follow those for a wait.
         """
         come = self.expected - self.pending
-        return f"; phase {self.phase} has {come} of {self.expected} arrivals"
+        brought = self.expected_bytes - self.bytes
+        bytes_ = f" and {brought} of {self.expected_bytes} expected bytes" if self.bytes else ""
+        return f"; phase {self.phase} has {come} of {self.expected} arrivals{bytes_}"
 
     def __post_init__(self) -> None:
         self.pending = self.expected

@@ -140,7 +140,9 @@ def use_object(
     """
     shadow = cta.shared.shadow
     if shadow is not None and int(offsets.max()) + SIZE <= cta.shared.data.size:
-        shadow.touch(offsets, SIZE, agent, writes=False, order=Order.RELAXED, lanes=lanes)
+        shadow.touch(
+            offsets, SIZE, agent, writes=False, order=Order.RELAXED, lanes=lanes, as_object=True
+        )
 
 
 def signalled(cta: Cta, offset: int, agent: str, what: str, section: str) -> MBarrier:

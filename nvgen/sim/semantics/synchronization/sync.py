@@ -36,6 +36,19 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
+def fence_inits(c: Compiler, mi: MachineInstr) -> Step:
+    """fence.mbarrier_init: of what the threads have done it releases mbarrier.init alone."""
+
+    def run(fragment: Fragment) -> Outcome:
+        deliver(fragment.warp.cta)
+        clocks = fragment.warp.cta.machine.engine.clocks
+        if clocks is not None:
+            clocks.fence_inits(fragment)
+        return None
+
+    return run
+
+
 def fence_proxy_async(c: Compiler, mi: MachineInstr) -> Step:
     """A proxy fence: earlier writes to shared memory become visible to the async proxy."""
     space = mi.form.attributes.get("space")
@@ -203,7 +216,7 @@ SEMANTICS: dict[str, Maker] = {
     "fence": fence,
     "membar": fence,
     "fence.proxy.async": fence_proxy_async,
-    "fence.mbarrier_init": fence,
+    "fence.mbarrier_init": fence_inits,
     "fence.sync_restrict": fence,
     "fence.proxy.alias": fence,
     "fence.proxy.async::generic": fence_proxy_async,
