@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from intrinsics import catalog
 from intrinsics.mir import MachineInstr, form_of
 from isel.verifier.function.events import Kind
+from isel.verifier.ordering.judgement.history import Shape
 from isel.verifier.ordering.judgement.races import Finder, Missing
 from isel.verifier.ordering.run.clocks import Clock, source_of
 from isel.verifier.ordering.run.log import Access, Log, Memory, Region
@@ -70,3 +73,32 @@ def test_a_loop_in_which_everything_races_is_not_compared_for_ever(turns: int) -
     told = {(race.first.index, race.second.index) for race in finder.races()}
     assert {(a, b) for a in range(sites) for b in range(sites) if a < b} <= told
     assert finder.pairs < 30_000  # of 13 million pairs in eight turns
+
+
+def rows_of_16_bytes(columns: int, turns: int) -> Log:
+    """Warps store rows of 16 bytes, 64 bytes apart, each in columns of its own, again and again."""
+    log = Log(0)
+    pieces = [
+        [Region(Memory.SHARED, 0, at, at + 16, writes=True) for at in range(16 * c, 2048, 64)]
+        for c in range(columns)
+    ]
+    for turn in range(columns * turns):
+        column, done = turn % columns, (source_of("warp", turn % columns), turn + 1)
+        clocks: list[Clock] = [{} for _ in range(5)]
+        log.accesses.append(
+            Access(column, Kind.SHARED_STORE, 0, column, turn, pieces[column], done, *clocks, done)  # type: ignore[call-arg]
+        )
+    return log
+
+
+def test_rows_side_by_side_are_not_compared() -> None:
+    finder = Counted(rows_of_16_bytes(4, 10), [NOTHING] * 4)
+    assert finder.races() == []
+    assert finder.pairs == 0
+
+
+def test_shapes_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    touches = Mock(side_effect=Shape.touches)
+    monkeypatch.setattr(Shape, "touches", lambda one, other: touches(one, other))
+    Finder(rows_of_16_bytes(4, 50), [NOTHING] * 4).races()
+    assert 0 < touches.call_count <= 2 * 6  # six pairs of columns, perhaps asked the other way too

@@ -62,17 +62,17 @@ class Matrix:
             name=self.name.upper(), exact=not self.mn_major or across == 1,
         )  # fmt: skip
 
-    def lines(self) -> Iterator[tuple[int, int]]:
-        """The spans of which it certainly reads some bytes, as offset and length."""
+    def atoms(self) -> Iterator[tuple[int, int, int]]:
+        """The atoms of each of whose spans it certainly reads some bytes: where one begins, how
+        many spans it has, one behind the other, and their bytes.
+        """
         d = self.descriptor
         if not self.certain or (isinstance(d, SharedMemoryDescriptor) and d.absolute_lbo):
             return
         tile = Tile(self.rows, _ROW // self.size, self.size * 8, self._major)
-        rows = min(d.swizzle.rows, tile.rows if self._major is Major.K else tile.k)
-        span = d.swizzle.span
+        spans = min(d.swizzle.rows, tile.rows if self._major is Major.K else tile.k)
         for first in atoms(tile, d.swizzle, Strides(d.lbo, d.sbo), d.address):
-            for row in range(rows):
-                yield first + row * span, span
+            yield first, spans, d.swizzle.span
 
     @property
     def _major(self) -> Major:

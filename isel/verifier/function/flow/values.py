@@ -8,6 +8,7 @@ to be the same for all lanes of the warp, or for all threads of the CTA.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from enum import IntEnum
 from typing import TypeAlias
@@ -19,6 +20,12 @@ LANES = 32
 
 Offset: TypeAlias = int | tuple[int, ...] | None
 """A number common to all lanes, one for each lane, or None if it is unknown."""
+
+
+@functools.lru_cache(1024)  # warps repeat the same conditions
+def lanes_where(number: tuple[int, ...]) -> int:
+    """The mask of the lanes in which a number is not 0."""
+    return sum(1 << i for i, one in enumerate(number) if one)
 
 
 class Spread(IntEnum):

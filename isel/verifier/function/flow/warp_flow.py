@@ -23,6 +23,7 @@ from isel.verifier.function.flow.values import (
     Value,
     Waited,
     join,
+    lanes_where,
     unknown,
 )
 from isel.verifier.function.flow.warps import Warp
@@ -257,7 +258,8 @@ class WarpFlow:
         if isinstance(number, int):
             return None, bool(number) == holds
         if number is not None:
-            mask = sum(1 << i for i in range(LANES) if bool(number[i]) == holds) & lanes
+            true = lanes_where(number)
+            mask = (true if holds else ~true) & lanes
             return (None if mask == lanes else Lanes(mask)), mask != 0
         if isinstance(value.base, (Elected, Waited)) and isinstance(value.offset, int):
             true = holds != bool(value.offset)

@@ -5,6 +5,7 @@ Layer: isel.verifier.function.  PTX ISA, Special Registers; shfl.sync.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
@@ -56,7 +57,16 @@ class Warp:
             return constant(self.block[axis])
         step = (1, self.block[0], self.block[0] * self.block[1])[axis]
         first = self.number * LANES
-        return known(tuple((first + i) // step % self.block[axis] for i in range(LANES)))
+        return known(lanes_along(first, step, self.block[axis]))
+
+
+@functools.lru_cache(1024)  # the runs of a kernel ask for the same
+def lanes_along(first: int, step: int, size: int) -> tuple[int, ...]:
+    """Where the threads of a warp are along a dimension of the block, which has `size` places.
+
+    `first` is the number of its first thread, `step` how many numbers are in the same place.
+    """
+    return tuple([(first + i) // step % size for i in range(LANES)])
 
 
 def at_lane(number: int | tuple[int, ...], lane: int) -> int:

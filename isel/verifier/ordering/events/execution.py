@@ -175,19 +175,25 @@ class Execution:
         counters, mine = self.counters, self.strand.clocks
         here = counters.next("warp")
         number = count if count is not None else here if done == "warp" else counters.next(done)
-        there = [piece for piece in found if 0 <= piece.first <= piece.last]
-        if kind in _BY_ADDRESS and (self.index, id(found)) not in self.machine.judged:
-            self._within(there)
-            self.machine.judged[self.index, id(found)] = found
         access = Access(
             self.index, kind, self.strand.rank, self.strand.actor, len(self.run.log.accesses),
-            found if len(there) == len(found) else there,
+            self._judged(kind, found),
             (source or self.source(done), number), mine.known, mine.fenced,
             mine.proxied, mine.acquired, mine.relaxed,
             (self.source("warp"), here), by_proxy, accumulates,
         )  # fmt: skip
         self.run.log.accesses.append(access)
         warp_order.accessed(self.machine, access, self.mask)
+
+    def _judged(self, kind: Kind, found: Sequence[Region]) -> Sequence[Region]:
+        """The regions that the log keeps of those given, which are judged once for a record."""
+        judged, key = self.machine.judged, (self.index, id(found))
+        if key not in judged:
+            there = [piece for piece in found if 0 <= piece.first <= piece.last]
+            if kind in _BY_ADDRESS:
+                self._within(there)
+            judged[key] = found, found if len(there) == len(found) else there
+        return judged[key][1]
 
     def _within(self, found: Sequence[Region]) -> None:
         """Log an access beyond all shared memory of a CTA, or to a CTA that the cluster lacks."""

@@ -72,7 +72,7 @@ def _note_lane(e: Execution, lane: int) -> None:
         log.lanes[place] = lanes.Access(e.index, e.mi, warp, lane, log.certain is not None)
 
 
-def _moved(e: Execution, address: int, *, writes: bool) -> list[Region]:
+def _moved(e: Execution, address: int, *, writes: bool) -> tuple[Region, ...]:
     """The regions of a load or store; a split one has a second half at an offset of columns.
 
     The lanes are the warp's own, whichever quarter the address names: see the rule lane-quarter.
@@ -83,13 +83,16 @@ def _moved(e: Execution, address: int, *, writes: bool) -> list[Region]:
     lanes = ((1 << rows) - 1) << lane
     first, width = address & _COLUMN, moved_columns(e.mi.form) or 1
     split = e.mi.get("half_split")
-    starts = [first] + ([first + split.value & _COLUMN] if isinstance(split, Imm) else [])
-    return [_piece(e.strand.rank, at, width, lanes, writes) for at in starts]
+    second = first + split.value & _COLUMN if isinstance(split, Imm) else None
+    return _pieces(e.strand.rank, first, second, width, lanes, writes)
 
 
 @functools.lru_cache(1024)  # warps repeat the same columns
-def _piece(rank: int, first: int, width: int, lanes: int, writes: bool) -> Region:
-    return Region(Memory.TENSOR, rank, first, first + width, lanes, writes)
+def _pieces(
+    rank: int, first: int, second: int | None, width: int, lanes: int, writes: bool
+) -> tuple[Region, ...]:
+    starts = (first,) if second is None else (first, second)
+    return tuple([Region(Memory.TENSOR, rank, at, at + width, lanes, writes) for at in starts])
 
 
 # ---- what tcgen05.commit tracks ----------------------------------------------------------------

@@ -23,6 +23,14 @@ def lanes_of(number: Number) -> tuple[int | None, ...]:
     return number if isinstance(number, tuple) else (number,) * LANES
 
 
+@functools.lru_cache(1024)  # warps and runs repeat the same conditions
+def masks_of(number: Number) -> tuple[int, int]:
+    """The mask of the lanes in which a number is not 0, and of those in which it is not known."""
+    lanes = lanes_of(number)
+    unknown = sum(1 << i for i, one in enumerate(lanes) if one is None)
+    return sum(1 << i for i, one in enumerate(lanes) if one), unknown
+
+
 def packed(lanes: tuple[int | None, ...]) -> Number:
     """One integer where all lanes have the same."""
     first = lanes[0]

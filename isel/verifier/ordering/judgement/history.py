@@ -70,7 +70,8 @@ class Shape:
         last = places = longest = lanes = 0
         writes, reads, plain, behind = False, False, True, -1
         for region in regions:
-            begin, end = region.first // _GRAIN - first, region.last // _GRAIN
+            begin = region.first // _GRAIN - first
+            end = max(region.last - 1, region.first) // _GRAIN
             places |= (2 << end - first) - (1 << begin)
             last, longest = max(last, end), max(longest, region.last - region.first)
             lanes |= region.lanes
@@ -86,6 +87,12 @@ class Shape:
             is_uniform=of_tensor or writes is not reads,
             is_exact=all(region.exact for region in regions),
         )  # fmt: skip
+
+    def touches(self, other: Shape) -> bool:
+        """Whether there is a grain that both touch."""
+        if self.first > other.first:
+            return other.touches(self)
+        return self.places >> other.first - self.first & other.places != 0
 
 
 @dataclass(slots=True, eq=False)
@@ -180,35 +187,46 @@ class Kept:
 class History:
     """The last accesses to one memory, in order, which have `count` regions together.
 
-    `pages` maps a page to the numbers of the accesses that touch it, `written` to those that write
-    it; `latest` is the last access of each record, warp and location.
+    Accesses repeat the shapes of earlier ones: `there` has the numbers of the accesses of each
+    shape, `beside` the shapes that touch a grain of it, and `pages` the shapes that touch a page;
+    `latest` is the last access of each record, warp and location.
     """
 
     kept: dict[int, Kept] = field(default_factory=dict)
-    pages: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
-    written: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    there: dict[Shape, dict[int, None]] = field(default_factory=dict)
+    beside: dict[Shape, list[Shape]] = field(default_factory=dict)
+    pages: dict[int, list[Shape]] = field(default_factory=lambda: defaultdict(list))
     latest: dict[tuple[int, int, int, int], int] = field(default_factory=dict)
     count: int = 0
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def near(self, new: Kept) -> list[tuple[int, Kept]]:
         """The earlier accesses that a new one may conflict with, with their numbers, in order."""
-        shape, access, kept = new.shape, new.access, self.kept
-        first, last, places = shape.first, shape.last, shape.places
-        pages = self.pages if shape.writes else self.written
-        numbers = set[int]().union(*[pages[page] for page in shape.pages if page in pages])
+        there, access, kept = self.there, new.access, self.kept
+        if new.shape not in there:
+            self._meet(new.shape)
+        numbers = [number for shape in self.beside[new.shape] for number in there[shape]]
         return [
             (number, old)
             for number in sorted(numbers)
-            if (there := (old := kept[number]).shape).first <= last
-            and first <= there.last
-            and old.access is not access
-            and (
-                places >> there.first - first & there.places
-                if first < there.first
-                else there.places >> first - there.first & places
-            )
+            if (old := kept[number]).access is not access
         ]
+
+    def _meet(self, shape: Shape) -> None:
+        """Find the earlier shapes beside a new one, of which one or the other writes."""
+        earlier = itertools.chain.from_iterable([self.pages[page] for page in shape.pages])
+        beside = self.beside[shape] = [
+            other
+            for other in dict.fromkeys(earlier)
+            if (shape.writes or other.writes) and shape.touches(other)
+        ]
+        for other in beside:
+            self.beside[other].append(shape)
+        if shape.writes:
+            beside.append(shape)
+        for page in shape.pages:
+            self.pages[page].append(shape)
+        self.there[shape] = {}
 
     def drop(self, number: int, gone: Sequence[Region]) -> None:
         """Drop regions of an earlier access."""
@@ -223,7 +241,9 @@ class History:
         old.firsts = [there.first for there in old.regions]
 
     def add(self, new: Kept) -> None:
-        """Keep a new access in place of one that it repeats; drop the oldest beyond `_KEPT`."""
+        """Keep a new access, which `near` has seen, in place of one that it repeats; drop the
+        oldest beyond `_KEPT`.
+        """
         shape = new.shape
         key = new.access.index, new.access.warp, shape.first, shape.last
         earlier = self.latest.get(key, -1)
@@ -233,10 +253,7 @@ class History:
             self._forget(earlier)
         number = self.latest[key] = next(self.numbers)
         self.kept[number] = new
-        for page in shape.pages:
-            self.pages[page].add(number)
-            if shape.writes:
-                self.written[page].add(number)
+        self.there[shape][number] = None
         self.count += len(new.regions)
         while self.count > _KEPT:
             number, oldest = next(iter(self.kept.items()))
@@ -247,11 +264,7 @@ class History:
                 self._forget(number)
 
     def _forget(self, number: int) -> None:
-        shape = self.kept.pop(number).shape
-        for page in shape.pages:
-            self.pages[page].discard(number)
-            if shape.writes:
-                self.written[page].discard(number)
+        del self.there[self.kept.pop(number).shape][number]
 
 
 def _first(region: Region) -> int:

@@ -93,6 +93,7 @@ class Finder:
         self._left = _MOST_RACES
         self._is_done = False
         self._shapes: dict[int, _Parts] = {}
+        self._copied: dict[tuple[Region, ...], _Parts] = {}
 
     def races(self) -> list[Race]:
         """All races, one for each pair of records."""
@@ -115,10 +116,16 @@ class Finder:
                 history.add(new)
 
     def _parts(self, access: Access, ends: dict[int, int]) -> _Parts:
-        """The regions of an access for each memory, cached by the identity of the list."""
+        """The regions of an access for each memory, cached by the identity of the list,
+        and of copies by their sizes.
+        """
         regions = access.regions
         if access.kind is Kind.COPY_IN:
-            return _shapes([sized(region, ends) for region in regions])
+            there = tuple([sized(region, ends) for region in regions])
+            found = self._copied.get(there)
+            if found is None:
+                found = self._copied[there] = _shapes(there)
+            return found
         found = self._shapes.get(id(regions))  # the log keeps the list alive
         if found is None:
             found = self._shapes[id(regions)] = _shapes(regions)

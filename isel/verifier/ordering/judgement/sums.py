@@ -9,6 +9,7 @@ enable-input-d; tcgen05.ld.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
@@ -16,7 +17,7 @@ from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.judgement.history import TENSOR_OPS
 from isel.verifier.ordering.judgement.rows import NOT_WRITTEN, UNWRITTEN
-from isel.verifier.ordering.run.log import Log, Memory, Operands, Region
+from isel.verifier.ordering.run.log import Access, Log, Memory, Operands, Region
 
 
 def check(report: Report, logs: list[Log]) -> None:
@@ -55,6 +56,7 @@ class _Columns:
 # ---- loads ---------------------------------------------------------------------------------------
 
 _WRITERS = (*TENSOR_OPS, Kind.TENSOR_STORE)
+_ACCESSES = (*_WRITERS, Kind.TENSOR_LOAD, Kind.DEALLOC)
 
 
 def _all_writes_seen(report: Report, logs: list[Log]) -> bool:
@@ -75,7 +77,7 @@ def _loads(report: Report, logs: list[Log]) -> None:
     """Report loads none of whose columns is written."""
     written = _Columns()
     read: dict[int, list[Region]] = defaultdict(list)
-    for access in (access for log in logs for access in log.accesses):
+    for access in (access for log in logs for access in _of_tensor_memory(log)):
         if access.kind is Kind.TENSOR_LOAD:
             read[access.index] += access.regions
         elif access.kind is not Kind.DEALLOC:
@@ -89,6 +91,11 @@ def _loads(report: Report, logs: list[Log]) -> None:
             report.add(UNWRITTEN, index, got=f"the load: {columns}, and nothing writes any of them")
 
 
+def _of_tensor_memory(log: Log) -> Iterator[Access]:
+    """The accesses that may have regions of tensor memory."""
+    return (access for access in log.accesses if access.kind in _ACCESSES)
+
+
 # ---- sums ----------------------------------------------------------------------------------------
 
 
@@ -96,7 +103,7 @@ def _unwritten(log: Log) -> dict[int, int]:
     """For each multiply, the unwritten columns that it accumulates on and that are read later."""
     written, read = _Columns(), _Columns()
     first: list[tuple[int, Region, int]] = []
-    for access in log.accesses:
+    for access in _of_tensor_memory(log):
         for region in access.regions:
             if region.memory is not Memory.TENSOR:
                 continue

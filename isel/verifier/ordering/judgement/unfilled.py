@@ -119,7 +119,7 @@ def _beyond(matrix: Matrix, variables: list[SharedVariable]) -> _Wrong | None:
     variable = next((v for v in variables if v.first <= at < v.last and v.sized), None)
     if variable is None:
         return None
-    last = max((first + size for first, size in matrix.lines()), default=0)
+    last = max((first + spans * size for first, spans, size in matrix.atoms()), default=0)
     if last <= variable.last:
         return None
     begin, end, size = (n - variable.first for n in (at, last, variable.last))
@@ -138,14 +138,18 @@ def _unfilled(
 ) -> _Wrong | None:
     """The breach of a matrix with a row of which no byte is written."""
     here = written.get(matrix.rank, 0)
-    for first, size in matrix.lines():
-        if not here >> first // _GRAIN & (1 << size // _GRAIN) - 1:
-            return (
-                (matrix.name, first),
-                f"matrix {matrix.name.upper()} of {matrix.rows} rows at "
-                f"{_said(matrix.descriptor.address, variables)}; nothing writes the {size} "
-                f"bytes at {_said(first, variables)}",
-            )
+    for begin, spans, size in matrix.atoms():
+        missing = ~here >> begin // _GRAIN & (1 << spans * size // _GRAIN) - 1
+        every = (1 << size // _GRAIN) - 1
+        for span in range(spans if missing else 0):
+            if missing >> span * size // _GRAIN & every == every:
+                first = begin + span * size
+                return (
+                    (matrix.name, first),
+                    f"matrix {matrix.name.upper()} of {matrix.rows} rows at "
+                    f"{_said(matrix.descriptor.address, variables)}; nothing writes the {size} "
+                    f"bytes at {_said(first, variables)}",
+                )
     return None
 
 
@@ -198,8 +202,9 @@ def _may_write(mi: MachineInstr) -> bool:
 def _stored(log: Log) -> set[tuple[int, int]]:
     """The begins and ends of stores and copies of known size, in the windows of the CTAs."""
     found = {(at, at + _GRAIN) for at in log.strong}
-    for access in log.accesses:
-        for region in access.regions:
+    distinct = {id(access.regions): access.regions for access in log.accesses}  # warps repeat them
+    for regions in distinct.values():
+        for region in regions:
             if region.writes and region.memory is Memory.SHARED and region.first < region.last:
                 found.add((region.first, region.last))
     return found

@@ -15,7 +15,7 @@ from isel.verifier.ordering import lifetimes
 from isel.verifier.ordering.events import event_of
 from isel.verifier.ordering.events.execution import Execution, nothing
 from isel.verifier.ordering.integers.calculations import Calculation, Straight
-from isel.verifier.ordering.integers.numbers import lanes_of
+from isel.verifier.ordering.integers.numbers import masks_of
 from isel.verifier.ordering.integers.windows import in_window, rank_of
 from isel.verifier.ordering.program import Step
 from isel.verifier.ordering.run.clocks import ThreadClocks, source_of, zero
@@ -240,10 +240,9 @@ class Run(RunState):
         number = self.value(strand, branch.guard)
         if isinstance(number, int):
             return strand.mask if number else 0
-        lanes = lanes_of(number)
-        unknown = any(lanes[i] is None for i in range(LANES) if strand.mask >> i & 1)
-        if not unknown:
-            return sum(1 << i for i in range(LANES) if lanes[i] and strand.mask >> i & 1)
+        holds, unknown = masks_of(number)
+        if not unknown & strand.mask:
+            return holds & strand.mask
         self.log.guess()
         count = strand.branches[index] = strand.branches.get(index, 0) + 1
         back, stays = self.program.back[strand.node]
@@ -334,11 +333,10 @@ class Run(RunState):
         number = self.value(strand, guard)
         if isinstance(number, int):
             return strand.mask if number else 0
-        lanes = lanes_of(number)
-        mask = sum(1 << i for i in range(LANES) if strand.mask >> i & 1 and lanes[i] != 0)
-        if any(lanes[i] is None for i in range(LANES) if mask >> i & 1):
+        holds, unknown = masks_of(number)
+        if unknown & strand.mask:
             self.log.guess()
-        return mask
+        return (holds | unknown) & strand.mask
 
 
 def _begun(launch: Launch, rank: int) -> ThreadClocks:

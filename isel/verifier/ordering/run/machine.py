@@ -14,6 +14,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
 from isel.verifier.function.flow.values import LANES
+from isel.verifier.function.flow.warps import lanes_along
 from isel.verifier.ordering.integers.numbers import Number, packed
 from isel.verifier.ordering.integers.windows import in_window
 from isel.verifier.ordering.run.clocks import Clock, Counters, Source
@@ -84,8 +85,8 @@ class Machine:
     of each thread that a commit tracks; `fenced` are those of other threads that fences order
     before them. `polls` are records whose wait may return without success, `ended_elsewhere` those
     whose wait another cluster may end. `end` is the offset behind the last shared variable, where
-    the size of all is known; `judged` are the regions, by their record and identity, that were
-    found within it or logged.
+    the size of all is known; `judged` are the regions that a record accessed, by its number and
+    their identity, with those of them that are logged.
     """
 
     launch: Launch
@@ -115,7 +116,9 @@ class Machine:
     registers: dict[int, int] = field(default_factory=dict)
     pool: dict[int, int] = field(default_factory=dict)
     changed: bool = False
-    judged: dict[tuple[int, int], Sequence[Region]] = field(default_factory=dict)
+    judged: dict[tuple[int, int], tuple[Sequence[Region], Sequence[Region]]] = field(
+        default_factory=dict
+    )
 
     @classmethod
     def of(cls, module: Module, function: MachineFunction, launch: Launch) -> Machine:
@@ -204,7 +207,7 @@ def special(name: str, launch: Launch, rank: int, warp: int) -> Number:
         case "tid" if at >= 0:
             step = (1, x, x * y)[at]
             size = launch.block[at]
-            return packed(tuple((first + i) // step % size for i in range(LANES)))
+            return packed(lanes_along(first, step, size))
         case "ntid" if at >= 0:
             return launch.block[at]
         case "ctaid" | "cluster_ctaid" if at >= 0:

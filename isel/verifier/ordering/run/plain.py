@@ -15,7 +15,7 @@ from intrinsics.modifiers import Match, Shuffle, Space, Vote
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.flow.warps import shuffle_source
 from isel.verifier.ordering.integers.calculations import COMPUTED
-from isel.verifier.ordering.integers.numbers import Number, lanes_of, lanewise, packed
+from isel.verifier.ordering.integers.numbers import Number, lanes_of, lanewise, masks_of, packed
 from isel.verifier.ordering.integers.windows import POINTER
 from isel.verifier.ordering.program import is_one_place
 from isel.verifier.ordering.run.run_state import RunState
@@ -123,10 +123,10 @@ def _shuffled(mode: Shuffle, a: Number, b: Number, c: Number, here: int) -> tupl
 
 
 def _vote(p: Plain) -> None:
-    lanes = lanes_of(p.slot("a"))
+    holds, unknown = masks_of(p.slot("a"))
     found: Number = None
-    if all(lanes[i] is not None for i in range(LANES) if p.mask >> i & 1):
-        ballot = sum(1 << i for i in range(LANES) if p.mask >> i & 1 and lanes[i])
+    if not unknown & p.mask:
+        ballot = holds & p.mask
         match p.mi.form.attributes.get("mode"):
             case Vote.ALL:
                 found = int(ballot == p.mask)
