@@ -10,7 +10,10 @@ NVPTX back end does likewise (EarlyCSE, and its DAG combiner).
 
 from __future__ import annotations
 
-from collections import Counter
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Hashable
+from typing import TypeGuard
 
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
@@ -22,9 +25,6 @@ from isel.lower.substitution import in_flow_order, with_values
 from isel.select.types import TypeLayout
 
 _MOVED = (IntType, FloatType, PointerType, VectorType)
-
-_FEWEST = 2
-"""Accesses of a function from which on one of them may be left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +42,43 @@ def with_known_contents(
     function: ir.Function, layout: TypeLayout, pure: frozenset[str]
 ) -> ir.Function:
     """The function without needless accesses; calls of `pure` functions touch no memory."""
-    accesses = sum(isinstance(i, (ir.Load, ir.Store)) for i in function.instructions())
-    if accesses < _FEWEST:
-        return function
-    return _Memory(function, layout, pure).run()
+    places = Places(function, layout)
+    if not _may_overlap([places.of(*_moved(i)) for i in function.instructions() if _is_known(i)]):
+        return function  # as most
+    return _Memory(function, places, pure).run()
+
+
+def _is_known(i: ir.Instruction) -> TypeGuard[ir.Load | ir.Store]:
+    """Whether what an instruction leaves in memory, or finds there, is known afterwards."""
+    if type(i) is not ir.Load and type(i) is not ir.Store:
+        return False
+    return not i.volatile and i.ordering is None and isinstance(_moved(i)[1], _MOVED)
+
+
+def _moved(i: ir.Load | ir.Store) -> tuple[llvm.Value, Type]:
+    """Where an access goes, and the type of what it moves."""
+    return i.pointer, i.type if isinstance(i, ir.Load) else i.value.type
+
+
+def _may_overlap(places: list[Place]) -> bool:
+    """Whether two accesses may have a byte in common that is told from what is known of them."""
+    behind: defaultdict[Hashable, list[tuple[int, int]]] = defaultdict(list)
+    for place in places:
+        behind[place.base].append((place.offset, place.end))
+    return any(
+        begin < end
+        for spans in behind.values()
+        for (_, end), (begin, _) in itertools.pairwise(sorted(spans))
+    )
 
 
 class _Memory:
     """What is known of memory along a way through the blocks."""
 
-    def __init__(self, function: ir.Function, layout: TypeLayout, pure: frozenset[str]) -> None:
+    def __init__(self, function: ir.Function, places: Places, pure: frozenset[str]) -> None:
         self.function = function
         self.pure = pure
-        self.places = Places(function, layout)
+        self.places = places
         self.same: dict[str, llvm.Value] = {}
         self.needless: set[int] = set()
         self.contents: _Contents = {}
