@@ -33,8 +33,9 @@ def check(report: Report) -> None:
     analysis = report.analysis
     if not analysis.block or not analysis.function.is_kernel:
         return
-    if not any(map(is_in_cluster, analysis.events(*_ARRIVALS))):
-        return
+    arrivals = analysis.events(*_ARRIVALS)
+    if not any(map(is_in_cluster, arrivals)) or any(e.kind is Kind.COMMIT for e in arrivals):
+        return  # how many arrivals a commit makes is not known
     size = cluster_size(analysis.function, report.cluster)
     if size is None or not 1 < size <= _MOST_RANKS:
         return
