@@ -201,3 +201,19 @@ def test_a_block_behind_one_other_knows_what_that_one_knew() -> None:
     run(text, x, y)
     assert x.tolist() == [3, 10, 7, 10]
     assert y.tolist() == [40, 10 << 8 | 4, 60, 10 << 8 | 8]
+
+
+def test_addresses_that_step_round_in_circles_where_nothing_leads() -> None:
+    """LLVM's verifier takes code that nothing leads to, in which an address is its own base."""
+    text = kernel(
+        "store i32 5, ptr addrspace(1) %q",
+        "ret void",
+        "nowhere:",
+        "%r = getelementptr i32, ptr addrspace(1) %s, i64 1",
+        "%s = getelementptr i32, ptr addrspace(1) %r, i64 1",
+        "store i32 6, ptr addrspace(1) %s",
+        "br label %nowhere",
+    )
+    x, y = arrays()
+    run(text, x, y)
+    assert y.tolist() == [5] * 4

@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Hashable
-from typing import TypeGuard
 
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
@@ -25,6 +24,9 @@ from isel.lower.substitution import in_flow_order, with_values
 from isel.select.types import TypeLayout
 
 _MOVED = (IntType, FloatType, PointerType, VectorType)
+
+_FEWEST = 2
+"""Accesses behind one pointer from which on one of them may be left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +44,21 @@ def with_known_contents(
     function: ir.Function, layout: TypeLayout, pure: frozenset[str]
 ) -> ir.Function:
     """The function without needless accesses; calls of `pure` functions touch no memory."""
+    accesses = [
+        i
+        for i in function.instructions()
+        if isinstance(i, (ir.Load, ir.Store)) and not i.volatile and i.ordering is None
+    ]
+    if len(accesses) < _FEWEST:
+        return function
     places = Places(function, layout)
-    if not _may_overlap([places.of(*_moved(i)) for i in function.instructions() if _is_known(i)]):
+    roots = [places.root(i.pointer) for i in accesses]
+    count = Counter(roots)
+    near = [i for i, root in zip(accesses, roots, strict=True) if count[root] >= _FEWEST]
+    moved = [(i.pointer, i.type if isinstance(i, ir.Load) else i.value.type) for i in near]
+    if not _may_overlap([places.of(to, what) for to, what in moved if isinstance(what, _MOVED)]):
         return function  # as most
     return _Memory(function, places, pure).run()
-
-
-def _is_known(i: ir.Instruction) -> TypeGuard[ir.Load | ir.Store]:
-    """Whether what an instruction leaves in memory, or finds there, is known afterwards."""
-    if type(i) is not ir.Load and type(i) is not ir.Store:
-        return False
-    return not i.volatile and i.ordering is None and isinstance(_moved(i)[1], _MOVED)
-
-
-def _moved(i: ir.Load | ir.Store) -> tuple[llvm.Value, Type]:
-    """Where an access goes, and the type of what it moves."""
-    return i.pointer, i.type if isinstance(i, ir.Load) else i.value.type
 
 
 def _may_overlap(places: list[Place]) -> bool:

@@ -69,6 +69,16 @@ class Places:
         base, offset = self._steps(pointer, _DEPTH)
         return Place(base, offset, self.layout.size(type_), pointer.type.address_space)
 
+    def root(self, pointer: llvm.Value) -> llvm.Value:
+        """What a pointer is stepped from: places with equal bases have equal roots."""
+        seen: set[str] = set()  # code that nothing leads to may step round in circles
+        while isinstance(pointer, llvm.Local) and pointer.name not in seen:
+            seen.add(pointer.name)
+            step = self.made.get(pointer.name)
+            if isinstance(step, ir.GetElementPtr):
+                pointer = step.base
+        return pointer
+
     def is_unwritten(self, pointer: llvm.Value) -> bool:
         """Whether a pointer leads to what nothing writes while the kernel runs."""
         for _ in range(_DEPTH if self.unwritten else 0):
