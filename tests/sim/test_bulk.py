@@ -263,6 +263,23 @@ def test_what_is_read_may_be_overwritten(schedule: str) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("read", ["", ".read"])
+def test_a_wait_counts_groups_that_an_earlier_one_left(read: str, schedule: str) -> None:
+    """Each wait leaves one group under way, so that the second one covers the first two groups."""
+    copy = f"""cp.async.bulk.global.shared::cta.bulk_group [%rd8], [tile], 32;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group{read} 1;
+    cp.async.bulk.global.shared::cta.bulk_group [%rd8+32], [tile+32], 32;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group{read} 1;
+    st.shared.u32 [tile], 0;"""
+    expected = np.full(SIZE, 0x77, np.uint8)
+    expected[:64] = mine(0).reshape(-1).view(np.uint8)[:64]
+    assert (stored(copy, schedule) == expected).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_prefetch_changes_nothing(schedule: str) -> None:
     body = "@!%p1 cp.async.bulk.prefetch.L2.global [%a0], 256;"
     assert (shown(body, schedule)[0] == FILLER).all()

@@ -230,6 +230,21 @@ def test_one_instruction_may_reach_several_windows(space: str):
     assert seen.tolist() == [77, 99] * 16
 
 
+@pytest.mark.parametrize(("made", "expected"), [
+    ("cvta.to.shared.u64 %rd2, %rd1; cvt.u32.u64 %r5, %rd2;", ""),
+    ("cvt.u32.u64 %r5, %rd1;", "out-of-bounds"),
+])  # fmt: skip
+def test_a_generic_address_is_no_shared_one(made: str, expected: str):
+    """Its low 32 bits are not: the two differ by where the window begins, which cvta takes off."""
+    body = f"""
+    cvta.shared.u64 %rd1, tile;
+    st.u32 [%rd1], 5;
+    {made}
+    ld.shared.u32 %r6, [%r5];"""
+    variables = ".shared .align 4 .b8 tile[4];"
+    assert rule(body, np.zeros(1, np.uint32), variables=variables) == expected
+
+
 # ---- what nobody has written -----------------------------------------------------------------
 
 

@@ -33,6 +33,10 @@ class Groups(Generic[Member]):
         older = self.committed[: max(len(self.committed) - count, 0)]
         return [member for group in older for member in group]
 
+    def keep(self, count: int) -> None:
+        """Drop all groups but the `count` latest, as they have been waited for."""
+        del self.committed[: max(len(self.committed) - count, 0)]
+
 
 @dataclass(slots=True)
 class BulkGroups(Groups[tuple[AsyncOp, AsyncOp]]):
@@ -41,11 +45,6 @@ class BulkGroups(Groups[tuple[AsyncOp, AsyncOp]]):
     def but_the_last(self, count: int, *, reads: bool) -> list[AsyncOp]:
         """The operations of all groups but the `count` latest: the reads alone, or the writes."""
         return [read if reads else write for read, write in self.older(count)]
-
-    def forget(self, *, reads: bool = False) -> None:
-        """Drop the oldest groups that are complete, unless they were waited for as reads only."""
-        while not reads and self.committed and all(write.done for _, write in self.committed[0]):
-            del self.committed[0]
 
 
 @dataclass(slots=True)
@@ -64,7 +63,7 @@ class CopyGroups(Groups[AsyncOp]):
         return self.older(count)
 
     def keep(self, count: int) -> None:
-        """Drop all groups but the `count` latest, as they have been waited for."""
-        del self.committed[: max(len(self.committed) - count, 0)]
+        """Drop all groups but the `count` latest; arrivals are ordered after what is left."""
+        Groups.keep(self, count)
         if not self.committed and not self.open:
             self.before = [op for op in self.before if not op.done]

@@ -27,12 +27,14 @@ Addresses = NDArray[np.int64]
 Item = TypeVar("Item", bound=np.generic)
 
 # Windows of the generic address space.  Shared addresses are offsets in the CTA's own memory; the
-# same offset plus (rank + 1) << 24 names the memory of a CTA of the cluster.
-SHARED_WINDOW = 0x0100_0000_0000
+# same offset plus (rank + 1) << 24 names the memory of a CTA of the cluster.  The low 32 bits of a
+# generic address are no shared address: cvta makes that.
+SHARED_WINDOW = 0x0100_8000_0000
 PARAM_WINDOW = 0x0200_0000_0000
 LOCAL_WINDOW = 0x0300_0000_0000
 GLOBAL_BASE = 0x7F00_0000_0000
 _WINDOW = 0x0001_0000_0000
+_SHARED = 0x8000_0000
 _GAP = 4096
 """Bytes after an allocation that belong to none."""
 
@@ -339,7 +341,7 @@ def put_parts(
 
 def window_of(address: int) -> Space:
     """The state space that a generic address lies in."""
-    if SHARED_WINDOW <= address < SHARED_WINDOW + _WINDOW:
+    if SHARED_WINDOW <= address < SHARED_WINDOW + _SHARED:
         return Space.SHARED
     if LOCAL_WINDOW <= address < LOCAL_WINDOW + _WINDOW:
         return Space.LOCAL

@@ -39,7 +39,8 @@ def wait_group(c: Compiler, mi: MachineInstr) -> Step:
         for lane in lane_numbers(fragment.mask):
             known = groups(fragment.warp, lane)
             engine.wait(fragment.warp, 1 << lane, known.but_the_last(count, reads=reads))
-            known.forget(reads=reads)
+            if not reads:
+                known.keep(count)
         return None
 
     return run
