@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import gc
 import importlib
 import io
@@ -81,7 +82,7 @@ def _run_command(argv: Sequence[str] | None) -> int:
         given = ["explain", "intrinsic", *given[1:]]
     elif len(given) > 1 and given[0] == "explain" and "/" in given[1]:
         given = ["explain", "rule", *given[1:]]
-    asked = given[0] if given else ""
+    asked = given[0] if given and given[0] in _commands() else ""
     arguments = _parser(asked).parse_args([_WHOLE.get(word, word) for word in given])
     files = getattr(arguments, "files", None) or [getattr(arguments, "file", ".mir")]
     if any(os.path.splitext(file)[1] not in _NEVER_LLVM for file in files):
@@ -149,8 +150,13 @@ def _internal(error: Exception) -> int:
     return INTERNAL
 
 
+@functools.cache
 def _parser(asked: str = "") -> argparse.ArgumentParser:
-    """The commands; where it is known which one is asked for, the others have no options."""
+    """The commands; where it is known which one is asked for, the others have no options.
+
+    It is kept for who calls `main` again: argparse looks for translations of its words in the file
+    system, for each command anew.
+    """
     parser = argparse.ArgumentParser(
         prog="nvgen",
         description="LLVM IR for NVIDIA's tensor-core machines: compile, check, run, explain.",
@@ -158,10 +164,9 @@ def _parser(asked: str = "") -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"nvgen {__version__}")
     # "prog" spares argparse making a usage text to find it
     commands = parser.add_subparsers(prog="nvgen", dest="command", required=True, metavar="COMMAND")
-    known = _commands()
-    for name, (text, add_options) in known.items():
+    for name, (text, add_options) in _commands().items():
         command = commands.add_parser(name, help=text)
-        if name == asked or asked not in known:
+        if asked in ("", name):
             add_options(command)
     return parser
 

@@ -3,9 +3,9 @@
 LLVM's code generator ends the process when it cannot select an instruction, and prints a warning
 and goes on when it does not know a processor.  So it runs in a child, this file as a script:
 
-* ``compile_all`` starts one child for a list of modules and gets one ``Outcome`` for each;
-* the child initialises LLVM once and forks a worker that compiles module after module, sending
-  each result as it is ready;
+* ``compile_all`` asks the child about a list of modules and gets one ``Outcome`` for each;
+* the child, one for each process of the tests, initialises LLVM once; for each list it forks a
+  worker that compiles module after module, sending each result as it is ready;
 * when the worker dies, the module after the last result is the one that killed it: its outcome is
   what LLVM wrote to the standard error, and a fresh fork goes on behind it.  A refusal costs one
   fork and no other module.
@@ -22,18 +22,22 @@ about.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import threading
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TypedDict
+from typing import IO, NoReturn, TypedDict
 
 from llvmlite import binding
 
@@ -47,6 +51,12 @@ DATA_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 
 HEADER = f'target datalayout = "{DATA_LAYOUT}"\ntarget triple = "{TRIPLE}"\n'
 """The first two lines of every module."""
+
+_SECONDS = 600
+"""How long the modules of a job may take."""
+
+_IGNORED = "is not a recognized "
+"""In what LLVM warns of when it goes on without a processor or a version."""
 
 _KNOWN_NAME = b"llvm.nvvm.tcgen05.alloc.cg1"
 _ENTRY = re.compile(rb"llvm\.[\w.]+")
@@ -119,17 +129,50 @@ class Job(TypedDict):
     modules: list[str]
 
 
+class Reply(TypedDict):
+    """What the child answers: a result for each module, and what is wrong with the job itself."""
+
+    results: list[dict[str, str]]
+    failure: str
+
+
 def _ask(job: Job) -> list[dict[str, str]]:
-    done = subprocess.run(
+    with _ASKING:
+        child = _child(os.getpid())
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(json.dumps(job) + "\n")
+        child.stdin.flush()
+        line = child.stdout.readline()
+    if not line:
+        raise LlvmFailedError(f"LLVM's process ended with {child.wait()}")
+    reply: Reply = json.loads(line)
+    if reply["failure"]:
+        raise LlvmFailedError(f"LLVM: {reply['failure']}")
+    if len(reply["results"]) != len(job["modules"]):
+        raise LlvmFailedError(f"{len(reply['results'])} results for {len(job['modules'])} modules")
+    return reply["results"]
+
+
+_ASKING = threading.Lock()
+"""One job at a time."""
+
+
+@functools.cache
+def _child(asker: int) -> subprocess.Popen[str]:
+    """The child of the process that asks: to start one takes as long as to compile a hundred
+    modules.  It ends when its input is closed."""
+    child = subprocess.Popen(
         [sys.executable, "-P", __file__],
-        input=json.dumps(job), capture_output=True, text=True, timeout=600, check=False,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    if done.returncode != 0 or done.stderr.strip():
-        raise LlvmFailedError(f"LLVM ended with {done.returncode}: {done.stderr.strip()}")
-    results: list[dict[str, str]] = [json.loads(line) for line in done.stdout.splitlines()]
-    if len(results) != len(job["modules"]):
-        raise LlvmFailedError(f"{len(results)} results for {len(job['modules'])} modules")
-    return results
+    atexit.register(_end, child, asker)
+    return child
+
+
+def _end(child: subprocess.Popen[str], asker: int) -> None:
+    if os.getpid() == asker:
+        child.communicate()
 
 
 @functools.cache
@@ -171,51 +214,70 @@ def library() -> Path:
 # --- the child -----------------------------------------------------------------------------------
 
 
-def _serve(job: Job, out: IO[str]) -> None:
-    """Compile the modules of a job, one line of JSON for each outcome, in order."""
+def _serve(jobs: Iterable[str], out: IO[str]) -> None:
+    """Answer each job, a line of JSON, with a line of JSON."""
     # a refusal is an everyday thing here: no core files
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    machine = _machine(job) if job["target"] else None
-    at = 0
-    while at < len(job["modules"]):
-        lines, complaint = _fork(machine, job["modules"][at:])
-        out.writelines(lines)
-        at += len(lines)
-        if at < len(job["modules"]):
-            out.write(json.dumps({"refusal": complaint}) + "\n")
-            at += 1
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    for line in jobs:
+        print(json.dumps(_reply(json.loads(line))), file=out, flush=True)
+
+
+def _reply(job: Job) -> Reply:
+    results: list[dict[str, str]] = []
+    while len(results) < len(job["modules"]):
+        found, complaint, failure = _fork(job, job["modules"][len(results) :])
+        results += found
+        if failure:
+            return {"results": [], "failure": failure}
+        if len(results) < len(job["modules"]):
+            results.append({"refusal": complaint})
+    return {"results": results, "failure": ""}
 
 
 def _machine(job: Job) -> binding.TargetMachine:
-    binding.initialize_all_targets()
-    binding.initialize_all_asmprinters()
     features = f"+ptx{job['ptx'].replace('.', '')}"
     target = binding.Target.from_triple(TRIPLE)
     return target.create_target_machine(cpu=job["target"], features=features, opt=job["opt"])
 
 
-def _fork(machine: binding.TargetMachine | None, modules: Sequence[str]) -> tuple[list[str], str]:
-    """The results up to the first module that kills the worker, and the worker's last words."""
+def _fork(job: Job, modules: Sequence[str]) -> tuple[list[dict[str, str]], str, str]:
+    """The results up to the first module that kills the worker, the worker's last words, and what
+    no module is to blame for: there is no such machine, the time is over, or LLVM warns."""
     reader, writer = os.pipe()
     with tempfile.TemporaryFile() as errors:
         worker = os.fork()
         if worker == 0:
             os.dup2(errors.fileno(), 2)
-            with os.fdopen(writer, "w") as pipe:
-                for module in modules:
-                    pipe.write(json.dumps(_emit(machine, module)) + "\n")
-                    pipe.flush()
-            os._exit(0)
+            _work(job, modules, writer)
         os.close(writer)
         with os.fdopen(reader) as pipe:
             lines = pipe.readlines()
         _, status = os.waitpid(worker, 0)
         errors.seek(0)
         said = errors.read().decode(errors="replace")
-    if status == 0 and said.strip():
-        # a warning that no exit status tells of, such as an unknown feature
-        sys.stderr.write(said)
-    return lines, _complaint(said) or f"LLVM ended with status {status}"
+    last_words = f"LLVM ended with status {status}"
+    late = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+    if not lines or late or _IGNORED in said or (status == 0 and said.strip()):
+        return [], "", said.strip() or last_words
+    return [json.loads(line) for line in lines[1:]], _complaint(said) or last_words, ""
+
+
+def _work(job: Job, modules: Sequence[str], writer: int) -> NoReturn:
+    """Compile modules, and end the process."""
+    signal.alarm(_SECONDS)
+    try:
+        machine = _machine(job) if job["target"] else None
+        with os.fdopen(writer, "w") as pipe:
+            print("ready", file=pipe, flush=True)
+            for module in modules:
+                print(json.dumps(_emit(machine, module)), file=pipe, flush=True)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def _complaint(said: str) -> str:
@@ -235,4 +297,4 @@ def _emit(machine: binding.TargetMachine | None, text: str) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    _serve(json.load(sys.stdin), sys.stdout)
+    _serve(sys.stdin, sys.stdout)

@@ -6,9 +6,10 @@ of 64 bits that no address of a variable goes into.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -50,10 +51,18 @@ def values(ptx: str) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
 
 
 def refusals(texts: Mapping[str, str], target: str = TARGET) -> dict[str, str]:
-    """What ptxas says of those modules that it refuses; each has a process, which all run at once.
+    """What ptxas says of those modules that it refuses.
 
-    Modules that define the same names cannot go to one process.
+    Modules that go into one file do so first; where ptxas does not take the file, and of other
+    modules, each has a process, which all run at once.
     """
+    joined = joint(texts.values()) if len(texts) > 1 else ""
+    given = {"": joined} if joined else texts
+    said = _refusals(given, target)
+    return _refusals(texts, target) if said and joined else said
+
+
+def _refusals(texts: Mapping[str, str], target: str) -> dict[str, str]:
     with tempfile.TemporaryDirectory(prefix="oracle-") as folder:
         started = {}
         for n, (name, text) in enumerate(texts.items()):
@@ -64,3 +73,29 @@ def refusals(texts: Mapping[str, str], target: str = TARGET) -> dict[str, str]:
             )  # fmt: skip
         said = {name: process.communicate()[0] for name, process in started.items()}
     return {name: said[name] for name, process in started.items() if process.returncode}
+
+
+_HEAD = ".address_size 64\n"
+"""The last line that all modules have for a version and a target."""
+
+_OWN = re.compile(
+    r"^\.visible (?:\.global .*? (\w+)(?:\[\d+\])?(?: = .*)?;|\.entry (\w+)\()$", re.MULTILINE
+)
+"""A variable or a kernel that a module defines."""
+
+_DEFINES = re.compile(r"^\.\w", re.MULTILINE)
+
+
+def joint(texts: Iterable[str]) -> str:
+    """One module of many, in which the names of each have its number; "" where some declare more
+    than kernels and global variables, or where versions or targets differ."""
+    parts, heads = [], set()
+    for n, text in enumerate(texts):
+        head, _, body = re.sub("//.*", "", text).partition(_HEAD)
+        names = {a or b for a, b in _OWN.findall(body)}
+        if len(_OWN.findall(body)) != len(_DEFINES.findall(body)):
+            return ""
+        own = rf"(?<![\w$%.])(?:{'|'.join(names)})(?![\w$.])(?!_param_)|(?<![\w$%.])\w+_param_"
+        parts.append(re.sub(own, rf"m{n}_\g<0>", body))
+        heads.add(head.strip())
+    return "".join([*heads, "\n", _HEAD, *parts]) if len(heads) == 1 else ""

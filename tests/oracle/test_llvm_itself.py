@@ -44,6 +44,15 @@ def test_a_refusal_costs_no_other_module():
     assert llvm.compile_all([], "sm_90", "8.6") == []
 
 
+def test_one_child_answers_all_jobs(monkeypatch: pytest.MonkeyPatch):
+    llvm.compile_all([GOOD], TARGET, PTX)
+    monkeypatch.setattr("subprocess.Popen", None)
+    assert llvm.compile_all([GOOD], TARGET, PTX) == llvm.compile_all([GOOD], TARGET, PTX)
+    with pytest.raises(llvm.LlvmFailedError):
+        llvm.compile_all([GOOD], "sm_107a", PTX)
+    assert llvm.rejections([GOOD]) == [""]
+
+
 def test_target_and_version_reach_llvm():
     (outcome,) = llvm.compile_all([BAD], "sm_103f", "8.8")
     assert outcome.ptx.split("\n")[4:6] == [".version 8.8", ".target sm_103f"]
