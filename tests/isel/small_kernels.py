@@ -424,8 +424,9 @@ SUMMED = kernel(
 """Two threads of each CTA add its words to sums in the other one, in any order."""
 
 EVEN = kernel(
-    f"{_PEER}{MINE}    @%p1 mbarrier.init.shared.b64 [bar], 128;\n    st.shared.u32 [%r5], %r24;\n"
-    f"{SYNC}    mov.u32 %r11, bar;\n    and.b32 %r11, %r11, 0xFEFFFFFF;\n"
+    f"{_PEER}{MINE}    @%p1 mbarrier.init.shared.b64 [bar], 128;\n"
+    f"{SYNC}    st.shared.u32 [%r5], %r24;\n"
+    "    mov.u32 %r11, bar;\n    and.b32 %r11, %r11, 0xFEFFFFFF;\n"
     "    mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r11];\n"
     "    mov.u32 %r7, 0;\n    setp.ne.u32 %p3, %r20, 0;\n    @%p3 bra OUT;\n"
     + wait("LOOK", "bar", "0", _ACQUIRED)
@@ -554,6 +555,12 @@ KERNELS: dict[str, Small] = {
     "told to the even CTA": Small(EVEN, _OF_PEER * (np.arange(128) < 64), {
         "more arrivals are counted than come": Wrong(
             [("[bar], 128", "[bar], 192")], "mbarrier/arrivals", "error", "sim/deadlock"),
+        "without a scope": Wrong(
+            [("arrive.release.cluster.shared", "arrive.shared")],
+            "mbarrier/scope", "error", "sim/race"),
+        "to a wait without a scope": Wrong(
+            [(_ACQUIRED, "try_wait.parity.shared::cta.b64")],
+            "mbarrier/scope", "error", "sim/race"),
     }, ctas=2),
     "sent": Small(SENT, _OF_PEER, {
         "by a CTA that has left": Wrong(

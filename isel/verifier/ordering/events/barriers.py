@@ -5,7 +5,7 @@ Layer: isel.verifier.ordering.events.  PTX ISA, barrier; barrier.cluster; mbarri
 
 from __future__ import annotations
 
-from intrinsics.modifiers import Sem
+from intrinsics.modifiers import Scope, Sem
 from isel.verifier.function.barriers.phases import TOO_MANY
 from isel.verifier.function.flow.evaluate import WAITS
 from isel.verifier.function.flow.values import LANES
@@ -21,7 +21,15 @@ from isel.verifier.ordering.lifetimes import (
     PUBLISHED,
     TWICE,
 )
-from isel.verifier.ordering.run.clocks import RELEASES, Release, joined, source_of
+from isel.verifier.ordering.run.clocks import (
+    RELEASES,
+    Clock,
+    Release,
+    joined,
+    parted,
+    source_of,
+    zero,
+)
 from isel.verifier.ordering.run.log import Remote
 from isel.verifier.ordering.run.strand import warpgroup_of
 from isel.verifier.ordering.run.synchronisation import Barrier, Delivery, Mbarrier, Waiter
@@ -228,9 +236,20 @@ def _arrive(e: Execution) -> bool:
             e.run.log.breach(TOO_MANY, e.index, got)
         if "drop" in e.mi.row.id:
             mbarrier.expected -= threads
-        mbarrier.arrive(count * threads, release)
+        mbarrier.arrive(count * threads, *_for(e, mbarrier, release))
         e.machine.changed = True
     return True
+
+
+def _for(e: Execution, mbarrier: Mbarrier, release: Release) -> tuple[Release, Clock]:
+    """What an arrival releases to all waits, and beside it to those of .cluster.
+
+    Threads of another CTA have to name that scope, here and there.
+    """
+    if rank_of(mbarrier.at) == e.strand.rank:
+        return release, zero()
+    near, wide = parted(release)
+    return near, wide if e.mi.form.attributes.get("scope") is Scope.CLUSTER else zero()
 
 
 def _far(e: Execution) -> None:
@@ -291,7 +310,8 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
         strand.failed = False
         warp_order.synchronised(e.machine, strand.actor)  # perhaps with others, by the mbarrier
         strand.clocks.acquire(
-            mbarrier.completed, relaxed=e.mi.form.attributes.get("sem") is Sem.RELAXED
+            mbarrier.released(e.mi.form.attributes.get("scope")),
+            relaxed=e.mi.form.attributes.get("sem") is Sem.RELAXED,
         )
         if has_parity:
             mbarrier.waiters.append(_waiter(e, mbarrier))

@@ -18,6 +18,7 @@ from isel.verifier.ordering.integers.numbers import Number, lanes_of, uniform
 from isel.verifier.ordering.lifetimes import PUBLISHED
 from isel.verifier.ordering.run.clocks import (
     RELEASES,
+    WIDE,
     Clock,
     Counters,
     Release,
@@ -140,6 +141,13 @@ class Execution:
         """A clock with all operations of a kind that the warp has issued."""
         return {self.source(kind): self.counters.get(kind)}
 
+    def accessed(self) -> Clock:
+        """A clock with all accesses of the warp, for other CTAs too."""
+        count = self.counters.get("warp")
+        if self.run.launch.ctas == 1:
+            return {self.source("warp"): count}
+        return {self.source("warp"): count, self.source(WIDE): count}
+
     def release(self, *, arrives: bool = False) -> Release:
         """The clocks that these threads release here; `arrives` if it is an arrival."""
         if arrives:
@@ -147,7 +155,7 @@ class Execution:
             self.run.log.arrivals.setdefault(self.strand.actor, []).append(here)
         mine = self.strand.clocks
         self.counters.next(RELEASES)
-        known = joined(mine.known, self.issued("warp"))
+        known = joined(mine.known, self.accessed())
         relaxed = known if mine.relaxed is mine.known else joined(mine.relaxed, known)
         before = joined(joined(mine.before, mine.late), mine.acquired)
         return Release(known, before, mine.proxied, relaxed)

@@ -15,7 +15,7 @@ from dataclasses import field
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.values import LANES
-from isel.verifier.ordering.run.clocks import Source
+from isel.verifier.ordering.run.clocks import WIDE, Source, source_of
 from isel.verifier.ordering.run.log import Access, Memory, Region
 
 TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
@@ -23,6 +23,8 @@ TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
 
 ASYNC_TENSOR = (*TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
 """The accesses of tensor memory that are asynchronous, with the fences of tcgen05 between them."""
+
+_BY_THREADS = (Kind.SHARED_LOAD, Kind.SHARED_STORE)
 
 _KEPT = 16_384
 """Regions kept for one memory: races with older ones are not found."""
@@ -132,7 +134,7 @@ class Kept:
         if access.by_proxy or (self.is_async and old.is_async):
             return False
         if access.known.get(old.source, 0) >= old.count:
-            return True
+            return not is_out_of_scope(old.access, access)
         return old.access.warp == access.warp and old.source.kind == "warp"
 
     def meeting(self, region: Region) -> list[Region]:
@@ -265,6 +267,19 @@ class History:
 
     def _forget(self, number: int) -> None:
         del self.there[self.kept.pop(number).shape][number]
+
+
+def is_out_of_scope(old: Access, new: Access) -> bool:
+    """Whether threads of another CTA know of a store by a scope that does not have them.
+
+    Of what was read they need not: libraries give buffers back by arrivals without a scope.
+    """
+    if old.kind is not Kind.SHARED_STORE or old.rank == new.rank:
+        return False
+    if old.by_proxy or new.by_proxy or new.kind not in _BY_THREADS:
+        return False
+    source, count = old.done
+    return new.known.get(source_of(WIDE, source.of), 0) < count
 
 
 def _first(region: Region) -> int:

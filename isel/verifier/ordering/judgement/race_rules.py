@@ -22,6 +22,7 @@ from isel.verifier.ordering.judgement.rows import (
     LOAD_RUNNING,
     MODIFIED,
     NOT_PIPELINED,
+    OUT_OF_SCOPE,
     PROXY_FENCE,
     SHARED_RACE,
     SOURCE_MODIFIED,
@@ -86,6 +87,8 @@ def _in_shared_memory(report: Report, log: Log, race: Race) -> Name | None:
     first, second = race.first, race.second
     if "slot" in (race.one.name, race.other.name):
         return _of_slot(race)
+    if race.missing is Missing.SCOPE:
+        return Name(OUT_OF_SCOPE, second.index)
     if race.missing is Missing.PROXY_FENCE:
         copy = report.analysis.graph.records[first.index].row.id in COPIES
         return Name(PROXY_FENCE, first.index, copy)
@@ -161,6 +164,7 @@ def words_of(report: Report, race: Race) -> str:
         Missing.FENCE_BEFORE: "no tcgen05.fence::before_thread_sync stands behind it",
         Missing.FENCE_AFTER: "no tcgen05.fence::after_thread_sync stands before this",
         Missing.PROXY_FENCE: "no fence.proxy.async of its threads is ordered before this",
+        Missing.SCOPE: "the arrival or the wait between the two has the scope .cta",
     }[race.missing]
     return (
         f"{second} {_does(race.other)}; {report.line(first.index)} by {first} "

@@ -18,7 +18,14 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyShape
 from isel.verifier.function.events import ATOMICS, REDUCTIONS, Kind
-from isel.verifier.ordering.judgement.history import ASYNC_TENSOR, TENSOR_OPS, History, Kept, Shape
+from isel.verifier.ordering.judgement.history import (
+    ASYNC_TENSOR,
+    TENSOR_OPS,
+    History,
+    Kept,
+    Shape,
+    is_out_of_scope,
+)
 from isel.verifier.ordering.judgement.sizes import ends_of_copies, sized
 from isel.verifier.ordering.run.clocks import Clock, Source, source_of
 from isel.verifier.ordering.run.log import Access, Log, Memory, Region
@@ -32,6 +39,7 @@ class Missing(Enum):
     FENCE_BEFORE = auto()  # tcgen05.fence::before_thread_sync after the first
     FENCE_AFTER = auto()  # tcgen05.fence::after_thread_sync before the second
     PROXY_FENCE = auto()  # fence.proxy.async between them
+    SCOPE = auto()  # a scope of an arrival and a wait that has both threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +232,8 @@ class Finder:
                 return self._fence(old.done, new) if new.kind in ASYNC_TENSOR else None
             came = same_warp or _has(new.known, old.issue)
             return Missing.COMPLETION if came else Missing.ORDER
+        if is_out_of_scope(old, new):
+            return Missing.SCOPE
         own_move = same_warp and old.kind not in TENSOR_OPS
         both = old.kind in ASYNC_TENSOR and new.kind in ASYNC_TENSOR
         if both and not own_move and not _has(new.fenced, old.done):

@@ -196,6 +196,14 @@ SHARED_RACE = VerifierRule(
     expected="a barrier or an mbarrier between the two",
     hint="bar.sync between the two accesses",
 )
+OUT_OF_SCOPE = VerifierRule(
+    "mbarrier/scope",
+    "shared memory is handed to another CTA at a scope that does not have the threads of both",
+    "Memory Consistency Model, Scope",
+    expected=".cluster in the arrival and in the wait",
+    hint="mbarrier.arrive.release.cluster and mbarrier.try_wait.parity.acquire.cluster: where no "
+    "scope is named, it is .cta",
+)
 DEADLOCK = VerifierRule(
     "sync/deadlock",
     "threads wait for ever",
@@ -229,6 +237,7 @@ ORDER_RULES = (
         NOT_FILLED,
         BEYOND_VARIABLE,
         SHARED_RACE,
+        OUT_OF_SCOPE,
         DEADLOCK,
         MISSED,
         OTHER_THREADS,

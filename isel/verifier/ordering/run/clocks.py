@@ -52,6 +52,20 @@ def zero() -> Clock:
     return _ZERO
 
 
+WIDE = "wide"
+"""The source that counts a warp's accesses as "warp" does, for what threads of other CTAs know of
+them through scopes that have both.
+"""
+
+
+def parted(release: Release) -> tuple[Release, Clock]:
+    """A release for threads that its scope does not include, and what it lacks for these."""
+    wide = {source: n for source, n in release.known.items() if source.kind == WIDE}
+    known = {source: n for source, n in release.known.items() if source.kind != WIDE}
+    relaxed = known if release.relaxed is release.known else release.relaxed
+    return Release(known, release.fenced, release.proxied, relaxed), wide
+
+
 def joined(one: Clock, other: Clock) -> Clock:
     """The component-wise maximum of two clocks; one of the two objects itself where it is that.
 

@@ -8,7 +8,19 @@ from __future__ import annotations
 from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
-from isel.verifier.ordering.run.clocks import NO_RELEASE, RELEASES, Counters, Release, Source
+from intrinsics.modifiers import Scope
+from isel.verifier.ordering.run.clocks import (
+    NO_RELEASE,
+    RELEASES,
+    Clock,
+    Counters,
+    Release,
+    Source,
+    joined,
+    zero,
+)
+
+_NOTHING = zero()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,8 @@ class Mbarrier:
     `expected` arrivals complete a phase once its tx-count is zero.  Where the size of a copy is not
     known, the tx-count counts as zero when all copies have been delivered.
 
+    `afar` is what arrivals of other CTAs release to waits of .cluster alone.
+
     `users` has the last use of each warp: the record, its name, the epoch.
 
     `waiters` have observed the last phase complete.  A wait by parity has to return before the next
@@ -78,6 +92,8 @@ class Mbarrier:
     copied: bool = False
     release: Release = NO_RELEASE
     completed: Release = NO_RELEASE
+    afar: Clock = field(default_factory=zero)
+    completed_afar: Clock = field(default_factory=zero)
     outstanding: list[Delivery] = field(default_factory=list)
     reported: set[int] = field(default_factory=set)
     has_arrivals: bool = False
@@ -98,9 +114,12 @@ class Mbarrier:
     def __post_init__(self) -> None:
         self.pending = self.expected
 
-    def arrive(self, count: int, release: Release) -> None:
-        """Count arrivals of threads, with what they release."""
+    def arrive(self, count: int, release: Release, afar: Clock = _NOTHING) -> None:
+        """Count arrivals of threads, with what they release, and `afar` beside it to waits of
+        .cluster.
+        """
         self.has_arrivals = True
+        self.afar = joined(self.afar, afar)
         self.release = self.release.and_(release)
         self.pending -= count
         self._complete()
@@ -112,6 +131,12 @@ class Mbarrier:
         else:
             self.bytes += count
             self.expected_bytes += count
+
+    def released(self, scope: object) -> Release:
+        """What the completed phases release to a wait of a scope."""
+        if scope is not Scope.CLUSTER or not self.completed_afar:
+            return self.completed
+        return self.completed.and_(Release(self.completed_afar, relaxed=self.completed_afar))
 
     def deliver(self, *, known: bool = False) -> bool:
         """Complete outstanding operations; False if there is none.
@@ -152,7 +177,8 @@ class Mbarrier:
         self.late += [one for one in self.waiters if one.may_be_behind(self.release)]
         self.waiters = []
         self.completed = self.completed.and_(self.release)
-        self.release = NO_RELEASE
+        self.completed_afar = joined(self.completed_afar, self.afar)
+        self.release, self.afar = NO_RELEASE, zero()
         self.phase += 1
         self.pending = self.expected
         self.bytes, self.expected_bytes, self.unknown, self.copied = 0, 0, False, False
