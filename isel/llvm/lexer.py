@@ -135,6 +135,15 @@ class Cursor:
             depth += (token in _OPENING) - (token in _CLOSING)
         return self._text_since(first) if self._position > first else ""
 
+    def text_before_attachments(self) -> str:
+        """The text up to the comma before the first metadata attachment, which is not taken."""
+        first = self._position
+        depth = 0
+        while not self.at_end() and (depth or self.peek() != "," or self.peek(1)[:1] != "!"):
+            token = self.next()
+            depth += (token in _OPENING) - (token in _CLOSING)
+        return self._text_since(first) if self._position > first else ""
+
     def _text_since(self, first: int) -> str:
         """The text from the token `first` to the last one taken."""
         if self._spans is None:  # positions are computed on demand
@@ -149,6 +158,15 @@ class Cursor:
         """Nothing must be left."""
         if not self.at_end():
             raise UnreadableError(f"did not expect {self.peek()!r}")
+
+
+def cut_at_commas(text: str) -> list[str]:
+    """The pieces between the commas that stand outside of brackets and quotation marks."""
+    cursor = Cursor(text)
+    pieces = [cursor.text_before(",", "")]
+    while cursor.accept(","):
+        pieces.append(cursor.text_before(",", ""))
+    return pieces
 
 
 def read_whole(text: str, read: Callable[[Cursor], _T]) -> _T:

@@ -1,12 +1,12 @@
-"""Readers of arithmetic, casts, comparisons, and of what takes vectors and aggregates apart.
+"""Arithmetic, casts, comparisons, and what takes vectors and aggregates apart.
 
-Layer: isel.llvm (standard library only). Input: an instruction behind its opcode. Output: its
-record.
+Layer: isel.llvm (standard library only). Input: the pieces of an instruction. Output: its record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import methodcaller
 
 from isel.llvm.ir import (
     BinaryOp,
@@ -24,115 +24,99 @@ from isel.llvm.ir import (
     ShuffleVector,
     UnaryOp,
 )
-from isel.llvm.lexer import Cursor, UnreadableError
-from isel.llvm.read_parts import Reader, read_next_value
-from isel.llvm.read_types import read_type
-from isel.llvm.read_values import read_flags, read_shuffle_mask, read_typed_value, read_value
-from isel.llvm.scope import SymbolTable
-from isel.llvm.types import I1, ArrayType, StructType, Type, with_shape_of
-from isel.llvm.values import Value
-from isel.llvm.vocabulary import BINARY_OPCODES, CAST_OPCODES, FloatPredicate, IntPredicate, Opcode
+from isel.llvm.lexer import UnreadableError
+from isel.llvm.read_forms import Form, outside_strings, whole
+from isel.llvm.read_pieces import Pieces, read_local
+from isel.llvm.types import ArrayType, StructType, Type, with_shape_of
+from isel.llvm.vocabulary import BINARY_OPCODES, CAST_OPCODES, Opcode
 
-_INT_PREDICATES = {predicate.value: predicate for predicate in IntPredicate}
-_FLOAT_PREDICATES = {predicate.value: predicate for predicate in FloatPredicate}
+_AT_TO = methodcaller("rsplit", " to ", 1)
+_BRACKETS = {"{": "}", "[": "]", "<": ">"}
 
 
-def _binary(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    flags = read_flags(cursor)
-    lhs = read_typed_value(cursor, scope)
-    cursor.expect(",")
-    rhs = read_value(cursor, scope, lhs.type)
-    return BinaryOp(*at, lhs.type, lhs, rhs, flags)
+def _binary(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    first, second = pieces
+    flags, values, lhs = p.flagged(first)
+    return BinaryOp(*at, values.type, lhs, values[second], flags)
 
 
-def _unary(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    flags = read_flags(cursor)
-    operand = read_typed_value(cursor, scope)
-    return UnaryOp(*at, operand.type, operand, flags)
+def _unary(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    flags, values, operand = p.flagged(pieces[0])
+    return UnaryOp(*at, values.type, operand, flags)
 
 
-def _freeze(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    operand = read_typed_value(cursor, scope)
+def _freeze(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    operand = p.typed(pieces[0])
     return Freeze(*at, operand.type, operand)
 
 
-def _cast(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    flags = read_flags(cursor)
-    operand = read_typed_value(cursor, scope)
-    cursor.expect("to")
-    type = read_type(cursor, scope)
-    return Cast(*at, type, operand, flags)
+def _cast(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    source, target = pieces
+    flags, _, operand = p.flagged(source)
+    return Cast(*at, p.types[target].type, operand, flags)
 
 
-def _compare(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    flags = read_flags(cursor)
-    predicate = read_predicate(cursor, at[0])
-    lhs = read_typed_value(cursor, scope)
-    cursor.expect(",")
-    rhs = read_value(cursor, scope, lhs.type)
-    type = with_shape_of(I1, lhs.type)
-    return Compare(*at, type, predicate, lhs, rhs, flags)
+def _compare(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    first, second = pieces
+    (flags, predicate, type, values), lhs = p.compared(at[0], first)
+    return Compare(*at, type, predicate, lhs, values[second], flags)
 
 
-def read_predicate(cursor: Cursor, opcode: Opcode) -> IntPredicate | FloatPredicate:
-    """The predicate of a comparison."""
-    word = cursor.next()
-    if opcode is Opcode.ICMP and word in _INT_PREDICATES:
-        return _INT_PREDICATES[word]
-    if opcode is Opcode.FCMP and word in _FLOAT_PREDICATES:
-        return _FLOAT_PREDICATES[word]
-    raise UnreadableError(f"no predicate of {opcode.value} is called {word!r}")
-
-
-def _select(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    flags = read_flags(cursor)
-    condition = read_typed_value(cursor, scope)
-    if_true = read_next_value(cursor, scope)
-    if_false = read_next_value(cursor, scope)
+def _select(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    first, second, third = pieces
+    flags, _, condition = p.flagged(first)
+    if_true, if_false = p.typed(second), p.typed(third)
     return Select(*at, if_true.type, condition, if_true, if_false, flags)
 
 
-def _phi(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    flags = read_flags(cursor)
-    type = read_type(cursor, scope)
-    incoming: list[tuple[Value, str]] = []
-    while not incoming or cursor.another():
-        cursor.expect("[")
-        value = read_value(cursor, scope, type)
-        cursor.expect(",")
-        incoming.append((value, cursor.name("%")))
-        cursor.expect("]")
-    return Phi(*at, type, tuple(incoming), flags)
+def _cut_phi(body: str) -> list[str]:
+    """`flags T`, then each value and its block."""
+    head, _, listed = body.partition(" [ ")
+    if listed[-2:] != " ]":
+        raise UnreadableError("expected a list of values and blocks")
+    pieces = [head]
+    for pair in listed[:-2].split(" ], [ "):
+        pieces += pair.rsplit(", ", 1)
+    return pieces
 
 
-def _extractelement(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    vector = read_typed_value(cursor, scope)
-    index = read_next_value(cursor, scope)
-    type = vector.type.scalar
-    return ExtractElement(*at, type, vector, index)
+def _phi(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    flags, values = p.flagged_types[pieces[0]]
+    incoming = [
+        (values[value], read_local(block))
+        for value, block in zip(pieces[1::2], pieces[2::2], strict=True)
+    ]
+    return Phi(*at, values.type, tuple(incoming), flags)
 
 
-def _insertelement(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    vector = read_typed_value(cursor, scope)
-    element = read_next_value(cursor, scope)
-    index = read_next_value(cursor, scope)
-    return InsertElement(*at, vector.type, vector, element, index)
+def _extractelement(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    first, second = pieces
+    vector = p.typed(first)
+    return ExtractElement(*at, vector.type.scalar, vector, p.typed(second))
 
 
-def _shufflevector(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    first = read_typed_value(cursor, scope)
-    second = read_next_value(cursor, scope)
-    cursor.expect(",")
-    shape, mask = read_shuffle_mask(cursor, scope)
-    type = with_shape_of(first.type.scalar, shape)
-    return ShuffleVector(*at, type, first, second, mask)
+def _insertelement(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    first, second, third = pieces
+    vector = p.typed(first)
+    return InsertElement(*at, vector.type, vector, p.typed(second), p.typed(third))
 
 
-def _indices(cursor: Cursor) -> tuple[int, ...]:
-    indices: list[int] = []
-    while cursor.another():
-        indices.append(cursor.integer())
-    return tuple(indices)
+def _shufflevector(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    left, right, text = pieces
+    first, second = p.typed(left), p.typed(right)
+    shape, mask = p.masks[text]
+    return ShuffleVector(*at, with_shape_of(first.type.scalar, shape), first, second, mask)
+
+
+def _cut_aggregate(body: str) -> list[str]:
+    """The aggregate with its type, and what follows."""
+    # A type ends at its bracket and a space; one with brackets inside may be cut too early.
+    closing = _BRACKETS.get(body[0], "")
+    end = body.index(closing)
+    while body[end + len(closing)] != " ":
+        end = body.index(closing, end + 1)
+    end = body.index(", ", end + len(closing))
+    return [body[:end], *body[end + 2 :].split(", ")]
 
 
 def element_type_at(type: Type, indices: tuple[int, ...]) -> Type:
@@ -148,33 +132,33 @@ def element_type_at(type: Type, indices: tuple[int, ...]) -> Type:
     return type
 
 
-def _extractvalue(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    aggregate = read_typed_value(cursor, scope)
-    indices = _indices(cursor)
-    type = element_type_at(aggregate.type, indices)
-    return ExtractValue(*at, type, aggregate, indices)
+def _extractvalue(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    first, *numbers = pieces
+    aggregate = p.typed(first)
+    indices = tuple([int(number) for number in numbers])
+    return ExtractValue(*at, element_type_at(aggregate.type, indices), aggregate, indices)
 
 
-def _insertvalue(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    aggregate = read_typed_value(cursor, scope)
-    element = read_next_value(cursor, scope)
-    indices = _indices(cursor)
-    return InsertValue(*at, aggregate.type, aggregate, element, indices)
+def _insertvalue(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    first, second, *numbers = pieces
+    aggregate = p.typed(first)
+    indices = tuple([int(number) for number in numbers])
+    return InsertValue(*at, aggregate.type, aggregate, p.typed(second), indices)
 
 
-ARITHMETIC: Mapping[Opcode, Reader] = {
-    **dict.fromkeys(BINARY_OPCODES, _binary),
-    **dict.fromkeys(CAST_OPCODES, _cast),
-    Opcode.FNEG: _unary,
-    Opcode.FREEZE: _freeze,
-    Opcode.ICMP: _compare,
-    Opcode.FCMP: _compare,
-    Opcode.SELECT: _select,
-    Opcode.PHI: _phi,
-    Opcode.EXTRACTELEMENT: _extractelement,
-    Opcode.INSERTELEMENT: _insertelement,
-    Opcode.SHUFFLEVECTOR: _shufflevector,
-    Opcode.EXTRACTVALUE: _extractvalue,
-    Opcode.INSERTVALUE: _insertvalue,
+ARITHMETIC: Mapping[Opcode, Form] = {
+    **dict.fromkeys(BINARY_OPCODES, Form(_binary)),
+    **dict.fromkeys(CAST_OPCODES, Form(_cast, _AT_TO, outside_strings(_AT_TO))),
+    Opcode.FNEG: Form(_unary, whole, whole),
+    Opcode.FREEZE: Form(_freeze, whole, whole),
+    Opcode.ICMP: Form(_compare),
+    Opcode.FCMP: Form(_compare),
+    Opcode.SELECT: Form(_select),
+    Opcode.PHI: Form(_phi, _cut_phi, outside_strings(_cut_phi)),
+    Opcode.EXTRACTELEMENT: Form(_extractelement),
+    Opcode.INSERTELEMENT: Form(_insertelement),
+    Opcode.SHUFFLEVECTOR: Form(_shufflevector, methodcaller("split", ", ", 2)),
+    Opcode.EXTRACTVALUE: Form(_extractvalue, _cut_aggregate),
+    Opcode.INSERTVALUE: Form(_insertvalue, _cut_aggregate),
 }
-"""What reads arithmetic, comparisons, vectors and aggregates."""
+"""Arithmetic, comparisons, vectors and aggregates."""

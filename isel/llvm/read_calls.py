@@ -1,57 +1,25 @@
-"""Readers of calls: what stands before the callee, arguments, attributes and bundles.
+"""Calls: what stands before the callee, arguments, attributes and bundles.
 
-Layer: isel.llvm (standard library only). Input: a call behind its opcode. Output: its record.
+Layer: isel.llvm (standard library only). Input: the pieces of a call, or a cursor behind its
+opcode. Output: its record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
-from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
+from isel.llvm.attributes import Attributes
 from isel.llvm.ir import Attachments, Bundle, Call, Common, Instruction, Invoke, Unsupported
-from isel.llvm.lexer import Cursor, UnreadableError
-from isel.llvm.read_attributes import read_attributes
-from isel.llvm.read_parts import Reader, read_block, read_blocks
-from isel.llvm.read_types import read_address_space, read_type
-from isel.llvm.read_values import read_flags, read_inline_asm, read_typed_value, read_value
+from isel.llvm.lexer import Cursor, UnreadableError, cut_at_commas
+from isel.llvm.read_forms import Form, Statement
+from isel.llvm.read_heads import CallHead, read_call_head, read_groups
+from isel.llvm.read_parts import read_block, read_blocks
+from isel.llvm.read_pieces import Pieces
+from isel.llvm.read_values import read_inline_asm, read_typed_value, read_value
 from isel.llvm.scope import SymbolTable
-from isel.llvm.types import FunctionType, PointerType, Type
+from isel.llvm.types import FunctionType, Type
 from isel.llvm.values import Value
-from isel.llvm.vocabulary import C_CALLING_CONVENTION, CALLING_CONVENTIONS, Flag, Opcode, TailKind
-
-
-class CallHead(NamedTuple):
-    """The part of a call between the opcode and the callee."""
-
-    flags: frozenset[Flag]
-    calling_convention: str
-    return_attributes: Attributes
-    return_type: Type
-    vararg_type: FunctionType | None
-    callee_type: PointerType
-
-
-def read_call_head(cursor: Cursor, scope: SymbolTable) -> CallHead:
-    """Flags, calling convention, the result's attributes, address space and type."""
-    flags = read_flags(cursor)
-    convention = read_calling_convention(cursor)
-    attributes = read_attributes(cursor, scope)
-    callee_type = PointerType(read_address_space(cursor))
-    type = read_type(cursor, scope)
-    if isinstance(type, FunctionType):
-        return CallHead(flags, convention, attributes, type.return_type, type, callee_type)
-    return CallHead(flags, convention, attributes, type, None, callee_type)
-
-
-def read_calling_convention(cursor: Cursor) -> str:
-    """A calling convention if one comes next, else C's."""
-    word = cursor.peek()
-    if word not in CALLING_CONVENTIONS and not (word[:2] == "cc" and word[2:].isdecimal()):
-        return C_CALLING_CONVENTION
-    cursor.next()
-    return word + cursor.group() if cursor.peek() == "(" else word
-
+from isel.llvm.vocabulary import Opcode, TailKind
 
 # The fields of `CallBase`, in order: those of `Instruction`, then its own.
 _CallFields = tuple[
@@ -67,66 +35,82 @@ _CallFields = tuple[
     str,
     Attributes,
     Attributes,
-    dict[int, Attributes],
+    Mapping[int, Attributes],
     tuple[Bundle, ...],
     FunctionType | None,
 ]
 
 
-def _call_fields(
-    cursor: Cursor, scope: SymbolTable, at: Common
-) -> tuple[frozenset[Flag], _CallFields]:
-    head = read_call_head(cursor, scope)
-    callee: Value
-    if cursor.peek() == "asm":
-        callee = read_inline_asm(cursor)
-    else:
-        callee = read_value(cursor, scope, head.callee_type)
-    arguments, argument_attributes = _arguments(cursor, scope)
-    attributes = read_groups(cursor, scope)
-    return head.flags, (
+def _fields(
+    p: Pieces, at: Common, head: CallHead, callee: Value, arguments: Sequence[str],
+    attributes: Attributes, bundles: tuple[Bundle, ...] = (),
+) -> _CallFields:  # fmt: skip
+    values, argument_attributes = p.arguments(arguments)
+    return (
         *at,
         head.return_type,
         callee,
-        arguments,
+        values,
         head.calling_convention,
         attributes,
         head.return_attributes,
         argument_attributes,
-        _bundles(cursor, scope),
+        bundles,
         head.vararg_type,
     )
 
 
-def _arguments(
-    cursor: Cursor, scope: SymbolTable
-) -> tuple[tuple[Value, ...], dict[int, Attributes]]:
-    cursor.expect("(")
-    arguments: list[Value] = []
-    attributes: dict[int, Attributes] = {}
-    while not cursor.accept(")"):
-        if arguments:
-            cursor.expect(",")
-        if cursor.accept("..."):  # a musttail call passes on the caller's variable arguments
-            cursor.expect(")")
-            break
-        type = read_type(cursor, scope)
-        found = read_attributes(cursor, scope)
-        if found:
-            attributes[len(arguments)] = found
-        arguments.append(read_value(cursor, scope, type))
-    return tuple(arguments), attributes
+def _cut_call(body: str) -> list[str]:
+    """What stands before the callee, the callee, the groups, and the arguments."""
+    if '"' in body and " asm " in body:
+        name = body.index(" asm ")
+        opening = _behind_asm(body)
+    else:
+        name = body.index(" @")
+        opening = body.index("(", name)
+    closing = body.rindex(")")
+    pieces = [body[:name], body[name + 1 : opening], body[closing + 1 :]]
+    if opening + 1 < closing:
+        pieces += body[opening + 1 : closing].split(", ")
+    return pieces
 
 
-def read_groups(cursor: Cursor, scope: SymbolTable) -> Attributes:
-    """The attributes of the groups `#N` at the cursor, together."""
-    attributes = NO_ATTRIBUTES
-    while cursor.peek()[:1] == "#":
-        number = int(cursor.next()[1:])
-        if number not in scope.groups:
-            raise UnreadableError(f"no attribute group #{number}")
-        attributes = attributes.merged(scope.groups[number])
-    return attributes
+def _behind_asm(body: str) -> int:
+    """Where the arguments of a call of inline assembly begin."""
+    _, _, comma, _, arguments = body.split('"')
+    if comma != ", " or arguments[0] != "(":
+        raise UnreadableError("no plain call of inline assembly")
+    return len(body) - len(arguments)
+
+
+def _call(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    before, name, groups, *arguments = pieces
+    head = p.call_heads[before]
+    callee = p.callee(name, head.callee_type)
+    return Call(
+        *_fields(p, at, head, callee, arguments, p.groups[groups]), TailKind.NONE, head.flags
+    )
+
+
+CALLS: Mapping[Opcode, Form] = {Opcode.CALL: Form(_call, _cut_call)}
+"""Calls by name, and of inline assembly; `RARE_CALLS` reads others."""
+
+
+def _any_fields(cursor: Cursor, p: Pieces, at: Common) -> tuple[CallHead, _CallFields]:
+    head = read_call_head(cursor, p.scope)
+    is_assembly = cursor.peek() == "asm"
+    callee = (
+        read_inline_asm(cursor) if is_assembly else read_value(cursor, p.scope, head.callee_type)
+    )
+    if cursor.peek() != "(":
+        raise UnreadableError("expected arguments")
+    listed = cursor.group()[1:-1]
+    arguments = cut_at_commas(listed) if listed else []
+    if arguments[-1:] == ["..."]:  # a musttail call passes on the caller's variable arguments
+        arguments.pop()
+    attributes = read_groups(cursor, p.scope)
+    bundles = _bundles(cursor, p.scope)
+    return head, _fields(p, at, head, callee, arguments, attributes, bundles)
 
 
 def _bundles(cursor: Cursor, scope: SymbolTable) -> tuple[Bundle, ...]:
@@ -147,30 +131,30 @@ def _bundles(cursor: Cursor, scope: SymbolTable) -> tuple[Bundle, ...]:
     return tuple(bundles)
 
 
-def _call(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    flags, fields = _call_fields(cursor, scope, at)
-    return Call(*fields, TailKind.NONE, flags)
+def _any_call(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
+    head, fields = _any_fields(cursor, p, at)
+    return Call(*fields, TailKind.NONE, head.flags)
 
 
-def _invoke(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    _, fields = _call_fields(cursor, scope, at)
+def _invoke(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
+    _, fields = _any_fields(cursor, p, at)
     cursor.expect("to")
     normal = read_block(cursor)
     cursor.expect("unwind")
     return Invoke(*fields, normal, read_block(cursor))
 
 
-def _callbr(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    flags, fields = _call_fields(cursor, scope, at)
-    call = Call(*fields, TailKind.NONE, flags)
+def _callbr(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
+    head, fields = _any_fields(cursor, p, at)
+    call = Call(*fields, TailKind.NONE, head.flags)
     cursor.expect("to")
     default = read_block(cursor)
     return Unsupported(*at, call.type, call.operands(), (default, *read_blocks(cursor)))
 
 
-CALLS: Mapping[Opcode, Reader] = {
-    Opcode.CALL: _call,
+RARE_CALLS: Mapping[Opcode, Statement] = {
+    Opcode.CALL: _any_call,
     Opcode.INVOKE: _invoke,
     Opcode.CALLBR: _callbr,
 }
-"""What reads calls."""
+"""Calls of every kind, token by token."""

@@ -1,7 +1,7 @@
-"""Readers of instructions that end a block, exceptions among them.
+"""Instructions that end a block, exceptions among them.
 
-Layer: isel.llvm (standard library only). Input: an instruction behind its opcode. Output: its
-record; one without a counterpart in PTX keeps its values and its blocks.
+Layer: isel.llvm (standard library only). Input: the pieces of an instruction, or a cursor behind
+its opcode. Output: its record; one without a counterpart in PTX keeps its values and its blocks.
 """
 
 from __future__ import annotations
@@ -19,14 +19,63 @@ from isel.llvm.ir import (
     Unreachable,
     Unsupported,
 )
-from isel.llvm.lexer import Cursor
-from isel.llvm.read_parts import Reader, read_block, read_blocks
+from isel.llvm.lexer import Cursor, UnreadableError
+from isel.llvm.read_forms import Form, Statement, outside_strings, whole
+from isel.llvm.read_parts import read_block, read_blocks
+from isel.llvm.read_pieces import Pieces, read_label
 from isel.llvm.read_types import read_type
 from isel.llvm.read_values import read_typed_value, read_value
-from isel.llvm.scope import SymbolTable
 from isel.llvm.types import TOKEN, VOID
 from isel.llvm.values import Value
 from isel.llvm.vocabulary import Opcode
+
+
+def _ret(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    (text,) = pieces
+    return Return(*at, VOID, None if text == "void" else p.typed(text))
+
+
+def _br(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    if len(pieces) == 1:
+        return Branch(*at, VOID, read_label(pieces[0]))
+    first, second, third = pieces
+    return CondBranch(*at, VOID, p.typed(first), read_label(second), read_label(third))
+
+
+def _cut_switch(body: str) -> list[str]:
+    """The value, the default, then each case and its block; LLVM prints a case a line."""
+    head, _, listed = body.partition(" [\n")
+    *cases, end = listed.split("\n")
+    if end != "  ]":
+        raise UnreadableError("expected cases, a line each")
+    pieces = head.rsplit(", ", 1)
+    for case in cases:
+        pieces += case[4:].split(", ", 1)
+    return pieces
+
+
+def _switch(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    value, default = p.typed(pieces[0]), read_label(pieces[1])
+    cases = [
+        (p.typed(case), read_label(block))
+        for case, block in zip(pieces[2::2], pieces[3::2], strict=True)
+    ]
+    return Switch(*at, VOID, value, default, tuple(cases))
+
+
+def _unreachable(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    if pieces != [""]:
+        raise UnreadableError(f"did not expect {pieces[0]!r}")
+    return Unreachable(*at, VOID)
+
+
+CONTROL: Mapping[Opcode, Form] = {
+    Opcode.RET: Form(_ret, whole, whole),
+    Opcode.BR: Form(_br),
+    Opcode.SWITCH: Form(_switch, _cut_switch, outside_strings(_cut_switch)),
+    Opcode.UNREACHABLE: Form(_unreachable, whole, whole),
+}
+"""What ends a block."""
 
 
 def _unwind(cursor: Cursor) -> tuple[str, ...]:
@@ -38,105 +87,65 @@ def _unwind(cursor: Cursor) -> tuple[str, ...]:
     return (read_block(cursor),)
 
 
-def _ret(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    value: Value | None = None
-    if not cursor.accept("void"):
-        value = read_typed_value(cursor, scope)
-    return Return(*at, VOID, value)
-
-
-def _br(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    if cursor.peek() == "label":
-        target = read_block(cursor)
-        return Branch(*at, VOID, target)
-    condition = read_typed_value(cursor, scope)
-    cursor.expect(",")
-    if_true = read_block(cursor)
-    cursor.expect(",")
-    if_false = read_block(cursor)
-    return CondBranch(*at, VOID, condition, if_true, if_false)
-
-
-def _switch(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    condition = read_typed_value(cursor, scope)
-    cursor.expect(",")
-    default = read_block(cursor)
-    cursor.expect("[")
-    cases: list[tuple[Value, str]] = []
-    while not cursor.accept("]"):
-        value = read_typed_value(cursor, scope)
-        cursor.expect(",")
-        cases.append((value, read_block(cursor)))
-    return Switch(*at, VOID, condition, default, tuple(cases))
-
-
-def _indirectbr(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    address = read_typed_value(cursor, scope)
+def _indirectbr(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
+    address = read_typed_value(cursor, p.scope)
     cursor.expect(",")
     blocks = read_blocks(cursor)
     return IndirectBr(*at, VOID, address, blocks)
 
 
-def _unreachable(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    return Unreachable(*at, VOID)
+def _resume(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
+    return Unsupported(*at, VOID, (read_typed_value(cursor, p.scope),), ())
 
 
-def _resume(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    return Unsupported(*at, VOID, (read_typed_value(cursor, scope),), ())
-
-
-def _landingpad(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    type = read_type(cursor, scope)
+def _landingpad(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
+    type = read_type(cursor, p.scope)
     cursor.accept("cleanup")
     clauses: list[Value] = []
     while cursor.peek() in ("catch", "filter"):
         cursor.next()
-        clauses.append(read_typed_value(cursor, scope))
+        clauses.append(read_typed_value(cursor, p.scope))
     return Unsupported(*at, type, tuple(clauses), ())
 
 
-def _catchswitch(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    parent = _parent(cursor, scope)
+def _catchswitch(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
+    parent = _parent(cursor, p)
     handlers = read_blocks(cursor)
     return Unsupported(*at, TOKEN, (parent,), (*_unwind(cursor), *handlers))
 
 
-def _parent(cursor: Cursor, scope: SymbolTable) -> Value:
+def _parent(cursor: Cursor, p: Pieces) -> Value:
     cursor.expect("within")
-    return read_value(cursor, scope, TOKEN)
+    return read_value(cursor, p.scope, TOKEN)
 
 
-def _pad(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
+def _pad(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
     """`catchpad` or `cleanuppad within parent [arguments]`."""
-    parent = _parent(cursor, scope)
+    parent = _parent(cursor, p)
     cursor.expect("[")
     arguments: list[Value] = []
     while not cursor.accept("]"):
         if arguments:
             cursor.expect(",")
-        arguments.append(read_typed_value(cursor, scope))
+        arguments.append(read_typed_value(cursor, p.scope))
     return Unsupported(*at, TOKEN, (*arguments, parent), ())
 
 
-def _catchret(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
+def _catchret(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
     cursor.expect("from")
-    pad = read_value(cursor, scope, TOKEN)
+    pad = read_value(cursor, p.scope, TOKEN)
     cursor.expect("to")
     return Unsupported(*at, VOID, (pad,), (read_block(cursor),))
 
 
-def _cleanupret(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
+def _cleanupret(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
     cursor.expect("from")
-    pad = read_value(cursor, scope, TOKEN)
+    pad = read_value(cursor, p.scope, TOKEN)
     return Unsupported(*at, VOID, (pad,), _unwind(cursor))
 
 
-CONTROL: Mapping[Opcode, Reader] = {
-    Opcode.RET: _ret,
-    Opcode.BR: _br,
-    Opcode.SWITCH: _switch,
+RARE_CONTROL: Mapping[Opcode, Statement] = {
     Opcode.INDIRECTBR: _indirectbr,
-    Opcode.UNREACHABLE: _unreachable,
     Opcode.RESUME: _resume,
     Opcode.LANDINGPAD: _landingpad,
     Opcode.CATCHSWITCH: _catchswitch,
@@ -145,4 +154,4 @@ CONTROL: Mapping[Opcode, Reader] = {
     Opcode.CATCHRET: _catchret,
     Opcode.CLEANUPRET: _cleanupret,
 }
-"""What reads what ends a block."""
+"""Those that are read token by token."""

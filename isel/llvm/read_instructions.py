@@ -1,57 +1,115 @@
-"""The complete instruction reader.
+"""Instructions, from the lines that LLVM prints.
 
-Layer: isel.llvm (standard library only). Input: an instruction's text with its continuation lines,
-and where it stands. Output: its record.  `read_lines` reads the common shapes faster and must
-agree.  `read_arithmetic`, `read_memory`, `read_calls` and `read_control` have the grammars.
+Layer: isel.llvm (standard library only). Input: a line of a function's body, with the lines that
+continue it. Output: the record of its instruction.
+
+There is one grammar, in the tables of `read_arithmetic`, `read_memory`, `read_calls` and
+`read_control`.  Most lines are read without a look at their single characters: they are cut at ", "
+and at last spaces, and their pieces are looked up (`read_pieces`).  A cut inside of brackets or
+quotation marks leaves a piece that is none of the grammar, so that a line is read right or not at
+all; then it is cut by its tokens.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
-from isel.llvm.ir import Attachment, Call, Instruction
+from isel.llvm.ir import Attachments, Call, Common, Instruction
 from isel.llvm.lexer import Cursor, UnreadableError
 from isel.llvm.read_arithmetic import ARITHMETIC
-from isel.llvm.read_calls import CALLS
-from isel.llvm.read_control import CONTROL
-from isel.llvm.read_memory import MEMORY
-from isel.llvm.read_parts import Reader, read_attachment
+from isel.llvm.read_calls import CALLS, RARE_CALLS
+from isel.llvm.read_control import CONTROL, RARE_CONTROL
+from isel.llvm.read_forms import Form, Statement
+from isel.llvm.read_memory import MEMORY, RARE_MEMORY
+from isel.llvm.read_parts import read_attachments
+from isel.llvm.read_pieces import Pieces, plain_name
 from isel.llvm.scope import SymbolTable
 from isel.llvm.vocabulary import Opcode, TailKind
 
 _OPCODES = {opcode.value: opcode for opcode in Opcode}
 _TAILS = {tail.value: tail for tail in TailKind if tail is not TailKind.NONE}
-_READERS: Mapping[Opcode, Reader] = {**ARITHMETIC, **MEMORY, **CALLS, **CONTROL}
+_FORMS: Mapping[Opcode, Form] = {**ARITHMETIC, **MEMORY, **CALLS, **CONTROL}
+_STATEMENTS: Mapping[Opcode, Statement] = {**RARE_MEMORY, **RARE_CALLS, **RARE_CONTROL}
+_COMMON = {opcode.value: (opcode, form.cut, form.read) for opcode, form in _FORMS.items()}
+_CALL = Opcode.CALL
+_COMMENT = re.compile(r"/\*.*?\*/ ")
 
 
-def read_instruction(text: str, scope: SymbolTable, line: int, ordinal: int) -> Instruction:
-    """Parse the instruction in `text`."""
-    cursor = Cursor(text)
-    result: str | None = None
-    if cursor.peek(1) == "=":
-        result = cursor.name("%")
-        cursor.expect("=")
-    tail = _TAILS.get(cursor.peek(), TailKind.NONE)
-    if tail is not TailKind.NONE:
-        cursor.next()
-    word = cursor.next()
-    if word not in _OPCODES:
-        raise UnreadableError(f"no instruction is called {word!r}")
-    opcode = _OPCODES[word]
-    instruction = _READERS[opcode](cursor, scope, (opcode, result, line, ordinal, None, ()))
-    if isinstance(instruction, Call):
-        instruction.tail = tail
-    _attach(instruction, cursor)
-    cursor.expect_end()
-    return instruction
+class InstructionReader:
+    """Reads the instructions of one module's functions."""
+
+    def __init__(self, scope: SymbolTable, text: str = "") -> None:
+        self._pieces = Pieces(scope, len(text))
+        self._attachments = self._pieces.attachments
+        self._has_comments = "/*" in text
+
+    def read_common(self, line: str, number: int, ordinal: int) -> Instruction | None:
+        """The record of a line that is cut right in the fast way; None for another one."""
+        result: str | None = None
+        try:
+            if line[2] == "%":
+                _, _, name, equals, word, body = line.split(" ", 5)
+                result = name[1:]
+                if not result.isalnum():
+                    result = plain_name(name)
+                if equals != "=":
+                    return None
+            else:
+                word, _, body = line[2:].partition(" ")
+            tail = None
+            if word not in _COMMON:
+                tail = _TAILS[word]
+                word, _, body = body.partition(" ")
+            opcode, cut, read = _COMMON[word]
+            dbg: int | None = None
+            metadata: Attachments = ()
+            if self._has_comments and '"' not in body:
+                body = _COMMENT.sub("", body)
+            if "!" in body:  # a search for one character is worth its while where types are long
+                start = body.rindex('"') if opcode is _CALL and " asm " in body else 0
+                end = body.find(", !", start)
+                if end >= 0:
+                    dbg, metadata = self._attachments[body[end + 2 :]]
+                    body = body[:end]
+            pieces = body.split(", ") if cut is None else cut(body)
+            found = read(self._pieces, (opcode, result, number, ordinal, dbg, metadata), pieces)
+        except (UnreadableError, LookupError, ValueError):
+            return None
+        if tail is not None:
+            _set_tail(found, tail)
+        return found
+
+    def read(self, text: str, number: int, ordinal: int) -> Instruction:
+        """The record of any instruction, by its tokens."""
+        cursor = Cursor(text)
+        result: str | None = None
+        if cursor.peek(1) == "=":
+            result = cursor.name("%")
+            cursor.expect("=")
+        tail = _TAILS.get(cursor.peek())
+        if tail is not None:
+            cursor.next()
+        word = cursor.next()
+        if word not in _OPCODES:
+            raise UnreadableError(f"no instruction is called {word!r}")
+        found = self._read(cursor, (_OPCODES[word], result, number, ordinal, None, ()))
+        if cursor.accept(","):
+            found.dbg, found.metadata = read_attachments(cursor)
+        cursor.expect_end()
+        if tail is not None:
+            _set_tail(found, tail)
+        return found
+
+    def _read(self, cursor: Cursor, at: Common) -> Instruction:
+        statement = _STATEMENTS.get(at[0])
+        if statement is not None:
+            return statement(cursor, self._pieces, at)
+        form = _FORMS[at[0]]
+        return form.read(self._pieces, at, form.cut_exactly(cursor.text_before_attachments()))
 
 
-def _attach(instruction: Instruction, cursor: Cursor) -> None:
-    attachments: list[Attachment] = []
-    while cursor.accept(","):
-        kind, node = read_attachment(cursor)
-        if kind == "dbg" and isinstance(node, int):
-            instruction.dbg = node
-        else:
-            attachments.append((kind, node))
-    instruction.metadata = tuple(attachments)
+def _set_tail(instruction: Instruction, tail: TailKind) -> None:
+    if not isinstance(instruction, Call):
+        raise UnreadableError("expected a call")
+    instruction.tail = tail

@@ -1,12 +1,13 @@
-"""Readers of instructions that access memory, and of addresses.
+"""Instructions that access memory, and addresses.
 
-Layer: isel.llvm (standard library only). Input: an instruction behind its opcode. Output: its
-record.
+Layer: isel.llvm (standard library only). Input: the pieces of an instruction, or a cursor behind
+its opcode. Output: its record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import methodcaller
 
 from isel.llvm.ir import (
     Alloca,
@@ -20,71 +21,140 @@ from isel.llvm.ir import (
     Store,
     VAArg,
 )
-from isel.llvm.lexer import Cursor, UnreadableError
-from isel.llvm.read_parts import Reader, read_next_value
+from isel.llvm.lexer import Cursor, read_whole
+from isel.llvm.read_forms import Form, Statement
+from isel.llvm.read_parts import read_next_value, read_ordering, read_sync_scope
+from isel.llvm.read_pieces import Pieces, read_alignment
 from isel.llvm.read_types import read_address_space, read_type
-from isel.llvm.read_values import address_type, read_flags, read_typed_value
-from isel.llvm.scope import SymbolTable
-from isel.llvm.types import I1, I32, VOID, PointerType, StructType
+from isel.llvm.read_values import address_type, read_typed_value
+from isel.llvm.types import I1, I32, PTR, VOID, PointerType, StructType
 from isel.llvm.values import ConstInt, Value
 from isel.llvm.vocabulary import Opcode, Ordering, RMWOperation
 
-ORDERINGS = {ordering.value: ordering for ordering in Ordering}
-OPERATIONS = {operation.value: operation for operation in RMWOperation}
+_OPERATIONS = {operation.value: operation for operation in RMWOperation}
+_ONE = ConstInt(I32, 1)
 
 
-def _alloca(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    inalloca = cursor.accept("inalloca")
-    swifterror = cursor.accept("swifterror")
-    allocated = read_type(cursor, scope)
-    count: Value = ConstInt(I32, 1)
-    alignment: int | None = None
-    address_space = 0
-    while cursor.another():
-        if cursor.accept("align"):
-            alignment = cursor.integer()
-        elif cursor.peek() == "addrspace":
-            address_space = read_address_space(cursor)
+def _words_before(piece: str, *words: str) -> tuple[list[bool], str]:
+    """Whether each of these words stands before a piece, in this order; and what follows them."""
+    found: list[bool] = []
+    for word in words:
+        found.append(piece.startswith(word + " "))
+        piece = piece[len(word) + 1 :] if found[-1] else piece
+    return found, piece
+
+
+def _alloca(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    first, *others = pieces
+    (inalloca, swifterror), allocated = _words_before(first, "inalloca", "swifterror")
+    type, alignment = PTR, None
+    count: Value = _ONE
+    for piece in others:
+        if piece.startswith("align "):
+            alignment = read_alignment(piece)
+        elif piece.startswith("addrspace("):
+            type = PointerType(read_whole(piece, read_address_space))
         else:
-            count = read_typed_value(cursor, scope)
-    type = PointerType(address_space)
-    return Alloca(*at, type, allocated, count, alignment, inalloca, swifterror)
+            count = p.typed(piece)
+    return Alloca(*at, type, p.types[allocated].type, count, alignment, inalloca, swifterror)
 
 
-def _load(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    atomic = cursor.accept("atomic")
+def _load(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    first, second, third = pieces
+    alignment = read_alignment(third)
+    if first[:8] != "volatile" and first[:6] != "atomic":
+        return Load(*at, p.types[first].type, p.typed(second), alignment, False, None, "")
+    (atomic, volatile), type = _words_before(first, "atomic", "volatile")
+    pointer, scope, ordering = _address(p, second, atomic)
+    return Load(*at, p.types[type].type, pointer, alignment, volatile, ordering, scope)
+
+
+def _store(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    first, second, third = pieces
+    alignment = read_alignment(third)
+    if first[:8] != "volatile" and first[:6] != "atomic":
+        return Store(*at, VOID, p.typed(first), p.typed(second), alignment, False, None, "")
+    (atomic, volatile), value = _words_before(first, "atomic", "volatile")
+    pointer, scope, ordering = _address(p, second, atomic)
+    return Store(*at, VOID, p.typed(value), pointer, alignment, volatile, ordering, scope)
+
+
+def _address(p: Pieces, piece: str, atomic: bool) -> tuple[Value, str, Ordering | None]:
+    """An address, with the scope and the ordering of an atomic access."""
+    return p.ordered(piece) if atomic else (p.typed(piece), "", None)
+
+
+def _atomicrmw(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    first, second, third = pieces
+    (volatile,), first = _words_before(first, "volatile")
+    operation, _, place = first.partition(" ")
+    pointer = p.typed(place)
+    value, scope, ordering = p.ordered(second)
+    return AtomicRMW(
+        *at,
+        value.type,
+        _OPERATIONS[operation],
+        pointer,
+        value,
+        ordering,
+        scope,
+        read_alignment(third),
+        volatile,
+    )
+
+
+def _cut_getelementptr(body: str) -> list[str]:
+    # A struct ends before the pointer; one inside another is cut too early.
+    end = body.index("}, ptr ") + 1 if "{" in body else body.index(", ")
+    return [body[:end], *body[end + 2 :].split(", ")]
+
+
+def _getelementptr(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
+    first, *others = pieces
+    flags, elements = p.flagged_types[first]
+    operands = tuple([p.typed(piece) for piece in others])
+    type = address_type(operands)
+    return GetElementPtr(*at, type, elements.type, operands[0], operands[1:], flags)
+
+
+_LAST_TWO = methodcaller("rsplit", ", ", 2)  # a type has commas, too
+
+MEMORY: Mapping[Opcode, Form] = {
+    Opcode.ALLOCA: Form(_alloca, methodcaller("rsplit", ", ", 1)),
+    Opcode.LOAD: Form(_load, _LAST_TWO),
+    Opcode.STORE: Form(_store, _LAST_TWO),
+    Opcode.ATOMICRMW: Form(_atomicrmw),
+    Opcode.GETELEMENTPTR: Form(_getelementptr, _cut_getelementptr),
+}
+"""Accesses of memory and addresses."""
+
+
+def _fence(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
+    scope = read_sync_scope(cursor)
+    return Fence(*at, VOID, read_ordering(cursor), scope)
+
+
+def _cmpxchg(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
+    weak = cursor.accept("weak")
     volatile = cursor.accept("volatile")
-    type = read_type(cursor, scope)
-    pointer = read_next_value(cursor, scope)
-    scope_name, ordering = _sync_scope(cursor), _ordering(cursor) if atomic else None
-    alignment = _alignment(cursor)
-    return Load(*at, type, pointer, alignment, volatile, ordering, scope_name)
-
-
-def _store(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    atomic = cursor.accept("atomic")
-    volatile = cursor.accept("volatile")
-    value = read_typed_value(cursor, scope)
-    pointer = read_next_value(cursor, scope)
-    scope_name, ordering = _sync_scope(cursor), _ordering(cursor) if atomic else None
-    alignment = _alignment(cursor)
-    return Store(*at, VOID, value, pointer, alignment, volatile, ordering, scope_name)
-
-
-def _sync_scope(cursor: Cursor) -> str:
-    if not cursor.accept("syncscope"):
-        return ""
-    cursor.expect("(")
-    name = cursor.string()
-    cursor.expect(")")
-    return name
-
-
-def _ordering(cursor: Cursor) -> Ordering:
-    word = cursor.next()
-    if word not in ORDERINGS:
-        raise UnreadableError(f"no ordering is called {word!r}")
-    return ORDERINGS[word]
+    pointer = read_typed_value(cursor, p.scope)
+    expected = read_next_value(cursor, p.scope)
+    replacement = read_next_value(cursor, p.scope)
+    scope = read_sync_scope(cursor)
+    success, failure = read_ordering(cursor), read_ordering(cursor)
+    return CompareExchange(
+        *at,
+        StructType((expected.type, I1)),
+        pointer,
+        expected,
+        replacement,
+        success,
+        failure,
+        scope,
+        _alignment(cursor),
+        weak,
+        volatile,
+    )
 
 
 def _alignment(cursor: Cursor) -> int | None:
@@ -94,87 +164,16 @@ def _alignment(cursor: Cursor) -> int | None:
     return cursor.integer()
 
 
-def _fence(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    scope_name = _sync_scope(cursor)
-    ordering = _ordering(cursor)
-    return Fence(*at, VOID, ordering, scope_name)
-
-
-def _cmpxchg(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    weak = cursor.accept("weak")
-    volatile = cursor.accept("volatile")
-    pointer = read_typed_value(cursor, scope)
-    expected = read_next_value(cursor, scope)
-    replacement = read_next_value(cursor, scope)
-    scope_name = _sync_scope(cursor)
-    success, failure = _ordering(cursor), _ordering(cursor)
-    alignment = _alignment(cursor)
-    type = StructType((expected.type, I1))
-    return CompareExchange(
-        *at,
-        type,
-        pointer,
-        expected,
-        replacement,
-        success,
-        failure,
-        scope_name,
-        alignment,
-        weak,
-        volatile,
-    )
-
-
-def _atomicrmw(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    volatile = cursor.accept("volatile")
-    word = cursor.next()
-    if word not in OPERATIONS:
-        raise UnreadableError(f"no atomic operation is called {word!r}")
-    pointer = read_typed_value(cursor, scope)
-    value = read_next_value(cursor, scope)
-    scope_name = _sync_scope(cursor)
-    ordering = _ordering(cursor)
-    alignment = _alignment(cursor)
-    return AtomicRMW(
-        *at,
-        value.type,
-        OPERATIONS[word],
-        pointer,
-        value,
-        ordering,
-        scope_name,
-        alignment,
-        volatile,
-    )
-
-
-def _getelementptr(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    flags = read_flags(cursor)
-    element_type = read_type(cursor, scope)
-    operands = [read_next_value(cursor, scope)]
-    while cursor.another():
-        operands.append(read_typed_value(cursor, scope))
-    base, *indices = operands
-    return GetElementPtr(
-        *at, address_type(tuple(operands)), element_type, base, tuple(indices), flags
-    )
-
-
-def _va_arg(cursor: Cursor, scope: SymbolTable, at: Common) -> Instruction:
-    pointer = read_typed_value(cursor, scope)
+def _va_arg(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
+    pointer = read_typed_value(cursor, p.scope)
     cursor.expect(",")
-    type = read_type(cursor, scope)
+    type = read_type(cursor, p.scope)
     return VAArg(*at, type, pointer)
 
 
-MEMORY: Mapping[Opcode, Reader] = {
-    Opcode.ALLOCA: _alloca,
-    Opcode.LOAD: _load,
-    Opcode.STORE: _store,
+RARE_MEMORY: Mapping[Opcode, Statement] = {
     Opcode.FENCE: _fence,
     Opcode.CMPXCHG: _cmpxchg,
-    Opcode.ATOMICRMW: _atomicrmw,
-    Opcode.GETELEMENTPTR: _getelementptr,
     Opcode.VA_ARG: _va_arg,
 }
-"""What reads accesses of memory and addresses."""
+"""Those that are read token by token."""

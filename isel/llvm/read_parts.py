@@ -1,27 +1,38 @@
-"""Parts that instructions of several kinds have: values, blocks, attachments.
+"""Parts that statements of several kinds have: blocks, attachments, orderings.
 
-Layer: isel.llvm (standard library only). Input: a cursor at a part of an instruction. Output: what
-it says.
+Layer: isel.llvm (standard library only). Input: a cursor at a part of a statement. Output: what it
+says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
-from isel.llvm.ir import Attachment, Common, Instruction
+from isel.llvm.ir import Attachment, Attachments
 from isel.llvm.lexer import Cursor, UnreadableError
 from isel.llvm.read_values import read_typed_value
 from isel.llvm.scope import SymbolTable
 from isel.llvm.values import Value
+from isel.llvm.vocabulary import Ordering
 
-Reader: TypeAlias = Callable[[Cursor, SymbolTable, Common], Instruction]
-"""What reads an instruction behind its opcode."""
+_ORDERINGS = {ordering.value: ordering for ordering in Ordering}
 
 
 def read_attachment(cursor: Cursor) -> Attachment:
     """`!kind !7`, or `!kind !DIExpression()`."""
     return cursor.name("!"), read_node(cursor)
+
+
+def read_attachments(cursor: Cursor) -> tuple[int | None, Attachments]:
+    """`!dbg !7, !kind !8`: the node of `dbg`, and the other attachments."""
+    dbg: int | None = None
+    others: list[Attachment] = []
+    while True:
+        kind, node = read_attachment(cursor)
+        if kind == "dbg" and isinstance(node, int):
+            dbg = node
+        else:
+            others.append((kind, node))
+        if not cursor.accept(","):
+            return dbg, tuple(others)
 
 
 def read_node(cursor: Cursor) -> int | str:
@@ -53,3 +64,21 @@ def read_next_value(cursor: Cursor, scope: SymbolTable) -> Value:
     """A comma, and a value with its type."""
     cursor.expect(",")
     return read_typed_value(cursor, scope)
+
+
+def read_sync_scope(cursor: Cursor) -> str:
+    """`syncscope("…")` if it comes next; the whole system is ""."""
+    if not cursor.accept("syncscope"):
+        return ""
+    cursor.expect("(")
+    name = cursor.string()
+    cursor.expect(")")
+    return name
+
+
+def read_ordering(cursor: Cursor) -> Ordering:
+    """`acquire` and its like."""
+    word = cursor.next()
+    if word not in _ORDERINGS:
+        raise UnreadableError(f"no ordering is called {word!r}")
+    return _ORDERINGS[word]

@@ -14,7 +14,7 @@ from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.ir import Alias, Attachments, Function, GlobalVariable, Param, Symbol
 from isel.llvm.lexer import Cursor, UnreadableError, name_of, read_whole
 from isel.llvm.read_attributes import read_attributes
-from isel.llvm.read_calls import read_calling_convention, read_groups
+from isel.llvm.read_heads import read_calling_convention, read_groups
 from isel.llvm.read_parts import read_attachment
 from isel.llvm.read_types import read_address_space, read_type
 from isel.llvm.read_values import read_typed_value, read_value

@@ -5,8 +5,7 @@ Input: `str(module)` of llvmlite: verified IR in LLVM 22's own spelling.
 Output: `Module`.  Text that can't be read is a bug of nvgen, since LLVM wrote it: `InternalError`
 names the line.
 
-One pass over the lines.  A line of a function's body goes to `read_lines`, which knows the common
-shapes, and what that refuses to `read_instructions`, which knows all.
+One pass over the lines; those of a function's body go to `read_instructions`.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from isel.llvm.attributes import Attributes
 from isel.llvm.ir import Alias, Block, Function, Instruction, Module
 from isel.llvm.lexer import Cursor, UnreadableError, name_of
 from isel.llvm.read_attributes import read_attributes
-from isel.llvm.read_instructions import read_instruction
-from isel.llvm.read_lines import LineReader
+from isel.llvm.read_instructions import InstructionReader
 from isel.llvm.read_parts import read_node
 from isel.llvm.read_symbols import read_function_header, read_global
 from isel.llvm.read_types import read_named_type
@@ -38,7 +36,7 @@ _CONTINUED = "          "  # how LLVM indents the further lines of an instructio
 
 @paused_collector()
 def read_module(text: str, *, fast: bool = True) -> Module:
-    """Read LLVM's printed text; `fast=False` sends every instruction to the complete reader."""
+    """Read LLVM's printed text; `fast=False` cuts every instruction by its tokens."""
     return _ModuleReader(text, fast).read()
 
 
@@ -59,7 +57,7 @@ class _ModuleReader:
         try:
             self._note_types()
             self._read_groups()
-            self._read_line = LineReader(self._scope, len(self._text)).read
+            self._instructions = InstructionReader(self._scope, self._text)
             while self._next < len(self._lines):
                 line = self._lines[self._next]
                 self._next += 1
@@ -207,7 +205,8 @@ class _ModuleReader:
         self._read_body(function)
 
     def _read_body(self, function: Function) -> None:
-        lines, blocks, read_line = self._lines, function.blocks, self._read_line
+        lines, blocks = self._lines, function.blocks
+        read_common = self._instructions.read_common
         is_fast = self._fast
         instructions: list[Instruction] = []
         ordinal, number = 0, self._next
@@ -219,7 +218,7 @@ class _ModuleReader:
                     continue
                 if not blocks:  # a first block without a label
                     blocks.append(Block(_entry_number(function), instructions))
-                record = read_line(line, number, ordinal) if is_fast else None
+                record = read_common(line, number, ordinal) if is_fast else None
                 if record is None:
                     self._next = number
                     if line.startswith("  uselistorder "):
@@ -240,8 +239,9 @@ class _ModuleReader:
         """An instruction of several lines, or one that asks for all of the grammar."""
         number = self._next
         text = self._with_continuation(self._whole(line))
-        record = self._read_line(text, number, ordinal) if self._fast and text != line else None
-        return record or read_instruction(text, self._scope, number, ordinal)
+        reader = self._instructions
+        record = reader.read_common(text, number, ordinal) if self._fast and text != line else None
+        return record or reader.read(text, number, ordinal)
 
     def _with_continuation(self, line: str) -> str:
         """An instruction with its further lines: a switch's cases, an invoke's targets."""

@@ -1,4 +1,4 @@
-"""What the tests of the LLVM reader share: text in, records out, by both of the reader's paths."""
+"""What the tests of the LLVM reader share: text in, records out, whichever way lines are cut."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ARGUMENTS = (
 
 
 def read(text: str) -> Module:
-    """LLVM's print of `text`, read by both paths, which must agree."""
+    """LLVM's print of `text`, its lines cut in both ways, which must agree."""
     printed = print_of(text)
     module = read_module(printed)
     assert module == read_module(printed, fast=False)

@@ -16,7 +16,7 @@ from llvm_corpus import print_of
 from llvm_reading import constant, function, instruction, read
 
 from intrinsics.findings import InternalError
-from isel.llvm import read_lines, read_pieces, read_symbols, reader
+from isel.llvm import read_instructions, read_pieces, read_symbols, reader
 from isel.llvm.attributes import Attributes
 from isel.llvm.ir import (
     Alloca,
@@ -1190,7 +1190,7 @@ class TestErrors:
 
 
 class TestFastPath:
-    """What GPU code is made of never needs the complete reader: that is where the speed comes from."""
+    """What GPU code is made of is never cut by its tokens: that is where the speed comes from."""
 
     def test_takes_the_common_lines(self, monkeypatch: pytest.MonkeyPatch) -> None:
         text = """
@@ -1248,27 +1248,63 @@ class TestFastPath:
         printed = print_of(text)
         expected = read_module(printed, fast=False)
 
-        def refuse(text: str, *_: object) -> None:
+        def refuse(_: object, text: str, *__: object) -> None:
             pytest.fail(f"the fast path did not take: {text}")
 
-        monkeypatch.setattr(reader, "read_instruction", refuse)
+        monkeypatch.setattr(read_instructions.InstructionReader, "read", refuse)
         assert read_module(printed) == expected
+
+    def test_names_may_hold_what_lines_are_cut_at(self) -> None:
+        text = """
+        %"a, b to c" = type { i32, { i64, i32 } }
+        declare %"a, b to c" @"f(x), g"(ptr, %"a, b to c")
+        define void @k(ptr %"p, ptr %q", i64 %"i to j", <2 x i32> %"v [ 1, %l ], [ 2", i32 %n) {
+        "x, y":
+          %"s, !dbg !1" = load %"a, b to c", ptr %"p, ptr %q", align 8
+          %"t, 1" = extractvalue %"a, b to c" %"s, !dbg !1", 1, 0
+          %"u" = trunc i64 %"t, 1" to i32
+          %"w" = inttoptr i64 %"i to j" to ptr addrspace(1)
+          %c = call %"a, b to c" @"f(x), g"(ptr %"p, ptr %q", %"a, b to c" %"s, !dbg !1")
+          br label %"z ], [ z"
+        "z ], [ z":
+          %"o = 1" = phi <2 x i32> [ %"v [ 1, %l ], [ 2", %"x, y" ], [ %"o = 1", %"z ], [ z" ]
+          switch i32 %n, label %"x, label %y" [
+            i32 1, label %"z ], [ z"
+          ]
+        "x, label %y":
+          ret void
+        }
+        """
+        function = read(text).functions["k"]
+        loaded, taken, narrow, pointer, call, branch, phi, switch, _ = function.instructions()
+        assert [block.name for block in function.blocks] == ["x, y", "z ], [ z", "x, label %y"]
+        assert loaded.result == "s, !dbg !1"
+        assert loaded.operands() == (Local("p, ptr %q", PointerType(0)),)
+        assert (taken.result, taken.type) == ("t, 1", IntType(64))
+        assert (narrow.type, pointer.type) == (IntType(32), PointerType(1))
+        assert isinstance(call, Call)
+        assert call.callee_name == "f(x), g"
+        assert len(call.arguments) == 2
+        assert branch.targets() == ("z ], [ z",)
+        assert isinstance(phi, Phi)
+        assert [block for _, block in phi.incoming] == ["x, y", "z ], [ z"]
+        assert isinstance(switch, Switch)
+        assert switch.targets() == ("x, label %y", "z ], [ z")
 
     def test_refuses_what_it_can_not_read(self) -> None:
         scope = reader.SymbolTable()  # type: ignore[attr-defined]
-        lines = read_lines.LineReader(scope)
+        lines = read_instructions.InstructionReader(scope)
         for line in (
             "  %x = add i32 %a, 1, 2",
             "  %x = add { i32, i32 } { i32 1, i32 2 }, %y",
             '  %"x y" = call void asm "", ""()',
             "  %x = call i32 @f(i32 %a) ; (%b, %c)",
             "  fence seq_cst",
-            '  %x = atomicrmw add ptr %p, i32 1 syncscope("agent") seq_cst, align 4',
-            "  %x = atomicrmw volatile add ptr %p, i32 1 seq_cst, align 4",
+            "  %x = phi i32 [ 0, %a ], [ %b ]",
             "  switch i32 %n, label %a [",
             "  unreachable, !dbg !1",
         ):
-            assert lines.read(line, 1, 0) is None, line
+            assert lines.read_common(line, 1, 0) is None, line
 
     def test_types_of_one_module_are_not_those_of_the_next(self) -> None:
         text = """
@@ -1284,22 +1320,22 @@ class TestFastPath:
 
     def test_small_modules_share_what_pieces_mean(self) -> None:
         scope = SymbolTable()
-        shared = read_pieces.pieces_of(scope, 1000)
-        assert read_pieces.pieces_of(scope, 1000) is shared
-        assert read_pieces.pieces_of(scope, 1 << 20) is not shared  # a large one
+        shared = read_pieces.kept_of(scope, 1000)
+        assert read_pieces.kept_of(scope, 1000) is shared
+        assert read_pieces.kept_of(scope, 1 << 20) is not shared  # a large one
         named = SymbolTable(types={"T": OpaqueType("T")})
-        assert read_pieces.pieces_of(named, 1000) is not shared
+        assert read_pieces.kept_of(named, 1000) is not shared
 
     def test_what_is_shared_is_forgotten_in_the_end(self) -> None:
         scope = SymbolTable()
-        shared = read_pieces.pieces_of(scope, 1000)
-        found = [read_pieces.pieces_of(scope, 50_000) for _ in range(50)]
+        shared = read_pieces.kept_of(scope, 1000)
+        found = [read_pieces.kept_of(scope, 50_000) for _ in range(50)]
         assert found[-1] is not shared
 
     def test_a_line_read_twice_is_the_same_record(self) -> None:
-        lines = read_lines.LineReader(SymbolTable())
+        lines = read_instructions.InstructionReader(SymbolTable())
         line = "  %x = fma float %a, 1.000000e+00".replace("fma", "fadd")
-        first, second = lines.read(line, 1, 0), lines.read(line, 1, 0)
+        first, second = lines.read_common(line, 1, 0), lines.read_common(line, 1, 0)
         assert first == second
         assert isinstance(first, BinaryOp)
         assert first.type is FLOAT
