@@ -73,7 +73,7 @@ GROUPS = (
 """What there is, in the order of the page; verbs of modules that are not named come last."""
 
 INNER = frozenset({
-    "at_caller", "known_target", "declared_map", "declare", "int_type", "raw", "changing",
+    "at_caller", "known_target", "declared_map", "declare", "raw", "changing",
     "declare_number", "defined", "free_accumulators", "perform", "take_fragment",
     "start", "start_on_target",
     "like", "taken", "made", "spread", "builder", "typed", "splat", "taken_apart",

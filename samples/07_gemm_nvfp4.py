@@ -115,16 +115,16 @@ def build() -> Kernel:
         b.tcgen05_commit(sums)
 
     with b.if_(b.tid_x < EPILOGUE):
-        alpha = b.load_word(args["alpha"])
+        alpha = b.f32(b.load_word(args["alpha"]))
         b.wait(sums, 0)
         b.tcgen05_fence_after_thread_sync()
         lanes = accumulator.pointer + (b.tid_x >> 5 << 21)
         at = (row * TILE + b.tid_x) * n + column * TILE
         target = args["d"] + b.zext(at, 64) * 4
         for part in range(0, TILE, 32):
-            values = b.tcgen05_ld(lanes + part, num=LdStNum.X32)
+            values = b.tcgen05_ld(lanes + part, num=LdStNum.X32).f32
             b.tcgen05_wait_ld()
-            b.store(b.multiply_f32(values, alpha), target + part * 4, align=16)
+            b.store(values * alpha, target + part * 4, align=16)
 
     b.bar_warp_sync()
     tmem.free(warp=MMA_WARP)

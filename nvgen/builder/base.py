@@ -185,10 +185,6 @@ class BuilderBase:
 
     # ---- integers and registers --------------------------------------------------------------
 
-    def int_type(self, bits: int) -> ir.IntType:
-        """LLVM's integer type."""
-        return ir.IntType(bits)
-
     def const(self, value: int, bits: int = 32) -> Int:
         """A constant."""
         return Int(self, constant(value, bits))
@@ -323,21 +319,7 @@ class BuilderBase:
             return self.at_caller().addrspacecast(value.value, type_)
         raise refuse("an operand of another type", got=str(value.value.type), expected=str(type_))
 
-    # ---- f32 in registers whose bits mean one ------------------------------------------------
-
-    def multiply_f32(self, values: Vector, factor: Given) -> Vector:
-        """Registers that hold f32, each times `factor`."""
-        if not isinstance(values, Vector) or values.type not in (None, T.F32):
-            raise refuse(
-                "no registers that hold f32",
-                got=described(values) if not isinstance(values, Vector) else str(values.type),
-                expected="a Vector of them",
-            )
-        one, builder = as_float(self, factor, T.F32), self.at_caller()
-        numbers = Vector(self, values.f32.typed, values.count, T.F32)
-        products = (builder.fmul(number.value, one) for number in numbers)
-        found = vector_value(builder, _F32, values.count, products)
-        return Vector(self, builder.bitcast(found, values.value.type), values.count, T.F32)
+    # ---- two f32 in a register ----------------------------------------------------------------
 
     def pack_bf16x2(self, low: Given, high: Given, *, relu: bool = False) -> Int:
         """Two f32 rounded to bf16, in the lower and in the upper half of a register.

@@ -16,6 +16,7 @@ from llvmlite import ir
 from intrinsics.catalog import Spelling
 from intrinsics.findings import InputError
 from intrinsics.legality import describe
+from intrinsics.limits import TENSOR_COPY_ALIGNMENT
 from intrinsics.modifiers import LoadMode, ScalarType, StoreMode
 from intrinsics.operand_types import out_of_range
 from intrinsics.patterns import (
@@ -43,6 +44,11 @@ from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.launching.arguments import Parameter
 
 _LONG = ir.IntType(128)
+_INNERMOST = 128
+"""Bits of whose multiples the innermost coordinate of a tensor copy is."""
+
+_LOOSE = tuple(1 << n for n in range(7))
+"""Alignments that a tensor copy does not take."""
 
 Result: TypeAlias = "Int | F32 | Pointer | Vector"
 
@@ -275,7 +281,17 @@ def _check_copy(maps: Mapping[str, Parameter], operands: Mapping[str, object]) -
             hint="the innermost dimension comes first",
             section="Tensors",
         )
+    _check_place(coords, declared)
     near = operands.get("dst", operands.get("src"))
+    if isinstance(near, Pointer) and getattr(near.value, "align", None) in _LOOSE:
+        raise refuse(
+            "shared memory is not aligned as a tensor copy wants it",
+            rule="map-alignment",
+            got=f"{near.value.name}, aligned to {near.value.align} bytes",
+            expected=f"{TENSOR_COPY_ALIGNMENT}",
+            hint="b.shared_array(…, align=128); tiles are aligned",
+            section="Tensors",
+        )
     if isinstance(near, Pointer) and near.layout is not None:
         if declared.box_bytes > near.layout.room:
             raise refuse(
@@ -288,6 +304,21 @@ def _check_copy(maps: Mapping[str, Parameter], operands: Mapping[str, object]) -
                 section="Tensors",
             )
         near.layout.copy(name, declared.swizzle)
+
+
+def _check_place(coords: object, declared: Parameter) -> None:
+    """Check the innermost coordinate of a copy, where it is known."""
+    first = coords[0] if isinstance(coords, Sequence) and coords else None
+    bits = declared.dtype.bits if declared.dtype else 0
+    if isinstance(first, int) and bits >= 8 and first * bits % _INNERMOST:
+        raise refuse(
+            "the innermost coordinate of a tensor copy is no multiple of 16 bytes",
+            rule="map-coordinate",
+            got=f"{first} elements of {bits} bits",
+            expected=f"a multiple of {_INNERMOST // bits}",
+            hint="a halo is a multiple of 16 bytes wide; an H200 ends the kernel otherwise",
+            section="Tensors",
+        )
 
 
 # ---- LLVM's intrinsics ---------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeAlias, overload
 
+from llvmlite import ir
+
 from intrinsics.limits import MOST_CLUSTER, MOST_TX
 from intrinsics.modifiers import Scope
 from intrinsics.targets import Feature
@@ -159,7 +161,7 @@ class Protocols(SharedMemory):
         arrive there.
         """
         builder, pointer = self.at_caller(), pointer_of(barrier).value
-        address = Int(self, builder.ptrtoint(pointer, self.int_type(32))) & ~_ODD_CTA
+        address = Int(self, builder.ptrtoint(pointer, ir.IntType(32))) & ~_ODD_CTA
         even = self.at_caller().inttoptr(address.value, pointer.type)
         return Barrier(barrier.name, Pointer(self, even))
 

@@ -13,7 +13,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Concatenate, ParamSpec, Self, TypeAlias, TypeVar, overload
+from typing import Concatenate, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from llvmlite import ir
 
@@ -207,6 +207,16 @@ class Elementwise(ABC):
     exp, log, sin, cos = _each(Float.exp), _each(Float.log), _each(Float.sin), _each(Float.cos)
     floor, ceil = _each(Float.floor), _each(Float.ceil)
     trunc, round, erf = _each(Float.trunc), _each(Float.round), _each(Float.erf)
+
+    def _no_order(self, _: object) -> NoReturn:
+        raise refuse(
+            "several numbers are compared one by one",
+            got=described(self),
+            expected="a condition of each",
+            hint="x.map(lambda one: b.select(one > 0, one, 0)); x.max(0)",
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _no_order
 
     def __pow__(self, exponent: object) -> Self:
         """Each number by a known whole exponent, as products."""

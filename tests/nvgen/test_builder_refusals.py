@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable
@@ -305,6 +306,7 @@ HINTS: dict[str, tuple[Callable[[KernelBuilder, Float, Pointer], object], str]] 
     "a variable is stored": (lambda b, x, p: x.max(b.variable(0.0)), "v.value"),
     "a register by an index of the kernel": (
         lambda b, x, p: b.load(p, f32, 4)[b.tid_x], "b.select"),
+    "a vector is compared": (lambda b, x, p: b.load(p, f32, 4) > 0, "x.map("),
     "the pointer first": (lambda b, x, p: b.store(p, x), "b.store(value, pointer)"),
 }  # fmt: skip
 
@@ -323,3 +325,17 @@ def test_a_block_is_no_loop_and_a_variable_is_set() -> None:
     with pytest.raises(InputError) as caught:
         b.variable(0).value = b.tid_x
     assert caught.value.findings[0].expected == "v.set(…)"
+
+
+@pytest.mark.parametrize(
+    ("align", "column", "rule"),
+    [(16, 0, "map-alignment"), (128, -1, "map-coordinate"), (128, 4, ""), (1024, -8, "")],
+)
+def test_where_a_tensor_copy_begins(align: int, column: int, rule: str) -> None:
+    """In shared memory at a multiple of 128 bytes, in the tensor at one of 16."""
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.tensor_map("m", dtype=f32, box=(8, 32))
+    tensor = b.begin()["m"]
+    place, full = b.shared_array("a", f32, 256, align=align), b.mbarrier("full")
+    with pytest.raises(InputError, match=rule) if rule else contextlib.nullcontext():
+        b.cp_async_bulk_tensor_g2s_tile(place, full, tensor, (column, -1))

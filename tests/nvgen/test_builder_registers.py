@@ -77,10 +77,8 @@ def test_an_f32_and_an_integer_are_not_mixed() -> None:
 def test_a_vector_is_no_factor() -> None:
     b, _ = begun()
     both = b.words([b.tid_x, b.tid_x])
-    with pytest.raises(InputError, match="no f32"):
-        b.multiply_f32(both, both)
-    with pytest.raises(InputError, match="no registers"):
-        b.multiply_f32(b.tid_x, b.tid_x)
+    with pytest.raises(InputError, match="vectors of two kinds"):
+        _ = both.f32 * both
 
 
 def test_what_is_beyond_f32_is_refused() -> None:

@@ -566,7 +566,7 @@ def test_registers_are_multiplied_as_floats() -> None:
     bits = b.load_word(args["factor"])
     both = Vector(b, b.at_caller().load(args["factor"].value, typ=VEC, align=4), 2)
     with b.if_thread(0):
-        b.store(b.multiply_f32(both, bits), args["d"], align=4)
+        b.store(both.f32 * b.f32(bits), args["d"], align=4)
     d = np.zeros(2, np.float32)
     b.finish().compile(target="sm_100a").run(np.array([1.5, -3.25], np.float32), d)
     assert d.tolist() == [1.5 * factor[0], -3.25 * factor[0]]
