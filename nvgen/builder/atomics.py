@@ -7,7 +7,7 @@ which llvmlite has no place for in atomic operations.  PTX ISA, membar / fence; 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import ClassVar, overload
+from typing import overload
 
 from llvmlite import ir
 from llvmlite.ir.instructions import AtomicRMW, CmpXchg, LoadAtomicInstr, StoreAtomicInstr
@@ -55,12 +55,12 @@ class _Scoped:
     """What llvmlite prints of an atomic instruction, with a syncscope before its orderings."""
 
     scope = ""
-    orderings: ClassVar[tuple[str, ...]] = ("ordering",)
 
     def descr(self, buf: list[str]) -> None:
         lines: list[str] = []
         super().descr(lines)  # type: ignore[misc]  # of llvmlite's instruction
-        said = f" {' '.join(getattr(self, name) for name in self.orderings)}"
+        both = (getattr(self, name, "") for name in ("ordering", "failordering"))
+        said = f" {' '.join(filter(None, both))}"
         for line in lines:
             before, found, behind = line.rpartition(said)
             assert found, line
@@ -68,22 +68,11 @@ class _Scoped:
             buf.append(before + scope + said + behind)
 
 
-class _Rmw(_Scoped, AtomicRMW):  # type: ignore[misc]  # llvmlite is untyped
-    """An atomicrmw with a syncscope."""
-
-
-class _Cas(_Scoped, CmpXchg):  # type: ignore[misc]  # llvmlite is untyped
-    """A cmpxchg with a syncscope."""
-
-    orderings = ("ordering", "failordering")
-
-
-class _Load(_Scoped, LoadAtomicInstr):  # type: ignore[misc]  # llvmlite is untyped
-    """An atomic load with a syncscope."""
-
-
-class _Store(_Scoped, StoreAtomicInstr):  # type: ignore[misc]  # llvmlite is untyped
-    """An atomic store with a syncscope."""
+_RMW, _CAS, _LOAD, _STORE = (
+    type(made.__name__, (_Scoped, made), {})
+    for made in (AtomicRMW, CmpXchg, LoadAtomicInstr, StoreAtomicInstr)
+)
+"""llvmlite's atomic instructions, with a syncscope."""
 
 
 class Atomics(Verbs):
@@ -154,7 +143,7 @@ class Atomics(Verbs):
         given = as_float(self, value, known) if is_float else self.raw(value, bits)
         check_pointer(self, address)
         operation, there = _OPERATIONS[op][known], address.value
-        made = self._scoped(_Rmw, scope, operation, there, given, _ordering(sem), name="old")
+        made = self._scoped(_RMW, scope, operation, there, given, _ordering(sem), name="old")
         if is_float and isinstance(value, Int):
             return Int(self, self.at_caller().bitcast(made, bits))
         return number_of(self, made, known)
@@ -184,7 +173,7 @@ class Atomics(Verbs):
         weaker = {Sem.RELEASE: Sem.RELAXED, Sem.ACQ_REL: Sem.ACQUIRE}.get(sem, sem)
         numbers = expected.value, self.raw(new, ir.IntType(expected.bits))
         orders = _ordering(sem), _ordering(weaker)
-        made = self._scoped(_Cas, scope, address.value, *numbers, *orders, name="cas")
+        made = self._scoped(_CAS, scope, address.value, *numbers, *orders, name="cas")
         return expected.like(self.at_caller().extract_value(made, 0))
 
     def atom_load(
@@ -200,7 +189,7 @@ class Atomics(Verbs):
         check_pointer(self, address)
         type_ = address.typed()
         word, ordering = ir.IntType(type_.bits), _ordering(sem, "a load", _LOADS)
-        made = self._scoped(_Load, scope, address.value, ordering, type_.bits // 8, typ=word)
+        made = self._scoped(_LOAD, scope, address.value, ordering, type_.bits // 8, typ=word)
         return number_of(self, self.at_caller().bitcast(made, llvm_type_of(type_)), type_)
 
     def atom_store(
@@ -221,7 +210,7 @@ class Atomics(Verbs):
         stored, builder = numbered(address, address.typed(), value), self.at_caller()
         bits, ordering = address.typed().bits, _ordering(sem, "a store", _STORES)
         word = builder.bitcast(stored, ir.IntType(bits))
-        self._scoped(_Store, scope, word, address.value, ordering, bits // 8)
+        self._scoped(_STORE, scope, word, address.value, ordering, bits // 8)
 
 
 def _operand_type(op: AtomicOp, type_: NumberType) -> ScalarType:

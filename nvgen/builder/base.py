@@ -49,11 +49,15 @@ class Declaring(Host, Protocol):
         """A parameter that is a number of a type."""
 
 
-class NumberMaker(Generic[Made]):
-    """`b.f32` and its like, of one kernel."""
+class NumberVerb(Generic[Made]):
+    """`b.f32` and its like: a number of one type, of one kernel."""
 
-    def __init__(self, builder: Declaring, type_: ScalarType) -> None:
-        self._builder, self._type = builder, type_
+    def __init__(self, type_: ScalarType, words: str, builder: Declaring | None = None) -> None:
+        self.type, self._words, self._builder = type_, words, builder
+        self.__doc__ = f"{words}: a parameter by its name, a constant, or by its bits."
+
+    def __get__(self, instance: Declaring, owner: type) -> NumberVerb[Made]:
+        return NumberVerb(self.type, self._words, instance)
 
     @overload
     def __call__(self, value: str) -> None: ...
@@ -67,7 +71,8 @@ class NumberMaker(Generic[Made]):
         Raises: InputError for anything else, for a number beyond the type's, and for a parameter
         that is declared behind `begin` or twice.
         """
-        b, type_ = self._builder, self._type
+        b, type_ = self._builder, self.type
+        assert b is not None
         if isinstance(value, str) and element_of(type_) is not type_:
             raise refuse("no parameter is a pair", got=type_.value, expected="two parameters")
         if isinstance(value, str):
@@ -87,17 +92,6 @@ class NumberMaker(Generic[Made]):
                 hint="x.to(…) is the same number in another type",
             )
         return Int(b, value.value, type_.is_signed)
-
-
-class NumberVerb(Generic[Made]):
-    """A number of one type: its parameters, its constants, and what bits mean."""
-
-    def __init__(self, type_: ScalarType, words: str) -> None:
-        self.type = type_
-        self.__doc__ = f"{words}: a parameter by its name, a constant, or by its bits."
-
-    def __get__(self, instance: Declaring, owner: type) -> NumberMaker[Made]:
-        return NumberMaker(instance, self.type)
 
 
 @guarded

@@ -19,7 +19,7 @@ from intrinsics.layouts.register_layout import FragmentLayout
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Shuffle
 from nvgen.builder.number_types import constant
-from nvgen.builder.numbers import Float, Int, IntLike, Number
+from nvgen.builder.numbers import Int, IntLike, Number
 from nvgen.builder.regions import Host
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.vectors import Elementwise, Vector, vector_of
@@ -30,7 +30,6 @@ Joined: TypeAlias = Callable[[Number, Number], Number]
 """An associative and commutative function of two numbers."""
 
 _WARP_BITS = 5
-_WORD = 32
 
 
 def scaled_bits(number: Int, steps: Sequence[int]) -> Int:
@@ -153,17 +152,10 @@ class Rows(OfThreads):
                 hint="a reduction across warps goes through shared memory",
             )
         numbers, function = list(self.vector), function_of(function)
+        exchange = self.builder.shfl_sync
         for bit in holders.layout.sharing:
-            numbers = [function(x, self._exchanged(x, bit)) for x in numbers]
+            numbers = [function(x, exchange(Shuffle.BFLY, x, bit)) for x in numbers]  # type: ignore[type-var]  # of either type
         return self.made(vector_of(numbers)) if holders.layout.sharing else self
-
-    def _exchanged(self, number: Number, bit: int) -> Number:
-        """The number of the thread whose number differs in a bit."""
-        if number.bits != _WORD:
-            raise refuse("numbers of 32 bits are exchanged", got=number.words, expected="f32")
-        word = number.word if isinstance(number, Float) else number
-        found = self.builder.shfl_sync(Shuffle.BFLY, word, bit)
-        return number.like(self.builder.at_caller().bitcast(found.value, number.value.type))
 
     def items(self) -> Iterator[tuple[Int, Number]]:
         """Each row's index in the matrix, with the thread's number for it."""

@@ -135,7 +135,8 @@ def bits(draft: Draft) -> None:
 
 @guarded
 class Accumulator(Changing):
-    """A thread's registers of D, 64 rows by `n` columns of `type` (f32, f16 or s32).
+    """A thread's registers of D: 64 rows of a warpgroup's, 16 of a warp's, by `n` columns of `type`
+    (f32, f16 or s32).
 
     Multiplies change it in place; its registers are valid after a wait for their group.
     """

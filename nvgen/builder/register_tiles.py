@@ -30,7 +30,6 @@ from nvgen.builder.multiplies import Accumulator, wgmma_accumulator, wgmma_descr
 from nvgen.builder.multiply_requirements import RegisterRequest, in_registers
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, advanced
-from nvgen.builder.regions import Changing, Host
 from nvgen.builder.roles import WARP, WARPGROUP, ExecutionScope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile
@@ -92,22 +91,7 @@ WARP_REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = in_registers(
 """Everything that a multiply of warps requires."""
 
 
-class Sums(Changing):
-    """A thread's part of 16 rows and 8 columns of D: four words."""
-
-    def __init__(self, builder: Host, type: ScalarType) -> None:
-        super().__init__(builder, self.zeros())
-        self.type = type
-
-    @staticmethod
-    def zeros() -> ir.Constant:
-        """Four zeros."""
-        return ir.Constant(ir.VectorType(ir.IntType(32), _REGISTERS), None)
-
-    @property
-    def registers(self) -> Vector:
-        """The sums: columns 2c and 2c + 1 of row r, then of row r + 8, for lane 4r + c."""
-        return Vector(self.builder, self.raw, _REGISTERS, self.type)
+_ZEROS = ir.Constant(ir.VectorType(ir.IntType(32), _REGISTERS), None)
 
 
 @guarded
@@ -119,7 +103,7 @@ class WarpTile(HeldAccumulator):
     branches and loops.
     """
 
-    parts: tuple[tuple[Sums, ...], ...]
+    parts: tuple[tuple[Accumulator, ...], ...]
     m: int
     n: int
     dtype: ElementType
@@ -139,7 +123,7 @@ class WarpTile(HeldAccumulator):
         return f"<D of warps: {words}; layout of one {warp_layout(*self.share)}>"
 
     @property
-    def _parts(self) -> tuple[Sums, ...]:
+    def _parts(self) -> tuple[Accumulator, ...]:
         return tuple(part for row in self.parts for part in row)
 
     @property
@@ -187,7 +171,7 @@ class WarpTile(HeldAccumulator):
                 self._begin(accumulate=False)
         elif not accumulate:
             for part in self._parts:
-                part.raw = Sums.zeros()
+                part.raw = _ZEROS
 
     def _multiply_step(
         self,
@@ -280,7 +264,10 @@ def warp_tile(
             "each warp, of f32 or s32",
         )
     rows, columns = m // warps[0] // FRAGMENT_ROWS, n // warps[1] // FRAGMENT_COLUMNS
-    parts = tuple(tuple(Sums(b, _WARP_SUMS[dtype]) for _ in range(columns)) for _ in range(rows))
+    parts = tuple(
+        tuple(Accumulator(b, FRAGMENT_COLUMNS, _WARP_SUMS[dtype], _ZEROS) for _ in range(columns))
+        for _ in range(rows)
+    )
     made = WarpTile(parts, m, n, dtype, warps)
     for part in made._parts:
         b.changing(part)

@@ -183,16 +183,16 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
         b.mbarrier("m"), 0, hint=1000
     ),
     "cp.async.bulk.tensor.g2s.tile.2d": lambda b, a: b.cp_async_bulk_tensor_g2s_tile(
-        b.shared_word("s"), b.mbarrier("m"), a["map"], (0, 0)
+        smem(b), b.mbarrier("m"), a["map"], (0, 0)
     ),
     "cp.async.bulk.tensor.g2s.cta.tile.1d": lambda b, a: b.cp_async_bulk_tensor_g2s_cta_tile(
-        b.shared_word("s"), b.mbarrier("m"), a["line"], (0,)
+        smem(b), b.mbarrier("m"), a["line"], (0,)
     ),
     "cp.async.bulk.tensor.s2g.tile.2d": lambda b, a: b.cp_async_bulk_tensor_s2g_tile(
-        a["map"], (0, 0), b.shared_word("s")
+        a["map"], (0, 0), smem(b)
     ),
     "cp.async.bulk.tensor.s2g.tile.5d": lambda b, a: b.cp_async_bulk_tensor_s2g_tile(
-        a["five"], (0,) * 5, b.shared_word("s"), cache_policy=b.const(1, 64)
+        a["five"], (0,) * 5, smem(b), cache_policy=b.const(1, 64)
     ),
     "cp.async.bulk.tensor.g2s.im2col.4d": lambda b, a: b.cp_async_bulk_tensor_g2s_im2col(
         smem(b), b.mbarrier("m"), a["map"], (0, 1, 2, 3), (4, 5), cta_mask=3

@@ -20,7 +20,7 @@ from intrinsics.layouts.register_layout import (
     warp_layout,
     warpgroup_layout,
 )
-from nvgen import InputError, KernelBuilder, bf16, e4m3, f16, f32, i32
+from nvgen import InputError, KernelBuilder, bf16, e4m3, f16, f32, f64, i32, i64
 from nvgen.builder.fragment_layouts import Holders
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.vectors import Vector
@@ -121,6 +121,26 @@ TILED = {
     "mma.sync": warp_layout(64, 64),
     "tensor memory": tensor_layout(64),
 }
+
+
+@kernel_test(schedules=["early"], targets="sm_90a")
+@pytest.mark.parametrize("dtype", [bf16, f16, f64, i64], ids=lambda t: t.value)
+def test_rows_of_numbers_of_any_width(launch: Launch, dtype) -> None:
+    """What threads exchange for a row has 16 bits, or 64."""
+    b = KernelBuilder("k", block=32, target=launch.target)
+    b.pointer("x", f32)
+    b.pointer("most", f32, output=True)
+    b.pointer("sums", f32, output=True)
+    args = b.begin()
+    held = filled(b, warp_layout(32, 24), args["x"]).to(dtype)
+    for name, rows in (("most", held.row_max()), ("sums", held.row_sum())):
+        for row, number in rows.items():
+            args[name][row] = number.to(f32)
+    x = np.random.default_rng(0).integers(-5, 6, (32, 24)).astype(np.float32)
+    most, sums = np.zeros(32, np.float32), np.zeros(32, np.float32)
+    launch(b.finish(), x, most, sums)
+    assert_exact(most, x.max(1))
+    assert_exact(sums, x.sum(1))
 
 
 @pytest.mark.turns(4)

@@ -9,58 +9,28 @@ import math
 
 import numpy as np
 
-from nvgen import AtomicOp, Kernel, KernelBuilder, f32, i32, u32, u64
+from nvgen import Kernel, KernelBuilder, f32, i32, u32
 from nvgen.builder.numbers import Float, Int
 from nvgen.testing import Launch, assert_exact, kernel_test
+from tests.nvgen.samples import named
 
 THREADS = 64
 TARGET = "sm_90a"
-NOTHING, OWN, ALL = 0, 1, 2
-"""What a tile has told: nothing, its own sum, or that of all tiles up to it."""
 
 
-def look_back() -> Kernel:
-    """An inclusive scan: a tile adds what the tiles before it have told (decoupled look-back)."""
-    b = KernelBuilder("look_back", block=THREADS, target=TARGET)
-    b.pointer("x", i32)
-    b.pointer("y", i32, output=True)
-    b.pointer("told", u64)
-    b.pointer("ticket", u32)
-    x, y, told, ticket = b.begin().values()
-    first = b.shared_array("first", u32, 2)
-    with b.if_thread(0):
-        first[0] = b.atom(AtomicOp.ADD, u32, ticket, 1)  # the tiles before have started
-    b.barrier_cta_sync_aligned()
-    tile = first[0]
-    place = tile * THREADS + b.thread
-    scanned, whole = b.cta_scan(x[place].to(u32), lambda p, q: p + q)
-
-    def tell(what: int, total: Int) -> None:
-        b.atom_store(told.at(tile), total.to(u64) << 32 | what)
-
-    with b.if_thread(0):
-        before, state, at = b.variable(0), b.variable(NOTHING), b.variable(tile)
-        tell(OWN, whole)
-        with b.while_(lambda: (at.value > 0) & (state.value != ALL)):
-            word = b.atom_load(told.at(at.value - 1))
-            state.set(word.to(u32))
-            with b.if_(state.value != NOTHING):
-                before.set(before.value + (word >> 32).to(u32))
-                at.set(at.value - 1)
-        tell(ALL, before.value + whole)
-        first[1] = before.value
-    b.barrier_cta_sync_aligned()
-    y[place] = (scanned + first[1]).to(i32)
-    return b.finish()
-
-
-@kernel_test(schedules="all", targets=TARGET)
+@kernel_test(schedules="all", targets=("sm_80", TARGET), opt=(0, 3))
 def test_a_scan_in_one_pass(launch: Launch) -> None:
-    tiles = 6
-    x = np.random.default_rng(0).integers(-99, 99, tiles * THREADS).astype(np.int32)
-    y, told, ticket = np.zeros_like(x), np.zeros(tiles, np.uint64), np.zeros(1, np.uint32)
-    launch(look_back().compile(level="all", grid=tiles), x, y, told, ticket, grid=tiles)
-    assert_exact(y, x.cumsum().astype(np.int32))
+    """Sample 18; what is told by tiles that have only begun is looked back over, too."""
+    sample = named("18_scan")
+    for count in (4, 2 * sample.TILE, 1504):
+        x, expected, told, started = sample.operands(count)
+        y, tiles = np.zeros_like(x), told.size
+        compiled = sample.build().compile(
+            target=launch.target, opt=launch.opt, level="all", grid=tiles
+        )
+        assert not compiled.findings
+        launch(compiled, x, y, told, started, count, grid=tiles)
+        assert_exact(y, expected)
 
 
 EXPERTS, CHOSEN = 256, 8

@@ -22,7 +22,7 @@ def build(missing: str = "") -> Kernel:
     b = KernelBuilder("stores", block=128, target="sm_90a")
     b.tensor_map("y", dtype=ElementType.F32, box=(ROWS, 32), output=True)
     args = b.begin()
-    buffers = [b.shared_array(f"buffer{i}", f32, ROWS * 32) for i in range(2)]
+    buffers = [b.shared_array(f"buffer{i}", f32, ROWS * 32, align=128) for i in range(2)]
     for turn in range(ROUNDS):
         buffer = buffers[turn % 2]
         with b.if_warp(0), b.elect():
