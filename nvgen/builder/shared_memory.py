@@ -76,7 +76,8 @@ class SharedMemory(Roles):
                 "too much static shared memory",
                 got=f"{self._shared} bytes",
                 expected=f"at most {STATIC_SHARED}",
-                hint="KernelBuilder(…, dynamic_shared=True) puts tiles into dynamic shared memory",
+                hint="KernelBuilder(…, dynamic_shared=True) puts tiles, and arrays that have no "
+                "room here, into dynamic shared memory",
             )
         return Pointer(self, variable)
 
@@ -181,14 +182,19 @@ class SharedMemory(Roles):
     def shared_array(self, name: str, dtype: NumberType, count: int, *, align: int = 16) -> Pointer:
         """`count` numbers of a type in shared memory, aligned to `align` bytes.
 
-        What a tensor copy writes without swizzling, a tile with a halo, say, is aligned to 128.
+        What a tensor copy writes without swizzling, a tile with a halo, say, is aligned to 128.  An
+        array that has no room in static shared memory is in dynamic, with `dynamic_shared`.
 
         Raises: InputError for what is no number type, an alignment that is no power of two, and for
         more than fits.
         """
         type_, count = scalar_type(dtype), whole(count, "number of elements")
         align = checked_align(align, 16)
-        pointer = self._shared_variable(name, count * type_.bits // 8, align)
+        size = count * type_.bits // 8
+        fits = self._shared + size <= STATIC_SHARED or not self.dynamic_shared
+        pointer = self._shared_variable(name, size, align) if fits else (
+            self._dynamic_variable(size, align)
+        )  # fmt: skip
         return replace(pointer, dtype=type_)
 
     def shared_tensor_map(self, name: str) -> Pointer:

@@ -124,7 +124,7 @@ def check(operation: str, requirements: Iterable[Requirement[Asked]], request: A
 _HERE: Mapping[str, str] = {
     "syncthreads debug_barrier barrier sync_threads": "b.barrier_cta_sync_aligned()",
     "syncwarp sync_warp": "b.bar_warp_sync()",
-    "threadIdx thread_idx tid thread_id": "b.tid_x",
+    "threadIdx thread_idx tid thread_id": "b.tid_x; b.thread, its number in a block of any shape",
     "blockIdx block_idx ctaid cta_id program_id": "b.ctaid_x",
     "blockDim block_dim ntid ntid_x": "b.threads, or the block that the kernel was made with",
     "gridDim grid_dim nctaid num_programs": "b.nctaid_x",

@@ -116,3 +116,27 @@ def test_a_stencil_by_tensor_copies(launch: Launch) -> None:
     launch(compiled, x, y, 20, 40, grid=(2, 3))
     p = np.pad(x, 1)
     assert_exact(y, p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] - 4 * x)
+
+
+@kernel_test(schedules=["early"], targets=TARGET)
+def test_an_array_that_is_too_large_for_static_shared_memory(launch: Launch) -> None:
+    """64 KiB, turned round, beside an array of 16 KiB, which is static."""
+    count = 1 << 14
+    b = KernelBuilder("turned", block=256, dynamic_shared=True, target=TARGET)
+    b.pointer("x", u32)
+    b.pointer("y", u32, output=True)
+    x, y = b.begin().values()
+    small = b.shared_array("small", u32, count // 4)
+    large = b.shared_array("large", u32, count)
+    with b.range(count, start=b.thread, step=256) as i:
+        large[i] = x[i]
+        small[i % (count // 4)] = 1
+    b.barrier_cta_sync_aligned()
+    with b.range(count, start=b.thread, step=256) as i:
+        y[i] = large[count - 1 - i] + small[i // 4]
+    kernel = b.finish()
+    assert kernel.dynamic_shared == 4 * count
+    given = np.random.default_rng(3).integers(0, 99, count).astype(np.uint32)
+    found = np.zeros_like(given)
+    launch(kernel, given, found)
+    assert_exact(found, given[::-1] + np.uint32(1))
