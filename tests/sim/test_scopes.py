@@ -183,3 +183,48 @@ def test_two_fences(schedule: str) -> None:
             grid=(2, 1, 1),
         )  # fmt: skip
         assert [f.rule for f in found] == wrong
+
+
+# ---- accesses of two sizes -----------------------------------------------------------------------
+
+TWO_WORDS = """
+    mov.u32 %r1, %ctaid.x;
+    setp.ne.u32 %p1, %tx, 0;
+    @%p1 bra end;
+    setp.eq.u32 %p2, %r1, 1;
+    mov.u64 %rd1, 0x100000007;
+    @%p2 bra look;
+    {stores}
+    bra end;
+look:
+    {loads}
+    setp.eq.u64 %p3, %rd2, 0;
+    @%p3 bra look;
+    st.global.u64 [sink], %rd2;
+end:"""
+LONG = ".global .align 8 .b64 pair;\n.global .align 8 .b64 sink;"
+HALVES = "st.relaxed.gpu.global.u32 [pair+4], 1; st.relaxed.gpu.global.u32 [pair], 7;"
+WHOLE = "st.relaxed.gpu.global.u64 [pair], %rd1;"
+READS = "ld.relaxed.gpu.global.u64 %rd2, [pair];"
+READS_TWO = "ld.relaxed.gpu.global.v2.u32 {%r2, %r3}, [pair]; mov.b64 %rd2, {%r2, %r3};"
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@each(
+    "stores, loads, is_right",
+    [(WHOLE, READS, True), (HALVES, READS_TWO, True), (HALVES, READS, False)],
+)
+def test_strong_accesses_overlap_completely(
+    stores: str, loads: str, is_right: bool, schedule: str
+) -> None:
+    """Else they race: a number that is stored by halves is read by halves, a vector by its numbers.
+
+    PTX ISA, Memory Consistency Model: Morally strong operations; Vector Data-types.
+    """
+    body = TWO_WORDS.format(stores=stores, loads=loads)
+    found = findings(
+        body, np.zeros(1, np.uint32), variables=LONG, schedule=schedule, grid=(2, 1, 1)
+    )
+    assert [f.rule for f in found] == ([] if is_right else ["sim/race"])
+    for one in found:
+        assert "do not overlap completely" in one.message

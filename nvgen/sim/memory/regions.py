@@ -149,11 +149,13 @@ class Memory:
         reach: Reach = Reach.LAUNCH,
         lanes: NDArray[np.intp] | None = None,
         data: Bytes | None = None,
+        vector: bool = True,
     ) -> NDArray[np.int64]:
         """Check accesses of `size` bytes at `addresses`; returns their offsets in the region.
 
         `lanes` are the threads that make them, where these are not all threads of the fragment, and
-        `data` is what they write, where a write of the same value is no race.
+        `data` is what they write, where a write of the same value is no race; without `vector` each
+        accesses one number.
 
         Raises: Fault when one is misaligned, out of bounds, or reads uninitialised memory.
         """
@@ -178,6 +180,7 @@ class Memory:
                 reach=reach,
                 lanes=lanes,
                 change=None if data is None else (region.data, data),
+                vector=vector,
             )
         if kind is Access.READ:
             _check_written(region, offsets, size, agent, proxy)

@@ -33,7 +33,10 @@ _FENCES = {
 }
 """What may happen without a fence."""
 
+_SIZE = "the two are strong, and do not overlap completely"
 _SCOPE = "what should order the two has a scope that does not include both threads"
+
+_REASONS = {"scope": _SCOPE, "size": _SIZE}
 
 _PLACES = {
     AFTER: "tcgen05.fence::after_thread_sync between the wait, or the barrier, and this operation",
@@ -49,9 +52,10 @@ def race(first: Site, verb: str, missing: str, agent: str, *, writes: bool, what
     `first` is the site of the earlier one and `verb` what it did.  `missing` is the kind of the
     operation that was not waited for, the fence that is missing, or "warp", "thread" or "CTA" for
     threads that did not synchronise, "scope" for those that did so at a scope that does not include
-    both.
+    both, "size" for strong
+    accesses of which one has a part of the other's bytes.
     """
-    why = _FENCES.get(missing, _SCOPE if missing == "scope" else "nothing orders the two")
+    why = _FENCES.get(missing) or _REASONS.get(missing, "nothing orders the two")
     return fault(
         "race",
         f"{agent} {'writes' if writes else 'reads'} what {first.what} {verb}, and {why}",
@@ -88,6 +92,8 @@ def _order(missing: str) -> str:
             "acquire, each fence, and each atomic operation, write and read of the flag, or each "
             "arrival and wait at the mbarrier"
         )
+    if missing == "size":
+        return "accesses of one size to one address, or an order between these"
     if missing == "CTA":
         return "barrier.cluster, or a release and an acquire of a flag, between the two CTAs"
     return _WAITS.get(missing, "a wait for the operation's completion")
@@ -101,6 +107,8 @@ def _hint(missing: str) -> str:
             "a .cta scope, the default of mbarrier.arrive and its waits, orders threads of one CTA "
             "only, whatever memory they access"
         )
+    if missing == "size":
+        return "a number that is stored in parts may be read with some of them old"
     if missing in ("thread", "CTA", *_PLACES):
         return ""
     return "whoever comes next must have waited for the operation, or have met who waited"

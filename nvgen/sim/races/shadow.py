@@ -78,6 +78,12 @@ class _Kept:
             return _table(self.epochs, index[0])[index[1]]
         return self.epochs[index]
 
+    def sites_at(self, index: Index) -> Sites:
+        """The sites of the accesses to some bytes, in as many rows as the index has."""
+        if isinstance(index, tuple):
+            return _table(self.sites, index[0])[index[1]]
+        return self.sites[index]
+
     def put(self, index: Index, marks: Epochs, site: int, rows: int) -> None:
         """Record an access to some bytes."""
         self.top = max(self.top, int(marks[0, 0]))
@@ -98,7 +104,10 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Act:
-    """An access: its bytes in so many parts, its accessor, and how it is ordered."""
+    """An access: its bytes in so many parts, its accessor, and how it is ordered.
+
+    Each part is one number where it is not a `vector`.
+    """
 
     index: Index
     rows: int
@@ -106,6 +115,7 @@ class _Act:
     agent: str
     writes: bool
     strength: int
+    vector: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,11 +189,13 @@ class Shadow:
         lanes: NDArray[np.intp] | None = None,
         change: Change | None = None,
         as_object: bool = False,
+        vector: bool = True,
     ) -> None:
         """Record accesses of `size` bytes at `offsets`, made by the current actor.
 
         `lanes` are the threads that make them, one each.  `change` tells which bytes a write leaves
         as they are; an mbarrier is used `as_object`, for which fence.mbarrier_init counts.
+        Without `vector` each part is one number.
         Raises: Fault when an earlier access races with one of these, or the memory is that of a CTA
         that may not have begun.
         """
@@ -197,7 +209,7 @@ class Shadow:
         if accessor.cta != self.owner >= 0:
             self._check_begun(accessor, agent)
         strength = WEAK if order is Order.WEAK else reach + 1
-        act = _Act(*_index(flat, size), accessor, agent, writes, strength)
+        act = _Act(*_index(flat, size), accessor, agent, writes, strength, vector)
         first = _with_narrow(act) if as_object else act
         conflicts = [self._check(self.writes, "wrote", first, change)]
         if writes:
@@ -227,12 +239,28 @@ class Shadow:
         if prior is None:
             return None
         found = self._unordered(prior, act, act.strength)
+        if act.strength != WEAK and not act.vector:
+            found = found | self._is_torn(kept, prior, act)
         if not found.any():
             return None
         if change is not None and act.writes and act.accessor.group >= 0:
             before, after = change
             found &= before[_numbers(act.index)].reshape(after.shape) != after
         return _Conflict(kept, verb, prior, found) if found.any() else None
+
+    def _is_torn(self, kept: _Kept, prior: Epochs, act: _Act) -> NDArray[np.bool_]:
+        """Which bytes of numbers have accesses by other numbers, of which these have only parts.
+
+        Strong accesses race where the two do not overlap completely.  PTX ISA, Memory Consistency
+        Model: Morally strong operations.
+        """
+        sites = kept.sites_at(act.index).reshape(prior.shape)
+        torn = ((prior != prior[:, :1]) | (sites != sites[:, :1])).any(axis=1)
+        if not torn.any():
+            return np.zeros(prior.shape, np.bool_)
+        strong = (strength_of(prior) != WEAK) & (prior < OPERATION)
+        found: NDArray[np.bool_] = self._unordered(prior, act) & torn[:, None] & strong
+        return found
 
     def _after_floor(self, kept: _Kept, act: _Act) -> Epochs | None:
         """The epochs of an access's bytes, a row for each part.
@@ -376,7 +404,8 @@ class Shadow:
         actor = self.clocks.actor
         accessor = act.accessor
         if self._is_out_of_scope(epoch, act.strength):
-            return "scope"
+            prior = np.full((act.rows, 1), epoch)
+            return "scope" if self._unordered(prior, act, act.strength).any() else "size"
         if epoch >= OPERATION:
             fence = missing_fence(actor, epoch) if isinstance(actor, AsyncOp) else ""
             return fence or site.kind

@@ -202,6 +202,7 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
                 order=order,
                 reach=reach,
                 lanes=lanes,
+                vector=len(writers) > 1,
             )
             if order is not Order.WEAK and region.shadow is not None:
                 region.shadow.observe(offsets, lanes, order, reach)
@@ -274,6 +275,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
                 reach=reach,
                 lanes=lanes,
                 data=data[part],
+                vector=len(getters) > 1,
             )
             if order is not Order.WEAK and region.shadow is not None:
                 region.shadow.publish(offsets, lanes, order, reach)
