@@ -38,7 +38,7 @@ FAULTS = (
     ),
     Fault(
         "later-read", Kind.ORDER, "nvgen/sim/races/shadow.py",
-        '            conflicts.append(self._check(self.others, "reads", act))\n', "",
+        '            conflicts.append(self._check(self.others, "reads", behind))\n', "",
         "of two readers that nothing orders one is forgotten",
         "tests/sim/test_races.py",
     ),
