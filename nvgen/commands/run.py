@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
     from nvgen.commands.given.arguments import parse_argument
-    from nvgen.compilation.compiled import check_device
+    from nvgen.launching.checks import check_device
 
     check_device(arguments.device, arguments.schedule)
     given = [parse_argument(text) for text in arguments.arg]

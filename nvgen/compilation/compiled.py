@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from asmprinter.mir_printer import print_mir
 from asmprinter.ptx_printer import print_ptx
-from intrinsics.findings import Finding, VerificationError, by_names, errors, input_error
+from intrinsics.findings import Finding, VerificationError, by_names, errors
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target
@@ -21,8 +21,14 @@ from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS, advice, verify
 from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.compilation.stages import Stages
+from nvgen.launching.checks import (
+    check_device,
+    check_named,
+    of_known_kinds,
+    only_kernel,
+    required_block,
+)
 from nvgen.launching.launches import (
-    DEVICES,
     Dim3,
     Grid,
     boxes_of,
@@ -42,8 +48,6 @@ if TYPE_CHECKING:
     from nvgen.machine_code.assembler import Assembled
     from nvgen.machine_code.ptxas_log import Resources
     from nvgen.machine_code.sass import Sass
-    from nvgen.parameters import Output
-    from nvgen.sim.binding import Argument
     from nvgen.sim.threads.machine import Code
 
 GPU_SECONDS = 60.0
@@ -224,11 +228,11 @@ class Compiled:
         """
         check_device(device, schedule)
         limits_of(timeout, max_steps)
-        self._check_named(named)
+        check_named(named, self.kernel.names if self.kernel else None)
         with by_names(self._names):
             name = kernel or self._only_kernel()
             function = kernel_of(self.module, name)
-            chosen = dim3(block if block is not None else self._block(name), "block")
+            chosen = dim3(block if block is not None else required_block(function), "block")
             sizes = grid_of(grid, args, named), chosen, dim3(cluster, "cluster")
             check_shape(function, sizes[0], chosen)
             dynamic = self._dynamic_shared() if smem is None else smem
@@ -247,23 +251,31 @@ class Compiled:
 
                 seconds = GPU_SECONDS if timeout is None else timeout
                 return self._on_gpu(function, arguments, LaunchConfig(*sizes, dynamic), seconds)
-            from nvgen.sim.async_ops.schedule import parse_schedule
-            from nvgen.sim.launch import simulate
-
-            return simulate(
-                self.module,
-                name,
-                _arguments(arguments),
-                grid=sizes[0],
-                block=chosen,
-                cluster=sizes[2],
-                smem=dynamic,
-                schedule=parse_schedule(schedule),
-                races=races,
-                timeout=timeout,
-                max_steps=max_steps,
-                codes=self._codes,
+            return self._simulated(
+                name, arguments, shape, schedule, races=races, timeout=timeout, max_steps=max_steps
             )
+
+    def _simulated(
+        self, name: str, arguments: list[object], shape: LaunchShape, schedule: str,
+        *, races: bool, timeout: float | None, max_steps: int | None,
+    ) -> Statistics:  # fmt: skip
+        from nvgen.sim.async_ops.schedule import parse_schedule
+        from nvgen.sim.launch import simulate
+
+        return simulate(
+            self.module,
+            name,
+            of_known_kinds(arguments),
+            grid=three(shape.grid),
+            block=three(shape.block),
+            cluster=three(shape.cluster),
+            smem=shape.smem or 0,
+            schedule=parse_schedule(schedule),
+            races=races,
+            timeout=timeout,
+            max_steps=max_steps,
+            codes=self._codes,
+        )
 
     @ends_at_caller
     def __call__(
@@ -378,93 +390,7 @@ class Compiled:
         return Statistics(milliseconds=took)
 
     def _only_kernel(self) -> str:
-        names = [f.name for f in self.module.functions if f.is_kernel]
-        if not names:
-            raise input_error(
-                "run/kernel",
-                "the module has no kernel",
-                got=", ".join(f"@{f.name}" for f in self.module.functions) or "no function",
-                expected="define ptx_kernel void @name(…)",
-            )
-        if len(names) > 1:
-            raise input_error(
-                "run/kernel",
-                "the module has several kernels: name one",
-                expected=", ".join(names),
-                hint=f'kernel="{names[0]}"',
-            )
-        return names[0]
-
-    def _check_named(self, named: Mapping[str, object]) -> None:
-        """Whether named arguments of `run` may be parameters.
-
-        Raises: InputError for those of a kernel whose parameters have no names here, and for the
-        option that only launches of a loaded kernel have.
-        """
-        if "dependent" in named and "dependent" not in self._names.values():
-            raise input_error(
-                "run/dependent",
-                "a run stands alone: it has no launch before it that it could overlap",
-                got=f"dependent={named['dependent']!r}",
-                expected="launches of a loaded kernel: compiled.load().launch(…, dependent=True)",
-                hint="on the simulator launches follow one another, each when the last is through",
-            )
-        if named and self.kernel is None:
-            raise input_error(
-                "run/arguments",
-                "only the parameters of a built kernel have names here",
-                got=", ".join(f"{name}=…" for name in named),
-                expected="arguments by position, and options that `run` has",
-            )
+        return only_kernel(self.module)
 
     def _dynamic_shared(self) -> int:
         return self.kernel.dynamic_shared if self.kernel else self.shape.smem or 0
-
-    def _block(self, name: str) -> Dim3 | int:
-        function = self.module.function(name)
-        required = function.launch.reqntid if function else ()
-        if not required:
-            raise input_error(
-                "run/block",
-                f"kernel {name} does not say its block size",
-                expected="block=…, on the command line --block …",
-            )
-        return three(required)
-
-
-def _arguments(values: Sequence[object]) -> list[Argument | Output]:
-    import numpy as np
-
-    from nvgen.launching.tensor_map import TensorMap
-    from nvgen.parameters import Output
-
-    found: list[Argument | Output] = []
-    for value in values:
-        if isinstance(value, (np.ndarray, TensorMap, Output, int, float, np.generic)):
-            found.append(value)
-        else:
-            raise input_error(
-                "run/argument",
-                "no such kind of argument",
-                got=type(value).__name__,
-                expected="a numpy array, a TensorMap or a number",
-            )
-    return found
-
-
-def check_device(device: str, schedule: str = "early") -> None:
-    """Whether there is such a device, and the schedule is one of its.
-
-    Raises: InputError.
-    """
-    if device not in DEVICES:
-        raise input_error(
-            "run/device", f"no device {device!r}", got=repr(device), expected=" or ".join(DEVICES)
-        )
-    if device != "sim" and schedule != "early":
-        raise input_error(
-            "run/schedule",
-            "a GPU has its own schedule",
-            got=repr(schedule),
-            expected='no schedule, or device="sim"',
-        )
