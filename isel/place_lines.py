@@ -11,7 +11,7 @@ import re
 from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
-from isel.llvm.lexer import name_of
+from isel.llvm.grammar.lexer import name_of
 from isel.llvm.vocabulary import Opcode
 
 _INSTRUCTION = re.compile(

@@ -16,8 +16,8 @@ import re
 from intrinsics.collector import paused_collector
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.lines import Lines
+from isel.llvm.grammar.lexer import name_of
 from isel.llvm.ir import Instruction, Module
-from isel.llvm.lexer import name_of
 from isel.llvm.vocabulary import Flag, FloatPredicate, IntPredicate, Opcode, TailKind
 from isel.place_lines import DEBUG_CALLS, OPCODES, scan_lines
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from intrinsics.lazy_dataclass import dataclass
+from isel.llvm.grammar.lexer import Cursor, UnreadableError, unescape
+from isel.llvm.grammar.scope import SymbolTable
+from isel.llvm.grammar.values import read_metadata_operand
 from isel.llvm.ir import Module
-from isel.llvm.lexer import Cursor, UnreadableError, unescape
-from isel.llvm.read_values import read_metadata_operand
-from isel.llvm.scope import SymbolTable
 from isel.llvm.values import ConstInt, MetadataOperand, MetadataString, WrappedValue
 
 

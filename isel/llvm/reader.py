@@ -5,7 +5,7 @@ Input: `str(module)` of llvmlite: verified IR in LLVM 22's own spelling.
 Output: `Module`.  Text that can't be read is a bug of nvgen, since LLVM wrote it: `InternalError`
 names the line.
 
-One pass over the lines; those of a function's body go to `read_instructions`.
+One pass over the lines; those of a function's body go to `grammar.instructions`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterator
 from intrinsics.collector import paused_collector
 from intrinsics.findings import InternalError
 from isel.llvm.attributes import Attributes
+from isel.llvm.grammar.attributes import read_attributes
+from isel.llvm.grammar.instructions import InstructionReader
+from isel.llvm.grammar.lexer import Cursor, UnreadableError, name_of
+from isel.llvm.grammar.parts import read_node
+from isel.llvm.grammar.scope import SymbolTable
+from isel.llvm.grammar.symbols import read_function_header, read_global
+from isel.llvm.grammar.types import read_named_type
 from isel.llvm.ir import Alias, Block, Function, Instruction, Module
-from isel.llvm.lexer import Cursor, UnreadableError, name_of
-from isel.llvm.read_attributes import read_attributes
-from isel.llvm.read_instructions import InstructionReader
-from isel.llvm.read_parts import read_node
-from isel.llvm.read_symbols import read_function_header, read_global
-from isel.llvm.read_types import read_named_type
-from isel.llvm.scope import SymbolTable
 
 _TYPE = re.compile(r'(%"[^"]*"|%[-\w$.]+) = type (.*)')
 _BEHIND_TYPES = frozenset("@d")

@@ -20,6 +20,9 @@ from llvm_corpus import CASES, parsed, print_of, printed
 from llvm_reading import constant, instruction, read
 
 from intrinsics.findings import InternalError
+from isel.llvm.grammar.lexer import Cursor
+from isel.llvm.grammar.scope import SymbolTable
+from isel.llvm.grammar.types import read_type
 from isel.llvm.ir import (
     AtomicRMW,
     BinaryOp,
@@ -33,11 +36,8 @@ from isel.llvm.ir import (
     Module,
     Select,
 )
-from isel.llvm.lexer import Cursor
 from isel.llvm.metadata import TupleNode, read_node
-from isel.llvm.read_types import read_type
 from isel.llvm.reader import read_module
-from isel.llvm.scope import SymbolTable
 from isel.llvm.types import (
     BFLOAT,
     DOUBLE,

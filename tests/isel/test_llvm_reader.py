@@ -16,8 +16,10 @@ from llvm_corpus import print_of
 from llvm_reading import constant, function, instruction, read
 
 from intrinsics.findings import InternalError
-from isel.llvm import read_instructions, read_pieces, read_symbols, reader
+from isel.llvm import reader
 from isel.llvm.attributes import Attributes
+from isel.llvm.grammar import instructions, pieces, symbols
+from isel.llvm.grammar.scope import SymbolTable
 from isel.llvm.ir import (
     Alloca,
     AtomicRMW,
@@ -53,7 +55,6 @@ from isel.llvm.ir import (
     VAArg,
 )
 from isel.llvm.reader import read_module
-from isel.llvm.scope import SymbolTable
 from isel.llvm.types import (
     DOUBLE,
     FLOAT,
@@ -934,8 +935,8 @@ class TestFunctions:
     def test_a_header_is_read_as_the_complete_reader_reads_it(self, header: str) -> None:
         scope = SymbolTable(groups={0: Attributes({"convergent": True}, {"nvvm.maxntid": "128"})})
         scope.type_texts["t"] = "{ i32 }"
-        found = read_symbols.read_function_header(header, scope, 7)
-        assert found == read_symbols._read_header(header, scope, 7)
+        found = symbols.read_function_header(header, scope, 7)
+        assert found == symbols._read_header(header, scope, 7)
         assert (found.line, found.is_declaration) == (7, False)
 
     def test_kernel(self) -> None:
@@ -1251,7 +1252,7 @@ class TestFastPath:
         def refuse(_: object, text: str, *__: object) -> None:
             pytest.fail(f"the fast path did not take: {text}")
 
-        monkeypatch.setattr(read_instructions.InstructionReader, "read", refuse)
+        monkeypatch.setattr(instructions.InstructionReader, "read", refuse)
         assert read_module(printed) == expected
 
     def test_names_may_hold_what_lines_are_cut_at(self) -> None:
@@ -1293,7 +1294,7 @@ class TestFastPath:
 
     def test_refuses_what_it_can_not_read(self) -> None:
         scope = reader.SymbolTable()  # type: ignore[attr-defined]
-        lines = read_instructions.InstructionReader(scope)
+        lines = instructions.InstructionReader(scope)
         for line in (
             "  %x = add i32 %a, 1, 2",
             "  %x = add { i32, i32 } { i32 1, i32 2 }, %y",
@@ -1320,20 +1321,20 @@ class TestFastPath:
 
     def test_small_modules_share_what_pieces_mean(self) -> None:
         scope = SymbolTable()
-        shared = read_pieces.kept_of(scope, 1000)
-        assert read_pieces.kept_of(scope, 1000) is shared
-        assert read_pieces.kept_of(scope, 1 << 20) is not shared  # a large one
+        shared = pieces.kept_of(scope, 1000)
+        assert pieces.kept_of(scope, 1000) is shared
+        assert pieces.kept_of(scope, 1 << 20) is not shared  # a large one
         named = SymbolTable(types={"T": OpaqueType("T")})
-        assert read_pieces.kept_of(named, 1000) is not shared
+        assert pieces.kept_of(named, 1000) is not shared
 
     def test_what_is_shared_is_forgotten_in_the_end(self) -> None:
         scope = SymbolTable()
-        shared = read_pieces.kept_of(scope, 1000)
-        found = [read_pieces.kept_of(scope, 50_000) for _ in range(50)]
+        shared = pieces.kept_of(scope, 1000)
+        found = [pieces.kept_of(scope, 50_000) for _ in range(50)]
         assert found[-1] is not shared
 
     def test_a_line_read_twice_is_the_same_record(self) -> None:
-        lines = read_instructions.InstructionReader(SymbolTable())
+        lines = instructions.InstructionReader(SymbolTable())
         line = "  %x = fma float %a, 1.000000e+00".replace("fma", "fadd")
         first, second = lines.read_common(line, 1, 0), lines.read_common(line, 1, 0)
         assert first == second

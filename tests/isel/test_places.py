@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from llvm_corpus import CASES, print_of, printed
 
 from isel.debug_places import DebugPlaces
+from isel.llvm.grammar.lexer import name_of
 from isel.llvm.ir import Instruction, Module
-from isel.llvm.lexer import name_of
 from isel.llvm.metadata import (
     DIFile,
     DILexicalBlock,

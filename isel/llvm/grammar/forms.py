@@ -1,7 +1,7 @@
 """How instructions are read: as pieces that a line is cut into, or token by token.
 
 Layer: isel.llvm (standard library only). Input: an instruction behind its opcode. Output: its
-record, by what the tables in `read_arithmetic`, `read_memory`, `read_calls` and `read_control` say.
+record, by what the tables in `arithmetic`, `memory`, `calls` and `control` say.
 
 Each instruction is described once.  A `Form` says what its pieces mean, and how its text is cut
 into them: in a way that is right for common lines, and in one that takes nothing within brackets or
@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
+from isel.llvm.grammar.lexer import Cursor, cut_at_commas
+from isel.llvm.grammar.pieces import Pieces
 from isel.llvm.ir import Common, Instruction
-from isel.llvm.lexer import Cursor, cut_at_commas
-from isel.llvm.read_pieces import Pieces
 
 Cut: TypeAlias = Callable[[str], list[str]]
 

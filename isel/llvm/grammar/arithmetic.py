@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from operator import methodcaller
 
+from isel.llvm.grammar.forms import Form, outside_strings, whole
+from isel.llvm.grammar.lexer import UnreadableError
+from isel.llvm.grammar.pieces import Pieces, read_local
 from isel.llvm.ir import (
     BinaryOp,
     Cast,
@@ -24,9 +27,6 @@ from isel.llvm.ir import (
     ShuffleVector,
     UnaryOp,
 )
-from isel.llvm.lexer import UnreadableError
-from isel.llvm.read_forms import Form, outside_strings, whole
-from isel.llvm.read_pieces import Pieces, read_local
 from isel.llvm.types import ArrayType, StructType, Type, with_shape_of
 from isel.llvm.vocabulary import BINARY_OPCODES, CAST_OPCODES, Opcode
 

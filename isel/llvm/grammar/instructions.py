@@ -3,11 +3,11 @@
 Layer: isel.llvm (standard library only). Input: a line of a function's body, with the lines that
 continue it. Output: the record of its instruction.
 
-There is one grammar, in the tables of `read_arithmetic`, `read_memory`, `read_calls` and
-`read_control`.  Most lines are read without a look at their single characters: they are cut at ", "
-and at last spaces, and their pieces are looked up (`read_pieces`).  A cut inside of brackets or
-quotation marks leaves a piece that is none of the grammar, so that a line is read right or not at
-all; then it is cut by its tokens.
+There is one grammar, in the tables of `arithmetic`, `memory`, `calls` and `control`.  Most lines
+are read without a look at their single characters: they are cut at ", " and at last spaces, and
+their pieces are looked up (`pieces`).  A cut inside of brackets or quotation marks leaves a piece
+that is none of the grammar, so that a line is read right or not at all; then it is cut by its
+tokens.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from isel.llvm.grammar.arithmetic import ARITHMETIC
+from isel.llvm.grammar.calls import CALLS, RARE_CALLS
+from isel.llvm.grammar.control import CONTROL, RARE_CONTROL
+from isel.llvm.grammar.forms import Form, Statement
+from isel.llvm.grammar.lexer import Cursor, UnreadableError
+from isel.llvm.grammar.memory import MEMORY, RARE_MEMORY
+from isel.llvm.grammar.parts import read_attachments
+from isel.llvm.grammar.pieces import Pieces, plain_name
+from isel.llvm.grammar.scope import SymbolTable
 from isel.llvm.ir import Attachments, Call, Common, Instruction
-from isel.llvm.lexer import Cursor, UnreadableError
-from isel.llvm.read_arithmetic import ARITHMETIC
-from isel.llvm.read_calls import CALLS, RARE_CALLS
-from isel.llvm.read_control import CONTROL, RARE_CONTROL
-from isel.llvm.read_forms import Form, Statement
-from isel.llvm.read_memory import MEMORY, RARE_MEMORY
-from isel.llvm.read_parts import read_attachments
-from isel.llvm.read_pieces import Pieces, plain_name
-from isel.llvm.scope import SymbolTable
 from isel.llvm.vocabulary import Opcode, TailKind
 
 _OPCODES = {opcode.value: opcode for opcode in Opcode}

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
-from isel.llvm.lexer import Cursor, UnreadableError
-from isel.llvm.read_attributes import read_attributes
-from isel.llvm.read_types import read_address_space, read_type
-from isel.llvm.read_values import read_flags
-from isel.llvm.scope import SymbolTable
+from isel.llvm.grammar.attributes import read_attributes
+from isel.llvm.grammar.lexer import Cursor, UnreadableError
+from isel.llvm.grammar.scope import SymbolTable
+from isel.llvm.grammar.types import read_address_space, read_type
+from isel.llvm.grammar.values import read_flags
 from isel.llvm.types import FunctionType, PointerType, Type
 from isel.llvm.vocabulary import (
     C_CALLING_CONVENTION,

@@ -11,14 +11,14 @@ import re
 from collections.abc import Callable
 
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
+from isel.llvm.grammar.attributes import read_attributes
+from isel.llvm.grammar.heads import read_calling_convention, read_groups
+from isel.llvm.grammar.lexer import Cursor, UnreadableError, name_of, read_whole
+from isel.llvm.grammar.parts import read_attachment
+from isel.llvm.grammar.scope import SymbolTable
+from isel.llvm.grammar.types import read_address_space, read_type
+from isel.llvm.grammar.values import read_typed_value, read_value
 from isel.llvm.ir import Alias, Attachments, Function, GlobalVariable, Param, Symbol
-from isel.llvm.lexer import Cursor, UnreadableError, name_of, read_whole
-from isel.llvm.read_attributes import read_attributes
-from isel.llvm.read_heads import read_calling_convention, read_groups
-from isel.llvm.read_parts import read_attachment
-from isel.llvm.read_types import read_address_space, read_type
-from isel.llvm.read_values import read_typed_value, read_value
-from isel.llvm.scope import SymbolTable
 from isel.llvm.types import PTR, Type
 from isel.llvm.vocabulary import Linkage, StorageClass, UnnamedAddr, Visibility
 

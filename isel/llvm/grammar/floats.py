@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-from isel.llvm.lexer import UnreadableError
+from isel.llvm.grammar.lexer import UnreadableError
 from isel.llvm.types import (
     BFLOAT,
     DOUBLE,

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from isel.llvm.attributes import Attributes
+from isel.llvm.grammar.forms import Form, Statement
+from isel.llvm.grammar.heads import CallHead, read_call_head, read_groups
+from isel.llvm.grammar.lexer import Cursor, UnreadableError, cut_at_commas
+from isel.llvm.grammar.parts import read_block, read_blocks
+from isel.llvm.grammar.pieces import Pieces
+from isel.llvm.grammar.scope import SymbolTable
+from isel.llvm.grammar.values import read_inline_asm, read_typed_value, read_value
 from isel.llvm.ir import Attachments, Bundle, Call, Common, Instruction, Invoke, Unsupported
-from isel.llvm.lexer import Cursor, UnreadableError, cut_at_commas
-from isel.llvm.read_forms import Form, Statement
-from isel.llvm.read_heads import CallHead, read_call_head, read_groups
-from isel.llvm.read_parts import read_block, read_blocks
-from isel.llvm.read_pieces import Pieces
-from isel.llvm.read_values import read_inline_asm, read_typed_value, read_value
-from isel.llvm.scope import SymbolTable
 from isel.llvm.types import FunctionType, Type
 from isel.llvm.values import Value
 from isel.llvm.vocabulary import Opcode, TailKind

@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes, AttributeValue
-from isel.llvm.lexer import Cursor
-from isel.llvm.read_types import read_type, starts_type
-from isel.llvm.scope import SymbolTable
+from isel.llvm.grammar.lexer import Cursor
+from isel.llvm.grammar.scope import SymbolTable
+from isel.llvm.grammar.types import read_type, starts_type
 from isel.llvm.vocabulary import Opcode
 
 _WITH_TYPE = frozenset({"byval", "byref", "sret", "inalloca", "preallocated", "elementtype"})

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from isel.llvm.floats import float_bits
-from isel.llvm.lexer import Cursor, UnreadableError, unescape, unescape_bytes
-from isel.llvm.read_types import read_type
-from isel.llvm.scope import SymbolTable
+from isel.llvm.grammar.floats import float_bits
+from isel.llvm.grammar.lexer import Cursor, UnreadableError, unescape, unescape_bytes
+from isel.llvm.grammar.scope import SymbolTable
+from isel.llvm.grammar.types import read_type
 from isel.llvm.types import (
     METADATA,
     PTR,

@@ -19,25 +19,25 @@ from collections.abc import Mapping, Sequence
 
 from intrinsics.memo import Memo
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
-from isel.llvm.ir import Attachments
-from isel.llvm.lexer import Cursor, UnreadableError, name_of, read_whole
-from isel.llvm.read_attributes import read_attributes
-from isel.llvm.read_heads import CallHead, read_call_head, read_groups, read_predicate
-from isel.llvm.read_parts import (
+from isel.llvm.grammar.attributes import read_attributes
+from isel.llvm.grammar.heads import CallHead, read_call_head, read_groups, read_predicate
+from isel.llvm.grammar.lexer import Cursor, UnreadableError, name_of, read_whole
+from isel.llvm.grammar.parts import (
     read_attachments,
     read_block,
     read_ordering,
     read_sync_scope,
 )
-from isel.llvm.read_types import read_type
-from isel.llvm.read_values import (
+from isel.llvm.grammar.scope import SymbolTable
+from isel.llvm.grammar.types import read_type
+from isel.llvm.grammar.values import (
     read_flags,
     read_inline_asm,
     read_shuffle_mask,
     read_typed_value,
     read_value,
 )
-from isel.llvm.scope import SymbolTable
+from isel.llvm.ir import Attachments
 from isel.llvm.types import I1, PointerType, Type, VectorType, with_shape_of
 from isel.llvm.values import GlobalRef, Local, Value
 from isel.llvm.vocabulary import Flag, FloatPredicate, IntPredicate, Opcode, Ordering

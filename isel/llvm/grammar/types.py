@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from isel.llvm.lexer import Cursor, UnreadableError, name_of
-from isel.llvm.scope import SymbolTable
+from isel.llvm.grammar.lexer import Cursor, UnreadableError, name_of
+from isel.llvm.grammar.scope import SymbolTable
 from isel.llvm.types import (
     BFLOAT,
     DOUBLE,

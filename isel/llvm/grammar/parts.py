@@ -6,10 +6,10 @@ says.
 
 from __future__ import annotations
 
+from isel.llvm.grammar.lexer import Cursor, UnreadableError
+from isel.llvm.grammar.scope import SymbolTable
+from isel.llvm.grammar.values import read_typed_value
 from isel.llvm.ir import Attachment, Attachments
-from isel.llvm.lexer import Cursor, UnreadableError
-from isel.llvm.read_values import read_typed_value
-from isel.llvm.scope import SymbolTable
 from isel.llvm.values import Value
 from isel.llvm.vocabulary import Ordering
 

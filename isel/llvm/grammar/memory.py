@@ -9,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from operator import methodcaller
 
+from isel.llvm.grammar.forms import Form, Statement
+from isel.llvm.grammar.lexer import Cursor, read_whole
+from isel.llvm.grammar.parts import read_next_value, read_ordering, read_sync_scope
+from isel.llvm.grammar.pieces import Pieces, read_alignment
+from isel.llvm.grammar.types import read_address_space, read_type
+from isel.llvm.grammar.values import address_type, read_typed_value
 from isel.llvm.ir import (
     Alloca,
     AtomicRMW,
@@ -21,12 +27,6 @@ from isel.llvm.ir import (
     Store,
     VAArg,
 )
-from isel.llvm.lexer import Cursor, read_whole
-from isel.llvm.read_forms import Form, Statement
-from isel.llvm.read_parts import read_next_value, read_ordering, read_sync_scope
-from isel.llvm.read_pieces import Pieces, read_alignment
-from isel.llvm.read_types import read_address_space, read_type
-from isel.llvm.read_values import address_type, read_typed_value
 from isel.llvm.types import I1, I32, PTR, VOID, PointerType, StructType
 from isel.llvm.values import ConstInt, Value
 from isel.llvm.vocabulary import Opcode, Ordering, RMWOperation

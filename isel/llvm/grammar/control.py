@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from isel.llvm.grammar.forms import Form, Statement, outside_strings, whole
+from isel.llvm.grammar.lexer import Cursor, UnreadableError
+from isel.llvm.grammar.parts import read_block, read_blocks
+from isel.llvm.grammar.pieces import Pieces, read_label
+from isel.llvm.grammar.types import read_type
+from isel.llvm.grammar.values import read_typed_value, read_value
 from isel.llvm.ir import (
     Branch,
     Common,
@@ -19,12 +25,6 @@ from isel.llvm.ir import (
     Unreachable,
     Unsupported,
 )
-from isel.llvm.lexer import Cursor, UnreadableError
-from isel.llvm.read_forms import Form, Statement, outside_strings, whole
-from isel.llvm.read_parts import read_block, read_blocks
-from isel.llvm.read_pieces import Pieces, read_label
-from isel.llvm.read_types import read_type
-from isel.llvm.read_values import read_typed_value, read_value
 from isel.llvm.types import TOKEN, VOID
 from isel.llvm.values import Value
 from isel.llvm.vocabulary import Opcode
