@@ -40,12 +40,7 @@ def without_block_addresses(module: ir.Module) -> ir.Module:
     """The module with numbers in the place of addresses of blocks."""
     numbers = _Numbers()
     variables = {
-        name: variable
-        if variable.initializer is None
-        else dataclasses.replace(
-            variable, initializer=changed(variable.initializer, numbers.instead)
-        )
-        for name, variable in module.globals.items()
+        name: _with_numbers(variable, numbers) for name, variable in module.globals.items()
     }
     branching = {
         name
@@ -59,6 +54,13 @@ def without_block_addresses(module: ir.Module) -> ir.Module:
     for name in branching:
         functions[name] = _switched(functions[name], numbers)
     return dataclasses.replace(module, globals=variables, functions=functions)
+
+
+def _with_numbers(variable: ir.GlobalVariable, numbers: _Numbers) -> ir.GlobalVariable:
+    """A variable with numbers in its initial value."""
+    given = variable.initializer
+    new = None if given is None else changed(given, numbers.instead)
+    return variable if new is given else dataclasses.replace(variable, initializer=new)
 
 
 def _numbered(function: ir.Function, numbers: _Numbers) -> ir.Function:

@@ -100,9 +100,12 @@ class Analysis:
         return [idle_waits(asked, role.walker) for role in self.roles]
 
     @cached_property
-    def repeated(self) -> list[set[int]]:
+    def repeated(self) -> dict[int, set[int]]:
         """For each warp, the records that it may execute more than once."""
-        return [_repeated(walker.flow) for walker in self.walkers]
+        found: dict[int, set[int]] = {}
+        for role in self.roles:
+            found |= dict.fromkeys(role.warps, _repeated(role.walker.flow))
+        return found
 
     def events(self, *kinds: Kind) -> list[Event]:
         """The events of some kinds, one for each record and role."""

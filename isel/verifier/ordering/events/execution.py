@@ -62,7 +62,7 @@ class Execution:
 
     def slot(self, name: str) -> Number:
         """The value of an operand, None without one."""
-        return self.run.slot(self.strand, self.mi, name)
+        return self.run.value(self.strand, self.mi.get(name))
 
     def number(self, name: str) -> int | None:
         """The value of an operand where it is known and the same for all of these threads."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 from typing import TypeAlias
 
@@ -81,15 +81,38 @@ _MOST_RACES = 65_536
 """Races of a run after which no more accesses are compared."""
 
 
+class Shapes:
+    """The regions of accesses, for each memory: warps and the runs of a kernel repeat them."""
+
+    def __init__(self) -> None:
+        self._same: dict[int, tuple[Sequence[Region], _Parts]] = {}
+        self._equal: dict[tuple[Region, ...], _Parts] = {}
+
+    def same(self, regions: Sequence[Region]) -> _Parts:
+        """The shapes of regions, made once for each list."""
+        found = self._same.get(id(regions))
+        if found is None:
+            found = self._same[id(regions)] = regions, _shapes(regions)
+        return found[1]
+
+    def equal(self, regions: tuple[Region, ...]) -> _Parts:
+        """The shapes of regions, made once for equal ones."""
+        found = self._equal.get(regions)
+        if found is None:
+            found = self._equal[regions] = _shapes(regions)
+        return found
+
+
 class Finder:
-    """Search for the races of a log; `records` are those of the function.
+    """Search for the races of a log; `records` are those of the function, `shapes` those of other
+    logs of it.
 
     `stopped` is the record at which the search ended early, None if it did not; `alone` are
     accesses that other threads order only by arrivals of different threads of the same warp, by
     those records.
     """
 
-    def __init__(self, log: Log, records: list[MachineInstr]) -> None:
+    def __init__(self, log: Log, records: list[MachineInstr], shapes: Shapes | None = None) -> None:
         self.log = log
         self.records = records
         self.found: dict[tuple[int, int, Missing], Race] = {}
@@ -100,8 +123,7 @@ class Finder:
         self._full: dict[int, set[int]] = {}  # records with `_ENOUGH` races, by the second one
         self._left = _MOST_RACES
         self._is_done = False
-        self._shapes: dict[int, _Parts] = {}
-        self._copied: dict[tuple[Region, ...], _Parts] = {}
+        self._shapes = shapes or Shapes()
 
     def races(self) -> list[Race]:
         """All races, one for each pair of records."""
@@ -124,20 +146,10 @@ class Finder:
                 history.add(new)
 
     def _parts(self, access: Access, ends: dict[int, int]) -> _Parts:
-        """The regions of an access for each memory, cached by the identity of the list,
-        and of copies by their sizes.
-        """
-        regions = access.regions
+        """The regions of an access, for each memory."""
         if access.kind is Kind.COPY_IN:
-            there = tuple([sized(region, ends) for region in regions])
-            found = self._copied.get(there)
-            if found is None:
-                found = self._copied[there] = _shapes(there)
-            return found
-        found = self._shapes.get(id(regions))  # the log keeps the list alive
-        if found is None:
-            found = self._shapes[id(regions)] = _shapes(regions)
-        return found
+            return self._shapes.equal(tuple([sized(region, ends) for region in access.regions]))
+        return self._shapes.same(access.regions)
 
     def _compare(self, history: History, new: Kept) -> None:
         """Find the races of an access with earlier ones, and drop regions that it overwrites."""

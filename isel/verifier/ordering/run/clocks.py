@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -138,7 +138,10 @@ class ThreadClocks:
 
     def copy(self) -> ThreadClocks:
         """A copy, for threads that diverge."""
-        return replace(self)
+        return ThreadClocks(
+            self.known, self.fenced, self.proxied, self.relaxed, self.acquired, self.before,
+            self.ordered, self.late, self.initialised, self.released, self.acquiring,
+        )  # fmt: skip
 
     def acquire(self, release: Release, *, relaxed: bool = False) -> None:
         """Join a release; after a relaxed wait or read, most of it counts from the next fence

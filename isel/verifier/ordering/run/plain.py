@@ -33,7 +33,7 @@ class Plain:
 
     def slot(self, name: str) -> Number:
         """The value of an operand."""
-        return self.run.slot(self.strand, self.mi, name)
+        return self.run.value(self.strand, self.mi.get(name))
 
     def write(self, name: str, number: Number) -> None:
         """Write a number to the register of an operand."""

@@ -12,7 +12,6 @@ from intrinsics.mir import (
     FloatImm,
     Imm,
     MachineFunction,
-    MachineInstr,
     Mem,
     Module,
     Not,
@@ -82,10 +81,6 @@ class RunState:
                     self._specials[key] = special(name, self.launch, strand.rank, strand.warp)
                 return self._specials[key]
         return None
-
-    def slot(self, strand: Strand, mi: MachineInstr, name: str) -> Number:
-        """The value of an operand, by its name."""
-        return self.value(strand, mi.get(name))
 
     def write(self, strand: Strand, op: Op | None, number: Number, mask: int) -> None:
         """Write a register in the lanes of a mask, if it is in the slice."""
