@@ -6,6 +6,7 @@ wgmma: Matrix Descriptor Format.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
@@ -142,6 +143,7 @@ def start_of(descriptor: int) -> int:
     return decoded(descriptor).address
 
 
+@functools.lru_cache(1024)  # warps and runs repeat the same descriptors
 def decoded(word: int) -> SharedMemoryDescriptor:
     """A descriptor's fields; an invalid swizzling mode, reported elsewhere, counts as none."""
     try:

@@ -66,7 +66,7 @@ class Execution:
 
     def number(self, name: str) -> int | None:
         """The value of an operand where it is known and the same for all of these threads."""
-        return uniform(self.slot(name), self.mask)
+        return uniform(self.run.value(self.strand, self.mi.get(name)), self.mask)
 
     def write(self, name: str, number: Number) -> None:
         """Write a number to the register of an operand."""

@@ -114,7 +114,7 @@ def _issue(e: Execution, kind: Kind, found: Sequence[Region], *, accumulates: bo
 def _multiply(e: Execution) -> bool:
     numbers = {
         name: number for name in ("d", "a", "b", "sp_meta", "sfa", "sfb", "idesc")
-        if (number := e.number(name)) is not None
+        if name in e.mi.form.index and (number := e.number(name)) is not None
     }  # fmt: skip
     if "d" not in numbers:
         return is_nowhere(e)
