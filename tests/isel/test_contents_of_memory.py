@@ -7,9 +7,14 @@ be another one for each thread.
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
+import pytest
+
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Severity
 from isel.verifier.function.check import verify_functions
+from isel.verifier.ordering.judgement.contents import Contents
 from tests.each import each
 
 HEAD = """\
@@ -136,3 +141,17 @@ def test_a_way_that_only_nothing_takes_is_judged() -> None:
     )
     assert races(only.format(meet="")) == [Severity.ERROR]
     assert races(only.format(meet="bar.sync 0;\n    ")) == []
+
+
+def test_sums_of_many_loads_are_followed_in_program_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each record of a sum is followed about once, not once for each number that is loaded."""
+    follow = Mock(side_effect=Contents._follow)
+    monkeypatch.setattr(Contents, "_follow", lambda self, index: follow(self, index))
+    count = 30
+    sums = "".join(
+        f"    ld.global.b32 %l{n}, [%x+{4 * n}];\n    add.u32 %s{n + 1}, %s{n}, %l{n};\n"
+        for n in range(count)
+    )
+    index = f"    .reg .b32 %l<{count}>, %s<{count + 1}>;\n    mov.u32 %s0, 0;\n{sums}"
+    assert races(f"{BEFORE}{index}    and.b32 %i, %s{count}, 3;\n{ADD}") == [Severity.ERROR]
+    assert 2 * count < follow.call_count < 5 * count

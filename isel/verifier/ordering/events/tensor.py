@@ -112,7 +112,7 @@ def _issue(e: Execution, kind: Kind, found: Sequence[Region], *, accumulates: bo
 
 
 def _multiply(e: Execution) -> bool:
-    numbers = {
+    numbers: dict[str, int] = {
         name: number for name in ("d", "a", "b", "sp_meta", "sfa", "sfb", "idesc")
         if name in e.mi.form.index and (number := e.number(name)) is not None
     }  # fmt: skip

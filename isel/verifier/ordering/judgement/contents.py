@@ -9,6 +9,7 @@ the same words.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from heapq import heappop, heappush
 
 from intrinsics.mir import MachineInstr, Reg, Special, guard_register
 from intrinsics.modifiers import Space
@@ -96,15 +97,26 @@ class Contents:
         return found
 
     def _spread(self) -> None:
-        """Follow loaded numbers through all records that they come to."""
-        pending = dict.fromkeys(self._loads)
+        """Follow loaded numbers through all records that they come to, in program order: most
+        records then see all that comes to them at once.
+        """
+        pending = sorted(self._loads)
+        waiting = set(pending)
         while pending:
-            index, _ = pending.popitem()
-            for reg, varies in self._follow(index):
-                pending.update(dict.fromkeys(self._readers.get(reg, ())))
-                pending.update(dict.fromkeys(self._loaders.get(reg, ())))
-                if varies:
-                    pending.update(dict.fromkeys(self._chosen_by(reg)))
+            index = heappop(pending)
+            waiting.remove(index)
+            for reached in self._reached_from(index):
+                if reached not in waiting:
+                    waiting.add(reached)
+                    heappush(pending, reached)
+
+    def _reached_from(self, index: int) -> Iterator[int]:
+        """The records that what is newly known of a record's results comes to."""
+        for reg, varies in self._follow(index):
+            yield from self._readers.get(reg, ())
+            yield from self._loaders.get(reg, ())
+            if varies:
+                yield from self._chosen_by(reg)
 
     def _chosen_by(self, reg: Reg) -> Iterator[int]:
         """The records that not all threads come to, as a branch reads this varying register."""
