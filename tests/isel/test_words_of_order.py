@@ -6,7 +6,12 @@ group of copies, a barrier of the cluster in place of one of the CTA.
 
 from __future__ import annotations
 
+import sys
+
+import pytest
+
 from intrinsics.findings import Finding
+from nvgen import KernelBuilder, VerificationError, u32
 from tests.isel.small_kernels import ASYNC, COPIED, SENT, SUMMED, SYNC
 from tests.isel.test_small_kernels import said
 
@@ -44,3 +49,23 @@ def test_two_copies_to_the_same_bytes_are_not_told_of_commits() -> None:
     found = only(text, "cp.async.bulk/operand-modified")
     assert "tcgen05" not in found.expected + found.hint
     assert "mbarrier of the first copy" in found.expected
+
+
+def test_the_other_access_has_its_line_of_python() -> None:
+    """Of a kernel of the builder both accesses are named by the lines that wrote them."""
+    b = KernelBuilder("k", block=64, target="sm_90a")
+    b.pointer("out", u32, output=True)
+    out, words = b.begin()["out"], b.shared_array("words", u32, 64)
+    stored = first_line_behind()
+    words[b.tid_x] = b.tid_x
+    out[b.tid_x] = words[b.tid_x ^ 32]
+    with pytest.raises(VerificationError) as caught:
+        b.finish().compile(level="function")
+    (found,) = caught.value.findings
+    assert f"(test_words_of_order.py:{stored})" in found.got
+    assert found.place.python_line == stored + 1
+
+
+def first_line_behind() -> int:
+    """The number of the line behind that of the call."""
+    return sys._getframe(1).f_lineno + 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from pathlib import PurePath
 
 from intrinsics.findings import Finding, Severity
 from intrinsics.lazy_dataclass import dataclass
@@ -65,7 +66,10 @@ class Report:
         return self.analysis.graph.records[index]
 
     def line(self, index: int) -> str:
-        """The name of a record in messages: its head and source line."""
+        """The name of a record in messages: its head and source line, and that of Python."""
         mi = self.record(index)
-        line = self.module.locations[mi.loc].line
-        return f"{mi.row.head} in line {line}" if line else mi.row.head
+        at = self.module.locations[mi.loc]
+        if not at.line:
+            return mi.row.head
+        python = f" ({PurePath(at.python_file).name}:{at.python_line})" if at.python_file else ""
+        return f"{mi.row.head} in line {at.line}{python}"
