@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from nvgen.builder.base import BuilderBase
+from intrinsics.modifiers import ScalarType
 from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.verbs import Verbs
 from nvgen.calling.refusals import refuse, whole
 
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -19,7 +20,7 @@ _WEYL = (0x9E3779B9, 0xBB67AE85)
 """What each word of the key grows by from round to round."""
 
 
-class RandomNumbers(BuilderBase):
+class RandomNumbers(Verbs):
     """Random numbers."""
 
     def philox(
@@ -36,16 +37,13 @@ class RandomNumbers(BuilderBase):
         words, (k0, k1) = self._padded(counter, 4), self._padded(key, 2)
         for _ in range(whole(rounds, "number of rounds")):
             a, b, c, d = words
-            (high, low), (upper, lower) = self._product(a, 0), self._product(c, 1)
+            pairs = zip((a, c), _MULTIPLIERS, strict=True)
+            products = [(self.mul_hi(x, by, type=ScalarType.U32), x * by) for x, by in pairs]
+            (high, low), (upper, lower) = products  # side by side: one IMAD.WIDE each
             words = [upper ^ b ^ k0, lower, high ^ d ^ k1, low]
             k0, k1 = k0 + _WEYL[0], k1 + _WEYL[1]
         one, two, three, four = words
         return one, two, three, four
-
-    def _product(self, word: Int, number: int) -> tuple[Int, Int]:
-        """The upper and the lower half of a product by a constant."""
-        product = word.zext(64) * _MULTIPLIERS[number]
-        return self.trunc(product >> 32, 32), self.trunc(product, 32)
 
     def _padded(self, words: Sequence[IntLike], count: int) -> list[Int]:
         """As many words, with zeros behind those that are given."""
