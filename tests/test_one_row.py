@@ -48,8 +48,9 @@ MOST_OF_ALL = 420
 
 def constants(tree: ast.Module) -> Iterator[str]:
     """The texts of a module that are not docstrings or comments."""
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(tree)]
+    said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
             yield node.value
 

@@ -50,7 +50,7 @@ def told(module: Module, target: Target, ptx: Ptx, language: str) -> list[Findin
     return errors(load(f"k.{language}", text, target=target.name, ptx=str(ptx)).findings)
 
 
-@each("name", GATES)
+@each("name", GATES, turns=3)
 def test_a_record_is_refused_where_its_gate_is_shut(name: str) -> None:
     """In PTX and in MIR alike, and nothing else is said where nothing else is wrong."""
     gate = GATES[name]
@@ -78,7 +78,7 @@ def _missing(gate: Gate, known: Judgement, target: Target, ptx: Ptx) -> set[tupl
     return missing
 
 
-@each("name", GATES)
+@each("name", GATES, turns=3)
 def test_a_record_is_taken_where_all_its_gates_are_open(name: str) -> None:
     gate = GATES[name]
     attributes = shown(gate)

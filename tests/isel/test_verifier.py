@@ -1014,6 +1014,7 @@ def test_a_target_without_tensor_memory_selects_nothing_of_tcgen05(target: str):
     assert not of_tcgen05 & wrong
 
 
+@pytest.mark.turns(3)
 def test_every_spelling_is_emitted_somewhere():
     """An intrinsic that no target takes would be a row nobody can use."""
     found, module = everything(simplest=True)

@@ -2,8 +2,8 @@
 
 The files under ``tests/oracle/verdicts`` hold ptxas's verdicts (`tests.oracle.verdict_file`) on the
 lists of `tests.oracle.recorded_lists`.  ``make evidence`` writes them, and a test asks ptxas anew
-about one percent of them in each run.  A statement, target or PTX version that has no record is put
-to ptxas where it comes up.
+about half a percent of them in each run.  A statement, target or PTX version that has no record is
+put to ptxas where it comes up.
 
 With ``pytest --live`` ptxas is asked about everything, and where it does not say what is recorded,
 the record is out of date.  The choice and the seed of what chance picks are in the environment, so
@@ -32,7 +32,7 @@ LIVE_VARIABLE = "NVGEN_LIVE"
 SEED_VARIABLE = "NVGEN_EVIDENCE_SEED"
 DAILY_VARIABLE = "NVGEN_DAILY"
 
-DAYS = 3
+DAYS = 6
 """In so many days nvgen is asked about each statement where ptxas's verdict does not change."""
 
 DAILY = 3
