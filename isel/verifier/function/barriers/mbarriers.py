@@ -197,7 +197,9 @@ def _senders(report: Report, event: Event) -> int | None:
     size = cluster_size(report.analysis.function, report.cluster)
     if event.mi.get("cta_mask") is not None:
         return size
-    return min(size or PAIR_SIZE, PAIR_SIZE) if is_in_cluster(event) else 1
+    if event.kind is Kind.COMMIT or not is_in_cluster(event):
+        return 1
+    return min(size or PAIR_SIZE, PAIR_SIZE)
 
 
 def _in_loop(report: Report, warp: int, event: Event) -> bool:
