@@ -27,7 +27,7 @@ class Machine:
     timed, in the mean, and 24 % at most.  `both` was fitted to 2,172 timings of 102 further
     products, `gap`, `wide`, OVERLAP and IN_TURN to 2,582 of 103 others (28 November 2026),
     what a step, a store and the begin of a launch take to 4,000 of 175, most of them of more
-    than 128 rows of A, and `spare` and `scatter` to 848 pairs of timings of 123 products of more
+    than 128 rows of A, and `spare`, `scatter` and `apart` to 848 pairs of timings of 123 of more
     than 128 rows, each configuration with launches that wait and that overlap (29 November 2026).
     Of 279 further products it chose what took 1.8 % longer than the fastest of about thirteen
     timed, in the mean.
@@ -71,9 +71,10 @@ class Machine:
     heat: float = 0.1  # by how much a launch slows down, for each factor of e beyond 300 µs
     wide: float = 0.008  # by how much long launches are slower of tiles that are 64 columns wider
     hidden: float = 0.6  # the part of `multicast` that multiplies of 128 x 128 and more hide
-    follow: float = 0.95  # that a launch begins earlier, where it overlaps with the one before
-    spare: float = 13.0e6  # bytes that L2 gives in a microsecond in whatever order CTAs ask
-    scatter: float = 3.0e-8  # times bytes beyond, by how much launches that overlap are slower
+    follow: float = 0.92  # that a launch begins earlier, where it overlaps with the one before
+    spare: float = 12.9e6  # bytes that L2 gives in a microsecond in whatever order CTAs ask
+    scatter: float = 5.4e-8  # times bytes beyond, by how much launches that overlap are slower
+    apart: float = 51.0  # steps of K until CTAs of a wave are as far apart as they come
 
     def longer(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """The time of two things that happen beside each other."""
@@ -220,16 +221,20 @@ class Table:
 
     def _slower(self, p: Product, times: np.ndarray) -> np.ndarray:
         """By how much they are slower: L2 reads from HBM what neighbours ask for one after the
-        other, which shows where they ask for more than it has to spare."""
+        other, which shows where they ask for more than it has to spare, and HBM is busy."""
         c, fixed, machine = self.columns, p.fixed, p.machine
         clusters = np.where(c["tail"] > 1, fixed.at_once, np.minimum(p.tiles, fixed.at_once))
         ctas = clusters * c["ctas"]
         asked = ctas * (c["m"] + c["n"]) * ROW * c["depth"] / p.step(ctas, c["resident"])
         m, n, _ = p.size
-        from_memory = (m + n) * p.row / machine.memory / times
-        scattered = np.maximum(asked - machine.spare, 0) * np.minimum(from_memory / 0.29, 1)
-        scattered = scattered * np.where(c["ctas"] > 1, 0.25, 1) * (p.down > 1)
-        return 0.01 + machine.scatter * scattered
+        busy = (m + n) * p.row / machine.memory / times
+        scattered = np.maximum(asked - machine.spare, 0) * np.sqrt(busy) * (p.down > 1)
+        scattered *= np.minimum(p.steps / c["split"] / machine.apart, 1)
+        scattered *= np.where(c["ctas"] > 1, 0.25, 1)  # who share wait for each other
+        single, part = p.tiles <= fixed.at_once, clusters / fixed.at_once
+        scattered *= np.where(single, 1, 0.56)
+        uneven = single & (part < 0.95) & (c["ctas"] == 1)  # too many in some GPCs
+        return 0.01 + machine.scatter * scattered + np.where(uneven & (busy > 0.5), 0.06, 0)
 
     def _slower_of_few(self, p: Product) -> np.ndarray:
         """The same of few rows of A.  Where a single wave is not whole some of the GPU's clusters
