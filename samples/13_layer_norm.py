@@ -6,7 +6,7 @@ A CTA has a row, and walks over it three times: for the mean, for the mean squar
 from it, and to write.  The later walks find the row in the caches.  So the variance is exact where
 the mean is far from 0, unlike that of sums of squares.  Sums are of f32.
 
-Runs on the CPU simulator for every target; never run on an H200 yet.
+Runs on the CPU simulator for every target, and on an H200 (29 November 2026).
 """
 
 from __future__ import annotations

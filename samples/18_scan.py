@@ -14,7 +14,7 @@ What is told is one word of 64 bits: the sum, and which sum it is.  Tiles are nu
 start, by a counter, so that the tiles before one have started, too.  Merrill and Garland,
 Single-pass Parallel Prefix Scan with Decoupled Look-back (2016).
 
-Runs on the CPU simulator for every target; never run on an H200 yet.
+Runs on the CPU simulator for every target, and on an H200 (29 November 2026).
 """
 
 from __future__ import annotations
