@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from intrinsics.findings import Place
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.races.epochs import TICK, Accessor, Epochs, Site, epoch
-from nvgen.sim.races.happens_before import Clocks, WarpClocks, lane_indices
+from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.vector_clock import GROUP, NOTHING, Clock, whole
+from nvgen.sim.races.warp_clocks import WarpClocks, lane_indices
 
 
 def accessor_of(

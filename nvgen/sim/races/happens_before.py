@@ -1,9 +1,8 @@
 """The happens-before order of a launch: vector clocks of threads and operations.
 
 Layer: nvgen.sim.  `Clocks` is notified of every instruction, every issue of an operation and every
-synchronisation; it keeps the clock of every thread, once for all threads of a warp that share one.
-Synchronisation of threads, asynchronous operations and tensor memory share this state: one
-question, whatever its length.
+synchronisation; it keeps the clocks of every warp (`warp_clocks`).  Synchronisation of threads,
+asynchronous operations and tensor memory share this state: one question, whatever its length.
 """
 
 from __future__ import annotations
@@ -13,14 +12,12 @@ from collections.abc import Sequence
 from dataclasses import field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.races.clock_columns import Columns
 from nvgen.sim.races.epochs import Sites
 from nvgen.sim.races.scopes import (
-    UNRELEASED,
     Clusters,
     Flag,
     Heard,
@@ -36,7 +33,6 @@ from nvgen.sim.races.tensor_fences import (
     AFTER,
     BEFORE,
     MOVES,
-    TensorKnowledge,
     complete,
     issued,
     level,
@@ -45,7 +41,6 @@ from nvgen.sim.races.tensor_fences import (
 from nvgen.sim.races.vector_clock import (
     BEGIN,
     GROUP,
-    LANES,
     NEVER_RUNS,
     NO_TICKS,
     NOTHING,
@@ -59,101 +54,11 @@ from nvgen.sim.races.vector_clock import (
     narrowed,
     whole,
 )
+from nvgen.sim.races.warp_clocks import WarpClocks, lane_indices
 from nvgen.sim.threads.parts import FragmentPart, InstructionPart, WarpPart
-
-
-@functools.cache
-def lane_indices(mask: int) -> NDArray[np.intp]:
-    """The lanes of a mask, in order."""
-    found = np.array([lane for lane in range(LANES) if mask >> lane & 1], np.intp)
-    found.setflags(write=False)
-    return found
-
 
 Sent = tuple[Clock, Clock]
 """What an arrival at another CTA's mbarrier releases: to any wait, and to one of .cluster."""
-
-
-@dataclass(slots=True, eq=False)
-class WarpClocks:
-    """The clocks of the threads of a warp.
-
-    `seen` is what relaxed reads have read and no fence has acquired; `released` is what the latest
-    fences of a thread release with its next relaxed write.  `multiplied` are the warpgroup's
-    multiplies that the warp has waited for, with the operations ordered before them: their reads
-    are complete, so that an arrival need not release them.
-    """
-
-    warp: WarpPart
-    cta: int
-    base: int  # the column of lane 0, counted over the launch
-    local: int  # and in its CTA
-    blank: Ticks  # the row of a clock that none of the CTA's threads happens before
-    lanes: list[Clock] = field(default_factory=lambda: [NOTHING] * LANES)
-    alike: bool = True  # whether all threads share one clock
-    seen: list[Heard | None] = field(default_factory=lambda: [None] * LANES)
-    released: list[Released] = field(default_factory=lambda: [UNRELEASED] * LANES)
-    multiplied: Clock = NOTHING
-    tensor: TensorKnowledge = field(default_factory=TensorKnowledge)
-
-    def joined(self, mask: int) -> Clock:
-        """The join of the clocks of the threads of a mask."""
-        if self.alike:
-            return self.lanes[0]
-        found: Clock = NOTHING
-        for clock in {id(c): c for c in self.some(mask)}.values():
-            found = join(found, clock)
-        return found
-
-    def common(self, mask: int) -> Clock:
-        """The meet of the clocks of the threads of a mask."""
-        if self.alike:
-            return self.lanes[0]
-        first, *others = {id(c): c for c in self.some(mask)}.values()
-        for other in others:
-            first = common(first, other)
-        return first
-
-    def some(self, mask: int) -> list[Clock]:
-        """The clocks of the threads of a mask, in order."""
-        return [self.lanes[lane] for lane in range(LANES) if mask >> lane & 1]
-
-    def acquire(self, mask: int, clock: Clock | None) -> None:
-        """Join a clock to those of the threads of a mask."""
-        if clock is None or clock is NOTHING:
-            return
-        running = self.warp.launched
-        if self.alike and mask & running == running:
-            self.lanes = [join(self.lanes[0], clock)] * LANES
-            return
-        known: dict[int, Clock] = {}
-        for lane in range(LANES):
-            if mask >> lane & 1:
-                old = self.lanes[lane]
-                if id(old) not in known:
-                    known[id(old)] = join(old, clock)
-                self.lanes[lane] = known[id(old)]
-        self._compare()
-
-    def adopt(self, mask: int, clock: Clock) -> None:
-        """Replace the clocks of the threads of a mask by a later one."""
-        running = self.warp.launched
-        if mask & running == running:
-            self.lanes, self.alike = [clock] * LANES, True
-            return
-        for lane in lane_indices(mask):
-            self.lanes[lane] = clock
-        self._compare()
-
-    def _compare(self) -> None:
-        """Update `alike`."""
-        running = self.warp.launched
-        first = self.lanes[(running & -running).bit_length() - 1]
-        self.alike = all(
-            clock is first for lane, clock in enumerate(self.lanes) if running >> lane & 1
-        )
-        if self.alike:
-            self.lanes = [first] * LANES
 
 
 @dataclass(slots=True, eq=False)

@@ -19,8 +19,9 @@ from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.regions import Region
 from nvgen.sim.races.epochs import Accessor, Epochs, unordered
-from nvgen.sim.races.happens_before import Clocks, lane_indices
+from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.vector_clock import Clock, join
+from nvgen.sim.races.warp_clocks import lane_indices
 from nvgen.sim.threads.parts import FragmentPart, WarpPart
 
 

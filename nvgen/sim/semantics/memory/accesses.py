@@ -28,9 +28,9 @@ from nvgen.sim.memory.regions import (
     scatter,
     window_of,
 )
-from nvgen.sim.races.happens_before import lane_indices
 from nvgen.sim.races.scopes import reach_of
 from nvgen.sim.races.vector_clock import Order
+from nvgen.sim.races.warp_clocks import lane_indices
 from nvgen.sim.threads.clusters import owner_of
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import held, unsigned
