@@ -297,9 +297,8 @@ def _address(
 ) -> Mem:
     space = attributes.get(operand.space) if isinstance(operand.space, str) else operand.space
     assert space is None or isinstance(space, Space)
-    # In `[map, coordinates]` the address of the map stands without an offset.
-    offset = 0 if operand.name == "tmap" else draw(_OFFSETS)
-    found = scene.symbols(space)
+    offset = 0 if operand.bare else draw(_OFFSETS)
+    found = [] if operand.held else scene.symbols(space)
     if found and draw(st.booleans()):
         return Mem(Sym(draw(st.sampled_from(found))), offset)
     wide = [c for c in scene.classes if re.fullmatch(r"[bus]64", c.value)]
