@@ -149,6 +149,33 @@ def test_a_smaller_store_does_not_make_a_larger_one_vain() -> None:
     assert (x.tolist(), y.tolist()) == ([-65536 + 9] * 4, [7] * 4)
 
 
+@pytest.mark.parametrize("opt", [0, 3])
+@pytest.mark.parametrize(
+    ("odd", "zeros"),
+    [
+        ("<7 x i8> zeroinitializer", 7),
+        ("<3 x i8> zeroinitializer", 3),
+        ("<3 x i16> zeroinitializer", 6),
+        ("<3 x half> zeroinitializer", 6),
+        ("i24 0", 3),
+        ("i40 0", 5),
+    ],
+)
+def test_a_store_of_odd_size_does_not_make_vain_what_lies_behind_it(
+    odd: str, zeros: int, opt: int
+) -> None:
+    """LangRef: a store of a type whose bits are no power of two writes no more than its bytes."""
+    text = f"""
+    define ptx_kernel void @k(ptr addrspace(1) %x, i64 %n) {{
+      store i64 %n, ptr addrspace(1) %x, align 8
+      store {odd}, ptr addrspace(1) %x, align 1
+      ret void
+    }}"""
+    x = np.zeros(8, np.uint8)
+    nvgen.compile(text, target="sm_90a", opt=opt).run(x, 0x2525_2525_2525_2525, block=1)
+    assert x.tolist() == [0] * zeros + [0x25] * (8 - zeros)
+
+
 def test_what_a_load_may_read_is_stored_first() -> None:
     """The second array may be the first one, so the first store is seen."""
     text = kernel(

@@ -7,12 +7,13 @@ form are compared: they are the same where no loop has gone round in between.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable
 
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import PointerType, Type
+from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
 from isel.select.types import TypeLayout, constant_offset
 
 _DEPTH = 5
@@ -26,12 +27,13 @@ _SEPARATE = frozenset((1, 3, 5))
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Bytes of memory behind a base, in an address space."""
+    """Bytes of memory behind a base, in an address space, and how many of them a store fills."""
 
     base: Hashable
     offset: int
     size: int
     space: int
+    filled: int
 
     def is_apart(self, other: Place) -> bool:
         """Whether two places are known to have no byte in common."""
@@ -40,13 +42,28 @@ class Place:
         return self.space != other.space and {self.space, other.space} <= _SEPARATE
 
     def covers(self, other: Place) -> bool:
-        """Whether all bytes of another place are known to be this one's."""
-        return self.base == other.base and self.offset <= other.offset and other.end <= self.end
+        """Whether a store here is known to fill all bytes of another place."""
+        filled = self.offset + self.filled
+        return self.base == other.base and self.offset <= other.offset and other.end <= filled
 
     @property
     def end(self) -> int:
         """The first byte behind it."""
         return self.offset + self.size
+
+
+def _filled(type_: Type) -> int:
+    """The most bytes that a store fills: of seven bytes no eighth, which keeps what it has."""
+    match type_:
+        case IntType(bits):
+            return (bits + 7) // 8
+        case VectorType(IntType(bits), count):
+            return (bits * count + 7) // 8
+        case VectorType(FloatType(_, bits), count):
+            return bits * count // 8
+        case VectorType():
+            return 0
+    return sys.maxsize
 
 
 class Places:
@@ -67,7 +84,8 @@ class Places:
         """Where an access to a value of some type goes."""
         assert isinstance(pointer.type, PointerType)
         base, offset = self._steps(pointer, _DEPTH)
-        return Place(base, offset, self.layout.size(type_), pointer.type.address_space)
+        size = self.layout.size(type_)
+        return Place(base, offset, size, pointer.type.address_space, min(size, _filled(type_)))
 
     def root(self, pointer: llvm.Value) -> llvm.Value:
         """What a pointer is stepped from: places with equal bases have equal roots."""
