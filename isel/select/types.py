@@ -152,18 +152,27 @@ class TypeLayout:
             found = self._sizes[type_] = self._size(type_)
         return found
 
-    def _size(self, type_: Type) -> int:
+    def store_size(self, type_: Type) -> int:
+        """Bytes that a store of `type_` writes: of `<7 x i8>` seven, where an element has eight."""
         match type_:
             case IntType(bits):
-                return _round_up((bits + 7) // 8, self.align(type_))
+                return (bits + 7) // 8
+            case VectorType(IntType(bits), count):
+                return (bits * count + 7) // 8
+            case VectorType(element, count, False):
+                return self.size(element) * count
+        return self.size(type_)
+
+    def _size(self, type_: Type) -> int:
+        match type_:
+            case IntType():
+                return _round_up(self.store_size(type_), self.align(type_))
             case FloatType(_, bits):
                 return bits // 8
             case PointerType(space):
                 return self.pointer_bits(space) // 8
-            case VectorType(IntType(bits), count):
-                return _power_of_two((bits * count + 7) // 8)
-            case VectorType(element, count, False):
-                return _power_of_two(self.size(element) * count)
+            case VectorType(IntType()) | VectorType(_, _, False):
+                return _power_of_two(self.store_size(type_))
             case ArrayType(element, count):
                 return self.size(element) * count
             case StructType():

@@ -7,13 +7,12 @@ form are compared: they are the same where no loop has gone round in between.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable, Iterable
 
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
+from isel.llvm.types import PointerType, Type
 from isel.select.types import TypeLayout, constant_offset
 
 _DEPTH = 5
@@ -52,20 +51,6 @@ class Place:
         return self.offset + self.size
 
 
-def _filled(type_: Type) -> int:
-    """The most bytes that a store fills: of seven bytes no eighth, which keeps what it has."""
-    match type_:
-        case IntType(bits):
-            return (bits + 7) // 8
-        case VectorType(IntType(bits), count):
-            return (bits * count + 7) // 8
-        case VectorType(FloatType(_, bits), count):
-            return bits * count // 8
-        case VectorType():
-            return 0
-    return sys.maxsize
-
-
 class Places:
     """The places that the pointers of a function lead to."""
 
@@ -84,8 +69,8 @@ class Places:
         """Where an access to a value of some type goes."""
         assert isinstance(pointer.type, PointerType)
         base, offset = self._steps(pointer, _DEPTH)
-        size = self.layout.size(type_)
-        return Place(base, offset, size, pointer.type.address_space, min(size, _filled(type_)))
+        size, filled = self.layout.size(type_), self.layout.store_size(type_)
+        return Place(base, offset, size, pointer.type.address_space, filled)
 
     def root(self, pointer: llvm.Value) -> llvm.Value:
         """What a pointer is stepped from: places with equal bases have equal roots."""
