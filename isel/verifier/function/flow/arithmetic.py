@@ -28,6 +28,7 @@ from isel.verifier.function.flow.values import (
     combine,
     constant,
     known,
+    lanes_where,
     unknown,
 )
 
@@ -124,7 +125,7 @@ def _among(a: Value, b: Value) -> Value | None:
         if isinstance(value.base, Among) and value.offset == 0:
             lanes, by, known_lanes = lanes & value.base.lanes, max(by, value.base.by), True
         elif isinstance(value.number, tuple):
-            lanes &= sum(1 << i for i, x in enumerate(value.number) if x)
+            lanes &= lanes_where(value.number)
             known_lanes = True
         elif value.number is None:
             by = max(by, value.spread)
@@ -160,7 +161,7 @@ def _zero_in_few(a: Value, b: Value) -> Value | None:
         if isinstance(value.base, Zero) and value.offset == 0:
             lanes, by = lanes & value.base.lanes, max(by, value.base.by)
         elif isinstance(value.number, tuple):
-            lanes &= sum(1 << i for i, x in enumerate(value.number) if not x)
+            lanes &= ~lanes_where(value.number)
         elif value.number:
             lanes = 0  # a number other than 0: so is the or
         else:

@@ -23,8 +23,8 @@ Offset: TypeAlias = int | tuple[int, ...] | None
 
 
 @functools.lru_cache(1024)  # warps repeat the same conditions
-def lanes_where(number: tuple[int, ...]) -> int:
-    """The mask of the lanes in which a number is not 0."""
+def lanes_where(number: tuple[int | None, ...]) -> int:
+    """The mask of the lanes in which a number is known, and not 0."""
     return sum(1 << i for i, one in enumerate(number) if one)
 
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
-from isel.verifier.function.flow.values import LANES
+from isel.verifier.function.flow.values import LANES, lanes_where
 
 _ALL = (1 << LANES) - 1
 """The mask of a whole warp."""
@@ -28,7 +28,7 @@ def masks_of(number: Number) -> tuple[int, int]:
     """The mask of the lanes in which a number is not 0, and of those in which it is not known."""
     lanes = lanes_of(number)
     unknown = sum(1 << i for i, one in enumerate(lanes) if one is None)
-    return sum(1 << i for i, one in enumerate(lanes) if one), unknown
+    return lanes_where(lanes), unknown
 
 
 def packed(lanes: tuple[int | None, ...]) -> Number:
