@@ -18,7 +18,7 @@ from llvm_reading import constant, function, instruction, read
 from intrinsics.findings import InternalError
 from isel.llvm import reader
 from isel.llvm.attributes import Attributes
-from isel.llvm.grammar import instructions, pieces, symbols
+from isel.llvm.grammar import instructions, kept, symbols
 from isel.llvm.grammar.scope import SymbolTable
 from isel.llvm.ir import (
     Alloca,
@@ -1321,16 +1321,16 @@ class TestFastPath:
 
     def test_small_modules_share_what_pieces_mean(self) -> None:
         scope = SymbolTable()
-        shared = pieces.kept_of(scope, 1000)
-        assert pieces.kept_of(scope, 1000) is shared
-        assert pieces.kept_of(scope, 1 << 20) is not shared  # a large one
+        shared = kept.kept_of(scope, 1000)
+        assert kept.kept_of(scope, 1000) is shared
+        assert kept.kept_of(scope, 1 << 20) is not shared  # a large one
         named = SymbolTable(types={"T": OpaqueType("T")})
-        assert pieces.kept_of(named, 1000) is not shared
+        assert kept.kept_of(named, 1000) is not shared
 
     def test_what_is_shared_is_forgotten_in_the_end(self) -> None:
         scope = SymbolTable()
-        shared = pieces.kept_of(scope, 1000)
-        found = [pieces.kept_of(scope, 50_000) for _ in range(50)]
+        shared = kept.kept_of(scope, 1000)
+        found = [kept.kept_of(scope, 50_000) for _ in range(50)]
         assert found[-1] is not shared
 
     def test_a_line_read_twice_is_the_same_record(self) -> None:

@@ -131,7 +131,7 @@ def _bundles(cursor: Cursor, scope: SymbolTable) -> tuple[Bundle, ...]:
     return tuple(bundles)
 
 
-def _any_call(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
+def _any_call(cursor: Cursor, p: Pieces, at: Common) -> Call:
     head, fields = _any_fields(cursor, p, at)
     return Call(*fields, TailKind.NONE, head.flags)
 
@@ -145,8 +145,7 @@ def _invoke(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
 
 
 def _callbr(cursor: Cursor, p: Pieces, at: Common) -> Instruction:
-    head, fields = _any_fields(cursor, p, at)
-    call = Call(*fields, TailKind.NONE, head.flags)
+    call = _any_call(cursor, p, at)
     cursor.expect("to")
     default = read_block(cursor)
     return Unsupported(*at, call.type, call.operands(), (default, *read_blocks(cursor)))

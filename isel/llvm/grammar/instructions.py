@@ -19,10 +19,10 @@ from isel.llvm.grammar.arithmetic import ARITHMETIC
 from isel.llvm.grammar.calls import CALLS, RARE_CALLS
 from isel.llvm.grammar.control import CONTROL, RARE_CONTROL
 from isel.llvm.grammar.forms import Form, Statement
-from isel.llvm.grammar.lexer import Cursor, UnreadableError
+from isel.llvm.grammar.lexer import Cursor, UnreadableError, plain_name
 from isel.llvm.grammar.memory import MEMORY, RARE_MEMORY
 from isel.llvm.grammar.parts import read_attachments
-from isel.llvm.grammar.pieces import Pieces, plain_name
+from isel.llvm.grammar.pieces import Pieces
 from isel.llvm.grammar.scope import SymbolTable
 from isel.llvm.ir import Attachments, Call, Common, Instruction
 from isel.llvm.vocabulary import Opcode, TailKind

@@ -32,6 +32,8 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(rb"\\(\\|[0-9A-Fa-f]{2})")
 _LOOKS_NUMBERED = re.compile(r'("*)[0-9]+\1')
+_PLAIN_NAME = re.compile(r"[-\w$.]+", re.ASCII)
+_QUOTED_NAME = re.compile(r'[%@]"[^"]*"')
 
 _OPENING = frozenset("([{<")
 _CLOSING = frozenset(")]}>")
@@ -205,3 +207,14 @@ def name_of(token: str) -> str:
         return unescape(token[1:])
     name = unescape(token[2:-1])
     return f'"{name}"' if _LOOKS_NUMBERED.fullmatch(name) else name
+
+
+def plain_name(text: str) -> str:
+    """The name in `%x`, `@x` or `%"a b"`."""
+    name = text[1:]
+    # isalnum is the cheap question, and settles most names.
+    if name.isalnum() or _PLAIN_NAME.fullmatch(name) is not None:
+        return name
+    if _QUOTED_NAME.fullmatch(text) is None:
+        raise UnreadableError(f"{text!r} is no name")
+    return name_of(text)

@@ -6,6 +6,8 @@ says.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from isel.llvm.grammar.lexer import Cursor, UnreadableError
 from isel.llvm.grammar.scope import SymbolTable
 from isel.llvm.grammar.values import read_typed_value
@@ -13,7 +15,7 @@ from isel.llvm.ir import Attachment, Attachments
 from isel.llvm.values import Value
 from isel.llvm.vocabulary import Ordering
 
-_ORDERINGS = {ordering.value: ordering for ordering in Ordering}
+ORDERINGS: Mapping[str, Ordering] = {ordering.value: ordering for ordering in Ordering}
 
 
 def read_attachment(cursor: Cursor) -> Attachment:
@@ -79,6 +81,6 @@ def read_sync_scope(cursor: Cursor) -> str:
 def read_ordering(cursor: Cursor) -> Ordering:
     """`acquire` and its like."""
     word = cursor.next()
-    if word not in _ORDERINGS:
+    if word not in ORDERINGS:
         raise UnreadableError(f"no ordering is called {word!r}")
-    return _ORDERINGS[word]
+    return ORDERINGS[word]
