@@ -30,6 +30,9 @@ TENSOR_COPY_ALIGNMENT = 128
 """Bytes that a tensor copy's shared address is a multiple of; an H200 traps on less, swizzled or
 not."""
 
+COORDINATE_BYTES = 16
+"""Bytes of whose multiple the innermost coordinate of a tensor copy is; an H200 traps otherwise."""
+
 FEWEST_COLUMNS = 32
 """Columns of the smallest allocation."""
 

@@ -16,7 +16,7 @@ from llvmlite import ir
 from intrinsics.catalog import Spelling
 from intrinsics.findings import InputError
 from intrinsics.legality import describe
-from intrinsics.limits import TENSOR_COPY_ALIGNMENT
+from intrinsics.limits import COORDINATE_BYTES, TENSOR_COPY_ALIGNMENT
 from intrinsics.modifiers import LoadMode, ScalarType, StoreMode
 from intrinsics.operand_types import out_of_range
 from intrinsics.patterns import (
@@ -44,11 +44,6 @@ from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.launching.arguments import Parameter
 
 _LONG = ir.IntType(128)
-_INNERMOST = 128
-"""Bits of whose multiples the innermost coordinate of a tensor copy is."""
-
-_LOOSE = tuple(1 << n for n in range(7))
-"""Alignments that a tensor copy does not take."""
 
 Result: TypeAlias = "Int | F32 | Pointer | Vector"
 
@@ -283,11 +278,12 @@ def _check_copy(maps: Mapping[str, Parameter], operands: Mapping[str, object]) -
         )
     _check_place(coords, declared)
     near = operands.get("dst", operands.get("src"))
-    if isinstance(near, Pointer) and getattr(near.value, "align", None) in _LOOSE:
+    align = getattr(near.value, "align", None) if isinstance(near, Pointer) else None
+    if isinstance(near, Pointer) and align is not None and align % TENSOR_COPY_ALIGNMENT:
         raise refuse(
             "shared memory is not aligned as a tensor copy wants it",
             rule="map-alignment",
-            got=f"{near.value.name}, aligned to {near.value.align} bytes",
+            got=f"{near.value.name}, aligned to {align} bytes",
             expected=f"{TENSOR_COPY_ALIGNMENT}",
             hint="b.shared_array(…, align=128); tiles are aligned",
             section="Tensors",
@@ -310,12 +306,13 @@ def _check_place(coords: object, declared: Parameter) -> None:
     """Check the innermost coordinate of a copy, where it is known."""
     first = coords[0] if isinstance(coords, Sequence) and coords else None
     bits = declared.dtype.bits if declared.dtype else 0
-    if isinstance(first, int) and bits >= 8 and first * bits % _INNERMOST:
+    multiple = 8 * COORDINATE_BYTES // bits if bits >= 8 else 1
+    if isinstance(first, int) and first % multiple:
         raise refuse(
             "the innermost coordinate of a tensor copy is no multiple of 16 bytes",
             rule="map-coordinate",
             got=f"{first} elements of {bits} bits",
-            expected=f"a multiple of {_INNERMOST // bits}",
+            expected=f"a multiple of {multiple}",
             hint="a halo is a multiple of 16 bytes wide; an H200 ends the kernel otherwise",
             section="Tensors",
         )

@@ -92,8 +92,8 @@ def joint(texts: Iterable[str]) -> str:
     parts, heads = [], set()
     for n, text in enumerate(texts):
         head, _, body = re.sub("//.*", "", text).partition(_HEAD)
-        names = {a or b for a, b in _OWN.findall(body)}
-        if len(_OWN.findall(body)) != len(_DEFINES.findall(body)):
+        names = [a or b for a, b in _OWN.findall(body)]
+        if len(names) != len(_DEFINES.findall(body)):
             return ""
         own = rf"(?<![\w$%.])(?:{'|'.join(names)})(?![\w$.])(?!_param_)|(?<![\w$%.])\w+_param_"
         parts.append(re.sub(own, rf"m{n}_\g<0>", body))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from intrinsics.layouts.swizzling import swizzle
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.limits import TENSOR_COPY_ALIGNMENT
+from intrinsics.limits import COORDINATE_BYTES, TENSOR_COPY_ALIGNMENT
 from intrinsics.tma.fields import Interleave
 from nvgen.launching.tensor_map import TensorMap
 from nvgen.sim.faults import fault, not_simulated
@@ -99,7 +99,7 @@ class Box:
         Raises: Fault.
         """
         element = self.map.element
-        multiple = _PADDED_MULTIPLE if element.is_padded else 8 * ATOM // element.bits
+        multiple = _PADDED_MULTIPLE if element.is_padded else 8 * COORDINATE_BYTES // element.bits
         if self.map.interleave is not Interleave.NONE:
             multiple = 1
         if self.first % multiple:
