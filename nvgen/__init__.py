@@ -64,11 +64,13 @@ if TYPE_CHECKING:
     from intrinsics.multiplies.wgmma import BitOperation, MatrixType
     from intrinsics.tma.rules import Im2col
     from nvgen.api import compile
-    from nvgen.builder.device import device_function
-    from nvgen.builder.fragments import Fragment
+    from nvgen.builder.control.device_functions import device_function
+    from nvgen.builder.fragments.fragment import Fragment
     from nvgen.builder.kernel import KernelBuilder
-    from nvgen.builder.multiplies import WarpScales
-    from nvgen.builder.number_types import (
+    from nvgen.builder.multiplies.register_tiles import WarpgroupTile, WarpTile
+    from nvgen.builder.multiplies.tensor_gemm import TensorTile
+    from nvgen.builder.shared_memory.tiles import SharedTile
+    from nvgen.builder.values.number_types import (
         NumberType,
         bf16,
         bf16x2,
@@ -89,12 +91,10 @@ if TYPE_CHECKING:
         u32,
         u64,
     )
-    from nvgen.builder.numbers import F32, Float, Int, IntLike, Number
-    from nvgen.builder.pointers import Barrier, Pointer
-    from nvgen.builder.register_tiles import WarpgroupTile, WarpTile
-    from nvgen.builder.tensor_gemm import TensorTile
-    from nvgen.builder.tiles import SharedTile
-    from nvgen.builder.vectors import Vector
+    from nvgen.builder.values.numbers import F32, Float, Int, IntLike, Number
+    from nvgen.builder.values.pointers import Barrier, Pointer
+    from nvgen.builder.values.vectors import Vector
+    from nvgen.builder.verbs.multiplies import WarpScales
     from nvgen.built import Kernel
     from nvgen.compilation.compiled import Compiled
     from nvgen.compilation.extension import place_of
@@ -234,20 +234,20 @@ _MODULES = {
     "nvgen.api": "compile",
     "nvgen.machine_code.assembler": "assemble find_ptxas",
     "nvgen.built": "Kernel",
-    "nvgen.builder.device": "device_function",
-    "nvgen.builder.fragments": "Fragment",
+    "nvgen.builder.control.device_functions": "device_function",
+    "nvgen.builder.fragments.fragment": "Fragment",
     "nvgen.builder.kernel": "KernelBuilder",
-    "nvgen.builder.multiplies": "WarpScales",
-    "nvgen.builder.number_types": (
+    "nvgen.builder.verbs.multiplies": "WarpScales",
+    "nvgen.builder.values.number_types": (
         "NumberType bf16 bf16x2 e4m3 e5m2 f16 f16x2 f32 f32x2 f64 "
         "i16 i32 i64 i8 tf32 u16 u32 u64 u8"
     ),
-    "nvgen.builder.numbers": "F32 Float Int IntLike Number",
-    "nvgen.builder.pointers": "Barrier Pointer",
-    "nvgen.builder.register_tiles": "WarpTile WarpgroupTile",
-    "nvgen.builder.tensor_gemm": "TensorTile",
-    "nvgen.builder.tiles": "SharedTile",
-    "nvgen.builder.vectors": "Vector",
+    "nvgen.builder.values.numbers": "F32 Float Int IntLike Number",
+    "nvgen.builder.values.pointers": "Barrier Pointer",
+    "nvgen.builder.multiplies.register_tiles": "WarpTile WarpgroupTile",
+    "nvgen.builder.multiplies.tensor_gemm": "TensorTile",
+    "nvgen.builder.shared_memory.tiles": "SharedTile",
+    "nvgen.builder.values.vectors": "Vector",
     "nvgen.compilation.compiled": "Compiled",
     "nvgen.driver.code_cache": "CodeCache",
     "nvgen.compilation.extension": "place_of",

@@ -20,16 +20,16 @@ from pathlib import Path
 
 import nvgen.builder
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.builder.base import BuilderBase, NumberVerb
-from nvgen.builder.calls import function_of
+from nvgen.builder.control.roles import SpecialRegister
 from nvgen.builder.kernel import KernelBuilder
-from nvgen.builder.number_types import is_float
-from nvgen.builder.numbers import Float
-from nvgen.builder.roles import SpecialRegister
-from nvgen.builder.verb import Verb
-from nvgen.builder.verb_sentences import others
-from nvgen.builder.verb_table import CHAPTERS
-from nvgen.builder.verbs import Verbs
+from nvgen.builder.values.base import BuilderBase, NumberVerb
+from nvgen.builder.values.number_types import is_float
+from nvgen.builder.values.numbers import Float
+from nvgen.builder.verbs.calls import function_of
+from nvgen.builder.verbs.methods import Verbs
+from nvgen.builder.verbs.sentences import others
+from nvgen.builder.verbs.table import CHAPTERS
+from nvgen.builder.verbs.verb import Verb
 from nvgen.builder_stubs import is_free
 from nvgen.built import Kernel
 
@@ -52,19 +52,19 @@ OBJECTS = {"wgmma": ("Accumulator",), "mma": ("WarpScales",)}
 GROUPS = (
     Group("The kernel and its parameters", ("kernel",), ("Kernel",)),
     Group("Numbers", ("base", "random_numbers"), ("Int", "Float", "F32", "Vector", "Elementwise")),
-    Group("Addresses and memory", ("shared_memory",), ("Pointer",)),
-    Group("Threads, branches, loops and roles", ("control", "roles"),
+    Group("Addresses and memory", ("allocations",), ("Pointer",)),
+    Group("Threads, branches, loops and roles", ("control_flow", "roles"),
           ("Variable", "Ring", "ExecutionScope", "Turns")),
-    Group("Tiles and their copies", ("tile_copies",),
+    Group("Tiles and their copies", ("copies",),
           ("SharedTile", "Tiles", "SharedScales", "TileRing", "Producer", "Consumer", "Slot")),
-    Group("Matrix multiplies of tiles", ("gemm",),
+    Group("Matrix multiplies of tiles", ("tile_operations",),
           ("AccumulatorTile", "WarpgroupTile", "WarpTile", "RegisterTile", "PortableAccumulator",
            "TensorMemory", "Accumulators", "TensorTile", "OperandTile", "SparseTile", "ScaleTile",
            "TensorOptions")),
     Group("Matrices in registers", (), ("HeldFragment", "Fragment", "Rows", "Columns")),
     Group("Reductions and scans", ("reductions",)),
     Group("mbarriers and clusters", ("protocols",), ("Barrier", "Barriers")),
-    Group("Functions of the device, printing, PTX", ("device",), ("DeviceFunction",)),
+    Group("Functions of the device, printing, PTX", ("device_functions",), ("DeviceFunction",)),
     Group("Instructions: fences and atomic operations", ("atomics",)),
     *(Group(f"Instructions: {title}", (), OBJECTS.get(title, ()), verbs)
       for title, verbs in CHAPTERS.items()),
@@ -161,8 +161,8 @@ def _verb(verb: Verb) -> Iterator[str]:
 
 def _classes() -> Iterator[type]:
     """The classes of all modules of the builder."""
-    for module in pkgutil.iter_modules(nvgen.builder.__path__):
-        loaded = importlib.import_module(f"nvgen.builder.{module.name}")
+    for module in pkgutil.walk_packages(nvgen.builder.__path__, "nvgen.builder."):
+        loaded = importlib.import_module(module.name)
         for _, made in inspect.getmembers(loaded, inspect.isclass):
             if made.__module__ == loaded.__name__:
                 yield made

@@ -1,6 +1,6 @@
 """The stub of the builder's verbs, for editors and type checkers.
 
-Layer: nvgen.  Input: the rows, by `nvgen.builder.verb_table`.  Output: `nvgen/builder/verbs.pyi`,
+Layer: nvgen.  Input: the rows, by `nvgen.builder.verbs.table`.  Output: `methods.pyi` beside it,
 with the signature and the docstring of each verb that is made at run time.
 `python -m nvgen.builder_stubs` (`make docs`) writes it; a test holds it up to date.
 """
@@ -11,23 +11,23 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from nvgen.builder.numbers import Float
-from nvgen.builder.verb import Parameter, Verb, shown
-from nvgen.builder.verb_sentences import others
-from nvgen.builder.verb_table import NAMED
-from nvgen.builder.verbs import Verbs
+from nvgen.builder.values.numbers import Float
+from nvgen.builder.verbs.methods import Verbs
+from nvgen.builder.verbs.sentences import others
+from nvgen.builder.verbs.table import NAMED
+from nvgen.builder.verbs.verb import Parameter, Verb, shown
 
-STUB = Path(__file__).parent / "builder" / "verbs.pyi"
+STUB = Path(__file__).parent / "builder" / "verbs" / "methods.pyi"
 
 _HEAD = '''"""The verbs of instructions; `python -m nvgen.builder_stubs` writes this file."""
 
 '''
 _VALUES = {
-    "nvgen.builder.calls": ("IntrinsicCalls",),
-    "nvgen.builder.multiplies": ("Accumulator", "WarpScales"),
-    "nvgen.builder.numbers": ("F32", "FloatLike", "Int", "IntLike", "WordLike"),
-    "nvgen.builder.pointers": ("Barrier", "Barriers", "Pointer"),
-    "nvgen.builder.vectors": ("Vector",),
+    "nvgen.builder.verbs.calls": ("IntrinsicCalls",),
+    "nvgen.builder.verbs.multiplies": ("Accumulator", "WarpScales"),
+    "nvgen.builder.values.numbers": ("F32", "FloatLike", "Int", "IntLike", "WordLike"),
+    "nvgen.builder.values.pointers": ("Barrier", "Barriers", "Pointer"),
+    "nvgen.builder.values.vectors": ("Vector",),
 }
 _MODIFIERS = "intrinsics.modifiers"
 _WIDTH = 100

@@ -18,7 +18,7 @@ from tests.each import each
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("intrinsics", "asmprinter", "isel", "nvgen")
 
-PROSE = ("nvgen/builder/verb_sentences.py",)
+PROSE = ("nvgen/builder/verbs/sentences.py",)
 """What docstrings of the builder say beyond what rows know."""
 
 ROW_AND_SEMANTICS = {

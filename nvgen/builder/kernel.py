@@ -17,17 +17,22 @@ from intrinsics.limits import MOST_CLUSTER, MOST_THREADS
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import parse_target
 from intrinsics.tma.rules import MOST_PIXELS
-from nvgen.builder.device import DeviceCalls
-from nvgen.builder.gemm import TileOperations
-from nvgen.builder.llvm_ext import TENSOR_MAP_ATTRIBUTES, DebugLines, TextAttributes, make_kernel
-from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
-from nvgen.builder.numbers import Float, Int, IntLike, Number, number_of
-from nvgen.builder.pointers import Pointer
-from nvgen.builder.random_numbers import RandomNumbers
-from nvgen.builder.regions import PlacedBuilder
-from nvgen.builder.shared_memory import two
-from nvgen.builder.tile_copies import box_of, check_box, in_bytes, tile_box
-from nvgen.builder.tiles import PLAIN_SPAN, check_element, swizzle_mode
+from nvgen.builder.control.device_functions import DeviceCalls
+from nvgen.builder.multiplies.tile_operations import TileOperations
+from nvgen.builder.shared_memory.allocations import two
+from nvgen.builder.shared_memory.copies import box_of, check_box, in_bytes, tile_box
+from nvgen.builder.shared_memory.tiles import PLAIN_SPAN, check_element, swizzle_mode
+from nvgen.builder.values.llvm_ext import (
+    TENSOR_MAP_ATTRIBUTES,
+    DebugLines,
+    TextAttributes,
+    make_kernel,
+)
+from nvgen.builder.values.number_types import NumberType, llvm_type_of, scalar_type
+from nvgen.builder.values.numbers import Float, Int, IntLike, Number, number_of
+from nvgen.builder.values.pointers import Pointer
+from nvgen.builder.values.regions import PlacedBuilder
+from nvgen.builder.verbs.random_numbers import RandomNumbers
 from nvgen.built import Kernel
 from nvgen.calling.callers import stack
 from nvgen.calling.refusals import described, refuse, whole

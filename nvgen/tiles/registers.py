@@ -19,7 +19,7 @@ from intrinsics.multiplies.register_atom import Machine, RegisterAtom
 from intrinsics.multiplies.tile_dot import TileDot
 from intrinsics.targets import Target
 from nvgen.builder.kernel import KernelBuilder
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.values.pointers import Pointer
 from nvgen.built import Kernel
 
 _SPAN = 128

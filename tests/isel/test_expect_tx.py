@@ -18,8 +18,8 @@ from intrinsics.findings import Finding, SimulationError, VerificationError
 from isel.verifier.function.barriers.expect_tx import BYTES
 from isel.verifier.function.check import verify_functions
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.numbers import Int
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.values.numbers import Int
+from nvgen.builder.values.pointers import Pointer
 from nvgen.launching.tensor_map import tensor_map
 from tests.each import each
 

@@ -21,8 +21,8 @@ from intrinsics.targets import parse_ptx
 from isel.passes.order_wgmma import order_wgmma
 from isel.verifier.function.check import verify_functions
 from nvgen import KernelBuilder
-from nvgen.builder.numbers import Int
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.shared_memory.tiles import SharedTile
+from nvgen.builder.values.numbers import Int
 from nvgen.compilation.compile_text import compile_text
 from tests.each import each
 from tests.isel.wgmma_kernels import DESCRIPTORS, kernel

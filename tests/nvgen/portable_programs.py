@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.numbers import Int
-from nvgen.builder.pointers import Pointer
-from nvgen.builder.portable import PortableAccumulator
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.multiplies.portable import PortableAccumulator
+from nvgen.builder.shared_memory.tiles import SharedTile
+from nvgen.builder.values.numbers import Int
+from nvgen.builder.values.pointers import Pointer
 from nvgen.compilation.compiled import Compiled
 from nvgen.testing import Launch, assert_exact
 

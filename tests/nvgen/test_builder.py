@@ -43,12 +43,12 @@ from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from intrinsics.patterns import arguments
 from intrinsics.row import Kind
 from nvgen import KernelBuilder
-from nvgen.builder.calls import llvm_type
-from nvgen.builder.llvm_ext import BFloatType
-from nvgen.builder.numbers import Int
-from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.verb_sentences import others
-from nvgen.builder.verb_table import NAMED
+from nvgen.builder.control.roles import ExecutionScope
+from nvgen.builder.values.llvm_ext import BFloatType
+from nvgen.builder.values.numbers import Int
+from nvgen.builder.verbs.calls import llvm_type
+from nvgen.builder.verbs.sentences import others
+from nvgen.builder.verbs.table import NAMED
 from tests.each import each
 
 

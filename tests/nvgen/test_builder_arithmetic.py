@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nvgen import KernelBuilder
-from nvgen.builder.numbers import Int
+from nvgen.builder.values.numbers import Int
 from tests.oracle.gpu import launch
 
 Words = NDArray[np.uint32]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from nvgen import InputError, KernelBuilder, bf16, device_function, f16x2, f32, i32, u32
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.values.pointers import Pointer
 from tests.each import each
 
 

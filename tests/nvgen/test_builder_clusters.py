@@ -13,9 +13,9 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError, Severity, VerificationError
 from intrinsics.modifiers import ClusterDimension, Scope
 from nvgen import KernelBuilder, u32, u64
-from nvgen.builder.numbers import Int
-from nvgen.builder.pointers import Pointer
-from nvgen.builder.vectors import Vector
+from nvgen.builder.values.numbers import Int
+from nvgen.builder.values.pointers import Pointer
+from nvgen.builder.values.vectors import Vector
 from nvgen.built import Kernel
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each

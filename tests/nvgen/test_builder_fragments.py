@@ -21,9 +21,9 @@ from intrinsics.layouts.register_layout import (
     warpgroup_layout,
 )
 from nvgen import InputError, KernelBuilder, bf16, e4m3, f16, f32, f64, i32, i64
-from nvgen.builder.fragment_layouts import Holders
-from nvgen.builder.fragments import Fragment
-from nvgen.builder.vectors import Vector
+from nvgen.builder.fragments.fragment import Fragment
+from nvgen.builder.fragments.layouts import Holders
+from nvgen.builder.values.vectors import Vector
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")

@@ -12,9 +12,9 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from nvgen import KernelBuilder
-from nvgen.builder.numbers import Int
-from nvgen.builder.pointers import Pointer
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.shared_memory.tiles import SharedTile
+from nvgen.builder.values.numbers import Int
+from nvgen.builder.values.pointers import Pointer
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 ROWS, COLUMNS = 16, 64

@@ -13,7 +13,7 @@ from intrinsics.modifiers import ScalarType as T
 from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.numbers import Int
+from nvgen.builder.values.numbers import Int
 from tests.each import each
 from tests.intrinsics.published.mma_fragments import FACTORS, SUMS
 from tests.oracle import gpu, ptxas

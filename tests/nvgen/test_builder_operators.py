@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nvgen import KernelBuilder
-from nvgen.builder.pointers import pointer_of
+from nvgen.builder.values.pointers import pointer_of
 from tests.oracle.gpu import launch
 
 THREADS = 96

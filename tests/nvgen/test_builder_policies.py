@@ -11,8 +11,8 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.modifiers import CachePriority
 from nvgen import KernelBuilder
-from nvgen.builder.numbers import Int
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.values.numbers import Int
+from nvgen.builder.values.pointers import Pointer
 from nvgen.built import Kernel
 from nvgen.testing import Launch, assert_exact, kernel_test
 

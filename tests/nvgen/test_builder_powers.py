@@ -11,7 +11,7 @@ import pytest
 
 from intrinsics.findings import InputError
 from nvgen import KernelBuilder, Shuffle, WarpReduce, bf16, e4m3, f16, f32, f64, i32, u32
-from nvgen.builder.numbers import Float, Int
+from nvgen.builder.values.numbers import Float, Int
 from nvgen.testing import assert_exact
 from tests.each import each
 

@@ -12,7 +12,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError, VerificationError
 from intrinsics.modifiers import Scope
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.values.pointers import Pointer
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
 

@@ -12,10 +12,10 @@ from intrinsics.element import ElementType as E
 from intrinsics.modifiers import ScalarType as T
 from intrinsics.modifiers import Shuffle, WarpReduce
 from nvgen import InputError, KernelBuilder, f32
-from nvgen.builder.numbers import F32, Float, Int
-from nvgen.builder.pointers import Pointer
-from nvgen.builder.vectors import Vector
-from nvgen.builder.verb_table import NAMED
+from nvgen.builder.values.numbers import F32, Float, Int
+from nvgen.builder.values.pointers import Pointer
+from nvgen.builder.values.vectors import Vector
+from nvgen.builder.verbs.table import NAMED
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 THREADS = 64

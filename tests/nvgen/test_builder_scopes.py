@@ -11,7 +11,7 @@ import pytest
 from asmprinter.mir_reader import read_mir
 from intrinsics.element import ElementType as E
 from nvgen import InputError, KernelBuilder
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.values.pointers import Pointer
 
 
 def begun(target: str = "sm_90a", block: int = 128) -> tuple[KernelBuilder, Pointer]:

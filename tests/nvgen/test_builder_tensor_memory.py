@@ -13,7 +13,7 @@ from intrinsics.findings import Finding, InputError
 from intrinsics.modifiers import LdStNum, MmaKind
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
-from nvgen.builder.vectors import Vector
+from nvgen.builder.values.vectors import Vector
 from nvgen.machine_code.assembler import assemble
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from intrinsics.modifiers import Vote
 from nvgen import KernelBuilder, SimulationError, device_function, u32
-from nvgen.builder.numbers import Int
+from nvgen.builder.values.numbers import Int
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 THREADS = 64

@@ -27,8 +27,8 @@ from intrinsics.modifiers import (
     WarpReduce,
 )
 from nvgen import KernelBuilder, SimulationError, bf16, f32, f64, i32, u32
-from nvgen.builder.numbers import Float, Int
-from nvgen.builder.pointers import Barrier, Pointer
+from nvgen.builder.values.numbers import Float, Int
+from nvgen.builder.values.pointers import Barrier, Pointer
 from nvgen.built import Kernel
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each

@@ -14,7 +14,7 @@ from intrinsics.element import ElementType as E
 from intrinsics.findings import Verdict, VerificationError, verdict
 from intrinsics.modifiers import LdStNum
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.values.pointers import Pointer
 
 ROWS, N, K = 128, 64, 64
 BOTH = 0b11

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from nvgen import Kernel, KernelBuilder, f32, i32, u32
-from nvgen.builder.numbers import Float, Int
+from nvgen.builder.values.numbers import Float, Int
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import named
 

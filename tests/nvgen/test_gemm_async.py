@@ -17,10 +17,10 @@ from intrinsics.findings import InputError
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, MmaKind
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
-from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.tensor_memory import TensorMemory
-from nvgen.builder.tensor_requirements import REQUIREMENTS
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.control.roles import ExecutionScope
+from nvgen.builder.multiplies.tensor_memory import TensorMemory
+from nvgen.builder.multiplies.tensor_requirements import REQUIREMENTS
+from nvgen.builder.shared_memory.tiles import SharedTile
 from tests.each import each
 from tests.nvgen.gemm_programs import Scaling, build, mmas
 

@@ -19,7 +19,7 @@ from intrinsics.findings import InputError, NvgenError
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.vectors import Vector
+from nvgen.builder.values.vectors import Vector
 from nvgen.machine_code.assembler import assemble
 from tests.each import each
 from tests.nvgen.gemm_programs import build, lines, mmas

@@ -15,7 +15,7 @@ from intrinsics.findings import InputError, Severity, VerificationError
 from intrinsics.modifiers import CtaGroup
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
-from nvgen.builder.tensor_tiles import ScaleTile
+from nvgen.builder.multiplies.tensor_tiles import ScaleTile
 from nvgen.machine_code.assembler import assemble
 from tests.each import each
 from tests.nvgen.gemm_programs import Scaling, build, lines, mmas

@@ -13,9 +13,9 @@ from intrinsics.element import Major
 from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.pointers import Pointer
-from nvgen.builder.register_tiles import WARP_REQUIREMENTS, WarpTile
-from nvgen.builder.roles import ExecutionScope
+from nvgen.builder.control.roles import ExecutionScope
+from nvgen.builder.multiplies.register_tiles import WARP_REQUIREMENTS, WarpTile
+from nvgen.builder.values.pointers import Pointer
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 pytestmark = pytest.mark.seldom(3)

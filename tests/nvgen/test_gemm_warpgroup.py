@@ -12,8 +12,8 @@ from intrinsics.element import Major
 from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.register_tiles import WARPGROUP_REQUIREMENTS, WarpgroupTile
-from nvgen.builder.roles import ExecutionScope
+from nvgen.builder.control.roles import ExecutionScope
+from nvgen.builder.multiplies.register_tiles import WARPGROUP_REQUIREMENTS, WarpgroupTile
 from tests.oracle.ptxas_modules import report
 from tests.oracle.sass import find_nvdisasm, listing
 

@@ -12,7 +12,7 @@ import pytest
 
 import nvgen
 from nvgen import Kernel, KernelBuilder, SimulationError, bf16, u32
-from nvgen.builder.numbers import Int
+from nvgen.builder.values.numbers import Int
 
 THREADS, CTAS = 64, 2
 SCHEDULES = ("early", "late", *(f"random:{seed}" for seed in range(6)))

@@ -17,8 +17,8 @@ from intrinsics.element import Major
 from intrinsics.findings import InputError, Verdict, verdict
 from intrinsics.modifiers import CtaGroup
 from nvgen import KernelBuilder
-from nvgen.builder.multiply_requirements import OF_ACCUMULATORS, OF_PORTABLE
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.multiplies.register_requirements import OF_ACCUMULATORS, OF_PORTABLE
+from nvgen.builder.shared_memory.tiles import SharedTile
 from nvgen.compilation.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.portable_programs import (

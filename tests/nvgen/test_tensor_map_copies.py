@@ -8,7 +8,7 @@ import pytest
 from intrinsics.element import ElementType
 from intrinsics.modifiers import MapField
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.values.pointers import Pointer
 from nvgen.launching.tensor_map import tensor_map
 from nvgen.testing import Launch, kernel_test
 

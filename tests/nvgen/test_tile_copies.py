@@ -12,9 +12,9 @@ from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from intrinsics.findings import InputError
 from nvgen import KernelBuilder
-from nvgen.builder.pointers import Pointer
-from nvgen.builder.roles import ExecutionScope
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.control.roles import ExecutionScope
+from nvgen.builder.shared_memory.tiles import SharedTile
+from nvgen.builder.values.pointers import Pointer
 from tests.each import each
 
 TARGET = "sm_90a"

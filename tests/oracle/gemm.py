@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType
 from intrinsics.modifiers import LdStNum
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.numbers import Int
-from nvgen.builder.pointers import Barrier, Pointer
-from nvgen.builder.tensor_gemm import TensorTile
-from nvgen.builder.tiles import SharedTile
-from nvgen.builder.vectors import Vector
+from nvgen.builder.multiplies.tensor_gemm import TensorTile
+from nvgen.builder.shared_memory.tiles import SharedTile
+from nvgen.builder.values.numbers import Int
+from nvgen.builder.values.pointers import Barrier, Pointer
+from nvgen.builder.values.vectors import Vector
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float32]

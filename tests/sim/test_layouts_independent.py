@@ -17,8 +17,8 @@ from intrinsics.element import ElementType
 from intrinsics.findings import SimulationError
 from intrinsics.modifiers import MmaKind
 from nvgen import KernelBuilder
-from nvgen.builder.numbers import Int
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.values.numbers import Int
+from nvgen.builder.values.pointers import Pointer
 from nvgen.sim.faults import Fault
 from tests.sim.kernels import (
     FILLER,

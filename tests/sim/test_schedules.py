@@ -26,10 +26,10 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, SimulationError
 from intrinsics.modifiers import LdStNum, MmaKind
 from nvgen import KernelBuilder
-from nvgen.builder.numbers import Int
-from nvgen.builder.pointers import Barrier, Pointer
-from nvgen.builder.tiles import SharedTile
-from nvgen.builder.vectors import Vector
+from nvgen.builder.shared_memory.tiles import SharedTile
+from nvgen.builder.values.numbers import Int
+from nvgen.builder.values.pointers import Barrier, Pointer
+from nvgen.builder.values.vectors import Vector
 from nvgen.compilation.compile_text import check_text
 from nvgen.compilation.compiled import Compiled
 from nvgen.launching.tensor_map import tensor_map

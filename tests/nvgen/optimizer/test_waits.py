@@ -18,8 +18,8 @@ from isel.llvm import ir
 from isel.verifier.function.check import verify_functions
 from nvgen import Kernel, KernelBuilder
 from nvgen import compile as compile_module
-from nvgen.builder.numbers import Int
-from nvgen.builder.pointers import Pointer
+from nvgen.builder.values.numbers import Int
+from nvgen.builder.values.pointers import Pointer
 from nvgen.optimizer import shield
 from tests.nvgen.optimizer.passes import LEVELS, body, shielded
 

@@ -1,0 +1,1 @@
+"""Which threads execute what: branches, loops, roles, functions on the device."""

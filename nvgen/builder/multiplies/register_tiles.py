@@ -1,0 +1,424 @@
+"""D in registers: of warps (sm_80 and later, mma.sync), of a warpgroup (sm_90a, wgmma.mma_async).
+
+Layer: nvgen.builder.  Both read the same swizzled tiles.  A fragment of a warp is 32 bytes of K,
+two chunks of 16, of 16 rows of A or of 8 rows of B; of a warpgroup each warp holds 16 of every 64
+rows.  The nest of steps of K and of rows is unrolled.  PTX ISA, ldmatrix; mma; Matrix Fragments for
+mma.m16n8k16 and its like; Asynchronous Warpgroup Level Matrix Instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from llvmlite import ir
+
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
+from intrinsics.element import ElementType, Major
+from intrinsics.layouts.fragments_wgmma import A_REGISTERS
+from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
+from intrinsics.layouts.register_layout import FragmentLayout, warp_layout, warpgroup_layout
+from intrinsics.lazy_dataclass import dataclass
+from intrinsics.modifiers import ScalarType
+from intrinsics.multiplies.element_families import OF_WARPGROUPS, OF_WARPS
+from intrinsics.multiplies.element_names import MODIFIERS
+from intrinsics.multiplies.matrix import MatrixNum
+from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS
+from nvgen.builder.control.roles import WARP, WARPGROUP, ExecutionScope
+from nvgen.builder.fragments.layouts import Holders, RegisterTile
+from nvgen.builder.multiplies.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
+from nvgen.builder.multiplies.register_requirements import RegisterRequest, in_registers
+from nvgen.builder.shared_memory.allocations import SharedMemory
+from nvgen.builder.shared_memory.tiles import SharedTile
+from nvgen.builder.values.numbers import Int, IntLike
+from nvgen.builder.values.pointers import Pointer, advanced
+from nvgen.builder.values.vectors import Vector
+from nvgen.builder.verbs.multiplies import Accumulator, wgmma_accumulator, wgmma_descriptor
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import Requirement, check, described, refuse
+
+E = ElementType
+T = ScalarType
+
+
+@guarded
+class HeldAccumulator(HeldFragment, AccumulatorTile):
+    """D in registers, whose A is in shared memory or in registers."""
+
+    __slots__ = ()
+
+    of_a: ClassVar[tuple[type, ...]] = (SharedTile, RegisterTile)
+
+    @property
+    def builder(self) -> SharedMemory:
+        """The kernel that it is of."""
+        return kernel_of(self._parts[0].builder)
+
+
+# ---- warps -------------------------------------------------------------------------------------
+
+FRAGMENT_ROWS, FRAGMENT_COLUMNS = 16, 8
+"""Rows and columns of D that one multiply of a warp has."""
+
+_REGISTERS = 4
+"""Registers of a thread that hold such a D: two rows, two columns each."""
+
+_MATRIX = 8
+"""Rows of one matrix of ldmatrix, each a chunk of 16 bytes; elements of 16 bits in a chunk."""
+
+_STEP_CHUNKS = 2
+"""Chunks of 16 bytes along K that one multiply reads."""
+
+_STEP_LINES = 16
+"""Lines of an MN-major matrix, elements of 16 bits along K, that one multiply reads."""
+
+_WARP_SUMS = {E.F32: T.F32, E.S32: T.S32}
+_WARP_SHAPE = "Warp Level Matrix Instructions, Matrix Shape"
+
+
+def _all_warps(r: RegisterRequest) -> bool:
+    (rows, columns), scope, threads = r.shares, r.builder.scope, r.builder.threads
+    here = {ExecutionScope.WARPGROUP: 4, ExecutionScope.WARP: 1}.get(scope, threads // WARP)
+    together = rows * columns in (1, here)
+    return scope is not ExecutionScope.THREAD and threads % WARP == 0 and together
+
+
+WARP_REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = in_registers(
+    "warp", "of warps is issued by all threads of the warps that hold D", "mma", _all_warps,
+    "the target's warps do not multiply elements of these types", (_WARP_SHAPE, "mma", "ldmatrix"),
+    lambda r: f"{r.shares[0]}x{r.shares[1]} warps",
+)  # fmt: skip
+"""Everything that a multiply of warps requires."""
+
+
+_ZEROS = ir.Constant(ir.VectorType(ir.IntType(32), _REGISTERS), None)
+
+
+@guarded
+@dataclass(frozen=True, slots=True, eq=False)
+class WarpTile(HeldAccumulator):
+    """D of `m` rows by `n` columns of `dtype` in the registers of `warps` (rows, columns) warps.
+
+    `parts[i][j]` begins at row 16·i and column 8·j of each warp's part.  It keeps its value across
+    branches and loops.
+    """
+
+    parts: tuple[tuple[Accumulator, ...], ...]
+    m: int
+    n: int
+    dtype: ElementType
+    warps: tuple[int, int]
+
+    instruction: ClassVar[str] = "mma"
+    expected_a: ClassVar[str] = "shared_tile(…) or sums.as_a_operand()"
+
+    @property
+    def share(self) -> tuple[int, int]:
+        """Rows and columns of one warp's part."""
+        return self.m // self.warps[0], self.n // self.warps[1]
+
+    def __repr__(self) -> str:
+        rows, columns = self.warps
+        words = f"{self.m}x{self.n} of {self.dtype.value}, {rows}x{columns} warps"
+        return f"<D of warps: {words}; layout of one {warp_layout(*self.share)}>"
+
+    @property
+    def _parts(self) -> tuple[Accumulator, ...]:
+        return tuple(part for row in self.parts for part in row)
+
+    @property
+    def _holders(self) -> Holders:
+        first = self.corner if self.warps != (1, 1) else None
+        return Holders(self.builder, warp_layout(*self.share), first, across=self.warps[1] > 1)
+
+    def corner(self) -> tuple[IntLike, IntLike]:
+        """The first row and the first column of this warp's part.
+
+        What `store`, `coordinates` and `where` take or give counts from the whole matrix's first
+        row and column, and has this in it.
+        """
+        rows, columns = self.warps
+        if rows * columns == 1:
+            return 0, 0
+        warp = self.builder.thread >> 5
+        if self.builder.scope is ExecutionScope.WARPGROUP:
+            warp = warp % 4
+        down, along = self.share
+        return warp // columns * down, warp % columns * along
+
+    def start(self, asked: Multiply) -> None:
+        """By all threads of the warps; it is complete then."""
+        request = asked.asked_of(RegisterRequest, OF_WARPS, FRAGMENT_ROWS, self.warps)
+        check("gemm_async", WARP_REQUIREMENTS, request)
+        b, left = request.builder, request.a
+        self._begin(asked.accumulate)
+        row, column = self.corner()
+        lane = b.thread & 31
+        of_a: _Fragments | RegisterTile = (
+            _Fragments(left, lane % FRAGMENT_ROWS, lane // FRAGMENT_ROWS, row)
+            if isinstance(left, SharedTile)
+            else left
+        )
+        rows_of_b = lane % _MATRIX + lane // FRAGMENT_ROWS * _MATRIX
+        of_b = _Fragments(request.b, rows_of_b, lane // _MATRIX % 2, column)
+        for number in asked.chosen(request.steps):
+            self._multiply_step(request, of_a, of_b, number)
+
+    def _begin(self, accumulate: bool | Int) -> None:
+        """Zeros, unless what is in D counts; a branch, so that a loop does not select."""
+        if isinstance(accumulate, Int):
+            with self.builder.if_(accumulate ^ 1, "begin"):
+                self._begin(accumulate=False)
+        elif not accumulate:
+            for part in self._parts:
+                part.raw = _ZEROS
+
+    def _multiply_step(
+        self,
+        request: RegisterRequest,
+        of_a: _Fragments | RegisterTile,
+        of_b: _Fragments,
+        step: IntLike,
+    ) -> None:
+        """One step of K: fragments of A and of B once, then all their products."""
+        family, b = request.family, self.builder
+        assert family is not None
+        assert family.shape is not None
+        rows = range(len(self.parts))
+        if isinstance(of_a, RegisterTile):
+            assert isinstance(step, int)
+            lines = [of_a.fragments[i][step] for i in rows]
+        else:
+            lines = [of_a.load(b, FRAGMENT_ROWS * i, step) for i in rows]
+        columns = list(_columns(b, of_b, len(self.parts[0]), step))
+        for left, row in zip(lines, self.parts, strict=True):
+            for right, part in zip(columns, row, strict=True):
+                part.raw = b.mma_sync(
+                    left,
+                    right,
+                    part.registers,
+                    shape=family.shape,
+                    atype=MODIFIERS[request.a.dtype],
+                    btype=MODIFIERS[request.b.dtype],
+                ).value
+
+
+@dataclass(frozen=True, slots=True)
+class _Fragments:
+    """A lane's addresses in a tile, of a warp whose rows begin at `first`.
+
+    Of 16 rows it reads one, `row`, and of a step of K one `half`.
+    """
+
+    tile: SharedTile
+    row: Int
+    half: Int
+    first: IntLike
+
+    def at(self, rows: int, step: IntLike) -> Pointer:
+        """The lane's 16 bytes of the 16 rows from `rows` on, in a step of K."""
+        tile = self.tile
+        if tile.major is Major.K:
+            line = self.row + self.first
+            return tile.chunk(line, self.half + step * _STEP_CHUNKS) + rows * tile.swizzle
+        line = self.row % _MATRIX + self.half * _MATRIX
+        number = (self.row + self.first) // _MATRIX + rows // _MATRIX
+        return tile.chunk(line, number) + step * (_STEP_LINES * tile.swizzle)
+
+    def load(self, b: SharedMemory, rows: int, step: IntLike, *, both: bool = True) -> Vector:
+        """The registers of 16 rows, or of the first 8 of them."""
+        num = MatrixNum.X4 if both else MatrixNum.X2
+        return b.ldmatrix(self.at(rows, step), num, trans=self.tile.major is Major.MN)
+
+
+def _columns(b: SharedMemory, of_b: _Fragments, count: int, step: IntLike) -> Iterator[Vector]:
+    """B for each eight columns of D; sixteen come with one load, the last eight with half."""
+    for first in range(0, count, 2):
+        both = first + 1 < count
+        found = of_b.load(b, FRAGMENT_COLUMNS * first, step, both=both)
+        yield found[0:2]
+        if both:
+            yield found[2:4]
+
+
+def warp_tile(
+    b: SharedMemory,
+    m: int,
+    n: int,
+    dtype: ElementType = ElementType.F32,
+    *,
+    warps: tuple[int, int] = (1, 1),
+) -> WarpTile:
+    """A zeroed D of `m` rows by `n` columns in the registers of `warps` (rows, columns) warps.
+
+    With one warp, each warp that executes it has a D of its own; otherwise all warps of the CTA, or
+    of the enclosing warpgroup, share one.
+
+    Raises: InputError when a warp's part is not a multiple of 16 by 8.
+    """
+    if not whole_fragments(m, n, warps) or dtype not in _WARP_SUMS:
+        raise refuse(
+            "no such tile in the registers of warps",
+            got=f"{m}x{n} of {dtype.value}, {warps[0]}x{warps[1]} warps",
+            expected=f"multiples of {FRAGMENT_ROWS} rows and {FRAGMENT_COLUMNS} columns for "
+            "each warp, of f32 or s32",
+        )
+    rows, columns = m // warps[0] // FRAGMENT_ROWS, n // warps[1] // FRAGMENT_COLUMNS
+    parts = tuple(
+        tuple(Accumulator(b, FRAGMENT_COLUMNS, _WARP_SUMS[dtype], _ZEROS) for _ in range(columns))
+        for _ in range(rows)
+    )
+    made = WarpTile(parts, m, n, dtype, warps)
+    for part in made._parts:
+        b.changing(part)
+    return made
+
+
+def whole_fragments(m: int, n: int, warps: tuple[int, int]) -> bool:
+    """Whether every warp's share of D is made of fragments."""
+    rows, columns = warps
+    if min(m, n, rows, columns) < 1:
+        return False
+    return m % (rows * FRAGMENT_ROWS) == 0 and n % (columns * FRAGMENT_COLUMNS) == 0
+
+
+# ---- warpgroups --------------------------------------------------------------------------------
+
+_GROUP_SUMS = {E.F32: T.F32, E.F16: T.F16, E.S32: T.S32}
+_HEAD = "Asynchronous Warpgroup Level Matrix"
+_SHAPE = f"{_HEAD} Instructions, Matrix Shape"
+
+
+def _widths(r: RegisterRequest) -> tuple[int, ...]:
+    integers = r.family is not None and r.family.sums == (E.S32,)
+    return INTEGER_WIDTHS if integers else tuple(WIDTHS)
+
+
+WARPGROUP_REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
+    *in_registers(
+        "warpgroup", "in registers is issued by all threads of a warpgroup", "wgmma.mma_async",
+        lambda r: r.builder.scope is ExecutionScope.WARPGROUP
+        or (r.builder.scope is ExecutionScope.CTA and r.builder.threads % WARPGROUP == 0),
+        "the target has no multiplies of a warpgroup",
+        (_SHAPE, f"{_HEAD} Instructions, Matrix Data-types", f"{_HEAD} Shared Memory Layout"),
+        lambda r: "inside `b.if_warpgroup(…)`, or all threads of whole warpgroups",
+    ),
+    Requirement(
+        "m", "M is no multiple of a warpgroup's rows",
+        lambda r: r.m > 0 and r.m % WARPGROUP_ROWS == 0,
+        "{r.m}", lambda r: f"a multiple of {WARPGROUP_ROWS}", _SHAPE,
+    ),
+    Requirement(
+        "n", "N does not fit the tensor core",
+        lambda r: r.b.rows in _widths(r),
+        "{r.b.rows}",
+        lambda r: "8, 16, 24, and multiples of 16 from 32 to 256"
+        if _widths(r) == INTEGER_WIDTHS else "a multiple of 8 up to 256", _SHAPE,
+    ),
+)  # fmt: skip
+"""Everything that a warpgroup's multiply requires."""
+
+
+@guarded
+@dataclass(frozen=True, slots=True, eq=False)
+class WarpgroupTile(HeldAccumulator):
+    """D in the registers of a warpgroup: `m` rows by `n` columns of `dtype`, `parts` of 64 rows
+    each.
+
+    It keeps its value across branches and loops.  Its registers are valid after a wait for the
+    group of multiplies that last wrote them.
+    """
+
+    parts: tuple[Accumulator, ...]
+    m: int
+    n: int
+    dtype: ElementType
+
+    instruction: ClassVar[str] = "wgmma.mma_async"
+    expected_a: ClassVar[str] = "shared_tile(…), warpgroup_operand(…) or sums.as_a_operand()"
+
+    @property
+    def layout(self) -> FragmentLayout:
+        """Which elements each thread holds."""
+        return warpgroup_layout(self.m, self.n, 16 if self.dtype is ElementType.F16 else 32)
+
+    def __repr__(self) -> str:
+        return f"<D of a warpgroup: {self.dtype.value}; layout {self.layout}>"
+
+    @property
+    def _parts(self) -> tuple[Accumulator, ...]:
+        return self.parts
+
+    @property
+    def _holders(self) -> Holders:
+        return Holders(self.builder, self.layout)
+
+    def start(self, asked: Multiply) -> None:
+        """By all threads of the warpgroup: steps of K, and in each the parts of 64 rows."""
+        request = asked.asked_of(RegisterRequest, OF_WARPGROUPS, WARPGROUP_ROWS)
+        check("gemm_async", WARPGROUP_REQUIREMENTS, request)
+        builder, a, b, adds = request.builder, request.a, request.b, request.accumulate
+        begins_a = _descriptor(builder, a) if isinstance(a, SharedTile) else None
+        begins_b = _descriptor(builder, b)
+        trans_a = int(isinstance(a, SharedTile) and a.major is Major.MN)
+        trans_b = int(b.major is Major.MN)
+        for number in asked.chosen(request.steps):
+            k = number * request.depth
+            at_b = advanced(begins_b, b.offset(k))
+            for part, accumulator in enumerate(self.parts):
+                at_a: Int | Vector
+                if isinstance(a, SharedTile):
+                    assert begins_a is not None
+                    at_a = advanced(begins_a, a.offset(k, part * WARPGROUP_ROWS))
+                else:
+                    assert isinstance(number, int)
+                    at_a = a.fragments[part][number]
+                builder.wgmma_mma_async(
+                    accumulator, at_a, at_b, adds, atype=MODIFIERS[a.dtype],
+                    btype=MODIFIERS[b.dtype], trans_a=trans_a, trans_b=trans_b,
+                )  # fmt: skip
+            adds = True
+
+
+def _descriptor(builder: SharedMemory, tile: SharedTile) -> Int:
+    """The tcgen05 descriptor of a tile in shared memory."""
+    layout = tile.descriptor()
+    at_zero = WgmmaDescriptor(0, layout.lbo, layout.sbo, layout.swizzle)
+    return wgmma_descriptor(builder, tile.pointer, at_zero)
+
+
+def warpgroup_tile(
+    b: SharedMemory, m: int, n: int, dtype: ElementType = ElementType.F32
+) -> WarpgroupTile:
+    """A zeroed D of `m` rows, a multiple of 64, by `n` columns in a warpgroup's registers.
+
+    Raises: InputError when no wgmma has such a D.
+    """
+    if m < WARPGROUP_ROWS or m % WARPGROUP_ROWS or dtype not in _GROUP_SUMS:
+        raise refuse(
+            "no such tile in the registers of a warpgroup",
+            got=f"{m}x{n} of {dtype.value}",
+            expected=f"a multiple of {WARPGROUP_ROWS} rows of f32, f16 or s32",
+        )
+    parts = tuple(wgmma_accumulator(b, n, _GROUP_SUMS[dtype]) for _ in range(m // WARPGROUP_ROWS))
+    return WarpgroupTile(parts, m, n, dtype)
+
+
+def warpgroup_operand(fragments: Sequence[Sequence[Vector]], dtype: ElementType) -> RegisterTile:
+    """A in registers: four 32-bit registers for each 64 rows and each step of K.
+
+    Raises: InputError when some are missing.
+    """
+    found = tuple(tuple(steps) for steps in fragments)
+    for vector in (vector for steps in found for vector in steps):
+        if not isinstance(vector, Vector):
+            raise refuse("no registers of A", got=described(vector), expected="a Vector of four")
+    counts = {len(steps) for steps in found}
+    widths = {vector.count for steps in found for vector in steps}
+    if len(counts) != 1 or widths != {A_REGISTERS}:
+        raise refuse(
+            "no A in the registers of a warpgroup",
+            got=f"{len(found)} times {sorted(counts)} steps of {sorted(widths)} registers",
+            expected="for every 64 rows as many steps of K, of four registers each",
+        )
+    return RegisterTile(found, dtype)

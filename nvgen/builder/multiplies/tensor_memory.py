@@ -1,0 +1,305 @@
+"""Tensor memory of a kernel: one allocation, and the tiles in its columns.
+
+Layer: nvgen.builder.  Columns are assigned from the first on.  The values and the metadata of a
+sparse A are assigned together.  PTX ISA, tcgen05.alloc; Sparse Matrices.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+from llvmlite import ir
+
+from intrinsics.element import ElementType
+from intrinsics.findings import InputError
+from intrinsics.layouts.sparse import SparseColumns, sparse_columns
+from intrinsics.lazy_dataclass import dataclass
+from intrinsics.limits import COLUMNS
+from intrinsics.modifiers import CtaGroup
+from intrinsics.multiplies.tensor_shapes import FAMILIES, accumulator_columns, row_blocks
+from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
+from intrinsics.targets import Feature, spell, with_feature
+from nvgen.builder.control.roles import WARP, ExecutionScope
+from nvgen.builder.multiplies.tensor_gemm import TensorTile
+from nvgen.builder.multiplies.tensor_tiles import (
+    WORD_COLUMNS,
+    OperandTile,
+    ScaleTile,
+    SparseTile,
+    scale_columns,
+    whole_words,
+)
+from nvgen.builder.shared_memory.allocations import SharedMemory
+from nvgen.builder.shared_memory.tiles import Tiles, container_bits
+from nvgen.builder.values.numbers import Int, IntLike
+from nvgen.builder.values.pointers import Pointer, index_of
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import refuse, whole
+
+_refuse = functools.partial(refuse, rule="tensor-memory")
+_WITH_TENSOR_MEMORY = with_feature(Feature.HAS_TMEM)
+
+
+@guarded
+@dataclass(slots=True)
+class TensorMemory:
+    """An allocation of `columns` columns at `address`, of which the first `used` are in use."""
+
+    builder: SharedMemory
+    address: Int
+    columns: int
+    cta_group: CtaGroup = CtaGroup.ONE
+    used: int = 0
+
+    def __repr__(self) -> str:
+        return f"<tensor memory: {self.used} of {self.columns} columns taken>"
+
+    def take(self, columns: int, align: int = 1) -> Pointer:
+        """Take the next free columns, from a multiple of `align` on.
+
+        Raises: InputError when fewer are left.
+        """
+        self.used = -(-self.used // whole(align, "alignment")) * align
+        left = self.columns - self.used
+        if columns <= 0 or columns > left:
+            raise _refuse(
+                f"allocated tmem out of resource: {columns} columns of {left} that are left",
+                got=f"{columns} columns beside {self.used} that are taken",
+                expected=f"1 to {left} columns" if left > 0 else f"{self.columns} columns in all",
+                hint="ask tensor_memory for more: a power of 2, 512 at most",
+            )
+        first = self.used
+        self.used += columns
+        return pointer_at(self.builder, self.address + first if first else self.address)
+
+    def tile(
+        self,
+        m: int,
+        n: int,
+        dtype: ElementType = ElementType.F32,
+        *,
+        stationary: bool = False,
+        sparse: bool = False,
+    ) -> TensorTile:
+        """An accumulator of m rows and n columns; in a CTA pair m counts the rows of both.
+
+        `stationary` and `sparse` say which MMA writes it: for some it has fewer columns than n.
+
+        Raises: InputError when it does not fit.
+        """
+        columns = accumulator_columns(
+            m, n, cta_group=self.cta_group, stationary=stationary, sparse=sparse
+        )
+        return TensorTile(self.take(columns), m, n, dtype, columns)
+
+    def tiles(
+        self, m: int, n: int, count: int, dtype: ElementType = ElementType.F32
+    ) -> Accumulators:
+        """Equal accumulators, which the kernel indexes: those that multiplies and epilogues take in
+        turn.  See `tile`.
+
+        Raises: InputError when they do not fit.
+        """
+        columns = accumulator_columns(
+            m, n, cta_group=self.cta_group, stationary=False, sparse=False
+        )
+        number = whole(count, "number of accumulators")
+        return Accumulators(TensorTile(self.take(columns * number), m, n, dtype, columns), number)
+
+    def operand_tile(
+        self, m: int, k: int, dtype: ElementType, *, padded: bool = False
+    ) -> OperandTile:
+        """Columns for an A of m rows in this CTA and k elements.
+
+        Raises: InputError when it does not fill whole columns, or does not fit.
+        """
+        bits = container_bits(dtype, padded=padded)
+        if k <= 0 or k * bits % 32:
+            raise _refuse(
+                "a row of A fills whole cells of 32 bits",
+                got=f"K = {k} of {dtype.value} in {bits} bits",
+                expected=f"a multiple of {32 // bits}",
+            )
+        return OperandTile(self.take(k * bits // 32 * row_blocks(m)), m, k, dtype, padded)
+
+    def scale_tile(
+        self,
+        rows: int,
+        k: int,
+        dtype: ElementType = ElementType.UE8M0,
+        size: int = 32,
+        *,
+        parts: int = 1,
+    ) -> ScaleTile:
+        """Columns for scale factors: one for each `size` of a row's `k` elements.
+
+        Those of B in a CTA pair with M = 128 have 2 `parts`: see `ScaleTile`.
+
+        Raises: InputError when they do not fit.
+        """
+        return self.scale_tiles(rows, k, 1, dtype, size, parts=parts).first
+
+    def scale_tiles(
+        self,
+        rows: int,
+        k: int,
+        count: int,
+        dtype: ElementType = ElementType.UE8M0,
+        size: int = 32,
+        *,
+        parts: int = 1,
+    ) -> Tiles[ScaleTile]:
+        """Columns for `count` blocks of scale factors of `rows` rows, one after the other.
+
+        Raises: InputError when they do not fit.
+        """
+        pointer = self.take(scale_columns(rows, k, size, parts) * count, WORD_COLUMNS)
+        return Tiles(ScaleTile(pointer, rows, k, dtype, size, parts=parts), count)
+
+    def metadata(self, k: int, dtype: ElementType, m: int = 128) -> Pointer:
+        """Columns for the metadata of a sparse A in shared memory; `k` counts the zeros too.
+
+        Each 128 of its `m` rows in this CTA have their own columns, from a multiple of 4 on.
+
+        Raises: InputError when K is not a multiple of the instruction's K, or it does not fit.
+        """
+        columns = _sparse_columns(k, dtype).metadata
+        before = whole_words(columns) * (row_blocks(m) - 1)
+        return self.take(before + columns, WORD_COLUMNS)
+
+    def sparse_tile(
+        self, m: int, k: int, dtype: ElementType, *, metadata: int | None = None
+    ) -> SparseTile:
+        """Columns for a sparse A: its values, then the metadata.
+
+        `k` counts the zeros too.  `metadata`, in columns, is checked against what the values need.
+
+        Raises: InputError when the two do not match, or do not fit.
+        """
+        columns = _sparse_columns(k, dtype)
+        if metadata not in (None, columns.metadata):
+            raise _refuse(
+                "the metadata does not match the values",
+                got=f"{metadata} columns of metadata",
+                expected=f"{columns.metadata} for {columns.values} columns of values",
+            )
+        last = columns.values + columns.metadata
+        both = self.take(whole_words(last) * (row_blocks(m) - 1) + last, WORD_COLUMNS)
+        return SparseTile(both, both + columns.values, m, k, dtype, columns)
+
+    def free(self, *, warp: int = 0) -> None:
+        """Free the columns, by one warp; all threads of the CTA execute it, as it begins with their
+        barrier.
+
+        The CTAs of a pair meet before (`b.cluster_sync()`), where one may still need the other.
+        """
+        b = self.builder
+        b.tcgen05_fence_before_thread_sync()
+        b.barrier_cta_sync_aligned()
+        b.tcgen05_fence_after_thread_sync()
+        with b.if_warp(warp):
+            address = pointer_at(b, self.address)
+            b.tcgen05_dealloc(address, self.columns, cta_group=self.cta_group)
+            b.tcgen05_relinq_alloc_permit(cta_group=self.cta_group)
+
+
+@guarded
+@dataclass(frozen=True, slots=True)
+class Accumulators:
+    """Equal accumulators in tensor memory, one after the other: `accumulators[turn.stage]`."""
+
+    first: TensorTile
+    count: int
+
+    def __repr__(self) -> str:
+        return f"<{self.count} times {self.first!r}>"
+
+    def __getitem__(self, number: IntLike) -> TensorTile:
+        """One of them, by a number that the kernel may compute.
+
+        Raises: InputError for what is no number, or one that is known and too large.
+        """
+        assert self.first.columns is not None
+        away = index_of(number, self.count, "the accumulators") * self.first.columns
+        return replace(self.first, pointer=self.first.pointer + away)
+
+
+def pointer_at(b: SharedMemory, taddr: Int) -> Pointer:
+    """A tensor memory address as a pointer."""
+    return Pointer(b, b.at_caller().inttoptr(taddr.value, ir.PointerType(addrspace=6)))
+
+
+def tensor_memory(
+    b: SharedMemory, name: str, columns: int, *, warp: int = 0, cta_group: CtaGroup = CtaGroup.ONE
+) -> TensorMemory:
+    """Allocate columns of tensor memory, by one warp; all threads of the CTA execute it.
+
+    With `cta_group` 2 those of both CTAs of a pair do.  `name` names the word of shared memory that
+    holds the address.
+
+    Raises: InputError for other numbers of columns than 32, 64, 128, 256 or 512, for a target that
+    has no tensor memory, and where that warp does not execute it.
+    """
+    _check(b, columns, b.tensor_columns)
+    try:
+        slot = b.shared_word(name)
+    except InputError as full:
+        finding = full.findings[0]
+        raise _refuse(
+            "failed to find scratch smem to allocate tmem",
+            got=finding.got,
+            expected=finding.expected,
+            hint=finding.hint,
+        ) from None
+    with b.if_warp(warp):
+        b.tcgen05_alloc(slot, columns, cta_group=cta_group)
+    b.tcgen05_fence_before_thread_sync()
+    b.barrier_cta_sync_aligned()
+    b.tcgen05_fence_after_thread_sync()
+    b.tensor_columns += columns
+    return TensorMemory(b, b.load_word(slot), columns, cta_group)
+
+
+def _check(builder: SharedMemory, columns: int, before: int) -> None:
+    if builder.target is not None and builder.target not in _WITH_TENSOR_MEMORY:
+        raise _refuse(
+            "the target has no tensor memory",
+            got=builder.target.name,
+            expected=spell(_WITH_TENSOR_MEMORY),
+            hint="accumulator(…) lies where each target's multiplies write it",
+        )
+    if not ALLOCATIONS.accepts(columns):
+        raise _refuse(
+            "a number of columns that cannot be allocated",
+            got=str(columns),
+            expected=str(ALLOCATIONS),
+            hint=ALLOCATIONS.hint(columns),
+        )
+    if before + columns > COLUMNS:
+        raise _refuse(
+            f"allocated tmem out of resource: {before + columns} columns of {COLUMNS}",
+            got=f"{columns} columns beside {before}",
+            expected=f"{COLUMNS} columns in all",
+        )
+    if builder.scope is not ExecutionScope.CTA or builder.threads < WARP:
+        raise _refuse(
+            "failed to init tmem: a whole warp allocates it, and all threads wait for its address",
+            got=f"{builder.scope.value}, of {builder.threads}",
+            expected="all threads of the CTA, 32 or more",
+        )
+
+
+def _sparse_columns(k: int, dtype: ElementType) -> SparseColumns:
+    bits = container_bits(dtype, padded=False)
+    family = next((f for f in FAMILIES if f.holds(dtype, bits)), None)
+    if family is None:
+        raise _refuse(
+            "no kind of MMA multiplies this type",
+            got=dtype.value,
+            expected=", ".join(dict.fromkeys(t.value for f in FAMILIES for t in f.types)),
+        )
+    try:
+        return sparse_columns(family.kind, k, bits)
+    except ValueError as error:
+        raise _refuse(str(error), got=str(k), expected=str(error).split(" is ")[-1]) from None

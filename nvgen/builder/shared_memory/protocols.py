@@ -1,0 +1,266 @@
+"""Protocols of mbarriers and clusters that are several instructions.
+
+Layer: nvgen.builder.  Initialisation and invalidation of mbarriers, expected bytes of copies,
+barriers of clusters, the peer of a CTA pair.  PTX ISA, mbarrier; barrier.cluster;
+membar / fence: fence.mbarrier_init.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeAlias, overload
+
+from llvmlite import ir
+
+from intrinsics.limits import MOST_CLUSTER, MOST_TX
+from intrinsics.modifiers import Scope
+from intrinsics.targets import Feature
+from nvgen.builder.control.roles import ExecutionScope, check_scope
+from nvgen.builder.shared_memory.allocations import SharedMemory
+from nvgen.builder.shared_memory.tiles import SharedScales, SharedTile, Tiles
+from nvgen.builder.values.numbers import Int, IntLike
+from nvgen.builder.values.pointers import Barrier, Barriers, Pointer, pointer_of
+from nvgen.calling.refusals import refuse, whole
+
+Counted: TypeAlias = tuple[Barrier | Barriers, int]
+"""One or several mbarriers, and how many arrivals a phase of each expects."""
+
+Copied: TypeAlias = SharedTile | SharedScales | Tiles[SharedTile] | Tiles[SharedScales] | Pointer
+"""What copies fill: a tile, one tile of a ring, or, for a tensor map, one box of it."""
+
+_ODD_CTA = 1 << 24
+
+
+class Protocols(SharedMemory):
+    """Operations on mbarriers and clusters that are several instructions.
+
+    Where the target is not known, it is one with clusters: sm_90 or later.
+    """
+
+    # ---- mbarriers ---------------------------------------------------------------------------
+
+    def make_mbarriers(self, *counted: Counted, scope: Scope | None = None) -> None:
+        """Initialise mbarriers; all threads of the CTA execute it, and may use them afterwards.
+
+        One thread initialises them and, from sm_90 on, makes that visible to the cluster and the
+        async proxy; then a barrier follows, of the whole cluster if `scope` is CLUSTER (the default
+        in a kernel with clusters).  An mbarrier may come with its arrival count: `(barrier, 128)`.
+
+        Raises: InputError where not all threads execute it, or for no possible number of arrivals.
+        """
+        self.whole_cta("make_mbarriers")
+        with self.if_thread(0):
+            for barrier, count in map(_counted, counted):
+                for one in _each(barrier):
+                    self.mbarrier_init(one, count)
+            if not self._is_wide(scope):
+                self._announce()
+        self.cluster_sync(scope=scope, memory=False)
+
+    def invalidate_mbarriers(
+        self, *barriers: Barrier | Barriers, scope: Scope | None = None
+    ) -> None:
+        """Invalidate mbarriers, whose memory may then be used otherwise; all threads of the CTA
+        execute it.
+
+        It begins with a barrier, of the cluster if `scope` is CLUSTER. No thread may use the
+        mbarriers any more, and no copy to them may be in flight.
+
+        Raises: InputError where not all threads execute it.
+        """
+        self.whole_cta("invalidate_mbarriers")
+        self.cluster_sync(scope=scope)
+        with self.if_thread(0):
+            for barrier in barriers:
+                for one in _each(barrier):
+                    self.mbarrier_inval(one)
+            self._announce()
+        self.cluster_sync(scope=Scope.CTA)
+
+    @contextmanager
+    def mbarriers_in_use(self, *counted: Counted, scope: Scope | None = None) -> Iterator[None]:
+        """A block (`with`) between `make_mbarriers` and `invalidate_mbarriers`."""
+        self.make_mbarriers(*counted, scope=scope)
+        yield
+        self.invalidate_mbarriers(*(barrier for barrier, _ in counted), scope=scope)
+
+    def transaction_bytes(self, *copied: Copied, ctas: int = 1) -> int:
+        """The bytes that copies complete on one mbarrier: of whole tiles, and of boxes of tensor
+        maps.
+
+        A tile counts once, in however many parts it is copied; a ring counts as one tile.  A
+        multicast counts its whole box at each CTA. `ctas` is how many CTAs each copy that much.
+
+        Raises: InputError for anything else, and for more than a phase can expect.
+        """
+        found = ctas * sum(self._bytes_of(one) for one in copied)
+        if not 0 < found <= MOST_TX:
+            raise refuse(
+                "no number of bytes that a phase expects",
+                got=f"{found} bytes",
+                expected=f"1 to {MOST_TX}",
+            )
+        return found
+
+    def arrive_expecting(self, barrier: Barrier, *copied: Copied, ctas: int = 1) -> Int:
+        """Arrive, and expect the bytes of copies (see `transaction_bytes`).  Returns the phase's
+        token.
+
+        One thread executes it once per phase, before the copies or after them.
+        """
+        return self.mbarrier_arrive_expect_tx(barrier, self.transaction_bytes(*copied, ctas=ctas))
+
+    def _bytes_of(self, copied: Copied) -> int:
+        match copied:
+            case SharedTile() | SharedScales() | Tiles():
+                return copied.nbytes
+            case Pointer() if (known := self._maps.get(copied.value.name)) and known.box_bytes:
+                return known.box_bytes
+        raise refuse(
+            "nothing that a copy fills",
+            got=str(getattr(copied, "value", copied)),
+            expected="a tile in shared memory, or a tensor map of this kernel",
+        )
+
+    # ---- clusters ----------------------------------------------------------------------------
+
+    def cluster_sync(
+        self, *, scope: Scope | None = None, memory: bool = True, aligned: bool = True
+    ) -> None:
+        """A barrier of all threads of the cluster, or of the CTA.
+
+        It is `barrier.cluster` if the target has clusters, the kernel's have more than one CTA, and
+        `scope` is CLUSTER (the default); else it is barrier 0 of the CTA. Without `memory` the
+        cluster's barrier is relaxed: it orders only the initialisation of mbarriers.
+
+        Raises: InputError for another scope than CTA or CLUSTER, or where not all threads execute
+        it.
+        """
+        self.whole_cta("cluster_sync")
+        if not self._is_wide(scope):
+            if aligned:
+                self.barrier_cta_sync_aligned()
+            else:
+                self.barrier_cta_sync()
+            return
+        if not memory:
+            self.fence_mbarrier_init_release_cluster()
+        self.barrier_cluster_arrive(relaxed=not memory, aligned=aligned)
+        self.barrier_cluster_wait(aligned=aligned)
+
+    def barrier_cluster_sync(self) -> None:
+        """Arrive at the cluster's barrier and wait there; whole warps only."""
+        self.barrier_cluster_arrive()
+        self.barrier_cluster_wait()
+
+    def of_even_cta(self, barrier: Barrier) -> Barrier:
+        """The mbarrier of the even CTA of this CTA's pair, at the offset of `barrier`.
+
+        The CTA's rank is at bit 24 of a shared::cluster address; a TMA copy with cta_group 2 may
+        arrive there.
+        """
+        builder, pointer = self.at_caller(), pointer_of(barrier).value
+        address = Int(self, builder.ptrtoint(pointer, ir.IntType(32))) & ~_ODD_CTA
+        even = self.at_caller().inttoptr(address.value, pointer.type)
+        return Barrier(barrier.name, Pointer(self, even))
+
+    @overload
+    def of_cta(self, there: Barrier, rank: IntLike) -> Barrier: ...
+
+    @overload
+    def of_cta(self, there: Pointer, rank: IntLike) -> Pointer: ...
+
+    def of_cta(self, there: Barrier | Pointer, rank: IntLike) -> Barrier | Pointer:
+        """An mbarrier, or an address in shared memory, at the same offset in CTA `rank` of the
+        cluster.
+
+        That CTA has started after a cluster barrier (`cluster_sync`, or `make_mbarriers`); another
+        one at the end keeps it from exiting before others have finished their accesses.
+
+        Raises: InputError for a rank that is known and that no CTA of the cluster has; a kernel
+        made without `cluster` may be launched with as many as there can be.
+        """
+        most = self.cluster if self.cluster > 1 else MOST_CLUSTER
+        if not isinstance(rank, Int) and whole(rank, "rank of a CTA", 0) >= most:
+            raise refuse(
+                "the cluster has no such CTA",
+                got=f"rank {rank}",
+                expected=f"0 to {most - 1}: {'it has' if most == self.cluster else 'at most'} "
+                f"{most} CTAs",
+            )
+        if isinstance(there, Pointer):
+            return self.mapa_shared_cluster(there, rank)
+        found = self.mapa_shared_cluster(pointer_of(there), rank)
+        return Barrier(there.name, found)
+
+    def peer_rank(self) -> Int:
+        """The rank of the other CTA of this CTA's pair; the two differ in the lowest bit.
+
+        Raises: InputError where the cluster has no CTA pairs.
+        """
+        if self.cluster % 2:
+            raise refuse(
+                "a CTA has a peer in a cluster of pairs",
+                got=f"clusters of {self.cluster}",
+                expected="KernelBuilder(…, cluster=2), or another even number",
+            )
+        return self.sreg("cluster.ctarank") ^ 1
+
+    @overload
+    def of_peer(self, there: Barrier) -> Barrier: ...
+
+    @overload
+    def of_peer(self, there: Pointer) -> Pointer: ...
+
+    def of_peer(self, there: Barrier | Pointer) -> Barrier | Pointer:
+        """An mbarrier, or an address in shared memory, at the same offset in the other CTA of the
+        pair.
+
+        Raises: InputError where the cluster has no CTA pairs.
+        """
+        return self.of_cta(there, self.peer_rank())
+
+    def arrive_at_peer(self, barrier: Barrier, count: int = 1, *, relaxed: bool = False) -> None:
+        """Arrive at the mbarrier of the other CTA of the pair; see `of_peer`."""
+        self.mbarrier_arrive_space_cluster(self.of_peer(barrier), count, relaxed=relaxed)
+
+    def _is_wide(self, scope: Scope | None) -> bool:
+        """Whether the threads to synchronise are those of several CTAs."""
+        if scope not in (None, Scope.CTA, Scope.CLUSTER):
+            raise refuse("no scope of threads that meet", got=scope.value, expected="CTA, CLUSTER")
+        return scope is not Scope.CTA and self.cluster > 1 and self._has_clusters()
+
+    # ---- threads and targets -----------------------------------------------------------------
+
+    def whole_cta(self, operation: str) -> None:
+        """Whether all threads of the CTA execute what is built."""
+        check_scope(self, f"{operation} is for all threads of the CTA", ExecutionScope.CTA)
+
+    def _has_clusters(self) -> bool:
+        return self.target is None or Feature.HAS_CLUSTERS in self.target.features
+
+    def _announce(self) -> None:
+        """Make the thread's mbarrier initialisations visible, where the target has such a fence."""
+        if self._has_clusters():
+            self.fence_mbarrier_init_release_cluster()
+
+
+def _counted(given: object) -> Counted:
+    """An mbarrier with its arrival count."""
+    match given:
+        case (Barrier() | Barriers() as barrier, count):
+            return barrier, whole(count, "number of arrivals")
+    name = getattr(given, "name", "")
+    raise refuse(
+        "mbarriers come with the arrivals that a phase of them expects",
+        got=name or repr(given),
+        expected=f"({name or 'an mbarrier'}, 1), or another number",
+    )
+
+
+def _each(barrier: Barrier | Barriers) -> Iterator[Barrier]:
+    if isinstance(barrier, Barrier):
+        yield barrier
+    else:
+        yield from (barrier[number] for number in range(barrier.count))

@@ -1,0 +1,1 @@
+"""Instructions as methods: what each verb takes, from the machine's rows and LLVM's patterns."""
