@@ -100,11 +100,6 @@ class Target:
         return self.name.replace("101", "110")
 
     @property
-    def is_accelerated(self) -> bool:
-        """Whether this is an architecture- or family-specific target (`a` or `f`)."""
-        return self.suffix != ""
-
-    @property
     def family(self) -> int:
         """The family's lowest member: what `sm_100f` code of this family runs on shares it."""
         for members in _FAMILIES:

@@ -30,7 +30,7 @@ GPU_TARGET = TARGETS["sm_90a"]
 LONG = (
     "nvgen/test_samples.py",
     "nvgen/test_gemm_sm90.py",
-    "nvgen/test_portable_gemm.py",
+    "nvgen/builder/multiplies/test_portable_gemm.py",
     "nvgen/test_testing.py",
     "nvgen/test_tiles.py",
     "oracle/test_legality.py",

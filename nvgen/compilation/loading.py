@@ -318,8 +318,3 @@ def no_target(wanted: str = "--target sm_…") -> InputError:
 
 def _in_order(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda f: (f.place.line, f.place.column))
-
-
-def has_errors(program: Program) -> bool:
-    """Whether something is wrong with the program."""
-    return bool(errors(program.findings))

@@ -250,14 +250,3 @@ def to_integer(bits: int, f: Format, mode: Rounding) -> int:
         rest, whole = m & (1 << -e) - 1, m >> -e
         whole += _rounds_up(2 * rest, 1 << -e, whole & 1, sign, mode)
     return -whole if sign else whole
-
-
-def to_integral(bits: int, f: Format, mode: Rounding) -> int:
-    """A number rounded to an integral one of its own format, with its sign."""
-    if is_nan(bits, f):
-        return f.nan
-    if is_infinite(bits, f):
-        return bits
-    whole = to_integer(bits, f, mode)
-    sign = bits >> f.bits - 1 & 1
-    return encode(sign, abs(whole), 0, f, Rounding.RN)

@@ -276,7 +276,7 @@ def test_a_broken_requirement_is_named(rule: str) -> None:
 
 def test_every_requirement_can_be_broken() -> None:
     """All but the kernel's own tiles and its target, which follow, and A of warps' registers, which
-    is in `test_builder_fragments`.
+    is in `test_fragments`.
     """
     rules = {r.rule for r in WARPGROUP_REQUIREMENTS}
     assert rules - set(BROKEN) == {
