@@ -79,7 +79,7 @@ INNER = frozenset({
     "like", "taken", "made", "spread", "builder", "typed", "splat", "taken_apart",
     "Int.words", "Scalar.words", "Float.words", "FloatFunctions.words", "Vector.words",
     "Pointer.words", "Fragment.words", "OfThreads.value",
-    "OfThreads.words", "OfThreads.builder",
+    "OfThreads.words", "OfThreads.builder", "SharedTile.in_lines",
 })  # fmt: skip
 """Members that are public to the builder's own parts only."""
 

@@ -149,6 +149,17 @@ def warp_layout(m: int, n: int) -> FragmentLayout:
 
 
 @functools.cache
+def warp_grids(warps: int, m: int, n: int) -> list[tuple[int, int]]:
+    """How warps may share m rows by n columns, in rows and columns of warps: by whole multiples of
+    16 by 8, what one multiply of a warp has."""
+    grids = ((rows, warps // rows) for rows in range(1, warps + 1) if warps % rows == 0)
+    return [
+        (rows, columns)
+        for rows, columns in grids
+        if min(m, n) > 0 and m % (16 * rows) == 0 and n % (8 * columns) == 0
+    ]
+
+
 def tensor_layout(n: int) -> FragmentLayout:
     """128 lanes of tensor memory and `n` columns, as the four warps of a warpgroup load them."""
     thread, register = np.broadcast_arrays(*fragment_cells(LdStShape.S32X32B, n))

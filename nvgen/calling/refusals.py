@@ -71,8 +71,8 @@ def function_of(given: Function) -> Function:
 class Requirement(Generic[Asked]):
     """A requirement of an operation: its id, whether it holds, what was given, what is expected.
 
-    `hint` says how to meet it.  Texts name attributes of the request, `{r.m}`, or are functions of
-    it.
+    `hint` says how to meet it.  All texts may name attributes of the request, `{r.m}`; those that
+    depend on more of it are functions of it.
     """
 
     rule: str
@@ -84,6 +84,16 @@ class Requirement(Generic[Asked]):
     hint: str | Callable[[Asked], str] = ""
 
 
+def found_wrong(
+    operation: str, rule: str, text: str, *, got: str, expected: str, section: str, hint: str = ""
+) -> Finding:
+    """The finding about a call of an operation, at the line of Python that calls it."""
+    return Finding(
+        f"{operation}/{rule}", Severity.ERROR, text, place_of_caller(), op=operation, got=got,
+        expected=expected, hint=hint, section=f"PTX ISA, {section}",
+    )  # fmt: skip
+
+
 def _text(words: str | Callable[[Asked], str], request: Asked) -> str:
     return words.format(r=request) if isinstance(words, str) else words(request)
 
@@ -92,21 +102,18 @@ def unmet(
     operation: str, requirements: Iterable[Requirement[Asked]], request: Asked
 ) -> list[Finding]:
     """A finding for each requirement that does not hold, at the line of Python that asks."""
-    place = place_of_caller()
     return [
-        Finding(
-            f"{operation}/{requirement.rule}",
-            Severity.ERROR,
-            requirement.text,
-            place,
-            op=operation,
-            got=_text(requirement.got, request),
-            expected=_text(requirement.expected, request),
-            hint=_text(requirement.hint, request),
-            section=f"PTX ISA, {requirement.section}",
+        found_wrong(
+            operation,
+            one.rule,
+            one.text.format(r=request),
+            got=_text(one.got, request),
+            expected=_text(one.expected, request),
+            section=one.section.format(r=request),
+            hint=_text(one.hint, request),
         )
-        for requirement in requirements
-        if not requirement.holds(request)
+        for one in requirements
+        if not one.holds(request)
     ]
 
 

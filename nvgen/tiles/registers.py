@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, SelectionError, Severity
+from intrinsics.layouts.register_layout import warp_grids
 from intrinsics.multiplies.register_atom import Machine, RegisterAtom
 from intrinsics.multiplies.tile_dot import TileDot
 from intrinsics.targets import Target
@@ -60,14 +61,8 @@ def _threads(dot: TileDot, atom: RegisterAtom) -> int:
     if atom.machine is Machine.SM90:
         counts = [128 * groups for groups in (1, 2, 4) if m % (64 * groups) == 0]
     else:
-        counts = [32 * warps for warps in _WARPS if _shared_by(warps, m, n)]
+        counts = [32 * warps for warps in _WARPS if warp_grids(warps, m, n)]
     return next((count for count in counts if m * n // count <= _SUMS), 0)
-
-
-def _shared_by(warps: int, m: int, n: int) -> bool:
-    """Whether warps in some rectangle share D by fragments of 16 by 8."""
-    grids = [(rows, warps // rows) for rows in range(1, warps + 1) if warps % rows == 0]
-    return any(m % (16 * rows) == 0 and n % (8 * columns) == 0 for rows, columns in grids)
 
 
 def _problems(dot: TileDot, atom: RegisterAtom, threads: int) -> Iterator[tuple[str, str, str]]:

@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
-from intrinsics.findings import Finding, InputError, Severity
+from intrinsics.findings import InputError
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
 from nvgen.builder.control.roles import ExecutionScope
@@ -32,8 +32,8 @@ from nvgen.builder.values.numbers import Int, IntLike
 from nvgen.builder.values.pointers import Pointer
 from nvgen.builder.values.regions import Changing, Host
 from nvgen.builder.values.vectors import Vector, mask_of, shuffled
-from nvgen.calling.callers import place_of_caller
 from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import found_wrong
 
 LaneMask = Vector | Sequence[IntLike]
 """Lanes that are not written, 32 in a word: four words, of a CTA pair four for each CTA."""
@@ -163,9 +163,9 @@ class Multiply:
         """The steps of K that are multiplied, of `count`."""
         return range(count) if self.step is None else (self.step,)
 
-    def asked_of(self, request: Callable[..., Request], *more: object) -> Request:
+    def asked_of(self, request: Callable[..., Request], **more: object) -> Request:
         """The call as a kind of multiply sees it, with what only that kind has."""
-        return request(*(getattr(self, field.name) for field in fields(Multiply)), *more)
+        return request(*(getattr(self, field.name) for field in fields(Multiply)), **more)
 
     @property
     def scope(self) -> ExecutionScope:
@@ -250,20 +250,15 @@ def check_tiles(d: object, a: object, b: object) -> None:
         ("A", a, not known or isinstance(a, known.of_a), known.expected_a if known else ""),
         ("B", b, isinstance(b, SharedTile), "a tile in shared memory: shared_tile(…)"),
     ]
+    section = known.instruction if known else "tcgen05.mma"
     findings = [
-        Finding(
-            "gemm_async/tile",
-            Severity.ERROR,
-            f"{name} is no such tile",
-            place_of_caller(),
-            op="gemm_async",
-            got=type(tile).__name__,
-            expected=expected,
-            section=f"PTX ISA, {known.instruction if known else 'tcgen05.mma'}",
+        found_wrong(
+            "gemm_async", "tile", f"{name} is no such tile", got=type(tile).__name__,
+            expected=expected, section=section,
         )
         for name, tile, fits, expected in checks
         if not fits
-    ]
+    ]  # fmt: skip
     if findings:
         raise InputError(findings)
 

@@ -14,7 +14,7 @@ from typing import ClassVar, assert_never
 
 from intrinsics.element import ElementType
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
-from intrinsics.layouts.register_layout import tensor_layout, warpgroup_layout
+from intrinsics.layouts.register_layout import tensor_layout, warp_grids, warpgroup_layout
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.multiplies.element_families import targets_for
@@ -24,6 +24,7 @@ from nvgen.builder.fragments.fragment import Fragment
 from nvgen.builder.fragments.layouts import Holders
 from nvgen.builder.multiplies.accumulators import AccumulatorTile, Multiply
 from nvgen.builder.multiplies.register_requirements import (
+    FRAGMENT_ROWS,
     OF_ACCUMULATORS,
     OF_PORTABLE,
     AccumulatorRequest,
@@ -31,12 +32,10 @@ from nvgen.builder.multiplies.register_requirements import (
 )
 from nvgen.builder.multiplies.register_tiles import (
     FRAGMENT_COLUMNS,
-    FRAGMENT_ROWS,
     WarpgroupTile,
     WarpTile,
     warp_tile,
     warpgroup_tile,
-    whole_fragments,
 )
 from nvgen.builder.multiplies.tensor_gemm import TensorTile
 from nvgen.builder.multiplies.tensor_memory import tensor_memory
@@ -79,7 +78,8 @@ class PortableAccumulator(AccumulatorTile):
         """By all threads of the CTA."""
         a = asked.a
         assert isinstance(a, SharedTile)
-        check("gemm_async", OF_PORTABLE, asked.asked_of(PortableRequest, targets_for(a.dtype)))
+        request = asked.asked_of(PortableRequest, able=targets_for(a.dtype))
+        check("gemm_async", OF_PORTABLE, request)
         self.start_on_target(a, asked)
 
     @abstractmethod
@@ -248,15 +248,16 @@ class WarpAccumulator(PortableAccumulator):
 
     def __init__(self, builder: Protocols, m: int, n: int, dtype: ElementType) -> None:
         super().__init__(builder, m, n, dtype)
-        warps = _shared_by(builder.threads, m, n)
-        if warps is None:
+        grids = warp_grids(builder.threads // WARP, m, n)
+        if not grids or builder.threads % WARP:
             raise refuse(
                 "no such accumulator in the registers of warps",
                 got=f"{m}x{n}, {builder.threads} threads",
                 expected=f"shares of {FRAGMENT_ROWS}x{FRAGMENT_COLUMNS}, or multiples of them, for "
                 f"every {WARP} threads",
             )
-        self.tile = warp_tile(builder, m, n, dtype, warps=warps)
+        nearest = min(grids, key=lambda grid: m // grid[0] + n // grid[1])
+        self.tile = warp_tile(builder, m, n, dtype, warps=nearest)
 
     def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
         """By all warps, each its share."""
@@ -265,16 +266,6 @@ class WarpAccumulator(PortableAccumulator):
     def fragments(self) -> Iterator[tuple[Fragment, IntLike, IntLike]]:
         """What the warp holds, which knows where that is."""
         yield self.tile.fragment, 0, 0
-
-
-def _shared_by(threads: int, m: int, n: int) -> tuple[int, int] | None:
-    """Rows and columns of warps that share D; None where they cannot."""
-    warps = threads // WARP
-    if threads % WARP:
-        return None
-    grids = [(rows, warps // rows) for rows in range(1, warps + 1) if warps % rows == 0]
-    fitting = [grid for grid in grids if whole_fragments(m, n, grid)]
-    return min(fitting, key=lambda grid: m // grid[0] + n // grid[1], default=None)
 
 
 def accumulator(

@@ -17,17 +17,27 @@ from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.fragments_wgmma import A_REGISTERS
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
-from intrinsics.layouts.register_layout import FragmentLayout, warp_layout, warpgroup_layout
+from intrinsics.layouts.register_layout import (
+    FragmentLayout,
+    warp_grids,
+    warp_layout,
+    warpgroup_layout,
+)
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
-from intrinsics.multiplies.element_families import OF_WARPGROUPS, OF_WARPS
 from intrinsics.multiplies.element_names import MODIFIERS
 from intrinsics.multiplies.matrix import MatrixNum
-from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS
-from nvgen.builder.control.roles import WARP, WARPGROUP, ExecutionScope
+from nvgen.builder.control.roles import ExecutionScope
 from nvgen.builder.fragments.layouts import Holders, RegisterTile
 from nvgen.builder.multiplies.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
-from nvgen.builder.multiplies.register_requirements import RegisterRequest, in_registers
+from nvgen.builder.multiplies.register_requirements import (
+    BY_A_WARPGROUP,
+    BY_WARPS,
+    FRAGMENT_ROWS,
+    WARP_REQUIREMENTS,
+    WARPGROUP_REQUIREMENTS,
+    RegisterRequest,
+)
 from nvgen.builder.shared_memory.allocations import SharedMemory
 from nvgen.builder.shared_memory.tiles import SharedTile
 from nvgen.builder.values.numbers import Int, IntLike
@@ -35,7 +45,7 @@ from nvgen.builder.values.pointers import Pointer, advanced
 from nvgen.builder.values.vectors import Vector
 from nvgen.builder.verbs.multiplies import Accumulator, wgmma_accumulator, wgmma_descriptor
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import Requirement, check, described, refuse
+from nvgen.calling.refusals import check, described, refuse
 
 E = ElementType
 T = ScalarType
@@ -57,8 +67,8 @@ class HeldAccumulator(HeldFragment, AccumulatorTile):
 
 # ---- warps -------------------------------------------------------------------------------------
 
-FRAGMENT_ROWS, FRAGMENT_COLUMNS = 16, 8
-"""Rows and columns of D that one multiply of a warp has."""
+FRAGMENT_COLUMNS = 8
+"""Columns of D that one multiply of a warp has."""
 
 _REGISTERS = 4
 """Registers of a thread that hold such a D: two rows, two columns each."""
@@ -73,24 +83,6 @@ _STEP_LINES = 16
 """Lines of an MN-major matrix, elements of 16 bits along K, that one multiply reads."""
 
 _WARP_SUMS = {E.F32: T.F32, E.S32: T.S32}
-_WARP_SHAPE = "Warp Level Matrix Instructions, Matrix Shape"
-
-
-def _all_warps(r: RegisterRequest) -> bool:
-    (rows, columns), scope, threads = r.shares, r.builder.scope, r.builder.threads
-    here = {ExecutionScope.WARPGROUP: 4, ExecutionScope.WARP: 1}.get(scope, threads // WARP)
-    together = rows * columns in (1, here)
-    return scope is not ExecutionScope.THREAD and threads % WARP == 0 and together
-
-
-WARP_REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = in_registers(
-    "warp", "of warps is issued by all threads of the warps that hold D", "mma", _all_warps,
-    "the target's warps do not multiply elements of these types", (_WARP_SHAPE, "mma", "ldmatrix"),
-    lambda r: f"{r.shares[0]}x{r.shares[1]} warps",
-)  # fmt: skip
-"""Everything that a multiply of warps requires."""
-
-
 _ZEROS = ir.Constant(ir.VectorType(ir.IntType(32), _REGISTERS), None)
 
 
@@ -148,7 +140,7 @@ class WarpTile(HeldAccumulator):
 
     def start(self, asked: Multiply) -> None:
         """By all threads of the warps; it is complete then."""
-        request = asked.asked_of(RegisterRequest, OF_WARPS, FRAGMENT_ROWS, self.warps)
+        request = asked.asked_of(RegisterRequest, by=BY_WARPS, shares=self.warps)
         check("gemm_async", WARP_REQUIREMENTS, request)
         b, left = request.builder, request.a
         self._begin(asked.accumulate)
@@ -256,7 +248,8 @@ def warp_tile(
 
     Raises: InputError when a warp's part is not a multiple of 16 by 8.
     """
-    if not whole_fragments(m, n, warps) or dtype not in _WARP_SUMS:
+    down, along = warps
+    if (down, along) not in warp_grids(down * along, m, n) or dtype not in _WARP_SUMS:
         raise refuse(
             "no such tile in the registers of warps",
             got=f"{m}x{n} of {dtype.value}, {warps[0]}x{warps[1]} warps",
@@ -274,49 +267,9 @@ def warp_tile(
     return made
 
 
-def whole_fragments(m: int, n: int, warps: tuple[int, int]) -> bool:
-    """Whether every warp's share of D is made of fragments."""
-    rows, columns = warps
-    if min(m, n, rows, columns) < 1:
-        return False
-    return m % (rows * FRAGMENT_ROWS) == 0 and n % (columns * FRAGMENT_COLUMNS) == 0
-
-
 # ---- warpgroups --------------------------------------------------------------------------------
 
 _GROUP_SUMS = {E.F32: T.F32, E.F16: T.F16, E.S32: T.S32}
-_HEAD = "Asynchronous Warpgroup Level Matrix"
-_SHAPE = f"{_HEAD} Instructions, Matrix Shape"
-
-
-def _widths(r: RegisterRequest) -> tuple[int, ...]:
-    integers = r.family is not None and r.family.sums == (E.S32,)
-    return INTEGER_WIDTHS if integers else tuple(WIDTHS)
-
-
-WARPGROUP_REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
-    *in_registers(
-        "warpgroup", "in registers is issued by all threads of a warpgroup", "wgmma.mma_async",
-        lambda r: r.builder.scope is ExecutionScope.WARPGROUP
-        or (r.builder.scope is ExecutionScope.CTA and r.builder.threads % WARPGROUP == 0),
-        "the target has no multiplies of a warpgroup",
-        (_SHAPE, f"{_HEAD} Instructions, Matrix Data-types", f"{_HEAD} Shared Memory Layout"),
-        lambda r: "inside `b.if_warpgroup(…)`, or all threads of whole warpgroups",
-    ),
-    Requirement(
-        "m", "M is no multiple of a warpgroup's rows",
-        lambda r: r.m > 0 and r.m % WARPGROUP_ROWS == 0,
-        "{r.m}", lambda r: f"a multiple of {WARPGROUP_ROWS}", _SHAPE,
-    ),
-    Requirement(
-        "n", "N does not fit the tensor core",
-        lambda r: r.b.rows in _widths(r),
-        "{r.b.rows}",
-        lambda r: "8, 16, 24, and multiples of 16 from 32 to 256"
-        if _widths(r) == INTEGER_WIDTHS else "a multiple of 8 up to 256", _SHAPE,
-    ),
-)  # fmt: skip
-"""Everything that a warpgroup's multiply requires."""
 
 
 @guarded
@@ -355,7 +308,7 @@ class WarpgroupTile(HeldAccumulator):
 
     def start(self, asked: Multiply) -> None:
         """By all threads of the warpgroup: steps of K, and in each the parts of 64 rows."""
-        request = asked.asked_of(RegisterRequest, OF_WARPGROUPS, WARPGROUP_ROWS)
+        request = asked.asked_of(RegisterRequest, by=BY_A_WARPGROUP)
         check("gemm_async", WARPGROUP_REQUIREMENTS, request)
         builder, a, b, adds = request.builder, request.a, request.b, request.accumulate
         begins_a = _descriptor(builder, a) if isinstance(a, SharedTile) else None
@@ -381,7 +334,7 @@ class WarpgroupTile(HeldAccumulator):
 
 
 def _descriptor(builder: SharedMemory, tile: SharedTile) -> Int:
-    """The tcgen05 descriptor of a tile in shared memory."""
+    """The wgmma descriptor of a tile in shared memory."""
     layout = tile.descriptor()
     at_zero = WgmmaDescriptor(0, layout.lbo, layout.sbo, layout.swizzle)
     return wgmma_descriptor(builder, tile.pointer, at_zero)

@@ -101,10 +101,8 @@ class TensorMemory:
 
         Raises: InputError when they do not fit.
         """
-        columns = accumulator_columns(
-            m, n, cta_group=self.cta_group, stationary=False, sparse=False
-        )
-        number = whole(count, "number of accumulators")
+        group, number = self.cta_group, whole(count, "number of accumulators")
+        columns = accumulator_columns(m, n, cta_group=group, stationary=False, sparse=False)
         return Accumulators(TensorTile(self.take(columns * number), m, n, dtype, columns), number)
 
     def operand_tile(

@@ -175,10 +175,8 @@ def copies(
     if tile.bits == _PACKED and tile.major is Major.K and coordinates:
         tile = replace(tile, dtype=ElementType.U8, k=tile.k // 2)
         coordinates = (_number(coordinates[0]) >> 1, *coordinates[1:])
-    along, lines = (tile.k, tile.rows) if tile.major is Major.K else (tile.rows, tile.k)
-    from_anywhere = known.kind is MapKind.ROWS
-    _check(tile, name, known, along, lines, len(coordinates))
-    if from_anywhere:
+    _check(tile, name, known, len(coordinates))
+    if known.kind is MapKind.ROWS:
         parts = _of_rows(tile, name, coordinates)
     else:
         parts = _of_boxes(tile, known.box, [_number(n) for n in coordinates])
@@ -221,7 +219,7 @@ def _parts(tile: SharedTile, height: int) -> Iterator[tuple[Pointer, int, int]]:
     """The parts of a tile, a span of `height` lines: the address, and the first element and
     line.
     """
-    along, lines = (tile.k, tile.rows) if tile.major is Major.K else (tile.rows, tile.k)
+    lines, along = tile.in_lines
     for first in range(0, along, tile.span):
         for top in range(0, lines, height):
             away = (first // tile.span * tile.lines + top) * tile.width
@@ -247,10 +245,9 @@ def _offsets(name: str, known: Parameter, offsets: Sequence[IntLike] | None) -> 
     return () if offsets is None else (tuple(offsets),)
 
 
-def _check(
-    tile: SharedTile, name: str, known: Parameter, along: int, lines: int, count: int
-) -> None:
-    box, rank = known.box, known.rank
+def _check(tile: SharedTile, name: str, known: Parameter, count: int) -> None:
+    """Whether copies through a tensor map make a tile."""
+    (lines, along), box, rank = tile.in_lines, known.box, known.rank
     height = lines if known.kind is MapKind.ROWS else box[-2] if rank > 1 else 0
     fits = height and box[-1] == tile.span and lines % height == 0 and set(box[:-2]) <= {1}
     whole = fits and along % box[-1] == 0 and (lines == height or height % PERIOD == 0)
@@ -345,7 +342,8 @@ class TileCopies(Reductions):
         threads = scopes[self.scope]
         _check_tile(tile)
         chunks = tile.line_bytes // _CHUNK
-        total, stride = _lines(tile) * chunks, pitch * tile.bits // 8
+        lines = tile.in_lines[0]
+        total, stride = lines * chunks, pitch * tile.bits // 8
         index = self.thread % threads
         if threads % chunks or threads // chunks % PERIOD or total % threads:
             for first in range(0, total, threads):
@@ -353,7 +351,7 @@ class TileCopies(Reductions):
             return
         line, number = index // chunks, index % chunks
         target, origin = tile.chunk(line, number), source + _offset(line * stride, number)
-        for step in range(0, _lines(tile), threads // chunks):
+        for step in range(0, lines, threads // chunks):
             moved = target + step * tile.width if step else target
             read = origin + _wide(step * stride) if step else origin
             self.cp_async_cg_shared_global(moved, read)
@@ -364,7 +362,7 @@ class TileCopies(Reductions):
         """One copy by each thread; of the last ones some threads have none."""
         chunks = tile.line_bytes // _CHUNK
         if is_last:
-            with self.if_(index < _lines(tile) * chunks):
+            with self.if_(index < tile.in_lines[0] * chunks):
                 self._load_chunk(tile, source, stride, index, is_last=False)
             return
         line, number = index // chunks, index % chunks
@@ -414,10 +412,6 @@ def _offset(line: IntLike, number: Int) -> Int:
 
 def _wide(offset: IntLike) -> IntLike:
     return offset.zext(64) if isinstance(offset, Int) else offset
-
-
-def _lines(tile: SharedTile) -> int:
-    return tile.nbytes // tile.line_bytes
 
 
 def _check_tile(tile: SharedTile) -> None:

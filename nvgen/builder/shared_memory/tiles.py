@@ -162,12 +162,17 @@ class SharedTile:
     @property
     def lines(self) -> int:
         """Lines of a block in memory: rows, or the k of an MN-major tile."""
-        return self.whole or (self.rows if self.major is Major.K else self.k)
+        return self.whole or self.in_lines[0]
+
+    @property
+    def in_lines(self) -> tuple[int, int]:
+        """Its lines, and the elements of a line: rows and K, or of an MN-major tile K and rows."""
+        return (self.rows, self.k) if self.major is Major.K else (self.k, self.rows)
 
     @property
     def line_bytes(self) -> int:
         """Bytes of a line in all its spans."""
-        return (self.k if self.major is Major.K else self.rows) * self.bits // 8
+        return self.in_lines[1] * self.bits // 8
 
     def chunk(self, line: Int, number: IntLike) -> Pointer:
         """The swizzled address of 16 bytes: chunk `number` of a line, which is a row, or a k of an

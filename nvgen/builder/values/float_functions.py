@@ -25,6 +25,7 @@ from nvgen.builder.values.number_types import (
     float_constant,
     instead,
     power,
+    suffix_of,
     worded,
 )
 from nvgen.builder.values.regions import Host
@@ -46,12 +47,6 @@ _APPROXIMATE: dict[str, dict[ScalarType, str]] = {
     "cos": {T.F32: "cos.approx.f"},
 }  # fmt: skip
 """LLVM's names of approximations; the types that are missing are computed in f32."""
-
-_SUFFIXES = {
-    T.F16: "f16", T.BF16: "bf16", T.F32: "f32", T.F64: "f64",
-    T.F16X2: "v2f16", T.BF16X2: "v2bf16", T.F32X2: "v2f32",
-}  # fmt: skip
-"""What LLVM appends to the name of an overloaded intrinsic."""
 
 _ERF_ODD = (
     1.1283791065216064, -0.3761262595653534, 0.11283597350120544, -0.02685432881116867,
@@ -294,4 +289,4 @@ class FloatFunctions(Scalar):
 
     def _called(self, name: str, *others: Self | float) -> Self:
         given = [self._computed(), *(self.taken(other) for other in others)]
-        return self.like(called(self.builder, f"llvm.{name}.{_SUFFIXES[self.type]}", *given))
+        return self.like(called(self.builder, f"llvm.{name}.{suffix_of(self.type)}", *given))

@@ -106,6 +106,11 @@ def element_of(type_: ScalarType) -> ScalarType:
     return PAIRS.get(type_, type_)
 
 
+def suffix_of(type_: ScalarType) -> str:
+    """What LLVM appends to the name of an overloaded intrinsic for numbers, or pairs, of a type."""
+    return f"v2{PAIRS[type_].value}" if type_ in PAIRS else type_.value
+
+
 def llvm_type_of(type_: ScalarType) -> ir.Type:
     """LLVM's type of a number, or of a pair of them."""
     if type_ in PAIRS:

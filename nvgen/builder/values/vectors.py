@@ -22,6 +22,7 @@ from intrinsics.modifiers import ScalarType
 from nvgen.builder.values.llvm_ext import vector_value
 from nvgen.builder.values.number_types import (
     STORED,
+    called,
     llvm_type_of,
     name_of_type,
     narrow_word,
@@ -34,7 +35,9 @@ from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, function_of, refuse
 
 T = ScalarType
-_SCALARS = {T.F16: "f16", T.BF16: "bf16", T.F32: "f32", T.F64: "f64"}
+_TOGETHER = (T.F16, T.BF16, T.F32, T.F64)
+"""Types that are computed as LLVM vectors."""
+
 _WORD = 32
 _I32 = ir.IntType(32)
 _OPERATORS: dict[str, Callable[[Number, Number], Number]] = {
@@ -65,7 +68,7 @@ def _operator(name: str, *, swapped: bool = False) -> Callable[[E, Operand], E]:
     def operate(self: E, other: Operand) -> E:
         mine, theirs = self.vector, self._operand(other)
         pair = (theirs, mine) if swapped else (mine, theirs)
-        if mine.type in _SCALARS:
+        if mine.type in _TOGETHER:
             compute = getattr(mine.builder.at_caller(), name)
             return self._of(compute(*(one.typed for one in pair)), mine.type)
         by_one = _OPERATORS[name]
@@ -130,7 +133,7 @@ class Elementwise(ABC):
             return self.made(_widened(mine)).to(type_)
         if type_ in STORED and mine.count % 2 == 0:
             return self.made(_narrowed(self.to(T.F32).vector, type_))
-        if mine.type not in _SCALARS or type_ not in _SCALARS:
+        if mine.type not in _TOGETHER or type_ not in _TOGETHER:
             return self.map(lambda number: number.to(type_))
         assert mine.type is not None
         if mine.type.bits == type_.bits:
@@ -165,15 +168,13 @@ class Elementwise(ABC):
         """An intrinsic of LLVM's, and the method of a number that is called so."""
         mine = self.vector
         given = [mine, *(self._operand(other) for other in others)]
-        if mine.type not in _SCALARS:
+        if mine.type not in _TOGETHER:
             method = {"minnum": "min", "maxnum": "max", "fabs": "abs"}.get(name, name)
             numbers = zip(*given, strict=True)
             return self.made(vector_of([getattr(n, method)(*rest) for n, *rest in numbers]))
-        type_ = mine.typed.type
-        full = f"llvm.{name}.v{mine.count}{_SCALARS[mine.type]}"
-        function = mine.builder.declare(full, ir.FunctionType(type_, [type_] * len(given)))
-        found = mine.builder.at_caller().call(function, [one.typed for one in given])
-        return self._of(found, mine.type)
+        assert mine.type is not None
+        full = f"llvm.{name}.v{mine.count}{mine.type.value}"
+        return self._of(called(mine.builder, full, *(one.typed for one in given)), mine.type)
 
     __add__, __radd__ = _operator("fadd"), _operator("fadd", swapped=True)
     __sub__, __rsub__ = _operator("fsub"), _operator("fsub", swapped=True)
@@ -182,7 +183,7 @@ class Elementwise(ABC):
 
     def __neg__(self) -> Self:
         mine = self.vector
-        if mine.type not in _SCALARS:
+        if mine.type not in _TOGETHER:
             return self.map(lambda number: -number)
         return self._of(mine.builder.at_caller().fneg(mine.typed), mine.type)
 

@@ -14,7 +14,8 @@ from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.control.roles import ExecutionScope
-from nvgen.builder.multiplies.register_tiles import WARP_REQUIREMENTS, WarpTile
+from nvgen.builder.multiplies.register_requirements import WARP_REQUIREMENTS
+from nvgen.builder.multiplies.register_tiles import WarpTile
 from nvgen.builder.values.pointers import Pointer
 from nvgen.testing import Launch, assert_exact, kernel_test
 

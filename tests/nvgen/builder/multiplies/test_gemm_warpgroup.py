@@ -13,7 +13,8 @@ from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.control.roles import ExecutionScope
-from nvgen.builder.multiplies.register_tiles import WARPGROUP_REQUIREMENTS, WarpgroupTile
+from nvgen.builder.multiplies.register_requirements import WARPGROUP_REQUIREMENTS
+from nvgen.builder.multiplies.register_tiles import WarpgroupTile
 from tests.oracle.ptxas_modules import report
 from tests.oracle.sass import find_nvdisasm, listing
 
