@@ -112,32 +112,34 @@ def _compile(
         )
     if target is None:
         raise no_target("target=…")
-    if isinstance(module_or_text, (bytes, bytearray, memoryview, list, tuple)):
-        module_or_text = _one_text(module_or_text)
-    if isinstance(module_or_text, str):
-        return compile_text(
-            module_or_text, target=target, ptx=ptx, opt=opt, level=level, shape=shape,
-            extension=extension, keep_stages=keep_stages,
-        )  # fmt: skip
-    from llvmlite import binding, ir
+    if not isinstance(module_or_text, str):
+        from nvgen.built import Kernel
 
-    from nvgen.built import Kernel
-
-    match module_or_text:
-        case Kernel():
+        if isinstance(module_or_text, Kernel):
             return module_or_text.compile_for(
                 shape, target=target, ptx=ptx, opt=opt, level=level,
                 extension=extension, keep_stages=keep_stages,
             )  # fmt: skip
-        case ir.Module() | binding.ModuleRef():
-            return compile_text(
-                _text_of(module_or_text), target=target, ptx=ptx, opt=opt, level=level,
-                shape=shape, extension=extension, keep_stages=keep_stages,
-            )  # fmt: skip
+    return compile_text(
+        _read(module_or_text), target=target, ptx=ptx, opt=opt, level=level, shape=shape,
+        extension=extension, keep_stages=keep_stages,
+    )  # fmt: skip
+
+
+def _read(module: object) -> str:
+    """The text of LLVM IR, in whatever form it is given."""
+    if isinstance(module, str):
+        return module
+    if isinstance(module, (bytes, bytearray, memoryview, list, tuple)):
+        return _one_text(module)
+    from llvmlite import binding, ir
+
+    if isinstance(module, (ir.Module, binding.ModuleRef)):
+        return _text_of(module)
     raise input_error(
         "compile/module",
         "this is no LLVM IR",
-        got=type(module_or_text).__name__,
+        got=type(module).__name__,
         expected="text, bitcode, an llvmlite module, a Kernel, or a list of these",
     )
 

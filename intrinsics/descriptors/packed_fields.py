@@ -323,52 +323,25 @@ def _stationary_problems(control: ControlWord) -> list[Problem]:
 
 
 def _collector_problems(collector: CollectorWord, *, ws: bool) -> list[Problem]:
-    problems = []
     word = f"{collector.encode():#x}"
-    if collector.reserved:
-        problems.append(
-            Problem(
-                "reserved-bits",
-                "bits 10..31 of the collector word must be zero",
-                word,
-                "0 in bits 10..31",
-            )
-        )
-    if not collector.valid and (collector.op or collector.buffer):
-        problems.append(
-            Problem(
-                "collector-word",
-                "the collector word names an operation but is not valid",
-                word,
-                "bit 0 set, or bits 1-2 and 4-6 zero",
-            )
-        )
-    buffers = (1, 2, 3, 4) if ws else (0,)
-    if collector.valid and collector.buffer not in buffers:
-        problems.append(
-            Problem(
-                "collector-word",
-                "collector buffer does not belong to this opcode",
-                f"buffer {collector.buffer} ({collector.buffer_name}) in {word}",
-                "buffers b0..b3" if ws else "buffer a",
-            )
-        )
-    if ws and (collector.b_valid or collector.ashift):
-        problems.append(
-            Problem(
-                "collector-word",
-                "ashift and collector::b have no place in a weight-stationary MMA",
-                word,
-                "bits 3 and 7-9 zero",
-            )
-        )
-    if not collector.b_valid and collector.b_op:
-        problems.append(
-            Problem(
-                "collector-word",
-                "the collector word names an operation on b but b is not valid",
-                word,
-                "bit 7 set, or bits 8-9 zero",
-            )
-        )
-    return problems
+    buffer = f"buffer {collector.buffer} ({collector.buffer_name}) in {word}"
+    is_other = collector.valid and collector.buffer not in ((1, 2, 3, 4) if ws else (0,))
+    lacking, idle = "0 in bits 10..31", "bits 3 and 7-9 zero"
+    checks = (
+        (collector.reserved, "bits 10..31 of the collector word must be zero", word, lacking),
+        (not collector.valid and (collector.op or collector.buffer),
+         "the collector word names an operation but is not valid", word,
+         "bit 0 set, or bits 1-2 and 4-6 zero"),
+        (is_other, "collector buffer does not belong to this opcode", buffer,
+         "buffers b0..b3" if ws else "buffer a"),
+        (ws and (collector.b_valid or collector.ashift),
+         "ashift and collector::b have no place in a weight-stationary MMA", word, idle),
+        (not collector.b_valid and collector.b_op,
+         "the collector word names an operation on b but b is not valid", word,
+         "bit 7 set, or bits 8-9 zero"),
+    )  # fmt: skip
+    return [
+        Problem("reserved-bits" if expected is lacking else "collector-word", text, got, expected)
+        for is_wrong, text, got, expected in checks
+        if is_wrong
+    ]

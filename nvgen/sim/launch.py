@@ -69,30 +69,17 @@ def simulate(
     _globals((*module.variables, *function.variables), memory, symbols, entries)
     binding = Binding(memory, stores=_needs_memory(module))
     params, offsets = binding.bind(function, arguments)
-    symbols.update(offsets)
-    symbols.update(first_places(local_layout(module.variables)))
-    functions = codes.get(kernel) if codes is not None else None
-    if functions is None:
-        functions = _functions(module, function)
-    if codes is not None:
-        codes[kernel] = functions
-    symbols.update(entries)
+    local = local_layout(module.variables)
+    symbols.update({**offsets, **first_places(local), **entries})
+    functions = _cached(module, function, {} if codes is None else codes)
     machine = Machine(
-        functions,
-        memory,
-        Engine(schedule),
-        grid,
-        block,
-        cluster,
-        symbols,
-        binding.tensor_maps,
-        limits,
-        shared_names,
+        functions, memory, Engine(schedule), grid, block, cluster, symbols, binding.tensor_maps,
+        limits, shared_names,
         explicit_cluster=bool(function.launch.cluster) or cluster != (1, 1, 1),
-    )
+    )  # fmt: skip
     limits.start()
     try:
-        populate(machine, functions[kernel], params, static, smem, local_layout(module.variables))
+        populate(machine, functions[kernel], params, static, smem, local)
         if races:
             watch(machine)
         Run(machine).to_end()
@@ -100,6 +87,15 @@ def simulate(
         raise explained(machine, error) from None
     binding.deliver()
     return Statistics(machine.steps, machine.engine.issued)
+
+
+def _cached(
+    module: Module, kernel: MachineFunction, codes: dict[str, Mapping[str, Code]]
+) -> Mapping[str, Code]:
+    """The code of a kernel, compiled where it is not there yet."""
+    if kernel.name not in codes:
+        codes[kernel.name] = _functions(module, kernel)
+    return codes[kernel.name]
 
 
 def _functions(module: Module, kernel: MachineFunction) -> dict[str, Code]:

@@ -86,18 +86,8 @@ class Variables:
             text = f".global .{kind} {self.context.names[variable.name]};"
             self.context.out.kept.append(Kept(text, Where.TOP))
             return
+        _check_home(variable)
         space = SPACES.get(variable.address_space) or Space.GLOBAL
-        # ptxas: "Module-scoped variables in .local state space are not allowed with ABI".
-        if variable.address_space not in _HOMES:
-            raise Unselectable(
-                "address-space",
-                f"@{variable.name} cannot live in address space {variable.address_space}",
-                got=f"addrspace({variable.address_space})",
-                expected="1 global, 3 shared, 4 const",
-                hint="tensor memory is allocated by llvm.nvvm.tcgen05.alloc"
-                if variable.address_space == TENSOR_SPACE
-                else "",
-            )
         size = self.context.layout.size(variable.value_type)
         align = alignment_of(self.context.layout, variable, size)
         if size > _LARGEST:
@@ -191,6 +181,20 @@ def _export(variable: ir.GlobalVariable) -> Export:
     found = _EXPORTS.get(variable.linkage, Export.NONE)
     is_elsewhere = variable.address_space not in (0, 1)
     return Export.WEAK if found is Export.COMMON and is_elsewhere else found
+
+
+def _check_home(variable: ir.GlobalVariable) -> None:
+    """ptxas: "Module-scoped variables in .local state space are not allowed with ABI"."""
+    if variable.address_space not in _HOMES:
+        raise Unselectable(
+            "address-space",
+            f"@{variable.name} cannot live in address space {variable.address_space}",
+            got=f"addrspace({variable.address_space})",
+            expected="1 global, 3 shared, 4 const",
+            hint="tensor memory is allocated by llvm.nvvm.tcgen05.alloc"
+            if variable.address_space == TENSOR_SPACE
+            else "",
+        )
 
 
 def _check_kind(variable: ir.GlobalVariable) -> None:

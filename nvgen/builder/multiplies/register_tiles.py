@@ -101,7 +101,7 @@ class WarpTile(HeldAccumulator):
     dtype: ElementType
     warps: tuple[int, int]
 
-    instruction: ClassVar[str] = "mma"
+    instruction: ClassVar[str] = BY_WARPS.op
     expected_a: ClassVar[str] = "shared_tile(…) or sums.as_a_operand()"
 
     @property
@@ -287,7 +287,7 @@ class WarpgroupTile(HeldAccumulator):
     n: int
     dtype: ElementType
 
-    instruction: ClassVar[str] = "wgmma.mma_async"
+    instruction: ClassVar[str] = BY_A_WARPGROUP.op
     expected_a: ClassVar[str] = "shared_tile(…), warpgroup_operand(…) or sums.as_a_operand()"
 
     @property

@@ -32,6 +32,7 @@ from nvgen.builder.verbs.rules import Draft, Follow
 from nvgen.calling.refusals import described, refuse
 
 _EMPTY = inspect.Parameter.empty
+_NAMED, _PLAIN = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
 _USUAL: Mapping[str, object] = {
     "cta_group": CtaGroup.ONE,
     "scope": Scope.CTA,
@@ -57,11 +58,7 @@ class Parameter:
 
     def python(self) -> inspect.Parameter:
         """As `inspect` has it."""
-        kind = (
-            inspect.Parameter.KEYWORD_ONLY
-            if self.keyword
-            else inspect.Parameter.POSITIONAL_OR_KEYWORD
-        )
+        kind = _NAMED if self.keyword else _PLAIN
         return inspect.Parameter(self.name, kind, default=self.default, annotation=self.type)
 
 
@@ -202,7 +199,7 @@ class Verb:
     @cached_property
     def signature(self) -> inspect.Signature:
         """Its signature, with `self`."""
-        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        first = inspect.Parameter("self", _PLAIN)
         return inspect.Signature(
             [first, *(p.python() for p in self.parameters)], return_annotation=self.returns
         )
@@ -256,14 +253,8 @@ class Verb:
             value = _default(qualifier, default)
             if value is _EMPTY and keyword:
                 value = _USUAL.get(source, _EMPTY)
-            return Parameter(
-                made.arg,
-                source,
-                _qualifier_type(qualifier, value),
-                value,
-                keyword,
-                qualifier=qualifier,
-            )
+            type_ = _qualifier_type(qualifier, value)
+            return Parameter(made.arg, source, type_, value, keyword, qualifier)
         value = _default(None, default)
         type_ = self._operand_type(source) + (" | None" if value is None else "")
         return Parameter(made.arg, source, type_, value, keyword, operand=True)
@@ -301,14 +292,8 @@ class Verb:
             usual = _USUAL.get(name, _EMPTY) if not qualifier.optional else None
             if qualifier.optional and len(qualifier.values) == 1:
                 usual = False
-            yield Parameter(
-                name,
-                name,
-                _qualifier_type(qualifier, usual),
-                usual,
-                keyword=True,
-                qualifier=qualifier,
-            )
+            type_ = _qualifier_type(qualifier, usual)
+            yield Parameter(name, name, type_, usual, keyword=True, qualifier=qualifier)
 
     def _operand_type(self, name: str) -> str:
         """The Python type of an operand, by what LLVM's patterns have in its place."""

@@ -10,13 +10,14 @@ Asynchronous Warpgroup Level Matrix Instructions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor, problems
 from intrinsics.element import ElementType, Major
+from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr, Reg
 from intrinsics.modifiers import MmaKind, Modifier, ScalarType
@@ -134,15 +135,65 @@ class _Where:
         return self.found
 
 
+@dataclass(frozen=True, slots=True)
+class _Multiply:
+    """One multiply of a kernel: what the four warps issue together."""
+
+    form: DecodedWgmma
+    registers: Registers
+    d: _Where
+    held: _Where | None
+    """A, where it is in registers."""
+    metadata: Getter | None
+    place: Place
+
+    def issue(self, group: Warpgroup[Fragment], fragment: Fragment) -> None:
+        """Issue it, by the warp that came last."""
+        warp, registers = fragment.warp, self.registers
+        arrivals = group.leave(warp)
+        effect = self._effect(fragment, arrivals)
+        effect.check_fenced()
+        commits = warp.multiplies.commits
+        thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
+        before = group.before(registers, commits)
+        op = AsyncOp(self.form.name, thread, "wgmma", effect, self.place, before)
+        op.together = group.warps
+        group.issued.append(Issued(op, registers, commits))
+        for arrival in arrivals:
+            owner = arrival.fragment.frame.multiplies
+            use = Use(op, owner, registers)
+            owner.keep(use)
+            arrival.fragment.warp.multiplies.open.append(use)
+        warp.cta.machine.engine.issue(op)
+        warp.cta.machine.changed()
+
+    def _effect(self, fragment: Fragment, arrivals: Sequence[Arrival[Fragment]]) -> WgmmaOperation:
+        """What it does once it takes effect."""
+        a, b, accumulate = arrivals[0].operands
+        found = None
+        if self.metadata is not None:
+            words = np.concatenate([self.metadata(one.fragment.warp) for one in arrivals])
+            found = Metadata.of(words.astype(np.uint32), self.form.a.bits, self.form.selector)
+        return WgmmaOperation(
+            fragment.warp.cta,
+            self.form,
+            tuple(arrival.fragment.frame for arrival in arrivals),
+            self.d.of(fragment),
+            descriptor(a, "A") if self.held is None else self.held.of(fragment),
+            descriptor(b, "B"),
+            bool(accumulate),
+            found,
+        )
+
+
 def multiply(c: Compiler, mi: MachineInstr) -> Step:
     """Issue one multiply, once the four warps are here."""
     form = form_of(mi)
     registers = _registers(mi, form)
     operands = _operands(c, mi)
     metadata = c.get(mi["sp_meta"], T.B32) if form.sparse else None
-    d = _Where(registers.d)
     held = _Where(_plain(mi["a"])) if registers.a else None
-    place = c.place(mi)
+    whole = _Multiply(form, registers, _Where(registers.d), held, metadata, c.place(mi))
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -159,41 +210,8 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
             return Wait(
                 f"warps {', '.join(map(str, group.missing()))} of warpgroup {number} at {form.name}"
             )
-        issue(group, fragment)
+        whole.issue(group, fragment)
         return None
-
-    def issue(group: Warpgroup[Fragment], fragment: Fragment) -> None:
-        warp = fragment.warp
-        arrivals = group.leave(warp)
-        frames = tuple(arrival.fragment.frame for arrival in arrivals)
-        a, b, accumulate = arrivals[0].operands
-        found = None
-        if metadata is not None:
-            words = np.concatenate([metadata(one.fragment.warp) for one in arrivals])
-            found = Metadata.of(words.astype(np.uint32), form.a.bits, form.selector)
-        effect = WgmmaOperation(
-            warp.cta,
-            form,
-            frames,
-            d.of(fragment),
-            descriptor(a, "A") if held is None else held.of(fragment),
-            descriptor(b, "B"),
-            bool(accumulate),
-            found,
-        )
-        effect.check_fenced()
-        commits = warp.multiplies.commits
-        thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
-        op = AsyncOp(form.name, thread, "wgmma", effect, place, group.before(registers, commits))
-        op.together = group.warps
-        group.issued.append(Issued(op, registers, commits))
-        for arrival in arrivals:
-            owner = arrival.fragment.frame.multiplies
-            use = Use(op, owner, registers)
-            owner.keep(use)
-            arrival.fragment.warp.multiplies.open.append(use)
-        warp.cta.machine.engine.issue(op)
-        warp.cta.machine.changed()
 
     return run
 
