@@ -44,6 +44,7 @@ from nvgen.sim.threads.limits import limits_of
 if TYPE_CHECKING:
     from nvgen.driver.jobs import LaunchConfig
     from nvgen.driver.loaded import LoadedKernel
+    from nvgen.launching.arguments import Parameter
     from nvgen.launching.launches import Statistics
     from nvgen.machine_code.assembler import Assembled
     from nvgen.machine_code.ptxas_log import Resources
@@ -64,6 +65,10 @@ class BuiltKernel(Protocol):
     @property
     def names(self) -> dict[str, str]:
         """The names of the parameters in machine records."""
+
+    @property
+    def parameters(self) -> Sequence[Parameter]:
+        """What its parameters stand for on the host."""
 
     def arguments(self, arrays: Sequence[object], named: dict[str, object]) -> list[object]:
         """Launch arguments from positional arrays and named ones.
@@ -355,6 +360,7 @@ class Compiled:
             three(required) if required else None,
             self._dynamic_shared(),
             self.bounded.bounds if self.bounded else None,
+            self.kernel.parameters if self.kernel else (),
         )
 
     def _on_gpu(

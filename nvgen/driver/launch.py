@@ -16,6 +16,7 @@ from nvgen.driver.images import Image, images
 from nvgen.driver.jobs import Job, LaunchConfig, bind_host
 from nvgen.driver.loaded import LoadedKernel
 from nvgen.driver.views import is_device_array
+from nvgen.launching.arguments import Parameter
 from nvgen.launching.tensor_map import TensorMap
 from nvgen.parameters import Output, check_count
 
@@ -62,8 +63,9 @@ def load_kernel(
     block: tuple[int, int, int] | None,
     smem: int,
     bounds: WaitBounds | None = None,
+    parameters: Sequence[Parameter] = (),
 ) -> LoadedKernel:
-    """Load a kernel on the GPU of this process.
+    """Load a kernel on the GPU of this process; `parameters` are as the builder has them.
 
     Raises: InputError, AssemblerError, DriverError.
     """
@@ -73,7 +75,7 @@ def load_kernel(
     code_images = code_for(module, ptx, target)
     code = load(open_device(), code_images, function.name)
     table = open_table(code, bounds)
-    return LoadedKernel(function.name, function.params, block, smem, code, table)
+    return LoadedKernel(function.name, function.params, block, smem, code, table, parameters)
 
 
 def code_for(module: Module, ptx: Ptx, target: Target) -> list[Image]:

@@ -19,7 +19,7 @@ from nvgen.driver.errors import timed_out
 from nvgen.driver.jobs import LaunchConfig, Value, map_value, pointer_value
 from nvgen.driver.views import LEGACY, is_device_array, view_of
 from nvgen.driver.wait_table import WaitTable, told
-from nvgen.launching.arguments import Parameter, arguments
+from nvgen.launching.arguments import Parameter, arguments, on_host
 from nvgen.launching.launches import Dim3, dim3
 from nvgen.launching.tensor_map import TensorMap
 from nvgen.parameters import Output, bytes_by_value, check_count, is_by_value, number_value
@@ -85,7 +85,9 @@ class LoadedKernel:
         stream: object = None,
         dependent: bool = False,
     ) -> None:
-        """Launch without waiting.
+        """Launch without waiting; arrays become tensor maps where a built kernel takes these.
+
+        That takes longer than launching what `arguments` has made of them once.
 
         With `dependent` the launch may begin before the one before it in the stream has ended: a
         kernel that executes griddepcontrol.wait before it touches memory can prepare meanwhile.
@@ -158,6 +160,8 @@ class LoadedKernel:
 
     def _images(self, arguments: Sequence[object], stream: Stream) -> list[np.ndarray]:
         check_count(self.name, self.params, arguments)
+        if self.parameters:
+            arguments = [_mapped(*pair) for pair in zip(self.parameters, arguments, strict=True)]
         addresses: list[int] = []
         values = [
             self._value(p, a, addresses, stream)
@@ -176,6 +180,12 @@ class LoadedKernel:
             addresses.append(_address(param, given, self._code.device, stream))
             return pointer_value(param, len(addresses) - 1)
         return number_value(param, given)
+
+
+def _mapped(parameter: Parameter, argument: object) -> object:
+    """An array as the tensor map that a kernel takes; whatever else is given as it is."""
+    given = argument.array if isinstance(argument, Output) else argument
+    return on_host(parameter, given) if parameter.box and is_device_array(given) else argument
 
 
 def as_stream(device: Device, stream: object) -> Stream:

@@ -95,7 +95,7 @@ def arguments(
                 f"argument '{parameter.name}' is missing",
                 expected=names,
             )
-        found.append(_on_host(parameter, value))
+        found.append(on_host(parameter, value))
     if waiting:
         raise input_error(
             "run/arguments",
@@ -106,7 +106,11 @@ def arguments(
     return found
 
 
-def _on_host(parameter: Parameter, value: object) -> object:
+def on_host(parameter: Parameter, value: object) -> object:
+    """One launch argument: an array becomes a tensor map where the kernel takes one.
+
+    Raises: InputError when it does not fit.
+    """
     _check_numbers(parameter, value)
     _check_range(parameter, value)
     found = _tensor_map(parameter, value) if parameter.box else value

@@ -14,8 +14,9 @@ import pytest
 
 from intrinsics.tma.fields import Element
 from intrinsics.tma.rules import Im2col, Request
-from nvgen.driver import device, maps
-from nvgen.driver.jobs import MapOf
+from nvgen import KernelBuilder, bf16, f32
+from nvgen.driver import device, launch, loaded, maps
+from nvgen.driver.jobs import MapOf, Pointer
 from nvgen.launching.tensor_map import tensor_map
 
 
@@ -88,3 +89,28 @@ def test_a_map_is_made_once_for_each_address_and_shape(monkeypatch: pytest.Monke
         (4096, (128, 32), Element.F16),
         (4096, (128, 64), Element.U16),
     ]
+
+
+def test_a_launch_makes_tensor_maps_of_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `Compiled.run` does: arrays of numpy stand in for those on a GPU."""
+    b = KernelBuilder("copy", block=32, target="sm_90a")
+    b.tile_map("x", bf16, (64, 64))
+    b.pointer("y", f32)
+    b.begin()
+    compiled = b.finish().compile()
+    monkeypatch.setattr(launch, "load_kernel", lambda *given: given[-1])
+    parameters = compiled.load()
+    monkeypatch.setattr(loaded, "is_device_array", lambda given: isinstance(given, np.ndarray))
+    monkeypatch.setattr(loaded, "_address", lambda *_: 4096)
+    monkeypatch.setattr(loaded, "parameter", lambda value, _: value)
+    kernel = loaded.LoadedKernel(
+        "copy", compiled.module.functions[0].params, None, 0,
+        SimpleNamespace(device=None), parameters=parameters,
+    )  # fmt: skip
+    x, y = np.zeros((128, 64), bf16.numpy), np.zeros(4, np.float32)
+    found = tensor_map(x, (64, 64), 128)
+    for given in (x, found):
+        map_, pointer = kernel._images([given, y], None)
+        assert isinstance(map_, MapOf)
+        assert map_.request == found.request
+        assert isinstance(pointer, Pointer)
