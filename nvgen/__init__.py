@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from nvgen.compilation.compiled import Compiled
     from nvgen.compilation.extension import place_of
     from nvgen.compilation.judgement import FindingWarning
-    from nvgen.driver.code_cache import CodeCache
+    from nvgen.driver.code.code_cache import CodeCache
     from nvgen.launching.tensor_map import TensorMap, im2col_map
     from nvgen.machine_code.assembler import assemble, find_ptxas
     from nvgen.render import print_findings
@@ -249,7 +249,7 @@ _MODULES = {
     "nvgen.builder.shared_memory.tiles": "SharedTile",
     "nvgen.builder.values.vectors": "Vector",
     "nvgen.compilation.compiled": "Compiled",
-    "nvgen.driver.code_cache": "CodeCache",
+    "nvgen.driver.code.code_cache": "CodeCache",
     "nvgen.compilation.extension": "place_of",
     "nvgen.compilation.judgement": "FindingWarning",
     "nvgen.render": "print_findings",

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, SupportsInt
 import numpy as np
 
 from intrinsics.lazy_dataclass import dataclass
+from nvgen.driver.bounded_waits import open_table, told
 from nvgen.driver.device import load, ok, open_device, parameter, wait
 from nvgen.driver.errors import SIMULATE, timed_out
 from nvgen.driver.jobs import Job
-from nvgen.driver.wait_table import open_table, told
 
 if TYPE_CHECKING:
     from cuda.core import Stream

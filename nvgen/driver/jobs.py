@@ -16,7 +16,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
 from intrinsics.tma.rules import Request
 from isel.wait_bounds import WaitBounds
-from nvgen.driver.images import Image
+from nvgen.driver.code.images import Image
 from nvgen.launching.launches import Dim3
 from nvgen.launching.tensor_map import SIZE, TensorMap
 from nvgen.parameters import (

@@ -11,8 +11,8 @@ from intrinsics.findings import input_error
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target
 from isel.wait_bounds import WaitBounds
+from nvgen.driver.code.images import Image, images
 from nvgen.driver.gpus import gpu, unfit
-from nvgen.driver.images import Image, images
 from nvgen.driver.jobs import Job, LaunchConfig, bind_host
 from nvgen.driver.loaded import LoadedKernel
 from nvgen.driver.views import is_device_array
@@ -69,8 +69,8 @@ def load_kernel(
 
     Raises: InputError, AssemblerError, DriverError.
     """
+    from nvgen.driver.bounded_waits import open_table
     from nvgen.driver.device import load, open_device
-    from nvgen.driver.wait_table import open_table
 
     code_images = code_for(module, ptx, target)
     code = load(open_device(), code_images, function.name)

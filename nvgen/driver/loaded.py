@@ -14,11 +14,11 @@ import numpy as np
 from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
+from nvgen.driver.bounded_waits import WaitTable, told
 from nvgen.driver.device import Code, parameter, wait
 from nvgen.driver.errors import timed_out
 from nvgen.driver.jobs import LaunchConfig, Value, map_value, pointer_value
 from nvgen.driver.views import LEGACY, is_device_array, view_of
-from nvgen.driver.wait_table import WaitTable, told
 from nvgen.launching.arguments import Parameter, arguments, on_host
 from nvgen.launching.launches import Dim3, dim3
 from nvgen.launching.tensor_map import TensorMap

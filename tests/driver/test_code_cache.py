@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from importlib import import_module
 from pathlib import Path
 
 import llvmlite
@@ -22,8 +23,8 @@ from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import beyond
 from nvgen import CodeCache, ElementType, InputError, Kernel, KernelBuilder, TensorMap
 from nvgen.compilation import compile_text
-from nvgen.driver import code_cache, code_files
-from nvgen.driver.kernel_code import MachineCode, machine_code
+from nvgen.driver.code import code_cache, code_files
+from nvgen.driver.code.kernel_code import MachineCode, machine_code
 from nvgen.launching.arguments import arguments
 from nvgen.parameters import Output
 
@@ -96,6 +97,14 @@ def test_another_source_target_or_version_is_another_entry(
     monkeypatch.setattr(llvmlite, "__version__", "another llvmlite")
     cache.code(kernel(), TARGET, 0)
     assert len(compiled) == len([*tmp_path.iterdir()]) == 7
+
+
+def test_the_key_has_all_of_nvgens_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    digested: list[str] = []
+    monkeypatch.setattr(code_cache, "_digest", lambda files, root: digested.extend(files))
+    code_cache._own_digest.__wrapped__()
+    packages = [import_module(name) for name in ("intrinsics", "asmprinter", "isel", "nvgen")]
+    assert {one.__file__ for one in (*packages, code_cache)} <= set(digested)
 
 
 @pytest.mark.parametrize("left", [0, 10, -1])

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING
 from intrinsics.collector import paused_collector
 from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.driver.code_files import is_trusted, read, write
-from nvgen.driver.kernel_code import MachineCode, machine_code
+from nvgen.driver.code.code_files import is_trusted, read, write
+from nvgen.driver.code.kernel_code import MachineCode, machine_code
 from nvgen.machine_code.assembler import find_ptxas
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _digest(files: Iterable[str | Path], root: str = "") -> str:
 @functools.cache
 def _own_digest() -> str:
     """The digest of nvgen's source."""
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(Path(__file__).resolve().parents[3])
     folders = (found for name in _PACKAGES for found in os.walk(os.path.join(root, name)))
     files = (os.path.join(at, name) for at, _, names in folders for name in names)
     return _digest((path for path in files if path.endswith(".py")), root)

@@ -1,24 +1,89 @@
-"""Waits that were not over in time, as findings.
+"""Waits that were not over in time: the table that a kernel with bounded waits fills, as findings.
 
-Layer: nvgen.driver.  Input: the table that a kernel with bounded waits left, as
-`isel.wait_bounds` lays it out.  Output: a finding for each group of threads that waited.
+Layer: nvgen.driver.  The table lies in memory of the host, which stays readable when a trap has put
+an end to the GPU's context; `isel.wait_bounds` says how it is laid out.  CUDA driver API,
+cuMemHostAlloc, cuLibraryGetGlobal.
 """
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, SupportsInt
 
-from intrinsics.findings import Finding, Severity
+from intrinsics.findings import DriverError, Finding, Severity
 from intrinsics.lazy_dataclass import dataclass
 from isel import wait_bounds as entry
-from isel.wait_bounds import WaitBounds, WaitSite
+from isel.wait_bounds import REPORT, WaitBounds, WaitSite
 from nvgen.driver.errors import SIMULATE, WAIT_BOUND
 from nvgen.sim.threads.report import lanes_in_words
+
+if TYPE_CHECKING:
+    from nvgen.driver.device import Code
 
 _WARP = 32
 _MBARRIER = 8
 _RANK = 1 << 24  # above it, an address of shared memory has the CTA's rank
+
+
+@dataclass(frozen=True, slots=True)
+class WaitTable:
+    """A table at an address of this process, for waits with these bounds."""
+
+    bounds: WaitBounds
+    address: int
+
+    def read(self) -> bytes:
+        """What is in it."""
+        return ctypes.string_at(self.address, self.bounds.size)
+
+
+def open_table(code: Code, bounds: WaitBounds | None) -> WaitTable | None:
+    """Give loaded code a table, if it has waits that are bounded.
+
+    The table is never given back: the code may write to it as long as the process lives.
+
+    Raises: DriverError.
+    """
+    if bounds is None or not bounds.sites:
+        return None
+    from cuda.bindings import driver
+
+    from nvgen.driver.device import ok
+
+    doing = "no memory for the report of waits"
+    here = ok(driver.cuMemHostAlloc(bounds.size, driver.CU_MEMHOSTALLOC_DEVICEMAP), doing)
+    assert isinstance(here, SupportsInt)
+    ctypes.memset(int(here), 0, bounds.size)
+    there = ok(driver.cuMemHostGetDevicePointer(int(here), 0), doing)
+    assert isinstance(there, SupportsInt)
+    library = driver.CUlibrary(int(code.library.handle))
+    status, variable, _ = driver.cuLibraryGetGlobal(library, REPORT.encode())
+    ok((status,), f"the variable {REPORT} was not found")
+    pointer = int(there).to_bytes(8, "little")
+    ok(driver.cuMemcpyHtoD(variable, pointer, len(pointer)), f"{REPORT} was not set")
+    ok(driver.cuCtxSynchronize(), f"{REPORT} was not set")  # the copy may still be under way
+    return WaitTable(bounds, int(here))
+
+
+@contextmanager
+def told(table: WaitTable | None) -> Iterator[None]:
+    """Say what the table says where a kernel fails.
+
+    Raises: DriverError, what was raised inside if no wait is overdue.
+    """
+    try:
+        yield
+    except DriverError:
+        found = overdue(table.bounds, table.read()) if table is not None else []
+        if found:
+            raise DriverError(found) from None
+        raise
+
+
+# ---- findings ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """One kernel as machine code, with what a launch needs to know of it: plain data that travels.
 
-Layer: nvgen.driver.  Between processes it goes by pickle, to files as `nvgen.driver.code_cache`
-writes it.
+Layer: nvgen.driver.  Between processes it goes by pickle, to files as `code_cache` writes it.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ class MachineCode:
 
         Raises: InputError when there is none, DriverError.
         """
+        from nvgen.driver.code.images import Image
         from nvgen.driver.device import load, open_device
-        from nvgen.driver.images import Image
         from nvgen.driver.loaded import LoadedKernel
 
         code = load(open_device(), [Image("cubin", self.cubin)], self.name)

@@ -1,0 +1,1 @@
+"""The code of kernels: what the driver loads, and machine code that is kept on disk."""
