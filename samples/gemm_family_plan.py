@@ -2,17 +2,17 @@
 
 The kernels are gemm_gate_up.py, gemm_grouped.py, gemm_quantised.py and gemm_block_scaled.py, of
 which a launch whose kernel lies on disk needs nothing but this.  A choice takes a fifth of a
-millisecond, and is kept.
+millisecond, and is kept; it says also whether a launch overlaps with the one before.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from gemm_model import H100, Machine
-from gemm_model import choose as best
+from gemm_model import H100, Machine, plan
 from gemm_plan import BF16, ROOM, STORED, WARPGROUP, Config, Kind
 
 from nvgen import ElementType, f32, u32
@@ -43,13 +43,16 @@ def can_gate(c: Config) -> bool:
 
 def slower_gated(c: Config) -> float:
     """Times the plain product's time: warpgroups in turn hide the activation."""
+    if not can_gate(c):
+        return math.inf
     return 1.0 if c.pingpong or c.split > 1 or c.n < BLOCK else ACTIVATION
 
 
-@functools.lru_cache(4096)
-def choose_gated(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
+def plan_gated(
+    m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100
+) -> tuple[Config, bool]:
     """The configuration that is thought the fastest, of the possible."""
-    return best(m, n, k, kind, machine, can_gate, slower_gated)
+    return plan(m, n, k, kind, machine, slower_gated)
 
 
 # ---- D in fp8 ------------------------------------------------------------------------------------
@@ -74,6 +77,8 @@ SHARED_TILE = 1.03  # times that of smaller ones, where warpgroups scale and sto
 
 def slower_quantised(c: Config) -> float:
     """Times the plain product's time, what a configuration takes."""
+    if not can_quantise(c):
+        return math.inf
     if c.swap:
         return TURNED
     return SHARED_TILE if c.m * c.n > BLOCK * BLOCK and not c.pingpong else 1.0
@@ -85,13 +90,13 @@ def told(rows: int) -> int:
 
 
 @functools.lru_cache(4096)
-def choose_quantised(
+def plan_quantised(
     m: int, n: int, k: int, kind: Kind = QUANTISED, machine: Machine = H100
-) -> Config:
+) -> tuple[Config, bool]:
     """The configuration that the model thinks the fastest, of those that are possible."""
-    found = best(m, n, k, kind, machine, can_quantise, slower_quantised)
+    found, overlaps = plan(m, n, k, kind, machine, slower_quantised)
     nbytes = told(found.wide(kind.out)) * 4 if found.swap else 0
-    return with_room(found, kind, lambda stages: nbytes)
+    return with_room(found, kind, lambda stages: nbytes), overlaps
 
 
 def with_room(c: Config, kind: Kind, more: Callable[[int], int]) -> Config:
@@ -110,10 +115,16 @@ def can_group(c: Config) -> bool:
     return alone and BLOCK % c.m == 0
 
 
-@functools.lru_cache(4096)
-def choose_grouped(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
+def slower_grouped(c: Config) -> float:
+    """Times the plain product's time: as long."""
+    return 1.0 if can_group(c) else math.inf
+
+
+def plan_grouped(
+    m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100
+) -> tuple[Config, bool]:
     """The configuration for as many rows in all, of those that are possible."""
-    return best(m, n, k, kind, machine, can_group)
+    return plan(m, n, k, kind, machine, slower_grouped)
 
 
 # ---- block-scaled --------------------------------------------------------------------------------
@@ -128,19 +139,21 @@ SHARED = 1.04  # times that, where a pair of CTAs shares an operand
 
 
 @functools.lru_cache(4096)
-def choose_scaled(
+def plan_scaled(
     m: int, n: int, k: int, kind: Kind = BLOCK_SCALED, machine: Machine = H100
-) -> Config:
+) -> tuple[Config, bool]:
     """Of the configurations whose sums fit twice into registers the one that is thought fastest.
 
     A tile has rows of B of one scale only, and scales of A in whole lines of TMA.
     """
-    found = best(m, n, k, kind, machine, can_scale, slower_scaled)
-    return with_scales(found, kind)
+    found, overlaps = plan(m, n, k, kind, machine, slower_scaled)
+    return with_scales(found, kind), overlaps
 
 
 def slower_scaled(c: Config) -> float:
     """Times the plain product's time, what a configuration takes."""
+    if not can_scale(c):
+        return math.inf
     times = SLOWER[c.consumers] * (SHARED if c.cluster > 1 else 1)
     if c.consumers > 1:
         times *= (SCALES if c.swap else 1) * (FEWER if c.n < BLOCK else 1)

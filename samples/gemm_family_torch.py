@@ -46,8 +46,8 @@ from torch_operator import (
 
 
 def launch(
-    sample: str, choose: Callable[..., Config], kind: Kind, size: tuple[int, int, int], arrays,
-    behind=(), *, many: int = 1, more=(),
+    sample: str, plan: Callable[..., tuple[Config, bool]], kind: Kind, size: tuple[int, int, int],
+    arrays, behind=(), *, many: int = 1, more=(),
 ) -> None:  # fmt: skip
     """Start a sample's kernel on the tensors' stream: `arrays`, the sizes, and what is `behind`.
 
@@ -57,14 +57,15 @@ def launch(
     """
     check(*size, kind)
     device, (m, n, k) = arrays[0].get_device(), size
-    config = choose(m * many, n, k, kind, machine_of(torch.cuda.get_device_name(device)))
+    machine = machine_of(torch.cuda.get_device_name(device))
+    config, overlaps = plan(m * many, n, k, kind, machine)
     code = loaded(device, sample, config, kind, *more, opt=3)
     processors = torch.cuda.get_device_properties(device).multi_processor_count
     rows = m if many == 1 else -(-m // config.m) * config.m * many  # whole tiles for each
     code.launch(
         *code.arguments(*arrays, *size, *behind),
         grid=grid(config, rows, n, processors), cluster=config.ctas,
-        stream=torch.cuda.current_stream(),
+        stream=torch.cuda.current_stream(), dependent=overlaps,
     )  # fmt: skip
 
 
@@ -96,7 +97,7 @@ def gemm_gated(x: torch.Tensor, both: torch.Tensor) -> torch.Tensor:
     x, both = x.contiguous(), both.contiguous()
     if d.numel():
         kind, size = Kind(ELEMENTS[x.dtype], ELEMENTS[x.dtype]), (len(x), len(both), x.shape[1])
-        launch("gemm_gate_up", plans.choose_gated, kind, size, (x, both, d))
+        launch("gemm_gate_up", plans.plan_gated, kind, size, (x, both, d))
     return d
 
 
@@ -133,7 +134,7 @@ def gemm_grouped(a: torch.Tensor, b: torch.Tensor, experts: torch.Tensor) -> tor
     a, b, experts = a.contiguous(), b.contiguous(), experts.contiguous()
     if d.numel():
         kind, size = Kind(ELEMENTS[a.dtype], ELEMENTS[a.dtype]), (*d.shape, a.shape[1])
-        launch("gemm_grouped", plans.choose_grouped, kind, size, (a, b, d), (experts,))
+        launch("gemm_grouped", plans.plan_grouped, kind, size, (a, b, d), (experts,))
     return d
 
 
@@ -151,8 +152,8 @@ def gemm_masked(a: torch.Tensor, b: torch.Tensor, counts: torch.Tensor) -> torch
     a, b, counts = a.contiguous(), b.contiguous(), counts.contiguous()
     if d.numel():
         kind, size = Kind(ELEMENTS[a.dtype], ELEMENTS[a.dtype]), (*d.shape[1:], a.shape[2])
-        arrays, behind, choose = (a, b, d), (counts, len(a)), plans.choose_grouped
-        launch("gemm_grouped", choose, kind, size, arrays, behind, many=len(a), more=(True,))
+        arrays, behind, plan = (a, b, d), (counts, len(a)), plans.plan_grouped
+        launch("gemm_grouped", plan, kind, size, arrays, behind, many=len(a), more=(True,))
     return d
 
 
@@ -183,7 +184,7 @@ def gemm_quantised(
         kind = plans.QUANTISED if with_amax else plans.WITHOUT_AMAX
         kind = replace(kind, dtype=ELEMENTS[a.dtype])
         size = *d.shape, a.shape[1]
-        launch("gemm_quantised", plans.choose_quantised, kind, size, (a, b, *arrays))
+        launch("gemm_quantised", plans.plan_quantised, kind, size, (a, b, *arrays))
     return d, scales, amax
 
 
@@ -209,9 +210,10 @@ def gemm_block_scaled(
         of_a = scale_a.t()  # with rows in whole lines of TMA
         if len(a) % 4:
             of_a = torch.nn.functional.pad(of_a, (0, -len(a) % 4))
-        choose, size = plans.choose_scaled, (*d.shape, a.shape[1])
+        size = *d.shape, a.shape[1]
         behind = (of_a.contiguous(),)
-        launch("gemm_block_scaled", choose, plans.BLOCK_SCALED, size, arrays, behind)
+        kind, plan = plans.BLOCK_SCALED, plans.plan_scaled
+        launch("gemm_block_scaled", plan, kind, size, arrays, behind)
     return d
 
 

@@ -351,12 +351,24 @@ def candidates(kind: Kind = BF16) -> Table:
     return Table(configurations(kind), kind)
 
 
+def as_it_is(config: Config) -> float:
+    """Times the plain product's time, what the plain product takes."""
+    return 1.0
+
+
 @functools.lru_cache(4096)
-def plan(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> tuple[Config, bool]:
-    """The configuration that the model thinks the fastest, and whether its launches overlap."""
+def plan(
+    m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100,
+    slower: Callable[[Config], float] = as_it_is,
+) -> tuple[Config, bool]:  # fmt: skip
+    """The configuration that the model thinks the fastest, and whether its launches overlap.
+
+    `slower` says how many times the plain product's time a configuration takes: of impossible ones
+    infinitely many.
+    """
     table = candidates(kind)
     product = table.cut(m, n, k, machine)
-    times = table.waiting(product)
+    times = table.waiting(product) * factors(kind, slower)
     best, other = int(np.argmin(times)), table.overlapping(product, times)
     overlaps = bool(other.min() < times[best])
     config = table.configs[int(np.argmin(other)) if overlaps else best]
@@ -370,24 +382,6 @@ def reads_once(config: Config, m: int) -> bool:
 
 
 @functools.cache
-def factors(
-    kind: Kind, is_possible: Callable[[Config], bool], slower: Callable[[Config], float]
-) -> np.ndarray:
-    """Times the plain product's time, what each configuration takes."""
-    configs = candidates(kind).configs
-    return np.array([slower(c) if is_possible(c) else math.inf for c in configs])
-
-
-def choose(
-    m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100,
-    is_possible: Callable[[Config], bool] = lambda config: True,
-    slower: Callable[[Config], float] = lambda config: 1.0,
-) -> Config:  # fmt: skip
-    """Of the possible configurations the one that the model thinks the fastest, if none overlaps.
-
-    `slower` says by how much something else than the plain product is so.
-    """
-    table = candidates(kind)
-    times = table.times(m, n, k, machine) * factors(kind, is_possible, slower)
-    config = table.configs[int(np.argmin(times))]
-    return replace(config, once=reads_once(config, m))
+def factors(kind: Kind, slower: Callable[[Config], float]) -> np.ndarray:
+    """What `slower` says of each configuration."""
+    return np.array([slower(config) for config in candidates(kind).configs])

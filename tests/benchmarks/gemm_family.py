@@ -135,11 +135,11 @@ def scaled(m: int, n: int, k: int) -> tuple[Call, tuple[Way, ...], tuple]:
 
 
 MAKERS = {"gated": gated, "grouped": grouped, "quantised": quantised, "scaled": scaled}
-CHOICES = {
-    "gated": (plans.choose_gated, plans.BF16),
-    "grouped": (plans.choose_grouped, plans.BF16),
-    "quantised": (plans.choose_quantised, plans.QUANTISED),
-    "scaled": (plans.choose_scaled, plans.BLOCK_SCALED),
+PLANS = {
+    "gated": (plans.plan_gated, plans.BF16),
+    "grouped": (plans.plan_grouped, plans.BF16),
+    "quantised": (plans.plan_quantised, plans.QUANTISED),
+    "scaled": (plans.plan_scaled, plans.BLOCK_SCALED),
 }
 
 
@@ -170,12 +170,12 @@ def compared(name: str, size: tuple[int, int, int], rounds: int) -> dict:
         for label in calls[0]
     }
     times = in_turn(graphs, count, rounds)
-    choose, kind = CHOICES[name]
-    config = choose(*size, kind, machine_of(torch.cuda.get_device_name(0)))
+    plan, kind = PLANS[name]
+    config, overlaps = plan(*size, kind, machine_of(torch.cuda.get_device_name(0)))
     ours, *theirs = times.values()
     ratios = [min(others) / x for x, *others in zip(ours, *theirs, strict=True)]
     return {
-        "name": name, "shape": size, "config": short(config), "off": off,
+        "name": name, "shape": size, "config": short(config) + "o" * overlaps, "off": off,
         "microseconds": {label: statistics.median(each) for label, each in times.items()},
         "ratio": statistics.median(ratios),
     }  # fmt: skip

@@ -52,13 +52,13 @@ def test_what_warpgroups_hide_in_turn_makes_short_products_faster() -> None:
 def test_every_shape_has_a_configuration_that_works() -> None:
     """Each CTA of a split has a step of K, and narrow tiles take all columns at once."""
     sample = named("10_gemm_sm90")
-    from gemm_model import choose
+    from gemm_model import plan
     from gemm_plan import tiles
 
     shapes = [(s.m, s.n, s.k) for s in drawn(3, 60)] + [(1, 8, 8), (100000, 8, 8), (5, 4096, 40)]
     for m, n, k in shapes:
         kind = sample.Kind()
-        config = choose(m, n, k, kind)
+        config, _ = plan(m, n, k, kind)
         assert -(-k // (64 * config.depth)) >= config.split
         rows = -(-(n if config.swap else m) // (config.m * config.cluster))
         assert config.n >= 64 or tiles(config, m, n) == rows
@@ -67,9 +67,9 @@ def test_every_shape_has_a_configuration_that_works() -> None:
 def test_few_rows_are_columns_of_multiplies() -> None:
     """A single row of A takes one tile of eight columns, and K is split where tiles are few."""
     named("10_gemm_sm90")
-    from gemm_model import choose
+    from gemm_model import plan
 
-    one, few = choose(1, 28672, 4096), choose(1, 1024, 8192)
+    (one, _), (few, _) = plan(1, 28672, 4096), plan(1, 1024, 8192)
     assert (one.swap, one.n, one.split) == (True, 8, 1)
     assert few.split > 1
 
@@ -77,12 +77,12 @@ def test_few_rows_are_columns_of_multiplies() -> None:
 def test_the_gpu_decides() -> None:
     """The H200 has more bandwidth, so that what cost nothing on an H100 counts on it."""
     named("10_gemm_sm90")
-    from gemm_model import H100, H200, choose, machine_of
+    from gemm_model import H100, H200, machine_of, plan
 
     assert machine_of("NVIDIA H200") is H200
     assert machine_of("NVIDIA H100 80GB HBM3") is machine_of("another") is H100
     shape = 131, 36864, 7168  # 192 columns would be padded by 61
-    assert choose(*shape, machine=H200).n < 192
+    assert plan(*shape, machine=H200)[0].n < 192
 
 
 def test_the_time_grows_with_the_work() -> None:
@@ -116,11 +116,12 @@ def test_only_possible_configurations_are_chosen() -> None:
     """For what is built on the GEMM, of which some tiles are no choice."""
     family = named("gemm_family_plan")
     ways = {
-        family.choose_scaled: family.can_scale,
-        family.choose_gated: family.can_gate,
-        family.choose_quantised: family.can_quantise,
-        family.choose_grouped: family.can_group,
+        family.plan_scaled: family.can_scale,
+        family.plan_gated: family.can_gate,
+        family.plan_quantised: family.can_quantise,
+        family.plan_grouped: family.can_group,
     }
-    for choose, is_possible in ways.items():
+    for plan, is_possible in ways.items():
         for m in (1, 100, 512, 5000):
-            assert is_possible(choose(m, 4096, 7168)), (choose, m)
+            config, _ = plan(m, 4096, 7168)
+            assert is_possible(config), (plan, m)

@@ -150,8 +150,8 @@ def test_plans_need_no_builder() -> None:
         "import attention_decode_plan, attention_plan, gemm_problem, tensor_rules\n"
         "import gemm_family_plan as plan\n"
         "for name in ('gated', 'grouped', 'quantised', 'scaled'):\n"
-        "    choose = getattr(plan, f'choose_{name}')\n"
-        "    assert choose(64, 4096, 4096) is choose(64, 4096, 4096)\n"
+        "    chosen = getattr(plan, f'plan_{name}')\n"
+        "    assert chosen(64, 4096, 4096) is chosen(64, 4096, 4096)\n"
         "print(*sys.modules)"
     )
     command = [sys.executable, "-c", text, str(FOLDER)]
