@@ -348,10 +348,12 @@ class Gemm:
         b, ring = self.b, self.ring
         d = b.warpgroup_tile(height, self.config.n)
         with self.sharing.turn(work):
+            self.wait_for(ring)
             self.multiply(d, ring, accumulate=False)
             held = b.variable(ring.stage)
             ring.advance()
             with b.range(work.end, start=work.first + 1):
+                self.wait_for(ring)
                 self.multiply(d, ring, accumulate=True)
                 b.wgmma_wait_group(1)
                 self.release(held.value)
@@ -361,10 +363,13 @@ class Gemm:
         self.release(held.value)
         return [list(part.registers) for part in d.parts]
 
+    def wait_for(self, ring) -> None:
+        """Wait for what one step of K multiplies."""
+        self.b.wait(self.full[ring.stage], ring.parity)
+
     def multiply(self, d, ring, *, accumulate: bool) -> None:
         """Start the multiplies of one step of K."""
         b = self.b
-        b.wait(self.full[ring.stage], ring.parity)
         x = self.x_ring[ring.stage].part(self.row_of(d.m), d.m)
         b.wgmma_fence()
         b.gemm_async(d, x, self.y_ring[ring.stage], accumulate=accumulate)

@@ -82,30 +82,41 @@ class BlockScaledGemm(gemm.Gemm):
         if self.together == 1:
             (d,) = products
             with b.range(work.end, start=work.first) as step:
-                self.add(d, sums, self.done(d, self.start(d), step))
+                self.wait_for(self.ring)
+                self.complete(d, self.start(d), step, sums)
         else:
             self.in_turn(products, sums, work)
         return [list(total.value) for total in sums]
 
     def in_turn(self, products: list, sums: list, work: Work) -> None:
-        """Add each block to the sums while the next one is multiplied.
-
-        It is waited for before that one is started: were it behind, ptxas would no longer know
-        which products may be read, and let no two multiplies overlap.
-        """
+        """Add each block to the sums while the next one is multiplied."""
         b, (even, odd) = self.b, products
+        self.wait_for(self.ring)
         held = b.variable(self.start(even))
         with b.range(work.end - 2, start=work.first, step=2) as step:
-            factors = self.done(even, held.value, step)
-            stage = self.start(odd)
-            self.add(even, sums, factors)
-            factors = self.done(odd, stage, step + 1)
-            held.set(self.start(even))
-            self.add(odd, sums, factors)
-        factors = self.done(even, held.value, work.end - 2)
-        stage = self.start(odd)
-        self.add(even, sums, factors)
-        self.add(odd, sums, self.done(odd, stage, work.end - 1))
+            stage = self.add_beside(even, held.value, step, sums, odd)
+            held.set(self.add_beside(odd, stage, step + 1, sums, even))
+        stage = self.add_beside(even, held.value, work.end - 2, sums, odd)
+        self.complete(odd, stage, work.end - 1, sums)
+
+    def add_beside(self, d, stage, step, sums: list, other):
+        """Wait for the multiplies of a block, start the next one's, and add this one meanwhile; the
+        buffer that is read next.
+
+        It is waited for before the next one is started: were it behind, ptxas would no longer know
+        which products may be read, and let no two multiplies overlap.  ptxas would also add the
+        block before behind this wait: hence the next buffer's, a loop, in front of it; and this
+        block between the next one's multiplies: hence its scales behind them, and a barrier.
+        """
+        of_b = self.scales_of_b[step.min(self.blocks - 1)]
+        self.wait_for(self.ring)
+        self.b.wgmma_wait_group(0)
+        following = self.start(other)
+        self.b.bar_warp_sync()
+        scales = self.scales_of(d.m, stage, of_b)
+        self.release(stage)
+        self.add(d, sums, scales)
+        return following
 
     def start(self, d):
         """Start the multiplies of a block; the buffer that they read."""
@@ -115,12 +126,12 @@ class BlockScaledGemm(gemm.Gemm):
         ring.advance()
         return stage
 
-    def done(self, d, stage, step) -> list:
-        """Wait for the multiplies of a block, and release its buffer; its scales."""
+    def complete(self, d, stage, step, sums: list) -> None:
+        """Wait for the multiplies of a block, release its buffer, and add it to the sums."""
         scales = self.scales_of(d.m, stage, self.scales_of_b[step.min(self.blocks - 1)])
         self.b.wgmma_wait_group(0)
         self.release(stage)
-        return scales
+        self.add(d, sums, scales)
 
     def add(self, d, sums: list, scales: list) -> None:
         """Add a block's products to the sums, times their scales."""
