@@ -87,7 +87,8 @@ class Finding:
     `expected` what was there and what would be right, `hint` what to do, `section` the manual's;
     `got` may be a table of several lines.  `incomplete` marks a finding that says "not judged"
     rather than "wrong". `subject` names the operand or modifier that it is about and `label` what
-    that is, for whoever points at it.
+    that is, for whoever points at it.  `follows` says that it may be there only because of what
+    another finding is about.
     """
 
     rule: str
@@ -102,6 +103,7 @@ class Finding:
     incomplete: bool = False
     subject: str = ""
     label: str = ""
+    follows: bool = False
 
     def at(self, place: Place) -> Finding:
         """The same finding at `place`."""
@@ -155,6 +157,12 @@ def once(findings: Iterable[Finding]) -> list[Finding]:
             kept.append(f)
         known.add(key)
     return kept
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings by their lines, behind them those that may only follow from another one."""
+
+    return sorted(findings, key=lambda f: (f.follows, f.place.line, f.place.column))
 
 
 def told_once(findings: Iterable[Finding]) -> list[Finding]:

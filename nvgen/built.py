@@ -34,6 +34,7 @@ class Kernel:
     parameters: tuple[Parameter, ...] = field(default=())
     dynamic_shared: int = 0  # bytes that a launch must give it
     target: str | None = None  # what it was built for, where that was said
+    parts: tuple[tuple[str, int], ...] = ()  # of dynamic shared memory: names, and their offsets
 
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.parameters)
@@ -107,7 +108,7 @@ class Kernel:
                 level=level,
                 file=f"{self.name}.ll",
                 keep_stages=keep_stages,
-                shape=replace(shape, smem=dynamic, boxes=self.boxes()),
+                shape=replace(shape, smem=dynamic, boxes=self.boxes(), parts=self.parts),
                 extension=extension,
                 judged=judged,
             )

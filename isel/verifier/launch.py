@@ -29,7 +29,8 @@ class LaunchShape:
     bytes.
 
     () and None say that a size is not known.  `boxes` are the bytes of a box of each tensor map
-    that is known, with the parameter that it is given for.
+    that is known, with the parameter that it is given for; `parts` where the named parts of dynamic
+    shared memory begin.
     """
 
     grid: Size = ()
@@ -37,6 +38,7 @@ class LaunchShape:
     cluster: Size = ()
     smem: int | None = None
     boxes: tuple[tuple[str, int], ...] = ()
+    parts: tuple[tuple[str, int], ...] = ()
 
 
 UNKNOWN_SHAPE = LaunchShape()

@@ -101,4 +101,4 @@ def _verify_functions(module: Module, shape: LaunchShape = UNKNOWN_SHAPE) -> lis
         return []
     from isel.verifier.function.check import verify_functions
 
-    return verify_functions(module, shape.block, shape.cluster, dict(shape.boxes))
+    return verify_functions(module, shape.block, shape.cluster, dict(shape.boxes), shape.parts)

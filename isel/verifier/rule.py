@@ -17,7 +17,8 @@ class VerifierRule:
     """One rule.  In `id` and `text`, `{op}` stands for the instruction that is blamed.
 
     `section` is the manual's section, "" the instruction's own.  A rule that `misses` something (a
-    fence, a wait) is no error where statements were not parsed: it may be among them.
+    fence, a wait) is no error where statements were not parsed: it may be among them.  One that
+    `follows` is broken by threads that wait in vain, or too long, mostly for a mistake elsewhere.
     """
 
     id: str
@@ -28,6 +29,7 @@ class VerifierRule:
     hint: str = ""
     misses: bool = True
     ptxas: str = "accepts"
+    follows: bool = False
 
     def finding(
         self,
@@ -41,6 +43,7 @@ class VerifierRule:
         section: str = "",
         severity: Severity | None = None,
         subject: str = "",
+        follows: bool = False,
     ) -> Finding:
         """A breach of the rule, by a record or by a kernel as a whole.
 
@@ -59,4 +62,5 @@ class VerifierRule:
             hint=hint or self.hint,
             section=f"PTX ISA, {section}",
             subject=subject,
+            follows=follows or self.follows,
         )

@@ -305,7 +305,10 @@ class KernelBuilder(TileOperations, DeviceCalls, RandomNumbers):
         printed = parse(text, file=f"{self.name}.ll", name=self.name)
         parameters = tuple(parameter for parameter, _ in self._parameters)
         made_for = self.target.name if self.target else None
-        return Kernel(self.name, printed, self.block, parameters, self._dynamic_size, made_for)
+        dynamic = tuple(self._dynamic_parts)
+        return Kernel(
+            self.name, printed, self.block, parameters, self._dynamic_size, made_for, dynamic
+        )
 
 
 def _check_shape(name: str, block: tuple[int, int, int], cluster: int) -> None:

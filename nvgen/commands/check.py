@@ -98,7 +98,7 @@ def _as_built(shape: LaunchShape, kernel: Kernel) -> LaunchShape:
         if name not in inside and name not in kernel.names:
             raise _no_parameter(name, size, list(inside))
     named = tuple((inside.get(name, name), size) for name, size in shape.boxes)
-    return replace(shape, smem=smem, boxes=named or kernel.boxes())
+    return replace(shape, smem=smem, boxes=named or kernel.boxes(), parts=kernel.parts)
 
 
 def _in_file(finding: Finding, file: str) -> Finding:

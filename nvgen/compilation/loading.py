@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from asmprinter.tile_words import has_tiles
-from intrinsics.findings import Finding, InputError, Place, VerificationError, errors, input_error
+from intrinsics.findings import (
+    Finding,
+    InputError,
+    Place,
+    VerificationError,
+    errors,
+    in_order,
+    input_error,
+)
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
@@ -250,7 +258,7 @@ def _from_records(
         found += verify(module, module.target, version, level, shape)
     if language == "mir" and not errors(found):
         found += judge_as_ptx(module, version, path)
-    found = _in_order(found)
+    found = in_order(found)
     return Program(
         path, language, text, module, module.target, version, found, stages=taken(kept), shape=shape
     )
@@ -314,7 +322,3 @@ def no_target(wanted: str = "--target sm_…") -> InputError:
         expected=wanted,
         hint="`nvgen targets` lists them",
     )
-
-
-def _in_order(findings: list[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda f: (f.place.line, f.place.column))

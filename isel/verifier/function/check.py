@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from intrinsics.collector import collect_young, paused_collector
-from intrinsics.findings import Finding, Place, Severity
+from intrinsics.findings import Finding, Place, Severity, in_order
 from intrinsics.limits import MOST_THREADS
 from intrinsics.mir import Linkage, MachineFunction, MachineInstr, Module, Special
 from isel.verifier.function.barriers import (
@@ -80,12 +80,13 @@ def verify_functions(
     block: tuple[int, ...] = (),
     cluster: tuple[int, ...] = (),
     boxes: Mapping[str, int] = NO_BOXES,
+    parts: tuple[tuple[str, int], ...] = (),
 ) -> list[Finding]:
     """The findings about every function of `module` as a whole.
 
     `block` and `cluster` are the sizes of the thread block and of the cluster where a function does
     not say them itself, in threads and CTAs; `boxes` are the bytes of a box of each tensor map that
-    is known, by parameter.
+    is known, by parameter; `parts` are where the named parts of dynamic shared memory begin.
     """
     found: list[Finding] = []
     module = with_comparisons(module)
@@ -103,7 +104,7 @@ def verify_functions(
             collect_young()  # the previous analysis has reference cycles
         with paused_collector():  # objects live until the function is checked
             size = _block_of(function, block)
-            report = Report(module, Analysis(function, size, callees), cluster, boxes)
+            report = Report(module, Analysis(function, size, callees), cluster, boxes, parts)
             found += _verify(report, callees)
     return found
 
@@ -134,7 +135,7 @@ def _verify(report: Report, callees: Callees) -> list[Finding]:
         chapter.check(report)
     if not report.analysis.block:
         _judge_largest(report)
-    found = sorted(report.findings.values(), key=lambda f: (f.place.line, f.place.column))
+    found = in_order(report.findings.values())
     not_judged = [*_not_judged(function, report), *_not_followed(function, callees)]
     return [*not_judged, *found]
 
@@ -150,7 +151,7 @@ def _judge_largest(report: Report) -> None:
     block = _largest_block(analysis.function)
     if not block:
         return
-    pools = Report(report.module, analysis, report.cluster, report.boxes)
+    pools = replace(report, findings={})
     registers.check(pools)  # depends on the actual number of warps
     shapes = [_findings_in(report, shape) for shape in _shapes_of(block, analysis)]
     doubts = pools.findings.keys() | set().union(*shapes)
@@ -171,7 +172,7 @@ def _findings_in(report: Report, block: tuple[int, ...]) -> dict[tuple[str, int]
     """The findings about a kernel in a block of this shape."""
     analysis = report.analysis
     bounded = Analysis(analysis.function, block, analysis.callees, graph=analysis.graph)
-    found = Report(report.module, bounded, report.cluster, report.boxes, bounded=True)
+    found = replace(report, analysis=bounded, bounded=True, findings={})
     for chapter in _CHAPTERS:
         if chapter is not registers:
             chapter.check(found)

@@ -5,7 +5,7 @@ Layer: isel.verifier.function.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import PurePath
 
@@ -16,13 +16,17 @@ from isel.verifier.function.roles import Analysis
 from isel.verifier.locations import place_of
 from isel.verifier.rule import VerifierRule
 
+_MOST_NAMED = 4
+"""The most records of a list that a finding names."""
+
 
 @dataclass(slots=True)
 class Report:
     """The findings of the rules for one function, and what the rules read.
 
     `cluster` is the size of the cluster that it is launched with, where that is known, and `boxes`
-    has the bytes of a box of each tensor map that is known, by parameter.  `bounded` says that the
+    has the bytes of a box of each tensor map that is known, by parameter; `parts` are where the
+    named parts of dynamic shared memory begin.  `bounded` says that the
     block is the largest one that the kernel allows, and that it may be smaller.  Where statements
     were not parsed, the missing synchronisation may be among them: such a rule reports a review
     then.
@@ -32,6 +36,7 @@ class Report:
     analysis: Analysis
     cluster: tuple[int, ...] = ()
     boxes: Mapping[str, int] = field(default_factory=dict)
+    parts: tuple[tuple[str, int], ...] = ()
     bounded: bool = False
     findings: dict[tuple[str, int], Finding] = field(default_factory=dict)
 
@@ -44,10 +49,12 @@ class Report:
         expected: str = "",
         hint: str = "",
         severity: Severity | None = None,
+        follows: bool = False,
     ) -> None:
         """Report a breach at a record; further ones of the same rule there are dropped.
 
-        `expected`, `hint` and `severity` are the rule's own unless they are given.
+        `expected`, `hint` and `severity` are the rule's own unless they are given; `follows` as in
+        `Finding`.
         """
         mi = self.record(index)
         name = rule.id.format(op=mi.row.head)
@@ -58,12 +65,25 @@ class Report:
             severity = Severity.REVIEW
         place = place_of(self.module.locations[mi.loc], self.analysis.function.name)
         self.findings[name, index] = rule.finding(
-            place, mi, got=got, expected=expected, hint=hint, severity=severity
+            place, mi, got=got, expected=expected, hint=hint, severity=severity, follows=follows
         )
 
     def record(self, index: int) -> MachineInstr:
         """The record of that number."""
         return self.analysis.graph.records[index]
+
+    def lines(self, indexes: Iterable[int]) -> str:
+        """The names of some records, one for each line of Python; of many only the first."""
+        named: dict[object, str] = {}
+        for index in indexes:
+            mi = self.record(index)
+            at = self.module.locations[mi.loc]
+            line = (mi.row.head, at.python_file, at.python_line) if at.python_file else index
+            named.setdefault(line, self.line(index))
+        told = list(named.values())
+        more = len(told) - _MOST_NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        return ", ".join(told[:_MOST_NAMED]) + rest
 
     def line(self, index: int) -> str:
         """The name of a record in messages: its head and source line, and that of Python."""

@@ -159,6 +159,7 @@ DEADLOCK = VerifierRule(
     hint="a phase completes with all the arrivals that mbarrier.init counts, and as many bytes as "
     "were expected; who waits for a stage to be empty begins with parity 1: the phase before the "
     "first counts as complete",
+    follows=True,
 )
 
 # ---- CTAs of a cluster -----------------------------------------------------------------------

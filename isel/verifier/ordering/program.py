@@ -135,6 +135,19 @@ class Program:
         found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
 
+    def reachable(self, node: int) -> set[int]:
+        """The records of a node, and of those that a CFG path leads to from it."""
+        found, work = set[int](), [node]
+        seen = {node, len(self.steps)}
+        while work:
+            here = work.pop()
+            if here < len(self.steps):
+                found |= {step.index for step in self.steps[here]}
+                after = {self.exits[here].taken, self.exits[here].next} - seen
+                seen |= after
+                work += after
+        return found
+
 
 def _straighten(steps: list[Step]) -> None:
     """Find the calculations that follow each other among the steps of a node."""

@@ -8,6 +8,7 @@ Memory Consistency Model, Canonical synchronization patterns; Memory Consistency
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from intrinsics.findings import Severity
 from isel.verifier.function.boxes import bytes_of_stores
@@ -16,9 +17,10 @@ from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.report import Report
 from isel.verifier.function.tensor_memory import lanes
 from isel.verifier.ordering import lifetimes
-from isel.verifier.ordering.judgement import ends, sums, unfilled, warpgroups
+from isel.verifier.ordering.judgement import ends, halts, sums, unfilled, warpgroups
 from isel.verifier.ordering.judgement.history import TENSOR_OPS
-from isel.verifier.ordering.judgement.race_rules import COPIES, Name, name_of, words_of
+from isel.verifier.ordering.judgement.race_rules import COPIES, Name, name_of
+from isel.verifier.ordering.judgement.race_words import way_out_between, words_of
 from isel.verifier.ordering.judgement.races import Finder, Missing, Race
 from isel.verifier.ordering.judgement.rows import (
     BEFORE_COMPLETION,
@@ -38,6 +40,9 @@ from isel.verifier.ordering.run.strand import place_of
 from isel.verifier.ordering.runs import Runs
 
 RULES = (*ORDER_RULES, *lifetimes.RULES)
+
+_Case: TypeAlias = tuple[bool, tuple[Log, Race, Name]]
+"""A race with its rule, and whether it is in doubt."""
 
 _NOT_OVER = (Missing.COMPLETION, Missing.ORDER)
 
@@ -75,8 +80,8 @@ def check(report: Report) -> None:
         ],
         runs,
     )
-    ends.halts(report, logs)
-    ends.missed(report, logs)
+    halts.halts(report, logs)
+    halts.missed(report, logs)
     ends.unreached(report, logs, [s.index for steps in program.steps for s in steps if s.is_event])
 
 
@@ -117,6 +122,7 @@ def _name_and_report(report: Report, races: list[tuple[Log, Race]], runs: Runs) 
         | runs.by_contents(certain)
     )
     cases = [(_is_doubtful(*case) or case[1].records in others, case) for case in named]
+    follow = _follow(cases)
     cases.sort(key=lambda case: (case[0], case[1][1].second.index))
     seen: set[tuple[object, ...]] = set()
     for doubt, (log, race, name) in cases:
@@ -124,8 +130,26 @@ def _name_and_report(report: Report, races: list[tuple[Log, Race]], runs: Runs) 
         alike, behind = (*what, second.kind), (*what, second.warp)
         reported = behind in seen if second.kind is Kind.DEALLOC else alike in seen
         if name.index == race.first.index or not reported:
-            _report(report, log, race, name, doubt=doubt)
+            follows = race.first.index == second.index and second.index in follow
+            _report(report, log, race, name, doubt=doubt, follows=follows)
         seen |= {alike, behind}
+
+
+def _follow(cases: list[_Case]) -> set[int]:
+    """The copies that race with themselves, a turn later, for want of what another race is about.
+
+    Where what reads the bytes is ordered behind a copy and before the next, the copies are; so if
+    either order is missing, that is the mistake.
+    """
+    read: set[int] = set()
+    for _, (_, race, _) in cases:
+        copies = [a.index for a in (race.first, race.second) if a.kind is Kind.COPY_IN]
+        read |= set(copies) if len(copies) == 1 else set()
+    return {
+        race.first.index
+        for _, (_, race, _) in cases
+        if race.first.index == race.second.index and race.first.index in read
+    }
 
 
 def _is_doubtful(log: Log, race: Race, name: Name) -> bool:
@@ -135,18 +159,20 @@ def _is_doubtful(log: Log, race: Race, name: Name) -> bool:
     return log.is_doubtful(turn) or name.doubt or not race.is_certain
 
 
-def _report(report: Report, log: Log, race: Race, name: Name, *, doubt: bool) -> None:
+def _report(
+    report: Report, log: Log, race: Race, name: Name, *, doubt: bool, follows: bool
+) -> None:
     severity = Severity.REVIEW if doubt and name.rule.severity is Severity.ERROR else None
     if name.rule.severity is Severity.REVIEW and not doubt and race.is_relaxed:
         severity = Severity.ERROR  # only the fence is missing
-    expected, hint = _way_out(report, race, name) or (_expected(log, race, name), "")
+    expected, hint = _way_out(report, log, race, name) or (_expected(log, race, name), "")
     report.add(
-        name.rule, name.index, got=words_of(report, race), expected=expected, severity=severity,
-        hint=hint,
+        name.rule, name.index, got=words_of(report, log, race), expected=expected,
+        severity=severity, hint=hint, follows=follows,
     )  # fmt: skip
 
 
-def _way_out(report: Report, race: Race, name: Name) -> tuple[str, str] | None:
+def _way_out(report: Report, log: Log, race: Race, name: Name) -> tuple[str, str] | None:
     """The `expected` and `hint` for what the first access is; None for the rule's own."""
     first = race.first
     if name.rule is MODIFIED and first.kind is Kind.WARPGROUP_MULTIPLY:
@@ -154,7 +180,9 @@ def _way_out(report: Report, race: Race, name: Name) -> tuple[str, str] | None:
     if name.rule is MODIFIED and first.kind is Kind.COPY_IN:
         return COPY_WAITS
     by_group = report.record(first.index).row.id in COPIES and race.missing is Missing.COMPLETION
-    return GROUP_WAITS if name.rule is SHARED_RACE and by_group else None
+    if name.rule is not SHARED_RACE:
+        return None
+    return GROUP_WAITS if by_group else way_out_between(report, log, race)
 
 
 def _expected(log: Log, race: Race, name: Name) -> str:

@@ -53,6 +53,7 @@ class SharedMemory(Roles):
         self.dynamic_shared = False
         self._dynamic: ir.GlobalVariable | None = None
         self._dynamic_size = 0
+        self._dynamic_parts: list[tuple[str, int]] = []  # names, and where they begin
         self._shared = 0
         self.tensor_columns = 0
 
@@ -81,9 +82,9 @@ class SharedMemory(Roles):
             )
         return Pointer(self, variable)
 
-    def _dynamic_variable(self, size: int, align: int) -> Pointer:
+    def _dynamic_variable(self, name: str, size: int, align: int) -> Pointer:
         """Room in the one array of dynamic shared memory."""
-        _check_size("a tile", size)
+        _check_size(name, size)
         if self._dynamic is None:
             type_ = ir.ArrayType(ir.IntType(8), 0)
             self._dynamic = ir.GlobalVariable(self.module, type_, "dynamic_shared", addrspace=3)
@@ -91,6 +92,7 @@ class SharedMemory(Roles):
             self._dynamic.align = _DYNAMIC_ALIGN
         start = -(-self._dynamic_size // align) * align
         self._dynamic_size = start + size
+        self._dynamic_parts.append((name, start))
         if self._dynamic_size > MOST_SHARED:
             raise refuse(
                 "too much dynamic shared memory",
@@ -163,7 +165,7 @@ class SharedMemory(Roles):
     def _tiles(self, name: str, size: int, align: int) -> Pointer:
         """Room for tiles, static or dynamic."""
         if self.dynamic_shared:
-            return self._dynamic_variable(size, align)
+            return self._dynamic_variable(name, size, align)
         return self._shared_variable(name, size, align)
 
     def mbarrier(self, name: str) -> Barrier:
@@ -193,7 +195,7 @@ class SharedMemory(Roles):
         size = count * type_.bits // 8
         fits = self._shared + size <= STATIC_SHARED or not self.dynamic_shared
         pointer = self._shared_variable(name, size, align) if fits else (
-            self._dynamic_variable(size, align)
+            self._dynamic_variable(name, size, align)
         )  # fmt: skip
         return replace(pointer, dtype=type_)
 

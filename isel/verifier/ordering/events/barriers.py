@@ -92,6 +92,7 @@ def _wait(e: Execution, barrier: Barrier, generation: int, what: str) -> bool:
 
     def resume() -> bool:
         e.strand.clocks.acquire(barrier.completed)
+        e.run.log.waited(e.strand.actor, e.index)
         return True
 
     return e.wait(lambda: barrier.generation > generation, resume, what)
@@ -124,6 +125,7 @@ def _cluster_wait(e: Execution) -> bool:
 
     def resume() -> bool:
         e.strand.clocks.acquire(barrier.completed)
+        e.run.log.waited(e.strand.actor, e.index)
         if barrier.short:
             e.run.log.doubt()
         return True
@@ -234,6 +236,7 @@ def _arrive(e: Execution) -> bool:
         if count * threads > mbarrier.expected:
             got = f"{count * threads} arrivals come here, and a phase has {mbarrier.expected}"
             e.run.log.breach(TOO_MANY, e.index, got)
+        e.signals(mbarrier)
         if "drop" in e.mi.row.id:
             mbarrier.expected -= threads
         mbarrier.arrive(count * threads, *_for(e, mbarrier, release))
@@ -272,6 +275,7 @@ def _bytes(e: Execution, threads: int) -> int | None:
 
 
 def _expect_bytes(e: Execution, mbarrier: Mbarrier, threads: int) -> None:
+    e.signals(mbarrier)
     mbarrier.expect(_bytes(e, threads))
     e.run.log.expected[mbarrier.at, mbarrier.phase] = mbarrier.expected_bytes
 
@@ -308,6 +312,7 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
             e.write("done", 0)
             return True
         strand.failed = False
+        e.run.log.waited(strand.actor, e.index)
         warp_order.synchronised(e.machine, strand.actor)  # perhaps with others, by the mbarrier
         strand.clocks.acquire(
             mbarrier.released(e.mi.form.attributes.get("scope")),

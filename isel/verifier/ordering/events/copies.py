@@ -173,6 +173,7 @@ def _copies_arrive(e: Execution) -> bool:
     counts = e.mi.form.attributes.get("noinc") is not None
     for mbarrier, threads in e.mbarriers():
         release = Release(joined(e.release().known, e.issued(_CP_ASYNC)))
+        e.signals(mbarrier)
         if counts:
             mbarrier.arrive(threads, release)
         else:

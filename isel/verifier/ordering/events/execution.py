@@ -220,6 +220,7 @@ class Execution:
     def deliver(self, mbarrier: Mbarrier, what: Delivery) -> None:
         """Queue the effect of an asynchronous operation on an mbarrier, for when it completes."""
         self.counters.next(RELEASES)
+        self.signals(mbarrier)
         self.run.deliver(mbarrier, what)
 
     def wait(
@@ -271,6 +272,11 @@ class Execution:
         if found is not None:
             self.uses(found)
         return found
+
+    def signals(self, mbarrier: Mbarrier) -> None:
+        """Note that the record arrives at an mbarrier, or expects or brings bytes there."""
+        mbarrier.signals[self.index] = None
+        mbarrier.came.add(self.strand.actor)
 
     def uses(self, mbarrier: Mbarrier) -> None:
         """Note that the warp uses an mbarrier here, if the kernel invalidates some."""

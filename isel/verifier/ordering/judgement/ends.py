@@ -1,4 +1,4 @@
-"""Findings about the end of a run: tensor memory that is not freed, CTAs that exited, deadlocks.
+"""Findings about the end of a run: tensor memory that is not freed, CTAs that exited.
 
 Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: findings.
 """
@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intrinsics.findings import Finding, Severity, errors
-from isel.verifier.function.barriers.clusters import PAIR, cluster_size
+from intrinsics.findings import Finding, Severity
+from isel.verifier.function.barriers.clusters import cluster_size
 from isel.verifier.function.barriers.mbarriers import UNINITIALIZED
 from isel.verifier.function.events import Kind
-from isel.verifier.function.participants import registers
 from isel.verifier.function.report import Report
 from isel.verifier.locations import place_of
 from isel.verifier.ordering import lifetimes
-from isel.verifier.ordering.judgement.rows import DEADLOCK, MISSED
-from isel.verifier.ordering.run.log import Log, Remote, Stuck
+from isel.verifier.ordering.run.log import Log, Remote
 from isel.verifier.ordering.run.strand import named
-from isel.verifier.rule import VerifierRule
 
 
 def breaches(report: Report, logs: list[Log]) -> None:
@@ -149,65 +146,6 @@ def pending(report: Report, logs: list[Log]) -> None:
             if not any(end.known.get(source, 0) >= count for end in ends):
                 got = f"{named(access.warp)}; no thread waits for that before its CTA ends"
                 report.add(lifetimes.PENDING, access.index, got=got)
-
-
-# ---- waits without end ---------------------------------------------------------------------------
-
-
-def halts(report: Report, logs: list[Log]) -> None:
-    """Report deadlocks: the waits that never end.
-
-    An error where every run deadlocks that comes there and has work to do: otherwise the made-up
-    arguments, or the assumed contents of global memory, may not be consistent.  A deadlock that may
-    follow from another error is not reported.
-    """
-    alone = not errors(list(report.findings.values()))
-    for log in logs:
-        if log.truncated or log.unknown or report.analysis.graph.has_opaque:
-            continue
-        causes = {s.index: (s, rule) for s in log.stuck if (rule := _cause(report, log, s))}
-        others = {
-            s.index: (s, lifetimes.DEADLOCK if s.at_mbarrier else DEADLOCK)
-            for s in log.stuck if s.index >= 0 and alone
-        }  # fmt: skip
-        for index, (stuck, rule) in (causes or others).items():
-            there = [
-                run for run in logs if run.executes((index,)) or (run.number and run.truncated)
-            ]
-            runs = [log] if causes and not stuck.without_arrivals else there
-            certain = all(run.stuck and not (run.guessed or run.assumed) for run in runs)
-            severity = None if certain else Severity.REVIEW
-            got = f"{named(stuck.actor)} waits here for {stuck.waits_for}{stuck.progress}"
-            report.add(rule, index, severity=severity, got=got)
-
-
-def _cause(report: Report, log: Log, stuck: Stuck) -> VerifierRule | None:
-    """The rule that a wait without end breaks; None where it may follow from another wait."""
-    reported = {rule for rule, _ in report.findings}
-    if stuck.waits_for.startswith(lifetimes.ROOM):
-        return lifetimes.CAPACITY
-    if stuck.waits_for == registers.WAITS:
-        return None if registers.BUDGET.id in reported else registers.ORDER
-    others = (s for s in log.stuck if s.at_mbarrier and s.index != stuck.index)
-    follows = not all(other.without_arrivals for other in others)
-    return (
-        lifetimes.WITHOUT_ARRIVALS
-        if stuck.without_arrivals and not follows and PAIR.id not in reported
-        else None
-    )
-
-
-def missed(report: Report, logs: list[Log]) -> None:
-    """Report waits by parity whose phase may be overwritten by the next, under any schedule."""
-    for log in logs:
-        doubt = log.guessed or bool(log.unknown) or report.analysis.graph.has_opaque
-        for name, waiter in log.late:
-            got = (
-                f"{named(waiter.actor)} waits here for phase {waiter.phase} of {name}; nothing "
-                f"that completes phase {waiter.phase + 1} is behind that"
-            )
-            severity = Severity.REVIEW if doubt else None
-            report.add(MISSED, waiter.index, severity=severity, got=got)
 
 
 # ---- runs that were cut short --------------------------------------------------------------------

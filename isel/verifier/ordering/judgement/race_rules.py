@@ -1,4 +1,4 @@
-"""Classification of a race: the rule that it breaks, the record to blame, and the message.
+"""Classification of a race: the rule that it breaks, and the record to blame.
 
 Layer: isel.verifier.ordering.  Input: a race and the log that it is in.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
-from isel.verifier.ordering.integers.windows import offset_of
 from isel.verifier.ordering.judgement.history import TENSOR_OPS
 from isel.verifier.ordering.judgement.races import Missing, Race
 from isel.verifier.ordering.judgement.rows import (
@@ -30,7 +29,7 @@ from isel.verifier.ordering.judgement.rows import (
     UNORDERED,
 )
 from isel.verifier.ordering.lifetimes import PEER_FREED, SLOT_PUBLISHED
-from isel.verifier.ordering.run.log import Log, Memory, Region
+from isel.verifier.ordering.run.log import Log, Memory
 from isel.verifier.rule import VerifierRule
 
 COPIES = ("cp.async", "cp.async.ignore_src")
@@ -150,34 +149,3 @@ def _is_used(report: Report, load: int, before: int) -> bool:
     for mi in records[load + 1 : before if before > load else len(records)]:
         results.difference_update(mi.uses())
     return not results
-
-
-# ---- words -------------------------------------------------------------------------------------
-
-
-def words_of(report: Report, race: Race) -> str:
-    """The message of a race: both accesses, and what orders them partly."""
-    first, second = race.first, race.second
-    missing = {
-        Missing.ORDER: "nothing orders the two",
-        Missing.COMPLETION: "nobody has waited for its end",
-        Missing.FENCE_BEFORE: "no tcgen05.fence::before_thread_sync stands behind it",
-        Missing.FENCE_AFTER: "no tcgen05.fence::after_thread_sync stands before this",
-        Missing.PROXY_FENCE: "no fence.proxy.async of its threads is ordered before this",
-        Missing.SCOPE: "the arrival or the wait between the two has the scope .cta",
-    }[race.missing]
-    return (
-        f"{second} {_does(race.other)}; {report.line(first.index)} by {first} "
-        f"{_does(race.one)}, and {missing}"
-    )
-
-
-def _does(region: Region) -> str:
-    verb = "writes" if region.writes else "reads"
-    if region.memory is Memory.TENSOR:
-        last = region.last - 1
-        columns = f"column {last}" if region.first == last else f"columns {region.first} to {last}"
-        return f"{verb} {columns}"
-    first = offset_of(region.first)
-    what = f"matrix {region.name} at " if region.name in ("A", "B") else ""
-    return f"{verb} {what}bytes {first} to {first + region.last - region.first - 1}"

@@ -204,11 +204,17 @@ OUT_OF_SCOPE = VerifierRule(
     hint="mbarrier.arrive.release.cluster and mbarrier.try_wait.parity.acquire.cluster: where no "
     "scope is named, it is .cta",
 )
+BOXES_COUNT = (
+    "expect the size of every box, whatever of it lies outside of the tensor; a multicast brings "
+    "all of its box to each CTA of its mask"
+)
+"""The `hint` where a phase expects other bytes than come."""
 DEADLOCK = VerifierRule(
     "sync/deadlock",
     "threads wait for ever",
     "mbarrier, Phase of the mbarrier object",
     expected="an arrival that completes what is waited for",
+    follows=True,
 )
 MISSED = VerifierRule(
     "mbarrier/phase-missed",
@@ -217,6 +223,7 @@ MISSED = VerifierRule(
     expected="each warp that waits arrives itself, or is behind a barrier with one that does",
     hint="a warp that comes late sees the parity that it waits for end only two phases later, or "
     "never: let each warp of a consumer arrive, and count them in mbarrier.init",
+    follows=True,
 )
 ORDER_RULES = (
     *(NO_COMMIT, BEFORE_COMPLETION, NOT_PIPELINED, UNORDERED, LOAD_RUNNING, STORE_RUNNING),

@@ -24,6 +24,7 @@ from isel.verifier.ordering.run.machine import Launch
 from isel.verifier.ordering.run.plain import Plain, compute
 from isel.verifier.ordering.run.run_state import RunState
 from isel.verifier.ordering.run.strand import Strand
+from isel.verifier.ordering.run.synchronisation import Mbarrier
 
 ROUNDS = 3
 """Iterations of a loop whose condition is not known."""
@@ -71,8 +72,9 @@ class Run(RunState):
                 at = s.mbarrier
                 lacks = at is not None and self._has_arrivals_elsewhere(at)
                 mbarrier = None if at is None else self.machine.mbarriers.get(at)
-                progress = "" if mbarrier is None else mbarrier.progress
-                stuck = Stuck(s.at, s.actor, s.what, at is not None, lacks, progress)
+                progress = None if mbarrier is None else mbarrier.progress
+                alone = mbarrier is not None and not self._is_helped(mbarrier)
+                stuck = Stuck(s.at, s.actor, s.what, at is not None, lacks, progress, alone)
                 self.log.stuck.append(stuck)
         if self.log.stuck:
             return
@@ -82,6 +84,21 @@ class Run(RunState):
                     self.log.left(
                         lifetimes.NEVER_FREED, one.index, "a way on which nothing frees it"
                     )
+
+    def _is_helped(self, mbarrier: Mbarrier) -> bool:
+        """Whether threads that wait for something else may signal an mbarrier in this phase.
+
+        Where all have arrived and bytes are missing or too many, none of them is to blame; where
+        nothing has ever arrived, it is not known who would.
+        """
+        if not mbarrier.pending:
+            return False
+        others = [s for s in self.strands if s.mbarrier != mbarrier.at]
+        return any(
+            s.actor not in mbarrier.came
+            and not self.program.reachable(s.node).isdisjoint(mbarrier.signals)
+            for s in others
+        ) or (bool(others) and not mbarrier.signals)
 
     def _has_arrivals_elsewhere(self, address: int) -> bool:
         """Whether an mbarrier got no arrival, but the one at the same offset in another CTA did."""

@@ -62,6 +62,22 @@ class Waiter:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the phase of an mbarrier has come: its arrivals and bytes, and those it waits for.
+
+    The record `made_by` initialised the mbarrier; `signals` arrive at it, or expect or bring bytes.
+    """
+
+    phase: int
+    come: int
+    arrivals: int
+    brought: int
+    bytes: int
+    made_by: int
+    signals: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class Mbarrier:
     """One mbarrier object.
@@ -73,7 +89,8 @@ class Mbarrier:
 
     `afar` is what arrivals of other CTAs release to waits of .cluster alone.
 
-    `users` has the last use of each warp: the record, its name, the epoch.
+    `users` has the last use of each warp: the record, its name, the epoch; `signals` the records
+    that arrive, or expect or bring bytes, in order; `came` are the warps that did so in this phase.
 
     `waiters` have observed the last phase complete.  A wait by parity has to return before the next
     phase completes, after which the parity is that of the phase before: `late` are the threads that
@@ -98,18 +115,19 @@ class Mbarrier:
     reported: set[int] = field(default_factory=set)
     has_arrivals: bool = False
     users: dict[int, tuple[int, str, tuple[Source, int]]] = field(default_factory=dict)
+    signals: dict[int, None] = field(default_factory=dict)
+    came: set[int] = field(default_factory=set)
     waiters: list[Waiter] = field(default_factory=list)
     late: list[Waiter] = field(default_factory=list)
 
     @property
-    def progress(self) -> str:
-        """The arrivals of its phase, counted and expected, and its bytes where these are not all,
-        as words that follow those for a wait.
-        """
-        come = self.expected - self.pending
-        brought = self.expected_bytes - self.bytes
-        bytes_ = f" and {brought} of {self.expected_bytes} expected bytes" if self.bytes else ""
-        return f"; phase {self.phase} has {come} of {self.expected} arrivals{bytes_}"
+    def progress(self) -> Progress:
+        """How far its phase has come."""
+        return Progress(
+            self.phase, self.expected - self.pending, self.expected,
+            self.expected_bytes - self.bytes, self.expected_bytes, self.made_by,
+            tuple(self.signals),
+        )  # fmt: skip
 
     def __post_init__(self) -> None:
         self.pending = self.expected
@@ -181,6 +199,7 @@ class Mbarrier:
         self.release, self.afar = NO_RELEASE, zero()
         self.phase += 1
         self.pending = self.expected
+        self.came = set()
         self.bytes, self.expected_bytes, self.unknown, self.copied = 0, 0, False, False
 
     def _is_balanced(self) -> bool:

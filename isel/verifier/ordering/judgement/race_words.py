@@ -1,0 +1,100 @@
+"""The message of a race: both accesses, what is missing, and what stands between them.
+
+Layer: isel.verifier.ordering.  Input: a race and the log that it is in.  Output: words.  Between
+accesses of two warps stand the arrival behind the first and the wait before the second: where these
+are of another mbarrier, another phase or relaxed, the mistake is there.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import Sem
+from isel.verifier.function.events import Kind
+from isel.verifier.function.report import Report
+from isel.verifier.ordering.judgement.names import region_in_words
+from isel.verifier.ordering.judgement.races import Missing, Race
+from isel.verifier.ordering.run.log import Log, Region
+
+_MISSING = {
+    Missing.ORDER: "nothing orders the two",
+    Missing.COMPLETION: "nobody has waited for its end",
+    Missing.FENCE_BEFORE: "no tcgen05.fence::before_thread_sync stands behind it",
+    Missing.FENCE_AFTER: "no tcgen05.fence::after_thread_sync stands before this",
+    Missing.PROXY_FENCE: "no fence.proxy.async of its threads is ordered before this",
+    Missing.SCOPE: "the arrival or the wait between the two has the scope .cta",
+}
+_RELAXED = (
+    ".release in the arrival and .acquire in the wait",
+    "what is .relaxed orders only the accesses before a fence of its thread",
+)
+_OF_ONE_MBARRIER = (
+    "an arrival behind the first, and a wait before the second, for one phase of one mbarrier",
+    "compare the two: the stage of a ring that they name, the parity that is waited for, and the "
+    "arrivals that mbarrier.init counts",
+)
+
+
+def words_of(report: Report, log: Log, race: Race) -> str:
+    """The message of a race: both accesses, what is missing, and what partly orders them."""
+    first, second = race.first, race.second
+    turn = " in an earlier turn" if first.index == second.index and _is_one_warp(race) else ""
+    return (
+        f"{second} {_does(report, race.other)}; {report.line(first.index)} by {first}{turn} "
+        f"{_does(report, race.one)}, and {_MISSING[race.missing]}{_between(report, log, race)}"
+    )
+
+
+def way_out_between(report: Report, log: Log, race: Race) -> tuple[str, str] | None:
+    """The `expected` and `hint` where threads arrive and wait at mbarriers between the two."""
+    arrival, wait = _arrival(log, race), _wait(log, race)
+    if arrival is None or wait is None:
+        return None
+    records = report.record(arrival), report.record(wait)
+    if any(map(_is_relaxed, records)):
+        return _RELAXED
+    of_mbarriers = all(mi.row.id.startswith("mbarrier.") for mi in records)
+    return _OF_ONE_MBARRIER if of_mbarriers else None
+
+
+def _is_one_warp(race: Race) -> bool:
+    return race.first.warp == race.second.warp
+
+
+def _does(report: Report, region: Region) -> str:
+    verb = "writes" if region.writes else "reads"
+    return f"{verb} {region_in_words(report, region)}"
+
+
+def _between(report: Report, log: Log, race: Race) -> str:
+    """Who arrives behind the first access, and who has waited before the second."""
+    arrival, wait = _arrival(log, race), _wait(log, race)
+    told = []
+    if race.first.kind is Kind.COPY_IN and (mbarrier := log.tracker_of(race.first)):
+        told.append(f"it completes on mbarrier {mbarrier}")
+    elif arrival is not None:
+        told.append(f"the first arrival behind it is {_named(report, arrival)}")
+    if wait is not None:
+        told.append(f"the last wait before this is {_named(report, wait)}")
+    return "".join(f"; {one}" for one in told)
+
+
+def _arrival(log: Log, race: Race) -> int | None:
+    return log.arrival_behind(race.first) if _is_open(race) else None
+
+
+def _wait(log: Log, race: Race) -> int | None:
+    return log.wait_before(race.second) if _is_open(race) else None
+
+
+def _is_open(race: Race) -> bool:
+    """Whether an order between threads is missing, and not a fence or a scope."""
+    return race.missing in (Missing.ORDER, Missing.COMPLETION)
+
+
+def _named(report: Report, index: int) -> str:
+    relaxed = ", which is .relaxed" if _is_relaxed(report.record(index)) else ""
+    return f"{report.line(index)}{relaxed}"
+
+
+def _is_relaxed(mi: MachineInstr) -> bool:
+    return mi.form.attributes.get("sem") is Sem.RELAXED
