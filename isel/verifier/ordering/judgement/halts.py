@@ -98,7 +98,7 @@ def _report(report: Report, stuck: Stuck, rule: VerifierRule, severity: Severity
     expected, hint = _way_out(progress) if rule is lifetimes.DEADLOCK else ("", "")
     report.add(
         rule, stuck.index, severity=severity, expected=expected, hint=hint,
-        got=f"{waits}; {_come(progress)}; {_signals(report, progress)}",
+        got=f"{waits}; {_come(progress)}; {_signals(report, stuck, progress)}",
     )  # fmt: skip
 
 
@@ -110,11 +110,12 @@ def _come(progress: Progress) -> str:
     return f"{arrivals} and {progress.brought} of {progress.bytes} expected bytes"
 
 
-def _signals(report: Report, progress: Progress) -> str:
+def _signals(report: Report, stuck: Stuck, progress: Progress) -> str:
     """Who makes an mbarrier, and who arrives or brings bytes there."""
     made = f"it is made by {report.line(progress.made_by)}"
     if not progress.signals:
-        return f"{made}, and nothing arrives there"
+        others = f"; in another CTA: {report.lines(stuck.elsewhere)}" if stuck.elsewhere else ""
+        return f"{made}, and nothing arrives there{others}"
     return f"{made}; what arrives or brings bytes: {report.lines(progress.signals)}"
 
 

@@ -11,6 +11,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Sem
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
+from isel.verifier.ordering.judgement.history import TENSOR_OPS
 from isel.verifier.ordering.judgement.names import region_in_words
 from isel.verifier.ordering.judgement.races import Missing, Race
 from isel.verifier.ordering.run.log import Log, Region
@@ -71,7 +72,7 @@ def _between(report: Report, log: Log, race: Race) -> str:
     told = []
     if race.first.kind is Kind.COPY_IN and (mbarrier := log.tracker_of(race.first)):
         told.append(f"it completes on mbarrier {mbarrier}")
-    elif arrival is not None:
+    elif arrival is not None and race.first.kind not in TENSOR_OPS:
         told.append(f"the first arrival behind it is {_named(report, arrival)}")
     if wait is not None:
         told.append(f"the last wait before this is {_named(report, wait)}")
@@ -88,7 +89,8 @@ def _wait(log: Log, race: Race) -> int | None:
 
 def _is_open(race: Race) -> bool:
     """Whether an order between threads is missing, and not a fence or a scope."""
-    return race.missing in (Missing.ORDER, Missing.COMPLETION)
+    apart = race.first.kind is Kind.COPY_IN or not _is_one_warp(race)
+    return apart and race.missing in (Missing.ORDER, Missing.COMPLETION)
 
 
 def _named(report: Report, index: int) -> str:

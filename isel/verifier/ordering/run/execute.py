@@ -74,7 +74,8 @@ class Run(RunState):
                 mbarrier = None if at is None else self.machine.mbarriers.get(at)
                 progress = None if mbarrier is None else mbarrier.progress
                 alone = mbarrier is not None and not self._is_helped(mbarrier)
-                stuck = Stuck(s.at, s.actor, s.what, at is not None, lacks, progress, alone)
+                afar = () if at is None else self._signals_elsewhere(at)
+                stuck = Stuck(s.at, s.actor, s.what, at is not None, lacks, progress, alone, afar)
                 self.log.stuck.append(stuck)
         if self.log.stuck:
             return
@@ -99,6 +100,13 @@ class Run(RunState):
             and not self.program.reachable(s.node).isdisjoint(mbarrier.signals)
             for s in others
         ) or (bool(others) and not mbarrier.signals)
+
+    def _signals_elsewhere(self, address: int) -> tuple[int, ...]:
+        """The records that signal the mbarriers at the same offset in other CTAs."""
+        ranks = range(self.launch.ctas)
+        found = (self.machine.mbarriers.get(in_window(address, rank)) for rank in ranks)
+        others = (one for one in found if one is not None and one.at != address)
+        return tuple(index for one in others for index in one.signals)
 
     def _has_arrivals_elsewhere(self, address: int) -> bool:
         """Whether an mbarrier got no arrival, but the one at the same offset in another CTA did."""

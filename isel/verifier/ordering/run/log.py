@@ -113,7 +113,8 @@ class Stuck:
 
     `at_mbarrier` says that it is at an mbarrier, `without_arrivals` that the mbarrier got no
     arrival while that of another CTA did; `progress` is how far its phase has come, None where it
-    is no mbarrier.  `alone` says that no thread which waits for something else can signal it.
+    is no mbarrier.  `alone` says that no thread which waits for something else can signal it;
+    `elsewhere` are the records that signal the mbarriers at its offset in other CTAs.
     """
 
     index: int
@@ -123,6 +124,7 @@ class Stuck:
     without_arrivals: bool = False
     progress: Progress | None = None
     alone: bool = False
+    elsewhere: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
