@@ -3,7 +3,9 @@
 Layer: isel.passes.  Input and output: a function before it leaves SSA form.  A record that computes
 what another one has computed on every way to it goes, and who read its result reads the other's.
 Parts of addresses that several blocks compute are computed where their ways part: the second of two
-conditional accesses to neighbours has the address of the first.
+conditional accesses to neighbours has the address of the first.  So are special registers that
+several blocks read, and symbols: the machine takes three instructions for the address of shared
+memory in its cluster.
 Compared is what depends on operands alone: no loads, nothing that the carry flag or the threads
 beside this one have a part in, and of special registers those that never change.  Inline assembly
 may write a register more than once: what reads or writes such a register stays.  Functions with
@@ -23,6 +25,7 @@ from intrinsics.mir import (
     Op,
     Reg,
     Special,
+    Sym,
     registers_of,
     successors,
 )
@@ -34,6 +37,9 @@ _PHI = "phi"
 
 _ADDRESSES = frozenset(("add.int", "sub.int", "mul.lo", "mul.wide", "shl", "cvt.int"))
 """Rows that addresses are made of: cheap enough to be computed where they may not be needed."""
+
+_PLACES = frozenset((Sym, Special))
+"""What a move reads to begin with: neither a register nor a number."""
 
 _Key = tuple[Form, tuple[Op, ...]]
 
@@ -156,7 +162,7 @@ class _Sharing:
         for n in self.order:
             block = self.function.blocks[n]
             for mi in block.instrs[: block.end]:
-                if not _is_address(mi.form) or (key := self._key(mi)) is None:
+                if not _is_address(mi) or (key := self._key(mi)) is None:
                     continue
                 if equal:
                     key = key[0], tuple([equal.get(op, op) for op in key[1]])
@@ -209,10 +215,11 @@ def _from_above(below: list[list[int]]) -> tuple[list[int], list[int]]:
     return order, above
 
 
-@functools.cache
-def _is_address(form: Form) -> bool:
-    """Whether addresses are made of what a form computes."""
-    return form.row.id in _ADDRESSES and form.defs == (0,)
+def _is_address(mi: MachineInstr) -> bool:
+    """Whether addresses are made of what a record computes."""
+    if mi.form.row.id == "mov":
+        return type(mi.ops[1]) in _PLACES
+    return mi.form.row.id in _ADDRESSES and mi.form.defs == (0,)
 
 
 def _is_compared(form: Form) -> bool:

@@ -188,6 +188,47 @@ def test_neighbours_that_are_read_on_conditions_share_an_address() -> None:
     assert (y == within.reshape(32, 2).sum(1)).all()
 
 
+BEGINNINGS = """
+@tile = internal addrspace(3) global [64 x i32] undef
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y, i32 %n) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %p = getelementptr i32, ptr addrspace(1) %x, i32 %t
+  %in = icmp ult i32 %t, %n
+  br i1 %in, label %one, label %next
+one:
+  %size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %a = getelementptr i32, ptr addrspace(3) @tile, i32 %t
+  store i32 %size, ptr addrspace(3) %a
+  br label %next
+next:
+  %v = load i32, ptr addrspace(1) %p
+  %odd = icmp sgt i32 %v, 20
+  br i1 %odd, label %two, label %last
+two:
+  %again = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %b = getelementptr i32, ptr addrspace(3) @tile, i32 %t
+  %w = load i32, ptr addrspace(3) %b
+  %s = add i32 %again, %w
+  %q = getelementptr i32, ptr addrspace(1) %y, i32 %t
+  store i32 %s, ptr addrspace(1) %q
+  br label %last
+last:
+  ret void
+}
+"""
+
+
+def test_special_registers_and_symbols_are_read_once() -> None:
+    compiled = nvgen.compile(BEGINNINGS, target="sm_90a")
+    assert compiled.ptx.count("%ntid.x") == 1
+    assert len(re.findall(r"mov\.b64 .*, tile;", compiled.ptx)) == 1
+    x, y = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
+    compiled.run(x, y, 64, block=64, device="sim")
+    assert (y == np.where(x > 20, 128, 0)).all()
+
+
 SWITCH = """
 define ptx_kernel void @k(ptr addrspace(1) %out) {
 entry:
