@@ -110,6 +110,34 @@ def test_what_may_point_anywhere_stays_generic() -> None:
     assert accesses(EITHER) == ["st", "ld.global", "st", "st"]
 
 
+PERHAPS = """
+define ptx_kernel void @k(ptr %x, ptr %y, i32 %n) {
+entry:
+  %c = icmp eq i32 %n, 0
+  br i1 %c, label %some, label %meet
+some:
+  br label %meet
+meet:
+  %p = phi ptr [ %y, %some ], [ null, %entry ]
+  %none = icmp eq ptr %p, null
+  %q = select i1 %none, ptr %x, ptr %p
+  %v = atomicrmw add ptr %q, i32 7 monotonic
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(("n", "sums"), [(0, [0, 7]), (1, [7, 0])])
+def test_a_pointer_that_may_be_null_points_where_it_points_otherwise(
+    n: int, sums: list[int]
+) -> None:
+    compiled = nvgen.compile(HEAD + PERHAPS, target="sm_90a", opt=0)
+    assert re.findall(r"\b(?:atom|red)\S+", compiled.ptx) == ["atom.relaxed.sys.global.add.u32"]
+    x, y = np.zeros((2, 1), np.int32)
+    compiled.run(x, y, n, block=1, device="sim")
+    assert [x[0], y[0]] == sums
+
+
 @pytest.mark.parametrize("level", [0, 3])
 def test_a_device_function_knows_nothing_of_its_pointers(level: int) -> None:
     text = "define void @f(ptr %p) {\n  store i32 1, ptr %p\n  ret void\n}\n"

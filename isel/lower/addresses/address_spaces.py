@@ -170,10 +170,16 @@ def _sources(i: _Address) -> tuple[llvm.Value, ...]:
 
 
 def _origins(i: _Address, layout: TypeLayout) -> list[str | int]:
-    """What an address comes from: generic pointers by name, of all else the address space."""
+    """What an address comes from: generic pointers by name, of all else the address space.
+
+    Where ways meet a null pointer is one to global memory, whose addresses are the generic ones.
+    """
+    meets = isinstance(i, (ir.Phi, ir.Select))
     return [
         value.name
         if type(value) is llvm.Local and value.type is _GENERIC
+        else GLOBAL
+        if meets and type(value) is llvm.Null
         else _space_of(value, layout)
         for value in _sources(i)
     ]
