@@ -29,6 +29,7 @@ from intrinsics.mir import (
     registers_of,
     successors,
 )
+from intrinsics.modifiers import Space
 from intrinsics.row import Effect
 from intrinsics.special import is_constant
 from isel.control_flow import dominator_tree
@@ -37,9 +38,6 @@ _PHI = "phi"
 
 _ADDRESSES = frozenset(("add.int", "sub.int", "mul.lo", "mul.wide", "shl", "cvt.int"))
 """Rows that addresses are made of: cheap enough to be computed where they may not be needed."""
-
-_PLACES = frozenset((Sym, Special))
-"""What a move reads to begin with: neither a register nor a number."""
 
 _Key = tuple[Form, tuple[Op, ...]]
 
@@ -81,6 +79,7 @@ class _Sharing:
         self.known: dict[_Key, MachineInstr] = {}
         self.same: dict[Reg, Reg] = {}  # the result of a record that went -> the one it equals
         self.unsteady = _written_often(function)
+        self.stack = {v.name for v in function.variables if v.space is Space.LOCAL}
         self.below = dominator_tree(successors(function))
         self.order, self.above = _from_above(self.below)
         # of each block its place in that order, and how many blocks from there on it dominates
@@ -162,7 +161,7 @@ class _Sharing:
         for n in self.order:
             block = self.function.blocks[n]
             for mi in block.instrs[: block.end]:
-                if not _is_address(mi) or (key := self._key(mi)) is None:
+                if not self._is_address(mi) or (key := self._key(mi)) is None:
                     continue
                 if equal:
                     key = key[0], tuple([equal.get(op, op) for op in key[1]])
@@ -171,6 +170,16 @@ class _Sharing:
                     equal[mi.ops[0]] = same[0][1].ops[0]
                 same.append((n, mi))
         return {key: same for key, same in found.items() if len(same) > 1}
+
+    def _is_address(self, mi: MachineInstr) -> bool:
+        """Whether addresses are made of what a record computes.
+
+        Addresses in local memory cost nothing.
+        """
+        if mi.form.row.id == "mov":
+            place = mi.ops[1]
+            return type(place) is Special or (type(place) is Sym and place.name not in self.stack)
+        return mi.form.row.id in _ADDRESSES and mi.form.defs == (0,)
 
     def _meet(self, one: int, other: int) -> int:
         """The nearest block that dominates both: `one`, or one above it."""
@@ -213,13 +222,6 @@ def _from_above(below: list[list[int]]) -> tuple[list[int], list[int]]:
             above[lower] = at
         pending += below[at]
     return order, above
-
-
-def _is_address(mi: MachineInstr) -> bool:
-    """Whether addresses are made of what a record computes."""
-    if mi.form.row.id == "mov":
-        return type(mi.ops[1]) in _PLACES
-    return mi.form.row.id in _ADDRESSES and mi.form.defs == (0,)
 
 
 def _is_compared(form: Form) -> bool:
