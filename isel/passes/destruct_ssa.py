@@ -56,8 +56,8 @@ def destruct_ssa(function: MachineFunction) -> None:
     after = successors(function)
     before = inverted(after)
     forks = {i for i, following in enumerate(after) if len(following) > 1}
-    moves = _isolate(function, phis, before, forks)
-    moves += _place_moves(function, phis)
+    moves, last = _isolate(function, phis, before, forks)
+    moves += _place_moves(function, phis) + last
     multiplies = multiplies_among(forms)
     _coalesce(function, moves + ties, before, multiplies)
 
@@ -105,28 +105,48 @@ def _ties(function: MachineFunction, copies: Set[Form]) -> list[tuple[Reg, Reg]]
 
 def _isolate(
     function: MachineFunction, phis: _Phis, before: Sequence[Sequence[int]], forks: Set[int]
-) -> list[tuple[Reg, Reg]]:
-    """Let each PHI that comes from a fork write a register that only its block's beginning reads.
+) -> tuple[list[tuple[Reg, Reg]], list[tuple[Reg, Reg]]]:
+    """Let some PHIs write a register that only their block's beginning reads.
 
-    Its moves happen on the other paths of the fork too, where the PHI's last result may be needed
-    still.  Coalescing takes the register away again where it is not.  Returns the two registers of
-    each move.
+    One is a PHI that comes from a fork: its moves happen on the other paths of the fork too, where
+    the PHI's last result may be needed still.  The other is a value that a loop changes on some
+    ways only.  What needs the old value beside the new one reads the copy; where nothing changes,
+    and where the turn ends, the new one is in its register already.
+
+    Coalescing takes the register away again where it is not needed.  Returns the two registers of
+    each move; of the second kind they are to become one last.
     """
     regs = function.regs
+    changed = _changed_on_some_ways(phis, before)
     found: list[tuple[Reg, Reg]] = []
+    last: list[tuple[Reg, Reg]] = []
     for i, merged in phis.items():
-        if forks.isdisjoint(before[i]):
-            continue
+        from_fork = not forks.isdisjoint(before[i])
         copies = []
         for phi in merged:
             result = phi.ops[0]
             assert isinstance(result, int)
+            if not from_fork and result not in changed:
+                continue
             own = regs.new(regs.classes[result])
             phi.ops = (own, *phi.ops[1:])
             copies.append(move(function, result, own, phi.loc))
-            found.append((result, own))
+            (last if result in changed else found).append((result, own))
         function.blocks[i].instrs[len(merged) : len(merged)] = copies
-    return found
+    return found, last
+
+
+def _changed_on_some_ways(phis: _Phis, before: Sequence[Sequence[int]]) -> set[Op]:
+    """Results of PHIs where loops begin, one of whose values is a PHI that has them on a way."""
+    values = {phi.ops[0]: phi.ops[1] for merged in phis.values() for phi in merged}
+    return {
+        phi.ops[0]
+        for i, merged in phis.items()
+        if max(before[i], default=-1) >= i
+        for phi in merged
+        for value in registers_of(phi.ops[1])
+        if value != phi.ops[0] and value in values and phi.ops[0] in registers_of(values[value])
+    }
 
 
 # ---- moves -----------------------------------------------------------------------------------
@@ -243,22 +263,28 @@ def _coalesce(
 
 def _rename(block: Block, touches: Iterable[_Touch], table: dict[Reg, Reg]) -> None:
     """Put one register in the place of those that became one with it, and drop needless moves:
-    of a register to itself, and a second one of the same.
+    of a register to itself, a second one of the same, and one back to where a value came from.
     """
     gone: set[int] = set()
     last: tuple[Op, ...] = ()
+    copies = _Copies()
     find = table.get
     for mi, is_move, written, used, same in touches:
         touched = written + used
         if is_move and mi.guard is None and mi.ops == touched:
             result, source = touched
-            if find(result, result) == find(source, source):
+            result, source = find(result, result), find(source, source)
+            if result == source or copies.sources.get(source) == result:
                 gone.add(id(mi))
                 continue
         for reg in touched:
             if reg in table:
                 mi.map_registers(table)
                 break
+        if copies.sources:
+            copies.forget(find(reg, reg) for reg in written)
+        if is_move and mi.guard is None and len(touched) == len(mi.ops):
+            copies.add(*(find(reg, reg) for reg in touched))
         if not is_move or mi.guard is not None:
             last = ()
         elif mi.ops == last and same:
@@ -267,6 +293,27 @@ def _rename(block: Block, touches: Iterable[_Touch], table: dict[Reg, Reg]) -> N
             last = mi.ops
     if gone:
         block.instrs = [mi for mi in block.instrs if id(mi) not in gone]
+
+
+class _Copies:
+    """What moves have copied so far in a block, as long as neither register is written again."""
+
+    def __init__(self) -> None:
+        self.sources: dict[Reg, Reg] = {}  # of each copy, what it is a copy of
+        self.copies: defaultdict[Reg, list[Reg]] = defaultdict(list)
+
+    def add(self, result: Reg, source: Reg) -> None:
+        """A move from `source` to `result`."""
+        self.sources[result] = source
+        self.copies[source].append(result)
+
+    def forget(self, written: Iterable[Reg]) -> None:
+        """Registers that have other values now."""
+        for reg in written:
+            self.sources.pop(reg, None)
+            for copy in self.copies.pop(reg, ()):
+                if self.sources.get(copy) == reg:
+                    del self.sources[copy]
 
 
 def _part(
