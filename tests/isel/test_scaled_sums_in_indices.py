@@ -84,3 +84,27 @@ def test_one_address_serves_all(sum_: str, scale: str) -> None:
 def test_a_scaled_sum_that_may_wrap_is_no_offset() -> None:
     ptx = nvgen.compile(kernel(ACCESS, "or", "shifted", ""), target="sm_90a").ptx
     assert not re.search(r"st\.global\.b32 \[%rd\d+\+", ptx)
+
+
+SMALL = "and i32 %x0, {most}"
+"""What stands for the `shl nuw` of the kernel: numbers of a few bits."""
+
+
+def bounded(template: str, scale: str, most: int, x: int) -> str:
+    """The kernel with sums of a number of which the bits alone say how large it may be."""
+    text = kernel(template, "add", scale, "", x).replace("add nuw", "add")
+    return text.replace("shl nuw i32 %x0, 2", SMALL.format(most=most))
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_sums_of_small_numbers_promise_what_others_say(scale: str) -> None:
+    """(2^24 - 1 + 3) * 12 has less than 32 bits; (2^27 - 1 + 3) * 64 has more."""
+    modules = {
+        f"{most}": bounded(ADDRESS, scale, most, most) for most in (63, (1 << 24) - 1, (1 << 27) - 1)
+    }
+    compare(modules)
+    step = 64 if scale == "shifted" else 12
+    for most, takes in ((63, True), ((1 << 27) - 1, False)):
+        ptx = nvgen.compile(bounded(ACCESS, scale, most, 5), target="sm_90a").ptx
+        offsets = re.findall(r"st\.global\.b32 \[%rd\d+\+(\d+)\]", ptx)
+        assert offsets == ([str(4 * step * n) for n in (1, 2, 3)] if takes else [])

@@ -7,6 +7,8 @@ where it is a sum of what its parts are extended to:
 * with zeros, where no addition loses a carry (`nuw`);
 * by its sign, where none loses a sign either (`nuw nsw`), or where a number alone is added (`nsw`).
 
+Sums of numbers that are small enough keep these promises without giving them.
+
 LLVM Language Reference, add; zext; sext.
 """
 
@@ -19,6 +21,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import IntType, Type
 from isel.llvm.vocabulary import Flag, Opcode
+from isel.lower.arithmetic.significant_bits import significant_bits
 
 _DEPTH = 12
 """Instructions that are looked through for numbers."""
@@ -28,6 +31,9 @@ _UNSIGNED = frozenset({Flag.NUW})
 _SIGNED = frozenset({Flag.NSW})
 _BOTH = _UNSIGNED | _SIGNED
 _MAKERS = frozenset((ir.BinaryOp, ir.Cast))
+
+_GROWING = (Opcode.ADD, Opcode.SHL, Opcode.MUL)
+"""Operations without a carry or a new sign where the result has less bits than its type."""
 
 SCALES = (Opcode.SHL, Opcode.MUL)
 """Operations that multiply by a number."""
@@ -124,15 +130,24 @@ class Sums:
         if not isinstance(i, ir.BinaryOp) or not isinstance(i.type, IntType):
             return None
         if is_sum(i):
-            holds = i.opcode is Opcode.OR or needed <= i.flags
+            holds = i.opcode is Opcode.OR or self._holds(i, needed)
             return self._sum(i, needed, depth) if holds else None
-        if not isinstance(i.rhs, llvm.ConstInt) or not needed <= i.flags:
+        if not isinstance(i.rhs, llvm.ConstInt) or not self._holds(i, needed):
             return None
         if i.opcode is Opcode.SUB:
             left = self._split(i.lhs, needed, depth)
             number = -i.rhs.signed
             return Split(left.rest, left.number + number, min(left.least, number))
         return self._scaled(i, i.rhs, needed, depth) if i.opcode in SCALES else None
+
+    def _holds(self, i: ir.BinaryOp, needed: frozenset[Flag]) -> bool:
+        """Whether an operation promises what is needed, or its numbers are too small to break it."""
+        if needed <= i.flags:
+            return True
+        assert i.result is not None
+        assert isinstance(i.type, IntType)
+        is_small = significant_bits(self._makers, llvm.Local(i.result, i.type)) < i.type.bits
+        return is_small and i.opcode in _GROWING
 
     def _sum(self, i: ir.BinaryOp, needed: frozenset[Flag], depth: int) -> Split | None:
         left, right = (self._split(part, needed, depth) for part in (i.lhs, i.rhs))
