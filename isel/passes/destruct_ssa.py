@@ -138,15 +138,18 @@ def _isolate(
 
 def _changed_on_some_ways(phis: _Phis, before: Sequence[Sequence[int]]) -> set[Op]:
     """Results of PHIs where loops begin, one of whose values is a PHI that has them on a way."""
-    values = {phi.ops[0]: phi.ops[1] for merged in phis.values() for phi in merged}
-    return {
-        phi.ops[0]
-        for i, merged in phis.items()
-        if max(before[i], default=-1) >= i
-        for phi in merged
-        for value in registers_of(phi.ops[1])
-        if value != phi.ops[0] and value in values and phi.ops[0] in registers_of(values[value])
-    }
+    homes = {phi.ops[0]: (i, phi.ops[1]) for i, merged in phis.items() for phi in merged}
+    found: set[Op] = set()
+    for i, merged in phis.items():
+        if max(before[i], default=-1) < i:
+            continue
+        for phi in merged:
+            result, values, _ = phi.ops
+            for value in registers_of(values):
+                home, on_ways = homes.get(value, (i, values))
+                if home != i and result in registers_of(on_ways):
+                    found.add(result)
+    return found
 
 
 # ---- moves -----------------------------------------------------------------------------------

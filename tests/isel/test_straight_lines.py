@@ -61,7 +61,21 @@ def rows(type_: str, shift: str, numbers: tuple[int, ...], *, sums: bool) -> str
     return FRAME.format(type=type_, body="\n".join([*body, stored(type_, *names)]))
 
 
+def planes(numbers: tuple[int, ...]) -> str:
+    """Rows ((b + k) + c) * s + b, whose parts are added up in several orders."""
+    body = []
+    for n, k in enumerate(numbers):
+        first, second = ("%b", "%c") if n % 2 else ("%c", "%b")
+        body.append(f"  %b{n} = add nsw i32 {first}, {k}")
+        body.append(f"  %r{n} = add i32 {f'%b{n}, {second}' if n % 3 else f'{second}, %b{n}'}")
+        body.append(f"  %m{n} = mul i32 %r{n}, %s")
+        body.append(f"  %x{n} = add i32 %m{n}, %b")
+    names = [f"x{n}" for n in range(len(numbers))]
+    return FRAME.format(type="i32", body="\n".join([*body, stored("i32", *names)]))
+
+
 SUMS = {
+    "rows of a plane": planes((3, 1, -2, 4)),
     "sums": rows("i32", "add", (0, 1, 8, -3), sums=True),
     "sums of 64 bits": rows("i64", "add nsw", (0, 1, 8, -1), sums=True),
     "disjoint bits": rows("i32", "or disjoint", (0, 2, 4, 6), sums=True),

@@ -3,10 +3,10 @@
 Layer: isel.lower.  Input: a function.  Output: the same function, or one in which, of the sums
 `(b + k) * s + c` of a block with the same b, s and c, all but the first are that one plus a number
 times s; `(k - b) * s + c` likewise.  So are products `(b + k) * s` that more than one sum is made
-of.  Rows of a matrix are addressed so: where each of them took an addition and a multiplication, it
-takes one multiplication and addition, which the machine does at once.  LLVM's NVPTX back end does
-likewise (StraightLineStrengthReduce).  Integers wrap, so the values are the same whatever
-overflows.
+of.  b may be a sum itself, of the same values in whatever order.  Rows of a matrix are addressed
+so: where each of them took an addition and a multiplication, it takes one multiplication and
+addition, which the machine does at once.  LLVM's NVPTX back end does likewise
+(StraightLineStrengthReduce).  Integers wrap, so the values are the same whatever overflows.
 """
 
 from __future__ import annotations
@@ -22,8 +22,14 @@ from isel.llvm.vocabulary import Opcode
 from isel.lower.addresses.index_sums import is_sum
 from isel.lower.rewriter import Replacement, Rewriter, number
 
-_Key = tuple[int, llvm.Local, llvm.Local, llvm.Value | None]
+_Base = tuple[str, ...]
+"""The values that b is the sum of, by name, in order."""
+
+_Key = tuple[int, _Base, llvm.Local, llvm.Value | None]
 """The sign of b, b, s and c; c is None where there is nothing to add."""
+
+_DEPTH = 3
+"""Additions that b is looked for behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +114,30 @@ class _Lines:
                 sign, base, k = self._shifted(one)
                 yield (sign, base, other, rest), k
 
-    def _shifted(self, value: llvm.Local) -> tuple[int, llvm.Local, int]:
-        """A value as another one, or what is 0 with it, plus a number: the sign first."""
+    def _shifted(self, value: llvm.Local) -> tuple[int, _Base, int]:
+        """A value as a sum of others, or what is 0 with it, plus a number: the sign first."""
         i = self._maker(value)
-        if not isinstance(i, ir.BinaryOp):
-            return 1, value, 0
-        if i.opcode is Opcode.SUB and isinstance(i.lhs, llvm.ConstInt):
-            return (-1, i.rhs, i.lhs.signed) if isinstance(i.rhs, llvm.Local) else (1, value, 0)
-        if is_sum(i) and isinstance(i.lhs, llvm.Local) and isinstance(i.rhs, llvm.ConstInt):
-            return 1, i.lhs, i.rhs.signed
-        return 1, value, 0
+        if (
+            isinstance(i, ir.BinaryOp)
+            and i.opcode is Opcode.SUB
+            and isinstance(i.lhs, llvm.ConstInt)
+            and isinstance(i.rhs, llvm.Local)
+        ):
+            return -1, (i.rhs.name,), i.lhs.signed
+        base, k = self._summands(value, _DEPTH)
+        return 1, tuple(sorted(base)), k
+
+    def _summands(self, value: llvm.Local, depth: int) -> tuple[_Base, int]:
+        """What a value is the sum of: others by name, and a number."""
+        i = self._maker(value)
+        if isinstance(i, ir.BinaryOp) and is_sum(i) and isinstance(i.lhs, llvm.Local) and depth:
+            base, k = self._summands(i.lhs, depth - 1)
+            if isinstance(i.rhs, llvm.ConstInt):
+                return base, k + i.rhs.signed
+            if isinstance(i.rhs, llvm.Local):
+                other, more = self._summands(i.rhs, depth - 1)
+                return base + other, k + more
+        return (value.name,), 0
 
     def _is_summand(self, i: ir.BinaryOp) -> bool:
         """Whether a product is part of one sum, which the machine adds to it at once."""
