@@ -108,3 +108,20 @@ def test_sums_of_small_numbers_promise_what_others_say(scale: str) -> None:
         ptx = nvgen.compile(bounded(ACCESS, scale, most, 5), target="sm_90a").ptx
         offsets = re.findall(r"st\.global\.b32 \[%rd\d+\+(\d+)\]", ptx)
         assert offsets == ([str(4 * step * n) for n in (1, 2, 3)] if takes else [])
+
+
+THREAD = "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+
+
+@pytest.mark.parametrize("extended", ["", "sext", "zext"])
+def test_a_thread_has_a_small_number(extended: str) -> None:
+    """CUDA's blocks have 1024 threads, whose numbers go through 64 bits, as MLIR's `index`."""
+    text = bounded(ACCESS, "shifted", 63, 5)
+    thread = "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()"
+    if extended:
+        thread += f"\n  %w = {extended} i32 %x to i64\n  %y = trunc i64 %w to i32"
+    text = THREAD + text.replace(SMALL.format(most=63), thread)
+    if extended:
+        text = text.replace("add i32 %x,", "add i32 %y,")
+    ptx = nvgen.compile(text, target="sm_90a").ptx
+    assert re.findall(r"st\.global\.b32 \[%rd\d+\+(\d+)\]", ptx) == ["256", "512", "768"]

@@ -30,7 +30,7 @@ _ANY: frozenset[Flag] = frozenset()
 _UNSIGNED = frozenset({Flag.NUW})
 _SIGNED = frozenset({Flag.NSW})
 _BOTH = _UNSIGNED | _SIGNED
-_MAKERS = frozenset((ir.BinaryOp, ir.Cast))
+_MAKERS = frozenset((ir.BinaryOp, ir.Cast, ir.Call))
 
 _GROWING = (Opcode.ADD, Opcode.SHL, Opcode.MUL)
 """Operations without a carry or a new sign where the result has less bits than its type."""
@@ -75,11 +75,11 @@ class Sums:
         self._known: dict[tuple[str, frozenset[Flag]], Split] = {}
 
     def is_made(self, value: llvm.Value) -> bool:
-        """Whether a value is the result of arithmetic."""
+        """Whether a value is the result of arithmetic, or of a call."""
         return type(value) is llvm.Local and value.name in self._makers
 
     def maker(self, value: llvm.Value) -> ir.Instruction | None:
-        """The arithmetic that a value is the result of."""
+        """The arithmetic, or the call, that a value is the result of."""
         return self._makers.get(value.name) if isinstance(value, llvm.Local) else None
 
     def split(self, value: llvm.Value) -> Split:

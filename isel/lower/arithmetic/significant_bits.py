@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from intrinsics import special
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import IntType
 from isel.llvm.vocabulary import Opcode
+
+_REGISTER = "llvm.nvvm.read.ptx.sreg."
 
 _DEPTH = 6
 """Instructions that are looked through."""
@@ -38,6 +41,11 @@ def _of(made: Makers, i: ir.Instruction, bits: int, depth: int) -> int:
     match i:
         case ir.Cast(opcode=Opcode.ZEXT | Opcode.TRUNC, operand=operand):
             return of(operand) if isinstance(operand.type, IntType) else bits
+        case ir.Cast(opcode=Opcode.SEXT, operand=operand) if isinstance(operand.type, IntType):
+            found = of(operand)
+            return found if found < operand.type.bits else bits
+        case ir.Call():
+            return special.significant_bits((i.callee_name or "").removeprefix(_REGISTER))
         case ir.Freeze(operand=operand):
             return of(operand)
         case ir.Select(if_true=one, if_false=other):
