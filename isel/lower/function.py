@@ -10,7 +10,14 @@ from isel.llvm import ir
 from isel.llvm.vocabulary import Opcode
 from isel.lower import intrinsics
 from isel.lower.addresses import index_offsets, straight_lines
-from isel.lower.arithmetic import constrained, divisibility, extremes, narrow_division, remainders
+from isel.lower.arithmetic import (
+    constrained,
+    divisibility,
+    equal_divisions,
+    extremes,
+    narrow_division,
+    remainders,
+)
 from isel.lower.branches import switches
 from isel.lower.memory import atomics, copies, known_contents, memory_elements, neighbours, varargs
 from isel.lower.rewriter import Replacement, Rewriter
@@ -92,6 +99,7 @@ def lower(
     if not _DIVISIONS.isdisjoint(present):
         if Opcode.ICMP in present:
             function = divisibility.with_products(function)
+        function = equal_divisions.with_equal_divisions(function)
         function = narrow_division.with_narrow_divisions(function)
     if function is not before:
         opcodes = _opcodes(function)
