@@ -100,7 +100,8 @@ def bounded(template: str, scale: str, most: int, x: int) -> str:
 def test_sums_of_small_numbers_promise_what_others_say(scale: str) -> None:
     """(2^24 - 1 + 3) * 12 has less than 32 bits; (2^27 - 1 + 3) * 64 has more."""
     modules = {
-        f"{most}": bounded(ADDRESS, scale, most, most) for most in (63, (1 << 24) - 1, (1 << 27) - 1)
+        f"{most}": bounded(ADDRESS, scale, most, most)
+        for most in (63, (1 << 24) - 1, (1 << 27) - 1)
     }
     compare(modules)
     step = 64 if scale == "shifted" else 12

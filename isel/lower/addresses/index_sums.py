@@ -141,7 +141,7 @@ class Sums:
         return self._scaled(i, i.rhs, needed, depth) if i.opcode in SCALES else None
 
     def _holds(self, i: ir.BinaryOp, needed: frozenset[Flag]) -> bool:
-        """Whether an operation promises what is needed, or its numbers are too small to break it."""
+        """Whether an operation promises what is needed, or has numbers too small to break it."""
         if needed <= i.flags:
             return True
         assert i.result is not None
