@@ -20,6 +20,7 @@ STEPS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "6 - (x - 2)": (("add", "x", "-2"), ("sub", "6", "first")),
     "1 - (3 - x)": (("sub", "3", "x"), ("sub", "1", "first")),
     "(9 - x) + y": (("sub", "9", "x"), ("add", "first", "y")),
+    "(x + 9) - (y + 4)": (("add", "x", "9"), ("add", "y", "4"), ("sub", "first", "second")),
     "y + (9 - (4 - x))": (("sub", "4", "x"), ("sub", "9", "first"), ("add", "y", "second")),
 }
 """An index as its steps: the operation, and its sides."""
@@ -117,6 +118,25 @@ def test_elements_that_go_down_share_an_address() -> None:
     text = f"define ptx_kernel void @k(ptr addrspace(1) %x, i32 %k) {{{lines}  ret void\n}}\n"
     read = re.findall(r"\[(%rd\d+)\+(\d+)\]", nvgen.compile(text, target="sm_90a").ptx)
     assert [offset for _, offset in read] == ["24", "20", "16"]
+    assert len({base for base, _ in read}) == 1
+
+
+def test_differences_of_a_sum_share_an_address() -> None:
+    """As a scan of two elements a thread has them: `s[2 * t - step]` and `s[2 * t + 1 - step]`."""
+    lines = "".join(
+        f"""
+  %e{n} = add i32 %t, {n}
+  %d{n} = sub i32 %e{n}, %k
+  %w{n} = sext i32 %d{n} to i64
+  %p{n} = getelementptr inbounds float, ptr addrspace(1) %x, i64 %w{n}
+  %v{n} = load volatile float, ptr addrspace(1) %p{n}
+"""
+        for n in (1, 2, 3)
+    )
+    head = "define ptx_kernel void @k(ptr addrspace(1) %x, i32 %t, i32 %k)"
+    ptx = nvgen.compile(f"{head} {{{lines}  ret void\n}}\n", target="sm_90a").ptx
+    read = re.findall(r"\[(%rd\d+)\+(\d+)\]", ptx)
+    assert [offset for _, offset in read] == ["4", "8", "12"]
     assert len({base for base, _ in read}) == 1
 
 

@@ -30,6 +30,7 @@ _LEAST_WIDTH = 32
 """Bits from which on an index of an `inbounds` address is taken for one that is not negative."""
 
 _SUMS = frozenset((Opcode.ADD, Opcode.OR))
+_ORDERED = (Opcode.SUB, *SCALES)
 _EXTENSIONS = (Opcode.ZEXT, Opcode.SEXT)
 
 _Key = tuple[object, ...]
@@ -187,7 +188,7 @@ def _key(i: ir.Instruction) -> _Key | None:
     if isinstance(i, ir.BinaryOp):
         if is_sum(i):
             return Opcode.ADD, frozenset((i.lhs, i.rhs))
-        return (i.opcode, i.lhs, i.rhs) if i.opcode in SCALES else None
+        return (i.opcode, i.lhs, i.rhs) if i.opcode in _ORDERED else None
     if isinstance(i, ir.Cast):
         return (i.opcode, i.operand, i.type) if i.opcode in _EXTENSIONS else None
     if isinstance(i, ir.GetElementPtr):

@@ -41,7 +41,7 @@ SCALES = (Opcode.SHL, Opcode.MUL)
 
 @dataclass(slots=True)
 class Node:
-    """An operation on what remains: add, shl or mul by a number, zext, sext."""
+    """An operation on what remains: add, sub, shl or mul by a number, zext, sext."""
 
     opcode: Opcode
     type: Type
@@ -132,6 +132,8 @@ class Sums:
         if is_sum(i):
             holds = i.opcode is Opcode.OR or self._holds(i, needed)
             return self._sum(i, needed, depth) if holds else None
+        if i.opcode is Opcode.SUB and not isinstance(i.rhs, llvm.ConstInt):
+            return None if needed else self._difference(i, depth)
         if not isinstance(i.rhs, llvm.ConstInt) or not self._holds(i, needed):
             return None
         if i.opcode is Opcode.SUB:
@@ -157,6 +159,13 @@ class Sums:
         if left.rest is not None and right.rest is not None:
             rest = Node(Opcode.ADD, i.type, (left.rest, right.rest))
         return Split(rest, left.number + right.number, min(left.least, right.least))
+
+    def _difference(self, i: ir.BinaryOp, depth: int) -> Split | None:
+        left, right = (self._split(part, _ANY, depth) for part in (i.lhs, i.rhs))
+        number = left.number - right.number
+        if not number or left.rest is None or right.rest is None:
+            return None
+        return Split(Node(Opcode.SUB, i.type, (left.rest, right.rest)), number, number)
 
     def _scaled(
         self, i: ir.BinaryOp, by: llvm.ConstInt, needed: frozenset[Flag], depth: int
