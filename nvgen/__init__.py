@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from nvgen.builder.values.numbers import F32, Float, Int, IntLike, Number
     from nvgen.builder.values.pointers import Barrier, Pointer
     from nvgen.builder.values.vectors import Vector
-    from nvgen.builder.verbs.multiplies import WarpScales
+    from nvgen.builder.verbs.mma_rows import WarpScales
     from nvgen.built import Kernel
     from nvgen.compilation.compiled import Compiled
     from nvgen.compilation.extension import place_of
@@ -237,7 +237,7 @@ _MODULES = {
     "nvgen.builder.control.device_functions": "device_function",
     "nvgen.builder.fragments.fragment": "Fragment",
     "nvgen.builder.kernel": "KernelBuilder",
-    "nvgen.builder.verbs.multiplies": "WarpScales",
+    "nvgen.builder.verbs.mma_rows": "WarpScales",
     "nvgen.builder.values.number_types": (
         "NumberType bf16 bf16x2 e4m3 e5m2 f16 f16x2 f32 f32x2 f64 "
         "i16 i32 i64 i8 tf32 u16 u32 u64 u8"

@@ -24,7 +24,7 @@ _HEAD = '''"""The verbs of instructions; `python -m nvgen.builder_stubs` writes 
 '''
 _VALUES = {
     "nvgen.builder.verbs.calls": ("IntrinsicCalls",),
-    "nvgen.builder.verbs.multiplies": ("Accumulator", "WarpScales"),
+    "nvgen.builder.verbs.mma_rows": ("Accumulator", "WarpScales"),
     "nvgen.builder.values.numbers": ("F32", "FloatLike", "Int", "IntLike", "WordLike"),
     "nvgen.builder.values.pointers": ("Barrier", "Barriers", "Pointer"),
     "nvgen.builder.values.vectors": ("Vector",),

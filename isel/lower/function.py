@@ -89,6 +89,18 @@ def lower(
     while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
         present = set(_opcodes(function))
+    function = _as_a_whole(function, layout, pure, present)
+    if function is not before:
+        opcodes = _opcodes(function)
+    return (
+        straight_lines.with_shared_products(function) if opcodes.count(_PRODUCT) > 1 else function
+    )
+
+
+def _as_a_whole(
+    function: ir.Function, layout: TypeLayout, pure: frozenset[str], present: set[Opcode]
+) -> ir.Function:
+    """What goes by more than one instruction; `present` are the opcodes that the function has."""
     if _SWITCH in present:
         function = switches.with_searches(function)
     if _ADDRESS in present:
@@ -101,11 +113,7 @@ def lower(
             function = divisibility.with_products(function)
         function = equal_divisions.with_equal_divisions(function)
         function = narrow_division.with_narrow_divisions(function)
-    if function is not before:
-        opcodes = _opcodes(function)
-    return (
-        straight_lines.with_shared_products(function) if opcodes.count(_PRODUCT) > 1 else function
-    )
+    return function
 
 
 def _of_intrinsic(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:

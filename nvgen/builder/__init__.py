@@ -1,5 +1,13 @@
 """The builder: kernels written in Python, as LLVM IR.  Its public names are those of `nvgen`.
 
-`KernelBuilder`, in `kernel`, is one class whose bases stand in rooms.  Each room imports those
-before it: `values`, `verbs`, `control`, `shared_memory`, `fragments`, `multiplies`.
+`KernelBuilder`, in `kernel`, is one class, each of whose bases is in the room that its verbs belong
+to.  A room imports those before it:
+
+    values         numbers, vectors, addresses, variables    BuilderBase
+    verbs          a method for each instruction             Verbs, Atomics, RandomNumbers
+    control        branches, loops, roles, functions         ControlFlow, Roles, DeviceCalls
+    shared_memory  tiles, mbarriers, rings, copies           SharedMemory, Protocols, Reductions,
+                                                             TileCopies
+    fragments      matrices in registers
+    multiplies     D = A·B of tiles, on each target          TileOperations
 """

@@ -43,7 +43,7 @@ from nvgen.builder.shared_memory.tiles import SharedTile
 from nvgen.builder.values.numbers import Int, IntLike
 from nvgen.builder.values.pointers import Pointer, advanced
 from nvgen.builder.values.vectors import Vector
-from nvgen.builder.verbs.multiplies import Accumulator, wgmma_accumulator, wgmma_descriptor
+from nvgen.builder.verbs.mma_rows import Accumulator, wgmma_accumulator, wgmma_descriptor
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import check, described, refuse
 

@@ -35,7 +35,7 @@ from nvgen.builder.shared_memory.rings import TileRing
 from nvgen.builder.shared_memory.tiles import SharedTile, Tiles
 from nvgen.builder.values.numbers import Int, IntLike
 from nvgen.builder.values.pointers import Pointer
-from nvgen.builder.verbs import multiplies
+from nvgen.builder.verbs import mma_rows
 from nvgen.calling.refusals import refuse
 
 
@@ -238,7 +238,7 @@ class TileOperations(TileCopies):
         """
         return TileRing(self, name, tiles, consumers, warps, notes=notes, writers=writers)
 
-    wgmma_accumulator, wgmma_descriptor = multiplies.wgmma_accumulator, multiplies.wgmma_descriptor
+    wgmma_accumulator, wgmma_descriptor = mma_rows.wgmma_accumulator, mma_rows.wgmma_descriptor
 
     # ---- tensor memory -----------------------------------------------------------------------
 

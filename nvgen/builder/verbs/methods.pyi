@@ -73,7 +73,7 @@ from nvgen.builder.values.vectors import (
 from nvgen.builder.verbs.calls import (
     IntrinsicCalls,
 )
-from nvgen.builder.verbs.multiplies import (
+from nvgen.builder.verbs.mma_rows import (
     Accumulator,
     WarpScales,
 )

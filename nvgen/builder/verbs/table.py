@@ -1,7 +1,7 @@
 """The verbs that have a name or a docstring of their own, by chapter.
 
 Layer: nvgen.builder.  Names are LLVM's or PTX's.  An entry gives the row that a verb becomes, the
-attributes that its name implies, and its signature where that is not LLVM's.  `copies` has
+attributes that its name implies, and its signature where that is not LLVM's.  `copy_table` has
 those of copies.
 """
 
@@ -24,8 +24,8 @@ from intrinsics.modifiers import (
 )
 from intrinsics.row import Attributes
 from intrinsics.rows.cluster import FenceRestrict
-from nvgen.builder.verbs import multiplies, rules
-from nvgen.builder.verbs.copies import COPIES
+from nvgen.builder.verbs import mma_rows, rules
+from nvgen.builder.verbs.copy_table import COPIES
 from nvgen.builder.verbs.verb import Verb
 
 T = ScalarType
@@ -120,7 +120,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "A is a descriptor or four registers, B a descriptor; `btype` is A's type unless it "
              "is given.\nWith metadata A is sparse, and K twice as much.\n\n"
              "Raises: InputError for types, signs or transpositions that the instruction does not "
-             "have.", follows=(multiplies.by_a_warpgroup,), keeps="d"),
+             "have.", follows=(mma_rows.by_a_warpgroup,), keeps="d"),
         Verb("wgmma_fence", "wgmma.fence",
              "Order accesses of registers and shared memory before the multiplies that follow.\n\n"
              "The first multiply needs it, and every one whose registers others than multiplies "
@@ -140,7 +140,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "single bits are multiplied.\nTypes of 4 and 6 bits need a `kind`, and block-scaled "
              "kinds `scales`.\n\n"
              "Raises: InputError for what the instruction does not have.",
-             follows=(multiplies.by_a_warp, multiplies.bits), typed=True),
+             follows=(mma_rows.by_a_warp, mma_rows.bits), typed=True),
         Verb(f"mma_sp(a, b, c, metadata: sp_meta, *, shape, {_TYPES}, dtype=None, "
              f"selector: sp_sel = 0, ordered: 'bool' = True, {_OF_KINDS})",
              "mma.sp* mma.sp::ordered_metadata*",
@@ -150,7 +150,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "`ordered` they ascend, as all\nkinds want it.  C has D's type; the rest is as in "
              "`mma_sync`.\n\n"
              "Raises: InputError for what the instruction does not have.",
-             follows=(multiplies.by_a_warp,), typed=True),
+             follows=(mma_rows.by_a_warp,), typed=True),
     ),
     "ldmatrix, stmatrix, movmatrix": (
         Verb("ldmatrix(line: a, num=X4, *, shape=M8N8, trans=False, source: src_fmt = None)",

@@ -161,15 +161,7 @@ class Memory:
         """
         offsets = addresses - region.base
         _check_alignment(addresses, align, agent)
-        outside = (offsets < 0) | (offsets > region.data.size - size)
-        if outside.any():
-            address = int(addresses[outside][0])
-            raise fault(
-                "out-of-bounds",
-                f"{agent} {kind.value}s outside of {region.name}",
-                got=f"{size} bytes at {address:#x}",
-                expected=f"{region.base:#x} to {region.end:#x} ({region.data.size} bytes)",
-            )
+        _check_bounds(region, offsets, size, kind, agent)
         if region.shadow is not None:
             region.shadow.touch(
                 offsets,
@@ -241,6 +233,18 @@ class Memory:
             f"{agent} {kind.value}s no memory of this launch",
             got=f"{first:#x}",
             expected=known,
+        )
+
+
+def _check_bounds(region: Region, offsets: Addresses, size: int, kind: Access, agent: str) -> None:
+    outside = (offsets < 0) | (offsets > region.data.size - size)
+    if outside.any():
+        address = int(offsets[outside][0]) + region.base
+        raise fault(
+            "out-of-bounds",
+            f"{agent} {kind.value}s outside of {region.name}",
+            got=f"{size} bytes at {address:#x}",
+            expected=f"{region.base:#x} to {region.end:#x} ({region.data.size} bytes)",
         )
 
 

@@ -15,7 +15,7 @@ from intrinsics.modifiers import ScalarType as T
 from intrinsics.multiplies.mma_sync import MmaShape
 from intrinsics.multiplies.wgmma import MatrixType
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.verbs.multiplies import WarpScales
+from nvgen.builder.verbs.mma_rows import WarpScales
 from tests.each import each
 from tests.intrinsics.published.mma_fragments import FACTORS, SUMS
 from tests.intrinsics.published.mma_sparse import DEEP_B
