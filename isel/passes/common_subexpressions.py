@@ -161,7 +161,10 @@ class _Sharing:
         for n in self.order:
             block = self.function.blocks[n]
             for mi in block.instrs[: block.end]:
-                if not self._is_address(mi) or (key := self._key(mi)) is None:
+                is_part = _PARTS[mi.form]
+                if is_part is None:
+                    is_part = self._is_place(mi.ops[1])
+                if not is_part or (key := self._key(mi)) is None:
                     continue
                 if equal:
                     key = key[0], tuple([equal.get(op, op) for op in key[1]])
@@ -171,15 +174,9 @@ class _Sharing:
                 same.append((n, mi))
         return {key: same for key, same in found.items() if len(same) > 1}
 
-    def _is_address(self, mi: MachineInstr) -> bool:
-        """Whether addresses are made of what a record computes.
-
-        Addresses in local memory cost nothing.
-        """
-        if mi.form.row.id == "mov":
-            place = mi.ops[1]
-            return type(place) is Special or (type(place) is Sym and place.name not in self.stack)
-        return mi.form.row.id in _ADDRESSES and mi.form.defs == (0,)
+    def _is_place(self, op: Op) -> bool:
+        """Whether a move reads a special register or a symbol: of local memory it costs nothing."""
+        return type(op) is Special or (type(op) is Sym and op.name not in self.stack)
 
     def _meet(self, one: int, other: int) -> int:
         """The nearest block that dominates both: `one`, or one above it."""
@@ -222,6 +219,16 @@ def _from_above(below: list[list[int]]) -> tuple[list[int], list[int]]:
             above[lower] = at
         pending += below[at]
     return order, above
+
+
+def _is_part(form: Form) -> bool | None:
+    """Whether addresses are made of what a form computes; None where its operand tells."""
+    if form.row.id == "mov":
+        return None
+    return form.row.id in _ADDRESSES and form.defs == (0,)
+
+
+_PARTS = Memo(_is_part)
 
 
 def _is_compared(form: Form) -> bool:

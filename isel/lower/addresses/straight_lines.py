@@ -60,6 +60,7 @@ class _Lines:
     def __init__(self, function: ir.Function) -> None:
         self.function = function
         self.made = {i.result: i for i in function.instructions() if i.result is not None}
+        self.shifted: dict[str, tuple[int, _Base, int]] = {}
         self.uses = Counter(
             value.name
             for i in function.instructions()
@@ -116,6 +117,12 @@ class _Lines:
 
     def _shifted(self, value: llvm.Local) -> tuple[int, _Base, int]:
         """A value as a sum of others, or what is 0 with it, plus a number: the sign first."""
+        found = self.shifted.get(value.name)
+        if found is None:
+            found = self.shifted[value.name] = self._taken_apart(value)
+        return found
+
+    def _taken_apart(self, value: llvm.Local) -> tuple[int, _Base, int]:
         i = self._maker(value)
         if (
             isinstance(i, ir.BinaryOp)
