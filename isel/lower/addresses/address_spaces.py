@@ -53,6 +53,7 @@ _ANY = -1
 _GENERIC = PointerType(0)
 _Access = (ir.Load, ir.Store, ir.AtomicRMW, ir.CompareExchange)
 _Address = ir.GetElementPtr | ir.Phi | ir.Select | ir.Freeze | ir.Cast
+_MEETINGS = frozenset((ir.Phi, ir.Select))
 _ADDRESSES = (ir.GetElementPtr, ir.Phi, ir.Select, ir.Freeze, ir.Cast)
 
 
@@ -174,7 +175,7 @@ def _origins(i: _Address, layout: TypeLayout) -> list[str | int]:
 
     Where ways meet a null pointer is one to global memory, whose addresses are the generic ones.
     """
-    meets = isinstance(i, (ir.Phi, ir.Select))
+    meets = type(i) in _MEETINGS
     return [
         value.name
         if type(value) is llvm.Local and value.type is _GENERIC

@@ -26,6 +26,9 @@ from isel.lower.arithmetic.significant_bits import significant_bits
 _DEPTH = 12
 """Instructions that are looked through for numbers."""
 
+_LOOK = 5
+"""Instructions that are looked through for how small a number is."""
+
 _ANY: frozenset[Flag] = frozenset()
 _UNSIGNED = frozenset({Flag.NUW})
 _SIGNED = frozenset({Flag.NSW})
@@ -73,6 +76,7 @@ class Sums:
             i.result: i for i in instructions if type(i) in _MAKERS and i.result is not None
         }
         self._known: dict[tuple[str, frozenset[Flag]], Split] = {}
+        self._small: dict[str, bool] = {}
 
     def is_made(self, value: llvm.Value) -> bool:
         """Whether a value is the result of arithmetic, or of a call."""
@@ -124,32 +128,41 @@ class Sums:
         return found
 
     def _made(self, i: ir.Instruction, needed: frozenset[Flag], depth: int) -> Split | None:
-        """The same of what an instruction computes; None where that is not taken apart."""
+        """The same of what an instruction computes; None where that is not taken apart.
+
+        It promises what is needed, or has numbers too small to break it.
+        """
         if isinstance(i, ir.Cast):
             return None if needed else self._cast(i, depth)
         if not isinstance(i, ir.BinaryOp) or not isinstance(i.type, IntType):
             return None
+        found = self._taken_apart(i, needed, depth)
+        if found is None or needed <= i.flags or i.opcode is Opcode.OR:
+            return found
+        return found if i.opcode in _GROWING and self._is_small(i) else None
+
+    def _taken_apart(self, i: ir.BinaryOp, needed: frozenset[Flag], depth: int) -> Split | None:
         if is_sum(i):
-            holds = i.opcode is Opcode.OR or self._holds(i, needed)
-            return self._sum(i, needed, depth) if holds else None
-        if i.opcode is Opcode.SUB and not isinstance(i.rhs, llvm.ConstInt):
-            return None if needed else self._difference(i, depth)
-        if not isinstance(i.rhs, llvm.ConstInt) or not self._holds(i, needed):
-            return None
+            return self._sum(i, needed, depth)
         if i.opcode is Opcode.SUB:
+            if not isinstance(i.rhs, llvm.ConstInt):
+                return None if needed else self._difference(i, depth)
             left = self._split(i.lhs, needed, depth)
             number = -i.rhs.signed
             return Split(left.rest, left.number + number, min(left.least, number))
-        return self._scaled(i, i.rhs, needed, depth) if i.opcode in SCALES else None
+        if i.opcode not in SCALES or not isinstance(i.rhs, llvm.ConstInt):
+            return None
+        return self._scaled(i, i.rhs, needed, depth)
 
-    def _holds(self, i: ir.BinaryOp, needed: frozenset[Flag]) -> bool:
-        """Whether an operation promises what is needed, or has numbers too small to break it."""
-        if needed <= i.flags:
-            return True
+    def _is_small(self, i: ir.BinaryOp) -> bool:
+        """Whether the highest bit of a result is zero whatever its operands are."""
         assert i.result is not None
         assert isinstance(i.type, IntType)
-        is_small = significant_bits(self._makers, llvm.Local(i.result, i.type)) < i.type.bits
-        return is_small and i.opcode in _GROWING
+        found = self._small.get(i.result)
+        if found is None:
+            bits = significant_bits(self._makers, llvm.Local(i.result, i.type), _LOOK)
+            found = self._small[i.result] = bits < i.type.bits
+        return found
 
     def _sum(self, i: ir.BinaryOp, needed: frozenset[Flag], depth: int) -> Split | None:
         left, right = (self._split(part, needed, depth) for part in (i.lhs, i.rhs))

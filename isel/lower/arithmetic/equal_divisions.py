@@ -24,8 +24,8 @@ _COMPARED = (ir.BinaryOp, ir.Cast, ir.Compare, ir.Select)
 
 def with_equal_divisions(function: ir.Function) -> ir.Function:
     """The function in which each division of 64 bits is made once on a way."""
-    divisions = [i for i in function.instructions() if _is_long(i)]
-    if len(divisions) < 2:
+    opcodes = [i.opcode for b in function.blocks for i in b.instructions if i.type is I64]
+    if sum(map(opcodes.count, _DIVISIONS)) < 2:
         return function
     same = _Numbers(function).equal_divisions()
     if not same:

@@ -26,9 +26,11 @@ def significant_bits(made: Makers, value: llvm.Value, depth: int = _DEPTH) -> in
     """The number of low bits of an integer that may be set; 0 for a zero."""
     assert isinstance(value.type, IntType)
     bits = value.type.bits
-    if isinstance(value, llvm.ConstInt):
+    if type(value) is llvm.ConstInt:
         return (value.value & (1 << bits) - 1).bit_length()
-    i = made.get(value.name) if isinstance(value, llvm.Local) and depth else None
+    if not depth or type(value) is not llvm.Local:
+        return bits
+    i = made.get(value.name)
     return bits if i is None else min(bits, _of(made, i, bits, depth - 1))
 
 
@@ -38,6 +40,8 @@ def _of(made: Makers, i: ir.Instruction, bits: int, depth: int) -> int:
     def of(value: llvm.Value) -> int:
         return significant_bits(made, value, depth)
 
+    if type(i) is ir.BinaryOp:
+        return _of_numbers(i, of(i.lhs), of(i.rhs), bits)
     match i:
         case ir.Cast(opcode=Opcode.ZEXT | Opcode.TRUNC, operand=operand):
             return of(operand) if isinstance(operand.type, IntType) else bits
@@ -52,8 +56,6 @@ def _of(made: Makers, i: ir.Instruction, bits: int, depth: int) -> int:
             return max(of(one), of(other))
         case ir.Phi():  # which may have many operands: these are looked at, not behind
             return max(significant_bits(made, one, min(depth, 1)) for one in i.operands())
-        case ir.BinaryOp():
-            return _of_numbers(i, of(i.lhs), of(i.rhs), bits)
     return bits
 
 
