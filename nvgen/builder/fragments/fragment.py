@@ -18,7 +18,7 @@ from intrinsics.modifiers import ScalarType
 from nvgen.builder.control.control_flow import condition_of
 from nvgen.builder.fragments.byte_operands import as_bytes
 from nvgen.builder.fragments.layouts import Columns, Joined, OfThreads, RegisterTile, Rows
-from nvgen.builder.fragments.stores import Condition, store, store_in_tile
+from nvgen.builder.fragments.stores import Condition, load_from_tile, store, store_in_tile
 from nvgen.builder.shared_memory.tiles import SharedTile
 from nvgen.builder.values.number_types import is_float
 from nvgen.builder.values.numbers import Int, Number
@@ -236,12 +236,32 @@ class Fragment(OfThreads):
         if isinstance(tile, TakesFragment):
             tile.take_fragment(self, first)
             return
-        if not isinstance(tile, SharedTile):
-            raise refuse("no tile", got=described(tile), expected="b.shared_tile(…)")
+        shared_tile(tile)
         made = self.to(tile.dtype) if is_float(self.vector.type or ScalarType.U32) else self
         store_in_tile(made, tile)
 
+    def from_tile(self, tile: SharedTile) -> Fragment:
+        """A matrix of this layout: what a tile of this shape in shared memory holds, by ldmatrix
+        where possible (16-bit elements).
+
+        `sums + sums.from_tile(c_tile).to(f32)` adds a C that came by TMA.  Rows of the matrix are
+        rows of the tile.  All threads that hold the matrix execute it, without a barrier.
+
+        Raises: InputError for a tile of another shape, or with elements of less than a byte.
+        """
+        return self.made(load_from_tile(self.holders, shared_tile(tile)))
+
     store = store
+
+
+def shared_tile(tile: object) -> SharedTile:
+    """A tile in shared memory.
+
+    Raises: InputError for anything else.
+    """
+    if not isinstance(tile, SharedTile):
+        raise refuse("no tile", got=described(tile), expected="b.shared_tile(…)")
+    return tile
 
 
 @runtime_checkable

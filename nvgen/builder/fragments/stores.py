@@ -1,24 +1,40 @@
-"""Stores of fragments: into swizzled tiles, by stmatrix where possible, and to arrays.
+"""Fragments and memory: swizzled tiles, by stmatrix and ldmatrix where possible, and arrays.
 
 Layer: nvgen.builder.  `intrinsics.layouts.register_runs` says which elements go together.  PTX ISA,
-stmatrix; st; Shared Memory Matrix Layouts.
+stmatrix; ldmatrix; st; ld; Shared Memory Matrix Layouts.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TypeAlias
 
 from intrinsics import catalog
 from intrinsics.element import Major
-from intrinsics.layouts.register_runs import LANE_BITS, MATRIX, blocks, lies_as_matrices, runs
+from intrinsics.layouts.register_runs import (
+    LANE_BITS,
+    MATRIX,
+    Block,
+    blocks,
+    lies_as_matrices,
+    runs,
+)
+from intrinsics.modifiers import ScalarType
+from intrinsics.multiplies.matrix import MatrixNum
 from nvgen.builder.fragments.layouts import Holders, OfThreads, scaled_bits
 from nvgen.builder.shared_memory.tiles import PLAIN_SPAN, SharedTile, fitting_swizzle
 from nvgen.builder.values.number_types import u64
-from nvgen.builder.values.numbers import Int, IntLike
-from nvgen.builder.values.pointers import Pointer, check_pointer, checked_align, store_number
-from nvgen.builder.values.vectors import Vector, as_words
+from nvgen.builder.values.numbers import Int, IntLike, Number
+from nvgen.builder.values.pointers import (
+    Pointer,
+    check_pointer,
+    checked_align,
+    load_numbers,
+    store_number,
+)
+from nvgen.builder.values.vectors import Vector, as_words, from_words, vector_of
 from nvgen.calling.refusals import described, refuse
 
 Condition: TypeAlias = Callable[[Int, Int], Int]
@@ -30,16 +46,45 @@ _CHUNK = 16
 def store_in_tile(matrix: OfThreads, tile: SharedTile) -> None:
     """Store each element where the tile has it."""
     vector, holders = matrix.vector, matrix.holders
-    layout, type_ = holders.layout, vector.type
-    shape = (layout.rows, layout.columns)
-    share = holders.first is not None
-    fits = (tile.rows, tile.k) == shape or share
-    same = type_ is not None and type_.value == tile.dtype.value and tile.bits == type_.bits
-    if not fits or not same or tile.atom != PLAIN_SPAN:
+    type_ = vector.type
+    same = type_ is not None and type_.value == tile.dtype.value
+    _check(tile, holders, matrix.words, same)
+    able = holders.builder.target in catalog.row("stmatrix").needs.targets
+    if able and tile.bits == 16 and lies_as_matrices(holders.layout):
+        for elements, place_of in _matrices(holders, tile):
+            words = as_words(vector.taken_apart(elements))
+            given = words if words.count > 1 else [words[0]]
+            holders.builder.stmatrix(place_of(), given, trans=tile.major is not Major.K)
+    else:
+        for place, elements in _pieces(holders, tile):
+            _store(vector.taken_apart(elements), place)
+
+
+def load_from_tile(holders: Holders, tile: SharedTile) -> Vector:
+    """The elements of a tile that each of the threads holds."""
+    _check(tile, holders, f"{holders.layout.rows}x{holders.layout.columns}", same=True)
+    type_, found = ScalarType(tile.dtype.value), dict[int, Number]()
+    if tile.bits == 16 and lies_as_matrices(holders.layout):
+        for elements, place_of in _matrices(holders, tile):
+            num = MatrixNum(f"x{len(elements) // 2}")
+            words = holders.builder.ldmatrix(place_of(), num, trans=tile.major is not Major.K)
+            found |= zip(elements, from_words(words, type_), strict=True)
+    else:
+        for place, elements in _pieces(holders, tile):
+            size = len(elements) * tile.bits // 8
+            found |= zip(elements, load_numbers(place, type_, len(elements), size), strict=True)
+    return vector_of([found[element] for element in range(holders.layout.count)])
+
+
+def _check(tile: SharedTile, holders: Holders, words: str, same: bool) -> None:
+    """Whether a tile holds a matrix of such a layout, and of its type."""
+    layout = holders.layout
+    fits = (tile.rows, tile.k) == (layout.rows, layout.columns) or holders.first is not None
+    if not fits or not same or tile.bits != tile.dtype.bits or tile.atom != PLAIN_SPAN:
         raise refuse(
             f"tile {tile.name} does not hold this matrix",
             got=f"{tile.rows}x{tile.k} of {tile.dtype.value}, {tile.mode.words}",
-            expected=f"{shape[0]}x{shape[1]} of {type_.value if type_ else 'a known type'}",
+            expected=words,
         )
     if tile.line_bytes % tile.width:
         raise refuse(
@@ -48,18 +93,12 @@ def store_in_tile(matrix: OfThreads, tile: SharedTile) -> None:
             expected=f"a multiple of {tile.width} bytes",
             hint=fitting_swizzle(tile.line_bytes),
         )
-    able = holders.builder.target in catalog.row("stmatrix").needs.targets
-    if able and vector.type is not None and vector.type.bits == 16 and lies_as_matrices(layout):
-        _store_matrices(vector, holders, tile)
-    else:
-        _store_pieces(vector, holders, tile)
 
 
-# ---- stmatrix ----------------------------------------------------------------------------------
-
-
-def _store_matrices(vector: Vector, holders: Holders, tile: SharedTile) -> None:
-    """The matrices of each warp; lane i gives the address of line i."""
+def _matrices(
+    holders: Holders, tile: SharedTile
+) -> Iterator[tuple[tuple[int, ...], Callable[[], Pointer]]]:
+    """The matrices of each warp: a thread's elements, and the address of line i for lane i."""
     b, layout = holders.builder, holders.layout
     thread, outer = b.thread, (0,) * LANE_BITS
     row = scaled_bits(thread, outer + layout.row_bits[LANE_BITS:])
@@ -68,42 +107,31 @@ def _store_matrices(vector: Vector, holders: Holders, tile: SharedTile) -> None:
         down, along = holders.first()
         row, column = row + down, column + along
     line, second, third = thread % MATRIX, thread // 8 % 2, thread // 16 % 2
-    k_major = tile.major is Major.K
-    for block in blocks(layout):
-        values = as_words(vector.taken_apart(block.elements))
-        words = values if block.several else [values[0]]
+
+    def place_of(block: Block) -> Pointer:
         lower, right = (second, third) if block.several else (b.const(0), b.const(0))
-        if k_major:
+        if tile.major is Major.K:
             begin = row + line + lower * MATRIX
             number = (column + block.along) // MATRIX + right
-            place = tile.chunk(begin, number) + block.down * tile.width
-        else:
-            number = (row + block.down) // MATRIX + lower
-            place = tile.chunk(column + line + right * MATRIX, number) + block.along * tile.width
-        b.stmatrix(place, words, trans=not k_major)
+            return tile.chunk(begin, number) + block.down * tile.width
+        number = (row + block.down) // MATRIX + lower
+        return tile.chunk(column + line + right * MATRIX, number) + block.along * tile.width
+
+    return ((block.elements, partial(place_of, block)) for block in blocks(layout))
 
 
-# ---- stores ------------------------------------------------------------------------------------
-
-
-def _store_pieces(vector: Vector, holders: Holders, tile: SharedTile) -> None:
+def _pieces(holders: Holders, tile: SharedTile) -> Iterator[tuple[Pointer, tuple[int, ...]]]:
     """A chunk of 16 bytes, two neighbours, or single elements at a time."""
-    layout = holders.layout
-    size = tile.bits // 8
+    layout, size = holders.layout, tile.bits // 8
     row, column = holders.corner()
-    if tile.major is Major.K:
-        for run in runs(layout, _CHUNK // size):
-            down, along = layout.down[run[0]], layout.along[run[0]]
-            byte = (column + along) * size
-            line = row + down if down else row
-            place = tile.chunk(line, byte // _CHUNK) + byte % _CHUNK
-            _store(vector.taken_apart(run), place)
-        return
-    assert vector.type is not None
-    for element, number in enumerate(vector):
-        byte = (row + layout.down[element]) * size
-        place = tile.chunk(column + layout.along[element], byte // _CHUNK) + byte % _CHUNK
-        store_number(place, vector.type, number)
+    k_major = tile.major is Major.K
+    for run in runs(layout, _CHUNK // size if k_major else 1):
+        down, along = layout.down[run[0]], layout.along[run[0]]
+        line, major = (row + down if down else row), column + along
+        if not k_major:
+            line, major = column + along, row + down
+        byte = major * size
+        yield tile.chunk(line, byte // _CHUNK) + byte % _CHUNK, run
 
 
 def _store(values: Vector, place: Pointer) -> None:

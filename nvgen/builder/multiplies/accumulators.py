@@ -335,7 +335,7 @@ class HeldFragment(ABC):
     columns = _held(Fragment.columns)
     row_max, row_sum = _held(Fragment.row_max), _held(Fragment.row_sum)
     as_a_operand, as_tile = _held(Fragment.as_a_operand), _held(Fragment.as_tile)
-    as_bytes = _held(Fragment.as_bytes)
+    as_bytes, from_tile = _held(Fragment.as_bytes), _held(Fragment.from_tile)
     store = _held(Fragment.store)
 
 

@@ -456,3 +456,11 @@ def as_words(vector: Vector) -> Vector:
     count = vector.count * vector.type.bits // _WORD
     words = ir.VectorType(_I32, count)
     return Vector(vector.builder, vector.builder.at_caller().bitcast(vector.value, words), count)
+
+
+def from_words(words: Vector, type_: ScalarType) -> Vector:
+    """The numbers that registers of 32 bits hold."""
+    count = words.count * _WORD // type_.bits
+    numbers = ir.VectorType(llvm_type_of(type_), count)
+    value = words.builder.at_caller().bitcast(words.value, numbers)
+    return Vector(words.builder, value, count, type_)

@@ -178,6 +178,38 @@ def test_into_tiles(launch: Launch, name: str, dtype, major: Major) -> None:
 
 
 @pytest.mark.turns(4)
+@kernel_test(schedules=["early"], targets="sm_90a")
+@pytest.mark.parametrize("major", Major, ids=lambda m: m.value)
+@pytest.mark.parametrize("dtype", [bf16, f32], ids=lambda t: t.value)
+@pytest.mark.parametrize("name", TILED)
+def test_from_tiles(launch: Launch, name: str, dtype, major: Major) -> None:
+    """Tiles that cp.async has filled; by ldmatrix where 16-bit elements lie as it gives them."""
+    threads, layout = LAYOUTS[name][0], TILED[name]
+    b = KernelBuilder("k", block=threads, target=launch.target, dynamic_shared=True)
+    b.pointer("x", dtype)
+    b.pointer("any", f32)
+    b.pointer("out", dtype, output=True)
+    args = b.begin()
+    shape, pitch = (layout.rows, 64), 64 if major is Major.K else layout.rows
+    tiles = [b.shared_tile(f"t{s}", dtype, shape, swizzle=s, major=major) for s in SWIZZLES]
+    for tile in tiles:
+        b.load_tile(tile, args["x"], pitch)
+    b.load_commit()
+    b.load_wait()
+    like = filled(b, layout, args["any"])
+    for number, tile in enumerate(tiles):
+        like.from_tile(tile).store(args["out"].at(number * layout.rows * 64), 64)
+    compiled = b.finish().compile()
+    assert ("ldmatrix" in compiled.ptx) is (dtype is bf16 and name != "tensor memory")
+    x = (np.random.default_rng(4).integers(-99, 99, shape) / 4).astype(dtype.numpy)
+    out = np.zeros((len(SWIZZLES), *shape), dtype.numpy)
+    given = np.ascontiguousarray(x if major is Major.K else x.T)
+    launch(compiled, given, np.zeros(shape, np.float32), out)
+    for found in out:
+        assert_exact(found, x)
+
+
+@pytest.mark.turns(4)
 @kernel_test(schedules="all", targets="sm_90a")
 @pytest.mark.parametrize("dtype", HALF, ids=lambda t: t.value)
 def test_a_product_is_a_of_the_next_multiply(launch: Launch, dtype) -> None:
@@ -356,6 +388,11 @@ REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
     "no A of 8 bits": (lambda b: tile(b).as_a_operand(), "no A of a multiply|do not hold"),
     "no whole step": (lambda b: tile(b, n=24).as_a_operand(bf16), "no A of a multiply"),
     "another tile": (lambda b: tile(b).as_tile(b.shared_tile("t", bf16, (64, 64))), "not hold"),
+    "from another tile": (
+        lambda b: tile(b).from_tile(b.shared_tile("t", bf16, (64, 64))),
+        "not hold",
+    ),
+    "from no tile": (lambda b: tile(b).from_tile(b.shared_word("t")), "no tile"),
     "rows of warps side by side": (
         lambda b: b.warp_tile(32, 32, warps=(2, 2)).row_max(),
         "several warps share",
