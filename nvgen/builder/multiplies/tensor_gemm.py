@@ -8,10 +8,12 @@ tcgen05.st; Data Path Layout Organization (layout D); Block Scaling.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import ClassVar
+
+from llvmlite import ir
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType
@@ -21,7 +23,7 @@ from intrinsics.modifiers import CollectorA, CopyMulticast, CopyShape, CtaGroup,
 from intrinsics.multiplies.tensor_shapes import Piece
 from nvgen.builder.control.roles import ExecutionScope, Roles
 from nvgen.builder.fragments.fragment import Fragment
-from nvgen.builder.fragments.layouts import Holders
+from nvgen.builder.fragments.layouts import Holders, Rows
 from nvgen.builder.multiplies.accumulators import Multiply
 from nvgen.builder.multiplies.tensor_requests import (
     AccumulatorColumns,
@@ -43,7 +45,7 @@ from nvgen.builder.multiplies.tensor_tiles import (
 )
 from nvgen.builder.shared_memory.allocations import SharedMemory
 from nvgen.builder.shared_memory.tiles import SCALE_BLOCK, SharedScales, SharedTile
-from nvgen.builder.values.numbers import Int, IntLike
+from nvgen.builder.values.numbers import Int, IntLike, Number
 from nvgen.builder.values.pointers import Pointer, descriptor_at
 from nvgen.builder.values.vectors import Vector, vector_of
 from nvgen.calling.guards import guarded
@@ -114,6 +116,16 @@ class TensorTile(AccumulatorColumns):
         several = len(numbers) > 1
         whole = vector_of([n for part in numbers for n in part]) if several else numbers[0]
         return Fragment(whole, Holders(b, tensor_layout(columns)))
+
+    def rows(self, function: Callable[[Int], Number] | float) -> Rows:
+        """A number for each row, before anything is loaded: see `Fragment.rows`.
+
+        `function(row)` gives it, or it is the same number for all.
+        """
+        self._check(0, self.n)
+        b = self.builder
+        none = Vector(b, ir.Constant(ir.VectorType(ir.FloatType(), 1), None), 1, ScalarType.F32)
+        return Fragment(none, Holders(b, tensor_layout(1))).rows(function)
 
     def take_fragment(self, fragment: Fragment, first: int) -> None:
         """Store such columns, from `first` on, and wait until they are there."""

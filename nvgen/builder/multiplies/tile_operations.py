@@ -13,7 +13,7 @@ from typing import overload
 
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
-from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
+from intrinsics.modifiers import AtomicOp, CollectorA, CollectorWs, CtaGroup
 from nvgen.builder.fragments import byte_operands
 from nvgen.builder.fragments.fragment import Fragment
 from nvgen.builder.fragments.layouts import RegisterTile
@@ -187,7 +187,9 @@ class TileOperations(TileCopies):
     ) -> None: ...
 
     @overload
-    def store_tile(self, d: SharedTile, target: Pointer, pitch: Coordinates) -> None: ...
+    def store_tile(
+        self, d: SharedTile, target: Pointer, pitch: Coordinates, *, op: AtomicOp | None = None
+    ) -> None: ...
 
     def store_tile(
         self,
@@ -195,6 +197,8 @@ class TileOperations(TileCopies):
         target: Pointer,
         pitch: IntLike | Coordinates,
         dtype: ElementType = ElementType.F32,
+        *,
+        op: AtomicOp | None = None,
     ) -> None:
         """Store a tile by TMA, or D of `accumulator` row by row.
 
@@ -202,7 +206,8 @@ class TileOperations(TileCopies):
         coordinates of its first element, innermost first; one thread executes it.  Threads that
         wrote the tile execute `fence_proxy_async` and a barrier before.  The store is a bulk group
         of its own, for which `cp_async_bulk_wait_group` waits.  Elements beyond the array are not
-        stored.
+        stored.  With `op` (`AtomicOp.ADD`, …) it is combined with what the array holds, each
+        element atomically, as where CTAs share the sums of a tile.
 
         D is stored as f32 or rounded to f16 or bf16, sums of integers as i32.  `target` is the
         address of its first element, `pitch` the elements from one row to the next.  Rows begin at
@@ -213,8 +218,10 @@ class TileOperations(TileCopies):
         of whole boxes of the map.
         """
         if isinstance(d, SharedTile):
-            copies(self, d, target, pitch).store()
+            copies(self, d, target, pitch).store(op)
             return
+        if op is not None:
+            raise refuse("only copies by TMA combine", got=op.name, expected="a tile and its map")
         if isinstance(pitch, Sequence):
             raise refuse("a pitch is a number of elements", got=repr(pitch), expected="a number")
         d.store(target, pitch, dtype)

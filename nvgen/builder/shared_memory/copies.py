@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias, overload
 
 import numpy as np
@@ -18,7 +19,7 @@ from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import InputError
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import CtaGroup, Space
+from intrinsics.modifiers import AtomicOp, CtaGroup, Space
 from intrinsics.targets import Feature
 from intrinsics.tma.fields import element_of
 from intrinsics.tma.rules import MOST_BOX, box_findings
@@ -100,13 +101,15 @@ def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: Swizzle) -> Non
 Coordinates: TypeAlias = Sequence[IntLike | Sequence[IntLike]]
 """The coordinates of a tile's first element, innermost first; for gathered rows (column, rows)."""
 
-_LOAD, _PREFETCH, _STORE = range(3)
+_LOAD, _PREFETCH, _STORE, _REDUCE = range(4)
 _VERBS = {
-    MapKind.TILES: ("g2s_tile", "prefetch_tile", "s2g_tile"),
-    MapKind.IMAGES: ("g2s_im2col", "prefetch_im2col", "s2g_im2col"),
-    MapKind.ROWS: ("g2s_tile_gather4", "prefetch_tile_gather4", "s2g_tile_scatter4"),
-}
-"""The verbs that load, prefetch and store, without `cp_async_bulk_tensor_`."""
+    MapKind.TILES: ("g2s_tile", "prefetch_tile", "s2g_tile", "reduce_tile"),
+    MapKind.IMAGES: ("g2s_im2col", "prefetch_im2col", "s2g_im2col", "reduce_im2col"),
+    MapKind.ROWS: (
+        "g2s_tile_gather4", "prefetch_tile_gather4", "s2g_tile_scatter4", "reduce_tile_scatter4",
+    ),
+}  # fmt: skip
+"""The verbs that load, prefetch, store and reduce, without `cp_async_bulk_tensor_`."""
 
 _ROWS = 4
 """Rows of one gather or scatter."""
@@ -116,7 +119,7 @@ _ROWS = 4
 class Copies:
     """The copies by TMA that make a tile: the address and the coordinates of each part.
 
-    `verbs` load, prefetch and store; `offsets` are those of a filter tap, for images.
+    `verbs` load, prefetch, store and reduce; `offsets` are those of a filter tap, for images.
     """
 
     builder: Reductions
@@ -144,10 +147,11 @@ class Copies:
         for _, place in self.parts:
             self._verb(_PREFETCH)(self.tmap, *place, *self.offsets)
 
-    def store(self) -> None:
-        """Store the tile, as a bulk group of its own."""
+    def store(self, op: AtomicOp | None) -> None:
+        """Store the tile, or combine it with what is there, as a bulk group of its own."""
+        verb = self._verb(_STORE) if op is None else partial(self._verb(_REDUCE), op)
         for part, place in self.parts:
-            self._verb(_STORE)(self.tmap, *place, part)
+            verb(self.tmap, *place, part)
         self.builder.cp_async_bulk_commit_group()
 
     def _verb(self, number: int) -> Callable[..., object]:

@@ -231,6 +231,15 @@ class Consumer(_End):
         place.advance()
         return slot
 
+    def skip(self, count: IntLike) -> None:
+        """Pass over the next buffers, which another consumer uses: of two warpgroups that multiply
+        tiles in turn (`b.turns`) each skips the other's steps.
+
+        The next `take` must come when the other has taken them: a wait tells a round from the one
+        before, but not from the one before that.
+        """
+        self._place.advance(count)
+
     def release(self, slot: Slot | IntLike) -> None:
         """Release a buffer: one thread of the consumer, or of each of its warps, arrives.
 

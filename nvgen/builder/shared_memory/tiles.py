@@ -154,6 +154,15 @@ class SharedTile:
         away = first // self.span * self.lines if self.major is Major.K else first
         return replace(self, pointer=self.pointer + away * self.width, k=k, whole=self.lines)
 
+    @property
+    def transposed(self) -> SharedTile:
+        """The same memory as the transposed matrix: a K-major tile is an MN-major one of it.
+
+        Of keys × d, say, `keys.transposed` is d × keys, for P·K behind Q·Kᵀ.
+        """
+        major = Major.MN if self.major is Major.K else Major.K
+        return replace(self, rows=self.k, k=self.rows, major=major, whole=self.lines)
+
     def _ask(self) -> None:
         """Where elements lie matters from here on."""
         if self.pointer.layout is not None:

@@ -34,7 +34,7 @@ from nvgen.builder.values.llvm_ext import vector_value
 from nvgen.builder.values.numbers import F32, Float, Int, Number, WordLike
 from nvgen.builder.values.pointers import Pointer
 from nvgen.builder.values.regions import Changing
-from nvgen.builder.values.vectors import Vector
+from nvgen.builder.values.vectors import Vector, as_words
 from nvgen.builder.verbs.rules import Draft, Operand, alike
 from nvgen.builder.verbs.verb import Verb
 from nvgen.calling.callers import place_of_caller
@@ -112,7 +112,11 @@ class IntrinsicCalls(BuilderBase):
             return [(type_, self._of_bits(part, type_)) for part in operand]
         if isinstance(operand, Vector):
             type_ = llvm_type(argument.type, operand.count)
-            return [(type_, self._long(operand) if type_ == _LONG else operand.value)]
+            if type_ == _LONG:
+                return [(type_, self._long(operand))]
+            if operand.type is not None and operand.value.type != type_:
+                operand = as_words(operand)
+            return [(llvm_type(argument.type, operand.count), operand.value)]
         type_ = llvm_type(argument.type)
         if operand is None and argument.name not in operands:
             return [(type_, ir.Constant(type_, 0))]

@@ -12,7 +12,7 @@ from intrinsics.element import ElementType as E
 from intrinsics.findings import Finding, InputError
 from intrinsics.modifiers import LdStNum, MmaKind
 from isel.verifier.descriptors.check import verify_descriptors
-from nvgen import KernelBuilder
+from nvgen import KernelBuilder, f32
 from nvgen.builder.values.vectors import Vector
 from nvgen.machine_code.assembler import assemble
 
@@ -55,6 +55,34 @@ def test_an_allocation_is_published_used_and_freed() -> None:
     out = np.zeros(128, np.int32)
     compiled.run(out, device="sim")
     assert (out == np.arange(128) + 5).all()
+
+
+def test_rows_before_anything_is_loaded() -> None:
+    """The numbers of rows that a loop begins with, from a tile that nobody has written yet."""
+    b = KernelBuilder("k", block=128, target="sm_100a")
+    b.pointer("out", f32, output=True)
+    out = b.begin()["out"]
+    memory = b.tensor_memory("slot", 64)
+    tile = memory.tile(128, 64)
+    sums = b.variable(tile.rows(lambda row: row.to(f32)))
+    most = b.variable(tile.rows(-1.0))
+    lanes = tile.pointer + ((b.tid_x >> 5) << 21)
+    numbers = b.vector([(b.tid_x * 2 + i).to(f32) for i in range(32)])
+    with b.range(2) as half:
+        b.tcgen05_st(lanes + half * 32, numbers, num=LdStNum.X32)
+    b.tcgen05_wait_st()
+    for at in range(2):
+        part = tile.load(at * 32, 32)
+        sums.set(sums.value + part.row_sum())
+        most.set(most.value.max(part.row_max()))
+    for (row, total), (_, greatest) in zip(sums.value.items(), most.value.items(), strict=True):
+        out[row * 2], out[row * 2 + 1] = total, greatest
+    memory.free()
+    compiled = b.finish().compile(level="function")
+    found, rows = np.zeros((128, 2), np.float32), np.arange(128)
+    compiled.run(found, device="sim")
+    assert (found[:, 0] == rows + 2 * (64 * rows + sum(range(32)))).all()
+    assert (found[:, 1] == rows * 2 + 31).all()
 
 
 # ---- what the machine does not have ----------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import InputError
-from nvgen import KernelBuilder, bf16, u32
+from nvgen import KernelBuilder, bf16, f32, u32
 from nvgen.built import Kernel
 from nvgen.testing import Launch, kernel_test
 
@@ -49,6 +49,39 @@ def test_every_thread_sees_the_notes_of_all_buffers(launch: Launch) -> None:
     seen = np.zeros((128, 8), np.uint32)
     launch(notes().compile(opt=launch.opt), np.zeros((64, 64), bf16.numpy), 6, seen, grid=1)
     assert (seen == [0, 1, 4, 9, 16, 25, 0, 0]).all()
+
+
+@pytest.mark.filterwarnings("error::nvgen.FindingWarning")
+@kernel_test(schedules="all", targets=TARGET)
+@pytest.mark.parametrize("stages", [2, 3])
+def test_warpgroups_skip_each_others_buffers(launch: Launch, stages: int) -> None:
+    """Two warpgroups have five buffers each in turn: all are read, by one of the two."""
+    steps, turns = 5, 4
+    b = KernelBuilder("turns", block=288, dynamic_shared=True, target=TARGET)
+    b.tile_map("x", f32, (32, 4), swizzle=0)
+    b.pointer("seen", u32, output=True)
+    args = b.begin()
+    tiles = b.shared_tiles("tiles", f32, (32, 4), stages, swizzle=0)
+    ring = b.tile_ring("ring", tiles, warps=4)
+    b.make_mbarriers(*ring.mbarriers)
+    with b.if_warp(8), b.elect():
+        producer = ring.producer()
+        with b.range(steps * turns) as step, producer.fill() as slot:
+            b.load_tile(slot.tile, args["x"], (0, step * 32), slot.full)
+    with b.if_warpgroup(0, 2):
+        consumer, thread = ring.consumer(), b.tid_x % 128
+        consumer.skip(b.warpgroup * steps)
+        with b.turns(1) as order, b.range(turns // 2) as turn:
+            with order.mine(), b.range(steps) as step, consumer.use() as slot:
+                number = (turn * 2 + b.warpgroup) * steps + step
+                word = b.load_word(slot.tile.chunk(thread // 4, 0) + thread % 4 * 4)
+                args["seen"][number * 128 + thread] = word
+                b.bar_warp_sync()
+            consumer.skip(steps)
+    x = np.arange(steps * turns * 128, dtype=np.uint32).reshape(-1, 4)
+    seen = np.zeros_like(x)
+    launch(b.finish().compile(opt=launch.opt), x.view(np.float32), seen)
+    assert (seen == x).all()
 
 
 @pytest.mark.filterwarnings("error::nvgen.FindingWarning")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import Severity, SimulationError, VerificationError
-from nvgen import ElementType, Kernel, KernelBuilder, Space, f32
+from nvgen import AtomicOp, ElementType, Kernel, KernelBuilder, Space, f32
 
 ROUNDS, ROWS = 4, 32
 SCHEDULES = ("early", "late", "random:1")
@@ -68,3 +68,24 @@ def test_a_barrier_is_missing(missing: str, rule: str) -> None:
         with pytest.raises(SimulationError) as ended:
             compiled.run(np.zeros((ROUNDS * ROWS, 32), np.float32), schedule=schedule)
         assert ended.value.findings[0].rule == "sim/race"
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_tiles_are_added_to_what_is_there(schedule: str) -> None:
+    """Three CTAs add a tile of two spans to the same part of an array."""
+    b = KernelBuilder("adds", block=32, target="sm_90a")
+    b.tile_map("y", ElementType.F32, (ROWS, 64))
+    args = b.begin()
+    tile = b.shared_tile("tile", ElementType.F32, (ROWS, 64))
+    with b.range(16) as number:
+        four = b.vector([(number * 4 + i + b.ctaid_x).to(f32) for i in range(4)])
+        b.store(four, tile.chunk(b.tid_x, number), align=16)
+    b.fence_proxy_async(Space.SHARED_CTA)
+    b.bar_warp_sync()
+    with b.elect():
+        b.store_tile(tile, args["y"], (0, ROWS), op=AtomicOp.ADD)
+        b.cp_async_bulk_wait_group(0)
+    y = np.ones((2 * ROWS, 64), np.float32)
+    b.finish().compile(level="function").run(y, grid=3, device="sim", schedule=schedule)
+    assert (y[:ROWS] == 1).all()
+    assert (y[ROWS:] == 1 + sum(np.arange(64) + cta for cta in range(3))).all()
