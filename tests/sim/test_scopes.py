@@ -10,6 +10,7 @@ PTX ISA, Memory Consistency Model: Scope; Morally strong operations; Release and
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -107,6 +108,17 @@ def test_places(schedule: str) -> None:
     assert "4 bytes of word" in found.got
     assert "a scope that does not include both threads" in found.message
     assert "the release, the acquire" in found.expected
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_signals(schedule: str) -> None:
+    """The finding names both CTAs, the write of the flag and the read of it between the two."""
+    release = RELEASES["a fence, then a wide write"].format(s="cta")
+    (found,) = _told("grid", release, WIDE, schedule)
+    assert ", by CTA 2; the other access: st of warp 0 of CTA 0 at " in found.got
+    other, signal, heard = map(int, re.findall(r" at [^:]*:(\d+)", found.got))
+    assert other < signal
+    assert heard < found.place.line
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -28,6 +28,7 @@ from nvgen.sim.races.scopes import (
     joined,
     within,
 )
+from nvgen.sim.races.signals import Signals, Warp
 from nvgen.sim.races.tensor_fences import (
     ACCESSES,
     AFTER,
@@ -76,6 +77,7 @@ class Clocks:
     released: Clock | None = None  # of the fragment at this instruction, once computed
     missed: Clock = NOTHING  # what was released, and is too far away for some scope
     sites: Sites = field(default_factory=Sites)
+    signals: Signals = field(default_factory=Signals)
     _warps: dict[WarpPart, WarpClocks] = field(default_factory=dict)
     _columns: Columns = field(default_factory=Columns)
     _blanks: dict[int, Ticks] = field(default_factory=dict)  # by CTA
@@ -84,6 +86,11 @@ class Clocks:
     def stride(self) -> int:
         """The number of columns of a CTA."""
         return self.warps_each * WIDE
+
+    def warp_of(self, actor: int) -> Warp:
+        """The warp that a column of an epoch is of."""
+        cta, column = divmod(actor, self.stride)
+        return cta, column // WIDE
 
     def of(self, warp: WarpPart) -> WarpClocks:
         """The clocks of a warp's threads."""
@@ -152,6 +159,8 @@ class Clocks:
 
         `relaxed` is the lane of a relaxed arrival, -1 for one that releases.
         """
+        if self.actor is not None and not isinstance(self.actor, AsyncOp):
+            self._signal(self.actor.warp)
         if relaxed < 0 or self.actor is None or isinstance(self.actor, AsyncOp):
             return self.release_of_actor()
         mine = self.of(self.actor.warp)
@@ -306,6 +315,7 @@ class Clocks:
     ) -> None:
         """Record that threads read a released value: an acquire, or one after their next fence."""
         mine = self.of(fragment.warp)
+        self.signals.hear(fragment.warp, self.at)
         if acquires:
             mine.acquire(lanes, within(heard, Reach.LAUNCH))
             return
@@ -328,10 +338,16 @@ class Clocks:
         """What a thread releases by an ordered write, with those of its fragment or `alone`, and
         how far each of it reaches.
         """
+        self._signal(fragment.warp)
         if not releases:
             return by_reach(self.of(fragment.warp).released[lane], reach)
         clock = self.release(fragment, 1 << lane) if alone else self.release_of_actor()
         return [] if clock is None else [(reach, clock)]
+
+    def _signal(self, warp: WarpPart) -> None:
+        """Record that a warp signals others; its next accesses are in a later epoch."""
+        self.now += 1
+        self.signals.send(warp, self.at, self.now)
 
     # ---- operations ------------------------------------------------------------------------------
 

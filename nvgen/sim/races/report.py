@@ -5,6 +5,8 @@ Layer: nvgen.sim.
 
 from __future__ import annotations
 
+from intrinsics.findings import Place
+from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.races.epochs import Site
 from nvgen.sim.races.tensor_fences import AFTER, BEFORE
@@ -46,24 +48,59 @@ _PLACES = {
 """Where a missing fence belongs."""
 
 
-def race(first: Site, verb: str, missing: str, agent: str, *, writes: bool, what: str) -> Fault:
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The CTAs of two accesses by threads; where the first signals behind its access, and where the
+    second has heard of others before.
+    """
+
+    first: int = -1
+    second: int = -1
+    behind: Place | None = None
+    before: Place | None = None
+
+
+NOTHING_BETWEEN = Between()
+
+
+def race(
+    first: Site,
+    verb: str,
+    missing: str,
+    agent: str,
+    *,
+    writes: bool,
+    what: str,
+    between: Between = NOTHING_BETWEEN,
+) -> Fault:
     """The finding, at the source location of the later access.
 
     `first` is the site of the earlier one and `verb` what it did.  `missing` is the kind of the
     operation that was not waited for, the fence that is missing, or "warp", "thread" or "CTA" for
     threads that did not synchronise, "scope" for those that did so at a scope that does not include
-    both, "size" for strong
-    accesses of which one has a part of the other's bytes.
+    both, "size" for strong accesses of which one has a part of the other's bytes.
     """
     why = _FENCES.get(missing) or _REASONS.get(missing, "nothing orders the two")
     return fault(
         "race",
         f"{agent} {'writes' if writes else 'reads'} what {first.what} {verb}, and {why}",
-        got=f"{what}; the other access: {first.what} at {first.place}",
+        got=_accesses(first, what, between),
         expected=_order(missing),
         hint=_hint(missing),
         section="tcgen05.fence" if missing in _FENCES else "Memory Consistency Model",
     )
+
+
+def _accesses(first: Site, what: str, between: Between) -> str:
+    """The bytes, both CTAs where they differ, the other access, and the signals in between."""
+    apart = between.first != between.second
+    by, of = (f", by CTA {between.second}", f" of CTA {between.first}") if apart else ("", "")
+    told = f"{what}{by}; the other access: {first.what}{of} at {first.place}"
+    if between.behind is not None:
+        told += f"; its next signal to others: at {between.behind}"
+    if between.before is not None:
+        told += f"; this warp has last heard of others at {between.before}"
+    return told
 
 
 def unstarted(agent: str, what: str) -> Fault:

@@ -37,7 +37,7 @@ from nvgen.sim.races.epochs import (
     unseen,
 )
 from nvgen.sim.races.happens_before import Clocks
-from nvgen.sim.races.report import race, unstarted
+from nvgen.sim.races.report import NOTHING_BETWEEN, Between, race, unstarted
 from nvgen.sim.races.scopes import Flag, Reach
 from nvgen.sim.races.tensor_fences import missing_fence, unfenced
 from nvgen.sim.races.vector_clock import NOTHING, WIDE, Order, whole
@@ -305,7 +305,19 @@ class Shadow:
             act.agent,
             writes=act.writes,
             what=f"{count} {self.unit} of {self.name}, {self._where(which)}",
+            between=self._between(conflict.epoch, act),
         )
+
+    def _between(self, prior: int, act: _Act) -> Between:
+        """Who makes two accesses that race, and where they signal and hear in between."""
+        signals, mine = self.clocks.signals, act.accessor
+        if prior >= OPERATION or mine.group < 0:
+            return NOTHING_BETWEEN
+        first, second = self.clocks.warp_of(prior & ACTOR), (mine.cta, mine.warp)
+        if first == second:
+            return NOTHING_BETWEEN
+        behind = signals.behind(first, tick_of(prior))
+        return Between(first[0], second[0], behind, signals.before(second))
 
     def _floor(self, accessor: Accessor) -> int:
         """A number above all thread epochs that happen before every part of the access."""

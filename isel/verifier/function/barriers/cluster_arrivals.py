@@ -58,11 +58,15 @@ def _judge(report: Report, ranks: list[Analysis], init: Event, place: Where, cou
         total, repeats = found
         if total < count:
             how = "in a pass of their loops" if repeats else "in the whole kernel"
+            named = [
+                e.index for e in report.analysis.events(*_ARRIVALS) if _may_be(report, e, place)
+            ]
+            by = f"; what may arrive: {report.lines(named)}" if named else ""
             report.add(
                 ARRIVALS,
                 init.index,
                 severity=Severity.REVIEW if repeats else Severity.ERROR,
-                got=f"{place} of CTA {number} expects {count}; {total} from the cluster {how}",
+                got=f"{place} of CTA {number} expects {count}; {total} from the cluster {how}{by}",
                 expected=f"{count} arrivals in a phase, or mbarrier.init with {total}",
             )
             return
@@ -108,6 +112,14 @@ def _threads(
     if Symbol(target.variable) != place.base:
         return 0
     return _to_rank(role, event, target.mapa, number)
+
+
+def _may_be(report: Report, event: Event, place: Where) -> bool:
+    """Whether an event arrives at an mbarrier, or at that of its variable in another CTA."""
+    if event.place is not None:
+        return event.place.base == place.base
+    target = _remote(report, event.mi)
+    return target is not None and Symbol(target.variable) == place.base
 
 
 def _to_rank(role: Role, event: Event, made: MachineInstr, number: int) -> int | None:

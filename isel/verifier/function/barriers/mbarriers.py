@@ -146,7 +146,7 @@ def _counts(report: Report, inits: list[Event], uses: list[tuple[Event, Where | 
             ARRIVALS,
             init.index,
             severity=Severity.REVIEW if repeats else Severity.ERROR,
-            got=f"{place} expects {count}; " + _said(total, repeats),
+            got=f"{place} expects {count}; {_said(total, repeats)}{_by(report, uses, place)}",
             expected=f"{count} arrivals in a phase, or mbarrier.init with {total or 'their count'}",
         )
 
@@ -161,6 +161,15 @@ def _is_meant(waited: Where, place: Where, named: set[Where]) -> bool:
         return waited == place
     beside = any(one.base == place.base for one in named)
     return waited.meets(place) and (place in named or not beside)
+
+
+def _by(report: Report, uses: list[tuple[Event, Where | None]], place: Where) -> str:
+    """Who arrives at an mbarrier, and who waits for it."""
+    here = [(e.kind, e.index) for e, at in uses if at is None or at.meets(place)]
+    arrive = [index for kind, index in here if kind in _ARRIVALS]
+    wait = [index for kind, index in here if kind is Kind.ASK]
+    come = f", by {report.lines(arrive)}" if arrive else ""
+    return f"{come}; {report.lines(wait)} waits" if wait else come
 
 
 def _said(total: int, repeats: bool) -> str:

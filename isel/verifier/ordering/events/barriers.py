@@ -235,7 +235,7 @@ def _arrive(e: Execution) -> bool:
             e.run.log.breach(COMPLETES, e.index, got)
         if count * threads > mbarrier.expected:
             got = f"{count * threads} arrivals come here, and a phase has {mbarrier.expected}"
-            e.run.log.breach(TOO_MANY, e.index, got)
+            e.run.log.breach(TOO_MANY, e.index, f"{got}, as {{line}} says", mbarrier.made_by)
         e.signals(mbarrier)
         if "drop" in e.mi.row.id:
             mbarrier.expected -= threads
@@ -312,7 +312,7 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
             e.write("done", 0)
             return True
         strand.failed = False
-        e.run.log.waited(strand.actor, e.index)
+        e.run.log.waited(strand.actor, e.index, mbarrier)
         warp_order.synchronised(e.machine, strand.actor)  # perhaps with others, by the mbarrier
         strand.clocks.acquire(
             mbarrier.released(e.mi.form.attributes.get("scope")),

@@ -114,7 +114,8 @@ def _signals(report: Report, stuck: Stuck, progress: Progress) -> str:
     """Who makes an mbarrier, and who arrives or brings bytes there."""
     made = f"it is made by {report.line(progress.made_by)}"
     if not progress.signals:
-        others = f"; in another CTA: {report.lines(stuck.elsewhere)}" if stuck.elsewhere else ""
+        afar = stuck.elsewhere
+        others = f"; at others of its variable: {report.lines(afar)}" if afar else ""
         return f"{made}, and nothing arrives there{others}"
     return f"{made}; what arrives or brings bytes: {report.lines(progress.signals)}"
 

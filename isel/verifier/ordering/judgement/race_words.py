@@ -14,7 +14,8 @@ from isel.verifier.function.report import Report
 from isel.verifier.ordering.judgement.history import TENSOR_OPS
 from isel.verifier.ordering.judgement.names import region_in_words
 from isel.verifier.ordering.judgement.races import Missing, Race
-from isel.verifier.ordering.run.log import Log, Region
+from isel.verifier.ordering.run.log import Log, Region, Waited
+from isel.verifier.ordering.run.synchronisation import Mbarrier
 
 _MISSING = {
     Missing.ORDER: "nothing orders the two",
@@ -47,14 +48,12 @@ def words_of(report: Report, log: Log, race: Race) -> str:
 
 def way_out_between(report: Report, log: Log, race: Race) -> tuple[str, str] | None:
     """The `expected` and `hint` where threads arrive and wait at mbarriers between the two."""
-    arrival, wait = _arrival(log, race), _wait(log, race)
-    if arrival is None or wait is None:
+    arrivals, wait = _arrivals(log, race), _wait(log, race)
+    if not arrivals or wait is None:
         return None
-    records = report.record(arrival), report.record(wait)
-    if any(map(_is_relaxed, records)):
+    if any(_is_relaxed(report.record(index)) for index in (*arrivals, wait.index)):
         return _RELAXED
-    of_mbarriers = all(mi.row.id.startswith("mbarrier.") for mi in records)
-    return _OF_ONE_MBARRIER if of_mbarriers else None
+    return _OF_ONE_MBARRIER if wait.mbarrier is not None else None
 
 
 def _is_one_warp(race: Race) -> bool:
@@ -67,30 +66,43 @@ def _does(report: Report, region: Region) -> str:
 
 
 def _between(report: Report, log: Log, race: Race) -> str:
-    """Who arrives behind the first access, and who has waited before the second."""
-    arrival, wait = _arrival(log, race), _wait(log, race)
+    """Who has waited before the second access, and who tells that wait of the first."""
+    arrivals, wait = _arrivals(log, race), _wait(log, race)
     told = []
     if race.first.kind is Kind.COPY_IN and (mbarrier := log.tracker_of(race.first)):
         told.append(f"it completes on mbarrier {mbarrier}")
-    elif arrival is not None and race.first.kind not in TENSOR_OPS:
-        told.append(f"the first arrival behind it is {_named(report, arrival)}")
+    elif arrivals:
+        told.append(f"the first arrival behind it is {_named(report, arrivals[0])}")
     if wait is not None:
-        told.append(f"the last wait before this is {_named(report, wait)}")
+        told.append(f"the last wait before this is {_named(report, wait.index)}")
+        told += _signalled(report, wait.mbarrier)
     return "".join(f"; {one}" for one in told)
 
 
-def _arrival(log: Log, race: Race) -> int | None:
-    return log.arrival_behind(race.first) if _is_open(race) else None
+def _signalled(report: Report, mbarrier: Mbarrier | None) -> list[str]:
+    """Who makes an mbarrier that was waited for, and who signals it."""
+    if mbarrier is None:
+        return []
+    made = f"its mbarrier counts {mbarrier.expected} by {report.line(mbarrier.made_by)}"
+    return [f"{made}, and is told by {report.lines(mbarrier.signals)}"]
 
 
-def _wait(log: Log, race: Race) -> int | None:
+def _arrivals(log: Log, race: Race) -> list[int]:
+    """The first arrival behind the first access; none for what a commit tracks."""
+    if not _is_open(race) or race.first.kind in TENSOR_OPS:
+        return []
+    found = log.arrival_behind(race.first)
+    return [] if found is None else [found]
+
+
+def _wait(log: Log, race: Race) -> Waited | None:
     return log.wait_before(race.second) if _is_open(race) else None
 
 
 def _is_open(race: Race) -> bool:
-    """Whether an order between threads is missing, and not a fence or a scope."""
+    """Whether an order between threads is missing, or its scope, and not a fence."""
     apart = race.first.kind is Kind.COPY_IN or not _is_one_warp(race)
-    return apart and race.missing in (Missing.ORDER, Missing.COMPLETION)
+    return apart and race.missing in (Missing.ORDER, Missing.COMPLETION, Missing.SCOPE)
 
 
 def _named(report: Report, index: int) -> str:

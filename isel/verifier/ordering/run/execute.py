@@ -89,24 +89,29 @@ class Run(RunState):
     def _is_helped(self, mbarrier: Mbarrier) -> bool:
         """Whether threads that wait for something else may signal an mbarrier in this phase.
 
-        Where all have arrived and bytes are missing or too many, none of them is to blame; where
-        nothing has ever arrived, it is not known who would.
+        Where more bytes came than were expected, nobody can; where nothing has ever arrived, or no
+        byte, it is not known who would.
         """
-        if not mbarrier.pending:
+        if not mbarrier.pending and mbarrier.bytes < mbarrier.expected_bytes:
             return False
         others = [s for s in self.strands if s.mbarrier != mbarrier.at]
+        if not mbarrier.pending or not mbarrier.signals:
+            return bool(others)
         return any(
             s.actor not in mbarrier.came
             and not self.program.reachable(s.node).isdisjoint(mbarrier.signals)
             for s in others
-        ) or (bool(others) and not mbarrier.signals)
+        )
 
     def _signals_elsewhere(self, address: int) -> tuple[int, ...]:
-        """The records that signal the mbarriers at the same offset in other CTAs."""
-        ranks = range(self.launch.ctas)
-        found = (self.machine.mbarriers.get(in_window(address, rank)) for rank in ranks)
-        others = (one for one in found if one is not None and one.at != address)
-        return tuple(index for one in others for index in one.signals)
+        """The records that signal other mbarriers of the same variable, in this CTA or another."""
+        name = self.name_of(address).partition("+")[0]
+        return tuple(
+            index
+            for at, one in self.machine.mbarriers.items()
+            if at != address and self.name_of(at).partition("+")[0] == name
+            for index in one.signals
+        )
 
     def _has_arrivals_elsewhere(self, address: int) -> bool:
         """Whether an mbarrier got no arrival, but the one at the same offset in another CTA did."""

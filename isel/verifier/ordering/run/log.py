@@ -16,7 +16,7 @@ from isel.verifier.function.events import Kind
 from isel.verifier.function.tensor_memory import lanes
 from isel.verifier.ordering.run.clocks import Clock, Source
 from isel.verifier.ordering.run.strand import named, warpgroup_of
-from isel.verifier.ordering.run.synchronisation import Progress, Waiter
+from isel.verifier.ordering.run.synchronisation import Mbarrier, Progress, Waiter
 from isel.verifier.rule import VerifierRule
 
 Point: TypeAlias = tuple[Source, int]
@@ -114,7 +114,7 @@ class Stuck:
     `at_mbarrier` says that it is at an mbarrier, `without_arrivals` that the mbarrier got no
     arrival while that of another CTA did; `progress` is how far its phase has come, None where it
     is no mbarrier.  `alone` says that no thread which waits for something else can signal it;
-    `elsewhere` are the records that signal the mbarriers at its offset in other CTAs.
+    `elsewhere` are the records that signal other mbarriers of its variable, here or in another CTA.
     """
 
     index: int
@@ -152,6 +152,14 @@ class Remote:
     done: Point
 
 
+class Waited(NamedTuple):
+    """A wait that is over: the number of accesses before it, its record, and the mbarrier."""
+
+    turn: int
+    index: int
+    mbarrier: Mbarrier | None
+
+
 class End(NamedTuple):
     """The clocks of threads when they exited; in `relaxed`, relaxed synchronisation counts too."""
 
@@ -176,8 +184,8 @@ class Log:
 
     For each mbarrier and phase, `expected` has the expect-tx bytes, `copies` the destinations of
     copies of unknown size that complete on it, `copied_bytes` the bytes of those of known size.
-    `arrivals` has the records at which each warp arrived, and `waits` those at which it has waited,
-    with the number of accesses before them;
+    `arrivals` has the records at which each warp arrived, with the number of accesses before them,
+    and `waits` those at which it has waited, with the mbarrier or None;
     `synchronised` the number of accesses before the threads of a warp last synchronised.  `threads`
     has the warps and masks that executed a record; `warpgroup_instructions` the warpgroup
     instructions of each warp, in order; `lanes` the lanes of tensor memory that a record loads or
@@ -201,7 +209,7 @@ class Log:
     unknown: list[str] = field(default_factory=list)
     committed: dict[Source, int] = field(default_factory=dict)
     arrivals: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
-    waits: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    waits: dict[int, list[Waited]] = field(default_factory=dict, compare=False)
     synchronised: dict[int, int] = field(default_factory=dict)
     threads: dict[int, set[tuple[int, int]]] = field(default_factory=lambda: defaultdict(set))
     warpgroup_instructions: dict[int, list[int]] = field(default_factory=dict)
@@ -263,14 +271,14 @@ class Log:
         found = (name for count, name in self.tracked.get(source, ()) if count >= number)
         return next(found, "")
 
-    def waited(self, actor: int, index: int) -> None:
+    def waited(self, actor: int, index: int, mbarrier: Mbarrier | None = None) -> None:
         """Log that a warp has waited at a record."""
-        self.waits.setdefault(actor, []).append((len(self.accesses), index))
+        self.waits.setdefault(actor, []).append(Waited(len(self.accesses), index, mbarrier))
 
-    def wait_before(self, access: Access) -> int | None:
-        """The record of the last wait of the access's warp before the access."""
+    def wait_before(self, access: Access) -> Waited | None:
+        """The last wait of the access's warp before the access."""
         found = self.waits.get(access.warp, ())
-        return next((index for turn, index in reversed(found) if turn <= access.turn), None)
+        return next((wait for wait in reversed(found) if wait.turn <= access.turn), None)
 
     def arrival_behind(self, access: Access) -> int | None:
         """The record of the first arrival of the access's warp after the access."""
