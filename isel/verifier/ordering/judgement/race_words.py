@@ -51,7 +51,7 @@ def way_out_between(report: Report, log: Log, race: Race) -> tuple[str, str] | N
     arrivals, wait = _arrivals(log, race), _wait(log, race)
     if not arrivals or wait is None:
         return None
-    if any(_is_relaxed(report.record(index)) for index in (*arrivals, wait.index)):
+    if any(_is_relaxed(report.record(index)) for index in (*arrivals, wait.record)):
         return _RELAXED
     return _OF_ONE_MBARRIER if wait.mbarrier is not None else None
 
@@ -74,7 +74,7 @@ def _between(report: Report, log: Log, race: Race) -> str:
     elif arrivals:
         told.append(f"the first arrival behind it is {_named(report, arrivals[0])}")
     if wait is not None:
-        told.append(f"the last wait before this is {_named(report, wait.index)}")
+        told.append(f"the last wait before this is {_named(report, wait.record)}")
         told += _signalled(report, wait.mbarrier)
     return "".join(f"; {one}" for one in told)
 

@@ -156,7 +156,7 @@ class Waited(NamedTuple):
     """A wait that is over: the number of accesses before it, its record, and the mbarrier."""
 
     turn: int
-    index: int
+    record: int
     mbarrier: Mbarrier | None
 
 
