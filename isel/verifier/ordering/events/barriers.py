@@ -5,6 +5,9 @@ Layer: isel.verifier.ordering.events.  PTX ISA, barrier; barrier.cluster; mbarri
 
 from __future__ import annotations
 
+import functools
+
+from intrinsics.mir import Form
 from intrinsics.modifiers import Scope, Sem
 from isel.verifier.function.barriers.phases import TOO_MANY
 from isel.verifier.function.flow.evaluate import WAITS
@@ -50,23 +53,24 @@ def _barrier(e: Execution) -> bool:
     if not (of_all or barrier.of_all) and barrier.arrived and barrier.wanted != count:
         got = f"{count} threads, for barrier {number} that others wait at for {barrier.wanted}"
         e.run.log.breach(COUNTS, e.index, got)
-    waits = "arrive" not in e.mi.row.id
-    if waits and _is_aligned(e) and not e.run.gather(e.strand, e.index):
+    waits, aligned = "arrive" not in e.mi.form.row.id, _is_aligned(e.mi.form)
+    if waits and aligned and not e.run.gather(e.strand, e.index):
         return False
-    threads = LANES if _is_aligned(e) or not e.run.others(e.strand) else e.mask.bit_count()
+    threads = LANES if aligned or not e.run.others(e.strand) else e.mask.bit_count()
     e.mask = e.strand.mask
     warp_order.synchronised(e.machine, e.strand.actor)
     generation = barrier.generation
-    if not of_all and _is_aligned(e):
+    if not of_all and aligned:
         _note_twice(e, barrier, waits=waits)
     barrier.arrive(threads, e.release(arrives=True))
     e.forget()
     return not waits or _wait(e, barrier, generation, f"barrier {number} of {count} threads")
 
 
-def _is_aligned(e: Execution) -> bool:
+@functools.cache
+def _is_aligned(form: Form) -> bool:
     """Whether all threads of a warp execute a barrier together: its other form counts threads."""
-    return e.mi.row.id.startswith("bar.") or e.mi.form.attributes.get("aligned") is not None
+    return form.row.id.startswith("bar.") or form.attributes.get("aligned") is not None
 
 
 def _note_twice(e: Execution, barrier: Barrier, *, waits: bool) -> None:

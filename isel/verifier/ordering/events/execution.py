@@ -6,6 +6,7 @@ Layer: isel.verifier.ordering.events.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TypeAlias
 
 from intrinsics.lazy_dataclass import dataclass
@@ -35,6 +36,8 @@ from isel.verifier.ordering.run.synchronisation import Delivery, Mbarrier
 _BY_ADDRESS = (Kind.SHARED_LOAD, Kind.SHARED_STORE, Kind.COPY_IN, Kind.COPY_OUT)
 """Accesses of bytes that the address and the size of the access name."""
 
+_FIRST, _LAST = attrgetter("first"), attrgetter("last")
+
 WGMMA = "wgmma"
 """The source in clocks that counts the multiplies of a warpgroup."""
 
@@ -47,6 +50,7 @@ class Execution:
     """
 
     run: RunState
+    machine: Machine
     strand: Strand
     mi: MachineInstr
     index: int
@@ -54,11 +58,6 @@ class Execution:
     written: Sequence[Reg]
 
     # ---- operands ------------------------------------------------------------------------------
-
-    @property
-    def machine(self) -> Machine:
-        """The machine of the run."""
-        return self.run.machine
 
     def slot(self, name: str) -> Number:
         """The value of an operand, None without one."""
@@ -114,10 +113,7 @@ class Execution:
     @property
     def counters(self) -> Counters:
         """The epochs of the warp's sources."""
-        counters, actor = self.machine.counters, self.strand.actor
-        if actor not in counters:
-            counters[actor] = Counters()
-        return counters[actor]
+        return self.machine.counters[self.strand.actor]
 
     @property
     def thread(self) -> int:
@@ -206,6 +202,10 @@ class Execution:
     def _within(self, found: Sequence[Region]) -> None:
         """Log an access beyond all shared memory of a CTA, or to a CTA that the cluster lacks."""
         end, ctas, log = self.machine.end, self.run.launch.ctas, self.run.log
+        if not found or windows.are_in_one(
+            min(map(_FIRST, found)), max(map(_LAST, found)), ctas, end
+        ):
+            return
         for piece in found:
             if piece.last <= piece.first:
                 continue

@@ -9,7 +9,7 @@ import functools
 import itertools
 from collections.abc import Callable, Mapping
 
-from intrinsics.mir import MachineInstr, Op
+from intrinsics.mir import Form, MachineInstr, Op
 from intrinsics.modifiers import ScalarType, Sem, Space
 from isel.verifier.function.events import ATOMICS, Kind
 from isel.verifier.function.flow.values import LANES
@@ -34,7 +34,7 @@ def _load(e: Execution) -> bool:
     shared = touched.in_shared
     if shared:
         _log(e, Kind.SHARED_LOAD, touched)
-    width = _width(e.mi)
+    width = _width(e.mi.form)
     for element, op in enumerate(_elements(e.mi, "d")):
         if op not in e.run.program.wanted:
             continue
@@ -53,9 +53,10 @@ def _elements(mi: MachineInstr, name: str) -> tuple[Op, ...]:
     return op if isinstance(op, tuple) else (op,)
 
 
-def _width(mi: MachineInstr) -> int:
+@functools.cache
+def _width(form: Form) -> int:
     """The bytes of an element."""
-    type_ = mi.form.attributes.get("type")
+    type_ = form.attributes.get("type")
     return max(type_.bits // 8, 1) if isinstance(type_, ScalarType) else 4
 
 
@@ -71,7 +72,7 @@ def _load_flag(e: Execution) -> bool:
     A load of global memory returns anyway: another cluster may have written it.  So does one whose
     results decide nothing: nobody waits with it, and it reads what is there.
     """
-    address, seen, width = e.slot("a"), e.strand.seen, _width(e.mi)
+    address, seen, width = e.slot("a"), e.strand.seen, _width(e.mi.form)
     here = regions.union_lanes(address, e.mask)
     flags = e.machine.flags
 
@@ -110,8 +111,11 @@ def _store(e: Execution) -> bool:
     touched = _written(e, address)
     if touched.in_shared and not strong:
         _log(e, Kind.SHARED_STORE, touched)
-    width = _width(e.mi)
-    numbers = [e.run.value(e.strand, op) for op in _elements(e.mi, "b")]
+    width = _width(e.mi.form)
+    known = e.strand.registers.get
+    numbers = [
+        known(op) if type(op) is int else e.run.value(e.strand, op) for op in _elements(e.mi, "b")
+    ]
     if not e.run.program.reads_bytes and numbers.count(None) == len(numbers):
         _spoil(e, _spoilt(address, e.mask, width, len(numbers)))
     else:

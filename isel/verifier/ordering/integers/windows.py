@@ -34,6 +34,13 @@ def rank_of(address: int) -> int:
     return address >> _BITS
 
 
+def are_in_one(first: int, last: int, ctas: int, end: int) -> bool:
+    """Whether addresses from `first` to before `last` are in the window of one CTA of a cluster,
+    before the offset `end`.
+    """
+    return rank_of(first) == rank_of(last - 1) < ctas and offset_of(last - 1) < end
+
+
 def in_ctas(address: int, mask: int | None) -> list[int]:
     """An address in each CTA of a multicast's mask; None says that there is none."""
     if mask is None:

@@ -169,7 +169,7 @@ class Finder:
                         history.drop(at, gone)
                     continue
             racing.append((at, old, missing))
-        for region, (at, old, missing) in itertools.product(new.regions, racing):
+        for region, (at, old, missing) in itertools.product(new.regions if racing else (), racing):
             if old.access.index in full:
                 continue
             for there in old.meeting(region):
@@ -224,7 +224,7 @@ class Finder:
             return None  # each CTA of a pair deallocates
         if old.index == new.index and old.kind is Kind.SHARED_STORE:
             return None  # the same value, stored by several warps
-        if (self._is_atomic(old) and self._is_atomic(new)) or self._are_reductions(old, new):
+        if self._commute(old, new):
             return None
         if (
             old.kind in TENSOR_OPS
@@ -252,15 +252,13 @@ class Finder:
             return self._fence(old.done, new)
         return self._proxied(old, new) if new.by_proxy else None
 
-    def _is_atomic(self, access: Access) -> bool:
-        return self.records[access.index].row.id in ATOMICS
-
-    def _are_reductions(self, old: Access, new: Access) -> bool:
-        """Whether both combine numbers with memory, in whatever order."""
-        return all(
-            one.kind is Kind.COPY_IN and self.records[one.index].row.id in REDUCTIONS
-            for one in (old, new)
-        )
+    def _commute(self, old: Access, new: Access) -> bool:
+        """Whether both are atomic, or both are copies that combine numbers with memory."""
+        if old.kind is not new.kind:
+            return False
+        kin = REDUCTIONS if old.kind is Kind.COPY_IN else ATOMICS
+        one, other = self.records[old.index].form.row.id, self.records[new.index].form.row.id
+        return one in kin and other in kin
 
     def _fence(self, done: tuple[Source, int], new: Access) -> Missing:
         """Which tcgen05.fence is missing between accesses that arrivals and waits order."""

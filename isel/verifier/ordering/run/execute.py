@@ -229,12 +229,12 @@ class Run(RunState):
 
     def _missing(self, strand: Strand) -> list[Strand]:
         """Diverged threads of the warp that may still reach the same reconvergence point."""
+        others = self.others(strand)
+        if not others:
+            return []
         depth = len(strand.joins)
         together = self.together(strand)
-        return [
-            s for s in self.others(strand)
-            if s.joins[:depth] == strand.joins and s not in together
-        ]  # fmt: skip
+        return [s for s in others if s.joins[:depth] == strand.joins and s not in together]
 
     # ---- branches ------------------------------------------------------------------------------
 
@@ -303,14 +303,13 @@ class Run(RunState):
         if not step.is_event:
             compute(Plain(self, strand, mi, mask))
             return True
-        log, row = self.machine.log, mi.row
+        machine, row = self.machine, mi.form.row
+        log = machine.log
         log.threads[step.index].add((strand.actor, mask))
         if row.effects.scope is IssueScope.WARPGROUP:
             log.warpgroup_instructions.setdefault(strand.actor, []).append(step.index)
-        execution, event = (
-            Execution(self, strand, mi, step.index, mask, step.written),
-            event_of(row),
-        )
+        execution = Execution(self, machine, strand, mi, step.index, mask, step.written)
+        event = event_of(row)
         if event is not None:
             return event(execution)
         if row.id not in log.unknown:

@@ -7,6 +7,7 @@ own window of them, as `mapa` gives them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import field
 
@@ -103,7 +104,7 @@ class Machine:
     allocated: dict[int, int] = field(default_factory=dict)
     relinquished: dict[int, list[tuple[int, Point]]] = field(default_factory=dict)
     uninitialised: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
-    counters: dict[int, Counters] = field(default_factory=dict)
+    counters: dict[int, Counters] = field(default_factory=lambda: defaultdict(Counters))
     copies: dict[int, int] = field(default_factory=dict)
     groups: dict[Source, list[int]] = field(default_factory=dict)
     polls: set[int] = field(default_factory=set)

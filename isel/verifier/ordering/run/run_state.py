@@ -51,6 +51,7 @@ class RunState:
         self.of_warps: dict[int, list[Strand]] = {}
         self.ready: deque[Strand] = deque()
         self._specials: dict[tuple[str, int, int], Number] = {}
+        self._names: dict[int, str] = {}
 
     @property
     def log(self) -> Log:
@@ -65,22 +66,23 @@ class RunState:
             return strand.registers.get(op)
         if type(op) is Imm:
             return op.value
+        if op is None:
+            return None
         if type(op) is Mem:
-            return moved(self.value(strand, op.base), op.offset)
-        match op:
-            case FloatImm(bits):
-                return bits
-            case Not(reg):
-                return lanewise(lambda x: x ^ 1, strand.registers.get(reg))
-            case Sym(name, offset):
-                found = self.machine.address(name, strand.rank)
-                return None if found is None else found + offset
-            case Special(name):
-                key = name, strand.rank, strand.warp
-                if key not in self._specials:
-                    self._specials[key] = special(name, self.launch, strand.rank, strand.warp)
-                return self._specials[key]
-        return None
+            base = op.base
+            number = strand.registers.get(base) if type(base) is int else self.value(strand, base)
+            return moved(number, op.offset) if op.offset else number
+        if type(op) is Sym:
+            found = self.machine.address(op.name, strand.rank)
+            return None if found is None else found + op.offset
+        if type(op) is Not:
+            return lanewise(lambda x: x ^ 1, strand.registers.get(op.reg))
+        if type(op) is Special:
+            key = op.name, strand.rank, strand.warp
+            if key not in self._specials:
+                self._specials[key] = special(op.name, self.launch, strand.rank, strand.warp)
+            return self._specials[key]
+        return op.bits if type(op) is FloatImm else None
 
     def write(self, strand: Strand, op: Op | None, number: Number, mask: int) -> None:
         """Write a register in the lanes of a mask, if it is in the slice."""
@@ -97,7 +99,8 @@ class RunState:
 
     def others(self, strand: Strand) -> list[Strand]:
         """The other strands of the warp."""
-        return [s for s in self.of_warps[strand.actor] if s is not strand]
+        there = self.of_warps[strand.actor]
+        return [s for s in there if s is not strand] if len(there) > 1 else []
 
     def begin(self, strand: Strand) -> None:
         """Add a strand to its warp."""
@@ -173,9 +176,10 @@ class RunState:
 
     def name_of(self, address: int) -> str:
         """A shared address in words: its variable and offset."""
-        offset = offset_of(address)
-        best = max(
-            ((at, name) for name, at in self.machine.addresses.items() if at <= offset),
-            default=(0, ""),
-        )
-        return f"{best[1]}+{offset - best[0]}" if offset != best[0] else best[1]
+        found = self._names.get(address)
+        if found is None:
+            offset = offset_of(address)
+            there = [(at, name) for name, at in self.machine.addresses.items() if at <= offset]
+            first, name = max(there, default=(0, ""))
+            found = self._names[address] = f"{name}+{offset - first}" if offset != first else name
+        return found
