@@ -18,6 +18,7 @@ from intrinsics.mir.functions import (
     RegisterTable,
     phis_of,
     renumber,
+    written_often,
 )
 from intrinsics.mir.modules import Kept, Location, Module, Where
 from intrinsics.mir.operands import (
@@ -86,4 +87,5 @@ __all__ = [
     "registers_of",
     "renumber",
     "successors",
+    "written_often",
 ]

@@ -136,6 +136,19 @@ def phis_of(block: Block) -> list[MachineInstr]:
     return found
 
 
+def written_often(function: MachineFunction) -> set[Reg]:
+    """The registers that several records write."""
+    seen: set[Reg] = set()
+    often: set[Reg] = set()
+    for mi in function.instructions():
+        if mi.form.writes_first and type(reg := mi.ops[0]) is int:
+            (often if reg in seen else seen).add(reg)
+            continue
+        for reg in mi.defs():
+            (often if reg in seen else seen).add(reg)
+    return often
+
+
 def renumber(function: MachineFunction) -> None:
     """Number registers in the order of their first appearance, and drop those never used.
 

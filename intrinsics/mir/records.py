@@ -6,7 +6,7 @@ Layer: intrinsics.mir.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from intrinsics.findings import Finding, Severity, VerificationError
 from intrinsics.lazy_dataclass import dataclass
@@ -22,6 +22,7 @@ from intrinsics.mir.operands import (
     guard_register,
     mapped,
     registers_in,
+    registers_of,
 )
 from intrinsics.modifiers import ScalarType
 from intrinsics.row import Attribute, Row
@@ -102,6 +103,16 @@ class MachineInstr:
         if self.guard is not None:
             result.append(guard_register(self.guard))
         return result
+
+    def mentions(self, registers: Set[Reg]) -> bool:
+        """Whether it writes or reads one of these registers."""
+        for op in self.ops:
+            if type(op) is int:
+                if op in registers:
+                    return True
+            elif type(op) in HOLDERS and not registers.isdisjoint(registers_of(op)):
+                return True
+        return self.guard is not None and guard_register(self.guard) in registers
 
     def map_registers(self, table: dict[Reg, Reg]) -> None:
         """Replace registers as `table` says."""

@@ -28,6 +28,7 @@ from intrinsics.mir import (
     Sym,
     registers_of,
     successors,
+    written_often,
 )
 from intrinsics.modifiers import Space
 from intrinsics.row import Effect
@@ -78,7 +79,7 @@ class _Sharing:
         self.function = function
         self.known: dict[_Key, MachineInstr] = {}
         self.same: dict[Reg, Reg] = {}  # the result of a record that went -> the one it equals
-        self.unsteady = _written_often(function)
+        self.unsteady = written_often(function)
         self.stack = {v.name for v in function.variables if v.space is Space.LOCAL}
         self.below = dominator_tree(successors(function))
         self.order, self.above = _from_above(self.below)
@@ -118,7 +119,7 @@ class _Sharing:
         leaves = False
         for mi in block.instrs:
             leaves = leaves or mi.form.is_terminator
-            if same and mi.form.row.id != _PHI and not same.keys().isdisjoint(mi.uses()):
+            if same and mi.form.row.id != _PHI and mi.mentions(same.keys()):
                 mi.map_registers(same)
             key = self._key(mi)
             if key is None:
@@ -200,7 +201,7 @@ class _Sharing:
         for op in read:
             if type(op) is Special and not is_constant(op.name):
                 return None
-        if self.unsteady and not self.unsteady.isdisjoint(mi.defs() + mi.uses()):
+        if self.unsteady and mi.mentions(self.unsteady):
             return None
         if not form.writes_first and any(not registers_of(mi.ops[i]) for i in form.defs):
             return None  # one of the results is dropped
@@ -237,13 +238,3 @@ def _is_compared(form: Form) -> bool:
 
 
 _COMPARED = Memo(_is_compared)
-
-
-def _written_often(function: MachineFunction) -> set[Reg]:
-    """The registers that several records write."""
-    seen: set[Reg] = set()
-    often: set[Reg] = set()
-    for mi in function.instructions():
-        for reg in mi.defs():
-            (often if reg in seen else seen).add(reg)
-    return often

@@ -371,9 +371,8 @@ def _part(
         if given and not same:
             given, taken = {}, set()
         touches.append((mi, is_move, writes, reads, same))
-        for reg in reads:
-            if reg not in written:
-                awaited.add(reg)
+        if reads:
+            awaited |= set(reads) - written
         if guard is None:
             written.update(writes)
     return _Part(touches, written, awaited)
@@ -387,7 +386,7 @@ def _ends_in(op: Op, ends: _Ends) -> tuple[Reg, ...]:
     """Those of `ends` that stand in an operand."""
     if type(op) is Mem:
         return (op.base,) if type(op.base) is int and op.base in ends else ()
-    return tuple([reg for reg in registers_of(op) if reg in ends])
+    return tuple(filter(ends.__contains__, registers_of(op)))
 
 
 class _Classes:
@@ -408,7 +407,12 @@ class _Classes:
         return reg
 
     def join(self, a: Reg, b: Reg) -> None:
-        a, b = self.find(a), self.find(b)
+        parent = self.parent
+        a, b = parent[a], parent[b]
+        if parent[a] != a:
+            a = self.find(a)
+        if parent[b] != b:
+            b = self.find(b)
         if a == b:
             return
         mine, theirs = self.members.get(a) or {a}, self.members.get(b) or {b}

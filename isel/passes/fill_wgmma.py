@@ -87,12 +87,7 @@ def _touching(blocks: Sequence[Block], filled: set[Reg]) -> list[_Touching]:
     """For each block the records that write or read registers of `filled`: few, and all that
     says what is in them."""
     return [
-        [
-            (at, mi)
-            for at, mi in enumerate(block.instrs)
-            if not (filled.isdisjoint(mi.defs()) and filled.isdisjoint(mi.uses()))
-        ]
-        for block in blocks
+        [(at, mi) for at, mi in enumerate(block.instrs) if mi.mentions(filled)] for block in blocks
     ]
 
 

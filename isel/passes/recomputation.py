@@ -27,11 +27,12 @@ def compute_where_used(
         for mi in block.instrs:
             if id(mi) in gone:
                 continue
-            wanted = {reg for reg in makers.keys() & mi.uses() if homes.get(reg) != n}
-            for reg in sorted(wanted - fresh.keys()):
-                fresh[reg] = _copy(function, makers[reg], instrs)
-            if wanted:
-                mi.map_registers(fresh)
+            if mi.mentions(makers.keys()):
+                wanted = {reg for reg in makers.keys() & mi.uses() if homes.get(reg) != n}
+                for reg in sorted(wanted - fresh.keys()):
+                    fresh[reg] = _copy(function, makers[reg], instrs)
+                if wanted:
+                    mi.map_registers(fresh)
             instrs.append(mi)
         block.instrs = instrs
 

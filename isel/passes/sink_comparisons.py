@@ -7,9 +7,9 @@ unpacked each time round, where the comparison is one instruction.  PTX ISA, set
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 
-from intrinsics.mir import MachineFunction, MachineInstr, Reg
+from intrinsics.mir import MachineFunction, MachineInstr, Reg, written_often
 from isel.passes.recomputation import compute_where_used
 
 _PREDICATES = 7
@@ -41,11 +41,11 @@ def _comparisons(function: MachineFunction) -> dict[Reg, tuple[int, MachineInstr
     ]
     if len(made) <= _PREDICATES:
         return {}
-    written = Counter(reg for mi in function.instructions() for reg in mi.defs())
+    often = written_often(function)
     return {
         mi.ops[0]: (n, mi)
         for n, mi in made
-        if type(mi.ops[0]) is int and all(written[reg] <= 1 for reg in (mi.ops[0], *mi.uses()))
+        if type(mi.ops[0]) is int and not (often and mi.mentions(often))
     }
 
 
@@ -57,7 +57,7 @@ def _used_elsewhere(
     joined: set[Reg] = set()
     for n, block in enumerate(function.blocks):
         for mi in block.instrs:
-            for reg in found.keys() & mi.uses():
+            for reg in found.keys() & mi.uses() if mi.mentions(found.keys()) else ():
                 places[reg].add(n)
                 if mi.form.row.id == "phi":
                     joined.add(reg)

@@ -171,12 +171,16 @@ class Graph:
         return [*self.uses[index], *self.defs[index]]
 
     def _readers(self) -> dict[Reg, list[int]]:
-        """The nodes whose sliced records, or whose branch, read a register."""
+        """The nodes whose sliced records, or whose branch, read a register before they write it."""
         found: dict[Reg, list[int]] = {}
         for number, node in enumerate(self.nodes):
-            read: set[Reg] = set().union(*(self.uses[index] for index, _ in node.wanted))
+            read: set[Reg] = set()
+            written: set[Reg] = set()
+            for index, _ in node.wanted:
+                read.update([reg for reg in self.uses[index] if reg not in written])
+                written.update(self.defs[index])
             if node.branch is not None:
-                read.update(node.branch.uses())
+                read.update(set(node.branch.uses()) - written)
             for reg in read:
                 found.setdefault(reg, []).append(number)
         return found

@@ -86,6 +86,9 @@ class Edge:
 
 Environment: TypeAlias = dict[Reg, Value]
 
+_ANYTHING = unknown(Spread.THREAD)
+"""The value of a register that nothing has written."""
+
 
 class WarpFlow:
     """The control flow of one warp.
@@ -104,6 +107,7 @@ class WarpFlow:
         self.first: dict[int, tuple[Value, Value]] = {}
         self._environment: Environment = {}
         self._stale: set[int] = set()
+        self._changed: list[set[Reg] | None] = [None] * len(graph.nodes)
         self._evaluator = Evaluator(warp, self._get, own=graph.own)
         self._coarse = Evaluator(warp, self._get, lanes=False, own=graph.own)
         self._run()
@@ -147,7 +151,7 @@ class WarpFlow:
 
     def _get(self, reg: Reg) -> Value:
         found = self.values.get(reg) if reg in self.graph.single else self._environment.get(reg)
-        return unknown(Spread.THREAD) if found is None else found
+        return _ANYTHING if found is None else found
 
     def _execute(self, index: int, mi: MachineInstr) -> None:
         graph = self.graph
@@ -159,8 +163,15 @@ class WarpFlow:
             new = value if old is None else join(old, value)
             if new is not old:
                 self.values[reg] = new
-                readers = graph.readers.get(reg, ())
-                self._stale.update([n for n in readers if self.environments[n] is not None])
+                for node in graph.readers.get(reg, ()):
+                    self._note_changed(node, reg)
+
+    def _note_changed(self, node: int, reg: Reg) -> None:
+        """Execute a node again that was executed with another value of a register."""
+        changed = self._changed[node]
+        if changed is not None:
+            changed.add(reg)
+            self._stale.add(node)
 
     def _results(self, index: int, mi: MachineInstr) -> Results:
         graph = self.graph
@@ -185,11 +196,24 @@ class WarpFlow:
                 if found is not None and node in self._stale:
                     self._stale.remove(node)
                     self._environment = dict(found)
-                    for index, mi in self.graph.nodes[node].wanted:
-                        if mi.form.row.id in WAITS and index not in self.first:
-                            self._note_first(index, mi)
-                        self._execute(index, mi)
+                    self._enter(node)
                     self._leave(node)
+
+    def _enter(self, node: int) -> None:
+        """Execute a node's records; once more those that read what has changed since, and those
+        that write registers of several writers.
+        """
+        graph, changed = self.graph, self._changed[node]
+        self._changed[node] = set()
+        for index, mi in graph.nodes[node].wanted:
+            if changed is None:
+                if mi.form.row.id in WAITS:
+                    self._note_first(index, mi)
+            elif index not in graph.rewriting and changed.isdisjoint(graph.inputs[index]):
+                continue
+            else:
+                changed.update(graph.defs[index])
+            self._execute(index, mi)
 
     def _note_first(self, index: int, mi: MachineInstr) -> None:
         """Keep the operands of a wait's first execution, before back edges are propagated."""
@@ -222,6 +246,8 @@ class WarpFlow:
                 if after is not before:
                     old[reg] = after
                     self._stale.add(node)
+                    if (changed := self._changed[node]) is not None:
+                        changed.add(reg)
         if self.lanes[node] | lanes != self.lanes[node]:
             self.lanes[node] |= lanes
             self._stale.add(node)
