@@ -8,7 +8,7 @@ tcgen05, wgmma, mbarrier, barrier, fence and cp.async.bulk.tensor.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
 
@@ -20,7 +20,7 @@ from intrinsics.row import Completion, Effect, Residency, Row
 from intrinsics.row import Kind as OperandKind
 from isel.verifier.function.flow.evaluate import WAITS, Evaluator
 from isel.verifier.function.flow.graph import Graph
-from isel.verifier.function.flow.threads import Threads, threads_of
+from isel.verifier.function.flow.threads import Threads
 from isel.verifier.function.flow.values import Value, Where, where
 from isel.verifier.function.flow.warp_flow import Condition, WarpFlow
 
@@ -131,9 +131,12 @@ def eventful(graph: Graph) -> dict[int, set[int]]:
     return found
 
 
-def events_of(flow: WarpFlow, there: Mapping[int, set[int]]) -> dict[int, list[Event]]:
-    """The events of a warp by node, in program order; `there` are those of its graph."""
-    threads = threads_of(flow)
+def events_of(
+    flow: WarpFlow, threads: Sequence[Threads], there: Mapping[int, set[int]]
+) -> dict[int, list[Event]]:
+    """The events of a warp by node, in program order; `threads` are those that execute each node,
+    `there` the events of its graph.
+    """
     found: dict[int, list[Event]] = {}
     for node in flow.reached():
         events = []

@@ -16,6 +16,7 @@ from isel.verifier.function.barriers.waits import idle_waits
 from isel.verifier.function.events import Event, Kind, eventful, events_of
 from isel.verifier.function.flow.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.flow.graph import Graph
+from isel.verifier.function.flow.threads import Threads, threads_of
 from isel.verifier.function.flow.values import LANES, constant
 from isel.verifier.function.flow.warp_flow import WarpFlow
 from isel.verifier.function.flow.warps import Warp
@@ -53,7 +54,7 @@ class Analysis:
 
     `block` is () when it is not known: then one warp, whose threads have unknown numbers, stands
     for all.  `rank` is that of the CTA in its cluster, None for any.  `graph` is the function's,
-    where it was made before.
+    where it was made before.  `threads` are those of each warp that execute each node.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Analysis:
         self.graph = graph or Graph(function, callees)
         self.block = block
         self._eventful = eventful(self.graph)
+        self.threads: list[list[Threads]] = []
         tracked: dict[object, Tracked] = {}
         self.walkers = [self._walk(warp, tracked) for warp in _warps(block, rank)]
         self.roles = _group(self.walkers)
@@ -82,7 +84,9 @@ class Analysis:
 
     def _walk(self, warp: Warp, tracked: dict[object, Tracked]) -> Walker:
         flow = WarpFlow(self.graph, warp)
-        return Walker.of(flow, events_of(flow, self._eventful), tracked)
+        threads = threads_of(flow)
+        self.threads.append(threads)
+        return Walker.of(flow, events_of(flow, threads, self._eventful), tracked)
 
     @cached_property
     def sites(self) -> dict[int, list[tuple[int, Event]]]:

@@ -12,7 +12,7 @@ from intrinsics.findings import Severity
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Shuffle
 from isel.control_flow import reach
-from isel.verifier.function.flow.threads import Parting, Threads, partings, threads_of
+from isel.verifier.function.flow.threads import Parting, Threads, partings
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.flow.warp_flow import Lanes, Leader, WarpFlow
 from isel.verifier.function.flow.warps import at_lane, shuffle_source
@@ -57,8 +57,8 @@ def check(report: Report) -> None:
     nodes: dict[int, list[int]] = {}
     for index in sorted(masked):
         nodes.setdefault(graph.node_of(index), []).append(index)
-    for walker in report.analysis.walkers:
-        _check_warp(report, walker.flow, nodes)
+    for walker, threads in zip(report.analysis.walkers, report.analysis.threads, strict=True):
+        _check_warp(report, walker.flow, threads, nodes)
 
 
 def is_masked(mi: MachineInstr) -> bool:
@@ -66,10 +66,11 @@ def is_masked(mi: MachineInstr) -> bool:
     return "membermask" in mi.form.index
 
 
-def _check_warp(report: Report, flow: WarpFlow, nodes: dict[int, list[int]]) -> None:
+def _check_warp(
+    report: Report, flow: WarpFlow, threads: list[Threads], nodes: dict[int, list[int]]
+) -> None:
     """Check the masked records of one warp, by node."""
     reached = [(node, nodes[node]) for node in flow.reached() if node in nodes]
-    threads = threads_of(flow) if reached else []
     whole = Threads(flow.warp.lanes)
     parted = partings(flow, threads) if any(threads[n] != whole for n, _ in reached) else []
     for node, indices in reached:
