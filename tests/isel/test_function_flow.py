@@ -7,7 +7,7 @@ Expected values are worked out by hand from the thread numbers: warp w has the t
 from __future__ import annotations
 
 from asmprinter.ptx_reader import read_ptx
-from intrinsics.mir import MachineFunction
+from intrinsics.mir import MachineFunction, MachineInstr
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow.graph import Graph
 from isel.verifier.function.flow.values import (
@@ -321,3 +321,40 @@ def test_a_wait_is_done_on_the_edge_where_it_succeeded() -> None:
     (role,) = Analysis(function(statements), (32, 1, 1)).roles
     walk = role.walker.walk((), lambda seen, e: seen if e.kind in seen else (*seen, e.kind))  # type: ignore[return-value]
     assert {state for _, state in walk.at_exit()} == {(Kind.ASK, Kind.DONE, Kind.BARRIER)}  # type: ignore[comparison-overlap]
+
+
+# ---- how often -------------------------------------------------------------------------------
+
+
+class Counted(WarpFlow):
+    """A flow that notes the records that it executes."""
+
+    def __init__(self, statements: str) -> None:
+        self.executed: list[int] = []
+        super().__init__(Graph(function(used(statements))), Warp(0, (128, 1, 1)))
+
+    def _execute(self, index: int, mi: MachineInstr) -> None:
+        self.executed.append(index)
+        super()._execute(index, mi)
+
+
+def test_records_are_executed_once_where_nothing_changes_later() -> None:
+    chain = "mov.u32 %r1, %tid.x;\nadd.u32 %r2, %r1, 1;\nshl.b32 %r9, %r2, 2;"
+    assert Counted(chain).executed == [0, 1, 2, 3]
+
+
+def test_a_loop_executes_again_what_depends_on_its_counter() -> None:
+    executed = Counted(
+        """\
+mov.u32 %r1, 0;
+mov.u32 %r3, %tid.x;
+again:
+add.u32 %r4, %r3, 4;
+add.u32 %r5, %r1, %r4;
+add.u32 %r1, %r1, 1;
+setp.lt.u32 %p1, %r1, %r5;
+@%p1 bra again;
+mov.u32 %r9, %r5;"""
+    ).executed
+    assert executed.count(2) == 1, "it does not depend on the counter"
+    assert executed.count(3) > 1

@@ -7,7 +7,9 @@ access is dropped where a later access writes all of it and is ordered after it.
 from __future__ import annotations
 
 import bisect
+import functools
 import itertools
+import operator
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
@@ -34,6 +36,10 @@ _GRAIN = 16
 
 _PAGE, _PAGES = 64, 256
 """Grains of a page, and the number of distinct pages: the index of accesses."""
+
+_first, _last, _lanes, _writes, _exact = map(
+    operator.attrgetter, ("first", "last", "lanes", "writes", "exact")
+)
 
 _COLUMNS, _QUARTERS = 4, 4
 """Grains of a page of tensor memory, and quarters of its lanes: each has pages of its own."""
@@ -68,26 +74,24 @@ class Shape:
     def of(cls, given: Iterable[Region]) -> Shape:
         """The shape of some regions."""
         regions = tuple(sorted(given, key=_first))
-        first = regions[0].first // _GRAIN
-        last = places = longest = lanes = 0
-        writes, reads, plain, behind = False, False, True, -1
-        for region in regions:
-            begin = region.first // _GRAIN - first
-            end = max(region.last - 1, region.first) // _GRAIN
-            places |= (2 << end - first) - (1 << begin)
-            last, longest = max(last, end), max(longest, region.last - region.first)
-            lanes |= region.lanes
-            writes |= region.writes
-            reads |= not region.writes
-            plain = plain and region.first >= behind and region.lanes == -1
-            behind = region.last
-        of_tensor = regions[0].memory is Memory.TENSOR
-        pages = _pages_of_lanes(first, last, lanes) if of_tensor else _pages(first, last, _PAGE)
+        firsts, lasts = tuple(map(_first, regions)), tuple(map(_last, regions))
+        lanes, writing = set(map(_lanes, regions)), set(map(_writes, regions))
+        first, places = firsts[0] // _GRAIN, 0
+        for begin, end in zip(firsts, lasts, strict=True):
+            above = max(end - 1, begin) // _GRAIN + 1
+            places |= (1 << above - first) - (1 << begin // _GRAIN - first)
+        last = first + places.bit_length() - 1
+        adjacent = lanes == {-1} and all(map(operator.ge, firsts[1:], lasts))
+        if of_tensor := regions[0].memory is Memory.TENSOR:
+            pages = _pages_of_lanes(first, last, functools.reduce(operator.or_, lanes))
+        else:
+            pages = _pages(first, last, _PAGE)
         return cls(
-            regions, tuple([region.first for region in regions]), first, last, places, writes,
-            longest, pages, is_plain=plain and writes is not reads,
-            is_uniform=of_tensor or writes is not reads,
-            is_exact=all(region.exact for region in regions),
+            regions, firsts, first, last, places, True in writing,
+            max(map(operator.sub, lasts, firsts)), pages,
+            is_plain=adjacent and len(writing) == 1,
+            is_uniform=of_tensor or len(writing) == 1,
+            is_exact=all(map(_exact, regions)),
         )  # fmt: skip
 
     def touches(self, other: Shape) -> bool:
@@ -207,7 +211,7 @@ class History:
         there, access, kept = self.there, new.access, self.kept
         if new.shape not in there:
             self._meet(new.shape)
-        numbers = [number for shape in self.beside[new.shape] for number in there[shape]]
+        numbers = itertools.chain.from_iterable(map(there.__getitem__, self.beside[new.shape]))
         return [
             (number, old)
             for number in sorted(numbers)
@@ -280,10 +284,6 @@ def is_out_of_scope(old: Access, new: Access) -> bool:
         return False
     source, count = old.done
     return new.known.get(source_of(WIDE, source.of), 0) < count
-
-
-def _first(region: Region) -> int:
-    return region.first
 
 
 def _pages(first: int, last: int, grains: int) -> list[int]:
