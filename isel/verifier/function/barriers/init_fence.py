@@ -56,7 +56,7 @@ def check(report: Report) -> None:
             e.index: e for e in role.events()
             if e.kind is Kind.INIT and _meets(e.place, [*used, *elsewhere])
         }  # fmt: skip
-        for index, shown in _unfenced(role, inits).items():
+        for index, shown in _unfenced(role, inits).items() if inits else ():
             by_others = _meets(inits[index].place, elsewhere)
             _report(report, inits[index], shown, by_others=by_others)
 

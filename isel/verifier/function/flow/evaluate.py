@@ -47,7 +47,7 @@ from isel.verifier.function.flow.warps import (
     at_lane,
     from_lanes,
     same_in_warp,
-    shuffle_source,
+    shuffle_sources,
 )
 
 WAITS = (
@@ -312,7 +312,7 @@ def _shuffled(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg,
         yield from _write(mi, a if same_in_warp(a) else other)
         yield from _write(mi, unknown(Spread.THREAD), "p")
         return
-    sources = [shuffle_source(mode, i, at_lane(b, i), at_lane(bounds, i)) for i in range(LANES)]
+    sources = shuffle_sources(mode, b, bounds)
     read = [source if reached else i for i, (source, reached) in enumerate(sources)]
     yield from _write(mi, from_lanes(e.warp, a, read))
     yield from _write(mi, known(tuple(int(reached) for _, reached in sources)), "p")

@@ -91,6 +91,14 @@ def shuffle_source(mode: Shuffle, lane: int, b: int, bounds: int) -> tuple[int, 
             return source, source <= last
 
 
+@functools.lru_cache(1024)  # the warps of a kernel repeat the same shuffles
+def shuffle_sources(
+    mode: Shuffle, b: int | tuple[int, ...], bounds: int | tuple[int, ...]
+) -> tuple[tuple[int, bool], ...]:
+    """What `shuffle_source` says of each lane."""
+    return tuple([shuffle_source(mode, i, at_lane(b, i), at_lane(bounds, i)) for i in range(LANES)])
+
+
 def from_lanes(warp: Warp, a: Value, read: list[int]) -> Value:
     """The value of lanes that read `a` from the lanes `read`; uniform if these are all the same."""
     lanes = warp.lanes

@@ -15,7 +15,7 @@ from isel.control_flow import reach
 from isel.verifier.function.flow.threads import Parting, Threads, partings
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.flow.warp_flow import Lanes, Leader, WarpFlow
-from isel.verifier.function.flow.warps import at_lane, shuffle_source
+from isel.verifier.function.flow.warps import shuffle_sources
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule
 
@@ -115,8 +115,9 @@ def _report_no_source(
     mode = mi.form.attributes["mode"]
     assert isinstance(mode, Shuffle)
     absent, sources = _absent(flow, parted, mask), 0
-    for lane in (i for i in range(LANES) if readers >> i & 1):
-        source, reached = shuffle_source(mode, lane, at_lane(by, lane), at_lane(bounds, lane))
+    for lane, (source, reached) in enumerate(shuffle_sources(mode, by, bounds)):
+        if not readers >> lane & 1:
+            continue
         if not reached or not absent >> source & 1:
             return
         sources |= 1 << source

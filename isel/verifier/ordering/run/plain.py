@@ -53,10 +53,14 @@ def compute(p: Plain) -> None:
 # ---- others ------------------------------------------------------------------------------------
 
 
+_ONE_LANE = [tuple([int(i == one) for i in range(LANES)]) for one in range(LANES)]
+"""For each lane, a predicate that holds there alone."""
+
+
 def _elect(p: Plain) -> None:
     first = (p.mask & -p.mask).bit_length() - 1
     p.write("lane", first)
-    p.write("elected", tuple(int(i == first) for i in range(LANES)))
+    p.write("elected", _ONE_LANE[first])
 
 
 def _load(p: Plain) -> None:
