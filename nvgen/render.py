@@ -239,10 +239,10 @@ class Printer:
         for line in lines:
             self.line(line)
 
-    def text(self, text: str, style: str = "") -> None:
-        """Print text in one style."""
+    def text(self, text: str) -> None:
+        """Print text without colours."""
         for line in text.split("\n"):
-            self.line([(line, style)])
+            self.line([(line, "")])
 
     def _plain(self, line: Line) -> None:
         self.stream.write("".join(text for text, _ in line) + "\n")

@@ -58,9 +58,7 @@ class _Suspect:
     shown: int
 
 
-def crashed(
-    words: str, text: str, file: str, survives: Callable[[str], bool], doing: str = "reads"
-) -> InputError:
+def crashed(words: str, text: str, file: str, survives: Callable[[str], bool]) -> InputError:
     """The error for a text that LLVM dies of."""
     expected = "intrinsics with LLVM's signatures, well-formed metadata and debug info"
     hint = "an intrinsic of an older LLVM with other arguments is the usual reason"
@@ -77,7 +75,7 @@ def crashed(
             Finding(
                 "llvm/crash",
                 Severity.ERROR,
-                f"LLVM aborts when it {doing} this module",
+                "LLVM aborts when it reads this module",
                 place,
                 got=words,
                 expected=expected,

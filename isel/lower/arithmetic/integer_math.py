@@ -53,15 +53,13 @@ def widened(out: Rewriter, value: llvm.Value, to: IntType, *, signed: bool) -> l
     return out.cast(Opcode.SEXT if signed else Opcode.ZEXT, value, to)
 
 
-def clamped(
-    out: Rewriter, value: llvm.Value, type_: IntType, *, signed: bool, below: bool = True
-) -> llvm.Value:
-    """A wider integer within the bounds of `type_`, as one; `below`: it may be too small."""
+def clamped(out: Rewriter, value: llvm.Value, type_: IntType, *, signed: bool) -> llvm.Value:
+    """A wider integer within the bounds of `type_`, as one."""
     wide = value.type
     assert isinstance(wide, IntType)
     least, most = _lowest(type_, signed=signed), _highest(type_, signed=signed)
     prefix = "s" if signed else "u"
-    if signed and below:
+    if signed:
         value = out.call(f"llvm.smax.{wide}", wide, (value, number(wide, least.signed)))
     top = number(wide, most.signed if signed else most.value)
     value = out.call(f"llvm.{prefix}min.{wide}", wide, (value, top))

@@ -46,7 +46,10 @@ _DOC_WIDTH = 92
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter: the operand or the qualifier that it is, its type in Python, its default."""
+    """A parameter: the operand or the qualifier that it is, its type in Python, its default.
+
+    Its `source` is the name that the row has for it; nothing of what only `follows` read.
+    """
 
     name: str
     source: str
@@ -54,7 +57,6 @@ class Parameter:
     default: object = _EMPTY
     keyword: bool = False
     qualifier: Qualifier | None = None
-    operand: bool = False
 
     def python(self) -> inspect.Parameter:
         """As `inspect` has it."""
@@ -138,7 +140,6 @@ class Verb:
     follows: tuple[Follow, ...] = ()
     gives: str = ""
     like: str = ""
-    result: str = ""
     keeps: str = ""
     typed: bool = False
     by_words: str = ""
@@ -174,7 +175,8 @@ class Verb:
         draft.attributes.update(self.states)
         for parameter in self.parameters:
             value = draft.given[parameter.name]
-            if parameter.operand and not (value is None and parameter.default is None):
+            is_operand = parameter.source and parameter.qualifier is None
+            if is_operand and not (value is None and parameter.default is None):
                 if parameter.type.startswith("int"):
                     _check_known(self.name, parameter.name, value)
                 draft.operands[parameter.source] = (
@@ -192,9 +194,7 @@ class Verb:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """What it takes, in its order."""
-        if "(" in self.call:
-            return tuple(self._written())
-        return tuple(self._derived())
+        return tuple(self._read(self.call if "(" in self.call else self._derived()))
 
     @cached_property
     def signature(self) -> inspect.Signature:
@@ -207,8 +207,8 @@ class Verb:
     @cached_property
     def returns(self) -> str:
         """The type of what it gives."""
-        if self.result or self.keeps:
-            return self.result or "None"
+        if self.keeps:
+            return "None"
         texts = [*dict.fromkeys(s.pattern.result for c in self.choices for s in c.spellings)]
         several = texts[: 1 if self.like else None]
         return " | ".join(dict.fromkeys(map(self._returned, several))) or "None"
@@ -232,9 +232,9 @@ class Verb:
         where = textwrap.fill(f"PTX ISA, {row.section}.{has}", _DOC_WIDTH)
         return f"{about}\n\n{where}"
 
-    def _written(self) -> Iterator[Parameter]:
-        """Those that the signature names."""
-        made = ast.parse(f"def {self.call}: ...").body[0]
+    def _read(self, signature: str) -> Iterator[Parameter]:
+        """Those that a signature names."""
+        made = ast.parse(f"def {signature}: ...").body[0]
         assert isinstance(made, ast.FunctionDef)
         plain, named = made.args.args, made.args.kwonlyargs
         missing: list[ast.expr | None] = [None] * (len(plain) - len(made.args.defaults))
@@ -257,7 +257,7 @@ class Verb:
             return Parameter(made.arg, source, type_, value, keyword, qualifier)
         value = _default(None, default)
         type_ = self._operand_type(source) + (" | None" if value is None else "")
-        return Parameter(made.arg, source, type_, value, keyword, operand=True)
+        return Parameter(made.arg, source, type_, value, keyword)
 
     def _qualifier(self, name: str) -> Qualifier | None:
         """The qualifier of a name, with the values that any of the rows has."""
@@ -265,20 +265,16 @@ class Verb:
         values = dict.fromkeys(value for qualifier in qualifiers for value in qualifier.values)
         return replace(qualifiers[0], values=tuple(values)) if qualifiers else None
 
-    def _derived(self) -> Iterator[Parameter]:
-        """Operands in the order of LLVM's patterns, then the optional ones, then the qualifiers."""
+    def _derived(self) -> str:
+        """A signature: operands in the order of LLVM's patterns, the optional ones, qualifiers."""
         patterns = [operands_of(s) for c in self.choices for s in c.spellings]
         required = set.intersection(*(set(must) for must, _ in patterns)) if patterns else set()
         named = dict.fromkeys(name for must, may in patterns for name in (*must, *may))
-        for name in (n for n in named if n in required):
-            usual = _USUAL.get(name, _EMPTY)
-            yield Parameter(name, name, self._operand_type(name), usual, operand=True)
-        for name in (n for n in named if n not in required):
-            type_ = f"{self._operand_type(name)} | None"
-            yield Parameter(name, name, type_, None, keyword=True, operand=True)
-        yield from self._qualifiers()
+        plain = [f"{n}={_USUAL[n]}" if n in _USUAL else n for n in named if n in required]
+        keywords = [*(f"{n}=None" for n in named if n not in required), *self._qualifiers()]
+        return f"{self.call}({', '.join([*plain, *['*'] * bool(keywords), *keywords])})"
 
-    def _qualifiers(self) -> Iterator[Parameter]:
+    def _qualifiers(self) -> Iterator[str]:
         """The qualifiers that neither the name decides, nor a pointer, nor what follows."""
         row, choice = self.choices[0].row, self.choices[0]
         set_ = {name for follow in self.follows for name in follow.sets}
@@ -289,11 +285,8 @@ class Verb:
             by_pointer = any(operand.space == name for operand in row.operands)
             if name in known or by_pointer or (len(spelled) < 2 and not coded):
                 continue
-            usual = _USUAL.get(name, _EMPTY) if not qualifier.optional else None
-            if qualifier.optional and len(qualifier.values) == 1:
-                usual = False
-            type_ = _qualifier_type(qualifier, usual)
-            yield Parameter(name, name, type_, usual, keyword=True, qualifier=qualifier)
+            missing = "=False" if len(qualifier.values) == 1 else "=None"
+            yield name + missing * qualifier.optional
 
     def _operand_type(self, name: str) -> str:
         """The Python type of an operand, by what LLVM's patterns have in its place."""

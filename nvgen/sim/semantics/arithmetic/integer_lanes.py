@@ -46,9 +46,9 @@ def elements_of(values: Values, type_: ScalarType) -> Integers:
     return as_typed(words.view(unsigned(one.bits)), one)
 
 
-def result_of(c: Compiler, mi: MachineInstr, slot: str = "d") -> Setter:
+def result_of(c: Compiler, mi: MachineInstr) -> Setter:
     """The setter of a record's result register."""
-    reg = mi[slot]
+    reg = mi["d"]
     assert type(reg) is int
     return c.set(reg)
 
