@@ -11,6 +11,8 @@ they leave in the arrays is compared byte by byte.  A line for each kernel and s
     contraction    differs, and is equal without fast-math flags: another choice of what becomes
                    one fma
     differs        what differs: the status is then 1
+    race           differs, and the simulator finds a data race in LLVM's code: these arguments
+                   make threads write the same bytes, and their order is no compiler's
     both end       the run ends in the same finding: an access out of bounds, say
     not run        no arguments can be made up: a pointer in a struct that is passed by value
 
@@ -149,10 +151,11 @@ def outcome(
     given: Sequence[Argument],
     device: str,
     block: tuple[int, int, int],
+    races: bool = False,
 ) -> tuple[str, list[bytes]]:
     """How the run of a kernel ends ("" as it should), and the bytes of the arrays after it."""
     own = [one.copy() if isinstance(one, np.ndarray) else one for one in given]
-    limits = {"max_steps": STEPS, "races": False} if device == "sim" else {}
+    limits = {"max_steps": STEPS, "races": races} if device == "sim" else {}
     said = ""
     try:
         module.run(
@@ -226,7 +229,9 @@ def _judged(pair: Pair, kernel: str, given: Sequence[Argument], device: str, thr
     arrays = [one for one in given if isinstance(one, np.ndarray)]
     for number, (mine, other, before) in enumerate(zip(own, left, arrays, strict=True)):
         if mine != other:
-            return f"differs: array {number}, {_difference(mine, other, before.dtype)}"
+            said, _ = outcome(pair.theirs, kernel, given, "sim", block, races=True)
+            what = "race, differs" if "race" in said else "differs"
+            return f"{what}: array {number}, {_difference(mine, other, before.dtype)}"
     written = sum(
         int(np.count_nonzero(np.frombuffer(b, np.uint8) != a.view(np.uint8)))
         for b, a in zip(left, arrays, strict=True)

@@ -67,3 +67,20 @@ def test_without_flags_nothing_may_be_contracted():
     assert same_values.without_flags(kept) == kept
     flagged = "  %y = tail call fast float @g(float nofpclass(nan) %x)"
     assert same_values.without_flags(flagged) == flagged.replace(" fast", "")
+
+
+def test_the_order_of_threads_is_no_compilers():
+    """Every thread stores its own number to the same word, or another one."""
+    text = """
+define ptx_kernel void @last(ptr addrspace(1) %out) {
+  %i = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %j = add i32 %i, 1
+  store i32 %j, ptr addrspace(1) %out
+  ret void
+}
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+"""
+    ours = nvgen.compile(text, target=TARGET)
+    theirs = nvgen.compile(text.replace(", 1\n", ", 2\n"), target=TARGET)
+    said = same_values.judged(same_values.Pair(ours, theirs), "last", [np.zeros(8, np.int32)])
+    assert said.startswith("race, differs: array 0, 1 elements")
