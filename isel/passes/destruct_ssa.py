@@ -138,12 +138,13 @@ def _isolate(
 
 def _changed_on_some_ways(phis: _Phis, before: Sequence[Sequence[int]]) -> set[Op]:
     """Results of PHIs where loops begin, one of whose values is a PHI that has them on a way."""
-    homes = {phi.ops[0]: (i, phi.ops[1]) for i, merged in phis.items() for phi in merged}
+    loops = [i for i in phis if max(before[i], default=-1) >= i]
     found: set[Op] = set()
-    for i, merged in phis.items():
-        if max(before[i], default=-1) < i:
-            continue
-        for phi in merged:
+    if not loops or len(phis) == 1:
+        return found
+    homes = {phi.ops[0]: (i, phi.ops[1]) for i, merged in phis.items() for phi in merged}
+    for i in loops:
+        for phi in phis[i]:
             result, values, _ = phi.ops
             for value in registers_of(values):
                 home, on_ways = homes.get(value, (i, values))
@@ -270,23 +271,24 @@ def _rename(block: Block, touches: Iterable[_Touch], table: dict[Reg, Reg]) -> N
     """
     gone: set[int] = set()
     last: tuple[Op, ...] = ()
-    copies = _Copies()
+    copies: _Copies | None = None
     find = table.get
     for mi, is_move, written, used, same in touches:
         touched = written + used
         if is_move and mi.guard is None and mi.ops == touched:
             result, source = touched
             result, source = find(result, result), find(source, source)
-            if result == source or copies.sources.get(source) == result:
+            if result == source or (copies and copies.sources.get(source) == result):
                 gone.add(id(mi))
                 continue
         for reg in touched:
             if reg in table:
                 mi.map_registers(table)
                 break
-        if copies.sources:
+        if copies:
             copies.forget(find(reg, reg) for reg in written)
         if is_move and mi.guard is None and len(touched) == len(mi.ops):
+            copies = copies or _Copies()
             copies.add(*(find(reg, reg) for reg in touched))
         if not is_move or mi.guard is not None:
             last = ()
