@@ -49,11 +49,46 @@ def _lazy(
             methods["__hash__"] = _first_call(cls, "__hash__", frozen) if hashes else None
         if frozen:
             methods |= {"__setattr__": _refuse, "__delattr__": _refuse, "__setstate__": _restore}
+        if "__init__" in methods:
+            methods["__signature__"] = _Signature()
         for name, method in methods.items():
             setattr(cls, name, method)
         return cls
 
     return decorate
+
+
+class _Signature:
+    """The signature of a class by its fields, for `help` and `inspect`: its `__init__` may not be
+    there yet.
+    """
+
+    def __get__(self, _: object, cls: type[DataclassInstance]) -> object:
+        """A `Signature`; None where a class below has an `__init__` of its own."""
+        maker = next(base for base in cls.__mro__ if "__init__" in vars(base))
+        if "__signature__" not in vars(maker):
+            return None
+        from inspect import Parameter, Signature
+
+        kinds = Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD
+        fields = sorted(
+            (f for f in dataclasses.fields(cls) if f.init), key=lambda f: bool(f.kw_only)
+        )
+        return Signature(
+            [
+                Parameter(f.name, kinds[not f.kw_only], annotation=f.type, default=_shown(f))
+                for f in fields
+            ]
+        )
+
+
+def _shown(f: dataclasses.Field[object]) -> object:
+    """What a signature shows as a field's default."""
+    from inspect import Parameter
+
+    if f.default_factory is not MISSING:
+        return f.default_factory()
+    return Parameter.empty if f.default is MISSING else f.default
 
 
 def _first_call(cls: type, name: str, frozen: bool) -> _Method:

@@ -11,6 +11,7 @@
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from intrinsics.descriptors.tensor_address import ZeroColumnMask
+    from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
     from intrinsics.element import ElementType, Major
     from intrinsics.findings import (
         AssemblerError,
@@ -182,6 +183,7 @@ __all__ = [
     "WarpScales",
     "WarpTile",
     "WarpgroupTile",
+    "WgmmaDescriptor",
     "ZeroColumnMask",
     "__version__",
     "assemble",
@@ -214,6 +216,7 @@ __all__ = [
 
 _MODULES = {
     "intrinsics.descriptors.tensor_address": "ZeroColumnMask",
+    "intrinsics.descriptors.wgmma_desc": "WgmmaDescriptor",
     "intrinsics.element": "ElementType Major",
     "intrinsics.findings": (
         "AssemblerError DriverError Finding InputError NvgenError Place SelectionError "

@@ -167,12 +167,23 @@ def tensor_map(
 
 
 def im2col_map(
-    array: object, images: Im2col, swizzle: int | Swizzle = 0, options: Options = _PLAIN
+    array: object,
+    images: Im2col,
+    swizzle: int | Swizzle = 0,
+    options: Options = _PLAIN,
+    *,
+    strides: Sequence[int] = (),
 ) -> TensorMap:
     """A tensor map of images: `array` is N x W x C, N x H x W x C or N x D x H x W x C.
 
+    `strides` are those of a convolution, in the array's order (H, W); none given are all 1.  The
+    coordinates of a copy are those of the first pixel in the image: for filter position (p, q) of a
+    convolution with padding 1 and stride 2 (2 q - 1, 2 p - 1).
+
     Raises: InputError with every requirement of cuTensorMapEncodeIm2col (or …Wide) that is not met.
     """
+    if strides:
+        options = replace(options, element_strides=(1, *strides, 1))
     return _made(array, (), images, swizzle, options)
 
 

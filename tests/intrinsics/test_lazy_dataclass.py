@@ -54,6 +54,15 @@ def shape(decorator: Decorator) -> type:
     return Shape
 
 
+def below(self: object, only: int) -> None:
+    """An `__init__` that a class below has."""
+
+
+def parameters(shape: type) -> list[inspect.Parameter]:
+    """What `help` shows."""
+    return list(inspect.signature(shape).parameters.values())
+
+
 CALLS: list[Callable[[type], object]] = [
     lambda shape: repr(shape(2)),
     lambda shape: repr(shape(2, 3, ["a"], 5, 6, unit="KiB")),
@@ -78,6 +87,9 @@ CALLS: list[Callable[[type], object]] = [
     lambda shape: shape.__match_args__,  # type: ignore[attr-defined]
     lambda shape: hasattr(shape(1), "__dict__"),
     lambda shape: shape.__init__.__name__,  # type: ignore[misc]
+    lambda shape: [(p.name, p.kind, p.annotation) for p in parameters(shape)],
+    lambda shape: [p.default for p in parameters(shape) if p.name != "names"],
+    lambda shape: [p.name for p in parameters(type("Below", (shape,), {"__init__": below}))],
 ]
 
 

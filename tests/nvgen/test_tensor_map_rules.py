@@ -209,3 +209,10 @@ def test_elements_of_another_size_than_the_arrays() -> None:
         np.zeros((8, 64), np.float32), (8, 32), 128, Options(element=Element.TF32_FTZ)
     )
     assert map_.request.element is Element.TF32_FTZ
+
+
+def test_the_strides_of_a_convolution_are_those_of_the_inner_dimensions() -> None:
+    images, array = Im2col((-1, -1), (-1, -1), 64, 16), np.zeros((2, 8, 12, 64), np.float16)
+    made = im2col_map(array, images, 128, strides=(2, 3))
+    assert made == im2col_map(array, images, 128, Options(element_strides=(1, 2, 3, 1)))
+    assert made.element_strides == (1, 3, 2, 1)  # innermost first: C, W, H, N

@@ -36,7 +36,7 @@ def check_element(dtype: object) -> None:
     """Whether something is a type of elements."""
     if not isinstance(dtype, ElementType):
         known = "ElementType: " + ", ".join(element.name for element in ElementType)
-        hint = "from intrinsics.element import ElementType"
+        hint = "from nvgen import ElementType"
         raise refuse("no type of elements", got=repr(dtype), expected=known, hint=hint)
 
 

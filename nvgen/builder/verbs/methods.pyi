@@ -329,7 +329,8 @@ class Verbs(IntrinsicCalls):
         """D = A·B + D, or with `scale_d` 0 D = A·B.
 
         A is a descriptor or four registers, B a descriptor; `btype` is A's type unless it is given.
-        With metadata A is sparse, and K twice as much.
+        With metadata A is sparse, and K twice as much; which indices a thread gives, and where in
+        its register, says `intrinsics.layouts.fragments_wgmma.metadata_fragment`.
 
         Raises: InputError for types, signs or transpositions that the instruction does not have.
 

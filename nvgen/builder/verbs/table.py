@@ -118,7 +118,9 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "wgmma.mma_async* wgmma.mma_async.sp*",
              "D = A·B + D, or with `scale_d` 0 D = A·B.\n\n"
              "A is a descriptor or four registers, B a descriptor; `btype` is A's type unless it "
-             "is given.\nWith metadata A is sparse, and K twice as much.\n\n"
+             "is given.\nWith metadata A is sparse, and K twice as much; which indices a thread "
+             "gives, and where in\nits register, says "
+             "`intrinsics.layouts.fragments_wgmma.metadata_fragment`.\n\n"
              "Raises: InputError for types, signs or transpositions that the instruction does not "
              "have.", follows=(mma_rows.by_a_warpgroup,), keeps="d"),
         Verb("wgmma_fence", "wgmma.fence",
