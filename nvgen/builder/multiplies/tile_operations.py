@@ -144,6 +144,7 @@ class TileOperations(TileCopies):
     warp_tile = register_tiles.warp_tile
     warpgroup_tile = register_tiles.warpgroup_tile
     warpgroup_operand = staticmethod(register_tiles.warpgroup_operand)
+    warpgroup_operand_of = register_tiles.warpgroup_operand_of
 
     def accumulator(
         self, m: int, n: int, dtype: ElementType = ElementType.F32
