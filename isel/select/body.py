@@ -91,10 +91,11 @@ class Body:
         if name is None:
             call_function(self.state, call, None)
             return
-        if (written := as_assembly(call, name)) is not None:
+        context = self.context
+        written = as_assembly(call, name, context.target, context.ptx)
+        if written is not None:
             self._assembly(written)
             return
-        context = self.context
         if self.spellings.see(name, call):
             notes = select_walkthrough(
                 self.state, call, name, context.module, context.target, context.ptx

@@ -82,6 +82,26 @@ def test_what_no_row_spells_has_llvms_text():
     assert others == {n for n in names if any(re.fullmatch(d, n) for d in DEVIATIONS)}
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["f32x4.to.e4m3x4.rs.satfinite", "ff2bf16x2.rs", "ff2f16x2.rs.relu.satfinite",
+     "ff.to.e2m1x2.rn.satfinite", "e2m1x2.to.f16x2.rn"],
+)  # fmt: skip
+def test_what_is_written_out_exists_where_llvm_selects_it(name: str):
+    """`.rs` and types of four bits are features of some targets."""
+    text = llvm.HEADER + nvvm_calls.module([name])
+    places = [("sm_90a", "8.8"), ("sm_100", "8.8"), ("sm_100a", "8.6"), ("sm_100a", "8.7"),
+              ("sm_103a", "8.8"), ("sm_120a", "8.8")]  # fmt: skip
+    for target, ptx in places:
+        (theirs,) = llvm.compile_all([text], target, ptx, opt=3)
+        if theirs.ptx:
+            assert nvgen.compile(text, target=target, ptx=ptx).ptx, (target, ptx)
+            continue
+        with pytest.raises(NvgenError) as error:
+            nvgen.compile(text, target=target, ptx=ptx)
+        assert error.value.findings[0].rule == "select/target", (target, ptx)
+
+
 def test_what_has_a_reason_is_none_that_is_selected():
     """A reason that no intrinsic needs is stale."""
     names = without_rows()

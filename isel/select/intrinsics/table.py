@@ -85,7 +85,7 @@ def _select_by_name(
     short = name.removeprefix(PREFIX)
     register = _special_by_llvm_name().get(short)
     if register is not None:
-        _check_capability(
+        check_capability(
             register.needs, f"%{register.name}", target, ptx, section="Special Registers"
         )
         _read_special(state, call, register)
@@ -152,7 +152,7 @@ def check_available(row: Row, target: Target, ptx: Ptx | None) -> None:
 
     Raises: Unselectable.
     """
-    _check_capability(
+    check_capability(
         row.needs,
         row.head,
         target,
@@ -162,7 +162,7 @@ def check_available(row: Row, target: Target, ptx: Ptx | None) -> None:
     )
 
 
-def _check_capability(
+def check_capability(
     capability: Capability,
     subject: str,
     target: Target,

@@ -14,11 +14,13 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
+from intrinsics.targets import Feature, Ptx, Target, named, since, with_feature
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
 from isel.llvm.types import PTR
 from isel.select.diagnostics import Unselectable
 from isel.select.intrinsics.statement import Statement
+from isel.select.intrinsics.table import check_capability
 from isel.select.intrinsics.textures import texture_statement
 
 _SHUFFLE = ("idx", "up", "down", "bfly")
@@ -47,6 +49,9 @@ _OWN = {
     "fshl.clamp.i32": Statement(("shf.l.clamp.b32 $0, $2, $1, $3;",), "=r,r,r,r"),
     "fshr.clamp.i32": Statement(("shf.r.clamp.b32 $0, $2, $1, $3;",), "=r,r,r,r"),
 }
+_RANDOM = since("8.7", named("100a 103a 107a"))
+"""`.rs`: PTX ISA, cvt, Target ISA Notes; of sm_107a ptxas 13.5."""
+_FOUR_BITS = since("8.6", with_feature(Feature.HAS_NARROW_FLOATS))
 
 
 def _narrow() -> Iterator[tuple[str, Statement]]:
@@ -58,16 +63,16 @@ def _narrow() -> Iterator[tuple[str, Statement]]:
             convert = f"cvt.rs{relu}.satfinite.{to}.f32 $0, {{%x, %y, %z, %w}}, $2;"
             result = "h" if to == "e2m1x4" else "r"
             text = f"{{ {registers} {parts} {convert} }}"
-            yield f"f32x4.to.{to}.rs{relu}.satfinite", Statement((text,), f"={result},q,r")
+            yield f"f32x4.to.{to}.rs{relu}.satfinite", Statement((text,), f"={result},q,r", _RANDOM)
         for to, sat in itertools.product(("f16x2", "bf16x2"), ("", ".satfinite")):
             text = f"cvt.rs{relu}{sat}.{to}.f32 $0, $1, $2, $3;"
-            yield f"ff2{to}.rs{relu}{sat}", Statement((text,), "=r,f,f,r")
+            yield f"ff2{to}.rs{relu}{sat}", Statement((text,), "=r,f,f,r", _RANDOM)
         convert = f"cvt.rn.satfinite{relu}.e2m1x2.f32 %pair, $1, $2;"
         text = f"{{ .reg .b8 %pair; {convert} cvt.u16.u8 $0, %pair; }}"
-        yield f"ff.to.e2m1x2.rn{relu}.satfinite", Statement((text,), "=h,f,f")
+        yield f"ff.to.e2m1x2.rn{relu}.satfinite", Statement((text,), "=h,f,f", _FOUR_BITS)
         convert = f"cvt.rn{relu}.f16x2.e2m1x2 $0, %pair;"
         text = f"{{ .reg .b8 %pair; cvt.u8.u16 %pair, $1; {convert} }}"
-        yield f"e2m1x2.to.f16x2.rn{relu}", Statement((text,), "=r,h")
+        yield f"e2m1x2.to.f16x2.rn{relu}", Statement((text,), "=r,h", _FOUR_BITS)
 
 
 _BY_NAME = {
@@ -83,14 +88,16 @@ def statement_of(name: str) -> Statement | None:
     return _BY_NAME.get(name) or texture_statement(name.removeprefix("llvm.nvvm."))
 
 
-def as_assembly(call: Call, name: str) -> Call | None:
+def as_assembly(call: Call, name: str, target: Target, ptx: Ptx | None) -> Call | None:
     """The call as one of inline assembly; None for an intrinsic that is none of these.
 
-    Raises: Unselectable for a mode that there is not.
+    Raises: Unselectable for a mode that there is not, or that the target has not got.
     """
     statement = statement_of(name)
     if statement is None:
         return None
+    if statement.needs is not None:
+        check_capability(statement.needs, f"@{name}", target, ptx, section="cvt, Target ISA Notes")
     text, arguments = statement.texts[0], call.arguments
     if len(statement.texts) > 1:
         mode = arguments[1]
