@@ -130,15 +130,14 @@ def extend_to(state: FunctionState, result: Reg, op: Scalar, width: int, *, sign
     types = {8: T.S8, **SIGNED} if signed else {8: T.U8, **UNSIGNED}
     if width == 8 and target >= 32 and reg in state.bytes:
         _extend_byte(state, result, reg, target, signed=signed)
-    elif width < 32 < target and width in types:
-        half = state.new(T.B32)
-        extend_to(state, half, reg, width, signed=signed)
-        state.emit(form("cvt.int", dtype=types[64], atype=types[32]), result, half)
-        state.halves[result] = (half, signed)
     elif width in types:
         state.emit(form("cvt.int", dtype=types[target], atype=types[width]), result, reg)
         if target == 2 * width and width > 8:
             state.halves[result] = (reg, signed)
+        elif width < 32 < target:
+            half = state.new(T.B32)  # one of the two is not needed
+            extend_to(state, half, reg, width, signed=signed)
+            state.halves[result] = (half, signed)
     elif source == target:
         extend_into(state, result, reg, width, signed=signed)
     elif signed:

@@ -92,7 +92,7 @@ FAULTS = (
     ),
     Fault(
         "forks", Kind.FLOW, "isel/passes/destruct_ssa.py",
-        "if forks.isdisjoint(before[i]):", "if True:",
+        "from_fork = not forks.isdisjoint(before[i])", "from_fork = False",
         "a phi's move at a fork happens on the other way too",
         "tests/isel/test_passes.py",
     ),
