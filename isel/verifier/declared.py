@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from asmprinter.ptx_printer import Printed, print_ptx
+from asmprinter.ptx.printer import Printed, print_ptx
 from intrinsics.findings import Finding, Place, Severity, errors
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx
@@ -59,7 +59,7 @@ def judge_as_ptx(module: Module, ptx: Ptx, file: str) -> list[Finding]:
     wrong = [*_odd_names(module, file), *_names_of_two(module, file)]
     if wrong:
         return wrong
-    from asmprinter.ptx_reader import read_ptx  # not needed for LLVM IR
+    from asmprinter.ptx.reading.reader import read_ptx  # not needed for LLVM IR
 
     printed = print_ptx(module, ptx)
     found = errors(read_ptx(printed.text, target=module.target).findings)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from asmprinter.mir_printer import print_mir
-from asmprinter.ptx_printer import print_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.ptx.printer import print_ptx
 from intrinsics.findings import Finding, VerificationError, by_names, errors
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, Module

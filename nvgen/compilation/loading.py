@@ -77,14 +77,14 @@ class Program:
     @property
     def mir(self) -> str:
         """The machine records as text."""
-        from asmprinter.mir_printer import print_mir
+        from asmprinter.mir.printer import print_mir
 
         return print_mir(self.final).text
 
     @property
     def ptx(self) -> str:
         """The program as PTX."""
-        from asmprinter.ptx_printer import print_ptx
+        from asmprinter.ptx.printer import print_ptx
 
         return print_ptx(self.final, self.ptx_version, lineinfo=self.lineinfo).text
 
@@ -236,12 +236,12 @@ def _from_records(
     wanted = parse_target(target) if target is not None else None
     found: list[Finding] = []
     if language == "ptx":
-        from asmprinter.ptx_reader import read_ptx
+        from asmprinter.ptx.reading.reader import read_ptx
 
         reading = read_ptx(text, path, target=wanted)
         module, found = reading.module, list(reading.findings)
     else:
-        from asmprinter.mir_reader import read_mir
+        from asmprinter.mir.reader import read_mir
 
         module = read_mir(text, path, own_lines=True)
     module.target = wanted or module.target
@@ -266,7 +266,7 @@ def _from_records(
 
 def _keeper(kept: dict[str, str]) -> Observer:
     """What keeps the text of each stage."""
-    from asmprinter.mir_printer import print_mir
+    from asmprinter.mir.printer import print_mir
 
     def keep(name: str, after: Module) -> None:
         kept[name] = print_mir(after).text

@@ -59,7 +59,7 @@ def stages_of(
     """The stages that the passes make of LLVM IR, which they took before."""
 
     def make() -> dict[str, str]:
-        from asmprinter.mir_printer import print_mir
+        from asmprinter.mir.printer import print_mir
         from isel.llvm.reader import read_module
         from isel.pipeline import lower
 

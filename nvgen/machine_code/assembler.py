@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import field, replace
 from pathlib import Path
 
-from asmprinter.ptx_printer import Printed, print_ptx
+from asmprinter.ptx.printer import Printed, print_ptx
 from intrinsics.findings import AssemblerError, Finding, Place, Severity
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Module

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
-from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_printer import print_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.printer import print_ptx
 from intrinsics import catalog
 from intrinsics.descriptors.idesc import InstructionDescriptor
 from intrinsics.descriptors.packed_fields import CollectorWord, ControlWord

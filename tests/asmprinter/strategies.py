@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from asmprinter.mir_printer import print_mir
-from asmprinter.ptx_names import register_names
-from asmprinter.ptx_statements import instruction
+from asmprinter.mir.printer import print_mir
+from asmprinter.ptx.names import register_names
+from asmprinter.ptx.statements import instruction
 from intrinsics import catalog
 from intrinsics.legality import Judgement, judge
 from intrinsics.mir import (

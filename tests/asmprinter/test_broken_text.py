@@ -13,13 +13,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
-from asmprinter.opcode_reader import TWICE
-from asmprinter.ptx_names import register_names
-from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import read_ptx
-from asmprinter.ptx_statements import instruction
+from asmprinter.mir.printer import print_mir
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.names import register_names
+from asmprinter.ptx.printer import print_ptx
+from asmprinter.ptx.reading.opcodes import TWICE
+from asmprinter.ptx.reading.reader import read_ptx
+from asmprinter.ptx.statements import instruction
 from intrinsics import catalog
 from intrinsics.catalog import find_head
 from intrinsics.findings import Finding, InputError, Severity

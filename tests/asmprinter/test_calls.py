@@ -5,10 +5,10 @@ PTX ISA, Kernel and Function Directives; Control Flow Instructions: call; .callp
 
 from __future__ import annotations
 
-from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import PtxReading, read_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.printer import print_ptx
+from asmprinter.ptx.reading.reader import PtxReading, read_ptx
 from intrinsics.mir import Linkage, Param, Prototype, Sym, renumber
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Ptx

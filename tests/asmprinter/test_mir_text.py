@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asmprinter.mir_printer import print_function, print_mir
-from asmprinter.mir_reader import read_mir
+from asmprinter.mir.printer import print_function, print_mir
+from asmprinter.mir.reader import read_mir
 from intrinsics.findings import Finding, InputError, Place
 from intrinsics.mir import (
     SINK,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asmprinter.opcode_reader import Candidate, read_opcode
+from asmprinter.ptx.reading.opcodes import Candidate, read_opcode
 from intrinsics.modifiers import (
     Compare,
     CtaGroup,

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import PtxReading, read_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.printer import print_ptx
+from asmprinter.ptx.reading.reader import PtxReading, read_ptx
 from intrinsics.findings import Severity
 from intrinsics.mir import Location, MachineInstr, Module, Text, renumber
 from isel.verifier.record import verify_records

@@ -9,8 +9,8 @@ import re
 
 import pytest
 
-from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.printer import print_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Launch, Linkage, Module
 from tests.asmprinter.test_ptx_reader import assembles

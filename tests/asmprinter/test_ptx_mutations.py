@@ -6,9 +6,9 @@ import random
 import re
 from pathlib import Path
 
-from asmprinter.mir_printer import print_mir
-from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.ptx.printer import print_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import errors
 from isel.verifier.record import verify_records
 from tests.each import each

@@ -6,9 +6,9 @@ import textwrap
 
 import pytest
 
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_printer import Printed, print_ptx
-from asmprinter.ptx_statements import float_literal
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.printer import Printed, print_ptx
+from asmprinter.ptx.statements import float_literal
 from intrinsics.mir import FloatImm
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Ptx

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import PtxReading, read_ptx
-from asmprinter.ptx_source import strip_comments
+from asmprinter.ptx.printer import print_ptx
+from asmprinter.ptx.reading.reader import PtxReading, read_ptx
+from asmprinter.ptx.source import strip_comments
 from intrinsics.findings import Severity
 from intrinsics.mir import (
     SINK,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import NvgenError
 
 HEAD = ".version 8.6\n.target sm_90a\n.address_size 64\n"

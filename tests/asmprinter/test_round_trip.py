@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_printer import Printed, print_ptx
-from asmprinter.ptx_reader import PtxReading, read_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.printer import Printed, print_ptx
+from asmprinter.ptx.reading.reader import PtxReading, read_ptx
 from intrinsics import catalog
 from intrinsics.findings import Finding
 from intrinsics.mir import Label, MachineFunction, MachineInstr, Module, Op, renumber

@@ -306,7 +306,7 @@ def clock(
 
 def stages_of(text: str, repeat: int) -> dict[str, float]:
     """Seconds of each stage, on what the stages before it made."""
-    from asmprinter.ptx_printer import print_ptx
+    from asmprinter.ptx.printer import print_ptx
     from intrinsics.mir import Module
     from intrinsics.targets import parse_target
     from isel.llvm.reader import read_module

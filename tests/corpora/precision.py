@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Container, Sequence
 from pathlib import Path
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
 from isel.verifier.function.check import verify_functions
 from tests.corpora.judged import TABLES, Judged

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 import nvgen
-from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.printer import print_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, NvgenError, errors
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx

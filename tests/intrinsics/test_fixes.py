@@ -13,7 +13,7 @@ from datetime import date
 
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics import catalog
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.findings import Severity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding
 from intrinsics.mir import Module
 from isel.verifier.descriptors.check import verify_descriptors

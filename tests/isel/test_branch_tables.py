@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.mir import Module, successors
 from isel.passes.uniformity import divergent_blocks
 from isel.verifier.function.check import verify_functions

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from isel.verifier.function.check import verify_functions
 from isel.verifier.ordering.integers.windows import in_window, rank_of, signals_of

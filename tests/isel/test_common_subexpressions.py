@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nvgen
-from asmprinter.mir_reader import read_mir
+from asmprinter.mir.reader import read_mir
 from intrinsics.mir import MachineFunction, successors
 from isel.control_flow import dominator_tree, dominators, reach
 from isel.passes.common_subexpressions import share_values

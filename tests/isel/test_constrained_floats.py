@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nvgen
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import NvgenError
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
 from isel.verifier.function.check import verify_functions
 from isel.verifier.ordering.judgement.contents import Contents

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity, SimulationError
 from isel.verifier.function.check import verify_functions
 from nvgen.sim.async_ops.schedule import parse_schedule

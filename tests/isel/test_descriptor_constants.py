@@ -135,7 +135,7 @@ def test_a_descriptor_of_two_halves() -> None:
 
 
 def test_an_opaque_statement_may_write_what_it_names() -> None:
-    from asmprinter.ptx_reader import read_ptx
+    from asmprinter.ptx.reading.reader import read_ptx
     from isel.verifier.descriptors.check import verify_descriptors
 
     text = f""".version 9.4

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from isel.verifier.descriptors.constants import Constants
 from tests.sim.ptx import kernel, run
 from tests.turns import examples

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, SimulationError, VerificationError
 from isel.verifier.function.barriers.expect_tx import BYTES

@@ -5,7 +5,7 @@ The kernels are those of the other tests, with a function beside them and a call
 
 from __future__ import annotations
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
 from intrinsics.targets import PTX_VERSIONS

@@ -6,7 +6,7 @@ Expected values are worked out by hand from the thread numbers: warp w has the t
 
 from __future__ import annotations
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.mir import MachineFunction, MachineInstr
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow.graph import Graph

@@ -12,7 +12,7 @@ import functools
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
 from isel.verifier.function.check import verify_functions

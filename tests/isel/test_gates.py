@@ -16,8 +16,8 @@ from collections.abc import Iterator
 import pytest
 
 import nvgen
-from asmprinter.mir_printer import print_mir
-from asmprinter.ptx_printer import print_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.ptx.printer import print_ptx
 from intrinsics.catalog import spellings_of
 from intrinsics.findings import Finding, NvgenError, SelectionError, VerificationError, errors
 from intrinsics.legality import Judgement, judge

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import nvgen
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, InputError, SelectionError, Severity
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.printer import print_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.targets import PTX_VERSIONS, TARGETS
 from isel.verifier.launch import without_peers
 from isel.verifier.lowest_ptx import lowest_ptx

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.known_bits import KnownBits
 from isel.verifier.descriptors.constants import Constants
 

@@ -7,7 +7,7 @@ Each kernel is one warp or two of sm_90; the part of it that matters is given.
 
 from __future__ import annotations
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
 from isel.verifier.function.check import verify_functions
 from tests.each import each

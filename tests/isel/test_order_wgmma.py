@@ -11,8 +11,8 @@ from contextlib import nullcontext
 import pytest
 
 import nvgen
-from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.printer import print_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.element import ElementType as E
 from intrinsics.modifiers import ScalarType as T

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import errors
 from isel.verifier.ordering.integers.calculations import calculation_of
 

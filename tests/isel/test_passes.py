@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llvm_corpus import print_of
 
-from asmprinter.mir_printer import print_function
+from asmprinter.mir.printer import print_function
 from intrinsics import catalog
 from intrinsics.mir import (
     Block,

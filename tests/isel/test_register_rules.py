@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Launch
 from isel.verifier.function.check import verify_functions

@@ -7,9 +7,9 @@ import re
 import pytest
 
 import nvgen
-from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_printer import print_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.printer import print_ptx
 from intrinsics.findings import InputError, VerificationError
 from intrinsics.targets import PTX_VERSIONS
 from isel.pipeline import PASSES

@@ -14,7 +14,7 @@ import pytest
 from llvm_corpus import print_of
 from llvmlite import binding
 
-from asmprinter.ptx_printer import print_ptx
+from asmprinter.ptx.printer import print_ptx
 from intrinsics.findings import Finding, SelectionError, Severity
 from intrinsics.mir import Launch, MachineInstr, Mem, Module, Sym
 from intrinsics.modifiers import ScalarType, Space

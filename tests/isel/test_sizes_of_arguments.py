@@ -6,7 +6,7 @@ if it goes right with this one.  Written from PTX of FlashInfer, as small as it 
 
 from __future__ import annotations
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
 from isel.verifier.function.check import verify_functions
 

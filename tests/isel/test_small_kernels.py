@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 import nvgen
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity, SimulationError
 from isel.verifier.function.check import verify_functions
 from tests.each import each

@@ -7,7 +7,7 @@ launch has such arguments, no text says.
 
 from __future__ import annotations
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
 from isel.verifier.function.check import verify_functions
 from tests.each import each

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 
 import nvgen
-from asmprinter.mir_printer import print_mir
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, NvgenError, errors
 from nvgen.compilation.loading import load
 from tests.each import each

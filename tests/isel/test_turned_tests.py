@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 
 import nvgen
-from asmprinter.mir_reader import read_mir
+from asmprinter.mir.reader import read_mir
 from intrinsics.modifiers import Compare
 from isel.passes.block_placement import place_blocks
 from tests.oracle import llvm

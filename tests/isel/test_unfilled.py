@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nvgen
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity, SimulationError
 from isel.verifier.function.check import verify_functions
 from nvgen.launching.tensor_map import tensor_map

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import nvgen
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics import catalog
 from intrinsics.mir import Block, Label, MachineFunction, MachineInstr, form_of, successors
 from isel.passes.block_placement import place_blocks

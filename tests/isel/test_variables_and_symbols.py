@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nvgen
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import NvgenError, Severity
 from intrinsics.targets import parse_ptx, parse_target
 from isel.verifier.record import verify_records

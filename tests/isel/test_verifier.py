@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 from llvmlite import binding
 
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.printer import print_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.catalog import Spelling, spellings
 from intrinsics.findings import (
     Finding,

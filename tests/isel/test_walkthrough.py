@@ -10,9 +10,9 @@ import re
 
 import pytest
 
-from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_printer import print_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.printer import print_ptx
 from intrinsics.findings import Finding, SelectionError, Severity, VerificationError, errors
 from intrinsics.targets import PTX_VERSIONS, TARGETS
 from isel.verifier.record import verify_records

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from isel.verifier.descriptors.check import RULES, verify_descriptors
 from tests.each import each

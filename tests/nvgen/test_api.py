@@ -11,7 +11,7 @@ import pytest
 from llvmlite import binding
 
 import nvgen
-from asmprinter.ptx_printer import Printed
+from asmprinter.ptx.printer import Printed
 from intrinsics import findings
 from intrinsics.findings import AssemblerError, InputError, SimulationError, VerificationError
 from intrinsics.mir import Module
@@ -252,7 +252,7 @@ def test_stages_are_printed_when_they_are_asked_for(
     opt: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each is what the passes made on the way to the MIR that was compiled."""
-    from asmprinter import mir_printer
+    from asmprinter.mir import printer as mir_printer
 
     printed: list[object] = []
     real = mir_printer.print_mir

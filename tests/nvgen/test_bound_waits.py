@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import nvgen as package
-from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
+from asmprinter.mir.printer import print_mir
+from asmprinter.mir.reader import read_mir
 from intrinsics.findings import DriverError, Finding, InputError, Place, SimulationError
 from intrinsics.mir import Address, Module, Variable
 from intrinsics.modifiers import Space

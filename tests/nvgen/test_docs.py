@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import VerificationError
 from intrinsics.targets import TARGETS
 from isel.pipeline import PASSES, SELECT

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.reading.reader import read_ptx
 from nvgen import Float, InputError, Kernel, KernelBuilder, SimulationError, bf16, f32, i32
 from nvgen.compilation.compiled import Compiled
 from nvgen.machine_code.sass import Sass, find_nvdisasm

@@ -287,7 +287,7 @@ def _without(text: str, opcode: str) -> str:
 @pytest.mark.parametrize("part", BROKEN)
 def test_the_expansion_needs_its_parts(part: str) -> None:
     """Taken out, each makes the run end in a fault or a deadlock, or the result wrong."""
-    from asmprinter.mir_reader import read_mir
+    from asmprinter.mir.reader import read_mir
     from nvgen.sim.async_ops.schedule import parse_schedule
     from nvgen.sim.launch import simulate
 

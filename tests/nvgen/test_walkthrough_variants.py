@@ -14,8 +14,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
+from asmprinter.mir.printer import print_mir
+from asmprinter.mir.reader import read_mir
 from intrinsics.findings import SelectionError, Verdict, errors, verdict
 from intrinsics.layouts.data_paths import data_path
 from intrinsics.layouts.metadata import metadata_cells

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import nvgen
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.printer import print_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import errors
 from isel.verifier.record import verify_records
 from tests.oracle import ptxas

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
 from intrinsics.mir import Module
 from isel.verifier.record import verify_records

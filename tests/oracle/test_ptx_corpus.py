@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from asmprinter.ptx_printer import print_ptx
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.printer import print_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from tests.oracle import ptxas
 from tests.ptx_corpus import FILES
 

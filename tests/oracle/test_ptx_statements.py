@@ -10,7 +10,7 @@ from collections import defaultdict
 
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from isel.verifier.record import verify_records
 from tests.oracle import ptxas

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nvgen
-from asmprinter.mir_printer import print_mir
-from asmprinter.mir_reader import read_mir
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.mir.printer import print_mir
+from asmprinter.mir.reader import read_mir
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import InputError
 from tests.oracle import llvm
 from tests.oracle.gpu import launch

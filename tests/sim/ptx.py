@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity, SimulationError
 from intrinsics.mir import Module
 from intrinsics.targets import TARGETS, Ptx

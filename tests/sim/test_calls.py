@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import SimulationError
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics import catalog
 from intrinsics.findings import Finding, Severity, SimulationError
 from intrinsics.mir import Block, Form, MachineFunction, MachineInstr, Module, Op, form_of

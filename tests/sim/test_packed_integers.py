@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
+from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import errors
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate

@@ -28,7 +28,7 @@ from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, UNSIGNED, container
 
 if TYPE_CHECKING:
-    from asmprinter.ptx_fragment import Fragment
+    from asmprinter.ptx.reading.fragment import Fragment
 
 T = ScalarType
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from asmprinter.ptx_headers import signature
+from asmprinter.ptx.headers import signature
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Kept, MachineFunction, Module, Prototype, Variable, Where
@@ -48,7 +48,7 @@ def read_module_assembly(
 
     `known` are functions and variables of LLVM IR that they may name.
     """
-    from asmprinter.ptx_reader import read_ptx  # what most modules never need
+    from asmprinter.ptx.reading.reader import read_ptx  # what most modules never need
 
     text = "\n".join(lines)
     version = ptx or PTX_VERSIONS[-1]

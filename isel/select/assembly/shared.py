@@ -15,7 +15,7 @@ from intrinsics.modifiers import ScalarType, Space
 from isel.select.diagnostics import Unselectable
 
 if TYPE_CHECKING:
-    from asmprinter.ptx_fragment import Fragment
+    from asmprinter.ptx.reading.fragment import Fragment
 
 WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 """What may be a name in assembly."""
@@ -61,6 +61,6 @@ def _read(
     registers: tuple[tuple[int, ScalarType], ...],
     symbols: tuple[tuple[str, Space | None], ...],
 ) -> Fragment:
-    from asmprinter.ptx_fragment import read_fragment  # what most modules never need
+    from asmprinter.ptx.reading.fragment import read_fragment  # what most modules never need
 
     return read_fragment(text, {f"${n}": cls for n, cls in registers}, dict(symbols))

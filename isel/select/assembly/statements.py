@@ -17,7 +17,7 @@ from isel.select.state import FunctionState
 from isel.select.types import BITS
 
 if TYPE_CHECKING:
-    from asmprinter.ptx_fragment import Fragment
+    from asmprinter.ptx.reading.fragment import Fragment
 
 T = ScalarType
 _UNTYPED = {1: T.PRED, 8: T.B8, **BITS, 128: T.B128}

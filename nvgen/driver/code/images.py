@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Literal
 
-from asmprinter.ptx_printer import print_ptx
+from asmprinter.ptx.printer import print_ptx
 from intrinsics.findings import AssemblerError
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Module

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from asmprinter.mir_reader import read_mir
+from asmprinter.mir.reader import read_mir
 from intrinsics.element import ElementType as E
 from nvgen import InputError, KernelBuilder
 from nvgen.builder.values.pointers import Pointer

@@ -7,7 +7,7 @@ instruction makes of its operands is not asked.  PTX ISA, Instruction Statements
 
 from __future__ import annotations
 
-from asmprinter.ptx_tokens import OperandError, Tokens
+from asmprinter.ptx.reading.tokens import OperandError, Tokens
 
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 _BEFORE = frozenset("-+~!")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from asmprinter.mir_names import PLAIN, STRING, bare, unquoted
+from asmprinter.mir.names import PLAIN, STRING, bare, unquoted
 
 END = "end"
 """The kind of the token behind the last one."""

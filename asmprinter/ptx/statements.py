@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from asmprinter.ptx_names import Names, table_operand
+from asmprinter.ptx.names import Names, table_operand
 from intrinsics.findings import VerificationError
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.memo import Memo

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import field
 
-from asmprinter.ptx_declarations import RegistersRead
-from asmprinter.ptx_source import NAME, OPEN_STRING
+from asmprinter.ptx.reading.declarations import RegistersRead
+from asmprinter.ptx.source import NAME, OPEN_STRING
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import UNNAMED, Block, Label, MachineFunction, MachineInstr, Op, Reg, Sym, Text
 from intrinsics.modifiers import ScalarType

@@ -11,14 +11,14 @@ import math
 import re
 from collections.abc import Iterator
 
-from asmprinter.ptx_declarations import (
+from asmprinter.ptx.reading.declarations import (
     ATTRIBUTE,
     LINKAGES,
     TYPES,
     VARIABLE_SPACES,
     DeclarationError,
 )
-from asmprinter.ptx_source import NAME
+from asmprinter.ptx.source import NAME
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Launch, Linkage, Param, Prototype
 from intrinsics.modifiers import ScalarType

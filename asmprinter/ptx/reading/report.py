@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from asmprinter.ptx_source import Source
+from asmprinter.ptx.source import Source
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import Location, MachineFunction, Module
 from intrinsics.targets import TARGETS

@@ -1,7 +1,7 @@
-"""Machine records to MIR text, for people and for `asmprinter.mir_reader`.
+"""Machine records to MIR text, for people and for `asmprinter.mir.reader`.
 
 Layer: asmprinter.  Input: an `intrinsics.mir.Module`.  Output: text whose grammar is written down
-in `asmprinter.mir_reader`, with comments that decode what a number hides.  A record with more than
+in `asmprinter.mir.reader`, with comments that decode what a number hides.  A record with more than
 four operands stands one operand a line, each with its name.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from asmprinter import mir_names
-from asmprinter.mir_names import escaped, quoted, register_names, register_range
-from asmprinter.ptx_printer import Printed
-from asmprinter.ptx_statements import float_literal
+from asmprinter.mir import names as mir_names
+from asmprinter.mir.names import escaped, quoted, register_names, register_range
+from asmprinter.ptx.printer import Printed
+from asmprinter.ptx.statements import float_literal
 from intrinsics.descriptors.idesc import InstructionDescriptor
 from intrinsics.descriptors.packed_fields import CollectorWord, ControlWord
 from intrinsics.mir import (

@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from asmprinter.ptx_declarations import (
+from asmprinter.ptx.reading.declarations import (
     LINKAGES,
     VARIABLE_SPACES,
     DeclarationError,
@@ -25,11 +25,11 @@ from asmprinter.ptx_declarations import (
     read_registers,
     read_variables,
 )
-from asmprinter.ptx_function_headers import HeaderRead, read_header, read_prototype
-from asmprinter.ptx_instructions import InstructionReader
-from asmprinter.ptx_report import BadStatementError, finding_of
-from asmprinter.ptx_scopes import Names
-from asmprinter.ptx_source import NAME, NOUNROLL, OPEN_STRING, STRING
+from asmprinter.ptx.reading.function_headers import HeaderRead, read_header, read_prototype
+from asmprinter.ptx.reading.instructions import InstructionReader
+from asmprinter.ptx.reading.report import BadStatementError, finding_of
+from asmprinter.ptx.reading.scopes import Names
+from asmprinter.ptx.source import NAME, NOUNROLL, OPEN_STRING, STRING
 from intrinsics.findings import Finding
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from asmprinter.ptx_initialisers import (
+from asmprinter.ptx.reading.initialisers import (
     LARGEST_INITIAL,
     Symbol,
     addresses_in,
@@ -19,8 +19,8 @@ from asmprinter.ptx_initialisers import (
     laid_out,
     number_in,
 )
-from asmprinter.ptx_source import NAME
-from asmprinter.ptx_tokens import OperandError
+from asmprinter.ptx.reading.tokens import OperandError
+from asmprinter.ptx.source import NAME
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Export, Variable
 from intrinsics.modifiers import ScalarType, Space

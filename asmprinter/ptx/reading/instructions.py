@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from asmprinter.opcode_reader import Candidate, read_opcode
-from asmprinter.ptx_calls import parse_call
-from asmprinter.ptx_kept import check_statement
-from asmprinter.ptx_operands import (
+from asmprinter.ptx.reading.calls import parse_call
+from asmprinter.ptx.reading.kept import check_statement
+from asmprinter.ptx.reading.opcodes import Candidate, read_opcode
+from asmprinter.ptx.reading.operands import (
     Syntax,
     in_order,
     lacks_coordinates,
@@ -25,10 +25,10 @@ from asmprinter.ptx_operands import (
     place,
     unbrace,
 )
-from asmprinter.ptx_report import BadStatementError, Reporter, finding_of
-from asmprinter.ptx_scopes import Names
-from asmprinter.ptx_source import NAME
-from asmprinter.ptx_tokens import OperandError
+from asmprinter.ptx.reading.report import BadStatementError, Reporter, finding_of
+from asmprinter.ptx.reading.scopes import Names
+from asmprinter.ptx.reading.tokens import OperandError
+from asmprinter.ptx.source import NAME
 from intrinsics import catalog
 from intrinsics.legality import expected, got, judge, text_of
 from intrinsics.mir import Form, Imm, Label, MachineInstr, Mem, Not, Op, Reg, Text, form_of

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from asmprinter.ptx_tokens import OperandError, Tokens, read_float
+from asmprinter.ptx.reading.tokens import OperandError, Tokens, read_float
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Address, FloatImm
 from intrinsics.modifiers import ScalarType

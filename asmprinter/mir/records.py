@@ -1,7 +1,7 @@
 """One record of MIR text.
 
 Layer: asmprinter.  Input: the tokens of a record, and those of the lines that hold its operands.
-Output: an `intrinsics.mir.MachineInstr`.  The grammar stands in `asmprinter.mir_reader`; what the
+Output: an `intrinsics.mir.MachineInstr`.  The grammar stands in `asmprinter.mir.reader`; what the
 opcode does not say (which operands are there, where a matrix lives) follows from the operands.
 """
 
@@ -11,8 +11,8 @@ import functools
 import itertools
 from collections.abc import Mapping, Sequence
 
-from asmprinter.mir_operands import Body, operand, register
-from asmprinter.mir_tokens import BadTextError, Token, Tokens
+from asmprinter.mir.operands import Body, operand, register
+from asmprinter.mir.tokens import BadTextError, Token, Tokens
 from intrinsics import catalog
 from intrinsics.legality import text_of
 from intrinsics.mir import SINK, Form, Imm, MachineInstr, Mem, Not, Op, Reg, form_of

@@ -1,7 +1,7 @@
 """The operands of MIR text.
 
 Layer: asmprinter.  Input: tokens, and the registers of the function so far.  Output: operands as
-`intrinsics.mir` has them.  The grammar stands in `asmprinter.mir_reader`.
+`intrinsics.mir` has them.  The grammar stands in `asmprinter.mir.reader`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import field
 
-from asmprinter.mir_declarations import register_class
-from asmprinter.mir_names import RegisterName, register_name, register_range, unquoted
-from asmprinter.mir_tokens import BadTextError, Token, Tokens, integer
+from asmprinter.mir.declarations import register_class
+from asmprinter.mir.names import RegisterName, register_name, register_range, unquoted
+from asmprinter.mir.tokens import BadTextError, Token, Tokens, integer
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     SINK,

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from asmprinter.ptx_tokens import OperandError, Tokens, UndeclaredError, read_float
+from asmprinter.ptx.reading.tokens import OperandError, Tokens, UndeclaredError, read_float
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     SINK,

@@ -1,7 +1,7 @@
 """What MIR text declares around its records: variables, parameters, launch words, locations.
 
 Layer: asmprinter.  Input: tokens.  Output: the parts of an `intrinsics.mir.Module` that are not
-records.  The grammar stands in `asmprinter.mir_reader`; each function reads the rule that it is
+records.  The grammar stands in `asmprinter.mir.reader`; each function reads the rule that it is
 named after.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from asmprinter.mir_tokens import END, BadTextError, Token, Tokens, integer
-from asmprinter.ptx_initialisers import LARGEST_INITIAL
+from asmprinter.mir.tokens import END, BadTextError, Token, Tokens, integer
+from asmprinter.ptx.reading.initialisers import LARGEST_INITIAL
 from intrinsics.mir import (
     Address,
     Export,

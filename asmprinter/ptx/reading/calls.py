@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from asmprinter.ptx_source import NAME
-from asmprinter.ptx_tokens import OperandError, UndeclaredError
+from asmprinter.ptx.reading.tokens import OperandError, UndeclaredError
+from asmprinter.ptx.source import NAME
 from intrinsics.mir import Op, Scalar, Sym
 
 _CALL = re.compile(

@@ -1,6 +1,6 @@
 r"""MIR text to machine records.
 
-Layer: asmprinter.  Input: what `asmprinter.mir_printer` writes, or a person does.  Output: an
+Layer: asmprinter.  Input: what `asmprinter.mir.printer` writes, or a person does.  Output: an
 `intrinsics.mir.Module`; `read_mir(print_mir(m).text) == m` for every module whose registers are
 numbered by first appearance (`intrinsics.mir.renumber`).
 
@@ -72,11 +72,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from asmprinter import mir_declarations as declarations
-from asmprinter.mir_names import block
-from asmprinter.mir_operands import Body
-from asmprinter.mir_records import RecordReader, is_operand_line
-from asmprinter.mir_tokens import END, BadTextError, Token, Tokens, tokenize
+from asmprinter.mir import declarations
+from asmprinter.mir.names import block
+from asmprinter.mir.operands import Body
+from asmprinter.mir.records import RecordReader, is_operand_line
+from asmprinter.mir.tokens import END, BadTextError, Token, Tokens, tokenize
 from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.mir import Block, Label, Location, MachineInstr, Module
 from intrinsics.targets import TARGETS

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from asmprinter.ptx_instructions import check_kept, split_instruction
-from asmprinter.ptx_reader import PtxReader
-from asmprinter.ptx_report import BadStatementError
-from asmprinter.ptx_scopes import Names
+from asmprinter.ptx.reading.instructions import check_kept, split_instruction
+from asmprinter.ptx.reading.reader import PtxReader
+from asmprinter.ptx.reading.report import BadStatementError
+from asmprinter.ptx.reading.scopes import Names
 from intrinsics.findings import Finding, Severity
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, Reg

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from asmprinter.ptx_headers import (
+from asmprinter.ptx.headers import (
     BEFORE_NAME,
     function_declaration,
     launch_directives,
@@ -19,10 +19,10 @@ from asmprinter.ptx_headers import (
     signature,
     variable_declaration,
 )
-from asmprinter.ptx_lines import NO_SOURCES, LineSources, escaped_path, line_sources
-from asmprinter.ptx_names import Names, names_of, register_declarations, table_operand
-from asmprinter.ptx_source import NOUNROLL
-from asmprinter.ptx_statements import label_text, statement
+from asmprinter.ptx.lines import NO_SOURCES, LineSources, escaped_path, line_sources
+from asmprinter.ptx.names import Names, names_of, register_declarations, table_operand
+from asmprinter.ptx.source import NOUNROLL
+from asmprinter.ptx.statements import label_text, statement
 from intrinsics.collector import paused_collector
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import UNNAMED, MachineFunction, MachineInstr, Module, Op, Sym, Text, Where

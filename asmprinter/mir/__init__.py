@@ -1,0 +1,1 @@
+"""MIR text: machine records as people read them, and read back."""

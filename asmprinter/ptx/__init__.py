@@ -1,0 +1,1 @@
+"""PTX text of machine records: headers, statements, names, source lines."""

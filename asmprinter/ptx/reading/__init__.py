@@ -1,0 +1,1 @@
+"""PTX text to machine records: scopes, declarations, operands, instructions."""
