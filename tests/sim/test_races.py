@@ -273,6 +273,23 @@ def test_without_it_the_race_is_found(name: str, schedule: str) -> None:
     assert bad[0][1].count("<input>:") >= 2, "both places"
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_store_behind_the_arrival_of_one_thread(schedule: str) -> None:
+    """Its next access is in a later epoch, though nobody else signals in between."""
+    body = """
+    @!%p1 bra waiter;
+    setp.ne.u32 %p4, %tx, 32;
+    @%p4 bra end;
+    mbarrier.arrive.shared.b64 _, [bar];
+    st.shared.u32 [tile], 5;
+    bra.uni end;
+waiter:""" + WAIT.format(n=0) + """
+    nanosleep.u32 1000;
+    ld.shared.u32 %r4, [tile];
+end:"""  # fmt: skip
+    assert [rule for rule, _ in found(Case(body, "", count=1), body, schedule)] == ["sim/race"]
+
+
 BENIGN = {
     "atomics of all threads": "atom.shared.add.u32 %r4, [tile], 1; red.shared.add.u32 [tile], 1;",
     "volatile accesses": "st.volatile.shared.u32 [tile], %tx; ld.volatile.shared.u32 %r4, [tile];",
