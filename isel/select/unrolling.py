@@ -59,8 +59,7 @@ def loops_kept(ids: frozenset[int], blocks: Sequence[ir.Block]) -> set[str]:
     hinted = [i for i, b in enumerate(blocks) if b.instructions[-1].attachment(_KIND) in ids]
     if not hinted:
         return set()
-    number = {block.name: i for i, block in enumerate(blocks)}
-    after = [[number[name] for name in b.instructions[-1].targets()] for b in blocks]
+    after = ir.successors(blocks)
     above = dominators(after)
     begins = [[i for i in after[end] if above[end] >> i & 1] for end in range(len(blocks))]
     ends = inverted(begins)

@@ -68,6 +68,7 @@ from isel.llvm.ir.symbols import (
     Module,
     Param,
     Symbol,
+    successors,
 )
 
 __all__ = [
@@ -113,4 +114,5 @@ __all__ = [
     "Unreachable",
     "Unsupported",
     "VAArg",
+    "successors",
 ]

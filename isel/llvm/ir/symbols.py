@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, fields
 
 from intrinsics.lazy_dataclass import dataclass
@@ -31,6 +31,12 @@ class Block:
 
     name: str
     instructions: list[Instruction]
+
+
+def successors(blocks: Sequence[Block]) -> list[list[int]]:
+    """The successors of each block of a function, by their places in it."""
+    places = {block.name: n for n, block in enumerate(blocks)}
+    return [[places[name] for name in b.instructions[-1].targets()] for b in blocks]
 
 
 @dataclass(slots=True)

@@ -50,9 +50,7 @@ class _Numbers:
 
     def __init__(self, function: ir.Function) -> None:
         self.function = function
-        place = {block.name: n for n, block in enumerate(function.blocks)}
-        after = [[place[t] for t in b.instructions[-1].targets()] for b in function.blocks]
-        self.above = dominators(after)
+        self.above = dominators(ir.successors(function.blocks))
         self.first: dict[Hashable, str] = {}  # of equal values, the one that was met first
         self.equal: dict[str, str] = {}  # a value -> the first one that equals it
 

@@ -164,7 +164,7 @@ def _is_meant(waited: Where, place: Where, named: set[Where]) -> bool:
 
 
 def _by(report: Report, uses: list[tuple[Event, Where | None]], place: Where) -> str:
-    """Who arrives at an mbarrier, and who waits for it."""
+    """The arrivals at an mbarrier and the waits on it, as words that follow a count."""
     here = [(e.kind, e.index) for e, at in uses if at is None or at.meets(place)]
     arrive = [index for kind, index in here if kind in _ARRIVALS]
     wait = [index for kind, index in here if kind is Kind.ASK]

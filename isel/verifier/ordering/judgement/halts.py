@@ -1,7 +1,8 @@
 """Findings about waits: those that never end, and those whose phase may pass unseen.
 
 Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: findings at the waits,
-with who makes the mbarrier that is waited for, and who arrives or brings bytes there.
+with the initialisation of the mbarrier that is waited for, and the arrivals and copies that signal
+it.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def _come(progress: Progress) -> str:
 
 
 def _signals(report: Report, stuck: Stuck, progress: Progress) -> str:
-    """Who makes an mbarrier, and who arrives or brings bytes there."""
+    """The mbarrier.init of an mbarrier, and the arrivals and copies that signal it, in words."""
     made = f"it is made by {report.line(progress.made_by)}"
     if not progress.signals:
         afar = stuck.elsewhere

@@ -48,10 +48,10 @@ def words_of(report: Report, log: Log, race: Race) -> str:
 
 def way_out_between(report: Report, log: Log, race: Race) -> tuple[str, str] | None:
     """The `expected` and `hint` where threads arrive and wait at mbarriers between the two."""
-    arrivals, wait = _arrivals(log, race), _wait(log, race)
-    if not arrivals or wait is None:
+    arrival, wait = _signals(log, race)
+    if arrival is None or wait is None:
         return None
-    if any(_is_relaxed(report.record(index)) for index in (*arrivals, wait.record)):
+    if any(_is_relaxed(report.record(index)) for index in (arrival, wait.record)):
         return _RELAXED
     return _OF_ONE_MBARRIER if wait.mbarrier is not None else None
 
@@ -66,13 +66,13 @@ def _does(report: Report, region: Region) -> str:
 
 
 def _between(report: Report, log: Log, race: Race) -> str:
-    """Who has waited before the second access, and who tells that wait of the first."""
-    arrivals, wait = _arrivals(log, race), _wait(log, race)
+    """The signal behind the first access and the wait before the second, in words."""
+    arrival, wait = _signals(log, race)
     told = []
     if race.first.kind is Kind.COPY_IN and (mbarrier := log.tracker_of(race.first)):
         told.append(f"it completes on mbarrier {mbarrier}")
-    elif arrivals:
-        told.append(f"the first arrival behind it is {_named(report, arrivals[0])}")
+    elif arrival is not None:
+        told.append(f"the first arrival behind it is {_named(report, arrival)}")
     if wait is not None:
         told.append(f"the last wait before this is {_named(report, wait.record)}")
         told += _signalled(report, wait.mbarrier)
@@ -80,23 +80,22 @@ def _between(report: Report, log: Log, race: Race) -> str:
 
 
 def _signalled(report: Report, mbarrier: Mbarrier | None) -> list[str]:
-    """Who makes an mbarrier that was waited for, and who signals it."""
+    """The initialisation of an mbarrier that was waited for, and the records that signal it."""
     if mbarrier is None:
         return []
     made = f"its mbarrier counts {mbarrier.expected} by {report.line(mbarrier.made_by)}"
     return [f"{made}, and is told by {report.lines(mbarrier.signals)}"]
 
 
-def _arrivals(log: Log, race: Race) -> list[int]:
-    """The first arrival behind the first access; none for what a commit tracks."""
-    if not _is_open(race) or race.first.kind in TENSOR_OPS:
-        return []
-    found = log.arrival_behind(race.first)
-    return [] if found is None else [found]
+def _signals(log: Log, race: Race) -> tuple[int | None, Waited | None]:
+    """The first arrival behind the first access, and the last wait before the second.
 
-
-def _wait(log: Log, race: Race) -> Waited | None:
-    return log.wait_before(race.second) if _is_open(race) else None
+    Neither where a fence is missing; no arrival for what a commit tracks.
+    """
+    if not _is_open(race):
+        return None, None
+    tracked = race.first.kind in TENSOR_OPS
+    return None if tracked else log.arrival_behind(race.first), log.wait_before(race.second)
 
 
 def _is_open(race: Race) -> bool:

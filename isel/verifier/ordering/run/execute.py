@@ -105,11 +105,11 @@ class Run(RunState):
 
     def _signals_elsewhere(self, address: int) -> tuple[int, ...]:
         """The records that signal other mbarriers of the same variable, in this CTA or another."""
-        name = self.name_of(address).partition("+")[0]
+        variable, _ = self.place_of(address)
         return tuple(
             index
             for at, one in self.machine.mbarriers.items()
-            if at != address and self.name_of(at).partition("+")[0] == name
+            if at != address and self.place_of(at)[0] == variable
             for index in one.signals
         )
 

@@ -51,7 +51,7 @@ class RunState:
         self.of_warps: dict[int, list[Strand]] = {}
         self.ready: deque[Strand] = deque()
         self._specials: dict[tuple[str, int, int], Number] = {}
-        self._names: dict[int, str] = {}
+        self._places: dict[int, tuple[str, int]] = {}
 
     @property
     def log(self) -> Log:
@@ -176,10 +176,15 @@ class RunState:
 
     def name_of(self, address: int) -> str:
         """A shared address in words: its variable and offset."""
-        found = self._names.get(address)
+        name, offset = self.place_of(address)
+        return f"{name}+{offset}" if offset else name
+
+    def place_of(self, address: int) -> tuple[str, int]:
+        """The variable that a shared address lies in, and its offset there."""
+        found = self._places.get(address)
         if found is None:
             offset = offset_of(address)
             there = [(at, name) for name, at in self.machine.addresses.items() if at <= offset]
             first, name = max(there, default=(0, ""))
-            found = self._names[address] = f"{name}+{offset - first}" if offset != first else name
+            found = self._places[address] = name, offset - first
         return found
