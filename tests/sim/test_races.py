@@ -270,7 +270,8 @@ def test_without_it_the_race_is_found(name: str, schedule: str) -> None:
     assert case.body.count(case.order) >= 1
     bad = found(case, case.body.replace(case.order, case.instead, 1), schedule)
     assert [rule for rule, _ in bad] == ["sim/race"]
-    assert bad[0][1].count("<input>:") >= 2, "both places"
+    signals = sum(map(bad[0][1].count, ("its next signal to others: at ", "heard of others at ")))
+    assert bad[0][1].count("<input>:") == 2 + signals, "both places, and the signals between"
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
