@@ -28,10 +28,10 @@ GPU_TARGET = TARGETS["sm_90a"]
 """What the tests that are marked `gpu` are compiled for."""
 
 LONG = (
-    "nvgen/test_samples.py",
-    "nvgen/test_gemm_sm90.py",
+    "samples/test_samples.py",
+    "samples/gemm/test_gemm_sm90.py",
     "nvgen/builder/multiplies/test_portable_gemm.py",
-    "nvgen/test_testing.py",
+    "nvgen/testing/test_testing.py",
     "nvgen/test_tiles.py",
     "oracle/test_legality.py",
     "oracle/test_ptx_text.py",
@@ -39,8 +39,8 @@ LONG = (
     "oracle/test_scalar_values.py",
     "oracle/test_float_values.py",
     "oracle/test_gemm_values.py",
-    "isel/test_verifier.py",
-    "isel/test_function_rules.py",
+    "isel/verifier/test_verifier.py",
+    "isel/verifier/function/test_function_rules.py",
     "sim/test_coverage.py",
 )
 """Files of 20 CPU seconds and more, which come first: a worker has a whole file at a time."""

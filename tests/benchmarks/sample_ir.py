@@ -19,7 +19,7 @@ if str(ROOT) not in sys.path:  # run as a script: the folder of this file comes 
 
 def texts() -> dict[str, str]:
     """LLVM IR by the sample's name; of the portable one for each target."""
-    from tests.nvgen.samples import FILES, PORTABLE, sample
+    from tests.samples.modules import FILES, PORTABLE, sample
 
     portable = sample(PORTABLE)
     found = {path.stem: sample(path).build().llvm for path in FILES}

@@ -37,7 +37,7 @@ from nvgen.launching.launches import Statistics  # noqa: E402
 from nvgen.sim.async_ops.engine import Engine  # noqa: E402
 from nvgen.sim.async_ops.operation import AsyncOp  # noqa: E402
 from nvgen.sim.semantics.tcgen05.mma_effect import MmaOperation  # noqa: E402
-from tests.nvgen.samples import SOFTMAX, warp_specialized  # noqa: E402
+from tests.samples.modules import SOFTMAX, warp_specialized  # noqa: E402
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tests.fuzz import doors
 from tests.fuzz.inputs import Input, Kind, of_arguments
 from tests.fuzz.problems import ROOT
 from tests.fuzz.snippets import SNIPPETS
-from tests.isel.llvm_corpus import CASES
+from tests.isel.llvm.llvm_corpus import CASES
 from tests.ptx_corpus import FILES
 
 LARGEST = 16_000

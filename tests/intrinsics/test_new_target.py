@@ -41,7 +41,7 @@ sys.modules[module.__name__] = intrinsics.targets = module
 exec(compile(text, "targets.py", "exec"), module.__dict__)
 
 import nvgen
-from tests.nvgen.samples import gemm_tile
+from tests.samples.modules import gemm_tile
 
 kernel, compile = gemm_tile().build(), nvgen.compile
 told = {}

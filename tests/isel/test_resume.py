@@ -18,7 +18,7 @@ from isel.verifier.record import verify_records
 from nvgen.compilation.compile_text import check_text
 from nvgen.compilation.compiled import Compiled
 from tests.each import each
-from tests.nvgen.samples import WALKTHROUGH
+from tests.samples.modules import WALKTHROUGH
 
 CHOICE = """
 define ptx_kernel void @k(ptr addrspace(1) %o, i32 %n) {

@@ -9,8 +9,8 @@ An `Issued` is a sentence about what one thread issues, in a kernel that allocat
 two bodies are judged at the level of functions.
 
 A `Held` is a sentence about what several statements do together.  Its mistake is one edit of a
-right kernel in `tests.isel.function_mistakes` or `function_sync_mistakes`, where both are judged.
-A `Told` is one whose mistakes are mutants of `tests.isel.test_canonical_patterns`.
+right kernel in tests/isel/verifier: `function_mistakes` or `function_sync_mistakes`, where both are
+judged.  A `Told` is one whose mistakes are mutants of `test_canonical_patterns` there.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from intrinsics.findings import Severity
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen.compilation.loading import load
 from tests.each import Test, each
-from tests.isel import function_mistakes, function_sync_mistakes
-from tests.isel.descriptor_words import found_in
-from tests.isel.tensor_kernels import issuing, said
-from tests.isel.test_canonical_patterns import ALL
+from tests.isel.verifier.descriptors.descriptor_words import found_in
+from tests.isel.verifier.function import function_mistakes, function_sync_mistakes
+from tests.isel.verifier.function.tensor_kernels import issuing, said
+from tests.isel.verifier.patterns.test_canonical_patterns import ALL
 from tests.oracle import ptxas
 from tests.oracle.verdict_file import Pair
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.isel.descriptor_words import mma, plain
+from tests.isel.verifier.descriptors.descriptor_words import mma, plain
 from tests.manual.rows import Issued, Row
 
 _UNKNOWN = "ptx/unknown-modifier"

@@ -1,11 +1,12 @@
 """9.7.16.10.7, Block Scaling: tables 54 and 55, ids of scale factors.
 
-That factors lie in all four quarters of the lanes is held by `tests/isel/test_function_scales.py`.
+That factors lie in all four quarters of the lanes is held by
+`tests/isel/verifier/function/test_function_scales.py`.
 """
 
 from __future__ import annotations
 
-from tests.isel.descriptor_words import mma, scaled
+from tests.isel.verifier.descriptors.descriptor_words import mma, scaled
 from tests.manual.rows import Row, statements
 
 _SCALES = ", [%r2], [%r3]"

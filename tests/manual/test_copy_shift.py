@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.isel.descriptor_words import smem
+from tests.isel.verifier.descriptors.descriptor_words import smem
 from tests.manual.rows import Held, Issued, Row, issues, kernels, statements
 
 _CP = "tcgen05.cp.cta_group::1.{} [%r9], {};"

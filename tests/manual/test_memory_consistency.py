@@ -17,7 +17,7 @@ from intrinsics.findings import Finding, Severity
 from nvgen.compilation.loading import load
 from nvgen.machine_code.assembler import find_ptxas
 from tests.each import each
-from tests.isel.pattern_runs import run
+from tests.isel.verifier.patterns.pattern_runs import run
 from tests.manual.memory_more import allocation, other_cta, shared_memory
 from tests.manual.memory_table import Case, Verdict, other_thread, same_thread
 from tests.turns import has_turn

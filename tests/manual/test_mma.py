@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.isel.descriptor_words import mma, plain
+from tests.isel.verifier.descriptors.descriptor_words import mma, plain
 from tests.manual.rows import Held, Issued, Row, issues, kernels, statements
 
 _SCALES = ", [%r2], [%r3]"

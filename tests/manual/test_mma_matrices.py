@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.isel.descriptor_words import mma, plain, scaled, smem
+from tests.isel.verifier.descriptors.descriptor_words import mma, plain, scaled, smem
 from tests.manual.rows import Issued, Row, issues, statements
 
 _ATOMS = smem(swizzle=1)

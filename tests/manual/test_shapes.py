@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.isel.descriptor_words import mma, plain, scaled
+from tests.isel.verifier.descriptors.descriptor_words import mma, plain, scaled
 from tests.manual.rows import Row, statements
 
 _TWO = ".cta_group::2.kind::{}"

@@ -1,11 +1,11 @@
 """9.7.16.10.8, Sparse Matrices: the selector, metadata and their place.
 
-The indices that mean something are held by `tests/isel/test_function_scales.py`.
+The indices that mean something are held by `tests/isel/verifier/function/test_function_scales.py`.
 """
 
 from __future__ import annotations
 
-from tests.isel.descriptor_words import mma, plain
+from tests.isel.verifier.descriptors.descriptor_words import mma, plain
 from tests.manual.rows import Issued, Row, issues, statements
 
 

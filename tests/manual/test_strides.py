@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.isel.descriptor_words import mma, plain, smem
+from tests.isel.verifier.descriptors.descriptor_words import mma, plain, smem
 from tests.manual.rows import Row, statements
 
 _FAR = smem(absolute=1, lbo=0x8000)

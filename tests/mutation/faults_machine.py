@@ -27,7 +27,7 @@ FAULTS = (
         "i8-on-sm_103a", Kind.LEGALITY, "intrinsics/targets.py",
         'HAS_TCGEN05_I8: "100a 101a 110a"', 'HAS_TCGEN05_I8: "100a 101a 103a 110a"',
         "a target too many in a rule",
-        "tests/isel/test_verifier.py",
+        "tests/isel/verifier/test_verifier.py",
     ),
     Fault(
         "sparse-wgmma-version", Kind.LEGALITY, _ROWS + "wgmma.py",
@@ -66,7 +66,7 @@ FAULTS = (
         "launch-bounds-version", Kind.LEGALITY, "isel/verifier/lowest_ptx.py",
         "return Ptx(9, 0)", "return Ptx(8, 0)",
         "the lowest PTX version of a directive",
-        "tests/isel/test_launch_limits.py",
+        "tests/isel/verifier/test_launch_limits.py",
     ),
     # ---- rules of rows -----------------------------------------------------------------------
     Fault(

@@ -78,7 +78,7 @@ FAULTS = (
         "MOST_BOX, MOST_STEP, MOST_CHANNELS, MOST_PIXELS = 256, 8, 256, 1024",
         "MOST_BOX, MOST_STEP, MOST_CHANNELS, MOST_PIXELS = 255, 8, 256, 1024",
         "a box of 256 elements is refused",
-        "tests/nvgen/test_tensor_map_rules.py",
+        "tests/nvgen/launching/test_tensor_map_rules.py",
     ),
     Fault(
         "optimiser-target", Kind.SHIELD, "intrinsics/targets.py",

@@ -17,7 +17,7 @@ from intrinsics.findings import AssemblerError, InputError, SimulationError, Ver
 from intrinsics.mir import Module
 from isel.passes.bound_waits import BOUND_WAITS
 from isel.pipeline import PASSES
-from tests.nvgen.samples import gemm_llvm, gemm_tile
+from tests.samples.modules import gemm_llvm, gemm_tile
 
 ADD = """
 define ptx_kernel void @add(ptr addrspace(1) %out, i32 %n) {

@@ -32,22 +32,22 @@ from nvgen.builder_stubs import is_free
 from nvgen.cli import _parser, main
 from nvgen.render import print_findings
 from tests.each import each
-from tests.isel import (
+from tests.isel.verifier.function import (
     function_kernels,
     function_mistakes,
     function_sync_kernels,
     function_sync_mistakes,
 )
-from tests.isel.pattern_missed import MISSED
-from tests.isel.pattern_unseen import NOWHERE, UNSEEN
-from tests.isel.test_canonical_patterns import ALL, CLEAN
-from tests.isel.test_cluster_rules import MISTAKES
+from tests.isel.verifier.function.test_cluster_rules import MISTAKES
+from tests.isel.verifier.patterns.pattern_missed import MISSED
+from tests.isel.verifier.patterns.pattern_unseen import NOWHERE, UNSEEN
+from tests.isel.verifier.patterns.test_canonical_patterns import ALL, CLEAN
 from tests.mutation.faults import FAULTS
-from tests.nvgen.samples import FOLDER, gemm_tile
-from tests.nvgen.test_testing import guide_example
+from tests.nvgen.testing.test_testing import guide_example
 from tests.oracle import cluster_forms, float_forms, legality_forms, ptxas, tcgen05_product
 from tests.oracle.gpu import on_gpu
 from tests.oracle.recorded_lists import MUTANTS
+from tests.samples.modules import FOLDER, gemm_tile
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -431,8 +431,9 @@ def test_the_numbers_of_the_legality_oracle():
 def test_the_numbers_of_kernels_with_one_mistake():
     evidence, total = flat("docs/evidence.md"), len(ALL)
     seen = total - len(UNSEEN)
-    assert f"[the other {len(UNSEEN)}](../tests/isel/pattern_unseen.py)" in evidence
-    assert f"[the other {len(MISSED)}](../tests/isel/pattern_missed.py)" in evidence
+    patterns = "../tests/isel/verifier/patterns"
+    assert f"[the other {len(UNSEEN)}]({patterns}/pattern_unseen.py)" in evidence
+    assert f"[the other {len(MISSED)}]({patterns}/pattern_missed.py)" in evidence
     assert f"{seen}, among them {len(MISSED) - len(NOWHERE)} of the {len(MISSED)}" in evidence
     assert f"of {total} kernels with one mistake {total - len(MISSED)} are blamed" in evidence
     short = f"of {total} kernels with one mistake the rules find {total - len(MISSED)}"

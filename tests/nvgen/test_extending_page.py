@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 import nvgen
-from tests.nvgen.samples import FOLDER
+from tests.samples.modules import FOLDER
 
 BLOCKS = re.findall(
     r"```python\n(.*?)```", (FOLDER.parent / "docs" / "extending.md").read_text(), re.DOTALL

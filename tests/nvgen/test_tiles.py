@@ -27,7 +27,7 @@ from nvgen.compilation.compiled import Compiled
 from nvgen.tiles.kernels import TileKernel, kernel, with_atom
 from tests.each import each
 from tests.nvgen.conftest import Nvgen
-from tests.nvgen.test_walkthrough_variants import as_bytes, exact, factor_image, numbers
+from tests.nvgen.walkthrough.test_walkthrough_variants import as_bytes, exact, factor_image, numbers
 
 E = ElementType
 DTYPES: dict[E, object] = {

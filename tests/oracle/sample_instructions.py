@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nvgen.compilation.compile_text import compile_text
-from tests.nvgen.samples import FILES, PORTABLE, SOFTMAX, named, sample
 from tests.oracle import llvm
+from tests.samples.modules import FILES, PORTABLE, SOFTMAX, named, sample
 
 RECORD = Path(__file__).with_suffix(".txt")
 PTX = "9.0"

@@ -11,8 +11,8 @@ import pytest
 from intrinsics.targets import TARGETS
 from isel.verifier.descriptors.check import RULES
 from nvgen.machine_code.assembler import assemble
-from tests.isel.descriptor_words import HEAD, kernel
-from tests.isel.test_descriptors import CASES
+from tests.isel.verifier.descriptors.descriptor_words import HEAD, kernel
+from tests.isel.verifier.descriptors.test_descriptors import CASES
 
 
 @pytest.mark.parametrize("target", sorted({case.target for case in CASES}))

@@ -21,7 +21,7 @@ from tests.oracle.ptxas_modules import report
 
 TARGET = "sm_100a"
 APART = {
-    "reflect": "tests/isel/test_reflection.py",
+    "reflect": "tests/isel/lower/branches/test_reflection.py",
     "texsurf.handle": "below",
     "texsurf.handle.internal": "below",
     "move.ptr": "below",

@@ -14,8 +14,8 @@ from nvgen.parameters import Output
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.binding import Argument
 from nvgen.sim.launch import simulate
-from tests.nvgen.samples import gemm_llvm, gemm_tile, warp_specialized
 from tests.oracle import llvm
+from tests.samples.modules import gemm_llvm, gemm_tile, warp_specialized
 
 SCHEDULES = ("early", "late", "random:1", "random:2")
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.isel.test_switches import TABLES, one_block_each, table_lengths
+from tests.isel.lower.branches.test_switches import TABLES, one_block_each, table_lengths
 from tests.oracle import llvm
 
 
 @pytest.mark.turns(4)
 @pytest.mark.parametrize("name", TABLES)
 def test_the_tables_are_those_of_llvm(name: str) -> None:
-    """`tests/isel/test_switches.py` expects the same of nvgen."""
+    """`tests/isel/lower/branches/test_switches.py` expects the same of nvgen."""
     bits, cases, expected = TABLES[name]
     (made,) = llvm.compile_all([llvm.HEADER + one_block_each(bits, cases)], "sm_90a", "8.6")
     assert table_lengths(made.ptx) == expected

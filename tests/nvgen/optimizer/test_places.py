@@ -16,9 +16,9 @@ from isel.select.locations import Source
 from nvgen.llvm.reading import parse
 from nvgen.optimizer.optimize import optimize
 from tests.each import each
+from tests.nvgen.commands.test_bad_input import PROGRAMS
 from tests.nvgen.optimizer.passes import LEVELS
-from tests.nvgen.samples import gemm_llvm, gemm_tile
-from tests.nvgen.test_bad_input import PROGRAMS
+from tests.samples.modules import gemm_llvm, gemm_tile
 
 STANDING = {
     name: bad

@@ -9,7 +9,7 @@ from llvmlite import binding
 
 from nvgen.llvm.reading import parse
 from tests.each import each
-from tests.isel.llvm_corpus import CASES
+from tests.isel.llvm.llvm_corpus import CASES
 from tests.nvgen.optimizer.passes import LEVELS, body, calls, shielded
 from tests.oracle import llvm, llvm_intrinsics
 

@@ -29,7 +29,7 @@ from tests.nvgen.portable_programs import (
     Case,
     tiles,
 )
-from tests.nvgen.samples import PORTABLE, sample
+from tests.samples.modules import PORTABLE, sample
 
 pytestmark = [
     pytest.mark.filterwarnings("error::nvgen.FindingWarning"),

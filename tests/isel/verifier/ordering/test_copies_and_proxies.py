@@ -1,0 +1,56 @@
+"""Shared memory that threads fill and the async proxy reads, with no fence.proxy.async between.
+
+PTX ISA, Async proxy: that of bulk copies and of wgmma; a store is of the generic proxy.  Of which
+cp.async is the manual does not say, and CUTLASS multiplies what cp.async has brought without a
+fence: there the missing fence is for review.
+"""
+
+from __future__ import annotations
+
+from intrinsics.findings import Severity
+from tests.isel.verifier.function import tensor_kernels
+
+COPY = "cp.async.cg.shared.global [%r3], [%rd2], 16; cp.async.wait_all;"
+STORE = "st.shared.v4.b32 [%r3], {%r1, %r1, %r1, %r1};"
+FENCE = "fence.proxy.async.shared::cta;"
+
+
+def said(fill: str) -> dict[str, Severity]:
+    text = f"""\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 source, .param .u64 to) .reqntid 128
+{{
+    .reg .pred %p<2>;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    .shared .align 128 .b8 tile[2048];
+    mov.u32 %r1, %tid.x;
+    ld.param.u64 %rd1, [source];
+    ld.param.u64 %rd3, [to];
+    mad.wide.u32 %rd2, %r1, 16, %rd1;
+    mov.u32 %r2, tile;
+    mad.lo.u32 %r3, %r1, 16, %r2;
+    {fill}
+    bar.sync 0;
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra END;
+    cp.async.bulk.global.shared::cta.bulk_group [%rd3], [tile], 2048;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+END:
+    ret;
+}}
+"""
+    return {f.rule: f.severity for f in tensor_kernels.said(text)}
+
+
+def test_what_threads_store_needs_a_fence() -> None:
+    assert said(STORE) == {"shared/proxy-fence": Severity.ERROR}
+    assert said(STORE + FENCE) == {}
+
+
+def test_what_they_copy_may_need_one() -> None:
+    assert said(COPY) == {"shared/proxy-fence": Severity.REVIEW}
+    assert said(COPY + FENCE) == {}

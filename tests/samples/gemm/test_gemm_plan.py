@@ -1,0 +1,127 @@
+"""Which tiles the Hopper GEMM chooses: such as fit, for every shape that TMA can walk over."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from intrinsics.element import ElementType
+from tests.benchmarks.gemm_shapes import drawn
+from tests.samples.modules import named
+
+E = ElementType
+SHARED, RESERVED = 228 * 1024, 1024  # bytes of a multiprocessor, and of these for each CTA (sm_90)
+STATIC = 1024  # for mbarriers
+
+
+def kinds(sample) -> list:
+    return [sample.Kind(E.BF16), sample.Kind(E.E4M3), sample.Kind(E.BF16, E.F32)]
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("number", range(3))
+def test_what_is_chosen_fits(number: int) -> None:
+    sample = named("10_gemm_sm90")
+    kind = kinds(sample)[number]
+    from gemm_model import candidates
+
+    table = candidates(kind)
+    new = [config for config in table.configs if config.pingpong or config.overlay]
+    dice = random.Random(number)
+    for config in (*dice.sample(table.configs, 6), *dice.sample(new, 3)):
+        kernel = sample.build(config, kind)
+        each = kernel.dynamic_shared + STATIC + RESERVED
+        assert each * config.resident <= SHARED, config
+        assert config.threads * config.resident <= 1024
+
+
+def test_what_warpgroups_hide_in_turn_makes_short_products_faster() -> None:
+    """Of 12 steps of K a tile's end is a large part, of 128 a small one."""
+    sample = named("10_gemm_sm90")
+    from gemm_model import H200, candidates
+
+    def gain(k: int) -> float:
+        table = candidates(sample.Kind())
+        times = table.times(8192, 8192, k, H200)
+        return times[~table.pingpong].min() / times[table.pingpong].min()
+
+    assert gain(768) > max(gain(8192), 1)
+
+
+def test_every_shape_has_a_configuration_that_works() -> None:
+    """Each CTA of a split has a step of K, and narrow tiles take all columns at once."""
+    sample = named("10_gemm_sm90")
+    from gemm_model import plan
+    from gemm_plan import tiles
+
+    shapes = [(s.m, s.n, s.k) for s in drawn(3, 60)] + [(1, 8, 8), (100000, 8, 8), (5, 4096, 40)]
+    for m, n, k in shapes:
+        kind = sample.Kind()
+        config, _ = plan(m, n, k, kind)
+        assert -(-k // (64 * config.depth)) >= config.split
+        rows = -(-(n if config.swap else m) // (config.m * config.cluster))
+        assert config.n >= 64 or tiles(config, m, n) == rows
+
+
+def test_few_rows_are_columns_of_multiplies() -> None:
+    """A single row of A takes one tile of eight columns, and K is split where tiles are few."""
+    named("10_gemm_sm90")
+    from gemm_model import plan
+
+    (one, _), (few, _) = plan(1, 28672, 4096), plan(1, 1024, 8192)
+    assert (one.swap, one.n, one.split) == (True, 8, 1)
+    assert few.split > 1
+
+
+def test_the_gpu_decides() -> None:
+    """The H200 has more bandwidth, so that what cost nothing on an H100 counts on it."""
+    named("10_gemm_sm90")
+    from gemm_model import H100, H200, machine_of, plan
+
+    assert machine_of("NVIDIA H200") is H200
+    assert machine_of("NVIDIA H100 80GB HBM3") is machine_of("another") is H100
+    shape = 131, 36864, 7168  # 192 columns would be padded by 61
+    assert plan(*shape, machine=H200)[0].n < 192
+
+
+def test_the_time_grows_with_the_work() -> None:
+    sample = named("10_gemm_sm90")
+    from gemm_model import candidates
+
+    table = candidates(sample.Kind())
+    least = [table.times(m, 4096, 4096).min() for m in (1, 128, 1024, 4096, 16384)]
+    assert least == sorted(least)
+
+
+def test_copies_come_early_only_of_what_is_promised() -> None:
+    """And only where launches overlap; lines are given up first where nothing is read twice."""
+    sample = named("10_gemm_sm90")
+    from gemm_model import H200, plan
+    from gemm_plan import tiles
+
+    seen = set()
+    for shape in drawn(5, 30):
+        for weights in (False, True):
+            kind = sample.Kind(weights=weights)
+            config, overlaps = plan(shape.m, shape.n, shape.k, kind, H200)
+            rows = tiles(config, shape.m, shape.n) // tiles(config, 1, shape.n)  # that read B anew
+            assert config.once == (shape.m <= 128 and rows == 1)
+            assert not config.early or (weights and overlaps and shape.m <= 128)
+            seen.add((overlaps, config.early))
+    assert seen == {(False, False), (True, False), (True, True)}
+
+
+def test_only_possible_configurations_are_chosen() -> None:
+    """For what is built on the GEMM, of which some tiles are no choice."""
+    family = named("gemm_family_plan")
+    ways = {
+        family.plan_scaled: family.can_scale,
+        family.plan_gated: family.can_gate,
+        family.plan_quantised: family.can_quantise,
+        family.plan_grouped: family.can_group,
+    }
+    for plan, is_possible in ways.items():
+        for m in (1, 100, 512, 5000):
+            config, _ = plan(m, 4096, 7168)
+            assert is_possible(config), (plan, m)
