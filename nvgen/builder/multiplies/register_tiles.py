@@ -8,7 +8,7 @@ mma.m16n8k16 and its like; Asynchronous Warpgroup Level Matrix Instructions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from llvmlite import ir
@@ -19,7 +19,6 @@ from intrinsics.layouts.fragments_wgmma import A_REGISTERS
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import (
     FragmentLayout,
-    operand_layout,
     warp_grids,
     warp_layout,
     warpgroup_layout,
@@ -28,7 +27,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.element_names import MODIFIERS
 from intrinsics.multiplies.matrix import MatrixNum
-from nvgen.builder.control.roles import WARPGROUP, ExecutionScope
+from nvgen.builder.control.roles import ExecutionScope
 from nvgen.builder.fragments.layouts import Holders, RegisterTile
 from nvgen.builder.multiplies.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
 from nvgen.builder.multiplies.register_requirements import (
@@ -41,9 +40,9 @@ from nvgen.builder.multiplies.register_requirements import (
 )
 from nvgen.builder.shared_memory.allocations import SharedMemory
 from nvgen.builder.shared_memory.tiles import SharedTile
-from nvgen.builder.values.numbers import Int, IntLike, Number
+from nvgen.builder.values.numbers import Int, IntLike
 from nvgen.builder.values.pointers import Pointer, advanced
-from nvgen.builder.values.vectors import Vector, as_words, vector_of
+from nvgen.builder.values.vectors import Vector
 from nvgen.builder.verbs.mma_rows import Accumulator, wgmma_accumulator, wgmma_descriptor
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import check, described, refuse
@@ -376,33 +375,3 @@ def warpgroup_operand(fragments: Sequence[Sequence[Vector]], dtype: ElementType)
             expected="for every 64 rows as many steps of K, of four registers each",
         )
     return RegisterTile(found, dtype)
-
-
-def warpgroup_operand_of(
-    b: SharedMemory, m: int, k: int, dtype: ElementType, function: Callable[[Int, Int], Number]
-) -> RegisterTile:
-    """A in registers, whose elements `function(row, column)` gives, rounded to `dtype`.
-
-    Each thread asks for its own: integers of a tile in shared memory, say, that become A of a
-    multiply in bf16.  All threads of a warpgroup execute it.
-
-    Raises: InputError for rows that are no multiple of 64, K that is none of an instruction's, and
-    for elements of another number of bits than 16.
-    """
-    layout = operand_layout(WARPGROUP, 16)
-    if dtype.bits != 16 or m < 1 or k < 1 or m % layout.rows or k % layout.columns:
-        raise refuse(
-            "no A in the registers of a warpgroup",
-            got=f"{m}x{k} of {dtype.value}",
-            expected=f"f16 or bf16, multiples of {layout.rows} rows and {layout.columns} columns",
-        )
-    row, column = Holders(b, layout).corner()
-    places = list(zip(layout.down, layout.along, strict=True))
-
-    def registers(top: int, first: int) -> Vector:
-        found = [function(row + (down + top), column + (along + first)) for down, along in places]
-        return as_words(vector_of(found).to(dtype))
-
-    steps = range(0, k, layout.columns)
-    parts = [[registers(top, first) for first in steps] for top in range(0, m, layout.rows)]
-    return warpgroup_operand(parts, dtype)

@@ -17,7 +17,7 @@ from intrinsics.modifiers import AtomicOp, CollectorA, CollectorWs, CtaGroup
 from nvgen.builder.fragments import byte_operands
 from nvgen.builder.fragments.fragment import Fragment
 from nvgen.builder.fragments.layouts import RegisterTile
-from nvgen.builder.multiplies import register_tiles, tensor_gemm
+from nvgen.builder.multiplies import mixed_operands, register_tiles, tensor_gemm
 from nvgen.builder.multiplies.accumulators import (
     AccumulatorTile,
     LaneMask,
@@ -144,7 +144,8 @@ class TileOperations(TileCopies):
     warp_tile = register_tiles.warp_tile
     warpgroup_tile = register_tiles.warpgroup_tile
     warpgroup_operand = staticmethod(register_tiles.warpgroup_operand)
-    warpgroup_operand_of = register_tiles.warpgroup_operand_of
+    warpgroup_operand_of = mixed_operands.warpgroup_operand_of
+    warpgroup_fragment = mixed_operands.warpgroup_fragment
 
     def accumulator(
         self, m: int, n: int, dtype: ElementType = ElementType.F32

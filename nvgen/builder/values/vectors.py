@@ -31,6 +31,7 @@ from nvgen.builder.values.number_types import (
 )
 from nvgen.builder.values.numbers import Float, Int, Number, number_of, type_of
 from nvgen.builder.values.regions import Host
+from nvgen.builder.values.small_integers import halves_of
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, function_of, refuse
 
@@ -38,6 +39,7 @@ T = ScalarType
 _TOGETHER = (T.F16, T.BF16, T.F32, T.F64)
 """Types that are computed as LLVM vectors."""
 
+_BYTES, _HALVES = (T.S8, T.U8), (T.F16, T.BF16)
 _WORD = 32
 _I32 = ir.IntType(32)
 _OPERATORS: dict[str, Callable[[Number, Number], Number]] = {
@@ -131,6 +133,8 @@ class Elementwise(ABC):
             return self
         if mine.type in STORED and mine.count % 2 == 0:
             return self.made(_widened(mine)).to(type_)
+        if mine.type in _BYTES and type_ in _HALVES and mine.count % 4 == 0:
+            return self.made(_halves(mine, type_, packed=False))
         if type_ in STORED and mine.count % 2 == 0:
             return self.made(_narrowed(self.to(T.F32).vector, type_))
         if mine.type not in _TOGETHER or type_ not in _TOGETHER:
@@ -343,6 +347,22 @@ class Vector(Elementwise):
         """Their maximum."""
         return self.reduce(greater)
 
+    def unpacked(self, dtype: object) -> Vector:
+        """Integers of four bits, two in each byte, the first in the lower half, as f16 or bf16.
+
+        They are signed if the bytes are i8, unsigned if they are u8; twice as many as these.
+
+        Raises: InputError for other types, and for bytes that fill no registers.
+        """
+        type_ = scalar_type(dtype)
+        if self.type not in _BYTES or type_ not in _HALVES or self.count % 4:
+            raise refuse(
+                "no integers of four bits",
+                got=f"{self.words} as {name_of_type(type_)}",
+                expected="a multiple of four i8 or u8, as f16 or bf16",
+            )
+        return _halves(self, type_, packed=True)
+
     def _words_of(self, wanted: Sequence[int]) -> list[int]:
         """The words that some numbers are, where numbers lie in words and whole ones are wanted."""
         held = self.value.type
@@ -417,6 +437,21 @@ def _rejoined(words: Vector, count: int) -> ir.Value:
     i8 = ir.VectorType(ir.IntType(8), count)
     whole = ir.VectorType(_I32, count // 4) if count % 4 == 0 else i8
     return words.builder.at_caller().bitcast(words.value, whole)
+
+
+def _halves(vector: Vector, type_: ScalarType, *, packed: bool) -> Vector:
+    """Integers of 8 bits, or of 4, as f16 or bf16."""
+    words, signed = as_words(vector), vector.type is T.S8
+    pairs = [
+        pair.word.value
+        for word in words
+        if isinstance(word, Int)
+        for pair in halves_of(word, type_, signed=signed, packed=packed)
+    ]
+    builder = vector.builder
+    return Vector(
+        builder, vector_value(builder.at_caller(), _I32, len(pairs), pairs), 2 * len(pairs), type_
+    )
 
 
 def joined(numbers: list[N], function: Callable[[N, N], N]) -> N:

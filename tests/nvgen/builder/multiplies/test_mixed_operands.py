@@ -54,6 +54,73 @@ def test_weights_of_few_bits(launch: Launch, dtype: ElementType, bits: int) -> N
     assert_exact(out, (w @ x.T).astype(np.float32))
 
 
+@kernel_test(schedules=["early", "late"], targets="sm_90a", opt=[0, 3])
+@pytest.mark.parametrize("dtype", [bf16, f16], ids=lambda t: t.value)
+@pytest.mark.parametrize("signed", [True, False], ids=["signed", "unsigned"])
+@pytest.mark.parametrize("bits", [8, 4])
+def test_tiles_of_bytes(launch: Launch, dtype: ElementType, signed: bool, bits: int) -> None:
+    """Rows that have a scale each, K in the order of threads."""
+    b = KernelBuilder("k", block=128, target=launch.target, dynamic_shared=True)
+    given, width = i8 if signed else u8, K * bits // 8
+    b.tile_map("w", given, (M, width), swizzle=width)
+    b.tile_map("x", dtype, (N, K))
+    b.pointer("scales", dtype)
+    b.pointer("out", f32, output=True)
+    args = b.begin()
+    w_tile = b.shared_tile("w_tile", given, (M, width), swizzle=width)
+    x_tile, full = b.shared_tile("x_tile", dtype, (N, K)), b.mbarrier("full")
+    b.make_mbarriers((full, 1))
+    with b.if_thread(0):
+        b.arrive_expecting(full, w_tile, x_tile)
+        b.load_tile(w_tile, args["w"], (0, 0), full)
+        b.load_tile(x_tile, args["x"], (0, 0), full)
+    b.wait(full, 0)
+    weights = b.warpgroup_fragment(w_tile, dtype, packed=bits == 4)
+    scales = weights.rows(lambda row: args["scales"][row])
+    sums = b.warpgroup_tile(M, N)
+    b.gemm(sums, weights.scale_rows(scales).as_a_operand(), x_tile)
+    sums.store(args["out"], N)
+    rng = np.random.default_rng(bits)
+    least = -(2 ** (bits - 1)) if signed else 0
+    w, x = rng.integers(least, least + 2**bits, (M, K)), rng.integers(-4, 5, (N, K))
+    scale = 2.0 ** rng.integers(-2, 3, M)
+    out = np.zeros((M, N), np.float32)
+    launch(
+        b.finish().compile(opt=launch.opt),
+        in_order_of_threads(w, bits).view(given.numpy),
+        x.astype(dtype.numpy),
+        scale.astype(dtype.numpy),
+        out,
+    )
+    assert_exact(out, (w * scale[:, None] @ x.T).astype(np.float32))
+
+
+def in_order_of_threads(w: np.ndarray, bits: int) -> np.ndarray:
+    """Weights as bytes: thread q has columns 2q, 2q + 1, 2q + 8 and 2q + 9 of each 16."""
+    rows, size = len(w), 128 // bits
+    column = [
+        16 * s + 8 * j + 2 * q + e
+        for q in range(4)
+        for s in range(size // 16)
+        for j in range(2)
+        for e in range(2)
+    ]
+    held = w.reshape(rows, -1, size)[:, :, column].reshape(rows, -1)
+    if bits == 8:
+        return held.astype(np.uint8)
+    return (held[:, ::2] & 15 | (held[:, 1::2] & 15) << 4).astype(np.uint8)
+
+
+def test_tiles_of_other_types_are_refused() -> None:
+    b = KernelBuilder("k", block=128, target="sm_90a")
+    b.begin()
+    halves = b.shared_tile("halves", bf16, (64, 64))
+    narrow = b.shared_tile("narrow", i8, (64, 16), swizzle=0)
+    for tile, dtype in ((halves, bf16), (narrow, bf16), (b.shared_tile("t", i8, (64, 64)), f32)):
+        with pytest.raises(InputError, match="no such A of bytes"):
+            b.warpgroup_fragment(tile, dtype)
+
+
 @pytest.mark.parametrize(("m", "k", "dtype"), [(65, 64, bf16), (64, 8, bf16), (64, 64, f32)])
 def test_refused(m: int, k: int, dtype: ElementType) -> None:
     b = KernelBuilder("k", block=128, target="sm_90a")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from nvgen import ElementType, InputError, KernelBuilder, bf16, e4m3, e5m2, f16, f32, i32, u8
+from nvgen import ElementType, InputError, KernelBuilder, bf16, e4m3, e5m2, f16, f32, i8, i32, u8
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
 
@@ -126,3 +126,37 @@ def test_reductions_are_for_whole_warps_and_all_threads() -> None:
     b.begin()
     with pytest.raises(InputError, match="all threads of the CTA"), b.if_warp(0):
         b.cta_reduce(b.tid_x, operator.add)
+
+
+@kernel_test(targets=["sm_80", "sm_90a", "sm_100a"], opt=[0, 3])
+@pytest.mark.parametrize("narrow", [i8, u8], ids=["i8", "u8"])
+@pytest.mark.parametrize("wide", [f16, bf16], ids=lambda t: t.value)
+def test_every_byte_and_every_half_of_it(
+    launch: Launch, narrow: ElementType, wide: ElementType
+) -> None:
+    b = KernelBuilder("k", block=32, target=launch.target)
+    b.pointer("x", narrow)
+    b.pointer("numbers", wide, output=True)
+    b.pointer("halves", wide, output=True)
+    x, numbers, halves = b.begin().values()
+    given = b.load(x.at(b.thread * 8), narrow, 8, align=8)
+    b.store(given.to(wide), numbers.at(b.thread * 8), align=16)
+    b.store(given.unpacked(wide), halves.at(b.thread * 16), align=16)
+    bits = np.arange(256, dtype=np.uint8)
+    got, parts = np.zeros(256, wide.numpy), np.zeros(512, wide.numpy)
+    launch(b.finish().compile(opt=launch.opt), bits.view(narrow.numpy), got, parts)
+    assert_exact(got, bits.view(narrow.numpy).astype(wide.numpy))
+    nibbles = np.stack([bits & 15, bits >> 4], 1).ravel().astype(np.int64)
+    if narrow is i8:
+        nibbles -= 16 * (nibbles > 7)
+    assert_exact(parts, nibbles.astype(wide.numpy))
+
+
+def test_only_whole_registers_are_unpacked() -> None:
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.pointer("x", i8)
+    x = b.begin()["x"]
+    with pytest.raises(InputError, match="no integers of four bits"):
+        b.load(x, i8, 2).unpacked(bf16)
+    with pytest.raises(InputError, match="no integers of four bits"):
+        b.load(x, i8, 4).unpacked(f32)

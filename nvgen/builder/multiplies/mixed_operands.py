@@ -1,0 +1,113 @@
+"""A in the registers of a warpgroup, made of elements that no multiply has beside those of B.
+
+Layer: nvgen.builder.  Weights of 8 or 4 bits become f16 or bf16 on their way from shared memory to
+the registers of A.  ldmatrix gives a thread 4 bytes of each 16 of a row: where K is in the order of
+threads these are what A has of it.  PTX ISA, ldmatrix; Register Fragments of wgmma.mma_async.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from intrinsics.element import ElementType, Major
+from intrinsics.layouts.register_layout import FragmentLayout, operand_layout
+from nvgen.builder.control.roles import WARPGROUP
+from nvgen.builder.fragments.fragment import Fragment, shared_tile
+from nvgen.builder.fragments.layouts import Holders, RegisterTile
+from nvgen.builder.shared_memory.allocations import SharedMemory
+from nvgen.builder.shared_memory.tiles import SharedTile
+from nvgen.builder.values.number_types import scalar_type
+from nvgen.builder.values.numbers import Int, Number
+from nvgen.builder.values.vectors import from_words, vector_of
+from nvgen.calling.refusals import refuse
+
+_ROWS, _CHUNK = 64, 16
+"""Rows of A in one multiply; bytes that ldmatrix reads of a row."""
+
+_HALVES = (ElementType.F16, ElementType.BF16)
+
+
+def warpgroup_operand_of(
+    b: SharedMemory, m: int, k: int, dtype: ElementType, function: Callable[[Int, Int], Number]
+) -> RegisterTile:
+    """A in registers, whose elements `function(row, column)` gives, rounded to `dtype`.
+
+    Each thread asks for its own: integers of a tile in shared memory, say, that become A of a
+    multiply in bf16.  All threads of a warpgroup execute it.
+
+    Raises: InputError for rows that are no multiple of 64, K that is none of an instruction's, and
+    for elements of another number of bits than 16.
+    """
+    if dtype not in _HALVES or m < 1 or k < 1 or m % _ROWS or k % 16:
+        raise refuse(
+            "no A in the registers of a warpgroup",
+            got=f"{m}x{k} of {dtype.value}",
+            expected=f"f16 or bf16, multiples of {_ROWS} rows and 16 columns",
+        )
+    one = operand_layout(WARPGROUP, 16)
+    places = [
+        (top + down, first + along)
+        for top in range(0, m, _ROWS)
+        for first in range(0, k, one.columns)
+        for down, along in zip(one.down, one.along, strict=True)
+    ]
+    holders = Holders(b, _laid_out(m, k, places))
+    row, column = holders.corner()
+    numbers = [function(row + down, column + along) for down, along in places]
+    return Fragment(vector_of(numbers), holders).as_a_operand(dtype)
+
+
+def warpgroup_fragment(
+    b: SharedMemory, tile: SharedTile, dtype: ElementType, *, packed: bool = False
+) -> Fragment:
+    """A tile of i8 or u8 as a matrix of f16 or bf16, laid out as A of a warpgroup's multiply.
+
+    `b.warpgroup_fragment(w, bf16).scale_rows(scales).as_a_operand()` is A of weights of 8 bits.
+    With `packed` each byte is two integers of 4 bits, the first in its lower half; the matrix has
+    twice the tile's columns.  All threads of a warpgroup execute it.
+
+    In each 16 bytes of a row K is in the order of `as_bytes`, thread by thread: k = 8j + 2q + e
+    (j, e < 2, q < 4) is byte 4q + 2j + e, of numpy's `w.reshape(m, -1, 2, 4, 2).swapaxes(2, 3)`;
+    with `packed` k = 16s + 8j + 2q + e of 32 is the half-byte 8q + 4s + 2j + e.
+
+    Raises: InputError for other types, rows that are no multiple of 64 and columns of no whole 32
+    bytes.
+    """
+    tile = shared_tile(tile)
+    fits = tile.rows % _ROWS == 0 and tile.k % (2 * _CHUNK) == 0 and tile.major is Major.K
+    if tile.dtype not in (ElementType.S8, ElementType.U8) or dtype not in _HALVES or not fits:
+        raise refuse(
+            "no such A of bytes",
+            got=f"{tile!r} as {dtype.value}",
+            expected=f"i8 or u8, K-major, multiples of {_ROWS} rows and {2 * _CHUNK} bytes; f16 "
+            "or bf16",
+        )
+    lane, warp = b.thread & 31, b.thread >> 5 & 3
+    line, half = warp * 16 + lane % 16, lane // 16
+    tops, chunks = range(0, tile.rows, _ROWS), range(0, tile.k // _CHUNK, 2)
+    loads = [
+        b.ldmatrix(tile.chunk(line, half + chunk) + top * tile.width)
+        for top in tops
+        for chunk in chunks
+    ]
+    size = 32 if packed else 16
+    within = [16 * s + 8 * j + e for s in range(size // 16) for j in (0, 1) for e in (0, 1)]
+    places = [
+        (top + down, (chunk + beside) * size + along)
+        for top in tops
+        for chunk in chunks
+        for beside in (0, 1)
+        for down in (0, 8)
+        for along in within
+    ]
+    found = from_words(b.words([word for load in loads for word in load]), scalar_type(tile.dtype))
+    numbers = found.unpacked(dtype) if packed else found.to(dtype)
+    columns = tile.k * size // _CHUNK
+    return Fragment(numbers, Holders(b, _laid_out(tile.rows, columns, places)))
+
+
+def _laid_out(m: int, k: int, places: list[tuple[int, int]]) -> FragmentLayout:
+    """A matrix whose elements begin where those of A do in each thread."""
+    one = operand_layout(WARPGROUP, 16)
+    down, along = zip(*places, strict=True)
+    return FragmentLayout(m, k, one.row_bits, one.column_bits, down, along)
