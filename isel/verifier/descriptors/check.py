@@ -16,6 +16,7 @@ from intrinsics.known_bits import UNKNOWN, KnownBits, exactly
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Op
 from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScaleVec
 from intrinsics.row import Residency
+from intrinsics.rows import bulk, bulk_reduce
 from intrinsics.rows.wgmma import MULTIPLIES
 from isel.verifier.descriptors import instruction, operands, pattern, shared, warpgroup
 from isel.verifier.descriptors.breach import Breach
@@ -182,6 +183,14 @@ class _Judge:
             ):
                 yield "ncols", breach
 
+    def number(self, mi: MachineInstr) -> _Found:
+        """The size of a bulk operation, or the count of an mbarrier, in a register."""
+        name = "count" if "count" in mi.row.operand else "size"
+        numbers = mi.row.operand[name].numbers_under(mi.form.attributes)
+        if not isinstance(mi[name], Imm):
+            for breach in operands.judge_number(self.known(mi[name]), numbers):
+                yield name, breach
+
     def access(self, mi: MachineInstr) -> _Found:
         """A tcgen05.ld or .st: its address, for any warp."""
         if self.function.launch.reqntid:
@@ -199,6 +208,10 @@ _JUDGES: dict[str, _Rule] = {
     **dict.fromkeys((row.id for row in MULTIPLIES), _Judge.warpgroup),
     "tcgen05.cp": _Judge.copy,
     **dict.fromkeys(("tcgen05.alloc", "tcgen05.dealloc"), _Judge.allocate),
+    **dict.fromkeys(
+        (*(row.id for row in (*bulk.ROWS, *bulk_reduce.ROWS)), "st.bulk", "mbarrier.init"),
+        _Judge.number,
+    ),
     **dict.fromkeys(
         (
             *("tcgen05.ld", "tcgen05.ld.red", "tcgen05.ld.spcompress"),

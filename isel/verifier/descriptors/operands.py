@@ -1,9 +1,9 @@
-"""Rules about counts, column masks and tensor memory addresses in registers.
+"""Rules about counts, sizes, column masks and tensor memory addresses in registers.
 
 Layer: isel.verifier.descriptors.  Input: the known bits of an operand.  Output: breaches.  Literal
 counts are checked with the record's form; here are those that ptxas cannot see.  PTX ISA,
-tcgen05.alloc; tcgen05.ld, Access restrictions; Data Path Layout Organization; Zero-Column Mask
-Descriptor (Table 45).
+tcgen05.alloc; cp.async.bulk; mbarrier.init; tcgen05.ld, Access restrictions; Data Path Layout
+Organization; Zero-Column Mask Descriptor (Table 45).
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from isel.verifier.rule import VerifierRule
 _LANES = "Tensor Memory Addressing"
 
 COLUMN_COUNT = VerifierRule("{op}/columns", "a number of columns that cannot be allocated")
+REGISTER_RANGE = VerifierRule(
+    "{op}/register-range", "a register holds a number that the instruction does not take"
+)
 LANE = VerifierRule(
     "{op}/lane",
     "the address begins at a lane where this access cannot begin",
@@ -55,6 +58,18 @@ def judge_columns(bits: KnownBits, numbers: Numbers) -> Iterator[Breach]:
     if count is None or numbers.accepts(count):
         return
     yield Breach(COLUMN_COUNT, f"{count} columns", str(numbers), hint=numbers.hint(count))
+
+
+def judge_number(bits: KnownBits, numbers: Numbers) -> Iterator[Breach]:
+    """The breaches of a number in a register, for which literals have a range: it need not be known
+    whole to be no multiple.
+    """
+    number = bits.number
+    if number is not None and not numbers.accepts(number):
+        got, hint = str(number), numbers.hint(number)
+        yield Breach(REGISTER_RANGE, got, str(numbers), hint=hint)
+    elif number is None and (rest := bits.value & numbers.multiple - 1):
+        yield Breach(REGISTER_RANGE, f"one with bits {rest:#x} set", str(numbers))
 
 
 def judge_access(mi: MachineInstr, bits: KnownBits) -> Iterator[Breach]:
@@ -126,6 +141,6 @@ def judge_zero_mask(bits: KnownBits, word: Word) -> Iterator[Breach]:
 
 
 RULES = (
-    COLUMN_COUNT, LANE, MATRIX_LANE, BOUNDS, ZERO_MASK,
+    COLUMN_COUNT, REGISTER_RANGE, LANE, MATRIX_LANE, BOUNDS, ZERO_MASK,
     ZERO_MASK_RESERVED,
 )  # fmt: skip

@@ -120,6 +120,7 @@ def _name_and_report(report: Report, races: list[tuple[Log, Race]], runs: Runs) 
         runs.only_for_other_sizes(certain)
         | runs.only_for_sizes_of_zero(certain)
         | runs.by_contents(certain)
+        | runs.by_arguments(certain)
     )
     cases = [(_is_doubtful(*case) or case[1].records in others, case) for case in named]
     follow = _follow(cases)

@@ -6,8 +6,9 @@ and its races.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
@@ -18,7 +19,7 @@ from isel.verifier.ordering.judgement.contents import Contents
 from isel.verifier.ordering.judgement.races import Finder, Race, Shapes
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.run.execute import Run
-from isel.verifier.ordering.run.log import Log
+from isel.verifier.ordering.run.log import Log, Region
 from isel.verifier.ordering.run.machine import Launch
 
 _ROUNDS, _FEWER = 6, 3
@@ -76,6 +77,21 @@ class Runs:
         pairs = {race.records for race in races}
         still = {race.records for race in self._finder(log).races()}
         return {pair for pair in pairs - still if log.threads.keys() >= set(pair)}
+
+    def by_arguments(self, races: list[Race]) -> set[tuple[int, int]]:
+        """The records of races that arguments decide, as they say which bytes are accessed.
+
+        Another run executes both records by the same warps, at other addresses, without a race.
+        """
+        pairs = {race.records for race in races}
+        found: set[tuple[int, int]] = set()
+        for racing, other in itertools.permutations(self.finders(), 2):
+            raced = pairs & {race.records for race in racing.races()}
+            for pair in raced - {race.records for race in other.races()} - found:
+                here, there = _places(racing.log, pair), _places(other.log, pair)
+                if here != there and here.keys() == there.keys():
+                    found.add(pair)
+        return found
 
     def with_least_work(self) -> Log:
         """A run whose arguments are all 1, in the cluster that the kernel and the user give."""
@@ -250,3 +266,12 @@ class Runs:
         budget.
         """
         return ctas > MOST_CLUSTER or (ctas > PORTABLE_CLUSTER and ctas * self._steps > _MOST)
+
+
+def _places(log: Log, records: Collection[int]) -> dict[tuple[int, int], Sequence[Region]]:
+    """What each warp accesses first by each of these records."""
+    found: dict[tuple[int, int], Sequence[Region]] = {}
+    for access in log.accesses:
+        if access.index in records:
+            found.setdefault((access.index, access.warp), access.regions)
+    return found

@@ -22,7 +22,7 @@ _SYNCHRONISE = (
     *("cp.reduce.async.bulk", "st.async", "red.async", "setmaxnreg"),
 )
 _STORES = ("st", "atom", "atom.cas", "red")
-_MAPA, _COPY = "mapa", "cp.async"
+_MAPA, _COPY, _SHUFFLE = "mapa", "cp.async", "shfl.sync"
 _PLACES = (Kind.ADDRESS, Kind.TENSOR_ADDRESS, Kind.MATRIX)
 
 
@@ -37,12 +37,20 @@ def synchronises(row: Row) -> bool:
 
 
 def of_rules(mi: MachineInstr) -> Iterable[Reg]:
-    """The operands of a record that rules read: its addresses, and what it publishes to other
-    threads.
+    """The operands of a record that rules read: its addresses, what it publishes to other threads,
+    and with which lanes of its warp it exchanges data.
     """
     if not _is_asked(mi.form):
+        return _of_lanes(mi)
+    return [*of_warps(mi), *_placing(mi), *_of_lanes(mi)]
+
+
+def _of_lanes(mi: MachineInstr) -> Iterable[Reg]:
+    """The member mask of a record, and the source lane and bounds of a shuffle."""
+    if "membermask" not in mi.form.index:
         return ()
-    return [*of_warps(mi), *_placing(mi)]
+    names = ("membermask", "b", "c") if mi.row.id == _SHUFFLE else ("membermask",)
+    return [reg for name in names for reg in _registers(mi.get(name))]
 
 
 def _placing(mi: MachineInstr) -> Iterator[Reg]:

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator
 from typing import TypeAlias
 
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import MachineInstr, Not, Reg
+from intrinsics.mir import MachineInstr, Not, Reg, registers_of
 from isel.verifier.function.flow.evaluate import WAITS, Evaluator
 from isel.verifier.function.flow.graph import EXIT, Graph, Results
 from isel.verifier.function.flow.values import (
@@ -143,8 +143,9 @@ class WarpFlow:
 
     def evaluate(self, mi: MachineInstr, slot: str) -> Value:
         """The value of an operand whose registers are each written once."""
-        if all(reg in self.graph.single for reg in mi.uses()):
-            return self._evaluator.slot(mi, slot)
+        op = mi.get(slot)
+        if op is None or self.graph.single.issuperset(registers_of(op)):
+            return self._evaluator.operand(op)
         return unknown(Spread.THREAD)
 
     # ---- values --------------------------------------------------------------------------------

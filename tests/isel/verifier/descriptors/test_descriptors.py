@@ -194,6 +194,8 @@ CASES = [
     Case("columns", "mov.b32 %r7, 16; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, %r7;",
          "mov.b32 %r7, 512; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, %r7;",
          "16 columns"),
+    Case("register-range", "mov.b32 %r7, 1020; cp.async.bulk.prefetch.L2.global [%rd1], %r7;",
+         "mov.b32 %r7, 1024; cp.async.bulk.prefetch.L2.global [%rd1], %r7;", "1020"),
     Case("lane", f"mov.b32 %r7, 0x100000; {LD}.32x32b.x1.b32 {{%r8}}, [%r7];",
          f"mov.b32 %r7, 0x200000; {LD}.32x32b.x1.b32 {{%r8}}, [%r7];", "lane 16 with .32x32b"),
     Case("lane", f"mov.b32 %r7, 0x80000; {LD}.16x64b.x1.b32 {{%r8}}, [%r7];",

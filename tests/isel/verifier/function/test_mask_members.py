@@ -105,6 +105,27 @@ def test_a_mask_names_whoever_comes(mask: str):
     assert _rules(f"{SUM} {mask}; {MEET}") == ["shfl/no-member"]
 
 
+@each("mask", [HALF, "0xfffffffe"])
+def test_a_mask_may_be_in_a_register(mask: str):
+    given = f"mov.b32 %r4, {mask};"
+    assert _rules(f"{given} {SUM} %r4; {MEET}") == ["shfl/no-member"]
+    assert _rules(f"{given} {ASK} %r4; {MEET}") == ["vote/no-member"]
+    turn = "shfl.sync.bfly.b32 %r5, %r5, 1, 31, %r4; add.u32 %r5, %r5, 1;"
+    turns = f"mov.b32 %r5, 0; TURN: {turn} setp.lt.u32 %p1, %r5, %r2; @%p1 bra TURN; {MEET}"
+    assert _rules(f"{given} {turns}") == ["shfl/no-member"]  # of data that change
+
+
+def test_a_mask_in_a_register_that_names_all():
+    assert _rules(f"mov.b32 %r4, {ALL}; {SUM} %r4; {ASK} %r4; {MEET}") == []
+
+
+def test_a_mask_in_a_register_names_who_waits_elsewhere():
+    body = f"mov.b32 %r4, {ALL}; {_if(SIXTEEN, f'{SUM} %r4;', behind=MEET)}"
+    assert _rules(body) == ["shfl/threads-elsewhere"]
+    half = f"mov.b32 %r4, {HALF}; {_if(SIXTEEN, f'{SUM} %r4;', behind=MEET)}"
+    assert _rules(half) == []
+
+
 @each("block", ["", ".maxntid 64", ".reqntid 16"])
 def test_a_block_may_have_no_more_threads_than_the_mask_names(block: str):
     text = f"{HEAD}{SUM} {HALF};\nret;\n}}\n".replace(".reqntid 64", block)

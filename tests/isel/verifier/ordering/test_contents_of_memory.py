@@ -96,6 +96,31 @@ def test_indices_from_two_places_may_be_two() -> None:
     assert races(BEFORE + two + addresses + store + load.format(5)) == [Severity.ERROR]
 
 
+# ---- where an argument places a variable ---------------------------------------------------------
+
+DIVIDED = """\
+    ld.param.u32 %i, [n];
+    shl.b32 %r4, %i, 2;
+    add.u32 %r5, %r2, %r4;
+    add.u32 %r6, %r5, %r1;
+    setp.gt.u32 %p1, %t, 63;
+    @%p1 st.shared.b32 [%r3+{there}], 1;
+    @!%p1 ld.shared.b32 %r7, [%r6+{here}];
+"""
+"""Words of one variable: threads 64 on store at their own, the others load from number n on."""
+
+
+@each("here, severity", {"from n on": (0, [Severity.REVIEW]), "behind all": (512, [])}.values())
+def test_an_argument_may_divide_a_variable(here: int, severity: list[Severity]) -> None:
+    """With n = 5 thread 59 loads what thread 64 stores; with n = 512 nobody does."""
+    assert races(DIVIDED.format(here=here, there=0)) == severity
+
+
+def test_the_same_words_whatever_the_argument() -> None:
+    same = DIVIDED.replace("shl.b32 %r4, %i, 2", "and.b32 %r4, %i, 0")
+    assert races(same.format(here=256, there=0)) == [Severity.ERROR]
+
+
 # ---- launched for nothing ------------------------------------------------------------------------
 
 LOOP = """\
