@@ -85,7 +85,7 @@ class Runs:
         """
         pairs = {race.records for race in races}
         found: set[tuple[int, int]] = set()
-        for racing, other in itertools.permutations(self.finders(), 2):
+        for racing, other in itertools.permutations(self.finders() if pairs else (), 2):
             raced = pairs & {race.records for race in racing.races()}
             for pair in raced - {race.records for race in other.races()} - found:
                 here, there = _places(racing.log, pair), _places(other.log, pair)
