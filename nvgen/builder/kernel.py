@@ -292,10 +292,14 @@ class KernelBuilder(TileOperations, DeviceCalls, RandomNumbers):
     def finish(self) -> Kernel:
         """Close the body and give the kernel.
 
-        Raises: InputError when LLVM's verifier rejects the module.
+        Raises: InputError inside of a block, where a block was never entered, and when LLVM's
+        verifier rejects the module.
         """
         if self.at_caller().block.is_terminated:
             raise refuse("the kernel is finished already", expected="one call of finish()")
+        self.regions.check_ended()
+        if self.not_entered:
+            raise self.not_entered[0].never_entered
         self.free_accumulators()
         self.at_caller().ret_void()
         from nvgen.llvm.reading import parse

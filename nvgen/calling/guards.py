@@ -84,7 +84,7 @@ def guard(function: Callable[..., object]) -> Callable[..., object]:
             if refused is None:
                 raise
             raise refused from inner_cause(error)
-        return _Block(function, args, named, result) if is_block else result
+        return Block(function, args, named, result) if is_block else result
 
     return called
 
@@ -101,8 +101,10 @@ def _is_closed(known: Closed, args: tuple[object, ...], named: dict[str, object]
     return True
 
 
-class _Block:
-    """A context manager whose errors end at the user's line."""
+class Block:
+    """A context manager whose errors end at the user's line; the kernel's `not_entered` has it
+    until it is entered.
+    """
 
     def __init__(
         self,
@@ -114,6 +116,18 @@ class _Block:
         assert isinstance(inner, AbstractContextManager)
         self._inner: AbstractContextManager[object, bool | None] = inner
         self._called = function, args, named
+        self._place = place_of_caller()
+        kernel = getattr(args[0], "builder", args[0])
+        self._waiting: list[Block] = kernel.not_entered  # type: ignore[attr-defined]
+        self._waiting.append(self)
+
+    @property
+    def never_entered(self) -> InputError:
+        """What is said of it where the kernel ends before it has begun."""
+        name = spelled(self._called[0], self._called[1][0])
+        found = refuse(f"{name}(…) is a block, and nothing is in it", got="a call without `with`",
+                       expected=f"with {name}(…): …")  # fmt: skip
+        return InputError([found.findings[0].at(self._place)])
 
     def __iter__(self) -> NoReturn:
         name = getattr(self._called[0], "__name__", "range")
@@ -122,6 +136,8 @@ class _Block:
 
     def __enter__(self) -> object:
         __tracebackhide__ = True
+        if self in self._waiting:
+            self._waiting.remove(self)
         try:
             return self._inner.__enter__()
         except NvgenError as error:

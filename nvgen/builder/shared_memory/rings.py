@@ -146,7 +146,7 @@ class _End:
     """One end of a ring, at the first buffer."""
 
     def __init__(self, ring: TileRing) -> None:
-        self.ring = ring
+        self.ring, self.builder = ring, ring.builder
         self._place: Ring = ring.builder.ring(ring.stages)
 
     def __repr__(self) -> str:

@@ -30,7 +30,7 @@ from nvgen.builder.values.numbers import (
 from nvgen.builder.values.pointers import Pointer
 from nvgen.builder.values.regions import Changing, Host, PlacedBuilder, Regions
 from nvgen.builder.values.vectors import Vector, vector_of
-from nvgen.calling.guards import guarded
+from nvgen.calling.guards import Block, guarded
 from nvgen.calling.refusals import described, refuse
 from nvgen.launching.arguments import Parameter
 
@@ -113,6 +113,7 @@ class BuilderBase:
         self.regions = Regions()
         self.block, self.cluster = (1, 1, 1), 1
         self._variables: list[Changing] = []
+        self.not_entered: list[Block] = []
         self._ir: PlacedBuilder | None = None
 
     def __init_subclass__(cls) -> None:

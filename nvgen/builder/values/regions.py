@@ -46,6 +46,18 @@ class Regions:
         """The block that is being built."""
         return self._open[-1]
 
+    def check_ended(self) -> None:
+        """Check that no branch or loop is open.
+
+        Raises: InputError for the innermost one that is.
+        """
+        if len(self._open) > 1:
+            raise refuse(
+                "the kernel is finished inside of a block",
+                got=f"{self.current.name} that begins at {_shown(self.current.begun)}",
+                expected="b.finish() behind every `with`",
+            )
+
     def begin(self, name: str) -> None:
         """Begin a branch or a loop."""
         self._open.append(Region(name, _innermost()))
