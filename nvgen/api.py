@@ -6,6 +6,7 @@ Layer: nvgen.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from asmprinter.tile_words import has_tiles
 from intrinsics.collector import paused_collector
@@ -141,6 +142,7 @@ def _read(module: object) -> str:
         "this is no LLVM IR",
         got=type(module).__name__,
         expected="text, bitcode, an llvmlite module, a Kernel, or a list of these",
+        hint="pass what the file holds: path.read_text()" if isinstance(module, PurePath) else "",
     )
 
 

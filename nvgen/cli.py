@@ -18,6 +18,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from intrinsics.findings import InputError, NvgenError, input_error, shortened
 from isel.verifier.levels import LEVELS
@@ -83,7 +84,10 @@ def _run_command(argv: Sequence[str] | None) -> int:
     elif len(given) > 1 and given[0] == "explain" and "/" in given[1]:
         given = ["explain", "rule", *given[1:]]
     asked = given[0] if given and given[0] in _commands() else ""
-    arguments = _parser(asked).parse_args([_WHOLE.get(word, word) for word in given])
+    words = [_WHOLE.get(word, word) for word in given]
+    arguments, unknown = _parser(asked).parse_known_args(words)
+    if unknown:
+        _refuse_options(arguments.parser, unknown)
     files = getattr(arguments, "files", None) or [getattr(arguments, "file", ".mir")]
     if any(os.path.splitext(file)[1] not in _NEVER_LLVM for file in files):
         from nvgen.llvm.process import LLVM
@@ -94,6 +98,16 @@ def _run_command(argv: Sequence[str] | None) -> int:
     command = importlib.import_module(f"nvgen.commands.{arguments.command}")
     status: int = command.run(arguments)
     return status
+
+
+def _refuse_options(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> NoReturn:
+    """End with what a command does not take, and the option that it is nearly."""
+    import difflib
+
+    known = re.findall(r"--[a-z][a-z-]*", parser.format_help())
+    near = difflib.get_close_matches(unknown[0].partition("=")[0], known, 1)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    parser.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
 
 
 def _tell(error: NvgenError) -> int:
@@ -168,6 +182,7 @@ def _parser(asked: str = "") -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text)
         if asked in ("", name):
             add_options(command)
+            command.set_defaults(parser=command)
     return parser
 
 

@@ -9,6 +9,7 @@ import errno
 import io
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from intrinsics.findings import InputError, Place, input_error
@@ -156,13 +157,22 @@ def _to_standard_output(data: bytes) -> None:
     stream.flush()
 
 
-def check_writable(path: str) -> None:
+def check_writable(path: str, inputs: Iterable[str] = ()) -> None:
     """Fail before any work is done, where that can be seen.
 
-    Raises: InputError when `path` cannot be written.
+    Raises: InputError when `path` cannot be written, or is one of the `inputs`.
     """
     if path == STANDARD:
         return
+    for file in inputs:
+        if file != STANDARD and _is_same(file, path):
+            raise input_error(
+                "output/is-input",
+                "the output would replace an input of another language",
+                place=Place(path),
+                got=f"{printable(file)} as both",
+                expected="an output of another name",
+            )
     if not _is_name(path):
         raise _unwritable(path, FileNotFoundError(errno.ENOENT, "no name"))
     folder = os.path.dirname(os.path.realpath(path))
@@ -173,6 +183,14 @@ def check_writable(path: str) -> None:
     existing = os.path.exists(path)
     if not os.access(path if existing else folder, os.W_OK):
         raise _unwritable(path, PermissionError(errno.EACCES, "Permission denied"))
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two names lead to one file; not where there is none, or it cannot be called so."""
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):
+        return False
 
 
 def _unwritable(path: str, error: OSError) -> InputError:

@@ -132,12 +132,16 @@ def bytes_by_value(param: Param, value: Array) -> bytes:
     return value.tobytes()
 
 
+_NO_NUMBERS = "UMm"
+"""numpy's kinds of text, of dates and of times: what they mean is the host's."""
+
+
 def check_array(param: Param, array: Array) -> None:
     """Whether an array's bytes are what a GPU reads: numbers, the lowest byte first.
 
     Raises: InputError.
     """
-    if array.dtype.hasobject or not array.dtype.isnative:
+    if array.dtype.hasobject or array.dtype.kind in _NO_NUMBERS or not array.dtype.isnative:
         raise input_error(
             "run/argument",
             f"no GPU reads the elements of the array for {param.name}",

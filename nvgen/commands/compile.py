@@ -33,7 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     if emit == "cubin" and arguments.output == STANDARD and sys.stdout.isatty():
         raise input_error("output/terminal", "a cubin is not text", expected="-o FILE")
     if arguments.print_after is None:
-        check_writable(arguments.output)
+        own = _BY_SUFFIX.get(Path(arguments.output).suffix) == emit
+        check_writable(arguments.output, () if own else arguments.files)
     else:
         check_output(arguments, emit, arguments.emit or Path(arguments.output).suffix in _BY_SUFFIX)
     given = read_input(arguments.files)

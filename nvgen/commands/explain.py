@@ -24,13 +24,15 @@ from nvgen.render import Printer
 class _Subject:
     """One kind of value: its title, what explains it, and the options that it understands.
 
-    `bits` is the width of a word; a value that is a name has none.
+    `bits` is the width of a word; a value that is a name has none.  `values` are those that can be
+    explained, in words.
     """
 
     title: str
     fields: Callable[[Question], Fields]
     bits: int = 0
     options: tuple[str, ...] = ()
+    values: str = ""
 
 
 _SUBJECTS = {
@@ -48,8 +50,12 @@ _SUBJECTS = {
     "swizzle": _Subject("swizzling mode", layouts.swizzle),
     "fragment": _Subject("registers of", layouts.fragment, 0, FRAGMENT_OPTIONS),
     "wgmma-fragment": _Subject("registers of wgmma", warpgroup.fragment),
-    "intrinsic": _Subject("intrinsic", intrinsics.intrinsic),
-    "rule": _Subject("rule", rules.rule),
+    "intrinsic": _Subject(
+        "intrinsic", intrinsics.intrinsic, values="one of those that `--signatures ll` lists"
+    ),
+    "rule": _Subject(
+        "rule", rules.rule, values="the id of a rule, as findings give it; rules.md lists them"
+    ),
 }
 
 
@@ -66,7 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         got = f"{word:#x}" if subject.bits else text
         raise input_error(
-            f"explain/{arguments.what}", str(error), got=got, expected=subject.title
+            f"explain/{arguments.what}",
+            str(error),
+            got=got,
+            expected=subject.values or subject.title,
         ) from None
     if arguments.format == "json":
         rows = [{"bits": bits, "field": name, "meaning": text} for bits, name, text in fields]

@@ -41,7 +41,8 @@ def check_output(arguments: argparse.Namespace, emit: str, known: bool) -> None:
             got=f"-o {arguments.output}",
             expected="-o with a directory that is there",
         )
-    check_writable(arguments.output)
+    own = arguments.output.endswith(".mir")
+    check_writable(arguments.output, () if own else arguments.files)
 
 
 def is_directory(output: str) -> bool:

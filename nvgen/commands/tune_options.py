@@ -14,8 +14,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "file", metavar="FILE.py", help="a Python file with tuning(…), which gives the problem"
     )
     parser.add_argument(
-        "settings", nargs="*", metavar="NAME=VALUE", help="arguments of tuning: m=4096 dtype=bf16"
-    )
+        "settings", nargs="*", default=[], metavar="NAME=VALUE",
+        help="arguments of tuning: m=4096 dtype=bf16",
+    )  # fmt: skip
     parser.add_argument(
         "--cache", metavar="FILE", help="keep results there, and do not measure them again"
     )

@@ -48,13 +48,14 @@ class Extension:
         """
         found: list[Finding] = []
         for rule in self.rules:
-            for finding in rule(module) or ():
+            given = rule(module) or ()
+            for finding in given if isinstance(given, Iterable) else [given]:
                 if not isinstance(finding, Finding):
                     raise input_error(
                         "compile/rules",
                         f"the rule {name_of(rule)} gives what is no finding",
                         got=type(finding).__name__,
-                        expected="nvgen.Finding",
+                        expected="a list of nvgen.Finding",
                     )
                 found.append(finding)
         return found
@@ -79,14 +80,15 @@ def extension_of(
     if not (passes or rules or contract or lineinfo or cuda_atomics):
         return PLAIN
     for name, given in (("passes", passes), ("rules", rules)):
-        for one in given:
-            if not callable(one):
-                raise input_error(
-                    f"compile/{name}",
-                    "this cannot be called",
-                    got=type(one).__name__,
-                    expected=f"{name}=[function of a module of machine records, …]",
-                )
+        is_list = isinstance(given, Iterable)
+        if not is_list or not all(map(callable, given)):
+            wrong = next(one for one in given if not callable(one)) if is_list else given
+            raise input_error(
+                f"compile/{name}",
+                "this cannot be called" if is_list else f"{name} is no list",
+                got=type(wrong).__name__,
+                expected=f"{name}=[function of a module of machine records, …]",
+            )
     return Extension(tuple(passes), tuple(rules), contract, lineinfo, cuda_atomics)
 
 

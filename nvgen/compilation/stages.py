@@ -33,7 +33,10 @@ class Stages(Mapping[str, str]):
         return self._texts
 
     def __getitem__(self, name: str) -> str:
-        return self._all()[name]
+        texts = self._all()
+        if name not in texts:
+            raise KeyError(f"no stage {name!r}: there are {', '.join(texts) or 'none'}")
+        return texts[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())

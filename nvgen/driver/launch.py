@@ -91,6 +91,6 @@ def code_for(module: Module, ptx: Ptx, target: Target) -> list[Image]:
             "the kernel cannot run on the GPU",
             got=why,
             expected=f"a GPU that runs code for {target}",
-            hint='device="sim" runs it on the CPU',
+            hint='device="sim" (--device sim) runs it on the CPU',
         )
     return images(module, ptx, target, number)

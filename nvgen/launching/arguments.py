@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from difflib import get_close_matches
 from enum import Enum
 
 import numpy as np
@@ -65,6 +66,19 @@ class Parameter:
         return math.prod(self.box) * np.dtype(self.dtype.numpy).itemsize
 
 
+_OPTIONS = (
+    "grid", "block", "cluster", "smem", "device", "schedule", "races", "kernel", "timeout",
+    "max_steps",
+)  # fmt: skip
+"""Those of `Compiled.run`, beside its arguments."""
+
+
+def _meant(name: str, parameters: Sequence[str]) -> str:
+    """The hint about a name that is nearly a parameter's or an option's."""
+    near = get_close_matches(name, [*parameters, *_OPTIONS], 1)
+    return f"did you mean {near[0]}=…?" if near else ""
+
+
 def arguments(
     parameters: Sequence[Parameter], arrays: Sequence[object], named: dict[str, object]
 ) -> list[object]:
@@ -82,6 +96,7 @@ def arguments(
             f"the kernel has no parameter '{unknown[0]}', nor has a launch of it such an option",
             got=", ".join(unknown),
             expected=names or "no parameters",
+            hint=_meant(unknown[0], [p.name for p in parameters]),
         )
     by_name = ", ".join(named)
     for parameter in parameters:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from typing import Generic, TypeAlias
 
-from intrinsics.findings import Finding, InputError, NvgenError, Severity
+from intrinsics.findings import Finding, InputError, NvgenError, Severity, input_error
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.built import Kernel
 from nvgen.driver.code.kernel_code import MachineCode
@@ -49,6 +49,11 @@ def tune(
 
     Raises: InputError when there is nothing to try; whatever stops the GPU from being used at all.
     """
+    if not hasattr(problem, "configs"):
+        raise input_error(
+            "tune/problem", "this is nothing to tune", got=type(problem).__name__,
+            expected="a nvgen.tuning.Problem: configs(), build(config), measure(candidate)",
+        )  # fmt: skip
     kept = results or Results()
     configs = list(problem.configs())
     if not configs:

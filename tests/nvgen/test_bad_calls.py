@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import nvgen
+import nvgen.tuning
 from intrinsics.findings import InputError
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
+from nvgen import KernelBuilder
 from nvgen.driver.jobs import bind_host
 from nvgen.launching.launches import dim3
 from tests.each import each
@@ -45,6 +49,12 @@ def refusal(**options: object) -> tuple[str, str, str]:
         ({"bound_waits": "1"}, "bound-waits/seconds", "'1' s"),
         ({"text": "define void @f() {\n  ret\0 void\n}\n"}, "llvm/syntax", "U+0000"),
         ({"text": "; \udc80\n"}, "llvm/syntax", "U+DC80"),
+        ({"text": Path("kernel.ll")}, "compile/module", type(Path()).__name__),
+        ({"passes": 3}, "compile/passes", "int"),
+        ({"passes": [3]}, "compile/passes", "int"),
+        ({"passes": print}, "compile/passes", "builtin_function_or_method"),
+        ({"rules": [lambda module: 3]}, "compile/rules", "int"),
+        ({"rules": [lambda module: ["wrong"]]}, "compile/rules", "str"),
     ],
 )
 def test_an_option_of_compile(options: dict[str, object], rule: str, got: str) -> None:
@@ -150,7 +160,30 @@ def test_a_module_without_a_kernel() -> None:
     assert caught.value.findings[0].got == "@f"
 
 
-@pytest.mark.parametrize("dtype", [">i4", "O"])
+def test_a_stage_that_is_none_is_told_those_there_are() -> None:
+    compiled = nvgen.compile(DOUBLE, target="sm_90a")
+    with pytest.raises(KeyError, match="no stage 'isel': there are select, "):
+        compiled.stages["isel"]
+
+
+def test_an_option_that_is_nearly_one() -> None:
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.u32("n")
+    b.begin()
+    compiled = b.finish().compile()
+    for given, meant in (("gird", "grid"), ("m", ""), ("max_step", "max_steps")):
+        with pytest.raises(InputError) as caught:
+            compiled.run(1, **{given: 3})
+        assert caught.value.findings[0].hint == (f"did you mean {meant}=…?" if meant else "")
+
+
+def test_what_cannot_be_tuned() -> None:
+    with pytest.raises(InputError) as caught:
+        nvgen.tuning.tune(3)
+    assert caught.value.findings[0].rule == "tune/problem"
+
+
+@pytest.mark.parametrize("dtype", [">i4", "O", "U1", "M8[s]"])
 def test_an_array_whose_bytes_are_not_those_of_a_gpu(dtype: str) -> None:
     array = np.zeros(1, dtype)
     compiled = nvgen.compile(DOUBLE, target="sm_90a")

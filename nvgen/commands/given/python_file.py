@@ -45,8 +45,13 @@ def python_module(file: str, rule: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
-        line = f"line {error.lineno}: " if error.lineno else ""
-        raise input_error(rule, f"{file} is not Python", got=f"{line}{error.msg}") from None
+        raise input_error(
+            rule,
+            f"{file} is not Python",
+            place=Place(error.filename or file, error.lineno or 0),
+            got=error.msg,
+            expected="a file that Python can run",
+        ) from None
     return module
 
 

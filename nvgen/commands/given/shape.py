@@ -24,7 +24,7 @@ def parse_dim3(text: str, name: str) -> tuple[int, int, int]:
             f"run/{name}",
             f"--{name} takes one to three numbers",
             got=text,
-            expected="X, X,Y or X,Y,Z, each at least 1, of at most 100 digits",
+            expected="X, X,Y or X,Y,Z, each at least 1",
         )
     x, y, z = ([int(p) for p in parts] + [1, 1])[:3]
     return x, y, z

@@ -19,6 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(parser=parser)  # which says what it does not take
     parser.add_argument("-o", "--output", metavar="OUT", default="-", help="file, or - (default)")
     parser.add_argument(
         "--format",

@@ -206,6 +206,37 @@ def test_a_file_that_cannot_be_read(
         assert why in failed.text
 
 
+@pytest.mark.parametrize("extra", [[], ["--print-after", "select"]], ids=["text", "stage"])
+@pytest.mark.parametrize("output", ["in.ll", "./in.ll", "link"])
+def test_an_output_replaces_no_input_of_another_language(
+    nvgen: Nvgen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, extra: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in.ll").write_text(ADD)
+    Path("link").symlink_to("in.ll")
+    failed = nvgen("compile", "in.ll", "--target", "sm_90a", "--emit", "mir", "-o", output, *extra)
+    assert failed.status == 2
+    assert "error[output/is-input]" in failed.text
+    assert Path("in.ll").read_text() == ADD
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["run", "in.ll", "--blok", "32"], "; did you mean --block?"),
+        (["compile", "in.ll", "--emmit=mir"], "; did you mean --emit?"),
+        (["draw", "smem", "--swizle", "32"], "; did you mean --swizzle?"),
+        (["targets", "all"], ""),
+    ],
+)
+def test_an_option_that_a_command_has_not(nvgen: Nvgen, words: list[str], meant: str) -> None:
+    failed = nvgen(*words)
+    unknown = " ".join(words[2:] if len(words) > 2 else words[1:])
+    assert failed.status == 2
+    assert failed.err.startswith(f"usage: nvgen {words[0]} ")
+    assert failed.err.endswith(f"unrecognized arguments: {unknown}{meant}\n")
+
+
 @pytest.mark.parametrize("ending", ["\r\n", "\r"], ids=["CRLF", "CR"])
 def test_line_ends_of_other_systems(nvgen: Nvgen, tmp_path: Path, ending: str) -> None:
     source = tmp_path / "in.ll"

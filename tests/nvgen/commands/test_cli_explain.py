@@ -277,6 +277,7 @@ def test_a_rule_that_is_not_there(nvgen: Nvgen) -> None:
     result = nvgen("explain", "mbarrier/peer-unherd")
     assert result.status == 2
     assert "did you mean mbarrier/peer-unheard" in result.err
+    assert "expected: the id of a rule" in result.err
 
 
 def test_usage(nvgen: Nvgen) -> None:

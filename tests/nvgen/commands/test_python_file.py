@@ -30,7 +30,7 @@ def test_what_is_no_python_file_is_refused(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("x = (\n", "got: line 1: '('"), ("x = 1\0\n", "got: source code")]
+    ("text", "why"), [("x = (\n", "kernel.py:1\n   = got: '('"), ("x = 1\0\n", "got: source code")]
 )
 def test_what_is_no_python_says_the_line_where_there_is_one(text: str, why: str, tmp_path: Path):
     (tmp_path / "kernel.py").write_text(text)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from nvgen import InputError, KernelBuilder, i32
+from nvgen import InputError, KernelBuilder, bf16, i32
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
@@ -175,3 +175,40 @@ def test_something_between_a_branch_and_its_other_side() -> None:
     b.tid_x + 1
     with pytest.raises(InputError, match="between a branch"):
         b.else_().__enter__()
+
+
+def test_a_kernel_ends_behind_its_blocks() -> None:
+    b = KernelBuilder("unended", block=32, target="sm_90a")
+    b.begin()
+    with pytest.raises(InputError) as caught, b.range(4):
+        b.finish()
+    (found,) = caught.value.findings
+    assert found.message == "the kernel is finished inside of a block"
+    assert found.got.startswith(f"a loop that begins at {__file__}:")
+
+
+def test_a_block_that_is_never_entered() -> None:
+    b = KernelBuilder("unentered", block=64, target="sm_90a")
+    b.begin()
+    b.if_warp(0)
+    with b.if_warp(1):
+        b.bar_warp_sync(0xFFFFFFFF)
+    with pytest.raises(InputError) as caught:
+        b.finish()
+    (found,) = caught.value.findings
+    assert found.message == "b.if_warp(…) is a block, and nothing is in it"
+    assert found.place.file == __file__
+    assert found.expected == "with b.if_warp(…): …"
+
+
+def test_a_stage_that_is_never_entered() -> None:
+    b = KernelBuilder("unfilled", block=32, target="sm_90a")
+    b.begin()
+    tiles = b.shared_tiles("tiles", bf16, (8, 64), 2)
+    ring = b.tile_ring("ring", tiles)
+    b.make_mbarriers(*ring.mbarriers)
+    with b.elect():
+        ring.producer().fill()
+    with pytest.raises(InputError) as caught:
+        b.finish()
+    assert caught.value.findings[0].message == "Producer.fill(…) is a block, and nothing is in it"
