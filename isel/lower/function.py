@@ -92,9 +92,9 @@ def lower(
     function = _as_a_whole(function, layout, pure, present)
     if function is not before:
         opcodes = _opcodes(function)
-    return (
-        straight_lines.with_shared_products(function) if opcodes.count(_PRODUCT) > 1 else function
-    )
+    if opcodes.count(_PRODUCT) > 1:
+        function = straight_lines.with_shared_products(function, layout)
+    return function
 
 
 def _as_a_whole(

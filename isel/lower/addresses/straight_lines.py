@@ -5,8 +5,10 @@ Layer: isel.lower.  Input: a function.  Output: the same function, or one in whi
 times s; `(k - b) * s + c` likewise.  So are products `(b + k) * s` that more than one sum is made
 of.  b may be a sum itself, of the same values in whatever order.  Rows of a matrix are addressed
 so: where each of them took an addition and a multiplication, it takes one multiplication and
-addition, which the machine does at once.  LLVM's NVPTX back end does likewise
-(StraightLineStrengthReduce).  Integers wrap, so the values are the same whatever overflows.
+addition, which the machine does at once.  Addresses whose indices are of one line are computed
+from the first one too, by a multiple of s in bytes: no index is scaled but that of the first.
+LLVM's NVPTX back end does likewise (StraightLineStrengthReduce).  Integers wrap, so the values are
+the same whatever overflows.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ from collections.abc import Iterator
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import I32, I64, IntType
+from isel.llvm.types import I8, I32, I64, IntType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.lower.addresses.index_sums import is_sum
-from isel.lower.rewriter import Replacement, Rewriter, number
+from isel.lower.rewriter import NONE, Replacement, Rewriter, number
+from isel.select.types import TypeLayout
 
 _Base = tuple[str, ...]
 """The values that b is the sum of, by name, in order."""
@@ -41,17 +44,50 @@ class _Line:
     times: int
 
 
-def with_shared_products(function: ir.Function) -> ir.Function:
-    """The function in which products and sums of a line are computed from its first one."""
-    found = _Lines(function).found()
-    if not found:
+_Address = tuple[llvm.Value, Type, llvm.Value]
+"""What an address is computed from: the base, the type of an element, the index."""
+
+
+def with_shared_products(function: ir.Function, layout: TypeLayout) -> ir.Function:
+    """The function in which products, sums and addresses of a line are computed from its first."""
+    lines = _Lines(function).found()
+    if not lines:
         return function
+    found = lines | _addresses(function, lines, layout)
 
     def choose(i: ir.Instruction) -> Replacement | None:
         line = found.get(i.result or "")
         return None if line is None else lambda out: _add(out, line, i.result or "")
 
     return Rewriter(function).run(choose)
+
+
+def _addresses(
+    function: ir.Function, lines: dict[str, _Line], layout: TypeLayout
+) -> dict[str, _Line]:
+    """The addresses that lie a number of factors behind an earlier one of their block.
+
+    Their indices are of one line, or they are equal and what they are added to are such addresses.
+    """
+    found: dict[str, _Line] = {}
+    for block in function.blocks:
+        firsts: dict[_Address, llvm.Local] = {}
+        for i in block.instructions:
+            if not isinstance(i, ir.GetElementPtr) or i.result is None or len(i.indices) != 1:
+                continue
+            (index,), base, type_ = i.indices, i.base, i.element_type
+            if not isinstance(index, llvm.Local):
+                continue
+            if index.type == I64 and (line := lines.get(index.name)):
+                first, size = firsts.get((base, type_, line.first)), layout.size(type_)
+            elif isinstance(base, llvm.Local) and (line := found.get(base.name)):
+                first, size = firsts.get((line.first, type_, index)), 1
+            else:
+                firsts.setdefault((base, type_, index), llvm.Local(i.result, i.type))
+                continue
+            if first is not None:
+                found[i.result] = _Line(first, line.factor, line.times * size)
+    return found
 
 
 class _Lines:
@@ -155,10 +191,14 @@ class _Lines:
 
 
 def _add(out: Rewriter, line: _Line, result: str) -> None:
-    """The first value of a line, and a number of factors."""
+    """The first value or address of a line, and a number of factors."""
     type_ = line.factor.type
     assert isinstance(type_, IntType)
-    if line.times == 1:
+    if line.first.type != type_:
+        steps = out.binary(Opcode.MUL, line.factor, number(type_, line.times))
+        common = out.common(Opcode.GETELEMENTPTR, result)
+        out.add(ir.GetElementPtr(*common, line.first.type, I8, line.first, (steps,), NONE))
+    elif line.times == 1:
         out.binary(Opcode.ADD, line.first, line.factor, result)
     elif line.times == -1:
         out.binary(Opcode.SUB, line.first, line.factor, result)

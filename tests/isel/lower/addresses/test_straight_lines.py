@@ -98,6 +98,32 @@ APART = {
     "factor and base": "  %b1 = add i32 %b, 1\n  %s1 = add i32 %s, 1\n  %m0 = mul i32 %b, %s\n"
     "  %m1 = mul i32 %b1, %s1",
 }
+
+
+def matrix(type_: str, numbers: tuple[int, ...]) -> str:
+    """A column of a matrix, whose rows are `stride` apart: thread t stores to rows %b + k."""
+    body = [f"  %s = {'sext' if type_ == 'i64' else 'bitcast'} i32 %stride to {type_}"]
+    for n, k in enumerate(numbers):
+        body += [
+            f"  %b{n} = add {type_} %b, {k}",
+            f"  %m{n} = mul {type_} %b{n}, %s",
+            f"  %row{n} = getelementptr i32, ptr addrspace(1) %out, {type_} %m{n}",
+            f"  %at{n} = getelementptr i32, ptr addrspace(1) %row{n}, i32 %t",
+            f"  store i32 {k}, ptr addrspace(1) %at{n}",
+        ]
+    return MATRIX.format(type=type_, body="\n".join(body))
+
+
+MATRIX = """
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @k(ptr addrspace(1) %all, i32 %stride, {type} %b) {{
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %out = getelementptr i32, ptr addrspace(1) %all, i32 256
+{body}
+  ret void
+}}
+"""
+
 ALL = SUMS | PRODUCTS
 ALL |= {
     name: FRAME.format(type="i32", body=f"{body}\n{stored('i32', 'm0', 'm1')}")
@@ -125,6 +151,50 @@ def test_one_product_of_two_variables_is_left_where_llvm_has_one_or_more(name: s
     (theirs,) = llvm.compile_all([llvm.HEADER + text], "sm_90a", "8.6")
     ours = products(nvgen.compile(text, target="sm_90a").ptx)
     assert ours == 1 <= products(theirs.ptx)
+
+
+@pytest.mark.parametrize("type_", ["i32", "i64"])
+@pytest.mark.parametrize("stride", [40, -32])
+def test_rows_are_where_the_host_has_them(type_: str, stride: int) -> None:
+    check_rows(matrix(type_, (0, 1, 3, -2)), stride, 1)
+
+
+def test_an_index_of_32_bits_wraps_before_it_is_extended() -> None:
+    """The stride is 2³¹ - 32: row 1, which nobody stores to, is far away, and row 2 at -64."""
+    check_rows(MATRIX.format(type="i32", body=FAR), (1 << 31) - 32, 1)
+
+
+FAR = """
+  %m0 = mul i32 %b, %stride
+  %at0 = getelementptr i32, ptr addrspace(1) %out, i32 %m0
+  %b1 = add i32 %b, 1
+  %m1 = mul i32 %b1, %stride
+  %at1 = getelementptr i32, ptr addrspace(1) %out, i32 %m1
+  %never = icmp eq i32 %t, 99
+  br i1 %never, label %far, label %near
+far:
+  store i32 1, ptr addrspace(1) %at0
+  br label %near
+near:
+  store i32 2, ptr addrspace(1) %at1
+"""
+
+
+def check_rows(text: str, stride: int, b: int) -> None:
+    ours, host = np.zeros((2, 512), np.int32)
+    nvgen.compile(text, target="sm_90a").run(ours, stride, b, block=THREADS, device="sim")
+    HostKernel(text).run(host, stride, b, block=(THREADS, 1, 1))
+    assert (ours == host).all()
+    assert ours.any()
+
+
+def test_the_index_of_one_row_is_scaled() -> None:
+    """Of the others a multiple of the stride in bytes is added, as LLVM does it."""
+    text = matrix("i64", (0, 1, 3, -2))
+    (theirs,) = llvm.compile_all([llvm.HEADER + text], "sm_90a", "8.6")
+    ours = nvgen.compile(text, target="sm_90a").ptx
+    assert ours.count("shl.b64") == 1 <= theirs.ptx.count("shl.b64")
+    assert {*re.findall(r"mul\.wide\.s32\s.*, (-?\d+);", ours)} == {"4", "12", "-8"}
 
 
 def products(ptx: str) -> int:
