@@ -41,7 +41,8 @@ def halts(report: Report, logs: list[Log]) -> None:
             ]
             runs = [log] if causes and not stuck.without_arrivals else there
             certain = all(run.stuck and not (run.guessed or run.assumed) for run in runs)
-            _report(report, stuck, rule, None if certain else Severity.REVIEW)
+            with_what = "" if certain else _with_what(log)
+            _report(report, stuck, rule, None if certain else Severity.REVIEW, with_what)
 
 
 def _roots(stuck: list[Stuck]) -> list[Stuck]:
@@ -90,8 +91,15 @@ def missed(report: Report, logs: list[Log]) -> None:
 # ---- words -------------------------------------------------------------------------------------
 
 
-def _report(report: Report, stuck: Stuck, rule: VerifierRule, severity: Severity | None) -> None:
-    waits = f"{named(stuck.actor)} waits here for {stuck.waits_for}"
+def _with_what(log: Log) -> str:
+    """The arguments of a run, where it reads any: another launch may not come to the same."""
+    return f" where each integer argument is {log.number}" if log.reads_arguments else ""
+
+
+def _report(
+    report: Report, stuck: Stuck, rule: VerifierRule, severity: Severity | None, with_what: str
+) -> None:
+    waits = f"{named(stuck.actor)} waits here for {stuck.waits_for}{with_what}"
     progress = stuck.progress
     if progress is None:
         report.add(rule, stuck.index, severity=severity, got=waits)

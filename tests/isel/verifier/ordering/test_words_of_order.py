@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from intrinsics.findings import Finding
+from intrinsics.findings import Finding, Severity
 from nvgen import KernelBuilder, VerificationError, u32
 from tests.isel.verifier.function.small_kernels import ASYNC, COPIED, SENT, SUMMED, SYNC
 from tests.isel.verifier.function.test_small_kernels import said
@@ -64,6 +64,22 @@ def test_the_other_access_has_its_line_of_python() -> None:
     (found,) = caught.value.findings
     assert f"(test_words_of_order.py:{stored})" in found.got
     assert found.place.python_line == stored + 1
+
+
+def test_a_wait_that_an_argument_decides_says_which() -> None:
+    """A turn is waited for where the producer has none: a run with less than 64 of K."""
+    b = KernelBuilder("k", block=64, target="sm_90a")
+    b.u32("k")
+    k, full = b.begin()["k"], b.mbarrier("full")
+    b.make_mbarriers((full, 1))
+    with b.if_thread(0), b.if_(k >= 64):
+        b.mbarrier_arrive(full)
+    with b.if_thread(32):
+        b.wait(full, 0)
+    (found,) = b.finish().compile(level="function").findings
+    assert found.rule == "mbarrier/deadlock"
+    assert found.severity is Severity.REVIEW
+    assert "where each integer argument is 5" in found.got
 
 
 def first_line_behind() -> int:
