@@ -32,7 +32,8 @@ WARPGROUP = 128
 _TURNS_THREADS = 256
 """Threads of a named barrier: the warpgroup that waits and the one that arrives."""
 
-_BARRIERS = 16
+BARRIERS = 16
+"""Named barriers of a CTA, with barrier 0 of all its threads."""
 
 
 class ExecutionScope(Enum):
@@ -333,7 +334,7 @@ class Turns:
     def __init__(self, builder: Roles, first: int | None, warpgroups: int) -> None:
         first = None if first is None else whole(first, "number of a barrier")
         last = (first or 1) + whole(warpgroups, "number of warpgroups")
-        if warpgroups < 2 or not 1 < last <= _BARRIERS or (first is not None and first < 1):
+        if warpgroups < 2 or not 1 < last <= BARRIERS or (first is not None and first < 1):
             raise refuse(
                 "no such turns",
                 got=f"{warpgroups} warpgroups, barriers from {first}",

@@ -9,6 +9,7 @@ Matrix Fragments for mma; tcgen05.ld.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 from intrinsics.element import ElementType
@@ -18,7 +19,14 @@ from intrinsics.modifiers import ScalarType
 from nvgen.builder.control.control_flow import condition_of
 from nvgen.builder.fragments.byte_operands import as_bytes
 from nvgen.builder.fragments.layouts import Columns, Joined, OfThreads, RegisterTile, Rows
-from nvgen.builder.fragments.stores import Condition, load_from_tile, store, store_in_tile
+from nvgen.builder.fragments.stores import (
+    Condition,
+    load_from_tile,
+    shared_tile,
+    store,
+    store_in_tile,
+    store_through,
+)
 from nvgen.builder.shared_memory.tiles import SharedTile
 from nvgen.builder.values.number_types import is_float
 from nvgen.builder.values.numbers import Int, Number
@@ -166,6 +174,33 @@ class Fragment(OfThreads):
         numbers = [made(column + along if along else column) for along in self.layout.column_slots]
         return Columns(vector_of(numbers), self.holders)
 
+    def part_of_columns(self, first: int, columns: int) -> Fragment:
+        """Columns `first` to `first + columns` - 1, whose own columns are counted from 0.
+
+        An epilogue of 256 columns goes through a tile of 64 in four parts.
+
+        Raises: InputError for columns that not all threads hold alike, or out of range: with wgmma
+        and mma.sync multiples of eight.
+        """
+        layout = self.layout
+        there = [e for e, along in enumerate(layout.along) if 0 <= along - first < columns]
+        part = replace(
+            layout,
+            columns=columns,
+            down=tuple(layout.down[e] for e in there),
+            along=tuple(layout.along[e] - first for e in there),
+        )
+        even = part.count * layout.columns == layout.count * columns
+        within = even and part.along and max(part.along) + sum(part.column_bits) < columns
+        if self.holders.first is not None or not within or first + columns > layout.columns:
+            raise refuse(
+                "no such part of the columns",
+                got=f"{columns} from {first} on",
+                expected=f"multiples of eight within {layout.columns}, not shared by warps",
+            )
+        held = self.vector.taken_apart(there)
+        return Fragment(held, replace(self.holders, layout=part))
+
     # ---- elsewhere ---------------------------------------------------------------------------
 
     def as_a_operand(self, dtype: ElementType | None = None) -> RegisterTile:
@@ -251,17 +286,7 @@ class Fragment(OfThreads):
         """
         return self.made(load_from_tile(self.holders, shared_tile(tile)))
 
-    store = store
-
-
-def shared_tile(tile: object) -> SharedTile:
-    """A tile in shared memory.
-
-    Raises: InputError for anything else.
-    """
-    if not isinstance(tile, SharedTile):
-        raise refuse("no tile", got=described(tile), expected="b.shared_tile(…)")
-    return tile
+    store, store_through = store, store_through
 
 
 @runtime_checkable

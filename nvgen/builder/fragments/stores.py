@@ -7,7 +7,7 @@ stmatrix; ldmatrix; st; ld; Shared Memory Matrix Layouts.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -21,11 +21,14 @@ from intrinsics.layouts.register_runs import (
     lies_as_matrices,
     runs,
 )
-from intrinsics.modifiers import ScalarType
+from intrinsics.modifiers import AtomicOp, ScalarType, Space
 from intrinsics.multiplies.matrix import MatrixNum
+from nvgen.builder.control.roles import WARPGROUP, ExecutionScope, check_scope
 from nvgen.builder.fragments.layouts import Holders, OfThreads, scaled_bits
+from nvgen.builder.shared_memory.copies import copies
+from nvgen.builder.shared_memory.reductions import Reductions
 from nvgen.builder.shared_memory.tiles import PLAIN_SPAN, SharedTile, fitting_swizzle
-from nvgen.builder.values.number_types import u64
+from nvgen.builder.values.number_types import is_float, u64
 from nvgen.builder.values.numbers import Int, IntLike, Number
 from nvgen.builder.values.pointers import (
     Pointer,
@@ -41,6 +44,16 @@ Condition: TypeAlias = Callable[[Int, Int], Int]
 """A condition of a row and a column."""
 
 _CHUNK = 16
+
+
+def shared_tile(tile: object) -> SharedTile:
+    """A tile in shared memory.
+
+    Raises: InputError for anything else.
+    """
+    if not isinstance(tile, SharedTile):
+        raise refuse("no tile", got=described(tile), expected="b.shared_tile(…)")
+    return tile
 
 
 def store_in_tile(matrix: OfThreads, tile: SharedTile) -> None:
@@ -192,3 +205,39 @@ def store(
                 each = where and b.if_(where(places[0] + down, places[1] + along))
                 with each or contextlib.nullcontext():
                     store_number(place, type_, vector[run[0]])
+
+
+def store_through(
+    self: OfThreads,
+    tile: SharedTile,
+    target: Pointer,
+    coordinates: Sequence[IntLike],
+    *,
+    barrier: IntLike = 0,
+    in_flight: int = 0,
+    op: AtomicOp | None = None,
+) -> None:
+    """Store the matrix by TMA: into a tile of its shape, and from there through a tensor map.
+
+    All threads that hold the matrix execute it, and meet at `barrier`: 0 of the whole CTA, of a
+    warpgroup a number that no other one uses.  Before it is written, all but the `in_flight` latest
+    stores have read their tiles, so that tiles may come by turns.  Numbers are rounded to the
+    tile's type.  The rest is as in `b.store_tile`; at the end `cp_async_bulk_wait_group(0)` waits,
+    by all threads.
+
+    Raises: InputError for a matrix of a warp, and what `as_tile` and `b.store_tile` raise.
+    """
+    tile, b, type_ = shared_tile(tile), self.builder, self.vector.type
+    assert isinstance(b, Reductions)
+    group = b.scope is ExecutionScope.WARPGROUP
+    check_scope(b, "a matrix is stored by TMA", ExecutionScope.WARPGROUP, ExecutionScope.CTA)
+    threads = WARPGROUP if group else b.threads
+    first = b.thread // WARPGROUP * WARPGROUP if group else 0
+    with b.if_thread(first):
+        b.cp_async_bulk_wait_group_read(in_flight)
+    b.barrier_cta_sync_aligned(barrier, threads)
+    store_in_tile(self.to(tile.dtype) if is_float(type_ or ScalarType.U32) else self, tile)
+    b.fence_proxy_async(Space.SHARED_CTA)
+    b.barrier_cta_sync_aligned(barrier, threads)
+    with b.if_thread(first):
+        copies(b, tile, target, coordinates).store(op)

@@ -61,9 +61,9 @@ class TensorOptions:
     """2: a CTA of the pair holds half of A's rows, and of B's, and of D's where M is 256; a thread
     of the even CTA issues for both."""
 
-    metadata: Pointer | None = None
-    """Which halves of its chunks a sparse A stores that lies in shared memory, from an even column
-    on; a `SparseTile` has its own."""
+    metadata: Pointer | Vector | None = None
+    """Which halves of its chunks a sparse A stores that lies in shared memory: in tensor memory,
+    from an even column on (a `SparseTile` has its own), or in registers of a warpgroup."""
 
     sfa: ScaleTile | None = None
     """Scale factors for A's rows in this CTA; of a sparse A one is for `size` elements with their
@@ -336,7 +336,8 @@ class HeldFragment(ABC):
     row_max, row_sum = _held(Fragment.row_max), _held(Fragment.row_sum)
     as_a_operand, as_tile = _held(Fragment.as_a_operand), _held(Fragment.as_tile)
     as_bytes, from_tile = _held(Fragment.as_bytes), _held(Fragment.from_tile)
-    store = _held(Fragment.store)
+    store, store_through = _held(Fragment.store), _held(Fragment.store_through)
+    part_of_columns = _held(Fragment.part_of_columns)
 
 
 def _side_by_side(builder: SharedMemory, values: Sequence[ir.Value]) -> ir.Value:

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.register_layout import FragmentLayout, operand_layout
 from nvgen.builder.control.roles import WARPGROUP
-from nvgen.builder.fragments.fragment import Fragment, shared_tile
+from nvgen.builder.fragments.fragment import Fragment
 from nvgen.builder.fragments.layouts import Holders, RegisterTile
+from nvgen.builder.fragments.stores import shared_tile
 from nvgen.builder.shared_memory.allocations import SharedMemory
 from nvgen.builder.shared_memory.tiles import SharedTile
 from nvgen.builder.values.number_types import scalar_type

@@ -20,15 +20,22 @@ from nvgen.builder.control.roles import WARP, WARPGROUP, ExecutionScope
 from nvgen.builder.fragments.layouts import RegisterTile
 from nvgen.builder.multiplies.accumulators import Multiply
 from nvgen.builder.shared_memory.tiles import PLAIN_SPAN, SharedTile
-from nvgen.calling.refusals import Requirement
+from nvgen.builder.values.vectors import Vector
+from nvgen.calling.refusals import Requirement, described
 
 
 def _no_option(text: str, section: str) -> Requirement[Multiply]:
     return Requirement(
         "option", text,
-        lambda r: not r.options.given(),
-        lambda r: ", ".join(r.options.given()), "accumulate and step", section,
+        lambda r: not _options(r),
+        lambda r: ", ".join(_options(r)), "accumulate and step", section,
     )  # fmt: skip
+
+
+def _options(r: Multiply) -> list[str]:
+    """The options that a multiply into registers does not have: all but a warpgroup's metadata."""
+    known = {"metadata"} if isinstance(r, RegisterRequest) and r.by is BY_A_WARPGROUP else set()
+    return [name for name in r.options.given() if name not in known]
 
 
 # ---- registers -----------------------------------------------------------------------------------
@@ -83,8 +90,21 @@ class RegisterRequest(Multiply):
 
     @property
     def depth(self) -> int:
-        """K of one instruction: what 32 bytes hold."""
+        """K of one instruction, of what A stores: what 32 bytes hold."""
         return 256 // self.a.dtype.bits
+
+    @property
+    def metadata(self) -> Vector | None:
+        """Which elements of each four, or pair, a sparse A stores: a word for each 64 rows and step
+        of K.
+        """
+        found = self.options.metadata
+        return found if isinstance(found, Vector) else None
+
+    @property
+    def k(self) -> int:
+        """K, of a sparse A with the zeros that it does not store."""
+        return self.a.k * (1 if self.options.metadata is None else 2)
 
     @property
     def steps(self) -> int:
@@ -119,7 +139,11 @@ def _swizzled(r: RegisterRequest, tile: SharedTile) -> bool:
 def _has_step(r: RegisterRequest) -> bool:
     if isinstance(r.step, int):
         return 0 <= r.step < r.steps
-    return r.step is None or isinstance(r.a, SharedTile)
+    return r.step is None or (isinstance(r.a, SharedTile) and r.metadata is None)
+
+
+def _words(r: RegisterRequest) -> int:
+    return r.m // WARPGROUP_ROWS * r.steps
 
 
 def _widths(r: RegisterRequest) -> tuple[int, ...]:
@@ -161,9 +185,9 @@ WARP_REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
     ),
     Requirement(
         "shape", "the shapes of A, B and D do not belong together",
-        lambda r: r.a.k == r.b.k and (r.d.m, r.d.n) == (r.m, r.b.rows),
+        lambda r: r.k == r.b.k and (r.d.m, r.d.n) == (r.m, r.b.rows),
         "A {r.m}x{r.a.k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
-        "A {r.d.m}x{r.a.k}, B {r.d.n}x{r.a.k}, D {r.d.m}x{r.d.n}", "{r.by.shapes}",
+        "A {r.d.m}x{r.a.k}, B {r.d.n}x{r.k}, D {r.d.m}x{r.d.n}", "{r.by.shapes}",
     ),
     Requirement(
         "registers", "A's registers are those of another multiply",
@@ -212,6 +236,13 @@ WARPGROUP_REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
         "{r.b.rows}",
         lambda r: "8, 16, 24, and multiples of 16 from 32 to 256"
         if _widths(r) == INTEGER_WIDTHS else "a multiple of 8 up to 256", "{r.by.shapes}",
+    ),
+    Requirement(
+        "metadata", "a sparse A has a register of metadata for each 64 rows and step of K",
+        lambda r: r.options.metadata is None
+        or (r.metadata is not None and r.metadata.count == _words(r)),
+        lambda r: described(r.options.metadata), lambda r: f"a Vector of {_words(r)} words",
+        "{r.by.op}",
     ),
 )  # fmt: skip
 """Everything that a warpgroup's multiply requires."""

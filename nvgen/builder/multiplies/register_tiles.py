@@ -315,9 +315,10 @@ class WarpgroupTile(HeldAccumulator):
         begins_b = _descriptor(builder, b)
         trans_a = int(isinstance(a, SharedTile) and a.major is Major.MN)
         trans_b = int(b.major is Major.MN)
+        metadata = request.metadata
         for number in asked.chosen(request.steps):
             k = number * request.depth
-            at_b = advanced(begins_b, b.offset(k))
+            at_b = advanced(begins_b, b.offset(k if metadata is None else 2 * k))
             for part, accumulator in enumerate(self.parts):
                 at_a: Int | Vector
                 if isinstance(a, SharedTile):
@@ -326,9 +327,11 @@ class WarpgroupTile(HeldAccumulator):
                 else:
                     assert isinstance(number, int)
                     at_a = a.fragments[part][number]
+                place = part * request.steps + number if isinstance(number, int) else 0
                 builder.wgmma_mma_async(
                     accumulator, at_a, at_b, adds, atype=MODIFIERS[a.dtype],
                     btype=MODIFIERS[b.dtype], trans_a=trans_a, trans_b=trans_b,
+                    sp_meta=None if metadata is None else metadata[place],
                 )  # fmt: skip
             adds = True
 

@@ -284,7 +284,7 @@ class OperandAddresses:
         """
         request, a = self.request, self.request.a
         first = a.metadata if isinstance(a, SparseTile) else request.options.metadata
-        if first is None:
+        if not isinstance(first, Pointer):
             return 0, None
         if isinstance(a, SparseTile):
             pitch = a.pitch

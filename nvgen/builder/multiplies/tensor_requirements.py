@@ -28,7 +28,8 @@ from nvgen.builder.multiplies.accumulators import SHIFTS
 from nvgen.builder.multiplies.tensor_requests import TensorRequest
 from nvgen.builder.multiplies.tensor_tiles import LeftTile
 from nvgen.builder.shared_memory.tiles import PLAIN_SPAN, SharedTile, fitting_swizzle
-from nvgen.calling.refusals import Requirement, unmet
+from nvgen.builder.values.pointers import Pointer
+from nvgen.calling.refusals import Requirement, described, unmet
 
 _WITH_TENSOR_MEMORY = with_feature(Feature.HAS_TMEM)
 
@@ -333,6 +334,12 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         _scaled_by,
         lambda r: "0..15 with f16, bf16 or tf32, with accumulate, not stationary, on "
         + spell(_SCALING), _MMA, hint="scale D in the epilogue instead",
+    ),
+    Requirement(
+        "metadata", "metadata of a sparse A are in tensor memory",
+        lambda r: r.options.metadata is None or isinstance(r.options.metadata, Pointer),
+        lambda r: described(r.options.metadata), "tmem.metadata(…)", _MMA,
+        hint="b.copy_metadata brings them there; registers are a warpgroup's",
     ),
     Requirement(
         "lane-mask", "a lane mask has a bit for each lane, and no place in this MMA",

@@ -35,6 +35,7 @@ from nvgen.builder.shared_memory.rings import TileRing
 from nvgen.builder.shared_memory.tiles import SharedTile, Tiles
 from nvgen.builder.values.numbers import Int, IntLike
 from nvgen.builder.values.pointers import Pointer
+from nvgen.builder.values.vectors import Vector
 from nvgen.builder.verbs import mma_rows
 from nvgen.calling.refusals import refuse
 
@@ -57,7 +58,7 @@ class TileOperations(TileCopies):
         accumulate: bool | Int = False,
         step: IntLike | None = None,
         cta_group: CtaGroup = CtaGroup.ONE,
-        metadata: Pointer | None = None,
+        metadata: Pointer | Vector | None = None,
         sfa: ScaleTile | None = None,
         sfb: ScaleTile | None = None,
         stationary: bool = False,
@@ -83,9 +84,11 @@ class TileOperations(TileCopies):
         no other option is allowed; `gemm_commit` and `gemm_wait` follow.
 
         With `d` in the registers of a warpgroup, all its threads execute it; `a` is in shared
-        memory or in their registers, and no other option is allowed.  A `wgmma_fence` goes before
-        the first multiply, and before any whose registers other instructions have written; `gemm`
-        is the whole protocol.
+        memory or in their registers.  Of a 2:4 sparse A, M × K/2, `metadata` are the thread's
+        words, one for each 64 rows and in these for each step of K, in which indices lie as
+        `intrinsics.layouts.fragments_wgmma.metadata_fragment` says; no other option is allowed.  A
+        `wgmma_fence` goes before the first multiply, and before any whose registers other
+        instructions have written; `gemm` is the whole protocol.
 
         With `d` in the registers of warps, all their threads execute it; `a` is in shared memory or
         in their registers, no other option is allowed, and the multiplies are synchronous.
@@ -110,18 +113,19 @@ class TileOperations(TileCopies):
         b: SharedTile,
         *,
         accumulate: bool | Int = False,
+        metadata: Vector | None = None,
         in_flight: int = 0,
     ) -> None:
         """D = A·Bᵀ (+ D with `accumulate`): the multiplies, their commit, and the wait for them.
 
         For a warpgroup's registers: fence, multiplies, commit, wait.  With `in_flight` that many of
         the latest groups, this one among them, may still run afterwards; D, the registers of A, and
-        shared memory that they read, are then still in use.
+        shared memory that they read, are then still in use.  `metadata` are those of a sparse A.
 
         Raises: InputError when a requirement of `gemm_async` is not met.
         """
         if isinstance(d, PortableAccumulator):
-            self.gemm_async(d, a, b, accumulate=accumulate)
+            self.gemm_async(d, a, b, accumulate=accumulate, metadata=metadata)
             d.commit()
             d.wait()
             return
@@ -133,7 +137,7 @@ class TileOperations(TileCopies):
                 hint="gemm_async, then tcgen05_commit on an mbarrier, and a wait for it",
             )
         self.wgmma_fence()
-        self.gemm_async(d, a, b, accumulate=accumulate)
+        self.gemm_async(d, a, b, accumulate=accumulate, metadata=metadata)
         self.wgmma_commit_group()
         self.wgmma_wait_group(in_flight)
 

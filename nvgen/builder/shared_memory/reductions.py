@@ -11,19 +11,22 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias, TypeVar, cast
 
 from intrinsics.modifiers import Shuffle
-from nvgen.builder.control.roles import WARP
+from nvgen.builder.control.roles import BARRIERS, WARP, WARPGROUP, ExecutionScope
 from nvgen.builder.shared_memory.protocols import Protocols
 from nvgen.builder.values.number_types import worded
-from nvgen.builder.values.numbers import Int, Number, type_of
+from nvgen.builder.values.numbers import Int, IntLike, Number, type_of
 from nvgen.builder.values.pointers import Pointer
 from nvgen.builder.values.vectors import Vector, joined, vector_of
-from nvgen.calling.refusals import function_of, refuse
+from nvgen.calling.refusals import described, function_of, refuse
 
 Combined = TypeVar("Combined", bound="Number | Vector | tuple[object, ...]")
 """What threads combine: a number, a vector, or a tuple of these."""
 
 Function: TypeAlias = Callable[[Combined, Combined], Combined]
 """What makes one of two."""
+
+Meeting: TypeAlias = tuple[()] | tuple[IntLike, int]
+"""The named barrier of some threads, and how many they are."""
 
 _STEPS = (1, 2, 4, 8, 16)
 """Distances of lanes in the steps of a scan, and backwards of a reduction."""
@@ -53,18 +56,26 @@ class Reductions(Protocols):
         return value
 
     def cta_reduce(
-        self, value: Combined, function: Function[Combined], slots: Pointer | None = None
+        self,
+        value: Combined,
+        function: Function[Combined],
+        slots: Pointer | None = None,
+        *,
+        barrier: IntLike | None = None,
     ) -> Combined:
         """Combine the values of all threads of the CTA by `function`; all of them get the result.
 
         `slots` is shared memory for one number of each warp, by default its own; it may be reused
-        after the reduction.  See `warp_reduce`.
+        after the reduction.  See `warp_reduce`.  Inside `if_warpgroup` it is of the warpgroup,
+        whose threads meet at the named `barrier`, 1 to 15, which no other warpgroup uses:
+        `1 + b.warpgroup` where there are several.
 
-        Raises: InputError where not all threads execute it, or they are not whole warps.
+        Raises: InputError where not all threads execute it, or they are not whole warps, and for a
+        warpgroup without a barrier.
         """
-        self._whole_warps("cta_reduce")
+        meeting = self._meeting("cta_reduce", barrier)
         value = self.warp_reduce(value, function)
-        return joined(self._of_warps(value, 0, slots), function)
+        return joined(self._of_warps(value, 0, meeting, slots), function)
 
     def cluster_reduce(self, value: Combined, function: Function[Combined]) -> Combined:
         """Combine the values of all threads of the cluster by `function`; all of them get the
@@ -105,20 +116,26 @@ class Reductions(Protocols):
         return scanned if first is None else self._shifted(scanned, first)
 
     def cta_scan(
-        self, value: Combined, function: Function[Combined], initial: object = None
+        self,
+        value: Combined,
+        function: Function[Combined],
+        initial: object = None,
+        *,
+        barrier: IntLike | None = None,
     ) -> tuple[Combined, Combined]:
         """Combine the values of the CTA's threads up to this one, in the order of `b.thread`; and
         the values of all threads, `initial` among them.
 
-        See `warp_scan`.
+        See `warp_scan`, and `cta_reduce` for warpgroups.
 
-        Raises: InputError where not all threads execute it, or they are not whole warps.
+        Raises: InputError where not all threads execute it, or they are not whole warps, and for a
+        warpgroup without a barrier.
         """
-        self._whole_warps("cta_scan")
+        meeting = self._meeting("cta_scan", barrier)
         first = None if initial is None else _filled(value, initial)
-        scanned = self._scanned(value, function, first, self.thread == 0)
-        before, *more = self._of_warps(scanned, WARP - 1)
-        whole, warp = before, self.thread // WARP
+        scanned = self._scanned(value, function, first, self._place(meeting) == 0)
+        before, *more = self._of_warps(scanned, WARP - 1, meeting)
+        whole, warp = before, self._place(meeting) // WARP
         for number, total in enumerate(more, 1):
             before = self._chosen(warp >= number, whole, before)
             whole = function(whole, total)
@@ -154,24 +171,27 @@ class Reductions(Protocols):
         pairs = zip(_numbers(one), _numbers(other), strict=True)
         return _like(one, (self.select(condition, x, y) for x, y in pairs))
 
-    def _of_warps(self, value: Combined, lane: int, slots: Pointer | None = None) -> list[Combined]:
-        """The values of this lane of each warp, in all threads."""
-        warps, numbers = self.threads // WARP, list(_numbers(value))
+    def _of_warps(
+        self, value: Combined, lane: int, meeting: Meeting, slots: Pointer | None = None
+    ) -> list[Combined]:
+        """The values of this lane of each warp, in all threads that meet."""
+        warps, numbers = (meeting[1] if meeting else self.threads) // WARP, list(_numbers(value))
         speaks = self.thread % WARP == lane
-        rooms = self._rooms(value, warps) if slots is None else [slots]
+        rooms = self._rooms(value, self.threads // WARP) if slots is None else [slots]
         if len(rooms) != len(numbers):
             got = f"{len(numbers)} of each"
             raise refuse("slots hold one number of each warp", got=got, expected="no slots")
         with self.if_(speaks):
             for room, number in zip(rooms, numbers, strict=True):
                 room.of(type_of(number))[self.thread // WARP] = number
-        self.barrier_cta_sync_aligned()
+        self.barrier_cta_sync_aligned(*meeting)
         found = []
         for room, number in zip(rooms, numbers, strict=True):
             type_ = type_of(number)
             align = min(type_.bits // 8 * (warps & -warps), 16)
-            found.append(list(self.load(room, type_, warps, align=align)))
-        self.barrier_cta_sync_aligned()
+            mine = room.of(type_).at(self.thread // WARPGROUP * warps) if meeting else room
+            found.append(list(self.load(mine, type_, warps, align=align)))
+        self.barrier_cta_sync_aligned(*meeting)
         return [_like(value, iter(row)) for row in zip(*found, strict=True)]
 
     def _rooms(self, value: object, count: int) -> list[Pointer]:
@@ -180,11 +200,27 @@ class Reductions(Protocols):
         named = (f"reduced.{self._reductions}{f'.{i}' * (i > 0)}" for i in range(1 << 30))
         return [self.shared_array(next(named), type_of(x), count) for x in _numbers(value)]
 
-    def _whole_warps(self, operation: str) -> None:
+    def _place(self, meeting: Meeting) -> Int:
+        """The thread's number among those that meet."""
+        return self.thread % WARPGROUP if meeting else self.thread
+
+    def _meeting(self, operation: str, barrier: IntLike | None) -> Meeting:
+        """Where the threads meet that combine values: none is barrier 0 of the whole CTA."""
+        if self.scope is ExecutionScope.WARPGROUP:
+            if barrier is None or (isinstance(barrier, int) and not 0 < barrier < BARRIERS):
+                raise refuse(
+                    f"{operation} of a warpgroup needs a barrier of its own",
+                    got=described(barrier),
+                    expected="barrier=1 to 15; 1 + b.warpgroup where several have one each",
+                )
+            return barrier, WARPGROUP
         self.whole_cta(operation)
         if self.threads % WARP:
             expected = f"a multiple of {WARP} threads"
             raise refuse("no whole warps", got=str(self.threads), expected=expected)
+        if barrier is not None:
+            raise refuse("all threads meet at barrier 0", got=described(barrier), expected="none")
+        return ()
 
 
 # ---- values of several parts -------------------------------------------------------------------

@@ -195,7 +195,7 @@ def test_a_broken_requirement_is_named(rule: str) -> None:
 
 def test_every_requirement_can_be_broken() -> None:
     """Those that are left: below."""
-    left = {"columns", "kernel", "target"}
+    left = {"columns", "kernel", "metadata", "target"}
     assert {r.rule for r in REQUIREMENTS} - set(BROKEN) == left
 
 
@@ -229,6 +229,14 @@ def test_an_accumulator_of_another_data_path_has_too_few_columns() -> None:
         cluster=2,
     )  # fmt: skip
     assert pair == ["gemm_async/columns"]
+
+
+def test_metadata_in_registers_are_a_warpgroups() -> None:
+    def held(b: KernelBuilder, t: TensorMemory, a: SharedTile, w: SharedTile) -> None:
+        wide, words = b.shared_tile("w", E.F16, (64, 128)), b.words([b.const(0), b.const(0)])
+        b.gemm_async(t.tile(64, 64, sparse=True), a, wide, metadata=words)
+
+    assert refused(held) == ["gemm_async/metadata"]
 
 
 def test_a_target_without_tensor_memory_names_those_that_have_it() -> None:

@@ -256,6 +256,7 @@ BROKEN: dict[str, dict[str, object]] = {
     "n": {"b": (12, 64), "d": (64, 8)},
     "k": {"a": (64, 24), "b": (64, 24), "swizzle": 32},
     "step": {"step": 4},
+    "metadata": {"metadata": [0, 0, 0, 0]},
     "swizzle": {"a": (64, 48), "b": (64, 48)},
     "major": {"dtypes": (E.TF32, E.TF32), "majors": (MN, K), **SMALL},
 }

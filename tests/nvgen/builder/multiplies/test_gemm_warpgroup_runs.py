@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from intrinsics.element import ElementType as E
-from intrinsics.findings import SimulationError
-from nvgen import Kernel, KernelBuilder
+from intrinsics.findings import InputError, SimulationError
+from intrinsics.layouts.fragments_wgmma import metadata_fragment
+from nvgen import Kernel, KernelBuilder, u32
 from nvgen.compilation.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
 
@@ -151,3 +152,80 @@ def test_a_wait_too_few(wrong: str, rule: str, schedule: str) -> None:
     with pytest.raises(SimulationError) as caught:
         compiled.run(a, b, d, 7, device="sim", schedule=schedule)
     assert caught.value.findings[0].rule == f"sim/{rule}"
+
+
+@kernel_test(schedules=["early", "late"], targets="sm_90a", opt=[0, 3])
+@pytest.mark.parametrize("dtype", [E.BF16, E.E4M3, E.S8], ids=lambda t: t.value)
+@pytest.mark.parametrize("rows", [64, 128])
+def test_a_sparse_a_by_any_two_of_each_four(launch: Launch, dtype: E, rows: int) -> None:
+    n, steps, sums = 32, 2, E.S32 if dtype is E.S8 else E.F32
+    k = steps * 512 // dtype.bits
+    words = rows // 64 * steps
+    b = KernelBuilder("k", block=128, target=launch.target, dynamic_shared=True)
+    b.tile_map("a", dtype, (rows, k // 2), swizzle=64)
+    b.tile_map("b", dtype, (n, k))
+    b.pointer("metadata", u32)
+    b.pointer("d", sums, output=True)
+    args = b.begin()
+    a = b.shared_tile("a_tile", dtype, (rows, k // 2), swizzle=64)
+    right, full = b.shared_tile("b_tile", dtype, (n, k)), b.mbarrier("full")
+    b.make_mbarriers((full, 1))
+    with b.if_thread(0):
+        b.arrive_expecting(full, a, right)
+        b.load_tile(a, args["a"], (0, 0), full)
+        b.load_tile(right, args["b"], (0, 0), full)
+    b.wait(full, 0)
+    d = b.warpgroup_tile(rows, n, sums)
+    held = b.load(args["metadata"].at(b.thread * words), u32, words)
+    b.gemm(d, a, right, metadata=held)
+    d.store(args["d"], n)
+
+    rng = np.random.default_rng(rows)
+    places = np.sort(
+        rng.permuted(np.tile(np.arange(4), (rows, k // 4, 1)), axis=2)[..., :2], axis=2
+    )
+    kept = rng.integers(-4, 5, (rows, k // 4, 2))
+    whole = np.zeros((rows, k // 4, 4), np.int64)
+    np.put_along_axis(whole, places, kept, 2)
+    other = rng.integers(-4, 5, (n, k))
+    got = np.zeros((rows, n), sums.numpy)
+    given = metadata_of(places, dtype.bits)
+    launch(
+        b.finish().compile(opt=launch.opt),
+        kept.reshape(rows, -1).astype(dtype.numpy),
+        other.astype(dtype.numpy),
+        given,
+        got,
+    )
+    assert_exact(got, (whole.reshape(rows, k) @ other.T).astype(sums.numpy))
+
+
+def metadata_of(places: np.ndarray, bits: int) -> np.ndarray:
+    """Each thread's words: for every 64 rows, and in these for every step of K."""
+    rows, chunks = places.shape[:2]
+    index = (places[..., 0] | places[..., 1] << 2).astype(np.uint32)
+    thread, bit = metadata_fragment(bits)
+    each = thread.shape[1]
+    found = []
+    for top in range(0, rows, 64):
+        for first in range(0, chunks, each):
+            words = np.zeros(128, np.uint32)
+            part = index[top : top + 64, first : first + each]
+            np.bitwise_or.at(
+                words, np.broadcast_to(thread, part.shape), part << bit.astype(np.uint32)
+            )
+            found.append(words)
+    return np.stack(found, 1)
+
+
+def test_metadata_that_do_not_fit_are_refused() -> None:
+    b = KernelBuilder("k", block=128, target="sm_90a")
+    b.pointer("x", u32)
+    x = b.begin()["x"]
+    a, right = b.shared_tile("a", E.BF16, (64, 64)), b.shared_tile("b", E.BF16, (32, 128))
+    d, words = b.warpgroup_tile(64, 32), b.load(x, u32, 3)
+    for metadata, said in ((words, "a Vector of 4 words"), (x, "a Vector of 4 words")):
+        with pytest.raises(InputError, match=said):
+            b.gemm(d, a, right, metadata=metadata)
+    with pytest.raises(InputError, match="do not belong together"):
+        b.gemm(d, a, right)

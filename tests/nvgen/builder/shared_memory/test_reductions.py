@@ -186,3 +186,42 @@ def test_roles_count_the_threads_of_all_rows(launch: Launch, block: tuple[int, i
     expected[64:96] += 50
     expected[33] = 1033
     assert_exact(found, expected)
+
+
+@kernel_test(schedules=["early", "late", "random:1"], targets="sm_90a")
+@pytest.mark.parametrize("first", [0, 1])
+def test_warpgroups_scan_and_reduce_each_by_itself(launch: Launch, first: int) -> None:
+    """Two of three warpgroups, or one, while the others do something else."""
+    count = 2 - first
+    b = KernelBuilder("k", block=384, target=launch.target)
+    b.pointer("x", u32)
+    b.pointer("before", u32, output=True)
+    b.pointer("most", u32, output=True)
+    x, before, most = b.begin().values()
+    with b.if_warpgroup(first, count):
+        mine = x[b.thread]
+        barrier = 1 + b.warpgroup
+        scanned, whole = b.cta_scan(mine, operator.add, initial=5, barrier=barrier)
+        before[b.thread] = scanned + whole
+        most[b.thread] = b.cta_reduce(mine, b.max, barrier=barrier)
+    numbers = np.random.default_rng(0).integers(0, 99, 384).astype(np.uint32)
+    got, largest = np.zeros(384, np.uint32), np.zeros(384, np.uint32)
+    launch(b.finish(), numbers, got, largest)
+    groups = numbers.reshape(3, 128)
+    sums = np.cumsum(groups, 1) - groups + 5 + groups.sum(1, keepdims=True) + 5
+    here = slice(first, first + count)
+    assert_exact(got.reshape(3, 128)[here], sums[here].astype(np.uint32))
+    assert_exact(
+        largest.reshape(3, 128)[here], np.repeat(groups.max(1, keepdims=True), 128, 1)[here]
+    )
+
+
+def test_a_warpgroup_without_a_barrier_of_its_own_is_refused() -> None:
+    b = KernelBuilder("k", block=256, target="sm_90a")
+    b.begin()
+    with b.if_warpgroup(0):
+        for barrier in (None, 0, 16):
+            with pytest.raises(InputError, match="needs a barrier of its own"):
+                b.cta_scan(b.thread, operator.add, barrier=barrier)
+    with pytest.raises(InputError, match="meet at barrier 0"):
+        b.cta_reduce(b.thread, operator.add, barrier=1)
