@@ -18,7 +18,14 @@ from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScaleVec
 from intrinsics.row import Residency
 from intrinsics.rows import bulk, bulk_reduce
 from intrinsics.rows.wgmma import MULTIPLIES
-from isel.verifier.descriptors import instruction, operands, pattern, shared, warpgroup
+from isel.verifier.descriptors import (
+    alignment,
+    instruction,
+    operands,
+    pattern,
+    shared,
+    warpgroup,
+)
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.constants import Constants
 from isel.verifier.descriptors.instruction import Use, Word
@@ -27,7 +34,7 @@ from isel.verifier.rule import VerifierRule
 
 RULES: tuple[VerifierRule, ...] = (
     *(*instruction.RULES, *shared.RULES, *operands.RULES),
-    *(*warpgroup.RULES, *pattern.RULES),
+    *(*warpgroup.RULES, *pattern.RULES, *alignment.RULES),
 )
 
 _Found = Iterator[tuple[str, Breach]]
@@ -54,6 +61,8 @@ class _Judge:
         variables = (*module.variables, *function.variables)
         self.has_dynamic_shared = any(not variable.size for variable in variables)
         self._aligns = {variable.name: variable.align for variable in variables}
+        self._sized = {variable.name for variable in variables if variable.size}
+        self._least = min((self._aligns[name] for name in self._sized), default=alignment.MOST)
         self.here = (0, 0)
         self._judged: dict[Word, tuple[Breach, ...]] = {}
 
@@ -61,6 +70,12 @@ class _Judge:
     def constants(self) -> Constants:
         """What is known of registers, which literals do not need."""
         return Constants(self.function, lambda name: self._aligns.get(name, 1))
+
+    @functools.cached_property
+    def generous(self) -> Constants:
+        """What were known of registers, had no variable less than the largest alignment."""
+        aligned = {**self._aligns, **dict.fromkeys(self._sized, alignment.MOST)}
+        return Constants(self.function, lambda name: aligned.get(name, 1))
 
     def findings(self) -> Iterator[Finding]:
         """The findings about the function's records, in their order."""
@@ -146,6 +161,7 @@ class _Judge:
             for breach in shared.judge_address(descriptor, address):
                 yield descriptor.name, breach
             yield from self._pattern(descriptor.name, descriptor.bits, descriptor.swizzle, address)
+        yield from self._matrix(mi, descriptor.name)
 
     def _pattern(
         self, name: str, bits: KnownBits, swizzle: Swizzle | None, address: KnownBits
@@ -172,6 +188,16 @@ class _Judge:
                 for breach in warpgroup.judge_address(name, bits, address):
                     yield name, breach
                 yield from self._pattern(name, bits, warpgroup.swizzle_of(bits), address)
+            yield from self._matrix(mi, name)
+
+    def _matrix(self, mi: MachineInstr, name: str) -> _Found:
+        """The alignment that variables of a matrix declare."""
+        if self._least >= alignment.OF_MATRICES:
+            return
+        behind = (c.behind(mi[name], *self.here) for c in (self.constants, self.generous))
+        for known, generous in zip(*behind, strict=True):
+            for breach in alignment.judge(known, generous, alignment.OF_MATRICES):
+                yield name, breach
 
     def allocate(self, mi: MachineInstr) -> _Found:
         """A tcgen05.alloc or .dealloc: its count of columns in a register."""
@@ -182,6 +208,25 @@ class _Judge:
                 self.known(ncols), operand.numbers_under(mi.form.attributes)
             ):
                 yield "ncols", breach
+
+    def place(self, mi: MachineInstr) -> _Found:
+        """The addresses in shared memory of a record that needs them aligned."""
+        if self.literals_only:
+            return
+        size = alignment.needed(mi)
+        for name in alignment.PLACES[mi.row.id] if self._least < size else ():
+            address = mi[name]
+            assert isinstance(address, Mem)
+            known, generous = (
+                c.address(address, *self.here) for c in (self.constants, self.generous)
+            )
+            for breach in alignment.judge(known, generous, size):
+                yield name, breach
+
+    def bulk(self, mi: MachineInstr) -> _Found:
+        """A bulk operation: its size, and its addresses in shared memory."""
+        yield from self.number(mi)
+        yield from self.place(mi)
 
     def number(self, mi: MachineInstr) -> _Found:
         """The size of a bulk operation, or the count of an mbarrier, in a register."""
@@ -208,10 +253,9 @@ _JUDGES: dict[str, _Rule] = {
     **dict.fromkeys((row.id for row in MULTIPLIES), _Judge.warpgroup),
     "tcgen05.cp": _Judge.copy,
     **dict.fromkeys(("tcgen05.alloc", "tcgen05.dealloc"), _Judge.allocate),
-    **dict.fromkeys(
-        (*(row.id for row in (*bulk.ROWS, *bulk_reduce.ROWS)), "st.bulk", "mbarrier.init"),
-        _Judge.number,
-    ),
+    **dict.fromkeys(alignment.PLACES, _Judge.place),
+    **dict.fromkeys((row.id for row in (*bulk.ROWS, *bulk_reduce.ROWS)), _Judge.bulk),
+    **dict.fromkeys(("cp.async.bulk.prefetch", "st.bulk", "mbarrier.init"), _Judge.number),
     **dict.fromkeys(
         (
             *("tcgen05.ld", "tcgen05.ld.red", "tcgen05.ld.spcompress"),

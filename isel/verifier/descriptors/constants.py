@@ -30,6 +30,8 @@ _CHANGES = 4
 
 _BY_16 = 4
 """The shift from bytes to the 16-byte units of a descriptor."""
+_ADDRESS = Imm(0x3FFF0)
+"""The bits of an address that a descriptor holds."""
 
 
 class Constants:
@@ -91,9 +93,21 @@ class Constants:
             mi = self.function.blocks[block].instrs[at]
             if mi.row.id in ("shr", "bfe"):
                 if self.operand(mi["b"], block, at).field(0, 8) == _BY_16:
-                    yield self.operand(mi["a"], block, at)
+                    yield self._cut(mi["a"], block, at)
             else:
                 work += [(source, block, at) for source in copied_operands(mi)]
+
+    def _cut(self, op: Op, block: int, at: int) -> KnownBits:
+        """The address of which `op` is the part that a descriptor holds.
+
+        Compilers cut off the bits that a shift would lose, too.
+        """
+        node = self._reaching(op, block, at) if type(op) is int else None
+        if node is not None and node[2] != _ENTRY:
+            mi = self.function.blocks[node[1]].instrs[node[2]]
+            if mi.row.id == "and" and mi["b"] == _ADDRESS:
+                return self.operand(mi["a"], node[1], node[2])
+        return self.operand(op, block, at)
 
     # ---- which writes reach a place ----------------------------------------------------------
 

@@ -48,6 +48,7 @@ ENCODE = "and.b32 %r8, %r7, 0x3FFFF; shr.u32 %r9, %r8, 4; cvt.u64.u32 %rd8, %r9;
 ENCODE += f"or.b64 %rd9, %rd8, {smem(address=0)};"
 PACK = f"bfe.u32 %r8, %r7, 4, 14; mov.b64 %rd9, {{%r8, {smem(address=0) >> 32}}};"
 LD = "tcgen05.ld.sync.aligned"
+LDMATRIX = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r7}, [small];"
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,10 @@ CASES = [
          + mma(plain(), b="%rd9"),
          f"mov.b32 %r6, tile; add.u32 %r7, %r6, 32; {PACK}" + mma(plain(), b="%rd9"),
          "b: an address 4 bytes behind one"),
+    Case("smem-desc-alignment",
+         f"mov.b32 %r7, tile+72; {ENCODE.replace('0x3FFFF', '0x3FFF0')}" + mma(plain(), b="%rd9"),
+         f"mov.b32 %r7, tile+64; {ENCODE.replace('0x3FFFF', '0x3FFF0')}" + mma(plain(), b="%rd9"),
+         "b: an address 8 bytes behind one"),
     Case("smem-desc-pattern",
          f".shared .align 128 .b8 small[8192]; mov.b32 %r7, small; {ENCODE}"
          + mma(plain(), b="%rd9"),
@@ -194,6 +199,10 @@ CASES = [
     Case("columns", "mov.b32 %r7, 16; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, %r7;",
          "mov.b32 %r7, 512; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, %r7;",
          "16 columns"),
+    Case("declared-alignment",
+         f".shared .align 4 .b8 small[512]; {LDMATRIX}",
+         f".shared .align 16 .b8 small[512]; {LDMATRIX}",
+         "a variable of which every multiple of 4", Severity.WARNING),
     Case("register-range", "mov.b32 %r7, 1020; cp.async.bulk.prefetch.L2.global [%rd1], %r7;",
          "mov.b32 %r7, 1024; cp.async.bulk.prefetch.L2.global [%rd1], %r7;", "1020"),
     Case("lane", f"mov.b32 %r7, 0x100000; {LD}.32x32b.x1.b32 {{%r8}}, [%r7];",
