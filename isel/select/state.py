@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from intrinsics import catalog
 from intrinsics.mir import (
@@ -42,6 +42,7 @@ from isel.select.assembly.shared import Assembly
 from isel.select.constants import as_instruction, known
 from isel.select.diagnostics import NoValue, Unselectable
 from isel.select.memory.stack_slots import Slot
+from isel.select.register_facts import RegisterFacts
 from isel.select.types import (
     SPACES,
     TypeLayout,
@@ -72,33 +73,7 @@ def _had_by(target: Target | None, ptx: Ptx | None) -> dict[Form, bool]:
     return {}
 
 
-class Sum(NamedTuple):
-    """`number` + or - `base`; whether it is still so of both extended by sign, or with zeros."""
-
-    base: Reg
-    number: int
-    signed: bool
-    unsigned: bool
-    sign: int = 1
-
-
-class Added(NamedTuple):
-    """`left` + `right`; whether it is still so of both extended by sign, or with zeros."""
-
-    left: Reg
-    right: Reg
-    signed: bool
-    unsigned: bool
-
-
-class Root(NamedTuple):
-    """An approximate square root: of what, and the form that 1 by it is."""
-
-    of: Reg
-    reciprocal: Form
-
-
-class FunctionState:
+class FunctionState(RegisterFacts):
     """Registers, values and records of one function."""
 
     def __init__(
@@ -112,6 +87,7 @@ class FunctionState:
         select: Select | None = None,
         taken: frozenset[str] | None = None,
     ) -> None:
+        super().__init__()
         self.out = out
         self.select = select  # what selects the instructions that constant expressions are
         self.assembly = assembly or Assembly({}, {})
@@ -141,34 +117,6 @@ class FunctionState:
         self._own: set[str] = set()
         self._moved: dict[tuple[Scalar, ScalarType], Reg] = {}
         self._symbols: dict[tuple[Scalar, ScalarType], Reg] = {}  # moved in the entry block
-        # (step of a getelementptr, bits) -> the bytes that it steps over, and
-        # (base, step, bits) -> the address that it leads to:
-        # those of this block, and those of the entry block, which comes before all
-        self.scaled: dict[Hashable, Reg] = {}
-        self.kept: dict[Hashable, Reg] = {}
-        # register -> the one that it is a copy of
-        self.copies: dict[Reg, Reg] = {}
-        # division, dividend, divisor -> the quotient, in this block
-        self.quotients: dict[Hashable, Reg] = {}
-        # register -> the one twice as wide whose upper half it was shifted down from
-        self.uppers: dict[Reg, Reg] = {}
-        # register -> the sum that it holds
-        self.sums: dict[Reg, Sum] = {}
-        # register -> the two registers that it is the sum of, one of which is such a sum
-        self.added: dict[Reg, Added] = {}
-        # register -> from which bit on it is known to hold zeros
-        self.zero_above: dict[Reg, int] = {}
-        # registers -> the word that they are the parts of
-        self.words: dict[tuple[Scalar, ...], Reg] = {}
-        # word, and which half -> the register that the half was cut into last
-        self.cut: dict[tuple[Reg, int], Reg] = {}
-        # register of 16 bits -> the register of 32 of which it is a byte, and which
-        self.bytes: dict[Reg, tuple[Reg, int]] = {}
-        # register -> the one half as wide that it was extended from, and whether by its sign
-        self.halves: dict[Reg, tuple[Reg, bool]] = {}
-        # Of floating point: factors of products, in this block; roots and what they are roots of.
-        self.products: dict[str, tuple[Values, Values]] = {}
-        self.roots: dict[Reg, Root] = {}
         self.had = _had_by(target, ptx)
 
     def can(self, capability: Capability) -> bool:
@@ -191,9 +139,7 @@ class FunctionState:
         self.block = block
         self.run = [block]
         self._moved = {}
-        self.scaled = {}
-        self.quotients = {}
-        self.products = {}
+        self.forget_block()
 
     def go_on_in(self, block: Block) -> None:
         """Emit into `block` from now on, which only the blocks of the same LLVM block lead to."""

@@ -20,7 +20,8 @@ from isel.select.floats.casts import whole_number
 from isel.select.floats.instructions import float_test, fused, pair_sign
 from isel.select.floats.steps import PAIRS, Floats, kind_of
 from isel.select.integers.widths import register_bits
-from isel.select.state import FunctionState, Root, form
+from isel.select.register_facts import Root
+from isel.select.state import FunctionState, form
 from isel.select.types import BITS, SIGNED, UNSIGNED
 
 T = ScalarType

@@ -22,7 +22,8 @@ from isel.llvm.types import VectorType
 from isel.llvm.vocabulary import Flag
 from isel.select.diagnostics import Unselectable
 from isel.select.floats.steps import Floats
-from isel.select.state import FunctionState, Root, form
+from isel.select.register_facts import Root
+from isel.select.state import FunctionState, form
 from isel.select.types import BITS
 
 T = ScalarType

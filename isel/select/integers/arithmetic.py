@@ -29,7 +29,8 @@ from isel.select.integers.widths import (
     shift_amount,
     zeros_from,
 )
-from isel.select.state import Added, FunctionState, Sum, Values, form, typed
+from isel.select.register_facts import Added, Sum
+from isel.select.state import FunctionState, Values, form, typed
 from isel.select.types import BITS, SIGNED, UNSIGNED, container
 
 T = ScalarType

@@ -17,7 +17,8 @@ from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import Flag
 from isel.select.integers.widths import LIMB, elements, extend
-from isel.select.state import Added, FunctionState, Sum, form, typed
+from isel.select.register_facts import Added, Sum
+from isel.select.state import FunctionState, form, typed
 from isel.select.types import BITS, SIGNED, SPACES, UNSIGNED, container, walk_indices
 
 T = ScalarType
