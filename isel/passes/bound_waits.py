@@ -48,21 +48,8 @@ def bound_waits(module: Module, seconds: object) -> Bounded:
 
     Raises: InputError for no such time, and when the waits are bounded already.
     """
-    if not isinstance(seconds, (int, float)) or not 0 < seconds <= MOST_SECONDS:
-        raise input_error(
-            "bound-waits/seconds",
-            "no such limit of a wait",
-            got=f"{seconds!r} s",
-            expected=f"more than 0 and at most {MOST_SECONDS:g} s",
-        )
-    for variable in module.variables:
-        if variable.name in (entry.REPORT, entry.COUNT):
-            raise input_error(
-                "bound-waits/again",
-                "the waits of this program are bounded already",
-                got=variable.name,
-                expected="a program without it",
-            )
+    limit = _limit(seconds)
+    _check_not_bounded(module)
     found = {f.name: looks(f) for f in module.functions}
     sites = tuple(
         _site(module, f, look)
@@ -70,7 +57,7 @@ def bound_waits(module: Module, seconds: object) -> Bounded:
         for look in found[f.name]
         if _is_bounded(look)
     )
-    bounds = WaitBounds(round(seconds * 1e9), sites)
+    bounds = WaitBounds(round(limit * 1e9), sites)
     copy = replace(module, variables=[*module.variables], locations=[*module.locations])
     copy.functions = []
     number = 0
@@ -92,6 +79,30 @@ def bound_waits(module: Module, seconds: object) -> Bounded:
         if not _is_bounded(look)
     ]
     return Bounded(copy, bounds, findings)
+
+
+def _limit(seconds: object) -> float:
+    """How long a wait may be."""
+    if isinstance(seconds, (int, float)) and 0 < seconds <= MOST_SECONDS:
+        return seconds
+    raise input_error(
+        "bound-waits/seconds",
+        "no such limit of a wait",
+        got=f"{seconds!r} s",
+        expected=f"more than 0 and at most {MOST_SECONDS:g} s",
+    )
+
+
+def _check_not_bounded(module: Module) -> None:
+    """Check that a module has not what bounded waits report to."""
+    for variable in module.variables:
+        if variable.name in (entry.REPORT, entry.COUNT):
+            raise input_error(
+                "bound-waits/again",
+                "the waits of this program are bounded already",
+                got=variable.name,
+                expected="a program without it",
+            )
 
 
 def _is_bounded(look: Look) -> bool:

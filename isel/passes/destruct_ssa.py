@@ -331,30 +331,8 @@ def _part(
     given: dict[Op, set[Reg]] = {}  # who got each value
     taken: set[Reg] = set()  # who got one
     for mi in block.instrs:
-        form, ops, guard = mi.form, mi.ops, mi.guard
-        writes: tuple[Reg, ...] = ()
-        reads: tuple[Reg, ...] = ()
-        for i in form.defs:
-            op = ops[i]
-            if type(op) is int:
-                if op in ends:
-                    writes += (op,)
-            elif type(op) in HOLDERS:
-                writes += _ends_in(op, ends)
-        for i in form.uses:
-            op = ops[i]
-            if type(op) is int:
-                if op in ends:
-                    reads += (op,)
-            elif type(op) in HOLDERS:
-                reads += _ends_in(op, ends)
-        if form.updates:
-            for i in form.updates:
-                writes += _ends_in(ops[i], ends)
-        if guard is not None:
-            reg = guard_register(guard)
-            if reg in ends:
-                reads += (reg,)
+        form, guard = mi.form, mi.guard
+        writes, reads = _accessed(mi, ends)
         if waits and id(mi) in waits:
             reads += (*(ends.keys() & waits[id(mi)]),)
         elif not writes and not reads:
@@ -364,7 +342,7 @@ def _part(
         is_move = form.row.id == _MOV
         same: Set[Reg] = _NONE
         if is_move and guard is None:
-            result, source = ops
+            result, source = mi.ops
             is_free = result not in taken and result not in given
             if is_free and type(result) is int and type(source) in _VALUES:
                 taken.add(result)
@@ -382,6 +360,35 @@ def _part(
 
 _NONE: Set[Reg] = frozenset()
 _VALUES = frozenset((int, Imm))
+
+
+def _accessed(mi: MachineInstr, ends: _Ends) -> tuple[tuple[Reg, ...], tuple[Reg, ...]]:
+    """Those of `ends` that a record writes, and those that it reads."""
+    form, ops, guard = mi.form, mi.ops, mi.guard
+    writes: tuple[Reg, ...] = ()
+    reads: tuple[Reg, ...] = ()
+    for i in form.defs:
+        op = ops[i]
+        if type(op) is int:
+            if op in ends:
+                writes += (op,)
+        elif type(op) in HOLDERS:
+            writes += _ends_in(op, ends)
+    for i in form.uses:
+        op = ops[i]
+        if type(op) is int:
+            if op in ends:
+                reads += (op,)
+        elif type(op) in HOLDERS:
+            reads += _ends_in(op, ends)
+    if form.updates:
+        for i in form.updates:
+            writes += _ends_in(ops[i], ends)
+    if guard is not None:
+        reg = guard_register(guard)
+        if reg in ends:
+            reads += (reg,)
+    return writes, reads
 
 
 def _ends_in(op: Op, ends: _Ends) -> tuple[Reg, ...]:

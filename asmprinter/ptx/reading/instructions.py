@@ -167,10 +167,7 @@ class InstructionReader(Reporter):
             if not reading.candidates[0].problems and _SUBSCRIPT.search(rest):
                 self._keep(name, rest, written, "an element of an array", start)
                 return
-            if reading.candidates[0].problems:
-                self._report_problems(reading.candidates[0], start)
-            shown = " ".join(rest.split())
-            raise BadStatementError(error.rule, str(error), op=name, got=shown) from None
+            raise self._bad_operands(reading.candidates[0], name, rest, error, start) from None
         if name == "mov.pred" and any(isinstance(op, Not) for op in operands):
             self._keep(name, rest, written, "a negated predicate here", start)
             return
@@ -184,6 +181,14 @@ class InstructionReader(Reporter):
         found = self._record(reading.candidates, operands, guard, start)
         if found is not None and shape is not None:
             self._known[name, shape] = found
+
+    def _bad_operands(
+        self, opcode: Candidate, name: str, rest: str, error: OperandError, start: int
+    ) -> BadStatementError:
+        """What is said of operands that cannot be read, behind what is wrong with the name."""
+        if opcode.problems:
+            self._report_problems(opcode, start)
+        return BadStatementError(error.rule, str(error), op=name, got=" ".join(rest.split()))
 
     def _keep(self, name: str, rest: str, guard: str, what: str, start: int) -> None:
         """Keep an instruction that PTX has, and say why.

@@ -164,16 +164,9 @@ class Memory:
         _check_bounds(region, offsets, size, kind, agent)
         if region.shadow is not None:
             region.shadow.touch(
-                offsets,
-                size,
-                agent,
-                writes=kind is Access.WRITE,
-                order=order,
-                reach=reach,
-                lanes=lanes,
-                change=None if data is None else (region.data, data),
-                vector=vector,
-            )
+                offsets, size, agent, writes=kind is Access.WRITE, order=order, reach=reach,
+                lanes=lanes, change=None if data is None else (region.data, data), vector=vector,
+            )  # fmt: skip
         if kind is Access.READ:
             _check_written(region, offsets, size, agent, proxy)
         else:

@@ -192,18 +192,9 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
         for region, where, part in find(warp.cta, chosen, space, agent, Access.READ, owners):
             lanes = owners.lanes[part]
             offsets = warp.cta.machine.memory.access(
-                region,
-                where,
-                total,
-                Access.READ,
-                Proxy.GENERIC,
-                agent,
-                align=total,
-                order=order,
-                reach=reach,
-                lanes=lanes,
-                vector=len(writers) > 1,
-            )
+                region, where, total, Access.READ, Proxy.GENERIC, agent,
+                align=total, order=order, reach=reach, lanes=lanes, vector=len(writers) > 1,
+            )  # fmt: skip
             if order is not Order.WEAK and region.shadow is not None:
                 region.shadow.observe(offsets, lanes, order, reach)
             data[part] = gather(region, offsets, total)
@@ -264,19 +255,10 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
                 raise fault("param-store", "kernel parameters cannot be written", section="st")
             lanes = owners.lanes[part]
             offsets = warp.cta.machine.memory.access(
-                region,
-                where,
-                total,
-                Access.WRITE,
-                Proxy.GENERIC,
-                agent,
-                align=total,
-                order=order,
-                reach=reach,
-                lanes=lanes,
-                data=data[part],
+                region, where, total, Access.WRITE, Proxy.GENERIC, agent,
+                align=total, order=order, reach=reach, lanes=lanes, data=data[part],
                 vector=len(getters) > 1,
-            )
+            )  # fmt: skip
             if order is not Order.WEAK and region.shadow is not None:
                 region.shadow.publish(offsets, lanes, order, reach)
             scatter(region, offsets, data[part])

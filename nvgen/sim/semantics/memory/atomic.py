@@ -22,7 +22,7 @@ from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.memory.accesses import Owners, find, order_of
 from nvgen.sim.threads.compile import Compiler, Maker, Setter
 from nvgen.sim.threads.lane_values import unsigned
-from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, lane_numbers
+from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Warp, lane_numbers
 
 T = ScalarType
 
@@ -71,8 +71,7 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
                 old = int(gather(region, there, size).view(dtype)[0, 0])
                 found[n, lane] = old
                 if swaps is None:
-                    shared = any(region is cta.shared for cta in warp.cta.cluster.ctas)
-                    new = combine[not shared](old, int(operand[lane]))
+                    new = combine[not _is_shared(region, warp)](old, int(operand[lane]))
                 else:
                     new = int(swaps[lane]) if old == int(operand[lane]) else old
                 scatter(region, there, _bytes(new, size))
@@ -85,6 +84,11 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
         return None
 
     return run
+
+
+def _is_shared(region: Region, warp: Warp) -> bool:
+    """Whether a region is shared memory of a warp's cluster."""
+    return any(region is cta.shared for cta in warp.cta.cluster.ctas)
 
 
 def _writers(c: Compiler, mi: MachineInstr, count: int) -> list[Setter | None]:
