@@ -178,7 +178,7 @@ FAULTS = (
         "fragment-c", Kind.LAYOUT, "intrinsics/layouts/fragments_mma.py",
         "_THREAD % 4 * 2 + number % 2", "_THREAD % 4 + number % 2 * 4",
         "columns of C dealt out one by one",
-        "tests/sim/test_mma_sync.py",
+        "tests/sim/warp/test_mma_sync.py",
     ),
     Fault(
         "fragment-m16n8", Kind.LAYOUT, "intrinsics/layouts/fragments_matrix.py",

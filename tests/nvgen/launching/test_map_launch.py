@@ -1,7 +1,7 @@
 """Tensor maps of a launch: those that the machine cannot make, or cannot use as the kernel does.
 
-What the machine can do an H200 was asked (tests/sim/test_tma_modes.py, tests/driver); here is where
-a launch says it, before anything runs.
+What the machine can do an H200 was asked (tests/sim/copies/test_tma_modes.py, tests/driver); here
+is where a launch says it, before anything runs.
 """
 
 from __future__ import annotations

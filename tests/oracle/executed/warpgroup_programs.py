@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.sim.ptx import run
-from tests.sim.wgmma_case import (
+from tests.sim.wgmma.wgmma_case import (
     THREADS,
     VERSION,
     Case,

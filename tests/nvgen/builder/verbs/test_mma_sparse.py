@@ -20,7 +20,7 @@ from tests.each import each
 from tests.intrinsics.published.mma_fragments import FACTORS, SUMS
 from tests.intrinsics.published.mma_sparse import DEEP_B
 from tests.oracle import gpu, ptxas
-from tests.sim.mma_sync_case import pack, unpack
+from tests.sim.warp.mma_sync_case import pack, unpack
 
 M = MatrixType
 S = MmaShape

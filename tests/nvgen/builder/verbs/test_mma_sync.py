@@ -17,7 +17,7 @@ from nvgen.builder.values.numbers import Int
 from tests.each import each
 from tests.intrinsics.published.mma_fragments import FACTORS, SUMS
 from tests.oracle import gpu, ptxas
-from tests.sim.mma_sync_case import pack, unpack
+from tests.sim.warp.mma_sync_case import pack, unpack
 
 M = MatrixType
 S = MmaShape
