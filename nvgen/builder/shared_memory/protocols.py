@@ -14,7 +14,7 @@ from typing import TypeAlias, overload
 from llvmlite import ir
 
 from intrinsics.limits import MOST_CLUSTER, MOST_TX
-from intrinsics.modifiers import Scope
+from intrinsics.modifiers import ClusterDimension, ScalarType, Scope, Space
 from intrinsics.targets import Feature
 from nvgen.builder.control.roles import ExecutionScope, check_scope
 from nvgen.builder.shared_memory.allocations import SharedMemory
@@ -37,6 +37,8 @@ class Protocols(SharedMemory):
 
     Where the target is not known, it is one with clusters: sm_90 or later.
     """
+
+    _loops = 0  # over blocks
 
     # ---- mbarriers ---------------------------------------------------------------------------
 
@@ -84,6 +86,44 @@ class Protocols(SharedMemory):
         self.make_mbarriers(*counted, scope=scope)
         yield
         self.invalidate_mbarriers(*(barrier for barrier, _ in counted), scope=scope)
+
+    @contextmanager
+    def blocks(self) -> Iterator[tuple[Int, Int, Int]]:
+        """A loop over blocks of the grid, by their x, y and z: the CTA's own, then those of CTAs
+        that have not started, whose work it takes over (clusterlaunchcontrol, from sm_100 on).
+
+        The next one is asked for when an iteration begins, and comes while it runs.  All threads of
+        the CTA execute it, and meet at the end of each.
+
+        Raises: InputError where not all threads execute it, and in a kernel with clusters.
+        """
+        if self.cluster > 1:
+            raise refuse("a CTA takes over blocks, not clusters", got=f"clusters of {self.cluster}")
+        self._loops += 1
+        response = self.shared_array(f"blocks.{self._loops}", ScalarType.U32, 4)
+        told = self.mbarrier(f"blocks.told.{self._loops}")
+        self.make_mbarriers((told, 1))
+        block = [self.variable(n) for n in (self.ctaid_x, self.ctaid_y, self.ctaid_z)]
+        goes, parity = self.variable(1), self.variable(0)
+        with self.while_(lambda: goes.value != 0):
+            with self.if_thread(0):
+                self.mbarrier_arrive_expect_tx(told, 16)
+                self.clusterlaunchcontrol_try_cancel_async(response, told)
+            yield block[0].value, block[1].value, block[2].value
+            self.wait(told, parity.value)
+            answer = self.load_words(response, 4, align=16)
+            taken = self.clusterlaunchcontrol_query_cancel_is_canceled(answer)
+            goes.set(taken.zext(32))
+            parity.set(parity.value ^ 1)
+            with self.if_(taken):
+                for one, dimension in zip(block, ClusterDimension, strict=True):
+                    one.set(
+                        self.clusterlaunchcontrol_query_cancel_get_first_ctaid_dimension(
+                            answer, dimension=dimension
+                        )
+                    )
+            self.fence_proxy_async(Space.SHARED_CTA)  # all have read it before it is written again
+            self.barrier_cta_sync_aligned()
 
     def transaction_bytes(self, *copied: Copied, ctas: int = 1) -> int:
         """The bytes that copies complete on one mbarrier: of whole tiles, and of boxes of tensor

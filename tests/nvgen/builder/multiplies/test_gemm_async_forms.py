@@ -198,14 +198,15 @@ def test_metadata_begins_at_a_column_that_a_copy_fills() -> None:
         memory.metadata(48, E.F16)
 
 
-def test_four_columns_of_metadata_are_one_copy() -> None:
-    b = KernelBuilder("k", block=128)
+@pytest.mark.parametrize("group", CtaGroup)
+def test_four_columns_of_metadata_are_one_copy(group: CtaGroup) -> None:
+    b = KernelBuilder("k", block=128, cluster=1 + (group is CtaGroup.TWO))
     b.begin()
     source = b.shared_tile("words", E.S32, (128, 4), swizzle=0)
     with b.if_thread(0):
-        b.copy_metadata(b.tensor_pointer(b.const(32)), source.pointer)
+        b.copy_metadata(b.tensor_pointer(b.const(32)), source.pointer, cta_group=group)
     compiled = b.finish().compile(target="sm_100a")
-    assert "tcgen05.cp.cta_group::1.128x128b [" in compiled.ptx
+    assert f"tcgen05.cp.{group.value}.128x128b [" in compiled.ptx
     assert assemble(compiled.ptx, compiled.target).cubin
 
 

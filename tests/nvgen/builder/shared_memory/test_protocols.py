@@ -11,7 +11,7 @@ import pytest
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError, VerificationError
 from intrinsics.modifiers import Scope
-from nvgen import Kernel, KernelBuilder
+from nvgen import Kernel, KernelBuilder, u32
 from nvgen.builder.values.pointers import Pointer
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
@@ -260,6 +260,29 @@ def test_peers_hand_over_to_each_other(launch: Launch) -> None:
     found = np.zeros(4, np.int32)
     launch(b.finish(), np.zeros(4, np.int32), found, grid=4)
     assert_exact(found, np.array([11, 1, 31, 21], np.int32))  # the rank ^ 1 of each, times 10, + 1
+
+
+@kernel_test(targets="sm_90a")
+def test_one_arrival_at_a_peer_counts_for_several(launch: Launch) -> None:
+    """Relaxed it hands over nothing: the word comes by the cluster's barrier."""
+    b = KernelBuilder("peers", block=32, cluster=2)
+    b.pointer("out", u32, output=True)
+    out, words = b.begin()["out"], b.shared_array("words", u32, 1)
+    ready = b.mbarrier("ready")
+    b.make_mbarriers((ready, 3))
+    with b.if_thread(0):
+        words[0] = b.peer_rank() + 5
+        b.arrive_at_peer(ready, 3, relaxed=True)
+        b.wait(ready, 0, scope=Scope.CLUSTER)
+    b.cluster_sync()
+    with b.if_thread(0):
+        out[b.ctaid_x] = b.of_peer(words)[0]
+    b.cluster_sync()
+    found = np.zeros(2, np.uint32)
+    compiled = b.finish().compile(target=launch.target, level="function")
+    assert "mbarrier.arrive.relaxed.cluster.shared::cluster" in compiled.ptx
+    launch(compiled, found, grid=2)
+    assert_exact(found, np.array([5, 6], np.uint32))
 
 
 @pytest.mark.parametrize("cluster", [1, 3])

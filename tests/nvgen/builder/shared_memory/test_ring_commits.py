@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import Finding, InputError, VerificationError
-from nvgen import KernelBuilder, bf16, f32
+from nvgen import CtaGroup, KernelBuilder, bf16, f32
 from nvgen.built import Kernel
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
@@ -111,6 +111,19 @@ def test_what_wgmma_reads_is_reported_with_its_wait() -> None:
     found = told(of_warpgroup(1, waits=False), "cp.async.bulk.tensor/operand-modified")
     assert "wgmma.wait_group" in found.expected
     assert "tcgen05" not in found.expected + found.hint
+
+
+def test_a_pair_gives_a_buffer_back_in_both_ctas() -> None:
+    b = KernelBuilder("k", block=128, cluster=2, target=TARGET, dynamic_shared=True)
+    b.begin()
+    ring = b.tile_ring("ring", b.shared_tiles("t", bf16, (64, 64), STAGES))
+    b.make_mbarriers(*ring.mbarriers)
+    with b.if_thread(0):
+        ring.consumer().commit(1, cta_group=CtaGroup.TWO, cta_mask=3)
+    ptx = b.finish().compile().ptx
+    (commit,) = (line for line in ptx.splitlines() if "tcgen05.commit" in line)
+    assert ".cta_group::2.mbarrier::arrive::one" in commit
+    assert commit.endswith(".multicast::cluster.b64 [ring_empty+8], 3;")
 
 
 def test_a_commit_is_of_one_thread() -> None:

@@ -53,6 +53,33 @@ def test_a_tile_of_pixels_is_what_the_filter_sees(
     assert np.array_equal(out, expected)
 
 
+@each("rank", [3, 5])
+@kernel_test(schedules="all", targets="sm_90a")
+def test_lines_and_volumes_there_and_back(launch: Launch, rank: int) -> None:
+    """Images of one and of three dimensions without a filter: a tile is consecutive pixels."""
+    b = KernelBuilder("pixels", block=32, target=launch.target)
+    for name in ("images", "copies"):
+        b.image_map(name, f32, (PIXELS, 32), rank=rank, output=name == "copies")
+    args = b.begin()
+    tile, loaded = b.shared_tile("tile", f32, (PIXELS, 32)), b.mbarrier("loaded")
+    b.make_mbarriers((loaded, 1))
+    with b.if_thread(0):
+        first, none = (0,) * rank, (0,) * (rank - 2)
+        b.arrive_expecting(loaded, tile)
+        b.load_tile(tile, args["images"], first, loaded, offsets=none)
+        b.wait(loaded, 0)
+        copies = args["copies"]
+        b.cp_async_bulk_tensor_s2g_im2col(copies, first, tile.pointer)
+        b.cp_async_bulk_commit_group()
+        b.cp_async_bulk_wait_group(0)
+    sizes = {3: (8,), 5: (2, 2, 2)}[rank]
+    images = np.random.default_rng(rank).standard_normal((2, *sizes, 32)).astype(np.float32)
+    copied = np.zeros_like(images)
+    box = Im2col((0,) * (rank - 2), (0,) * (rank - 2), 32, PIXELS)
+    launch(b.finish(), im2col_map(images, box, 128), im2col_map(copied, box, 128))
+    assert np.array_equal(copied, images)
+
+
 def rows(k: int, swizzle: int, *, scatter: bool) -> Kernel:
     """Rows whose numbers a list has come together in a tile, or are spread from there."""
     b = KernelBuilder("rows", block=32, target="sm_100a")

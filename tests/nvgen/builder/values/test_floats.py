@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import InputError
-from nvgen import KernelBuilder
+from nvgen import ElementType, KernelBuilder, bf16, f16, f32
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 
@@ -35,3 +35,26 @@ def test_only_words_are_packed() -> None:
     b.begin()
     with pytest.raises(InputError):
         b.pack_f16x2(b.const(0, 64), b.const(0, 32))
+
+
+@kernel_test(schedules="early", targets=["sm_80", "sm_90a", "sm_100a"], opt=[0, 3])
+@pytest.mark.parametrize("dtype", [f16, bf16, f32], ids=lambda t: t.value)
+def test_a_nan_is_kept_or_not(launch: Launch, dtype: ElementType) -> None:
+    """Of two numbers of which one is a NaN: the other one, or with `nan` the NaN."""
+    b = KernelBuilder("k", block=32, target=launch.target)
+    b.pointer("x", dtype)
+    b.pointer("y", dtype)
+    b.pointer("out", dtype, output=True)
+    x, y, out = b.begin().values()
+    one, other = x[b.tid_x], y[b.tid_x]
+    found = [getattr(one, name)(other, nan=nan) for name in ("min", "max") for nan in (False, True)]
+    for i, number in enumerate(found):
+        out[i * 32 + b.tid_x] = number
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal(32).astype(dtype.numpy) for _ in "xy"]
+    given[0][::3], given[1][::5] = np.nan, np.nan
+    got = np.zeros((4, 32), dtype.numpy)
+    launch(b.finish().compile(opt=launch.opt), *given, got)
+    wide = [one.astype(np.float32) for one in given]
+    kept = np.stack([f(*wide) for f in (np.fmin, np.minimum, np.fmax, np.maximum)])
+    assert np.array_equal(got.astype(np.float32), kept, equal_nan=True)

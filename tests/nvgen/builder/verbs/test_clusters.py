@@ -11,7 +11,7 @@ import pytest
 
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError, Severity, VerificationError
-from intrinsics.modifiers import ClusterDimension, Scope
+from intrinsics.modifiers import AtomicOp, ClusterDimension, Scope
 from nvgen import KernelBuilder, u32, u64
 from nvgen.builder.values.numbers import Int
 from nvgen.builder.values.pointers import Pointer
@@ -184,6 +184,28 @@ def test_all_ctas_of_a_simulated_grid_start(launch: Launch) -> None:
     following = np.zeros(3, np.uint32)
     launch(asked(), following, grid=3)
     assert_exact(following, np.full(3, 77, np.uint32))
+
+
+@kernel_test(schedules="all", targets="sm_100a")
+def test_a_loop_over_blocks_begins_with_the_ctas_own(launch: Launch) -> None:
+    """No other one is granted here: each block is worked on once, by its own CTA."""
+    b = KernelBuilder("blocks", block=64, target="sm_100a")
+    b.pointer("seen", u32)
+    seen = b.begin()["seen"]
+    with b.blocks() as (x, y, z), b.if_thread(0):
+        b.atom(AtomicOp.ADD, u32, seen.at((z * 2 + y) * 3 + x), 1)
+    counted = np.zeros((2, 2, 3), np.uint32)
+    compiled = b.finish().compile(level="function")
+    assert compiled.findings == []
+    launch(compiled, counted, grid=(3, 2, 2))
+    assert_exact(counted, np.ones((2, 2, 3), np.uint32))
+
+
+def test_no_loop_over_blocks_in_clusters() -> None:
+    b = KernelBuilder("blocks", block=64, cluster=2, target="sm_100a")
+    b.begin()
+    with pytest.raises(InputError, match="takes over blocks"), b.blocks():
+        pass
 
 
 def test_an_answer_has_128_bits() -> None:

@@ -56,6 +56,22 @@ def test_missing_words_are_zeros_and_numbers_are_uniform(launch: Launch) -> None
     assert abs(x.mean() - 0.5) < 3 * (1 / 12 / 256) ** 0.5  # three standard deviations
 
 
+SEVEN_ROUNDS = [0x5F6FB709, 0x0D893F64, 0x4F121F81, 0x4F730A48]
+"""Of a counter and a key of zeros: Random123, kat_vectors."""
+
+
+@kernel_test(schedules=["early"], targets="sm_90a")
+def test_fewer_rounds(launch: Launch) -> None:
+    b = KernelBuilder("philox", block=1)
+    b.pointer("out", u32, output=True)
+    out = b.begin()["out"]
+    for i, word in enumerate(b.philox((0,), (0,), rounds=7)):
+        out[i] = word
+    found = np.zeros(4, np.uint32)
+    launch(b.finish(), found)
+    assert_exact(found, np.array(SEVEN_ROUNDS, np.uint32))
+
+
 @pytest.mark.parametrize("counter", [(0,) * 5, 0])
 def test_what_is_no_counter(counter: object) -> None:
     b = KernelBuilder("k", block=32)
