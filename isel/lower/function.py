@@ -18,7 +18,7 @@ from isel.lower.arithmetic import (
     narrow_division,
     remainders,
 )
-from isel.lower.branches import switches
+from isel.lower.branches import equal_phis, switches
 from isel.lower.memory import atomics, copies, known_contents, memory_elements, neighbours, varargs
 from isel.lower.rewriter import Replacement, Rewriter
 from isel.lower.vectors import elementwise, masked, predicated, vector_moves
@@ -64,7 +64,7 @@ def lower(
     calls of `pure` functions.  What stands for an instruction may need the same again, on smaller
     parts.
     """
-    function = before = varargs.with_list(function)
+    function = before = varargs.with_list(equal_phis.with_equal_phis(function))
     opcodes = _opcodes(function)
     present = set(opcodes)
     if ordered and present >= _COMPARED_FLOATS:

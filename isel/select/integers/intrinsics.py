@@ -145,13 +145,18 @@ def _leading_zeros(work: Work) -> Values:
 
 
 def _trailing_zeros(work: Work) -> Values:
-    """The leading zeros of the reverse; a bit above the value ends the count of zero."""
+    """The ones below the lowest one, which one less than the value has, and the value has not.
+
+    The leading zeros of the reversed value are as many, by more instructions of those that the
+    machine executes at a quarter of its rate.
+    """
     bits = max(work.bits, 32)
-    word = work.word(0)
-    if work.width < bits:
+    word = work.state.reg(work.word(0), BITS[bits])
+    if work.width < bits:  # a bit above the value ends the count of zero
         word = work.emit("or", BITS[bits], word, Imm(1 << work.width))
-    reverse = work.emit("brev", BITS[bits], word)
-    return (work.narrowed(work.emit("clz", BITS[bits], reverse, bits=32), 32),)
+    less = work.emit("sub.int", SIGNED[bits], word, Imm(1))
+    below = work.emit("and", BITS[bits], less, work.emit("not", BITS[bits], word))
+    return (work.narrowed(work.emit("popc", BITS[bits], below, bits=32), 32),)
 
 
 def _reverse_bits(work: Work) -> Values:

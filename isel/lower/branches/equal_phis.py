@@ -1,0 +1,65 @@
+"""Phis that have no value on some way into their block, where others have one.
+
+Layer: isel.lower.  Input: a function.  Output: the same function, or one in which of two phis of a
+block that merge the same values, but that one of them has none (`undef`, `poison`) where the other
+has one, this other one stands for both.  A loop that LLVM has unrolled hands over what it has
+computed so: to the turns that remain, which begin with a value if it had none, and to those who use
+it when none remains.  Two variables of the machine, copied in each turn, become one.
+LLVM Language Reference, Undefined Values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.lower.substitution import with_values
+
+_NOTHING = (llvm.Undef, llvm.Poison)
+
+
+def with_equal_phis(function: ir.Function) -> ir.Function:
+    """The function with one phi for several that may be equal."""
+    replaced: dict[str, llvm.Value] = {}
+    for block in function.blocks:
+        phis = [i for i in block.instructions if isinstance(i, ir.Phi)]
+        replaced |= _equal(phis)
+    if not replaced:
+        return function
+
+    def change(value: llvm.Value) -> llvm.Value:
+        return replaced.get(value.name, value) if isinstance(value, llvm.Local) else value
+
+    blocks = [
+        ir.Block(
+            block.name,
+            [with_values(i, change) for i in block.instructions if i.result not in replaced],
+        )
+        for block in function.blocks
+    ]
+    return with_equal_phis(function.with_blocks(blocks))
+
+
+def _equal(phis: Iterable[ir.Phi]) -> dict[str, llvm.Value]:
+    """What stands for phis of a block; never one that is replaced itself."""
+    found: dict[str, llvm.Value] = {}
+    whole = [one for one in phis if not _has_nothing(one)]
+    for one in phis:
+        if one.result is not None and _has_nothing(one):
+            other = next((other for other in whole if _agree(one, other)), None)
+            if other is not None and other.result is not None:
+                found[one.result] = llvm.Local(other.result, other.type)
+    return found
+
+
+def _has_nothing(phi: ir.Phi) -> bool:
+    return any(isinstance(value, _NOTHING) for value, _ in phi.incoming)
+
+
+def _agree(one: ir.Phi, other: ir.Phi) -> bool:
+    """Whether `one` has the values of `other`, or none."""
+    theirs = {block: value for value, block in other.incoming}
+    return one.type == other.type and all(
+        isinstance(value, _NOTHING) or value == theirs[block] for value, block in one.incoming
+    )
