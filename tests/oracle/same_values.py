@@ -1,6 +1,6 @@
 """Do nvgen's code and LLVM's leave the same bytes?  Kernels of any module, arguments made up.
 
-    python tests/oracle/same_values.py FILE.ll … [--target sm_90a] [--device sim|cuda] [--seeds 2]
+    python tests/oracle/same_values.py FILE.ll … [--target sm_90a] [--seeds 2]
 
 A kernel's pointers are arrays of what it loads and stores through them, integers are small, and
 both codes get the same ones: LLVM's, of its code generator at -O3, and nvgen's, of its default
@@ -16,7 +16,8 @@ they leave in the arrays is compared byte by byte.  A line for each kernel and s
     both end       the run ends in the same finding: an access out of bounds, say
     not run        no arguments can be made up: a pointer in a struct that is passed by value
 
-A module has a process of its own, with a time limit.
+A module has a process of its own, with a time limit.  tests/benchmarks/beside_llvm compares and
+times launches that somebody has written down, on a GPU.
 """
 
 from __future__ import annotations
@@ -149,18 +150,16 @@ def outcome(
     module: nvgen.Compiled,
     kernel: str,
     given: Sequence[Argument],
-    device: str,
     block: tuple[int, int, int],
     races: bool = False,
 ) -> tuple[str, list[bytes]]:
     """How the run of a kernel ends ("" as it should), and the bytes of the arrays after it."""
     own = [one.copy() if isinstance(one, np.ndarray) else one for one in given]
-    limits = {"max_steps": STEPS, "races": races} if device == "sim" else {}
     said = ""
     try:
         module.run(
             *own, kernel=kernel, grid=2, block=block, smem=_shared(module),
-            device=device, timeout=SECONDS, **limits,
+            device="sim", timeout=SECONDS, max_steps=STEPS, races=races,
         )  # fmt: skip
     except nvgen.NvgenError as error:
         said = error.findings[0].rule
@@ -186,7 +185,7 @@ def _shared(module: nvgen.Compiled) -> int:
     return 16384 if re.search(r"\.extern \.shared", module.ptx) else 0
 
 
-def compare(text: str, target: str, device: str, seeds: int) -> Iterator[tuple[str, str]]:
+def compare(text: str, target: str, seeds: int) -> Iterator[tuple[str, str]]:
     """Each kernel with each seed, and what became of it."""
     text = nvgen.compile(text, target=target, opt=0, level="record").llvm
     plain, exact = compiled(text, target), None
@@ -200,28 +199,28 @@ def compare(text: str, target: str, device: str, seeds: int) -> Iterator[tuple[s
             if given is None:
                 yield function.name, "not run"
                 break
-            said = judged(plain, function.name, given, device)
+            said = judged(plain, function.name, given)
             if said.startswith("differs"):
                 exact = exact or compiled(without_flags(text), target)
-                again = judged(exact, function.name, given, device)
+                again = judged(exact, function.name, given)
                 said = f"contraction, {said}" if again.startswith("equal") else again
             yield function.name, said
 
 
-def judged(pair: Pair, kernel: str, given: Sequence[Argument], device: str = "sim") -> str:
+def judged(pair: Pair, kernel: str, given: Sequence[Argument]) -> str:
     """What became of one kernel with these arguments: of a warp, else of 256 threads."""
     said = ""
     for threads in THREADS:
-        said = _judged(pair, kernel, given, device, threads)
+        said = _judged(pair, kernel, given, threads)
         if not said.startswith("both end"):
             break
     return said
 
 
-def _judged(pair: Pair, kernel: str, given: Sequence[Argument], device: str, threads: int) -> str:
+def _judged(pair: Pair, kernel: str, given: Sequence[Argument], threads: int) -> str:
     block = _block(pair.theirs, kernel, threads)
-    theirs, left = outcome(pair.theirs, kernel, given, device, block)
-    ours, own = outcome(pair.ours, kernel, given, device, block)
+    theirs, left = outcome(pair.theirs, kernel, given, block)
+    ours, own = outcome(pair.ours, kernel, given, block)
     if ours != theirs:
         return f"differs: nvgen's {ours or 'ends well'}, LLVM's {theirs or 'ends well'}"
     if theirs:
@@ -229,7 +228,7 @@ def _judged(pair: Pair, kernel: str, given: Sequence[Argument], device: str, thr
     arrays = [one for one in given if isinstance(one, np.ndarray)]
     for number, (mine, other, before) in enumerate(zip(own, left, arrays, strict=True)):
         if mine != other:
-            said, _ = outcome(pair.theirs, kernel, given, "sim", block, races=True)
+            said, _ = outcome(pair.theirs, kernel, given, block, races=True)
             what = "race, differs" if "race" in said else "differs"
             return f"{what}: array {number}, {_difference(mine, other, before.dtype)}"
     written = sum(
@@ -247,11 +246,11 @@ def _difference(ours: bytes, theirs: bytes, type_: np.dtype[np.generic]) -> str:
     return f"{places.size} elements, [{places[0]}] is {first}, LLVM's {second}"
 
 
-def _module(path: str, target: str, device: str, seeds: int, results: list[str]) -> None:
+def _module(path: str, target: str, seeds: int, results: list[str]) -> None:
     """One module, in a process of its own."""
     warnings.simplefilter("ignore", nvgen.FindingWarning)
     try:
-        for kernel, said in compare(Path(path).read_text(), target, device, seeds):
+        for kernel, said in compare(Path(path).read_text(), target, seeds):
             results.append(f"{kernel}: {said}")
     except (nvgen.NvgenError, llvm.LlvmFailedError, llvm.LlvmRejectedError) as error:
         results.append(f"not compiled: {str(error).splitlines()[0]}")
@@ -262,7 +261,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="+")
     parser.add_argument("--target", default="sm_90a")
-    parser.add_argument("--device", choices=("sim", "cuda"), default="sim")
     parser.add_argument("--seeds", type=int, default=2)
     asked = parser.parse_args()
     differs = False
@@ -270,7 +268,7 @@ def main() -> int:
         for path in asked.files:
             results = manager.list()
             process = multiprocessing.get_context("spawn").Process(
-                target=_module, args=(path, asked.target, asked.device, asked.seeds, results)
+                target=_module, args=(path, asked.target, asked.seeds, results)
             )
             process.start()
             process.join(MODULE_SECONDS)
