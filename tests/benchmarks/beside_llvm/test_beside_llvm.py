@@ -35,7 +35,9 @@ def arguments(*texts: str | list[str]) -> launches.Arguments:
 def test_numbers_are_bytes_of_their_type():
     given = arguments("i32:-2", "u64:18446744073709551615", "f32:0.5", "f64:0.5")
     found = [value.tobytes() for value in given.bound([])]
-    expected = [np.int32(-2), np.uint64(2**64 - 1), np.float32(0.5), np.float64(0.5)]
+    expected: list[np.generic] = [
+        *(np.int32(-2), np.uint64(2**64 - 1), np.float32(0.5), np.float64(0.5)),
+    ]
     assert found == [one.tobytes() for one in expected]
 
 
