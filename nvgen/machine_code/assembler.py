@@ -17,7 +17,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from asmprinter.ptx.printer import Printed, print_ptx
-from intrinsics.findings import AssemblerError, Finding, Place, Severity
+from intrinsics.findings import AssemblerError, Finding, Place, Severity, input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_target
@@ -59,15 +59,29 @@ def _failed(message: str, *, hint: str = "", got: str = "") -> AssemblerError:
     return AssemblerError([Finding("ptxas/failed", Severity.ERROR, message, got=got, hint=hint)])
 
 
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError as error:
+        raise _failed("ptxas cannot be run", got=f"{command[0]}: {error.strerror}") from None
+
+
 def assemble(
     ptx: str, target: Target | str, arch: str = "", *, lineinfo: bool = False
 ) -> Assembled:
     """Assemble PTX for `target` ("sm_90a"), or for the later architecture `arch`; with the lines
     that its `.loc` say, if `lineinfo`.
 
-    Raises: AssemblerError when ptxas is missing, or with a finding for each of its errors.
+    Raises: InputError for what is no text and no target; AssemblerError when ptxas is missing, or
+    with a finding for each of its errors.
     """
-    target = parse_target(target) if isinstance(target, str) else target
+    if not isinstance(ptx, str):
+        raise input_error(
+            "ptxas/text", "this is no PTX", got=type(ptx).__name__, expected="text: compiled.ptx"
+        )
+    target = target if isinstance(target, Target) else parse_target(target)
     ptxas = find_ptxas()
     if ptxas is None or not ptxas.exists():
         raise _failed(
@@ -78,21 +92,8 @@ def assemble(
     with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
         source, cubin = Path(folder, "in.ptx"), Path(folder, "out.cubin")
         source.write_text(ptx)
-        command = [
-            str(ptxas),
-            "-v",
-            f"-arch={arch or target.renamed_to}",
-            str(source),
-            "-o",
-            str(cubin),
-            *(["-lineinfo"] if lineinfo else []),
-        ]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", check=False
-            )
-        except OSError as error:
-            raise _failed("ptxas cannot be run", got=f"{ptxas}: {error.strerror}") from None
+        command = [str(ptxas), "-v", f"-arch={arch or target.renamed_to}", str(source), "-o"]
+        done = _run([*command, str(cubin), *(["-lineinfo"] if lineinfo else [])])
         log = done.stdout + done.stderr
         if done.returncode or not cubin.exists():
             raise AssemblerError(

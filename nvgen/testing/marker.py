@@ -13,7 +13,7 @@ import pytest
 from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.targets import parse_target
-from nvgen.testing.schedules import ALL, wanted_schedules
+from nvgen.testing.schedules import ALL, as_tuple, wanted_schedules
 
 MARK = "nvgen_kernel_test"
 
@@ -65,12 +65,11 @@ def kernel_test(
 
     Raises: InputError for an unknown schedule, target or optimisation level.
     """
-    names = (targets,) if isinstance(targets, str) else tuple(targets)
     levels = tuple(opt) if isinstance(opt, Sequence) else (opt,)
     asked = KernelTest(
         wanted_schedules(schedules),
         _checked_count(random),
-        tuple(dict.fromkeys(parse_target(name).name for name in names)),
+        tuple(dict.fromkeys(parse_target(name).name for name in as_tuple(targets))),
         tuple(dict.fromkeys(_checked_level(level) for level in levels)) or (None,),
         bound_waits,
     )

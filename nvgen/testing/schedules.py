@@ -8,7 +8,7 @@ other tests.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from intrinsics.findings import InputError, input_error
 from nvgen.sim.async_ops.schedule import parse_schedule
@@ -28,10 +28,15 @@ def wanted_schedules(asked: str | Sequence[str]) -> tuple[str, ...]:
     """
     if asked == "all":
         return ALL
-    names = (asked,) if isinstance(asked, str) else tuple(asked)
+    names = as_tuple(asked)
     if not names:
         raise _unknown("")
     return tuple(dict.fromkeys(_wanted(name) for name in names))
+
+
+def as_tuple(given: str | Iterable[str]) -> tuple[str, ...]:
+    """One name, or several; what is neither is one, which nobody knows."""
+    return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
 
 
 def _wanted(name: str) -> str:

@@ -99,6 +99,19 @@ def test_another_source_target_or_version_is_another_entry(
     assert len(compiled) == len([*tmp_path.iterdir()]) == 7
 
 
+def test_a_folder_is_any_path(tmp_path: Path, compiled: list[str]) -> None:
+    CodeCache(str(tmp_path)).code(kernel(), TARGET)
+    CodeCache(tmp_path).code(kernel(), TARGET)
+    assert compiled == ["add"]
+
+
+def test_what_is_no_folder_and_no_kernel(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="code-cache/folder"):
+        CodeCache(3)
+    with pytest.raises(InputError, match="code-cache/kernel"):
+        CodeCache(tmp_path).code("add", TARGET)
+
+
 def test_the_key_has_all_of_nvgens_source(monkeypatch: pytest.MonkeyPatch) -> None:
     digested: list[str] = []
     monkeypatch.setattr(code_cache, "_digest", lambda files, root: digested.extend(files))

@@ -177,6 +177,13 @@ def test_an_option_that_is_nearly_one() -> None:
         assert caught.value.findings[0].hint == (f"did you mean {meant}=…?" if meant else "")
 
 
+def test_what_cannot_be_assembled() -> None:
+    with pytest.raises(InputError, match="ptxas/text"):
+        nvgen.assemble(None, "sm_90a")
+    with pytest.raises(InputError, match="target/unknown"):
+        nvgen.assemble("", None)
+
+
 def test_what_cannot_be_tuned() -> None:
     with pytest.raises(InputError) as caught:
         nvgen.tuning.tune(3)

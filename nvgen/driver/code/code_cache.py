@@ -62,13 +62,26 @@ class CodeCache:
     limit: int = 1 << 30
     judged: bool = True
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.folder, (str, os.PathLike)):
+            raise input_error(
+                "code-cache/folder", "this is no folder", got=repr(self.folder),
+                expected="a path: CodeCache(Path(…)), CodeCache() has the user's",
+            )  # fmt: skip
+        object.__setattr__(self, "folder", Path(self.folder))
+
     def code(
         self, kernel: Kernel, target: str | None = None, opt: int | None = None
     ) -> MachineCode:
         """A kernel's machine code, from the folder, or compiled and stored there.
 
-        Raises: what `Kernel.compile` does; AssemblerError.
+        Raises: InputError for what is no kernel; what `Kernel.compile` does; AssemblerError.
         """
+        if not hasattr(kernel, "dynamic_shared"):
+            raise input_error(
+                "code-cache/kernel", "this is no kernel", got=type(kernel).__name__,
+                expected="what KernelBuilder.finish gives",
+            )  # fmt: skip
         identity = {
             "name": kernel.name,
             "block": kernel.block,

@@ -593,6 +593,8 @@ def test_a_bad_option_is_an_error_of_usage(
         ('schedules="sometimes"', "unknown schedule 'sometimes'"),
         ("schedules=()", "a test needs a schedule"),
         ("schedules=[1]", "unknown schedule 1"),
+        ("schedules=1", "unknown schedule 1"),
+        ("targets=90", "unknown target '90'"),
         ('targets="sm_1"', "unknown target 'sm_1'"),
         ("opt=4", "no such optimisation level"),
         ("random=-1", "no number of random schedules"),
