@@ -265,10 +265,17 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names.s
 def __getattr__(name: str) -> object:
     """Import what is asked for when it is asked for: the command line needs little of it."""
     home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'nvgen' has no attribute {name!r}")
     import importlib
 
+    if home is None:
+        message = f"module 'nvgen' has no attribute {name!r}"
+        here = importlib.import_module("nvgen")
+        raise AttributeError(message, name=name, obj=here)  # Python says which name is like it
     found: object = getattr(importlib.import_module(home), name)
     globals()[name] = found  # so that nobody asks for it again
     return found
+
+
+def __dir__() -> list[str]:
+    """What is here, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from intrinsics.findings import by_names
 from intrinsics.lazy_dataclass import dataclass
@@ -40,6 +40,14 @@ class Kernel:
         names = ", ".join(parameter.name for parameter in self.parameters)
         target = f" for {self.target}" if self.target else ""
         return f"<Kernel {self.name}({names}){target}, block {self.block}>"
+
+    if not TYPE_CHECKING:  # which knows what a kernel has
+
+        def __getattr__(self, name: str) -> NoReturn:
+            from nvgen.compilation.compiled import Compiled
+
+            where = f": kernel.compile(…).{name}" if hasattr(Compiled, name) else ""
+            raise AttributeError(f"a Kernel has no {name!r}{where}", name=name, obj=self)
 
     @ends_at_caller
     def compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -175,6 +176,23 @@ def test_an_option_that_is_nearly_one() -> None:
         with pytest.raises(InputError) as caught:
             compiled.run(1, **{given: 3})
         assert caught.value.findings[0].hint == (f"did you mean {meant}=…?" if meant else "")
+
+
+def test_a_kernel_is_compiled_before_it_runs() -> None:
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.begin()
+    kernel = b.finish()
+    with pytest.raises(AttributeError, match=r"a Kernel has no 'run': kernel.compile\(…\).run$"):
+        attrgetter("run")(kernel)
+    with pytest.raises(AttributeError, match=r"a Kernel has no 'rum'$"):
+        attrgetter("rum")(kernel)
+
+
+def test_a_name_that_is_nearly_one_of_nvgens() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'compil'") as caught:
+        _ = nvgen.compil
+    assert (caught.value.name, caught.value.obj) == ("compil", nvgen)
+    assert {"compile", "KernelBuilder", "__version__"} <= set(dir(nvgen))
 
 
 def test_what_cannot_be_assembled() -> None:
