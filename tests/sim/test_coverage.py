@@ -233,7 +233,7 @@ class Family:
         """Legal statements: the first of each sort every day, the others take turns."""
         sorts: dict[Sort, list[Statement]] = {}
         for statement in self.statements:
-            sorts.setdefault(sort_of(statement.record.form), []).append(statement)
+            sorts.setdefault(sort_of(statement.record), []).append(statement)
         asked = {s.line: s for first in sorts.values() for s in first[:_FIRST]}
         asked |= {s.line: s for s in self.statements if has_turn(s)}
         found = {s.line: s for s in self.legal(asked.values())}
@@ -254,8 +254,15 @@ Sort = tuple[str, frozenset[str], tuple[str, ...]]
 """A row, which modifiers a statement of it has, whatever they are, and which operands."""
 
 
+def sort_of(record: MachineInstr) -> Sort:
+    """What of a row is not simulated may also be said by a control word."""
+    row, stated, slots = sort_of_form(record.form)
+    attributes = record.attributes() if record.row.unsimulated else {}
+    return row, stated | {n for n in record.row.unsimulated if attributes.get(n)}, slots
+
+
 @functools.cache
-def sort_of(form: Form) -> Sort:
+def sort_of_form(form: Form) -> Sort:
     stated = frozenset(name for name, attribute in form.attributes.items() if attribute)
     return form.row.id, stated, tuple(form.slots)
 
