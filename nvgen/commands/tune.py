@@ -40,6 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tune(arguments: argparse.Namespace) -> int:
+    if arguments.top < 0:
+        got = str(arguments.top)
+        raise input_error("tune/top", "no number of trials", got=got, expected="0 or more")
     problem = _problem(arguments.file, _settings(arguments.settings))
     results = Results(arguments.cache)
     with _executor(arguments.executor, arguments.jobs) as executor, _Progress() as progress:
@@ -114,6 +117,13 @@ def _problem(file: str, given: dict[str, int | str]) -> Problem[object]:
             got=str(error),
             expected=f"tuning{signature}",
         ) from None
+    for name, value in given.items():
+        hint = getattr(signature.parameters.get(name), "annotation", None)
+        if isinstance(value, str) and hint in (int, "int"):
+            raise input_error(
+                "tune/setting", f"{name} is a whole number", got=f"{name}={value}",
+                expected=f"tuning{signature}",
+            )  # fmt: skip
     made: Problem[object] = maker(**given)
     return made
 

@@ -52,7 +52,7 @@ class Results:
         except FileNotFoundError:
             return
         except (OSError, ValueError) as error:  # ValueError: bytes that are no text, or no name
-            raise _unusable(path, str(error), 0) from None
+            raise _unusable(path, getattr(error, "strerror", None) or str(error), 0) from None
         lines = text.split("\n")
         self._cut_off = bool(lines[-1])
         for number, line in enumerate(lines[:-1], 1):

@@ -75,7 +75,9 @@ def test_processes_compile(tuned: str) -> None:
     [
         (["{file}", "threads"], "tune/setting"),
         (["{file}", "size=3"], "tune/setting"),
+        (["{file}", "count=two"], "tune/setting"),
         (["{file}", "count=0"], "tune/nothing"),
+        (["{file}", "--top", "-1"], "tune/top"),
         (["/nowhere/x.py"], "tune/file"),
         (["{empty}"], "tune/file"),
         (["{broken}"], "tune/file"),
