@@ -12,15 +12,14 @@ from intrinsics.findings import InternalError
 from intrinsics.targets import Target
 from nvgen.llvm.child import PROMOTED, SIMPLIFIED
 from nvgen.llvm.process import LLVM, LlvmRejectedError, NotUtf8Error
+from nvgen.optimizer.shield import ARITHMETIC
 
 _INTRINSIC = re.compile(r"llvm\.nvvm\.[\w.]+")
 _ORDINARY = re.compile(
-    r"""llvm\.nvvm\.(?:
-      reflect | is_explicit_cluster | read\.ptx\.sreg\.[\w.]+
+    rf"""llvm\.nvvm\.(?:{ARITHMETIC}
+    | reflect | is_explicit_cluster | read\.ptx\.sreg\.[\w.]+
     | barrier0(?:\.\w+)? | bar\.(?:sync|warp\.sync) | barrier\.(?:sync|n|cta)[\w.]* | membar\.\w+
     | (?:shfl|vote|match|redux|activemask)[\w.]* | ld[gu]\.global[\w.]* | atomic\.[\w.]+
-    | (?:add|mul|mul24|mulhi|fma|div|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|abs|fabs|fmin|fmax|ceil|floor
-        |round|trunc|saturate|sad|prmt|bitcast|lohi|\w+2\w+)[\w.]*
     )""",
     re.VERBOSE,
 )

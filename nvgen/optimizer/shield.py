@@ -5,11 +5,12 @@ the same lines with a shield, and the way back.
 
 LLVM takes the intrinsics for what their attributes say: that `tcgen05.mma` only writes its
 accumulator, that it may move from two branches into one place, that a call touches no memory but
-its arguments'.  So every call of an intrinsic becomes a call of a function of its own, of which
-LLVM is told nothing: it reads and writes any memory, may not return, and stays under the conditions
-that it is under (`convergent`).  No two calls have the same callee, so none is taken for another,
-and their immediates stay what they are.  What wgmma.wait_group waits for goes through it (see
-`nvgen.optimizer.waits`): no use of an accumulator moves ahead of the wait.
+its arguments'.  So every call of an intrinsic, but for arithmetic and for a thread's own numbers,
+becomes a call of a function of its own, of which LLVM is told nothing: it reads and writes any
+memory, may not return, and stays under the conditions that it is under (`convergent`).  No two
+calls have the same callee, so none is taken for another, and their immediates stay what they are.
+What wgmma.wait_group waits for goes through it (see `nvgen.optimizer.waits`): no use of an
+accumulator moves ahead of the wait.
 
 A variable in shared memory is also read and written by units that LLVM knows nothing of, through
 descriptors, so it is external while the passes run; and so is a kernel, which nobody calls.
@@ -33,9 +34,15 @@ from isel.select.symbols.names import kernels
 from isel.select.types import SHARED_SPACE
 from nvgen.optimizer.waits import Handed, shown, through_waits
 
+ARITHMETIC = r"""
+    (?:add|mul|mul24|mulhi|fma|div|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|abs|fabs|fmin|fmax|ceil|floor
+      |round|trunc|saturate|sad|prmt|bitcast|lohi|\w+2\w+)[\w.]*
+"""
+"""Intrinsics that compute a value from others, and nothing else; within `llvm.nvvm.`."""
+
 LEFT_TO_LLVM = re.compile(
-    r"""llvm\.nvvm\.(?:
-      reflect
+    rf"""llvm\.nvvm\.(?:{ARITHMETIC}
+    | reflect
     | is_explicit_cluster
     | read\.ptx\.sreg\.(?:
         (?:tid|ntid|ctaid|nctaid|clusterid|nclusterid|cluster\.ctaid|cluster\.nctaid)\.[xyzw]
@@ -44,7 +51,7 @@ LEFT_TO_LLVM = re.compile(
     )""",
     re.VERBOSE,
 )
-"""Intrinsics that need no shield: what they give never changes while a thread runs."""
+"""Intrinsics that need no shield: what they give depends on their operands and the thread alone."""
 
 _ATTRIBUTES = "convergent nomerge nounwind"
 _OPAQUE = "nvgen.shielded"

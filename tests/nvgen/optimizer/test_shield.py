@@ -102,6 +102,37 @@ def test_every_other_call_stays_too(call: str, level: int) -> None:
     assert called(shielded(text, level)) == [call, call]
 
 
+ARITHMETIC = (
+    "float @llvm.nvvm.sqrt.approx.f(float %x)",
+    "float @llvm.nvvm.ex2.approx.ftz.f32(float %x)",
+    "i32 @llvm.nvvm.f2i.rn(float %x)",
+    "i32 @llvm.nvvm.prmt(i32 %i, i32 7, i32 %i)",
+    "i32 @llvm.nvvm.mulhi.i(i32 %i, i32 %i)",
+)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("call", ARITHMETIC)
+def test_arithmetic_is_done_once_and_only_where_it_is_wanted(call: str, level: int) -> None:
+    """What is loaded before it need not be loaded again: it changes no memory."""
+    type_ = call.partition(" ")[0]
+    declared = "declare " + re.sub(r" (%\w+|\d+)(?=[,)])", "", call)
+    text = (
+        "define ptx_kernel void @k(ptr addrspace(1) %p, i32 %i, float %x) {\n"
+        f"  %old = load {type_}, ptr addrspace(1) %p\n"
+        f"  %a = call {call}\n  %b = call {call}\n  %unused = call {call}\n"
+        f"  %new = load {type_}, ptr addrspace(1) %p\n"
+        f"  %pair = insertvalue [4 x {type_}] poison, {type_} %a, 0\n"
+        f"  %three = insertvalue [4 x {type_}] %pair, {type_} %b, 1\n"
+        f"  %four = insertvalue [4 x {type_}] %three, {type_} %old, 2\n"
+        f"  %all = insertvalue [4 x {type_}] %four, {type_} %new, 3\n"
+        f"  store [4 x {type_}] %all, ptr addrspace(1) %p\n  ret void\n}}\n{declared}\n"
+    )
+    done = shielded(text, level)
+    assert called(done) == [call]
+    assert body(done).count(" load ") == 1
+
+
 def test_what_never_changes_is_read_once() -> None:
     text = (
         "define ptx_kernel void @k(ptr addrspace(1) %p) {\n"
