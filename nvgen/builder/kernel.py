@@ -61,6 +61,15 @@ class _Parameters(dict[str, Argument]):
     def __missing__(self, name: str) -> Argument:
         raise KeyError(f"no parameter {name!r}: the kernel has {', '.join(self) or 'none'}")
 
+    def __setitem__(self, name: str, value: Argument) -> None:
+        if isinstance(self.get(name), Pointer) and not isinstance(value, Pointer):
+            raise refuse(
+                "what a parameter points to is written by index",
+                got=f"args[{name!r}] = {described(value)}",
+                expected=f"args[{name!r}][i] = x",
+            )
+        super().__setitem__(name, value)
+
 
 class KernelBuilder(TileOperations, DeviceCalls, RandomNumbers):
     """Builds one kernel.

@@ -182,6 +182,19 @@ _OF_NUMBERS: Mapping[str, str] = {
 }
 
 
+_OF_POINTERS: Mapping[str, str] = {
+    "load ld read": "x[i]; of several numbers b.load(x, f32, 4)",
+    "store st write": "x[i] = y; of several numbers b.store(values, x)",
+    "offset advance": "x.at(i), in numbers; x + bytes",
+    "cast view astype": "x.of(f32)",
+}
+
+
+def no_attribute(name: str, pointer: object) -> str:
+    """The message that an address has no such attribute, with the nearest one."""
+    return _elsewhere(f"a Pointer has no {name!r}", name, _OF_POINTERS, dir(type(pointer)), "x.")
+
+
 def no_method(name: str, number: object) -> str:
     """The message that a number has no such method, with the nearest one."""
     kind = type(number)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import struct
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from numbers import Integral
@@ -196,8 +197,12 @@ def constant(given: object, bits: int, *, signed: bool = False) -> ir.Constant:
 
 def float_constant(given: SupportsFloat, type_: ScalarType) -> ir.Constant:
     """The number of a type next to a Python number, in a pair twice."""
-    number = float(given)
     element = element_of(type_)
+    try:
+        number = float(given)
+    except OverflowError:  # an int beyond f64's numbers
+        most = f"±{_LARGEST.get(element, sys.float_info.max):.5g}"
+        raise refuse(f"the number is beyond {element.value}'s", expected=most) from None
     if math.isfinite(number) and abs(number) > _LARGEST.get(element, math.inf):
         most = f"±{_LARGEST[element]:.5g}"
         if element is not T.F32 or _overflows(number):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import replace
-from typing import NoReturn, SupportsIndex
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
 from llvmlite import ir
 
@@ -28,7 +28,7 @@ from nvgen.builder.values.numbers import Float, Int, IntLike, Number, number_of
 from nvgen.builder.values.regions import Host
 from nvgen.builder.values.vectors import Vector
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import described, refuse, whole
+from nvgen.calling.refusals import described, no_attribute, refuse, whole
 
 
 @dataclass(slots=True, eq=False)
@@ -86,6 +86,11 @@ class Pointer:
     value: ir.Value
     layout: TileLayout | None = None
     dtype: ScalarType | None = None
+
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(no_attribute(name, self), name=name, obj=self)
 
     @property
     def space(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import setitem
 
 import pytest
 
@@ -151,3 +152,40 @@ def test_a_device_function_gets_as_many_values_as_it_takes():
     assert "add(left, right)" in str(caught.value)
     with pytest.raises(InputError, match="add takes other values"):
         add(b.tid_x, b.tid_x, b.tid_x)
+
+
+def test_a_parameter_is_written_by_index() -> None:
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.pointer("x", f32)
+    b.u32("n")
+    args = b.begin()
+    with pytest.raises(InputError, match="written by index") as caught:
+        setitem(args, "x", b.f32(1.0))  # args["x"] = …
+    (found,) = caught.value.findings
+    assert (found.place.file, found.expected) == (__file__, "args['x'][i] = x")
+    args["x"] += 4  # another address of that name
+    args["n"] += 1
+
+
+def test_a_number_that_no_float_holds() -> None:
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.pointer("x", f32)
+    x = b.begin()["x"]
+    with pytest.raises(InputError, match="the number is beyond f32's"):
+        x[0] = 10**400
+
+
+@pytest.mark.parametrize(
+    ("name", "here"),
+    [
+        ("load", "x\\[i\\]; of several numbers b.load"),
+        ("store", "x\\[i\\] = y; of several"),
+        ("spac", "did you mean x.space\\?"),
+    ],
+)
+def test_what_a_pointer_has_not(name: str, here: str) -> None:
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.pointer("x", f32)
+    x = b.begin()["x"]
+    with pytest.raises(AttributeError, match=f"a Pointer has no '{name}': .*{here}"):
+        getattr(x, name)
