@@ -6,17 +6,17 @@ below says what it wants; the target decides what that becomes:
                    sm_80, sm_89, sm_120a      sm_90a                    sm_100a, sm_103a, sm_110a
     accumulator    registers of each warp     registers of a warpgroup  tensor memory, allocated
     gemm_async     ldmatrix, mma.sync         wgmma.mma_async           tcgen05.mma by one thread
-    gemm_commit    nothing                    wgmma.commit_group        tcgen05.commit, an mbarrier
-    gemm_wait      nothing                    wgmma.wait_group          a wait for its phase
+    sums.commit    nothing                    wgmma.commit_group        tcgen05.commit, an mbarrier
+    sums.wait      nothing                    wgmma.wait_group          a wait for its phase
     load_wait      cp.async.wait_group, bar   and fence.proxy.async     and fence.proxy.async
-    store_tile     registers                  registers                 tcgen05.ld
+    sums.store     registers                  registers                 tcgen05.ld
 
 A CTA of 128 threads computes 128×128 of D.  K goes by in steps of 128 bytes, through a ring of
 three buffers; while one step is multiplied, the next two are on their way:
 
-     step s:   gemm_wait (s - 1)   load_wait (s)   gemm_async (s)   load (s + 2)
+     step s:   sums.wait (s - 1)   load_wait (s)   gemm_async (s)   load (s + 2)
 
-Behind `gemm_wait` and the barrier in `load_wait` the buffer of step s - 1 is free for s + 2.
+Behind `sums.wait` and the barrier in `load_wait` the buffer of step s - 1 is free for s + 2.
 
 M and N are multiples of 128, K of a step; all three come at run time.  fp8 is from sm_89 on.
 Runs on the CPU simulator for every target; never run on a real Blackwell GPU yet.
@@ -77,15 +77,15 @@ def build(
     for step in range(STAGES - 1):
         load(b.const(step))
     with b.range(steps) as step:
-        b.gemm_wait(sums)
+        sums.wait()
         b.load_wait(STAGES - 2)
         b.gemm_async(sums, a_ring[used.stage], b_ring[used.stage], accumulate=step != 0)
-        b.gemm_commit(sums)
+        sums.commit()
         used.advance()
         load(step + (STAGES - 1))
-    b.gemm_wait(sums)
+    sums.wait()
     corner = lines(args["d"], row, n, out.bits) + b.zext(column * (out.bits // 8), 64)
-    b.store_tile(sums, corner, n, out)
+    sums.store(corner, n, out)
     return b.finish()
 
 

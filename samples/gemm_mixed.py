@@ -8,7 +8,11 @@ The operand of a step is made while the multiply of the step before runs.  Weigh
 scale for each row, which Yᵀ is multiplied with; those of 4 bits one for each row and 128 of K,
 which the operand is.  `packed` brings weights into the order of threads, once for all.
 
-Runs on the CPU simulator, and on an H200 (29 November 2026).
+Runs on the CPU simulator, and on an H200.  There, on 29 November 2026, the best of two to four
+configurations for each of ten shapes of language models (1 to 4096 rows of X) had 0.85 to 1.67
+times the speed of cuBLAS' product of X and a W that was bf16 before (8 bits; geometric mean 1.11),
+or 0.76 to 1.57 times (4 bits; 0.96), and 1.2 to 9.9 times that of converting W and multiplying
+then: CUDA graphs of 12 launches in random order, the median of 7 rounds.
 """
 
 from __future__ import annotations
@@ -33,6 +37,11 @@ class Config:
     warpgroups: int = 2
     stages: int = 4
     step: int = 64
+
+    def __post_init__(self) -> None:
+        """Refuse a step of which an operand would need several scales for a row."""
+        if self.bits == 4 and GROUP % self.step:
+            raise ValueError(f"a step of {self.step}, {GROUP} of K have one scale")
 
     @property
     def n(self) -> int:

@@ -100,9 +100,9 @@ def _built(name: str, dot: TileDot, atom: RegisterAtom, target: Target, threads:
     sums = b.accumulator(dot.c.rows, dot.c.columns, atom.d)
     for number in range(row // span):
         b.gemm_async(sums, tiles[0][number], tiles[1][number], accumulate=number > 0)
-    b.gemm_commit(sums)
-    b.gemm_wait(sums)
-    b.store_tile(sums, given["d"], dot.c.columns, atom.d)
+    sums.commit()
+    sums.wait()
+    sums.store(given["d"], dot.c.columns, atom.d)
     return b.finish()
 
 

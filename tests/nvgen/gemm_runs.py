@@ -274,7 +274,7 @@ def kernel(form: Form) -> Kernel:
         masks = [sum(1 << lane % 32 for lane in form.masked if lane // 32 == i) for i in range(4)]
         more["lane_mask"] = masks * form.ctas
     held = {
-        name: tmem.scale_tile(rows, form.k, form.factor, form.size, parts=parts[name])
+        name: tmem.scale_tiles(rows, form.k, 1, form.factor, form.size, parts=parts[name])[0]
         for name, rows in scaled.items()
     }
     with b.if_thread(0):

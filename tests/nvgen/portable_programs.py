@@ -113,17 +113,17 @@ class Case:
         for step in range(STAGES - 1):
             load(b.const(step))
         with b.range(steps) as step:  # type: ignore[assignment]
-            b.gemm_wait(sums)
+            sums.wait()
             b.load_wait(STAGES - 2)
             tiles = [ring[used.stage] for ring in rings]
             self._multiply(b, sums, tiles, step)
-            b.gemm_commit(sums)
+            sums.commit()
             used.advance()
             load(step + (STAGES - 1))
-        b.gemm_wait(sums)
+        sums.wait()
         target_of_d = args["d"]
         assert isinstance(target_of_d, Pointer)
-        b.store_tile(sums, target_of_d, self.n, self.out)
+        sums.store(target_of_d, self.n, self.out)
         return b.finish()
 
     def _multiply(

@@ -90,10 +90,16 @@ class PortableAccumulator(AccumulatorTile):
         """Commit the multiplies that were started, for the next wait."""
 
     def wait(self) -> None:
-        """Wait for all committed multiplies: then D may be read, A and B overwritten."""
+        """Wait for all committed multiplies: then D may be stored and, after a barrier of the CTA
+        (`load_wait` has one), what the multiplies read may be overwritten.
+        """
 
-    def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
-        """Store D to global memory, row by row, as elements of `dtype`.
+    def store(self, target: Pointer, pitch: IntLike, dtype: ElementType = ElementType.F32) -> None:
+        """Store D row by row, as f32 or rounded to f16 or bf16, sums of integers as i32.
+
+        `target` is the address of its first element, `pitch` the elements from one row to the next.
+        Rows begin at multiples of 16 bytes, the last one less than 4 GiB after the first.
+        Multiplies may change D again after a barrier of the CTA.
 
         Raises: InputError for a type that D cannot be stored as.
         """

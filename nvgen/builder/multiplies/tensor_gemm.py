@@ -49,7 +49,7 @@ from nvgen.builder.values.numbers import Int, IntLike, Number
 from nvgen.builder.values.pointers import Pointer, descriptor_at
 from nvgen.builder.values.vectors import Vector, vector_of
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import described, refuse
+from nvgen.calling.refusals import refuse
 
 _ROWS = 128
 _ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE).encode()
@@ -136,7 +136,7 @@ class TensorTile(AccumulatorColumns):
             raise refuse(
                 "no columns of an accumulator in tensor memory",
                 got=fragment.words,
-                expected="what tensor_fragment(…) gives, of the type of the tile",
+                expected="what its load(…) gives, of the type of the tile",
             )
         store_columns(b, self.pointer, first, fragment.vector)
 
@@ -154,14 +154,6 @@ class TensorTile(AccumulatorColumns):
                 if self.m == 2 * _ROWS
                 else "",
             )
-
-
-def checked(tile: object) -> TensorTile:
-    """An accumulator in tensor memory."""
-    if not isinstance(tile, TensorTile):
-        got, wanted = described(tile), "memory.tile"
-        raise refuse("no accumulator in tensor memory", got=got, expected=wanted)
-    return tile
 
 
 # ---- the nest ----------------------------------------------------------------------------------

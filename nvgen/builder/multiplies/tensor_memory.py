@@ -121,23 +121,6 @@ class TensorMemory:
             )
         return OperandTile(self.take(k * bits // 32 * row_blocks(m)), m, k, dtype, padded)
 
-    def scale_tile(
-        self,
-        rows: int,
-        k: int,
-        dtype: ElementType = ElementType.UE8M0,
-        size: int = 32,
-        *,
-        parts: int = 1,
-    ) -> ScaleTile:
-        """Columns for scale factors: one for each `size` of a row's `k` elements.
-
-        Those of B in a CTA pair with M = 128 have 2 `parts`: see `ScaleTile`.
-
-        Raises: InputError when they do not fit.
-        """
-        return self.scale_tiles(rows, k, 1, dtype, size, parts=parts).first
-
     def scale_tiles(
         self,
         rows: int,
@@ -148,7 +131,10 @@ class TensorMemory:
         *,
         parts: int = 1,
     ) -> Tiles[ScaleTile]:
-        """Columns for `count` blocks of scale factors of `rows` rows, one after the other.
+        """Columns for `count` blocks of scale factors, one after the other: one factor for each
+        `size` of a row's `k` elements.
+
+        Those of B in a CTA pair with M = 128 have 2 `parts`: see `ScaleTile`.
 
         Raises: InputError when they do not fit.
         """

@@ -210,7 +210,7 @@ REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
         _factors,
         lambda r: f"sfa for {r.rows} rows and sfb for {r.n}{_in_parts(r.scale_parts)}, of K {r.k}, "
         "alike; or neither", "Block Scaling (Tables 54 and 55)",
-        hint="scale_tile(rows, k, …, parts=…) of tensor memory, filled by copy_scales",
+        hint="scale_tiles(rows, k, 1, …, parts=…) of tensor memory, filled by copy_scales",
     ),
     Requirement(
         "accumulator", "the accumulator has another type than the sums of A and B",

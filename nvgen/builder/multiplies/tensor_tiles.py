@@ -88,7 +88,7 @@ class OperandTile:
                 "no columns of an A in tensor memory",
                 got=f"{fragment.words}, from column {first} on",
                 expected=f"whole cells of {self.m}x{self.k}, a row in a thread of a warpgroup, as "
-                "tensor_fragment(…) has it",
+                "load(…) of an accumulator has it",
             )
         store_columns(b, self.pointer, begin // _CELL, made)
 

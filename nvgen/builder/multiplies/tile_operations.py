@@ -8,14 +8,10 @@ here are the primitive's names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import overload
-
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
 from intrinsics.modifiers import AtomicOp, CollectorA, CollectorWs, CtaGroup
 from nvgen.builder.fragments import byte_operands
-from nvgen.builder.fragments.fragment import Fragment
 from nvgen.builder.fragments.layouts import RegisterTile
 from nvgen.builder.multiplies import mixed_operands, register_tiles, tensor_gemm
 from nvgen.builder.multiplies.accumulators import (
@@ -81,7 +77,7 @@ class TileOperations(TileCopies):
         in units of the instruction's K, which the kernel may compute.
 
         With `d` from `accumulator`, all threads of the CTA execute it, `a` is in shared memory, and
-        no other option is allowed; `gemm_commit` and `gemm_wait` follow.
+        no other option is allowed; `d.commit()` and `d.wait()` follow.
 
         With `d` in the registers of a warpgroup, all its threads execute it; `a` is in shared
         memory or in their registers.  Of a 2:4 sparse A, M × K/2, `metadata` are the thread's
@@ -171,66 +167,27 @@ class TileOperations(TileCopies):
         while self._accumulators:
             self._accumulators.pop().free()
 
-    def gemm_commit(self, d: PortableAccumulator) -> None:
-        """Commit the multiplies into `d` since the last commit, for the next wait."""
-        d.commit()
-
-    def gemm_wait(self, d: PortableAccumulator) -> None:
-        """Wait for all committed multiplies into `d`.
-
-        Then D may be stored; after a barrier of the CTA (`load_wait` has one), what the multiplies
-        read may be overwritten.
-        """
-        d.wait()
-
-    @overload
     def store_tile(
         self,
-        d: PortableAccumulator,
+        tile: SharedTile,
         target: Pointer,
-        pitch: IntLike,
-        dtype: ElementType = ElementType.F32,
-    ) -> None: ...
-
-    @overload
-    def store_tile(
-        self, d: SharedTile, target: Pointer, pitch: Coordinates, *, op: AtomicOp | None = None
-    ) -> None: ...
-
-    def store_tile(
-        self,
-        d: PortableAccumulator | SharedTile,
-        target: Pointer,
-        pitch: IntLike | Coordinates,
-        dtype: ElementType = ElementType.F32,
+        coordinates: Coordinates,
         *,
         op: AtomicOp | None = None,
     ) -> None:
-        """Store a tile by TMA, or D of `accumulator` row by row.
+        """Store a tile in shared memory by TMA; one thread executes it.
 
-        A tile in shared memory is stored through a tensor map, as `tile_map` declares it, at the
-        coordinates of its first element, innermost first; one thread executes it.  Threads that
-        wrote the tile execute `fence_proxy_async` and a barrier before.  The store is a bulk group
-        of its own, for which `cp_async_bulk_wait_group` waits.  Elements beyond the array are not
-        stored.  With `op` (`AtomicOp.ADD`, …) it is combined with what the array holds, each
-        element atomically, as where CTAs share the sums of a tile.
+        `target` is a tensor map, as `tile_map` declares it; the coordinates are those of the tile's
+        first element, innermost first.  Threads that wrote the tile execute `fence_proxy_async` and
+        a barrier before.  The store is a bulk group of its own, for which
+        `cp_async_bulk_wait_group` waits.  Elements beyond the array are not stored.  With `op`
+        (`AtomicOp.ADD`, …) it is combined with what the array holds, each element atomically, as
+        where CTAs share the sums of a tile.
 
-        D is stored as f32 or rounded to f16 or bf16, sums of integers as i32.  `target` is the
-        address of its first element, `pitch` the elements from one row to the next.  Rows begin at
-        multiples of 16 bytes, the last one less than 4 GiB after the first.  Multiplies may change
-        D again after a barrier of the CTA.
-
-        Raises: InputError for another type; by TMA for several threads, or a tile that is not made
-        of whole boxes of the map.
+        Raises: InputError for several threads, or a tile that is not made of whole boxes of the
+        map.
         """
-        if isinstance(d, SharedTile):
-            copies(self, d, target, pitch).store(op)
-            return
-        if op is not None:
-            raise refuse("only copies by TMA combine", got=op.name, expected="a tile and its map")
-        if isinstance(pitch, Sequence):
-            raise refuse("a pitch is a number of elements", got=repr(pitch), expected="a number")
-        d.store(target, pitch, dtype)
+        copies(self, tile, target, coordinates).store(op)
 
     def tile_ring(
         self,
@@ -266,15 +223,6 @@ class TileOperations(TileCopies):
     def tensor_operand(self, taddr: Int, m: int, k: int, dtype: ElementType) -> OperandTile:
         """The A of a multiply, at a tensor memory address; `as_tile` stores a fragment there."""
         return OperandTile(self.tensor_pointer(taddr), m, k, dtype)
-
-    def tensor_fragment(
-        self, tile: TensorTile, first: int = 0, columns: int | None = None
-    ) -> Fragment:
-        """Load columns of an accumulator of 128 rows into registers: `tile.load(first, columns)`.
-
-        Raises: InputError for what is not an accumulator in tensor memory, and as `load` does.
-        """
-        return tensor_gemm.checked(tile).load(first, columns)
 
     descriptor, copy_scales = tensor_gemm.descriptor, tensor_gemm.copy_scales
     copy_metadata = tensor_gemm.copy_metadata

@@ -39,6 +39,7 @@ _F32 = ir.FloatType()
 _FLOATS = {ir.FloatType: T.F32, ir.DoubleType: T.F64}
 
 
+N = TypeVar("N", bound=Number)
 Made = TypeVar("Made", Int, Float, F32, covariant=True)
 
 
@@ -191,15 +192,6 @@ class BuilderBase:
         """
         return value.zext(bits)
 
-    def trunc(self, value: Int, bits: int) -> Int:
-        """The low `bits` bits.
-
-        Raises: InputError for more than there are.
-        """
-        if not 0 < bits < value.bits:
-            raise refuse("no narrower integer", got=f"i{bits}", expected=f"less than i{value.bits}")
-        return Int(self, self.at_caller().trunc(value.value, ir.IntType(bits)))
-
     @overload
     def select(
         self, condition: Int, if_true: IntLike, if_false: IntLike, bits: int = 32
@@ -261,31 +253,14 @@ class BuilderBase:
 
     vector = staticmethod(vector_of)
 
-    def pair(self, low: Float, high: Float) -> Float:
-        """Two numbers of one type as f16x2, bf16x2 or f32x2, the first in the lower half.
+    pair = staticmethod(pair_of)
 
-        Raises: InputError for two types, and for one without pairs.
-        """
-        return pair_of(low, high)
-
-    @overload
-    def min(self, a: Int, b: IntLike) -> Int: ...
-
-    @overload
-    def min(self, a: Float, b: FloatLike) -> Float: ...
-
-    def min(self, a: Number, b: Given) -> Number:
-        """The minimum of two numbers of one type."""
+    def min(self, a: N, b: N | float) -> N:
+        """The minimum of two numbers of one type; one may be Python's."""
         return _extreme("min", a, b)
 
-    @overload
-    def max(self, a: Int, b: IntLike) -> Int: ...
-
-    @overload
-    def max(self, a: Float, b: FloatLike) -> Float: ...
-
-    def max(self, a: Number, b: Given) -> Number:
-        """The maximum of two numbers of one type."""
+    def max(self, a: N, b: N | float) -> N:
+        """The maximum of two numbers of one type; one may be Python's."""
         return _extreme("max", a, b)
 
     def raw(self, value: WordLike | Pointer | float, type_: ir.Type) -> ir.Value:
@@ -337,10 +312,10 @@ class BuilderBase:
         return Int(self, builder.bitcast(builder.call(function, given), ir.IntType(32)))
 
 
-def _extreme(name: str, a: Number, b: Given) -> Number:
+def _extreme(name: str, a: N, b: N | float) -> N:
     """`a.min(b)` or `a.max(b)`; a Python number may come first."""
     first, second = (a, b) if isinstance(a, (Int, Float)) else (b, a)
     if not isinstance(first, (Int, Float)):
         raise refuse("no value of the kernel", got=f"{a} and {b}", expected="one at least")
-    found: Number = getattr(first, name)(second)
+    found: N = getattr(first, name)(second)
     return found

@@ -473,7 +473,10 @@ def type_of(number: Number) -> ScalarType:
 
 
 def pair_of(low: object, high: object) -> Float:
-    """Two numbers of one type side by side, the first in the lower half."""
+    """Two numbers of one type as f16x2, bf16x2 or f32x2, the first in the lower half.
+
+    Raises: InputError for two types, and for one without pairs.
+    """
     if not isinstance(low, Float) or not isinstance(high, Float):
         raise refuse(
             "no pair",

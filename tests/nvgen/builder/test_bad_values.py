@@ -74,7 +74,6 @@ WRONG: dict[str, Callable[[KernelBuilder], object]] = {
     "if_warpgroup": lambda b: b.if_warpgroup(0, "x").__enter__(),
     "shared_array": lambda b: b.shared_array("a", "f32", 3),
     "shared_array n": lambda b: b.shared_array("a", f32, 0),
-    "tensor_fragment": lambda b: b.tensor_fragment(3),
     "tile_map": lambda b: KernelBuilder("q", block=32).tile_map("x", "bf16", (64, 64)),
     "tile_map sh": lambda b: KernelBuilder("q", block=32).tile_map("x", bf16, 64),
     "tile_map sw": lambda b: KernelBuilder("q", block=32).tile_map("x", bf16, (64, 64), swizzle=5),

@@ -855,7 +855,9 @@ NONSENSE: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "a tile of no rows": lambda b, a: b.shared_tile("t", ElementType.F16, (0, 64)),
     "less than no rows": lambda b, a: b.shared_tile("t", ElementType.F16, (-8, 64)),
     "factors for no elements": lambda b, a: b.shared_scales("s", 128, 128, size=0),
-    "factors in tensor memory": lambda b, a: b.tensor_memory("t", 32).scale_tile(128, 64, size=0),
+    "factors in tensor memory": lambda b, a: b.tensor_memory("t", 32).scale_tiles(
+        128, 64, 1, size=0
+    ),
     "a second body": lambda b, a: b.begin(),
     "a second end": lambda b, a: [b.finish(), b.finish()],
     "a ring of nothing": lambda b, a: b.ring(0),
@@ -865,7 +867,6 @@ NONSENSE: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "a float": lambda b, a: b.tid_x + 1.5,
     "a narrower extension": lambda b, a: b.zext(b.tid_x, 16),
     "an address that is uniform": lambda b, a: b.uniform(b.shared_word("w")),
-    "a wider truncation": lambda b, a: b.trunc(b.tid_x, 64),
 }
 
 

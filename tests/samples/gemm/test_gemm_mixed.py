@@ -35,3 +35,9 @@ def test_weights_of_few_bits(launch: Launch, bits: int, cut: dict[str, int]) -> 
 def test_the_sample_runs_itself(capsys: pytest.CaptureFixture[str]) -> None:
     named("gemm_mixed").main()
     assert capsys.readouterr().out.count("equal to numpy") == 2
+
+
+def test_a_step_has_one_scale_for_a_row() -> None:
+    """One over two groups would scale both with the first one's."""
+    with pytest.raises(ValueError, match="a step of 256"):
+        named("gemm_mixed").Config(4, step=256)

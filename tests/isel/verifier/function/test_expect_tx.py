@@ -17,7 +17,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, SimulationError, VerificationError
 from isel.verifier.function.barriers.expect_tx import BYTES
 from isel.verifier.function.check import verify_functions
-from nvgen import Kernel, KernelBuilder
+from nvgen import Kernel, KernelBuilder, u16
 from nvgen.builder.values.numbers import Int
 from nvgen.builder.values.pointers import Pointer
 from nvgen.launching.tensor_map import tensor_map
@@ -67,7 +67,7 @@ def build(plan: Plan) -> Kernel:
             place = tile.pointer + b.zext((rank * plan.copies + number) * SIZE, 64)
             b.cp_async_bulk_tensor_g2s_tile(
                 place, full[ring.stage], source, [0, 0],
-                cta_mask=b.trunc(mask, 16) if isinstance(mask, Int) else mask,
+                cta_mask=mask.to(u16) if isinstance(mask, Int) else mask,
             )  # fmt: skip
 
     with b.range(plan.steps):

@@ -119,8 +119,8 @@ def two_products(target: str) -> KernelBuilder:
         b.barrier_cta_sync_aligned()
     for accumulate in (False, True):
         b.gemm_async(second, a_tile, b_tile, accumulate=accumulate)
-    b.gemm_commit(second)
-    b.gemm_wait(second)
+    second.commit()
+    second.wait()
     b.store_tile(second, args["d"] + 2 * 64 * 64 * 4, 64)
     return b
 
@@ -307,7 +307,7 @@ NO_SUCH: dict[str, tuple[str, int, Refused]] = {
     "a type that is not stored": (
         "sm_90a",
         128,
-        lambda b, x, y: b.store_tile(b.accumulator(128, 64), x.pointer, 64, E.E4M3),
+        lambda b, x, y: b.accumulator(128, 64).store(x.pointer, 64, E.E4M3),
     ),
 }  # fmt: skip
 

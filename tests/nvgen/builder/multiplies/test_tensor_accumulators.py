@@ -43,7 +43,7 @@ def _build(ctas: int) -> Kernel:
                 b.tcgen05_commit(sums, **both)
         b.wait(sums, number & 1)
         b.tcgen05_fence_after_thread_sync()
-        found = b.tensor_fragment(accumulators[turn.stage])
+        found = accumulators[turn.stage].load()
         found.store(args["d"].at((number * ctas + rank) * (ROWS * N)), N)
         turn.advance()
         b.tcgen05_fence_before_thread_sync()
@@ -86,4 +86,4 @@ def test_what_does_not_fit() -> None:
         _ = two[2]
     whole = b.tensor_tile(memory.address, 256, 64)
     with pytest.raises(InputError, match="of 256 rows of a pair each CTA has 128"):
-        b.tensor_fragment(whole)
+        whole.load()

@@ -14,7 +14,7 @@ from intrinsics.modifiers import MmaKind, Modifier, ScaleVec
 from intrinsics.modifiers import ScalarType as T
 from intrinsics.multiplies.mma_sync import MmaShape
 from intrinsics.multiplies.wgmma import MatrixType
-from nvgen import Kernel, KernelBuilder
+from nvgen import Kernel, KernelBuilder, u16
 from nvgen.builder.verbs.mma_rows import WarpScales
 from tests.each import each
 from tests.intrinsics.published.mma_fragments import FACTORS, SUMS
@@ -106,7 +106,7 @@ def test_multiplies_are_printed_as_the_manual_has_them(sparse: bool) -> None:
 def test_a_scale_selector_may_be_a_register_of_16_bits() -> None:
     b = KernelBuilder("k", block=32)
     b.begin()
-    byte, none = b.trunc(b.tid_x & 2, 16), b.trunc(b.const(0), 16)
+    byte, none = (b.tid_x & 2).to(u16), b.const(0).to(u16)
     scales = WarpScales(b.tid_x, b.tid_x, a_place=(byte, none))
     registers = ([b.tid_x] * 4, [b.tid_x] * 2, [b.tid_x] * 4)
     found = b.mma_sync(*registers, shape=S.M16N8K64, atype=M.E2M1, kind=K.MXF4, scales=scales)

@@ -26,7 +26,7 @@ from intrinsics.modifiers import (
     Vote,
     WarpReduce,
 )
-from nvgen import KernelBuilder, SimulationError, bf16, f32, f64, i32, u32
+from nvgen import KernelBuilder, SimulationError, bf16, f32, f64, i32, u16, u32
 from nvgen.builder.values.numbers import Float, Int
 from nvgen.builder.values.pointers import Barrier, Pointer
 from nvgen.built import Kernel
@@ -193,7 +193,7 @@ def test_a_verb_is_what_llvm_calls_by_its_name(name: str) -> None:
     ("verb", "got"),
     [
         (lambda b: b.shfl_sync(Shuffle.UP, 1.5, 1), "1.5"),
-        (lambda b: b.match_any_sync(b.trunc(b.tid_x, 16)), "i16"),
+        (lambda b: b.match_any_sync(b.tid_x.to(u16)), "i16"),
         (lambda b: b.fence(Sem.RELAXED, Scope.CTA), ".relaxed"),
         (lambda b: b.atom(A.MIN, T.B32, b.shared_word("w"), 1), ".b32"),
         (lambda b: b.atom(A.INC, T.S32, b.shared_word("w"), 1), ".s32"),

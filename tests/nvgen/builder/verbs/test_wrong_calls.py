@@ -57,7 +57,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "a name that is a number": (lambda b: b.mbarrier(3), "3", "a string"),
     "a ring's name": (lambda b: b.tile_ring(3, tiles(b)), "3", "a string"),
     "a float for a count": (lambda b: b.warpgroup_tile(64.0, 64), "64.0", "a whole number"),
-    "a float for a width": (lambda b: b.trunc(b.tid_x, 8.0), "8.0", "a whole number"),
+    "a float for a width": (lambda b: b.zext(b.tid_x, 48.0), "48.0", "a whole number"),
     "a float for a step of K": (
         lambda b: b.gemm_async(b.warpgroup_tile(64, 64), tile(b), tile(b), step=0.5), "0.5",
         "an integer of the kernel, or Python's or None"),
@@ -76,8 +76,6 @@ WRONG: dict[str, tuple[Call, str, str]] = {
             tiles(b), b.args["m"], (0, 0), b.mbarrier("q"))), "Tiles", "SharedTile"),  # type: ignore[attr-defined]
     "an int for a tile": (
         lambda b: b.prefetch_tile(3, b.args["m"], (0, 0)), "3", "SharedTile"),  # type: ignore[attr-defined]
-    "a name for an accumulator": (lambda b: b.gemm_commit("d"), "'d'", "PortableAccumulator"),
-    "None for an accumulator": (lambda b: b.gemm_wait(None), "None", "PortableAccumulator"),
     "a name for a tile of a descriptor": (lambda b: b.descriptor("t"), "'t'", "SharedTile"),
     "names for scale factors": (lambda b: b.copy_scales("s", "t"), "'s'", "ScaleTile"),
     "a number for an address": (
