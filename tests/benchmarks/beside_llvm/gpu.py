@@ -39,12 +39,11 @@ class Result:
 
     module: str
     kernel: str
-    number: int
     level: str
     values: str = ""
     times: dict[str, float] = field(default_factory=dict)
-    fraction: float = 0.0
-    """Of nvgen's quicker and slower half of rounds, how far the medians are apart."""
+    spread: float = 0.0
+    """The third quartile of nvgen's times by the first, less 1."""
 
 
 class Memory:
@@ -83,23 +82,12 @@ class Memory:
 
 def results(packed: zipfile.ZipFile, first: int) -> Iterator[Result]:
     """The launches from `first` on, at each level."""
-    for module, launch in listed(packed)[first:]:
+    for module, launch in launches.packed(packed)[first:]:
         given = launches.arguments(launch)
-        number = [one for name, one in listed(packed) if name == module].index(launch)
         with closing(Memory(given)) as memory:
             for level in LEVELS:
-                found = Result(module, launch.kernel, number, level)
+                found = Result(module, launch.kernel, level)
                 yield _measured(found, launch, memory, lambda key: packed.read(key))
-
-
-def listed(packed: zipfile.ZipFile) -> list[tuple[str, launches.Launch]]:
-    """Every launch, with its module."""
-    found = []
-    for name in packed.namelist():
-        if name.endswith("/about.json"):
-            about = json.loads(packed.read(name))
-            found += [(name[:-11], launches.Launch(**one)) for one in about["launches"]]
-    return found
 
 
 def _measured(
@@ -122,7 +110,7 @@ def _measured(
     timed = _timed(launch, memory, codes)
     found.times = {compiler: median(own) for compiler, own in timed.items()}
     low, high = np.percentile(timed["nvgen"], [25, 75])
-    found.fraction = float(high / low - 1)
+    found.spread = float(high / low - 1)
     return found
 
 

@@ -21,10 +21,12 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +65,13 @@ class Launch:
         return LaunchConfig(grid, block, smem=self.smem)
 
 
+class About(TypedDict):
+    """The launches of a module, and its figures by level and compiler ("O3 llvm")."""
+
+    launches: list[dict[str, object]]
+    figures: dict[str, dict[str, int]]
+
+
 @dataclass(slots=True)
 class Arguments:
     """The arrays of a launch, and its parameters: bytes, with places for the arrays' addresses."""
@@ -85,6 +94,23 @@ class Arguments:
 def read(path: Path) -> list[Launch]:
     """The launches of a module, from the file beside it."""
     return [Launch(**one) for one in json.loads(path.read_text())]
+
+
+def packed(file: zipfile.ZipFile) -> list[tuple[str, Launch]]:
+    """Every launch of packed modules, with its module's name."""
+    return [
+        (name, Launch(**one)) for name, about in abouts(file).items() for one in about["launches"]
+    ]
+
+
+def abouts(file: zipfile.ZipFile) -> dict[str, About]:
+    """What is packed beside the machine code of each module."""
+    suffix = "/about.json"
+    return {
+        name.removesuffix(suffix): json.loads(file.read(name))
+        for name in file.namelist()
+        if name.endswith(suffix)
+    }
 
 
 def arguments(launch: Launch) -> Arguments:

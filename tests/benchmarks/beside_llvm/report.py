@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import TypedDict
 
+from tests.benchmarks.beside_llvm import launches
 from tests.benchmarks.beside_llvm.launches import LEVELS
 
 COMMAND = (sys.executable, "-m", "tests.benchmarks.beside_llvm.gpu")
@@ -28,18 +29,18 @@ class Found(TypedDict):
 
     module: str
     kernel: str
-    number: int
     level: str
     values: str
     times: dict[str, float]
-    fraction: float
+    spread: float
 
 
 def run(
     packed: Path, limit: float, out: Path | None, command: Sequence[str] = COMMAND
 ) -> list[Found]:
     """Every launch; a line as it comes, in `out` too, and a new process where one ends."""
-    names = _launches(packed)
+    with zipfile.ZipFile(packed) as file:
+        names = [(module, launch.kernel) for module, launch in launches.packed(file)]
     found: list[Found] = []
     first = silent = 0
     while first < len(names) and silent < PATIENCE:
@@ -59,19 +60,9 @@ def run(
 
 def _lost(module: str, kernel: str) -> Found:
     return {
-        "module": module, "kernel": kernel, "number": 0, "level": "",
-        "values": "ended", "times": {}, "fraction": 0.0,
+        "module": module, "kernel": kernel, "level": "", "values": "ended", "times": {},
+        "spread": 0.0,
     }  # fmt: skip
-
-
-def _launches(packed: Path) -> list[tuple[str, str]]:
-    found = []
-    with zipfile.ZipFile(packed) as file:
-        for name in file.namelist():
-            if name.endswith("/about.json"):
-                about = json.loads(file.read(name))
-                found += [(name[:-11], one["kernel"]) for one in about["launches"]]
-    return found
 
 
 def _answers(command: Sequence[str], limit: float) -> Iterator[Found]:
@@ -97,7 +88,7 @@ def _line(one: Found) -> str:
     ours, llvm = one["times"]["nvgen"], one["times"]["llvm"]
     return (
         f"{one['module']} {one['kernel'][:40]} {one['level']}: {ours:.2f} / {llvm:.2f} us = "
-        f"{ours / llvm:.3f} (spread {one['fraction']:.3f}); {one['values']}"
+        f"{ours / llvm:.3f} (spread {one['spread']:.3f}); {one['values']}"
     )
 
 
@@ -109,17 +100,13 @@ def read(results: Path) -> list[Found]:
 def table(packed: Path, found: Sequence[Found]) -> Iterator[str]:
     """By level and producer: values, time, SASS instructions and registers."""
     with zipfile.ZipFile(packed) as file:
-        abouts = {
-            name[:-11]: json.loads(file.read(name))["figures"]
-            for name in file.namelist()
-            if name.endswith("/about.json")
-        }
+        figures = {name: about["figures"] for name, about in launches.abouts(file).items()}
     for level in LEVELS:
-        producers = sorted({name.partition("_")[0] for name in abouts})
+        producers = sorted({name.partition("_")[0] for name in figures})
         for producer in [*producers, ""]:
-            modules = [name for name in abouts if name.startswith(f"{producer}_") or not producer]
+            modules = [name for name in figures if name.startswith(f"{producer}_") or not producer]
             own = [one for one in found if one["module"] in modules and one["level"] == level]
-            yield _row(producer or "all", level, own, [abouts[name] for name in modules])
+            yield _row(producer or "all", level, own, [figures[name] for name in modules])
 
 
 def _row(

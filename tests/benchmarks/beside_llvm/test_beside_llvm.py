@@ -101,8 +101,8 @@ def test_both_compilers_make_machine_code_of_a_module(tmp_path: Path):
 
 def found(module: str, level: str, ours: float, values: str = "equal, 4 bytes written") -> dict:
     return {
-        "module": module, "kernel": "k", "number": 0, "level": level, "values": values,
-        "times": {"nvgen": ours, "llvm": 2.0}, "fraction": 0.0,
+        "module": module, "kernel": "k", "level": level, "values": values,
+        "times": {"nvgen": ours, "llvm": 2.0}, "spread": 0.0,
     }  # fmt: skip
 
 
