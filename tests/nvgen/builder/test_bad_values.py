@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import setitem
 
 import pytest
 
@@ -157,9 +156,9 @@ def test_a_parameter_is_written_by_index() -> None:
     b = KernelBuilder("k", block=32, target="sm_90a")
     b.pointer("x", f32)
     b.u32("n")
-    args = b.begin()
+    args: dict = b.begin()
     with pytest.raises(InputError, match="written by index") as caught:
-        setitem(args, "x", b.f32(1.0))  # args["x"] = …
+        args["x"] = b.f32(1.0)
     (found,) = caught.value.findings
     assert (found.place.file, found.expected) == (__file__, "args['x'][i] = x")
     args["x"] += 4  # another address of that name
