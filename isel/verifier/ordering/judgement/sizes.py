@@ -24,21 +24,36 @@ def ends_of_copies(log: Log) -> dict[int, int]:
     """Where copies of unknown size end, by where they begin.
 
     All copies of a phase together have the bytes that it expects, less those of known size.  That
-    each ends where the next begins is taken as known if that sum is right; otherwise only the first
-    bytes of each are known.
+    each ends where the next begins is taken as known if that sum is right; copies of the other
+    buffers of a ring have the same sizes in the same order.  Otherwise only the first bytes of each
+    are known.
     """
     starts = sorted({first for found in log.copies.values() for first in found})
     following = dict(itertools.pairwise(starts))
+    sizes: dict[tuple[int, int], set[tuple[int, ...]]] = {}
+    unknown: list[tuple[int, list[int]]] = []
     ends: dict[int, int] = {}
     for phase, copies in log.copies.items():
         whole = log.expected.get(phase, 0) - log.copied_bytes.get(phase, 0)
         if not 0 < whole <= MOST_TX:
             continue
-        last = {c: min(following.get(c, c + whole), c + whole) for c in copies}
-        if sum(last.values()) - sum(copies) == whole:
-            for first, end in last.items():
-                ends[first] = min(ends.get(first, end), end)
+        found = tuple(min(following.get(c, c + whole), c + whole) - c for c in copies)
+        if sum(found) == whole:
+            sizes.setdefault((whole, len(copies)), set()).add(found)
+            _end(ends, copies, found)
+        else:
+            unknown.append((whole, copies))
+    for whole, copies in unknown:
+        known = sizes.get((whole, len(copies)), set())
+        if len(known) == 1:
+            _end(ends, copies, *known)
     return ends
+
+
+def _end(ends: dict[int, int], copies: list[int], sizes: tuple[int, ...]) -> None:
+    """Note where copies of these sizes end, at the least."""
+    for first, size in zip(copies, sizes, strict=True):
+        ends[first] = min(ends.get(first, first + size), first + size)
 
 
 def reach_of_copies(log: Log) -> dict[int, int] | None:
