@@ -36,8 +36,13 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Check, report; the status says whether there were errors."""
     stage, file, text, findings, readable, own_target = _judge(arguments)
-    if not arguments.rule:  # own rules have ids of their own
-        _check_allowed(arguments.allow, findings)
+    try:
+        if not arguments.rule:  # own rules have ids of their own
+            _check_allowed(arguments.allow, findings)
+    except InputError as error:
+        if arguments.format != "json":
+            raise
+        findings, readable = list(error.findings), False
     shown = [f for f in findings if not _allowed(f, arguments.allow)]
     if arguments.format == "json":
         import json

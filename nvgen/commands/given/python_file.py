@@ -35,7 +35,8 @@ def python_module(file: str, rule: str) -> ModuleType:
     Raises: InputError for what is no Python file; whatever the file raises.
     """
     if not os.path.isfile(file) or not file.endswith(".py"):
-        raise input_error(rule, f"cannot read {file}", expected="a Python file, FILE.py")
+        there = "another ending" if os.path.isfile(file) else "no such file"
+        raise input_error(rule, f"cannot read {file}", got=there, expected="a Python file, FILE.py")
     name, path = f"given_{Path(file).stem}", os.path.abspath(file)
     spec = importlib.util.spec_from_file_location(name, path, loader=_Loader(name, path))
     assert spec is not None

@@ -194,6 +194,9 @@ def test_a_rule_that_does_not_exist_cannot_be_allowed(
     assert (told.status, told.out) == (2, "")
     assert "error[check/allow]: no rule has this id" in told.err
     assert help in told.err
+    machine = nvgen("check", write(".ptx", GOOD_PTX), "--allow", allowed, "--format", "json")
+    assert (machine.status, machine.err) == (2, "")
+    assert [found["rule"] for found in machine.json()["findings"]] == ["check/allow"]
 
 
 def test_own_rules_have_ids_of_their_own(nvgen: Nvgen, write) -> None:
