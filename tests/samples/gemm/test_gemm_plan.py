@@ -74,6 +74,15 @@ def test_few_rows_are_columns_of_multiplies() -> None:
     assert few.split > 1
 
 
+def test_the_ring_brings_nothing_while_sums_lie_in_it() -> None:
+    """Where HBM is busy, in each of several waves, other ways to share a tile are faster."""
+    named("10_gemm_sm90")
+    from gemm_model import H200, plan
+
+    config, _ = plan(139, 36864, 7168, machine=H200)
+    assert not config.overlay
+
+
 def test_the_gpu_decides() -> None:
     """The H200 has more bandwidth, so that what cost nothing on an H100 counts on it."""
     named("10_gemm_sm90")
