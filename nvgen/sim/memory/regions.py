@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Space
 from nvgen.sim.faults import Fault, fault
+from nvgen.sim.races.earlier import Earlier
 from nvgen.sim.races.scopes import Reach
 from nvgen.sim.races.shadow import Shadow
 from nvgen.sim.races.vector_clock import Order
@@ -70,6 +71,7 @@ class Region:
     unfenced: Flags | None = None  # written by threads, and not fenced since (shared memory)
     private: bool = False  # no other thread, or no thread at all, writes it
     shadow: Shadow | None = None  # where races are looked for
+    earlier: Earlier | None = None  # where loads may find what was there before
 
     @classmethod
     def blank(cls, name: str, base: int, size: int) -> Region:

@@ -11,7 +11,9 @@ PTX ISA, Memory Consistency Model: Conflict and data-races.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field, replace
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -41,6 +43,8 @@ from nvgen.sim.races.report import NOTHING_BETWEEN, Between, race, unstarted
 from nvgen.sim.races.scopes import Flag, Reach
 from nvgen.sim.races.tensor_fences import missing_fence, unfenced
 from nvgen.sim.races.vector_clock import NOTHING, WIDE, Order, whole
+
+NOTHING_ELSE: Mapping[int, Flag | None] = MappingProxyType({})
 
 CELLS = "cells"
 """The unit of tensor memory."""
@@ -354,6 +358,16 @@ class Shadow:
         fenced = (actor.before or NOTHING).proxied
         return int(unseen(prior, fenced, self.clocks.stride).sum())
 
+    def is_open(self, offset: int, lanes: NDArray[np.intp]) -> bool:
+        """Whether the last write of a byte happens before what none of these threads do now."""
+        where = np.full(lanes.size, offset, np.int64)
+        accessor = accessor_of(self.clocks, lanes.size, lanes, same=False)
+        if accessor is None:
+            return False
+        act = _Act(*_index(where, 1), accessor, "", writes=False, strength=WEAK)
+        prior = self.writes.at(act.index).reshape(act.rows, -1)
+        return bool(self._unordered(prior, act).all())
+
     def clear(self, index: slice | NDArray[np.int64]) -> None:
         """Clear the accesses to bytes that are allocated anew."""
         for kept in (self.writes, self.reads, self.others):
@@ -362,14 +376,19 @@ class Shadow:
     # ---- flags -----------------------------------------------------------------------------------
 
     def observe(
-        self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order, reach: Reach
-    ) -> None:
-        """Record that threads read what others may have released here."""
+        self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order, reach: Reach, *,
+        instead: Mapping[int, Flag | None] = NOTHING_ELSE,
+    ) -> None:  # fmt: skip
+        """Record that threads read what others may have released here.
+
+        `instead` is what those of some numbers read that find an earlier value.
+        """
         actor = self.clocks.actor
         if not self.flags or actor is None or isinstance(actor, AsyncOp):
             return
-        for lane, offset in zip(lanes.tolist(), offsets.reshape(-1).tolist(), strict=True):
-            flag = self.flags.get(offset)
+        places = zip(lanes.tolist(), offsets.reshape(-1).tolist(), strict=True)
+        for number, (lane, offset) in enumerate(places):
+            flag = instead[number] if number in instead else self.flags.get(offset)
             if flag is not None:
                 self.clocks.observe_flag(actor, 1 << lane, flag, reach, acquires=order.acquires)
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from intrinsics.findings import SimulationError
 from intrinsics.limits import COLUMNS, LANES
+from nvgen.sim.async_ops.schedule import Mode
+from nvgen.sim.races.earlier import Earlier
 from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.scopes import Clusters
 from nvgen.sim.races.shadow import CELLS, Shadow
@@ -35,6 +37,8 @@ def watch(machine: Machine) -> None:
         if region.data.size <= MOST_BYTES:
             home = 0 if alone else -1
             region.shadow = Shadow.of(clocks, region.name, region.data.size, home=home)
+            if machine.engine.schedule.mode is Mode.RANDOM:
+                region.earlier = Earlier(region.shadow, machine.engine.dice)
     together = machine.cluster == (1, 1, 1)
     has_tensors = any(_has_tensors(code) for code in machine.functions.values())
     for cta in machine.ctas:

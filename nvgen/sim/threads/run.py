@@ -7,6 +7,7 @@ asynchronous operation take effect; when there is none, that is a deadlock.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 
@@ -14,12 +15,18 @@ import numpy as np
 
 from intrinsics.findings import SimulationError
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.mir import Form
+from intrinsics.modifiers import Sem
 from nvgen.sim.async_ops.engine import Engine
 from nvgen.sim.async_ops.operation import COPIES, MAP_READ
 from nvgen.sim.async_ops.schedule import Mode
 from nvgen.sim.faults import fault, located
 from nvgen.sim.threads.machine import Cta, Fragment, Machine, Wait, Warp
 from nvgen.sim.threads.report import deadlock, unfinished
+
+_SIGNALS = ("atom", "red", "membar", "fence")
+_PAUSES = 0.3
+"""How likely a fragment stops behind a signal, under a random schedule."""
 
 PATIENCE = 10_000
 """How often a polling loop may fail, with nothing in flight, before it counts as stuck."""
@@ -115,7 +122,8 @@ class Run:
         before = memory.version
         instructions = fragment.frame.code.blocks[fragment.block].instructions
         fragment.warp.enter(fragment.frame)
-        clocks = machine.engine.clocks
+        clocks, dice = machine.engine.clocks, machine.engine.dice
+        is_random = machine.engine.schedule.mode is Mode.RANDOM
         while True:
             if fragment.at >= len(instructions):
                 fragment.goto(fragment.block + 1)
@@ -132,6 +140,8 @@ class Run:
                 raise located(error, instruction.place, instruction.mi.opcode) from None
             if outcome is None:
                 fragment.at += 1
+                if is_random and _is_signal(instruction.mi.form) and dice.random() < _PAUSES:
+                    return True
             elif isinstance(outcome, Wait):
                 fragment.waiting, fragment.seen = outcome.why, memory.version
                 fragment.patient = outcome.patient
@@ -160,6 +170,14 @@ class Run:
         for fragment in patient:
             fragment.nudged, fragment.seen = True, -1
         return bool(patient) and self.nudges <= PATIENCE
+
+
+@functools.cache
+def _is_signal(form: Form) -> bool:
+    """Whether threads tell others something in memory by records of a form, or fence that."""
+    if form.row.id.startswith(_SIGNALS):
+        return True
+    return form.row.id in ("ld", "st") and form.attributes.get("sem") not in (None, Sem.WEAK)
 
 
 def _check_end(fragment: Fragment) -> None:

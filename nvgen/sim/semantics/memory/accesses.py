@@ -29,6 +29,7 @@ from nvgen.sim.memory.regions import (
     window_of,
 )
 from nvgen.sim.races.scopes import reach_of
+from nvgen.sim.races.shadow import NOTHING_ELSE
 from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.races.warp_clocks import lane_indices
 from nvgen.sim.threads.clusters import owner_of
@@ -195,9 +196,12 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
                 region, where, total, Access.READ, Proxy.GENERIC, agent,
                 align=total, order=order, reach=reach, lanes=lanes, vector=len(writers) > 1,
             )  # fmt: skip
+            found = gather(region, offsets, total)
             if order is not Order.WEAK and region.shadow is not None:
-                region.shadow.observe(offsets, lanes, order, reach)
-            data[part] = gather(region, offsets, total)
+                late = region.earlier.put(found, offsets, lanes) if region.earlier else NOTHING_ELSE
+                warp.cta.machine.memory.version += bool(late)  # who polls goes on polling
+                region.shadow.observe(offsets, lanes, order, reach, instead=late)
+            data[part] = found
         columns = data.view(element)
         for i, writer in enumerate(writers):
             if writer is None:
@@ -260,6 +264,8 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
                 vector=len(getters) > 1,
             )  # fmt: skip
             if order is not Order.WEAK and region.shadow is not None:
+                if region.earlier is not None:
+                    region.earlier.keep(offsets, total, region.data)
                 region.shadow.publish(offsets, lanes, order, reach)
             scatter(region, offsets, data[part])
         return None
