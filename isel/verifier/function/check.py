@@ -17,6 +17,7 @@ from intrinsics.collector import collect_young, paused_collector
 from intrinsics.findings import Finding, Place, Severity, in_order
 from intrinsics.limits import MOST_THREADS
 from intrinsics.mir import Linkage, MachineFunction, MachineInstr, Module, Special
+from isel.verifier.function import unwritten
 from isel.verifier.function.barriers import (
     cluster_arrivals,
     clusters,
@@ -59,7 +60,7 @@ class _Chapter(Protocol):
 
 
 _CHAPTERS: tuple[_Chapter, ...] = (
-    *(convergence, members, lanes, warpgroups),
+    *(convergence, members, lanes, warpgroups, unwritten),
     *(allocation, handles),
     *(collectors, columns, overlaps, scales),
     *(mbarriers, init_fence, phases, first_phase, expect_tx, registers, accumulators, stages),

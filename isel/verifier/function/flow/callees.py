@@ -22,9 +22,9 @@ SUBJECTS = (
 )
 """First words of the instructions that the rules are about."""
 
-_MEETINGS = ("bar.", "barrier.")
-"""First words of barriers: a kernel with nothing else is judged only where that is asked for, and
-so is one with what needs them: shared memory, and masks of threads."""
+_MEETINGS = ("bar.", "barrier.", "mma")
+"""First words of barriers, and of multiplies of a warp: a kernel with nothing else is judged only
+where that is asked for, and so is one with what needs barriers: shared memory, masks of threads."""
 
 _STRONG = ("ld", "st", "atom", "atom.cas", "red")
 """Accesses whose scope may be too narrow."""

@@ -274,6 +274,10 @@ OVERLAPPED = kernel(
     + """
     ld.param.u32 %r20, [steps];
     mov.u32 %r21, 0;
+    mov.f32 %f0, 0f00000000;
+    mov.f32 %f1, %f0;
+    mov.f32 %f2, %f0;
+    mov.f32 %f3, %f0;
     $fence;
     $m1, %rd1, %rd2, $new;
     $commit;

@@ -113,10 +113,12 @@ MISTAKES = {
         "$m0", also=(_EARLY,)),
 
     # ---- shapes --------------------------------------------------------------------------------
-    "another N": Mistake(_MIXED, k.TILE, "$m0, %rd3", "$m16, %rd3", "$m16"),
+    "another N": Mistake(
+        _MIXED, k.TILE, "$m0, %rd3", "$m16, %rd3", "$m16", also=("wgmma.mma_async/unwritten",)),
     "the other half of an accumulator": Mistake(
         _MIXED, k.TILE, "$m0, %rd3", "$m0, %rd3".replace("$m0", k.MNEMONICS["m0"].replace(
-            "%f0, %f1, %f2, %f3", "%f2, %f3, %f4, %f5")), "{%f2, %f3, %f4, %f5}"),
+            "%f0, %f1, %f2, %f3", "%f2, %f3, %f4, %f5")), "{%f2, %f3, %f4, %f5}",
+        also=("wgmma.mma_async/unwritten",)),
     "another K": Mistake(
         _MIXED, k.TILE, "$m0, %rd3, %rd4, $rest", "$t0, %rd3, %rd4, 1, 1, 1", "$t0",
         severity=Severity.REVIEW),
