@@ -12,7 +12,7 @@ import json
 import random
 import sys
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from statistics import median
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from nvgen.driver.code.images import Image
 from nvgen.driver.device import Code, load, ok, open_device
 from tests.benchmarks.beside_llvm import launches
+from tests.benchmarks.beside_llvm.differences import difference
 from tests.benchmarks.beside_llvm.launches import COMPILERS, LEVELS
 
 ROUNDS = 21
@@ -123,38 +124,16 @@ def _compared(launch: launches.Launch, memory: Memory, codes: dict[str, Code]) -
         return memory.contents()
 
     llvm, ours = left("llvm"), left("nvgen")
-    if (said := _difference(ours, llvm, memory.given.types)) is None:
+    if (said := difference(ours, llvm, memory.given.types)) is None:
         changed = sum(
             int(np.count_nonzero(one.view(np.uint8) != before.view(np.uint8)))
             for one, before in zip(llvm, memory.given.arrays, strict=True)
         )
         return f"equal, {changed} bytes written" if changed else "nothing written"
     for _ in range(3):
-        if _difference(left("llvm"), llvm, memory.given.types) is not None:
+        if difference(left("llvm"), llvm, memory.given.types) is not None:
             return f"varies from run to run: {said}"
     return f"differs: {said}"
-
-
-def _difference(
-    ours: Sequence[NDArray[np.generic]], llvm: Sequence[NDArray[np.generic]], types: Sequence[str]
-) -> str | None:
-    """How many elements differ in their bytes, and how far they are apart at most."""
-    for number, (mine, other, type_) in enumerate(zip(ours, llvm, types, strict=True)):
-        bits = np.dtype(f"u{mine.itemsize}")
-        places = np.flatnonzero(mine.view(bits) != other.view(bits))
-        if not places.size:
-            continue
-        a, b = (_wide(one[places], type_) for one in (mine, other))
-        with np.errstate(all="ignore"):
-            apart = np.nanmax(np.abs(a - b)) / max(np.nanmax(np.abs(_wide(other, type_))), 1e-300)
-        return f"array {number}, {places.size} of {mine.size}, by {apart:.1e} of the largest"
-    return None
-
-
-def _wide(values: NDArray[np.generic], type_: str) -> NDArray[np.float64]:
-    if type_ == "bf16":
-        values = (values.astype(np.uint32) << 16).view(np.float32)
-    return values.astype(np.float64)
 
 
 def _timed(

@@ -12,6 +12,7 @@ import pytest
 
 import nvgen
 from tests.benchmarks.beside_llvm import building, launches, report
+from tests.benchmarks.beside_llvm.differences import difference
 
 SCALE = """
 define ptx_kernel void @scale(ptr addrspace(1) %x, float %by) {
@@ -76,6 +77,28 @@ def test_drawn_numbers_are_within_their_bounds_and_the_same_each_time():
 def test_what_is_no_argument_is_an_error():
     with pytest.raises(ValueError, match="'f32'"):
         arguments("f32")
+
+
+def test_equal_bytes_are_no_difference_and_equal_numbers_may_be_one():
+    """0.0 equals -0.0, and a NaN does not equal itself: bytes are compared."""
+    zeros, nans = np.zeros(4, np.float32), np.full(4, np.nan, np.float32)
+    assert difference([zeros, nans], [zeros.copy(), nans.copy()], ["f32", "f32"]) is None
+    said = difference([zeros], [-zeros], ["f32"])
+    assert said == "array 0, 4 of 4, by 0.0e+00 of the largest"
+
+
+def test_a_difference_is_told_as_a_part_of_the_largest_element():
+    ours, llvm = np.array([[1.0, 2.0, 8.0], [1.0, 2.5, 8.0]])
+    same = np.arange(3)
+    said = difference([same, ours], [same, llvm], ["i64", "f64"])
+    assert said == "array 1, 1 of 3, by 6.2e-02 of the largest"
+
+
+def test_bfloats_are_compared_as_the_numbers_that_they_are():
+    """0x3F80 is 1, 0x4000 is 2: one differs by a half of the larger one."""
+    ours, llvm = np.array([0x3F80, 0x4000], np.uint16), np.array([0x4000, 0x4000], np.uint16)
+    said = difference([ours], [llvm], ["bf16"])
+    assert said == "array 0, 1 of 2, by 5.0e-01 of the largest"
 
 
 def test_both_compilers_make_machine_code_of_a_module(tmp_path: Path):
