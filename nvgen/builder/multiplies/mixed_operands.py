@@ -26,6 +26,7 @@ _ROWS, _CHUNK = 64, 16
 """Rows of A in one multiply; bytes that ldmatrix reads of a row."""
 
 _HALVES = (ElementType.F16, ElementType.BF16)
+_BYTES = (ElementType.S8, ElementType.U8, ElementType.E4M3, ElementType.E5M2)
 
 
 def warpgroup_operand_of(
@@ -61,11 +62,12 @@ def warpgroup_operand_of(
 def warpgroup_fragment(
     b: SharedMemory, tile: SharedTile, dtype: ElementType, *, packed: bool = False
 ) -> Fragment:
-    """A tile of i8 or u8 as a matrix of f16 or bf16, laid out as A of a warpgroup's multiply.
+    """A tile of i8, u8, e4m3 or e5m2 as a matrix of f16 or bf16, laid out as A of a warpgroup's
+    multiply.
 
     `b.warpgroup_fragment(w, bf16).scale_rows(scales).as_a_operand()` is A of weights of 8 bits.
-    With `packed` each byte is two integers of 4 bits, the first in its lower half; the matrix has
-    twice the tile's columns.  All threads of a warpgroup execute it.
+    With `packed` each i8 or u8 is two integers of 4 bits, the first in its lower half; the matrix
+    has twice the tile's columns.  All threads of a warpgroup execute it.
 
     In each 16 bytes of a row K is in the order of `as_bytes`, thread by thread: k = 8j + 2q + e
     (j, e < 2, q < 4) is byte 4q + 2j + e, of numpy's `w.reshape(m, -1, 2, 4, 2).swapaxes(2, 3)`;
@@ -76,12 +78,12 @@ def warpgroup_fragment(
     """
     tile = shared_tile(tile)
     fits = tile.rows % _ROWS == 0 and tile.k % (2 * _CHUNK) == 0 and tile.major is Major.K
-    if tile.dtype not in (ElementType.S8, ElementType.U8) or dtype not in _HALVES or not fits:
+    if tile.dtype not in _BYTES or dtype not in _HALVES or not fits:
         raise refuse(
             "no such A of bytes",
             got=f"{tile!r} as {dtype.value}",
-            expected=f"i8 or u8, K-major, multiples of {_ROWS} rows and {2 * _CHUNK} bytes; f16 "
-            "or bf16",
+            expected=f"i8, u8, e4m3 or e5m2, K-major, multiples of {_ROWS} rows and {2 * _CHUNK} "
+            "bytes; f16 or bf16",
         )
     lane, warp = b.thread & 31, b.thread >> 5 & 3
     line, half = warp * 16 + lane % 16, lane // 16

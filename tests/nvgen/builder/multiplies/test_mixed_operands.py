@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import InputError
-from nvgen import ElementType, Int, KernelBuilder, bf16, f16, f32, i8, u8, u32
+from nvgen import ElementType, Int, KernelBuilder, bf16, e4m3, e5m2, f16, f32, i8, u8, u32
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 M, N, K = 128, 32, 64
@@ -56,12 +56,13 @@ def test_weights_of_few_bits(launch: Launch, dtype: ElementType, bits: int) -> N
 
 @kernel_test(schedules=["early", "late"], targets="sm_90a", opt=[0, 3])
 @pytest.mark.parametrize("dtype", [bf16, f16], ids=lambda t: t.value)
-@pytest.mark.parametrize("signed", [True, False], ids=["signed", "unsigned"])
-@pytest.mark.parametrize("bits", [8, 4])
-def test_tiles_of_bytes(launch: Launch, dtype: ElementType, signed: bool, bits: int) -> None:
+@pytest.mark.parametrize(
+    ("given", "bits"), [(i8, 8), (u8, 8), (e4m3, 8), (e5m2, 8), (i8, 4), (u8, 4)]
+)
+def test_tiles_of_bytes(launch: Launch, dtype: ElementType, given: ElementType, bits: int) -> None:
     """Rows that have a scale each, K in the order of threads."""
     b = KernelBuilder("k", block=128, target=launch.target, dynamic_shared=True)
-    given, width = i8 if signed else u8, K * bits // 8
+    width = K * bits // 8
     b.tile_map("w", given, (M, width), swizzle=width)
     b.tile_map("x", dtype, (N, K))
     b.pointer("scales", dtype)
@@ -81,8 +82,10 @@ def test_tiles_of_bytes(launch: Launch, dtype: ElementType, signed: bool, bits: 
     b.gemm(sums, weights.scale_rows(scales).as_a_operand(), x_tile)
     sums.store(args["out"], N)
     rng = np.random.default_rng(bits)
-    least = -(2 ** (bits - 1)) if signed else 0
+    least = 0 if given is u8 else -(2 ** (bits - 1))
     w, x = rng.integers(least, least + 2**bits, (M, K)), rng.integers(-4, 5, (N, K))
+    if given in (e4m3, e5m2):
+        w = (w // 16).astype(given.numpy).view(np.uint8)
     scale = 2.0 ** rng.integers(-2, 3, M)
     out = np.zeros((M, N), np.float32)
     launch(
@@ -92,7 +95,8 @@ def test_tiles_of_bytes(launch: Launch, dtype: ElementType, signed: bool, bits: 
         scale.astype(dtype.numpy),
         out,
     )
-    assert_exact(out, (w * scale[:, None] @ x.T).astype(np.float32))
+    numbers = w.view(given.numpy).astype(np.int64) if given in (e4m3, e5m2) else w
+    assert_exact(out, (numbers * scale[:, None] @ x.T).astype(np.float32))
 
 
 def in_order_of_threads(w: np.ndarray, bits: int) -> np.ndarray:
