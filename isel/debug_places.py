@@ -68,15 +68,16 @@ class DebugPlaces:
         names: list[str] = []
         seen: set[int] = set()
         node = self._node(dbg_id)
-        while isinstance(node, DILocation) and node.inlined_at not in (None, *seen):
-            assert node.inlined_at is not None
-            seen.add(node.inlined_at)
-            resolved = self.resolve(node.inlined_at)
+        while isinstance(node, DILocation) and (at := node.inlined_at) is not None:
+            if at in seen:
+                break
+            seen.add(at)
+            resolved = self.resolve(at)
             if resolved is None:
                 break
             found.append(resolved[:2])
             names.append(self._function_of(node.scope))
-            node = self._node(node.inlined_at)
+            node = self._node(at)
         return tuple(found), tuple(names) if any(names) else ()
 
     def _function_of(self, scope: int | None) -> str:

@@ -251,7 +251,7 @@ class MmaFields:
             return found, tuple(problems)
         problems += _collector_problems(collector, ws=False)
         spelling = words.get("scale_spelling", 0)
-        if spelling not in (0, *SPELLING_CODES):
+        if spelling and spelling not in SPELLING_CODES:
             problems.append(
                 Problem(
                     "scale-spelling", "scale_spelling is 0, 16 or 32", str(spelling), "0, 16 or 32"

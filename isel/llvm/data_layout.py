@@ -21,6 +21,9 @@ _SHORT = (3, 4, 5, 7, 101)
 """Address spaces whose pointers have 32 or 64 bits: those of one CTA, of constants, of parameters.
 """
 
+_KNOWN = (0, 1, TENSOR_SPACE, *_SHORT)
+"""Address spaces that PTX has."""
+
 _LIKE_PTX = {1: 8, 8: 8, 16: 16, 32: 32, 64: 64}
 _DEFAULTS = {1: 8, 8: 8, 16: 16, 32: 32, 64: 32}
 _POINTER = re.compile(r"p[a-z]*(\d*)((?::\d+)+)")
@@ -82,7 +85,7 @@ def read_layout(text: str) -> DataLayout:
 def _pointer(spec: str, space: int, numbers: list[int]) -> int:
     allowed = (32,) if space == TENSOR_SPACE else (32, 64) if space in _SHORT else (64,)
     size, *others = numbers
-    if size not in allowed and (space in (0, 1, TENSOR_SPACE, *_SHORT) or size not in (32, 64)):
+    if size not in allowed and (space in _KNOWN or size not in (32, 64)):
         raise ForeignLayoutError(
             f"pointers of address space {space} have "
             f"{' or '.join(str(bits) for bits in allowed)} bits",

@@ -64,7 +64,7 @@ _HARMLESS = (".pragma", ".explicitcluster", ".abi_preserve", ".abi_preserve_cont
 _DEEPEST = 256
 """Scopes within scopes: a name is looked for in each of them."""
 
-_MODIFIERS_OF_VARIABLES = (*LINKAGES, "attribute")
+_DEFINITIONS = (*LINKAGES, "attribute", "entry", "func")
 
 
 @dataclass(slots=True)
@@ -214,7 +214,7 @@ class PtxReader(InstructionReader):
             self._file(start)
         elif name == "section":
             self._section(start)
-        elif name in (*_MODIFIERS_OF_VARIABLES, "entry", "func"):
+        elif name in _DEFINITIONS:
             self._definition(start)
         elif name == "reg":
             self._registers(self._to_semicolon(start))

@@ -69,7 +69,7 @@ def _extreme(select: ir.Select, compare: ir.Compare) -> Replacement | None:
     signless = Flag.NSZ in select.flags
     if numbers is None or not (signless or all(_agrees(n, predicate) for n in numbers)):
         return None
-    if predicate not in (*_GREATEST, *_LEAST):
+    if predicate not in _GREATEST and predicate not in _LEAST:
         return None
     type_ = select.type
     count = f"v{type_.count}" if isinstance(type_, VectorType) else ""

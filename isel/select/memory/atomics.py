@@ -127,7 +127,7 @@ def _negated(state: FunctionState, value: Imm | Reg, cls: ScalarType) -> Imm | R
 
 def _place(state: FunctionState, pointer: llvm.Value) -> tuple[Space | None, Mem]:
     space, mem = state.place(pointer)
-    if space in (None, Space.GLOBAL, *SHARED_SPACES):
+    if space in _ORDERED:
         return space, mem
     raise Unselectable(
         "atomic-space",

@@ -40,6 +40,7 @@ _LARGE = 16
 
 _DECLARED = (Linkage.EXTERNAL, Linkage.AVAILABLE_EXTERNALLY)
 WEAK = (Linkage.WEAK, Linkage.WEAK_ODR, Linkage.LINKONCE, Linkage.LINKONCE_ODR)
+_REPLACEABLE = (*WEAK, Linkage.COMMON)
 _EXPORTS = {
     Linkage.EXTERNAL: Export.VISIBLE,
     Linkage.COMMON: Export.COMMON,
@@ -230,5 +231,5 @@ def alignment_of(layout: TypeLayout, variable: ir.GlobalVariable, size: int) -> 
     if variable.alignment is not None:
         return variable.alignment
     preferred = layout.preferred_align(variable.value_type)
-    replaceable = variable.is_declaration or variable.linkage in (*WEAK, Linkage.COMMON)
+    replaceable = variable.is_declaration or variable.linkage in _REPLACEABLE
     return preferred if replaceable or size <= _LARGE else max(preferred, _LARGE)

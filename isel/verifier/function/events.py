@@ -286,6 +286,7 @@ def _arrival_of_copies(index: int, mi: MachineInstr, e: Evaluator, threads: Thre
 
 
 _SHARED = (None, Space.SHARED, Space.SHARED_CTA)
+_SHARED_OF_CLUSTER = (*_SHARED, Space.SHARED_CLUSTER)
 _WEAK = (None, Sem.WEAK)
 
 
@@ -302,7 +303,7 @@ def _store(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Even
 
 def _read_modify_write(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
     """A write of shared memory; elsewhere, a strong access by which threads synchronise."""
-    if mi.form.attributes.get("space") in (*_SHARED, Space.SHARED_CLUSTER):
+    if mi.form.attributes.get("space") in _SHARED_OF_CLUSTER:
         place = where(e.slot(mi, "a"))
         if place is not None:
             return Event(Kind.SHARED_STORE, index, mi, threads, place)

@@ -33,6 +33,8 @@ _FENCES = (Kind.INIT_FENCE, Kind.PROXY_FENCE)
 _SHOWS = (Kind.BARRIER, Kind.BARRIER_ARRIVE, Kind.WARP_SYNC, Kind.COPY_IN, Kind.COMMIT)
 """Events by which others may use an mbarrier, or that use it through the async proxy."""
 
+_ENDS = (*_FENCES, *_SHOWS)
+
 _NONE = -1
 
 _GENERAL = ("fence", "membar")
@@ -113,7 +115,7 @@ def _unfenced(role: Role, inits: Container[int]) -> dict[int, int]:
             return event.index
         if event.kind in _SHOWS and last != _NONE:
             found.setdefault(last, event.index)
-        return _NONE if event.kind in (*_FENCES, *_SHOWS) else last
+        return _NONE if event.kind in _ENDS else last
 
     role.walker.walk(_NONE, step)
     return found

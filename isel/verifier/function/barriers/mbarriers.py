@@ -15,6 +15,7 @@ from isel.verifier.rule import VerifierRule
 
 _ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
 _USES = (Kind.ASK, *_ARRIVALS)
+_NAMED = (Kind.INIT, *_USES)
 
 
 UNINITIALIZED = VerifierRule(
@@ -109,7 +110,7 @@ def _made_on_all_paths(report: Report, role: Role) -> None:
 
     def step(made: frozenset[Where], event: Event) -> frozenset[Where]:
         place = event.place
-        if place is None or place not in own or event.kind not in (Kind.INIT, *_USES):
+        if place is None or place not in own or event.kind not in _NAMED:
             return made
         if event.kind is not Kind.INIT and place not in made:
             missed[place] = min(missed.get(place, event.index), event.index)

@@ -62,6 +62,8 @@ _SHARED = (Space.SHARED, Space.SHARED_CTA)
 PARAMS = (Space.PARAM, Space.PARAM_ENTRY, Space.PARAM_FUNC)
 """State spaces of parameters."""
 
+_READ_ONLY = (*PARAMS, Space.CONST)
+
 
 class Evaluator:
     """The values of operands and results in one warp; `get` gives that of a register.
@@ -406,7 +408,7 @@ def _loaded(address: Value, space: object, type_: ScalarType) -> Value:
             return Value(Loaded(name, offset), 0, Spread.CTA)
     if space is Space.LOCAL:
         return unknown(Spread.THREAD)  # each thread has its own copy
-    if space in (*PARAMS, Space.CONST):
+    if space in _READ_ONLY:
         return unknown(address.spread)
     return unknown(max(address.spread, Spread.WARP))
 

@@ -285,8 +285,8 @@ class WarpFlow:
         if isinstance(number, int):
             return None, bool(number) == holds
         if number is not None:
-            true = lanes_where(number)
-            mask = (true if holds else ~true) & lanes
+            where = lanes_where(number)
+            mask = (where if holds else ~where) & lanes
             return (None if mask == lanes else Lanes(mask)), mask != 0
         if isinstance(value.base, (Elected, Waited)) and isinstance(value.offset, int):
             true = holds != bool(value.offset)

@@ -129,7 +129,7 @@ class Positions:
         """The number of the waits that are over where a condition holds."""
         if not isinstance(condition, Done) or not condition.complete:
             return 0
-        records = sorted(condition.records & self.waits.keys())
+        records = sorted(record for record in condition.records if record in self.waits)
         return self._sequence(tuple(self.waits[record].as_done() for record in records))
 
     # ---- how many ------------------------------------------------------------------------------
