@@ -15,6 +15,7 @@ from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
 from intrinsics.limits import TENSOR_COPY_ALIGNMENT
 from intrinsics.mir import Imm, MachineInstr
+from intrinsics.rows import bulk, bulk_reduce, copies, matrix, tma, tma_stores
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.rule import VerifierRule
 
@@ -32,22 +33,18 @@ MOST = 1024
 OF_MATRICES = 16
 """Bytes whose multiple the address in a matrix descriptor is."""
 
-_COPIES = ("cp.async", "cp.async.ignore_src")
+_COPIES = (copies.COPY.id, copies.COPY_OR_IGNORE.id)
 
 PLACES = {
-    "cp.async.bulk.tensor.load": ("dst",),
-    "cp.async.bulk.tensor.load.im2col": ("dst",),
-    "cp.async.bulk.tensor.store": ("src",),
-    "cp.reduce.async.bulk.tensor": ("src",),
-    "cp.async.bulk.load": ("dst",),
-    "cp.async.bulk.load.ignore_oob": ("dst",),
-    "cp.async.bulk.to_cluster": ("dst", "src"),
-    "cp.async.bulk.store": ("src",),
-    "cp.reduce.async.bulk.to_cluster": ("dst", "src"),
-    "cp.reduce.async.bulk.store": ("src",),
-    **dict.fromkeys(_COPIES, ("dst",)),
-    "ldmatrix": ("a",),
-    "stmatrix": ("a",),
+    row.id: names
+    for rows, names in (
+        ((tma.TILE_LOAD, tma.IM2COL_LOAD, bulk.LOAD, bulk.LOAD_PART), ("dst",)),
+        ((tma.TILE_STORE, tma_stores.REDUCE, bulk.STORE, bulk_reduce.STORE), ("src",)),
+        ((bulk.TO_CLUSTER, bulk_reduce.TO_CLUSTER), ("dst", "src")),
+        ((copies.COPY, copies.COPY_OR_IGNORE), ("dst",)),
+        ((matrix.LDMATRIX, matrix.STMATRIX), ("a",)),
+    )
+    for row in rows
 }
 """By row, the operands that are addresses in shared memory."""
 

@@ -17,6 +17,8 @@ from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Op
 from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScaleVec
 from intrinsics.row import Residency
 from intrinsics.rows import bulk, bulk_reduce
+from intrinsics.rows.mbarrier import INIT
+from intrinsics.rows.memory import ST_BULK
 from intrinsics.rows.wgmma import MULTIPLIES
 from isel.verifier.descriptors import (
     alignment,
@@ -255,7 +257,7 @@ _JUDGES: dict[str, _Rule] = {
     **dict.fromkeys(("tcgen05.alloc", "tcgen05.dealloc"), _Judge.allocate),
     **dict.fromkeys(alignment.PLACES, _Judge.place),
     **dict.fromkeys((row.id for row in (*bulk.ROWS, *bulk_reduce.ROWS)), _Judge.bulk),
-    **dict.fromkeys(("cp.async.bulk.prefetch", "st.bulk", "mbarrier.init"), _Judge.number),
+    **dict.fromkeys((bulk.PREFETCH.id, ST_BULK.id, INIT.id), _Judge.number),
     **dict.fromkeys(
         (
             *("tcgen05.ld", "tcgen05.ld.red", "tcgen05.ld.spcompress"),

@@ -49,7 +49,7 @@ def check(report: Report) -> None:
 
 def _sums(mi: MachineInstr) -> Iterator[Reg]:
     """The registers that a multiply adds to."""
-    if mi.row.head in ("mma", "mma.sp") and mi.get("c") is not None:
+    if mi.row.head.startswith("mma") and mi.get("c") is not None:
         yield from registers_of(mi["c"])
     elif mi.row.id in _WARPGROUP:
         adds = mi.get("scale_d")
