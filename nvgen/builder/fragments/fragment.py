@@ -15,7 +15,6 @@ from typing import Protocol, runtime_checkable
 from intrinsics.element import ElementType
 from intrinsics.layouts.register_layout import FragmentLayout, operand_layout, sources
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import ScalarType
 from nvgen.builder.control.control_flow import condition_of
 from nvgen.builder.fragments.byte_operands import as_bytes
 from nvgen.builder.fragments.layouts import Columns, Joined, OfThreads, RegisterTile, Rows
@@ -28,7 +27,6 @@ from nvgen.builder.fragments.stores import (
     store_through,
 )
 from nvgen.builder.shared_memory.tiles import SharedTile
-from nvgen.builder.values.number_types import is_float
 from nvgen.builder.values.numbers import Int, Number
 from nvgen.builder.values.vectors import Elementwise, Vector, as_words, greater, joined, vector_of
 from nvgen.calling.guards import guarded
@@ -271,9 +269,7 @@ class Fragment(OfThreads):
         if isinstance(tile, TakesFragment):
             tile.take_fragment(self, first)
             return
-        shared_tile(tile)
-        made = self.to(tile.dtype) if is_float(self.vector.type or ScalarType.U32) else self
-        store_in_tile(made, tile)
+        store_in_tile(self, shared_tile(tile))
 
     def from_tile(self, tile: SharedTile) -> Fragment:
         """A matrix of this layout: what a tile of this shape in shared memory holds, by ldmatrix

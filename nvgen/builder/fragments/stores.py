@@ -57,7 +57,9 @@ def shared_tile(tile: object) -> SharedTile:
 
 
 def store_in_tile(matrix: OfThreads, tile: SharedTile) -> None:
-    """Store each element where the tile has it."""
+    """Store each element where the tile has it, floats rounded to the tile's type."""
+    if is_float(matrix.vector.type or ScalarType.U32):
+        matrix = matrix.to(tile.dtype)
     vector, holders = matrix.vector, matrix.holders
     type_ = vector.type
     same = type_ is not None and type_.value == tile.dtype.value
@@ -227,7 +229,7 @@ def store_through(
 
     Raises: InputError for a matrix of a warp, and what `as_tile` and `b.store_tile` raise.
     """
-    tile, b, type_ = shared_tile(tile), self.builder, self.vector.type
+    tile, b = shared_tile(tile), self.builder
     assert isinstance(b, Reductions)
     group = b.scope is ExecutionScope.WARPGROUP
     check_scope(b, "a matrix is stored by TMA", ExecutionScope.WARPGROUP, ExecutionScope.CTA)
@@ -236,7 +238,7 @@ def store_through(
     with b.if_thread(first):
         b.cp_async_bulk_wait_group_read(in_flight)
     b.barrier_cta_sync_aligned(barrier, threads)
-    store_in_tile(self.to(tile.dtype) if is_float(type_ or ScalarType.U32) else self, tile)
+    store_in_tile(self, tile)
     b.fence_proxy_async(Space.SHARED_CTA)
     b.barrier_cta_sync_aligned(barrier, threads)
     with b.if_thread(first):
