@@ -93,20 +93,14 @@ def warpgroup_fragment(
         for top in tops
         for chunk in chunks
     ]
-    size = 32 if packed else 16
-    within = [16 * s + 8 * j + e for s in range(size // 16) for j in (0, 1) for e in (0, 1)]
-    places = [
-        (top + down, (chunk + beside) * size + along)
-        for top in tops
-        for chunk in chunks
-        for beside in (0, 1)
-        for down in (0, 8)
-        for along in within
-    ]
     found = from_words(b.words([word for load in loads for word in load]), scalar_type(tile.dtype))
-    numbers = found.unpacked(dtype) if packed else found.to(dtype)
-    columns = tile.k * size // _CHUNK
-    return Fragment(numbers, Holders(b, _laid_out(tile.rows, columns, places)))
+    size = 32 if packed else 16  # columns in a chunk
+    within = [16 * s + 8 * j + e for s in range(size // 16) for j in (0, 1) for e in (0, 1)]
+    words = [(top, chunk * size) for top in tops for chunk in chunks]
+    matrices = [(0, 0), (8, 0), (0, size), (8, size)]
+    places = [(y + v, x + u + w) for y, x in words for v, u in matrices for w in within]
+    layout = _laid_out(tile.rows, tile.k * size // _CHUNK, places)
+    return Fragment(found.unpacked(dtype) if packed else found.to(dtype), Holders(b, layout))
 
 
 def _laid_out(m: int, k: int, places: list[tuple[int, int]]) -> FragmentLayout:
