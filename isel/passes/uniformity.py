@@ -80,7 +80,7 @@ def divergence(function: MachineFunction, settled: Set[Reg] = frozenset()) -> Di
         changed = False
         for i, block in enumerate(function.blocks):
             for mi in block.instrs:
-                written = set(mi.defs()) - divergent.keys() - settled
+                written = [r for r in mi.defs() if r not in divergent and r not in settled]
                 if written and (i in blocks or _is_divergent(mi, divergent, own)):
                     divergent |= dict.fromkeys(written, mi)
                     changed = True
