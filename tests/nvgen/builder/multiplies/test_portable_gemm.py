@@ -115,13 +115,13 @@ def two_products(target: str) -> KernelBuilder:
     b.load_wait()
     with b.range(2) as turn:
         b.gemm(first, a_tile, a_tile)
-        b.store_tile(first, args["d"] + b.zext(turn * (64 * 64 * 4), 64), 64)
+        first.store(args["d"] + b.zext(turn * (64 * 64 * 4), 64), 64)
         b.barrier_cta_sync_aligned()
     for accumulate in (False, True):
         b.gemm_async(second, a_tile, b_tile, accumulate=accumulate)
     second.commit()
     second.wait()
-    b.store_tile(second, args["d"] + 2 * 64 * 64 * 4, 64)
+    second.store(args["d"] + 2 * 64 * 64 * 4, 64)
     return b
 
 
