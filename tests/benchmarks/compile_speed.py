@@ -44,126 +44,32 @@ and nothing else.
 lines, next to that of an interpreter that only imports llvmlite's binding; each runs once before,
 so that Python has the modules' bytecode.  Nothing is asserted.
 
-On 24 November 2026, two busy cores of a virtual machine, Python 3.11, LLVM 22:
+What it said in November 2026 (Python 3.11, LLVM 22, two cores of a virtual machine); the figures of
+each step are in the log of the commits:
 
-    small kernels                     1.8 to 2.0 times LLVM -O0: the medians of two runs of 150
-                                      turns of five compiles each, in turn with five of LLVM's; by
-                                      the least of each, which other work disturbs least, 1.70, 1.77
-                                      (a commit of that morning, in turn with these: 1.76, 1.81)
-    86 modules, 129 to 4,727 lines    geometric mean of the ratios 1.76
-      12 that are judged as a whole   4.1 to 18.7, mean 7.3
-      74 others                       0.6 to 3.5, mean 1.40
+    small kernels, scalar code        1.4 to 1.9 times LLVM -O0: 3.3 to 5.4 million instructions of
+                                      the user's process each, of LLVM 2.8 to 4.3 million
+    judged as a whole too             tcgen05 multiply 8.1, TMA load 6.9 (29 November)
+    86 modules of other compilers     geometric mean 1.76 times LLVM -O3 (24 November), of which 74
+                                      that are not judged as a whole 1.40 (0.6 to 3.5)
+    the tree's, judged as a whole     3.0 to 3.8 times LLVM -O3 (28 and 29 November)
+    350,006 straight lines            16 µs and 0.73 KiB a line
+    437,506 lines of many blocks      25 µs and 1.4 KiB a line
 
-That evening, with nothing else to do and the least of 12 turns: small kernels 1.03 ms and 0.54 of
-LLVM's, 1.90 times; `nvgen check` and `nvgen compile` of a small file start in 0.26 s.
-Commit f213698b likewise, two runs of 10 turns: 0.97 and 0.99 ms beside 0.53, 1.84 and 1.87 times.
+The 86 were made by Triton 3.9 (16 kernels for sm_80, sm_90a and sm_100a), numba-cuda 0.30 (15
+kernels) and clang 19 (eight files of C++ at -O0, -O1 and -O3).  Debian's Python 3.11.2, which is
+built with profiles, takes 0.92 to 0.94 of the time of the 3.11.7 that all this was measured with.
 
-In the night to 29 November 2026 callgrind counted ten compiles of each small kernel in one process
-that had compiled all of them, millions of instructions (commit 9e83fed5's before; the part of
-LLVM's process; LLVM at -O0, all with PYTHONHASHSEED=0):
+The profile is flat: of a compile of many blocks selection has a third, leaving SSA form a fifth,
+reading LLVM's text a sixth, printing a tenth.
 
-    many blocks         4.13 (4.18)  0.60  2.79  1.69 times LLVM's (1.71)
-    reduction           5.21 (5.30)  0.86  3.33  1.82 (1.85)
-    switch              4.61 (4.74)  0.65  3.02  1.75 (1.79)
-    transpose           5.38 (5.41)  0.99  4.28  1.49 (1.50)
-    vector add          3.57 (3.63)  0.77  2.98  1.45 (1.47)
-    tcgen05 multiply    32.6 (38.9)  1.18  3.46  9.75, judged as a whole (11.6)
-    TMA load            27.7 (28.5)  1.14  3.44  8.4, judged as a whole (8.6)
-
-Counted likewise later on 29 November, of five of them (91bc18d7):
-
-    many blocks         4.03  0.60  2.79  1.66 times LLVM's
-    reduction           4.85  0.86  3.33  1.71
-    switch              4.44  0.65  3.02  1.69
-    transpose           5.05  0.99  4.28  1.41
-    vector add          3.34  0.76  2.99  1.38
-
-And later that morning, the user's process alone, at 9485fb96 and (in brackets) 89edf2d7:
-
-    many blocks         4.12  (4.18)
-    reduction           4.93  (5.01)
-    switch              4.51  (4.58)
-    transpose           5.08  (5.17)
-    vector add          3.35  (3.40)
-    tcgen05 multiply    32.2  (30.3), 9.1 times LLVM's with the part of LLVM's process
-    TMA load            27.3  (26.0), 7.9
-
-In steady state the two take the same of many blocks and of the reduction (ten compiles after five:
-4.13 and 4.13 million, 5.00 and 5.00); of the multiply a later commit took 31.2 where the one before
-these took 33.2, with rules that came in between.  Where vectors are wide the difference is larger:
-of sample 10 Python executes 22.5 million bytecodes instead of 26.2, of sample 1 1.38 instead of
-1.50.
-
-At noon of that day callgrind counted, in millions, the user's process alone at ea0f04a4 and (in
-brackets) with races sought among shapes that touch, known contents of memory followed only where
-accesses overlap, and shapes, regions and conditions judged once for all runs; ten compiles of a
-small kernel after one, one of a real module after one:
-
-    many blocks         4.50  (4.35)
-    reduction           5.05  (5.05)
-    switch              4.89  (4.97)
-    transpose           5.80  (5.38)
-    vector add          3.85  (3.52)
-    tcgen05 multiply    28.9  (27.7)
-    TMA load            25.1  (23.7)
-    01_gemm_tile        106   (100)
-    02_gemm_warp_spec.  1356  (883)
-    05_gemm_two_ctas    490   (392)
-    07_gemm_nvfp4       333   (318)
-    10_gemm_sm90        1564  (1299)
-    04_softmax          21.9  (22.0)
-    device              17.4  (16.7)
-
-By the processor's time, two runs of each in turn on a machine with much else to do, the least of
-three turns, the geometric mean of the six real modules that LLVM compiles was 3.82 and 3.52 times
-LLVM's -O3 before, and 3.00 and 3.26 after.
-
-In the afternoon a warp's flow no longer executed a node again for what the node itself writes, nor
-records whose operands are the same as before; until then a fifth to a half of its executions were
-such.  What that and four more commits up to 2b745b36 save, in bytecodes that Python executes in a
-later compile of one process (e959176a without and with them):
-
-    tcgen05 multiply      333,000      324,000    0.97
-    TMA load              288,000      274,000    0.95
-    01_gemm_tile        1,229,000    1,186,000    0.97
-    02_gemm_warp_spec. 12,098,000   11,201,000    0.93
-    05_gemm_two_ctas    5,323,000    5,124,000    0.96
-    07_gemm_nvfp4       4,314,000    4,151,000    0.96
-    10_gemm_sm90       16,963,000   15,344,000    0.90
-    04_softmax            305,000      305,000    1.00
-
-Callgrind counted 26.9 million instructions of the multiply with them (27.6 without, at a commit
-beside e959176a), of the TMA load 22.6 (23.9) and of the reduction 5.17 (5.36), ten compiles after
-one, the user's process alone: 8.1 and 6.9 times LLVM's of the first two, with LLVM's process.
-
-For a line of PTX, Python calls 53 functions of the reduction (17 of these in selection, 8 in
-reading, 5 in passes), 426 of the tcgen05 multiply (before: 446) and 803 of sample 10 (970), of
-which the verifier's own are three fifths.
-
-Of a compile of many blocks selection has a third, leaving SSA form a fifth, reading LLVM's text a
-sixth and printing a tenth; a kernel without any instruction takes 1.0 million.  Of the multiply the
-rules about whole functions had four fifths, a quarter of these each for the flow of every warp, the
-execution with made-up arguments, the known bits of descriptors, of which most went, and all else.
-
-In a process that compiles nothing else the first one takes 4.25 million at cea312e5.  Differences
-of 40 and 10 compiles had given 3.98 at 6705ae67, which was not found again: 4.24 by this way.
-
-How Python was built counts as much.  By the least of three runs of 200 turns of five compiles each,
-in turn with five of LLVM's, beside eight busy processes: 1.72 to 1.78 with the Python 3.11.7 of all
-figures here, which was built without profiles and with a shared library (commit 76df882: 1.80 to
-1.88), and 1.60 to 1.65 with Debian's 3.11.2 (1.65 to 1.76).
-
-Of 18 of the 74, compiled in turn by that commit and by these (the processor's time of the user's
-process alone, the least of nine): 0.89 times the earlier one's time.  The morning's whole table,
-from a machine with less to do, said 1.73, 6.8 and 1.39.
-
-    straight line of 3,006, 35,006 and 350,006 lines: 14, 15, 16 µs a line, 2, 29, 256 MiB more
-    many blocks, 3,756, 43,756 and 437,506 lines: 20, 23, 25 µs a line, 5, 65, 604 MiB more
-
-The real modules were made by Triton 3.9 (16 kernels for sm_80, sm_90a and sm_100a), numba-cuda 0.30
-(15 kernels) and clang 19 (eight files of C++ at -O0, -O1 and -O3); growth is of `nvgen.compile`
-whole, without the time of LLVM's process.
-
+**Compiled by mypyc** (2.4; 333 modules of nvgen as C at -O1, 29 November) the same kernels take
+0.61 to 0.65 of the instructions, and 0.81 to 0.88 of the processor's time: 1.29 to 1.47 times LLVM
+-O0 instead of 1.47 to 1.71, and 4.7 and 4.2 instead of 5.7 and 4.8 where they are judged as a whole
+(by turns, two rounds, a machine with much else to do).  What stays are dictionaries, tuples and
+sets, of which mypyc makes the same calls.  Such a build took ten minutes and 30 MB, mistook
+`isinstance` of enumerations with subclasses, and a process of the tests ended, probably since
+compiled functions have no limit of recursion.  So nvgen is not compiled.
 """
 
 from __future__ import annotations
