@@ -316,7 +316,9 @@ def _factor(opcode: Opcode, rhs: Scalar, bits: int) -> Scalar | None:
     """What is multiplied by; a shift of 64 bits is a multiplication too."""
     if opcode is Opcode.MUL:
         return rhs
-    return Imm(1 << rhs.value) if bits == LIMB and type(rhs) is Imm else None
+    if bits == LIMB and isinstance(rhs, Imm) and 0 <= rhs.value < LIMB:
+        return Imm(1 << rhs.value)
+    return None
 
 
 def _multiply_wide(
