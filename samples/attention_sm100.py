@@ -80,7 +80,7 @@ class Scores:
 class BlackwellAttention(plain.Attention):
     """The kernel under construction."""
 
-    registers = {2: (64, 216)}  # noqa: RUF012
+    registers = {2: (40, 232)}  # noqa: RUF012
     name, target = "attention_sm100", TARGETS[0]
 
     def ring(self, name: str, tiles):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from itertools import product
 from types import ModuleType
 
 import numpy as np
@@ -34,9 +35,7 @@ CASES = {
     "d 128, causal, fewer keys": (128, True, 128, (140, 100), 1, 1.0),
 }
 
-ASSEMBLED = [
-    (64, True, "sm_100a"), (128, False, "sm_100a"), (64, False, "sm_103a"), (128, True, "sm_110a"),
-]  # fmt: skip
+ASSEMBLED = list(product((64, 128), (False, True), ("sm_100a", "sm_103a", "sm_110a")))
 
 
 @pytest.mark.turns(16)
