@@ -44,21 +44,27 @@ and nothing else.
 lines, next to that of an interpreter that only imports llvmlite's binding; each runs once before,
 so that Python has the modules' bytecode.  Nothing is asserted.
 
-What it said in November 2026 (Python 3.11, LLVM 22, two cores of a virtual machine); the figures of
-each step are in the log of the commits:
+What it said in the night to 30 November 2026 (Python 3.11, LLVM 22, two idle cores of a virtual
+machine, by the processor's time; the figures of each step are in the log of the commits):
 
-    small kernels, scalar code        1.4 to 1.9 times LLVM -O0: 3.3 to 5.4 million instructions of
-                                      the user's process each, of LLVM 2.8 to 4.3 million
-    judged as a whole too             tcgen05 multiply 8.1, TMA load 6.9 (29 November)
-    86 modules of other compilers     geometric mean 1.76 times LLVM -O3 (24 November), of which 74
-                                      that are not judged as a whole 1.40 (0.6 to 3.5)
-    the tree's, judged as a whole     3.0 to 3.8 times LLVM -O3 (28 and 29 November)
+    small kernels, scalar code        1.26, 1.53, 1.53, 1.64, 1.66 times LLVM -O0
+    judged as a whole too             tcgen05 multiply 6.5, TMA load 5.8
+    113 modules of other compilers    geometric mean 1.21 times LLVM -O3, most 3.1: clang (37)
+                                      1.02, numba (14) 1.25, Triton (40) 1.45, Warp (12) 1.38,
+                                      Zig (10) 0.91
+    the tree's six                    3.07: two of scalar code 1.04 and 1.22, four that are judged
+                                      as a whole 3.8 to 8.3
+    these 119                         1.27
+    cold start                        check 196 ms, compile 187 ms
+
+and on the 24th, of growth:
+
     350,006 straight lines            16 µs and 0.73 KiB a line
     437,506 lines of many blocks      25 µs and 1.4 KiB a line
 
-The 86 were made by Triton 3.9 (16 kernels for sm_80, sm_90a and sm_100a), numba-cuda 0.30 (15
-kernels) and clang 19 (eight files of C++ at -O0, -O1 and -O3).  Debian's Python 3.11.2, which is
-built with profiles, takes 0.92 to 0.94 of the time of the 3.11.7 that all this was measured with.
+The 113 are those that docs/other-compilers.md tells of, drawn before anybody saw what nvgen makes
+of them.  Debian's Python 3.11.2, which is built with profiles, takes 0.92 to 0.94 of the time of
+the 3.11.7 that all this was measured with.
 
 The profile is flat: of a compile of many blocks selection has a third, leaving SSA form a fifth,
 reading LLVM's text a sixth, printing a tenth.
