@@ -13,7 +13,7 @@ from intrinsics.findings import Severity
 from intrinsics.mir import Imm, MachineInstr, Reg, registers_of
 from intrinsics.rows.wgmma import MULTIPLIES
 from isel.control_flow import reach
-from isel.verifier.function.flow.graph import EXIT, Graph
+from isel.verifier.function.flow.graph import Graph
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule
 
@@ -34,15 +34,15 @@ def check(report: Report) -> None:
     graph = report.analysis.graph
     if graph.has_opaque:
         return
-    after: list[list[int]] = []
+    before: dict[int, set[int]] = {}  # a node with multiplies -> the nodes on the ways to it
     for index, mi in enumerate(graph.records):
         sums = [*_sums(mi)]
         if not sums:
             continue
-        after = after or [_next(graph, n) for n in range(len(graph.nodes))]
         here = graph.node_of(index)
-        before = reach(after, [0], {here})
-        missing = [reg for reg in sums if not _is_written(graph, reg, index, here, before)]
+        if here not in before:
+            before[here] = reach(graph.after, [0], {here})
+        missing = [reg for reg in sums if not _is_written(graph, reg, index, here, before[here])]
         if missing:
             report.add(UNWRITTEN, index, got=f"{len(missing)} of {len(sums)} in each thread")
 
@@ -55,12 +55,6 @@ def _sums(mi: MachineInstr) -> Iterator[Reg]:
         adds = mi.get("scale_d")
         if isinstance(adds, Imm) and adds.value:
             yield from registers_of(mi["d"])
-
-
-def _next(graph: Graph, node: int) -> list[int]:
-    """The nodes that follow a node."""
-    found = graph.nodes[node]
-    return [t for t in (found.taken, found.next) if t is not None and t != EXIT]
 
 
 def _is_written(graph: Graph, reg: Reg, index: int, here: int, before: set[int]) -> bool:

@@ -154,14 +154,10 @@ class Graph:
                 if index in self.rewriting and mi.guard is None:
                     for reg in self.defs[index]:
                         written[number] |= found.get(reg, 0)
-        after = [
-            [t for t in (node.taken, node.next) if t is not None and t != EXIT]
-            for node in self.nodes
-        ]
         registers = list(found)
         return [
             [registers[bit] for bit in nodes_of(bits)]
-            for bits in live_on_entry(after, read, written)
+            for bits in live_on_entry(self.after, read, written)
         ]
 
     def _read_by(self, index: int) -> list[Reg]:
@@ -184,6 +180,14 @@ class Graph:
             for reg in read:
                 found.setdefault(reg, []).append(number)
         return found
+
+    @cached_property
+    def after(self) -> list[list[int]]:
+        """For each node, those that may follow it."""
+        return [
+            [t for t in (node.taken, node.next) if t is not None and t != EXIT]
+            for node in self.nodes
+        ]
 
     @cached_property
     def has_opaque(self) -> bool:
