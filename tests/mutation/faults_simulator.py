@@ -25,7 +25,7 @@ FAULTS = (
     ),
     Fault(
         "cluster-barrier-edge", Kind.ORDER, _SEMANTICS + "synchronization/cluster.py",
-        "            clocks.acquire(warp, fragment.mask, cluster.barrier.released)\n",
+        "            clocks.acquire(warp, strand.mask, cluster.barrier.released)\n",
         "            pass\n",
         "the barrier of a cluster orders nothing",
         "tests/sim/clusters/test_cluster_barriers.py",

@@ -49,7 +49,7 @@ class AsyncOp:
 
     @property
     def collective(self) -> bool:
-        """Whether all threads of its fragment issued it together."""
+        """Whether all threads of its strand issued it together."""
         return self.kind in ("ld", "st", "copy", MAP_COPY, ASYNC_STORES)
 
     @property

@@ -155,7 +155,7 @@ class Memory:
     ) -> NDArray[np.int64]:
         """Check accesses of `size` bytes at `addresses`; returns their offsets in the region.
 
-        `lanes` are the threads that make them, where these are not all threads of the fragment, and
+        `lanes` are the threads that make them, where these are not all threads of the strand, and
         `data` is what they write, where a write of the same value is no race; without `vector` each
         accesses one number.
 

@@ -19,7 +19,7 @@ from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.collectors import Collectors
 from nvgen.sim.races.shadow import Shadow
 from nvgen.sim.races.vector_clock import Clock, join
-from nvgen.sim.threads.parts import FragmentPart
+from nvgen.sim.threads.parts import StrandPart
 
 Cells = NDArray[np.uint32]
 
@@ -206,7 +206,7 @@ class TensorMemory:
             self._touch(np.arange(LANES)[:, None], cells[None, :], agent, writes=True)
             self.freed = join(self.freed, self.shadow.clocks.release_of_actor())
 
-    def taken(self, by: FragmentPart) -> None:
+    def taken(self, by: StrandPart) -> None:
         """Record an allocation: earlier deallocations happen before it."""
         if self.shadow is not None:
             self.shadow.clocks.acquire(by.warp, by.mask, self.freed)

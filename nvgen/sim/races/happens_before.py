@@ -56,7 +56,7 @@ from nvgen.sim.races.vector_clock import (
     whole,
 )
 from nvgen.sim.races.warp_clocks import WarpClocks, lane_indices
-from nvgen.sim.threads.parts import FragmentPart, InstructionPart, WarpPart
+from nvgen.sim.threads.parts import InstructionPart, StrandPart, WarpPart
 
 Sent = tuple[Clock, Clock]
 """What an arrival at another CTA's mbarrier releases: to any wait, and to one of .cluster."""
@@ -66,15 +66,15 @@ Sent = tuple[Clock, Clock]
 class Clocks:
     """The clocks of a launch, and its current actor.
 
-    `actor` is the fragment or operation that executes; `at` the instruction of the fragment.
+    `actor` is the strand or operation that executes; `at` the instruction of the strand.
     """
 
     warps_each: int  # of a CTA
     clusters: Clusters
     now: int = BEGIN + 1
-    actor: FragmentPart | AsyncOp | None = None
+    actor: StrandPart | AsyncOp | None = None
     at: InstructionPart | None = None
-    released: Clock | None = None  # of the fragment at this instruction, once computed
+    released: Clock | None = None  # of the strand at this instruction, once computed
     missed: Clock = NOTHING  # what was released, and is too far away for some scope
     sites: Sites = field(default_factory=Sites)
     signals: Signals = field(default_factory=Signals)
@@ -104,22 +104,22 @@ class Clocks:
 
     # ---- turns -----------------------------------------------------------------------------------
 
-    def turn(self, fragment: FragmentPart, instruction: InstructionPart) -> None:
-        """Set the current actor: a fragment that executes an instruction."""
-        self.actor, self.at, self.released = fragment, instruction, None
+    def turn(self, strand: StrandPart, instruction: InstructionPart) -> None:
+        """Set the current actor: a strand that executes an instruction."""
+        self.actor, self.at, self.released = strand, instruction, None
 
-    def narrowed(self, fragment: FragmentPart) -> None:
+    def narrowed(self, strand: StrandPart) -> None:
         """Restrict the current actor to the threads whose guard holds."""
-        self.actor, self.released = fragment, None
+        self.actor, self.released = strand, None
 
     # ---- releases -------------------------------------------------------------------------------
 
-    def release(self, fragment: FragmentPart, mask: int, *, each: bool = False) -> Clock:
-        """The clock that threads of a fragment release; their next accesses are in a later epoch.
+    def release(self, strand: StrandPart, mask: int, *, each: bool = False) -> Clock:
+        """The clock that threads of a strand release; their next accesses are in a later epoch.
 
         It is the join of theirs, or with `each` the meet.
         """
-        mine = self.of(fragment.warp)
+        mine = self.of(strand.warp)
         known = mine.common(mask) if each else mine.joined(mask)
         found = known.rows.get(mine.cta, mine.blank)
         row: Ticks = np.maximum(found, np.int32(known.floor(mine.cta)))
@@ -185,15 +185,15 @@ class Clocks:
         release = self.release_of_actor()
         return None if release is None else (narrowed(release), release)
 
-    def fenced_by(self, fragment: FragmentPart) -> Clock:
+    def fenced_by(self, strand: StrandPart) -> Clock:
         """The clock that threads release by an arrival without release semantics: that of their
         fences.
 
         Their beginning happens before in any case.
         """
-        mine = self.of(fragment.warp)
+        mine = self.of(strand.warp)
         runs = Clock({mine.cta: BEGIN})
-        release = [mine.released[lane][Reach.CTA] for lane in lane_indices(fragment.mask).tolist()]
+        release = [mine.released[lane][Reach.CTA] for lane in lane_indices(strand.mask).tolist()]
         return functools.reduce(join, {id(clock): clock for clock in release}.values(), runs)
 
     def acquire(self, warp: WarpPart, mask: int, clock: Clock | None) -> None:
@@ -205,21 +205,21 @@ class Clocks:
         if clock is not None:
             self.of(warp).adopt(mask, clock)
 
-    def meet(self, fragment: FragmentPart) -> None:
-        """Synchronise the threads of a fragment with each other.
+    def meet(self, strand: StrandPart) -> None:
+        """Synchronise the threads of a strand with each other.
 
         What one has read by a relaxed read counts for each of them after its next fence.
         """
-        release = self.release(fragment, fragment.mask)
-        mine = self.of(fragment.warp)
-        mine.adopt(fragment.mask, release)
+        release = self.release(strand, strand.mask)
+        mine = self.of(strand.warp)
+        mine.adopt(strand.mask, release)
         seen: Heard | None = None
-        for lane in lane_indices(fragment.mask).tolist():
+        for lane in lane_indices(strand.mask).tolist():
             heard = mine.seen[lane]
             if heard is not None:
                 seen = joined(seen, heard)
         if seen is not None:
-            for lane in lane_indices(fragment.mask).tolist():
+            for lane in lane_indices(strand.mask).tolist():
                 mine.seen[lane] = seen
 
     def flat(self, clock: Clock | None, cta: int) -> Clock:
@@ -232,43 +232,43 @@ class Clocks:
 
     # ---- fences ----------------------------------------------------------------------------------
 
-    def fence(self, fragment: FragmentPart, reach: Reach = Reach.LAUNCH) -> None:
+    def fence(self, strand: StrandPart, reach: Reach = Reach.LAUNCH) -> None:
         """A fence: earlier relaxed reads acquire, later relaxed writes release."""
-        self._acquire(fragment, reach)
-        self._release(fragment, reach)
+        self._acquire(strand, reach)
+        self._release(strand, reach)
 
-    def fence_inits(self, fragment: FragmentPart) -> None:
+    def fence_inits(self, strand: StrandPart) -> None:
         """fence.mbarrier_init: what other threads may use as mbarriers, and not read as data."""
-        mine = self.of(fragment.warp)
-        release = narrowed(self.release(fragment, fragment.mask))
-        for lane in lane_indices(fragment.mask).tolist():
+        mine = self.of(strand.warp)
+        release = narrowed(self.release(strand, strand.mask))
+        for lane in lane_indices(strand.mask).tolist():
             near, cluster, launch = mine.released[lane]
             mine.released[lane] = join(near, release), join(cluster, release), launch
 
-    def fence_before(self, fragment: FragmentPart) -> None:
+    def fence_before(self, strand: StrandPart) -> None:
         """tcgen05.fence::before_thread_sync."""
-        self.of(fragment.warp).tensor.fence_before(lane_indices(fragment.mask).tolist())
-        self._release(fragment)
+        self.of(strand.warp).tensor.fence_before(lane_indices(strand.mask).tolist())
+        self._release(strand)
 
-    def fence_after(self, fragment: FragmentPart) -> None:
+    def fence_after(self, strand: StrandPart) -> None:
         """tcgen05.fence::after_thread_sync."""
-        self._acquire(fragment)
-        mine = self.of(fragment.warp)
-        mine.tensor.fence_after(lane_indices(fragment.mask).tolist(), mine.lanes)
+        self._acquire(strand)
+        mine = self.of(strand.warp)
+        mine.tensor.fence_after(lane_indices(strand.mask).tolist(), mine.lanes)
 
-    def fence_proxies(self, fragment: FragmentPart) -> None:
+    def fence_proxies(self, strand: StrandPart) -> None:
         """fence.proxy.async: what happens before it becomes visible to the async proxy."""
-        mine = self.of(fragment.warp)
-        release = self.release(fragment, fragment.mask)
+        mine = self.of(strand.warp)
+        release = self.release(strand, strand.mask)
         known = whole(release)
         seen = join(release.proxied, Clock(known.floors, known.rows))
-        mine.acquire(fragment.mask, Clock(proxied=seen))
+        mine.acquire(strand.mask, Clock(proxied=seen))
 
-    def _acquire(self, fragment: FragmentPart, reach: Reach = Reach.LAUNCH) -> None:
+    def _acquire(self, strand: StrandPart, reach: Reach = Reach.LAUNCH) -> None:
         """Let threads acquire what their relaxed reads have read, of threads in a scope."""
-        mine = self.of(fragment.warp)
+        mine = self.of(strand.warp)
         alike: dict[int, tuple[Heard, int]] = {}  # lanes by what they have read
-        for lane in lane_indices(fragment.mask).tolist():
+        for lane in lane_indices(strand.mask).tolist():
             heard = mine.seen[lane]
             if heard is not None:
                 alike[id(heard)] = heard, alike.get(id(heard), (heard, 0))[1] | 1 << lane
@@ -277,45 +277,45 @@ class Clocks:
             for clock in heard[reach + 1 :]:
                 self.missed = join(self.missed, clock)
         if reach is Reach.LAUNCH:
-            for lane in lane_indices(fragment.mask).tolist():
+            for lane in lane_indices(strand.mask).tolist():
                 mine.seen[lane] = None
 
-    def _release(self, fragment: FragmentPart, reach: Reach = Reach.LAUNCH) -> None:
+    def _release(self, strand: StrandPart, reach: Reach = Reach.LAUNCH) -> None:
         """Let the next relaxed writes of threads release their clocks, as far as they reach."""
-        mine = self.of(fragment.warp)
-        release = self.release(fragment, fragment.mask)
+        mine = self.of(strand.warp)
+        release = self.release(strand, strand.mask)
         alike: dict[int, Released] = {}
-        for lane in lane_indices(fragment.mask).tolist():
+        for lane in lane_indices(strand.mask).tolist():
             before = mine.released[lane]
             if id(before) not in alike:
                 alike[id(before)] = fenced(before, release, reach)
             mine.released[lane] = alike[id(before)]
 
     def observe_flag(
-        self, fragment: FragmentPart, lanes: int, flag: Flag, reach: Reach, *, acquires: bool
+        self, strand: StrandPart, lanes: int, flag: Flag, reach: Reach, *, acquires: bool
     ) -> None:
         """Record that threads read a released value, by a strong read of that reach."""
-        cta = fragment.warp.cta.number
+        cta = strand.warp.cta.number
         self.observe_release(
-            fragment, lanes, flag.heard(cta, reach, self.clusters), acquires=acquires
+            strand, lanes, flag.heard(cta, reach, self.clusters), acquires=acquires
         )
         self.missed = join(self.missed, flag.missed(cta, reach, self.clusters))
 
     def observe_phase(
-        self, fragment: FragmentPart, lanes: int, heard: Heard, *, acquires: bool
+        self, strand: StrandPart, lanes: int, heard: Heard, *, acquires: bool
     ) -> None:
         """Record that threads observe the completion of an mbarrier's phase."""
-        self.observe_release(fragment, lanes, heard, acquires=acquires)
+        self.observe_release(strand, lanes, heard, acquires=acquires)
         near = heard[Reach.CTA]
         if near is not None and near.narrow is not None:
             self.missed = join(self.missed, near.narrow)
 
     def observe_release(
-        self, fragment: FragmentPart, lanes: int, heard: Heard, *, acquires: bool
+        self, strand: StrandPart, lanes: int, heard: Heard, *, acquires: bool
     ) -> None:
         """Record that threads read a released value: an acquire, or one after their next fence."""
-        mine = self.of(fragment.warp)
-        self.signals.hear(fragment.warp, self.at)
+        mine = self.of(strand.warp)
+        self.signals.hear(strand.warp, self.at)
         if acquires:
             mine.acquire(lanes, within(heard, Reach.LAUNCH))
             return
@@ -328,20 +328,20 @@ class Clocks:
 
     def releases_of_write(
         self,
-        fragment: FragmentPart,
+        strand: StrandPart,
         lane: int,
         reach: Reach,
         *,
         releases: bool,
         alone: bool = False,
     ) -> Sequence[tuple[Reach, Clock]]:
-        """What a thread releases by an ordered write, with those of its fragment or `alone`, and
+        """What a thread releases by an ordered write, with those of its strand or `alone`, and
         how far each of it reaches.
         """
-        self._signal(fragment.warp)
+        self._signal(strand.warp)
         if not releases:
-            return by_reach(self.of(fragment.warp).released[lane], reach)
-        clock = self.release(fragment, 1 << lane) if alone else self.release_of_actor()
+            return by_reach(self.of(strand.warp).released[lane], reach)
+        clock = self.release(strand, 1 << lane) if alone else self.release_of_actor()
         return [] if clock is None else [(reach, clock)]
 
     def _signal(self, warp: WarpPart) -> None:

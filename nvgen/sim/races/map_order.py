@@ -22,7 +22,7 @@ from nvgen.sim.races.epochs import Accessor, Epochs, unordered
 from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.vector_clock import Clock, join
 from nvgen.sim.races.warp_clocks import lane_indices
-from nvgen.sim.threads.parts import FragmentPart, WarpPart
+from nvgen.sim.threads.parts import StrandPart, WarpPart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,7 @@ class _Fence:
     tick: int
     release: Clock
 
-    def is_known(self, clock: Clock, actor: FragmentPart, local: int) -> bool:
+    def is_known(self, clock: Clock, actor: StrandPart, local: int) -> bool:
         """Whether it happens before threads with this clock.
 
         `local` is the column of its warp's first lane in its CTA.
@@ -55,23 +55,23 @@ class MapOrder:
     released: list[_Fence] = field(default_factory=list)
     acquired: dict[int, list[_Fence]] = field(default_factory=dict)
 
-    def release(self, clocks: Clocks | None, fragment: FragmentPart) -> None:
+    def release(self, clocks: Clocks | None, strand: StrandPart) -> None:
         """A proxy release: it releases writes to tensor maps that happen before it."""
         if clocks is not None:
             tick = clocks.now
-            release = clocks.release(fragment, fragment.mask)
-            self.released.append(_Fence(fragment.warp, fragment.mask, tick, release))
+            release = clocks.release(strand, strand.mask)
+            self.released.append(_Fence(strand.warp, strand.mask, tick, release))
 
-    def acquire(self, clocks: Clocks | None, fragment: FragmentPart, address: int) -> None:
+    def acquire(self, clocks: Clocks | None, strand: StrandPart, address: int) -> None:
         """A proxy acquire of the tensor map at an address, from the releases that happen before
         it.
         """
         if clocks is None:
             return
-        release = _releases_before(self.released, clocks, fragment)
+        release = _releases_before(self.released, clocks, strand)
         tick = clocks.now
-        clocks.release(fragment, fragment.mask)
-        fence = _Fence(fragment.warp, fragment.mask, tick, release)
+        clocks.release(strand, strand.mask)
+        fence = _Fence(strand.warp, strand.mask, tick, release)
         self.acquired.setdefault(address, []).append(fence)
 
     def check(self, clocks: Clocks | None, region: Region, address: int) -> None:
@@ -95,7 +95,7 @@ class MapOrder:
         raise _unseen(site.what, str(site.place), released=bool(released))
 
 
-def _releases_before(fences: list[_Fence], clocks: Clocks, actor: FragmentPart) -> Clock:
+def _releases_before(fences: list[_Fence], clocks: Clocks, actor: StrandPart) -> Clock:
     """The join of what these fences release, of those that happen before the current threads."""
     mine = clocks.of(actor.warp).joined(actor.mask)
     found = Clock()

@@ -1,6 +1,6 @@
 """Compilation of machine records to closures.
 
-Layer: nvgen.sim.  A record becomes a function of the fragment that executes it.  Common to all
+Layer: nvgen.sim.  A record becomes a function of the strand that executes it.  Common to all
 records, and wrapped around the row's function, are guards, convergence for `.aligned` operations,
 and waits for loads from tensor memory whose registers are used.
 """
@@ -44,11 +44,11 @@ from nvgen.sim.threads.machine import (
     WARP,
     Code,
     CodeBlock,
-    Fragment,
     Instruction,
     Outcome,
     Registers,
     Step,
+    Strand,
     Values,
     Wait,
     Warp,
@@ -68,8 +68,8 @@ Getter: TypeAlias = Callable[[Warp], Values]
 """Gives an operand's value in each of the 32 lanes."""
 
 
-Setter: TypeAlias = Callable[[Fragment, Values], None]
-"""Writes a register in the lanes of a fragment."""
+Setter: TypeAlias = Callable[[Strand, Values], None]
+"""Writes a register in the lanes of a strand."""
 
 
 Maker: TypeAlias = Callable[["Compiler", MachineInstr], Step]
@@ -197,7 +197,7 @@ class Compiler:
         if self.multiplied and mi.row.effects.completion is not Completion.WGMMA_GROUP:
             owned = self.multiplied.intersection(r for op in mi.ops for r in registers_of(op))
             run = beside_multiplies(run, owned) if owned else run
-        if mi.guard is not None and not mi.form.is_terminator:  # terminators split their fragment
+        if mi.guard is not None and not mi.form.is_terminator:  # terminators split their strand
             run = self._guarded(run, mi)
         if self.loaded:
             touched = tuple(r for op in mi.ops for r in registers_of(op) if r in self.loaded)
@@ -208,12 +208,12 @@ class Compiler:
         predicate = self.predicate(mi)
         aligned = Effect.ALIGNED in mi.row.effects.effect or bool(mi.form.attributes.get("aligned"))
 
-        def guarded(fragment: Fragment) -> Outcome:
-            holds = fragment.mask & mask_of(flags(predicate(fragment.warp)))
+        def guarded(strand: Strand) -> Outcome:
+            holds = strand.mask & mask_of(flags(predicate(strand.warp)))
             if not holds:
                 return None
-            if holds == fragment.mask:
-                return run(fragment)
+            if holds == strand.mask:
+                return run(strand)
             if aligned:
                 raise fault(
                     "aligned-divergence",
@@ -221,8 +221,8 @@ class Compiler:
                     got=f"lanes {holds:#010x}",
                     expected="all threads of the warp",
                 )
-            part = fragment.part(holds)
-            clocks = fragment.warp.cta.machine.engine.clocks
+            part = strand.part(holds)
+            clocks = strand.warp.cta.machine.engine.clocks
             if clocks is not None:
                 clocks.narrowed(part)
             outcome = run(part)
@@ -291,12 +291,12 @@ class Compiler:
         """As `set`, registers of 128 bits too."""
         dtype = held(self.function.regs.classes[reg].bits)
 
-        def write(fragment: Fragment, values: Values) -> None:
-            target = fragment.frame.values[reg]
-            if fragment.mask == FULL:
+        def write(strand: Strand, values: Values) -> None:
+            target = strand.frame.values[reg]
+            if strand.mask == FULL:
                 target[:] = values
             else:
-                np.copyto(target, values.astype(dtype, copy=False), where=fragment.lanes)
+                np.copyto(target, values.astype(dtype, copy=False), where=strand.lanes)
 
         return write
 

@@ -18,7 +18,7 @@ from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.layout import LocalLayout
 from nvgen.sim.memory.local import LocalMemory
 from nvgen.sim.memory.regions import Region
-from nvgen.sim.threads.machine import FULL, WARP, Cluster, Code, Cta, Fragment, Machine, Warp
+from nvgen.sim.threads.machine import FULL, WARP, Cluster, Code, Cta, Machine, Strand, Warp
 from nvgen.sim.threads.run import check_limits
 
 MAX_CTAS = 1 << 16
@@ -87,7 +87,7 @@ def populate(
             own.place(everywhere)
             frame = code.frame(0, own)
             warp = Warp(cta, first // WARP, frame, own, mask, mask)
-            warp.fragments.append(Fragment(warp, mask, frame))
+            warp.strands.append(Strand(warp, mask, frame))
             cta.warps.append(warp)
         machine.ctas.append(cta)
         check_limits(machine)

@@ -1,6 +1,6 @@
 """Limits of a simulated run: in steps, and in seconds.
 
-Layer: nvgen.sim.  A step is one instruction of one fragment.  Without limits of its own a run has
+Layer: nvgen.sim.  A step is one instruction of one strand.  Without limits of its own a run has
 `MOST_STEPS`; a limit in seconds replaces that in steps.
 """
 

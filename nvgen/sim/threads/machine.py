@@ -1,8 +1,8 @@
-"""The simulated machine: CTAs, warps, and threads that execute in fragments.
+"""The simulated machine: CTAs, warps, and threads that execute in strands.
 
-Layer: nvgen.sim.  The threads of a warp execute as fragments, each a program counter with a mask of
-lanes; fragments at the same record merge.  `nvgen.sim.threads.run` schedules them.  The state of a
-launch, from the machine down to a fragment: one question, whatever its length.
+Layer: nvgen.sim.  The threads of a warp execute as strands, each a program counter with a mask of
+lanes; strands at the same record merge.  `nvgen.sim.threads.run` schedules them.  The state of a
+launch, from the machine down to a strand: one question, whatever its length.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def first_lane(mask: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The fragment must retry this record later; `why` is for the deadlock report.
+    """The strand must retry this record later; `why` is for the deadlock report.
 
     A `patient` one polls: it could go on, but only to test the same again, and waits until nothing
     else can proceed.
@@ -81,13 +81,13 @@ class Wait:
 
 
 class Jumped:
-    """The record has moved its fragment's program counter (a branch, an exit)."""
+    """The record has moved its strand's program counter (a branch, an exit)."""
 
 
 JUMPED = Jumped()
 
 Outcome = Wait | Jumped | None
-Step = Callable[["Fragment"], Outcome]
+Step = Callable[["Strand"], Outcome]
 
 
 @dataclass(slots=True)
@@ -184,7 +184,7 @@ Loops = dict[int, tuple[int, bytes]]
 
 
 @dataclass(slots=True, eq=False)
-class Fragment:
+class Strand:
     """Threads of one warp at the same record."""
 
     warp: Warp
@@ -211,16 +211,16 @@ class Fragment:
         self.block, self.at = block, 0
         return JUMPED
 
-    def fork(self, mask: int, at: int) -> Fragment:
-        """Some of the threads as a fragment of their own, at another record of the block."""
-        found = Fragment(self.warp, mask, self.frame, self.block, at, self.back)
+    def fork(self, mask: int, at: int) -> Strand:
+        """Some of the threads as a strand of their own, at another record of the block."""
+        found = Strand(self.warp, mask, self.frame, self.block, at, self.back)
         found.outer_loops = [{} for _ in self.outer_loops]
-        self.warp.fragments.append(found)
+        self.warp.strands.append(found)
         return found
 
-    def part(self, mask: int) -> Fragment:
+    def part(self, mask: int) -> Strand:
         """Some of the threads, for an instruction that only they execute."""
-        return Fragment(self.warp, mask, self.frame, self.block, self.at, self.back)
+        return Strand(self.warp, mask, self.frame, self.block, self.at, self.back)
 
 
 @dataclass(slots=True)
@@ -235,7 +235,7 @@ class Registers:
 class Warp:
     """32 threads with their local memories and registers.
 
-    The registers are those of `frame`, while one of its fragments executes.
+    The registers are those of `frame`, while one of its strands executes.
     """
 
     cta: Cta
@@ -244,7 +244,7 @@ class Warp:
     local: LocalMemory
     launched: int = FULL
     alive: int = FULL
-    fragments: list[Fragment] = field(default_factory=list)
+    strands: list[Strand] = field(default_factory=list)
     registers: list[Values] = field(init=False)
     frames: dict[tuple[str, int], Frame] = field(default_factory=dict)
     returns: dict[tuple[object, ...], Return] = field(default_factory=dict)
@@ -278,16 +278,16 @@ class Warp:
             found = self.frames[code.name, depth] = code.frame(depth, self.local)
         return found
 
-    def way_back(self, fragment: Fragment, results: tuple[str, ...]) -> Return:
-        """The return after the record that a fragment is at.
+    def way_back(self, strand: Strand, results: tuple[str, ...]) -> Return:
+        """The return after the record that a strand is at.
 
         One object for each call and callers.
         """
-        at = fragment.at + 1
-        key = (fragment.frame, fragment.block, at, fragment.back)
+        at = strand.at + 1
+        key = (strand.frame, strand.block, at, strand.back)
         found = self.returns.get(key)
         if found is None:
-            made = Return(fragment.frame, fragment.block, at, results, fragment.back)
+            made = Return(strand.frame, strand.block, at, results, strand.back)
             found = self.returns[key] = made
         return found
 
@@ -299,19 +299,19 @@ class Warp:
                 self.cta.machine.engine.finish(op)
 
     def merge(self) -> None:
-        """Merge fragments that are at the same record."""
-        if len(self.fragments) < 2:
+        """Merge strands that are at the same record."""
+        if len(self.strands) < 2:
             return
-        places: dict[tuple[object, ...], Fragment] = {}
-        for fragment in self.fragments:
-            place = (fragment.block, fragment.at, fragment.frame, fragment.back)
-            other = places.setdefault(place, fragment)
-            if other is not fragment:
-                other.mask |= fragment.mask
+        places: dict[tuple[object, ...], Strand] = {}
+        for strand in self.strands:
+            place = (strand.block, strand.at, strand.frame, strand.back)
+            other = places.setdefault(place, strand)
+            if other is not strand:
+                other.mask |= strand.mask
                 other.seen = -1
                 other.loops.clear()
                 other.outer_loops = [{} for _ in other.outer_loops]
-        self.fragments = list(places.values())
+        self.strands = list(places.values())
 
 
 @dataclass(slots=True, eq=False)
@@ -366,7 +366,7 @@ class Cta:
     barriers: dict[int, CtaBarrier] = field(default_factory=dict)
     bulk: dict[tuple[int, int], BulkGroups] = field(default_factory=dict)  # by warp and lane
     copies: dict[tuple[int, int], CopyGroups] = field(default_factory=dict)  # by warp and lane
-    warpgroups: dict[int, Warpgroup[Fragment]] = field(default_factory=dict)
+    warpgroups: dict[int, Warpgroup[Strand]] = field(default_factory=dict)
 
     def barrier(self, number: int) -> CtaBarrier:
         """Barrier `number` of the CTA."""
@@ -380,7 +380,7 @@ class Cta:
             )
         return self.barriers.setdefault(number, CtaBarrier(number))
 
-    def warpgroup(self, warp: int) -> Warpgroup[Fragment]:
+    def warpgroup(self, warp: int) -> Warpgroup[Strand]:
         """The warpgroup of the warp of a number.
 
         Raises: Fault when the CTA has not all of its four warps.

@@ -1,6 +1,6 @@
 """Interfaces of threads, as clocks, barriers and operations use them.
 
-Layer: nvgen.sim.  `nvgen.sim.threads.machine` has the warps, CTAs and fragments themselves.
+Layer: nvgen.sim.  `nvgen.sim.threads.machine` has the warps, CTAs and strands themselves.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class WarpPart(Protocol):
         """The threads that have not exited."""
 
 
-class FragmentPart(Protocol):
+class StrandPart(Protocol):
     """Threads of one warp at the same record."""
 
     @property

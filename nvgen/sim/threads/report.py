@@ -15,7 +15,7 @@ from nvgen.sim.threads.suppliers import Suppliers
 
 if TYPE_CHECKING:
     from nvgen.sim.threads.barriers import MBarrier
-    from nvgen.sim.threads.machine import Cta, Fragment, Instruction, Machine
+    from nvgen.sim.threads.machine import Cta, Instruction, Machine, Strand
 
 
 def deadlock(machine: Machine) -> DeadlockError:
@@ -25,26 +25,26 @@ def deadlock(machine: Machine) -> DeadlockError:
     mbarrier on which the rest depends, explains why it is not signalled, and has a table of all
     mbarriers.  Beyond a limit the last finding counts the rest.
     """
-    fragments = [f for cta in machine.ctas for warp in cta.warps for f in warp.fragments]
-    blame = _Blame.of(machine, fragments)
-    barriers = blame.sorted(_named(machine, fragments))
+    strands = [f for cta in machine.ctas for warp in cta.warps for f in warp.strands]
+    blame = _Blame.of(machine, strands)
+    barriers = blame.sorted(_named(machine, strands))
     rank = {id(barrier): number for number, (_, barrier) in enumerate(barriers)}
-    fragments.sort(key=lambda f: len(rank) if f.polled is None else rank[id(f.polled.barrier)])
-    findings = [_finding(fragment) for fragment in fragments[:_SHOWN]]
+    strands.sort(key=lambda f: len(rank) if f.polled is None else rank[id(f.polled.barrier)])
+    findings = [_finding(strand) for strand in strands[:_SHOWN]]
     if findings and barriers:
         findings[0] = replace(findings[0], got=_table(barriers))
-        polled = fragments[0].polled
+        polled = strands[0].polled
         if polled is not None:
             why = f"{findings[0].expected}; {blame.reason(polled.barrier)}"
             findings[0] = replace(findings[0], expected=why)
-    more = len(fragments) - len(findings)
+    more = len(strands) - len(findings)
     if more > 0:
         text = f"deadlock: {more} more groups of threads wait"
         findings.append(Finding("sim/deadlock", Severity.ERROR, text))
     return DeadlockError(findings)
 
 
-def _named(machine: Machine, fragments: list[Fragment]) -> list[tuple[str, MBarrier]]:
+def _named(machine: Machine, strands: list[Strand]) -> list[tuple[str, MBarrier]]:
     """All mbarriers, invalidated ones included that threads wait for."""
     several = len(machine.ctas) > 1
     found = [
@@ -53,7 +53,7 @@ def _named(machine: Machine, fragments: list[Fragment]) -> list[tuple[str, MBarr
         for barrier in cta.mbarriers.values()
     ]
     known = {id(barrier) for _, barrier in found}
-    polled = [f.polled.barrier for f in fragments if f.polled is not None]
+    polled = [f.polled.barrier for f in strands if f.polled is not None]
     return found + [(b.name, b) for b in {id(b): b for b in polled if id(b) not in known}.values()]
 
 
@@ -66,13 +66,13 @@ class _Blame:
     """
 
     waited: dict[int, MBarrier]
-    suppliers: dict[int, list[Fragment]]
+    suppliers: dict[int, list[Strand]]
 
     @classmethod
-    def of(cls, machine: Machine, fragments: list[Fragment]) -> _Blame:
+    def of(cls, machine: Machine, strands: list[Strand]) -> _Blame:
         """The wait-for graph of threads that wait."""
-        waited = {id(f.polled.barrier): f.polled.barrier for f in fragments if f.polled is not None}
-        those = Suppliers(machine, fragments)
+        waited = {id(f.polled.barrier): f.polled.barrier for f in strands if f.polled is not None}
+        those = Suppliers(machine, strands)
         return cls(waited, {key: those.of(barrier) for key, barrier in waited.items()})
 
     def sorted(self, barriers: list[tuple[str, MBarrier]]) -> list[tuple[str, MBarrier]]:
@@ -149,10 +149,10 @@ def unfinished(machine: Machine) -> LimitError:
     limits, engine = machine.limits, machine.engine
     late = machine.steps <= limits.steps
     allowed = f"{limits.seconds:g} s" if late else f"{limits.steps} steps"
-    places: dict[tuple[str, int, int], list[Fragment]] = {}
-    for fragment in (f for cta in machine.ctas for warp in cta.warps for f in warp.fragments):
-        at = fragment.frame.code.name, fragment.block, fragment.at
-        places.setdefault(at, []).append(fragment)
+    places: dict[tuple[str, int, int], list[Strand]] = {}
+    for strand in (f for cta in machine.ctas for warp in cta.warps for f in warp.strands):
+        at = strand.frame.code.name, strand.block, strand.at
+        places.setdefault(at, []).append(strand)
     found = sorted(places.values(), key=len, reverse=True)
     rule = "sim/timeout" if late else "sim/max-steps"
     first = Finding(
@@ -173,9 +173,9 @@ def unfinished(machine: Machine) -> LimitError:
     return LimitError([first, *notes])
 
 
-def _standing(rule: str, group: list[Fragment]) -> Finding:
+def _standing(rule: str, group: list[Strand]) -> Finding:
     """The finding for groups of threads at one position."""
-    names = [_who(fragment) for fragment in group[:_NAMED]]
+    names = [_who(strand) for strand in group[:_NAMED]]
     more = len(group) - len(names)
     who = "; ".join(names) + (f"; and {more} more groups of threads" if more else "")
     instruction = _instruction(group[0])
@@ -222,17 +222,17 @@ def _name(cta: Cta) -> str:
     return f"CTA {cta.number} (rank {cta.rank} of cluster {cta.cluster.number})"
 
 
-def _who(fragment: Fragment) -> str:
-    warp = fragment.warp
-    return f"{_name(warp.cta)}, warp {warp.number}, {lanes_in_words(fragment.mask)}"
+def _who(strand: Strand) -> str:
+    warp = strand.warp
+    return f"{_name(warp.cta)}, warp {warp.number}, {lanes_in_words(strand.mask)}"
 
 
-def _instruction(fragment: Fragment) -> Instruction:
-    """The next instruction of a fragment, or its end; empty blocks are skipped."""
-    blocks = fragment.frame.code.blocks
-    for block in blocks[fragment.block :]:
+def _instruction(strand: Strand) -> Instruction:
+    """The next instruction of a strand, or its end; empty blocks are skipped."""
+    blocks = strand.frame.code.blocks
+    for block in blocks[strand.block :]:
         if block.instructions:
-            return block.instructions[min(fragment.at, len(block.instructions) - 1)]
+            return block.instructions[min(strand.at, len(block.instructions) - 1)]
     return next(block.instructions[-1] for block in reversed(blocks) if block.instructions)
 
 
@@ -241,17 +241,17 @@ _MEMBERS_COME = (
 )
 
 
-def _finding(fragment: Fragment) -> Finding:
-    instruction, polled = _instruction(fragment), fragment.polled
+def _finding(strand: Strand) -> Finding:
+    instruction, polled = _instruction(strand), strand.polled
     missing = polled.barrier.missing() if polled else ""
-    missed = polled.barrier.missed(fragment.warp.number, polled.awaits & 1) if polled else ""
+    missed = polled.barrier.missed(strand.warp.number, polled.awaits & 1) if polled else ""
     hint = next((hint for lacks, hint in _HINTS.items() if lacks in missing), "")
-    if fragment.waiting.startswith("threads of the mask"):
+    if strand.waiting.startswith("threads of the mask"):
         hint = _MEMBERS_COME
     return Finding(
         "sim/deadlock",
         Severity.ERROR,
-        f"deadlock: {_who(fragment)} wait for {fragment.waiting or 'a change that never comes'}",
+        f"deadlock: {_who(strand)} wait for {strand.waiting or 'a change that never comes'}",
         polled.place if polled else instruction.place,
         op=polled.op if polled else instruction.mi.opcode,
         got=f"{polled.barrier.name} {polled.barrier.describe()}" if polled else "",

@@ -1,6 +1,6 @@
-"""The scheduler of a run: fragments take turns, wait, and exit.
+"""The scheduler of a run: strands take turns, wait, and exit.
 
-Layer: nvgen.sim.  A fragment executes a block at a time, round-robin with the others (under a
+Layer: nvgen.sim.  A strand executes a block at a time, round-robin with the others (under a
 random schedule some warps are slow), until it exits or waits.  When all wait, the engine lets one
 asynchronous operation take effect; when there is none, that is a deadlock.
 """
@@ -21,12 +21,12 @@ from nvgen.sim.async_ops.engine import Engine
 from nvgen.sim.async_ops.operation import COPIES, MAP_READ
 from nvgen.sim.async_ops.schedule import Mode
 from nvgen.sim.faults import fault, located
-from nvgen.sim.threads.machine import Cta, Fragment, Machine, Wait, Warp
+from nvgen.sim.threads.machine import Cta, Machine, Strand, Wait, Warp
 from nvgen.sim.threads.report import deadlock, unfinished
 
 _SIGNALS = ("atom", "red", "membar", "fence")
 _PAUSES = 0.3
-"""How likely a fragment stops behind a signal, under a random schedule."""
+"""How likely a strand stops behind a signal, under a random schedule."""
 
 PATIENCE = 10_000
 """How often a polling loop may fail, with nothing in flight, before it counts as stuck."""
@@ -46,7 +46,7 @@ class Run:
     """A launch that runs to its end."""
 
     machine: Machine
-    nudges: int = 0  # polls of patient fragments since the version below
+    nudges: int = 0  # polls of patient strands since the version below
     nudged_at: int = -1
     _paces: dict[Warp, float] = field(default_factory=dict)
 
@@ -76,23 +76,23 @@ class Run:
             if not moved and not machine.engine.progress() and not self._nudge():
                 raise deadlock(machine)
 
-    def _go_on(self, fragments: list[Fragment]) -> bool:
-        """Execute fragments, each to its next stop; True if one made progress."""
+    def _go_on(self, strands: list[Strand]) -> bool:
+        """Execute strands, each to its next stop; True if one made progress."""
         moved = False
-        for fragment in fragments:
-            if fragment.waiting and fragment.seen == self.machine.memory.version:
+        for strand in strands:
+            if strand.waiting and strand.seen == self.machine.memory.version:
                 continue
-            if self._slice(fragment):
+            if self._slice(strand):
                 moved = True
             self.machine.engine.perhaps()
         return moved
 
-    def _turn(self) -> tuple[list[Fragment], list[Fragment]]:
-        """The fragments that take a turn, in order, and those that are skipped this time.
+    def _turn(self) -> tuple[list[Strand], list[Strand]]:
+        """The strands that take a turn, in order, and those that are skipped this time.
 
         Under a random schedule some warps are slow, and fall far behind.
         """
-        order = [f for cta in self.machine.ctas for warp in cta.warps for f in warp.fragments]
+        order = [f for cta in self.machine.ctas for warp in cta.warps for f in warp.strands]
         match self.machine.engine.schedule.mode:
             case Mode.EARLY:
                 return order, []
@@ -112,48 +112,48 @@ class Run:
             pace = self._paces[warp] = self.machine.engine.dice.choice((1.0, 1.0, 0.3, 0.03))
         return pace
 
-    def _slice(self, fragment: Fragment) -> bool:
-        """Execute a fragment to the end of its block, or until it waits.
+    def _slice(self, strand: Strand) -> bool:
+        """Execute a strand to the end of its block, or until it waits.
 
         True if it made progress.
         """
         machine, memory = self.machine, self.machine.memory
-        start = fragment.block, fragment.at
+        start = strand.block, strand.at
         before = memory.version
-        instructions = fragment.frame.code.blocks[fragment.block].instructions
-        fragment.warp.enter(fragment.frame)
+        instructions = strand.frame.code.blocks[strand.block].instructions
+        strand.warp.enter(strand.frame)
         clocks, dice = machine.engine.clocks, machine.engine.dice
         is_random = machine.engine.schedule.mode is Mode.RANDOM
         while True:
-            if fragment.at >= len(instructions):
-                fragment.goto(fragment.block + 1)
-                _check_end(fragment)
+            if strand.at >= len(instructions):
+                strand.goto(strand.block + 1)
+                _check_end(strand)
                 check_limits(machine)
                 return True
-            instruction = instructions[fragment.at]
+            instruction = instructions[strand.at]
             machine.steps += 1
             if clocks is not None:
-                clocks.turn(fragment, instruction)
+                clocks.turn(strand, instruction)
             try:
-                outcome = instruction.run(fragment)
+                outcome = instruction.run(strand)
             except SimulationError as error:
                 raise located(error, instruction.place, instruction.mi.opcode) from None
             if outcome is None:
-                fragment.at += 1
+                strand.at += 1
                 if is_random and _is_signal(instruction.mi.form) and dice.random() < _PAUSES:
                     return True
             elif isinstance(outcome, Wait):
-                fragment.waiting, fragment.seen = outcome.why, memory.version
-                fragment.patient = outcome.patient
-                return (fragment.block, fragment.at) != start or memory.version != before
+                strand.waiting, strand.seen = outcome.why, memory.version
+                strand.patient = outcome.patient
+                return (strand.block, strand.at) != start or memory.version != before
             else:
-                fragment.waiting = ""
+                strand.waiting = ""
                 check_limits(machine)
                 return True
-            fragment.waiting = ""
+            strand.waiting = ""
 
     def _nudge(self) -> bool:
-        """Let the polling fragments poll again.
+        """Let the polling strands poll again.
 
         False if there are none, or they did so often enough.
         """
@@ -161,14 +161,14 @@ class Run:
             self.nudged_at, self.nudges = self.machine.memory.version, 0
         self.nudges += 1
         patient = [
-            fragment
+            strand
             for cta in self.machine.ctas
             for warp in cta.warps
-            for fragment in warp.fragments
-            if fragment.waiting and fragment.patient
+            for strand in warp.strands
+            if strand.waiting and strand.patient
         ]
-        for fragment in patient:
-            fragment.nudged, fragment.seen = True, -1
+        for strand in patient:
+            strand.nudged, strand.seen = True, -1
         return bool(patient) and self.nudges <= PATIENCE
 
 
@@ -180,9 +180,9 @@ def _is_signal(form: Form) -> bool:
     return form.row.id in ("ld", "st") and form.attributes.get("sem") not in (None, Sem.WEAK)
 
 
-def _check_end(fragment: Fragment) -> None:
-    code = fragment.frame.code
-    if fragment.block >= len(code.blocks):
+def _check_end(strand: Strand) -> None:
+    code = strand.frame.code
+    if strand.block >= len(code.blocks):
         raise fault(
             "end-of-code",
             f"control runs past the end of {code.name}",

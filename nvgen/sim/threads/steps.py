@@ -10,17 +10,17 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr, Reg, registers_of
 from nvgen.sim.faults import fault
-from nvgen.sim.threads.machine import FULL, Fragment, Outcome, Step, Values, Wait, lanes_of
+from nvgen.sim.threads.machine import FULL, Outcome, Step, Strand, Values, Wait, lanes_of
 from nvgen.sim.threads.warpgroups import Aligned
 
 
 def after_loads(run: Step, registers: tuple[Reg, ...]) -> Step:
     """A step that first completes the loads from tensor memory whose registers it uses."""
 
-    def settled(fragment: Fragment) -> Outcome:
-        if fragment.warp.loads:
-            fragment.warp.settle(registers)
-        return run(fragment)
+    def settled(strand: Strand) -> Outcome:
+        if strand.warp.loads:
+            strand.warp.settle(registers)
+        return run(strand)
 
     return settled
 
@@ -37,9 +37,9 @@ def owned_registers(mi: MachineInstr) -> tuple[Reg, ...]:
 def beside_multiplies(run: Step, registers: frozenset[Reg]) -> Step:
     """A step that is a fault where it uses registers that a wgmma in flight owns."""
 
-    def owned(fragment: Fragment) -> Outcome:
-        fragment.frame.multiplies.touch(registers, fragment.warp.multiplies)
-        return run(fragment)
+    def owned(strand: Strand) -> Outcome:
+        strand.frame.multiplies.touch(registers, strand.warp.multiplies)
+        return run(strand)
 
     return owned
 
@@ -51,34 +51,34 @@ HINTS = ("setmaxnreg.inc", "setmaxnreg.dec")
 def by_warpgroup(run: Step, here: Aligned) -> Step:
     """A step that all warps of a warpgroup execute, each at its own time."""
 
-    def together(fragment: Fragment) -> Outcome:
-        group = fragment.warp.cta.warpgroup(fragment.warp.number)
-        group.come(fragment.warp, here)
-        outcome = run(fragment)
+    def together(strand: Strand) -> Outcome:
+        group = strand.warp.cta.warpgroup(strand.warp.number)
+        group.come(strand.warp, here)
+        outcome = run(strand)
         if not isinstance(outcome, Wait):
-            group.go_on(fragment.warp)
+            group.go_on(strand.warp)
         return outcome
 
     return together
 
 
 def whole_warp(run: Step, mi: MachineInstr) -> Step:
-    """A step for whole warps: the fragments of a warp wait for each other."""
+    """A step for whole warps: the strands of a warp wait for each other."""
     head = mi.row.head
 
-    def aligned(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        if fragment.mask == warp.launched:
-            return run(fragment)
+    def aligned(strand: Strand) -> Outcome:
+        warp = strand.warp
+        if strand.mask == warp.launched:
+            return run(strand)
         if warp.alive != warp.launched:
             raise fault(
                 "aligned-exited",
                 f"{head} after threads of the warp have exited",
-                got=f"lanes {fragment.mask:#010x}",
+                got=f"lanes {strand.mask:#010x}",
                 expected="all threads of the warp",
                 section=mi.row.section,
             )
-        missing = warp.launched & ~fragment.mask
+        missing = warp.launched & ~strand.mask
         return Wait(
             f"the rest of its warp at {head} (.aligned): lanes {missing:#010x} are elsewhere"
         )
@@ -86,12 +86,12 @@ def whole_warp(run: Step, mi: MachineInstr) -> Step:
     return aligned
 
 
-def one_lane(fragment: Fragment, what: str) -> int:
+def one_lane(strand: Strand, what: str) -> int:
     """The lane of an operation that one thread issues.
 
-    Raises: Fault when several threads of the fragment issue it.
+    Raises: Fault when several threads of the strand issue it.
     """
-    mask = fragment.mask
+    mask = strand.mask
     if mask & (mask - 1):
         raise fault(
             "single-thread",
@@ -104,12 +104,12 @@ def one_lane(fragment: Fragment, what: str) -> int:
     return mask.bit_length() - 1
 
 
-def uniform(values: Values, fragment: Fragment, what: str) -> int:
-    """The value that all threads of a fragment have.
+def uniform(values: Values, strand: Strand, what: str) -> int:
+    """The value that all threads of a strand have.
 
     Raises: Fault when they do not have the same.
     """
-    chosen = values if fragment.mask == FULL else values[lanes_of(fragment.mask)]
+    chosen = values if strand.mask == FULL else values[lanes_of(strand.mask)]
     first = chosen[0]
     if not (chosen == first).all():
         raise fault(

@@ -21,7 +21,7 @@ from intrinsics.row import Completion, Effect
 
 if TYPE_CHECKING:
     from nvgen.sim.threads.barriers import MBarrier
-    from nvgen.sim.threads.machine import Code, Cta, Fragment, Frame, Instruction, Machine, Return
+    from nvgen.sim.threads.machine import Code, Cta, Frame, Instruction, Machine, Return, Strand
 
 _ARRIVALS = (
     "mbarrier.arrive", "mbarrier.arrive_drop", "mbarrier.arrive.expect_tx",
@@ -76,7 +76,7 @@ class _Signals:
         position = {block.name: number for number, block in enumerate(code.blocks)}
         return cls(code, position, makers, any(one.mi.row.head == "call" for one in those))
 
-    def of_thread(self, fragment: Fragment, frame: Frame, block: int, at: int) -> list[_Signal]:
+    def of_thread(self, strand: Strand, frame: Frame, block: int, at: int) -> list[_Signal]:
         """The signals that are reachable from a position."""
         found: list[_Signal] = []
         seen, work = set[int](), [(block, at)]
@@ -90,7 +90,7 @@ class _Signals:
                     found.append((one.mi, self.offsets(one.mi)))
                 if not one.mi.form.is_terminator:
                     continue
-                taken = self._taken(fragment, frame, one.mi, local)
+                taken = self._taken(strand, frame, one.mi, local)
                 if taken is not False:
                     targets |= {self.position[name] for name in one.mi.labels()}
                 if taken:
@@ -103,7 +103,7 @@ class _Signals:
         return found
 
     def _taken(
-        self, fragment: Fragment, frame: Frame, mi: MachineInstr, local: dict[Reg, Instruction]
+        self, strand: Strand, frame: Frame, mi: MachineInstr, local: dict[Reg, Instruction]
     ) -> bool | None:
         """Whether all threads take a branch, or none; None where that is not known."""
         if mi.guard is None:
@@ -116,12 +116,12 @@ class _Signals:
         made = made or self.makers[register][0]
         if not _is_pure(made.mi) or not all(self._is_fixed(use) for use in made.mi.uses()):
             return None
-        fragment.warp.enter(frame)
+        strand.warp.enter(frame)
         done: set[Reg] = set()
         for use in made.mi.uses():
-            self._compute(fragment, use, done)
-        made.run(fragment)
-        values = frame.values[register][fragment.lanes].astype(bool) ^ negated
+            self._compute(strand, use, done)
+        made.run(strand)
+        values = frame.values[register][strand.lanes].astype(bool) ^ negated
         return bool(values[0]) if (values == values[0]).all() else None
 
     def _is_fixed(self, register: Reg) -> bool:
@@ -135,15 +135,15 @@ class _Signals:
         self.fixed[register] = found and all(self._is_fixed(use) for use in made[0].mi.uses())
         return self.fixed[register]
 
-    def _compute(self, fragment: Fragment, register: Reg, done: set[Reg]) -> None:
+    def _compute(self, strand: Strand, register: Reg, done: set[Reg]) -> None:
         """Evaluate a fixed register: the run is over, and its registers are free for that."""
         if register in done:
             return
         done.add(register)
         (one,) = self.makers[register]
         for use in one.mi.uses():
-            self._compute(fragment, use, done)
-        one.run(fragment)
+            self._compute(strand, use, done)
+        one.run(strand)
 
     def offsets(self, mi: MachineInstr) -> list[_VariableOffset]:
         """The addresses that a record signals; empty where they are not known."""
@@ -185,9 +185,9 @@ class _Signals:
 class Suppliers:
     """Which threads could still signal which mbarrier."""
 
-    def __init__(self, machine: Machine, fragments: list[Fragment]) -> None:
+    def __init__(self, machine: Machine, strands: list[Strand]) -> None:
         self._machine = machine
-        self._fragments = fragments
+        self._fragments = strands
         self._known: dict[int, _Signals] = {}
         self._those: dict[int, list[_Signal] | None] = {}
         self._where = {
@@ -196,36 +196,36 @@ class Suppliers:
             for offset, barrier in cta.mbarriers.items()
         }
 
-    def of(self, barrier: MBarrier) -> list[Fragment]:
+    def of(self, barrier: MBarrier) -> list[Strand]:
         """The threads that could signal what a barrier lacks, were they not waiting."""
         where = self._where.get(id(barrier))
         if where is None:
             return list(self._fragments)
         return [f for f in self._fragments if self._may(f, barrier, *where)]
 
-    def _may(self, fragment: Fragment, barrier: MBarrier, cta: Cta, offset: int) -> bool:
-        if fragment.warp.cta.cluster is not cta.cluster:
+    def _may(self, strand: Strand, barrier: MBarrier, cta: Cta, offset: int) -> bool:
+        if strand.warp.cta.cluster is not cta.cluster:
             return False
-        those = self._of(fragment)
+        those = self._of(strand)
         if those is None:
             return True
         return any(_brings(mi, barrier) and self._reaches(at, offset) for mi, at in those)
 
-    def _of(self, fragment: Fragment) -> list[_Signal] | None:
+    def _of(self, strand: Strand) -> list[_Signal] | None:
         """The signals that threads can reach.
 
         None where they call functions, which are not analysed.
         """
-        if id(fragment) not in self._those:
+        if id(strand) not in self._those:
             found: list[_Signal] | None = []
-            for frame, block, at in _places(fragment):
+            for frame, block, at in _places(strand):
                 signals = self._signals(frame.code)
                 if signals.calls or found is None:
                     found = None
                 else:
-                    found += signals.of_thread(fragment, frame, block, at)
-            self._those[id(fragment)] = found
-        return self._those[id(fragment)]
+                    found += signals.of_thread(strand, frame, block, at)
+            self._those[id(strand)] = found
+        return self._those[id(strand)]
 
     def _signals(self, code: Code) -> _Signals:
         found = self._known.get(id(code))
@@ -246,10 +246,10 @@ class Suppliers:
         return False
 
 
-def _places(fragment: Fragment) -> Iterator[tuple[Frame, int, int]]:
+def _places(strand: Strand) -> Iterator[tuple[Frame, int, int]]:
     """The positions of threads, and those that they return to."""
-    yield fragment.frame, fragment.block, fragment.at
-    back: Return | None = fragment.back
+    yield strand.frame, strand.block, strand.at
+    back: Return | None = strand.back
     while back is not None:
         yield back.frame, back.block, back.at
         back = back.outer

@@ -19,9 +19,9 @@ from intrinsics.mir import MachineInstr
 from nvgen.sim.async_ops.multiplies import Registers
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault
-from nvgen.sim.threads.parts import FragmentPart, WarpPart
+from nvgen.sim.threads.parts import StrandPart, WarpPart
 
-FragmentT = TypeVar("FragmentT", bound=FragmentPart)
+StrandT = TypeVar("StrandT", bound=StrandPart)
 
 WARPS = 4
 """Warps of a warpgroup."""
@@ -42,10 +42,10 @@ class Aligned:
 
 
 @dataclass(slots=True, eq=False)
-class Arrival(Generic[FragmentT]):
+class Arrival(Generic[StrandT]):
     """A warp that has reached a multiply, with its values of `OPERANDS`."""
 
-    fragment: FragmentT
+    strand: StrandT
     operands: tuple[int, ...]
 
 
@@ -59,7 +59,7 @@ class Issued:
 
 
 @dataclass(slots=True, eq=False)
-class Warpgroup(Generic[FragmentT]):
+class Warpgroup(Generic[StrandT]):
     """Four warps that multiply together.
 
     `executed` are the instructions that some of them executed, or are at, and others did not yet;
@@ -70,12 +70,12 @@ class Warpgroup(Generic[FragmentT]):
     executed: deque[Aligned] = field(default_factory=deque)
     dropped: int = 0
     progress: dict[int, int] = field(default_factory=dict)  # by warp
-    here: dict[int, Arrival[FragmentT]] = field(default_factory=dict)  # by warp
+    here: dict[int, Arrival[StrandT]] = field(default_factory=dict)  # by warp
     passed: set[int] = field(default_factory=set)  # whose multiply was issued by the last to come
     issued: list[Issued] = field(default_factory=list)  # in order
 
     @classmethod
-    def of(cls, number: int, warps: Sequence[WarpPart]) -> Warpgroup[FragmentT]:
+    def of(cls, number: int, warps: Sequence[WarpPart]) -> Warpgroup[StrandT]:
         """The warpgroup of a number, of all warps of a CTA.
 
         Raises: Fault when the CTA has not all of its four warps.
@@ -127,14 +127,14 @@ class Warpgroup(Generic[FragmentT]):
             place=self.executed[0].place,
         )
 
-    def meet(self, arrival: Arrival[FragmentT]) -> bool:
+    def meet(self, arrival: Arrival[StrandT]) -> bool:
         """Record the arrival of a warp; True for the last of the four.
 
         Raises: Fault when the warps do not have the same operands.
         """
-        number = arrival.fragment.warp.number
+        number = arrival.strand.warp.number
         for other in self.here.values():
-            if other.fragment.warp.number != number:
+            if other.strand.warp.number != number:
                 _check_same(arrival, other)
         gone = [warp.number for warp in self.warps if not warp.alive]
         if gone:
@@ -152,7 +152,7 @@ class Warpgroup(Generic[FragmentT]):
         """The warps that have not arrived."""
         return [warp.number for warp in self.warps if warp.number not in self.here]
 
-    def leave(self, last: WarpPart) -> list[Arrival[FragmentT]]:
+    def leave(self, last: WarpPart) -> list[Arrival[StrandT]]:
         """The four arrivals, in order; all warps but the last continue at their next turn."""
         arrivals = [self.here[warp.number] for warp in self.warps]
         self.here = {}
@@ -191,8 +191,8 @@ def _diverged(warp: int, here: Aligned, other: Aligned) -> Fault:
     )
 
 
-def _check_same(one: Arrival[FragmentT], other: Arrival[FragmentT]) -> None:
-    names = f"warps {other.fragment.warp.number} and {one.fragment.warp.number}"
+def _check_same(one: Arrival[StrandT], other: Arrival[StrandT]) -> None:
+    names = f"warps {other.strand.warp.number} and {one.strand.warp.number}"
     for name, mine, theirs in zip(OPERANDS, one.operands, other.operands, strict=True):
         if mine != theirs:
             raise fault(

@@ -29,7 +29,7 @@ from nvgen.sim.semantics.arithmetic.float_lanes import (
 )
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import flags
-from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values
+from nvgen.sim.threads.machine import Outcome, Step, Strand, Values
 
 # ---- signs, least and greatest ---------------------------------------------------------------
 
@@ -161,15 +161,15 @@ def setp(c: Compiler, mi: MachineInstr) -> Step:
         bits = elements(values, type_)
         return doubles(flushed(bits, kind) if flush else bits, kind)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         holds = compared(cmp, numbers(a(warp)), numbers(b(warp)))
         pair = np.split(holds, 2) if type_ is not kind else [holds, ~holds]
         if third is not None and with_third is not None:
             pair = [with_third(held, flags(third(warp))) for held in pair]
         for write, held in zip(writers, pair, strict=True):
             if write is not None:
-                write(fragment, held)
+                write(strand, held)
         return None
 
     return run
@@ -186,8 +186,8 @@ def testp(c: Compiler, mi: MachineInstr) -> Step:
     write = c.set(result)
     f = FORMATS[type_]
 
-    def run(fragment: Fragment) -> Outcome:
-        bits = elements(a(fragment.warp), type_)
+    def run(strand: Strand) -> Outcome:
+        bits = elements(a(strand.warp), type_)
         size = bits & bits.dtype.type(f.sign - 1)
         subnormal = (size != 0) & (size < 1 << f.fraction)
         answers = {
@@ -199,7 +199,7 @@ def testp(c: Compiler, mi: MachineInstr) -> Step:
             TestOp.SUBNORMAL: subnormal,
         }
         assert isinstance(asked, TestOp)
-        write(fragment, answers[asked])
+        write(strand, answers[asked])
         return None
 
     return run

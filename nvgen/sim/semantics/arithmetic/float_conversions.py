@@ -32,7 +32,7 @@ from nvgen.sim.semantics.arithmetic.float_lanes import (
 )
 from nvgen.sim.threads.compile import Compiler, Getter, Maker, Setter
 from nvgen.sim.threads.lane_values import unsigned
-from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values
+from nvgen.sim.threads.machine import Outcome, Step, Strand, Values
 
 T = ScalarType
 R = Rounding
@@ -60,8 +60,8 @@ def _result(c: Compiler, mi: MachineInstr) -> tuple[Setter, int]:
 
 
 def _step(get: Getter, write: Setter, compute: Callable[[Values], Bits]) -> Step:
-    def run(fragment: Fragment) -> Outcome:
-        write(fragment, compute(get(fragment.warp)))
+    def run(strand: Strand) -> Outcome:
+        write(strand, compute(get(strand.warp)))
         return None
 
     return run
@@ -208,10 +208,10 @@ def pair(c: Compiler, mi: MachineInstr) -> Step:
     high, low = (c.get(mi[slot], source) for slot in ("a", "b"))
     write, _ = _result(c, mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         both = np.concatenate([elements(low(warp), source), elements(high(warp), source)])
-        write(fragment, joined(compute(both), to))
+        write(strand, joined(compute(both), to))
         return None
 
     return run
@@ -256,10 +256,10 @@ def to_narrow(c: Compiler, mi: MachineInstr) -> Step:
     high, low = (c.get(mi[slot], source) for slot in ("a", "b"))
     write, _ = _result(c, mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         a, b = (compute(elements(get(warp), source)) for get in (low, high))
-        write(fragment, _packed_narrow(a, b, to))
+        write(strand, _packed_narrow(a, b, to))
         return None
 
     return run

@@ -19,7 +19,7 @@ from intrinsics.row import Attribute
 from nvgen.sim.semantics.arithmetic import ieee
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import unsigned
-from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values
+from nvgen.sim.threads.machine import Outcome, Step, Strand, Values
 
 T = ScalarType
 
@@ -179,12 +179,12 @@ def operation(factory: Callable[[ScalarType, Attributes], Compute], *slots: str)
         flush = attributes.get("ftz") is not None
         finish = finishing(kind, attributes)
 
-        def run(fragment: Fragment) -> Outcome:
-            operands = [elements(get(fragment.warp), type_) for get in getters]
+        def run(strand: Strand) -> Outcome:
+            operands = [elements(get(strand.warp), type_) for get in getters]
             if flush:
                 operands = [flushed(o, kind) for o in operands]
             found = finish(compute(*operands))
-            write(fragment, joined(found, type_))
+            write(strand, joined(found, type_))
             return None
 
         return run

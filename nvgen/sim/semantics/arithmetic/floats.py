@@ -36,7 +36,7 @@ from nvgen.sim.semantics.arithmetic.float_lanes import (
     rounding_of,
 )
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import Fragment, Outcome, Step
+from nvgen.sim.threads.machine import Outcome, Step, Strand
 
 # ---- sums, products, quotients ---------------------------------------------------------------
 
@@ -223,11 +223,11 @@ def _mixed(head: str, narrow: str) -> Maker:
         factory = {"add": _add, "sub": _subtract, "fma": _fma}[head]
         compute, finish = factory(T.F32, attributes), finishing(T.F32, attributes)
 
-        def run(fragment: Fragment) -> Outcome:
-            warp = fragment.warp
+        def run(strand: Strand) -> Outcome:
+            warp = strand.warp
             wide = [rounded(doubles(elements(get(warp), kind), kind), T.F32) for get in getters]
             found = compute(*wide, elements(last(warp), T.F32))
-            write(fragment, finish(found))
+            write(strand, finish(found))
             return None
 
         return run

@@ -14,7 +14,7 @@ from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import ScalarType
 from nvgen.sim.threads.compile import Compiler, Getter, Maker, Setter
 from nvgen.sim.threads.lane_values import unsigned
-from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values, Warp
+from nvgen.sim.threads.machine import Outcome, Step, Strand, Values, Warp
 
 T = ScalarType
 
@@ -87,8 +87,8 @@ def unary(compute: Callable[[Integers, int], Integers]) -> Maker:
         (a,) = integers(c, mi, "a")
         write = result_of(c, mi)
 
-        def run(fragment: Fragment) -> Outcome:
-            write(fragment, compute(a(fragment.warp), type_.bits))
+        def run(strand: Strand) -> Outcome:
+            write(strand, compute(a(strand.warp), type_.bits))
             return None
 
         return run

@@ -15,7 +15,7 @@ from intrinsics.modifiers import BoolOp, FunnelMode, PermuteMode, ScalarType
 from nvgen.sim.faults import fault
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.lane_values import flags, unsigned
-from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Values
+from nvgen.sim.threads.machine import WARP, Outcome, Step, Strand, Values
 
 T = ScalarType
 _ALL = 0xFFFF_FFFF
@@ -61,12 +61,12 @@ def _each(
         gets: list[Getter] = [c.get(mi[s], t) for s, t in zip(slots, of, strict=True)]
         write = c.set(_reg(mi))
 
-        def run(fragment: Fragment) -> Outcome:
-            columns = [_numbers(get(fragment.warp), t) for get, t in zip(gets, of, strict=True)]
+        def run(strand: Strand) -> Outcome:
+            columns = [_numbers(get(strand.warp), t) for get, t in zip(gets, of, strict=True)]
             found = [0] * WARP
-            for lane in np.flatnonzero(fragment.lanes):
+            for lane in np.flatnonzero(strand.lanes):
                 found[lane] = one(*(column[lane] for column in columns))
-            write(fragment, _lanes(found, width))
+            write(strand, _lanes(found, width))
             return None
 
         return run
@@ -257,13 +257,13 @@ def lop3_bool(c: Compiler, mi: MachineInstr) -> Step:
     d, write_p = mi.get("d"), c.set(_reg(mi, "p"))
     write = c.set(d) if type(d) is int else None
 
-    def run(fragment: Fragment) -> Outcome:
-        columns = [_numbers(get(fragment.warp), T.U32) for get in gets]
+    def run(strand: Strand) -> Outcome:
+        columns = [_numbers(get(strand.warp), T.U32) for get in gets]
         found = _lanes([_table(*row) for row in zip(*columns, strict=True)], 32)
-        third = flags(other(fragment.warp))
+        third = flags(other(strand.warp))
         if write is not None:
-            write(fragment, found)
-        write_p(fragment, _BOOL[op](found != 0, third))
+            write(strand, found)
+        write_p(strand, _BOOL[op](found != 0, third))
         return None
 
     return run
@@ -287,18 +287,18 @@ def _carrying(
         write = c.set(_reg(mi))
         writes = "cc" not in mi.form.attributes or mi.form.attributes["cc"] is not None
 
-        def run(fragment: Fragment) -> Outcome:
-            warp = fragment.warp
+        def run(strand: Strand) -> Outcome:
+            warp = strand.warp
             columns = [_numbers(get(warp), type_) for get in gets]
             found = [0] * WARP
             carry = warp.carry.copy()
-            for lane in np.flatnonzero(fragment.lanes):
+            for lane in np.flatnonzero(strand.lanes):
                 total = compute(*(column[lane] for column in columns), bits=bits)
                 if reads:
                     total += -int(carry[lane]) if borrows else int(carry[lane])
                 found[lane] = total
                 carry[lane] = total < 0 if borrows else total >> bits != 0
-            write(fragment, _lanes(found, bits))
+            write(strand, _lanes(found, bits))
             if writes:
                 warp.carry = carry
             return None

@@ -23,7 +23,7 @@ from nvgen.sim.semantics.arithmetic.integer_lanes import (
 )
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import flags, unsigned
-from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values
+from nvgen.sim.threads.machine import Outcome, Step, Strand, Values
 
 
 def logic_not(c: Compiler, mi: MachineInstr) -> Step:
@@ -32,10 +32,10 @@ def logic_not(c: Compiler, mi: MachineInstr) -> Step:
     write = result_of(c, mi)
     predicate = mi.scalar_type() is T.PRED
 
-    def run(fragment: Fragment) -> Outcome:
-        value = a(fragment.warp)
+    def run(strand: Strand) -> Outcome:
+        value = a(strand.warp)
         turned = ~flags(value) if predicate else ~as_typed(value, mi.scalar_type())
-        write(fragment, turned)
+        write(strand, turned)
         return None
 
     return run
@@ -46,8 +46,8 @@ def _logic(compute: Callable[[Integers, Integers], Integers]) -> Maker:
         a, b = integers(c, mi, "a", "b")
         write = result_of(c, mi)
 
-        def run(fragment: Fragment) -> Outcome:
-            write(fragment, compute(a(fragment.warp), b(fragment.warp)))
+        def run(strand: Strand) -> Outcome:
+            write(strand, compute(a(strand.warp), b(strand.warp)))
             return None
 
         return run
@@ -70,15 +70,15 @@ def _shift(left: bool) -> Maker:
         write = result_of(c, mi)
         bits = type_.bits
 
-        def run(fragment: Fragment) -> Outcome:
-            value = a(fragment.warp)
-            by = amount(fragment.warp).astype(np.int64)
+        def run(strand: Strand) -> Outcome:
+            value = a(strand.warp)
+            by = amount(strand.warp).astype(np.int64)
             far = by >= bits
             near = np.minimum(by, bits - 1).astype(value.dtype)
             shifted = value << near if left else value >> near
             if left or not type_.is_signed:
                 shifted = np.where(far, np.zeros_like(shifted), shifted)
-            write(fragment, shifted.view(unsigned(bits)))
+            write(strand, shifted.view(unsigned(bits)))
             return None
 
         return run
@@ -106,14 +106,14 @@ def _funnel(left: bool) -> Maker:
         write = result_of(c, mi)
         wraps = mi.form.attributes["mode"] is FunnelMode.WRAP
 
-        def run(fragment: Fragment) -> Outcome:
-            warp = fragment.warp
+        def run(strand: Strand) -> Outcome:
+            warp = strand.warp
             low, high, given = (_bits(get(warp), T.B64) for get in (a, b, amount))
             by = given & np.uint64(31) if wraps else np.minimum(given, np.uint64(32))
             whole = high << np.uint64(32) | low
             # the upper word after a left shift by n is the lower after a right shift by 32 - n
             shifted = whole >> (np.uint64(32) - by if left else by)
-            write(fragment, shifted.astype(np.uint32))
+            write(strand, shifted.astype(np.uint32))
             return None
 
         return run
@@ -128,10 +128,10 @@ def bfe(c: Compiler, mi: MachineInstr) -> Step:
     position, length = (c.get(mi[slot], T.U32) for slot in ("b", "c"))
     write = result_of(c, mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         at, count = position(warp).astype(np.int64), length(warp).astype(np.int64)
-        if np.maximum(at, count)[fragment.lanes].max(initial=0) > _LONGEST_FIELD:
+        if np.maximum(at, count)[strand.lanes].max(initial=0) > _LONGEST_FIELD:
             raise fault(
                 "bit-field",
                 "bfe with a position or length beyond 255",
@@ -141,7 +141,7 @@ def bfe(c: Compiler, mi: MachineInstr) -> Step:
             )
         lanes = zip(_bits(a(warp), type_), at, count, strict=True)
         found = [_field(int(v), int(p), int(n), type_) for v, p, n in lanes]
-        write(fragment, np.array(found, unsigned(type_.bits)))
+        write(strand, np.array(found, unsigned(type_.bits)))
         return None
 
     return run

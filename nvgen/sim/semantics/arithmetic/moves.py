@@ -15,7 +15,7 @@ from intrinsics.modifiers import ScalarType
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.lane_values import LONG, unsigned, words_of
-from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Values, Warp
+from nvgen.sim.threads.machine import WARP, Outcome, Step, Strand, Values, Warp
 
 Integers = NDArray[np.integer]
 
@@ -29,8 +29,8 @@ def mov(c: Compiler, mi: MachineInstr) -> Step:
     write, get = (c.set_whole(reg), c.get_whole) if long else (c.set(reg), c.get)
     value = special(source.name) if isinstance(source, Special) else get(source, type_)
 
-    def run(fragment: Fragment) -> Outcome:
-        write(fragment, value(fragment.warp))
+    def run(strand: Strand) -> Outcome:
+        write(strand, value(strand.warp))
         return None
 
     return run
@@ -126,12 +126,12 @@ def pack(c: Compiler, mi: MachineInstr) -> Step:
     count = max(mi.scalar_type().bits // 64, 1)
     write = c.set_whole(reg) if count > 1 else c.set(reg)
 
-    def run(fragment: Fragment) -> Outcome:
+    def run(strand: Strand) -> Outcome:
         words: list[Integers] = [np.zeros(WARP, np.uint64) for _ in range(count)]
         for i, get in enumerate(getters):
             word, at = divmod(i * width, 64)
-            words[word] |= get(fragment.warp).astype(np.uint64) << np.uint64(at)
-        write(fragment, words[0] if len(words) == 1 else long_of(*words))
+            words[word] |= get(strand.warp).astype(np.uint64) << np.uint64(at)
+        write(strand, words[0] if len(words) == 1 else long_of(*words))
         return None
 
     return run
@@ -147,13 +147,13 @@ def unpack(c: Compiler, mi: MachineInstr) -> Step:
     writers = [c.set(part) if type(part) is int else None for part in parts]
     mask = np.uint64((1 << width) - 1)
 
-    def run(fragment: Fragment) -> Outcome:
-        value = a(fragment.warp)
+    def run(strand: Strand) -> Outcome:
+        value = a(strand.warp)
         words = words_of(value) if type_.bits > 64 else (value,)
         for i, write in enumerate(writers):
             word, at = divmod(i * width, 64)
             if write is not None:
-                write(fragment, words[word].astype(np.uint64) >> np.uint64(at) & mask)
+                write(strand, words[word].astype(np.uint64) >> np.uint64(at) & mask)
         return None
 
     return run

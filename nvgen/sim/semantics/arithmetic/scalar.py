@@ -27,7 +27,7 @@ from nvgen.sim.semantics.arithmetic.integer_lanes import (
 )
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import flags, unsigned
-from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step
+from nvgen.sim.threads.machine import WARP, Outcome, Step, Strand
 
 
 def _clipped(values: Integers, dtype: np.dtype[np.integer]) -> Integers:
@@ -57,22 +57,22 @@ def _binary(operation: Callable[[Integers, Integers], Integers]) -> Maker:
         if type_ not in ELEMENTS and not saturates:
             x, y = integers(c, mi, "a", "b")
 
-            def plain(fragment: Fragment) -> Outcome:
-                warp = fragment.warp
-                write(fragment, compute(x(warp), y(warp)).view(bits))
+            def plain(strand: Strand) -> Outcome:
+                warp = strand.warp
+                write(strand, compute(x(warp), y(warp)).view(bits))
                 return None
 
             return plain
         a, b = inputs(c, mi, "a", "b")
 
-        def run(fragment: Fragment) -> Outcome:
-            warp = fragment.warp
+        def run(strand: Strand) -> Outcome:
+            warp = strand.warp
             x, y = elements_of(a(warp), type_), elements_of(b(warp), type_)
             if saturates:
                 found = _clipped(compute(x.astype(np.int64), y.astype(np.int64)), x.dtype)
             else:
                 found = compute(x, y)
-            write(fragment, found.view(bits))
+            write(strand, found.view(bits))
             return None
 
         return run
@@ -96,9 +96,9 @@ def mul_wide(c: Compiler, mi: MachineInstr) -> Step:
     write = result_of(c, mi)
     wide = SIGNED[type_.bits * 2] if type_.is_signed else unsigned(type_.bits * 2)
 
-    def run(fragment: Fragment) -> Outcome:
-        x, y = a(fragment.warp).astype(wide), b(fragment.warp).astype(wide)
-        write(fragment, (x * y).view(unsigned(type_.bits * 2)))
+    def run(strand: Strand) -> Outcome:
+        x, y = a(strand.warp).astype(wide), b(strand.warp).astype(wide)
+        write(strand, (x * y).view(unsigned(type_.bits * 2)))
         return None
 
     return run
@@ -116,14 +116,14 @@ def _division(*, remainder: bool) -> Maker:
         a, b = inputs(c, mi, "a", "b")
         write = result_of(c, mi)
 
-        def run(fragment: Fragment) -> Outcome:
-            warp, lanes = fragment.warp, fragment.lanes
+        def run(strand: Strand) -> Outcome:
+            warp, lanes = strand.warp, strand.lanes
             x, y = (as_typed(get(warp), type_)[lanes].tolist() for get in (a, b))
             found = [_divided(p, q, remainder) for p, q in zip(x, y, strict=True)]
             value = np.zeros(WARP, unsigned(type_.bits))
             mask = (1 << type_.bits) - 1
             value[lanes] = [number & mask for number in found]
-            write(fragment, value)
+            write(strand, value)
             return None
 
         return run
@@ -146,11 +146,11 @@ def _multiply_add(high: bool) -> Maker:
         a, b, addend = integers(c, mi, "a", "b", "c")
         write, bits = result_of(c, mi), unsigned(type_.bits)
 
-        def run(fragment: Fragment) -> Outcome:
-            warp = fragment.warp
+        def run(strand: Strand) -> Outcome:
+            warp = strand.warp
             x, y = a(warp), b(warp)
             product = _high(x, y) if high else x * y
-            write(fragment, (product + addend(warp)).view(bits))
+            write(strand, (product + addend(warp)).view(bits))
             return None
 
         return run
@@ -166,10 +166,10 @@ def mad_wide(c: Compiler, mi: MachineInstr) -> Step:
     write, bits = result_of(c, mi), unsigned(type_.bits * 2)
     wide = SIGNED[type_.bits * 2] if type_.is_signed else bits
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         x, y = a(warp).astype(wide), b(warp).astype(wide)
-        write(fragment, (x * y).view(bits) + addend(warp))
+        write(strand, (x * y).view(bits) + addend(warp))
         return None
 
     return run
@@ -217,17 +217,17 @@ def setp(c: Compiler, mi: MachineInstr) -> Step:
     results = [mi.get("p"), mi.get("q")]
     first, second = (c.set(reg) if type(reg) is int else None for reg in results)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         holds = compare(a(warp), b(warp))
         yes, no = holds, ~holds
         if third is not None and with_third is not None:
             other = flags(third(warp))
             yes, no = with_third(yes, other), with_third(no, other)
         if first is not None:
-            first(fragment, yes)
+            first(strand, yes)
         if second is not None:
-            second(fragment, no)
+            second(strand, no)
         return None
 
     return run
@@ -239,9 +239,9 @@ def selp(c: Compiler, mi: MachineInstr) -> Step:
     condition = c.get(mi["c"], T.PRED)
     write = result_of(c, mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        write(fragment, np.where(flags(condition(warp)), a(warp), b(warp)))
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
+        write(strand, np.where(flags(condition(warp)), a(warp), b(warp)))
         return None
 
     return run
@@ -257,13 +257,13 @@ def cvt(c: Compiler, mi: MachineInstr) -> Step:
     write = c.set(result)
     saturate = mi.form.attributes.get("sat") is not None
 
-    def run(fragment: Fragment) -> Outcome:
-        value = as_typed(a(fragment.warp), source)
+    def run(strand: Strand) -> Outcome:
+        value = as_typed(a(strand.warp), source)
         if saturate:
             value = _saturated(value, to)
         narrow = value.astype(SIGNED[to.bits] if to.is_signed else unsigned(to.bits))
         wide = narrow.astype(SIGNED[width] if to.is_signed else unsigned(width))
-        write(fragment, wide.view(unsigned(width)))
+        write(strand, wide.view(unsigned(width)))
         return None
 
     return run

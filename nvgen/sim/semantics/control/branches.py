@@ -1,7 +1,7 @@
 """Branches and exits.
 
 Layer: nvgen.sim.semantics.  A backward branch of a loop that changed neither registers nor memory
-suspends its fragment until something changes; one of a loop that only counts failed tests of an
+suspends its strand until something changes; one of a loop that only counts failed tests of an
 mbarrier suspends it until nothing else can proceed.
 """
 
@@ -12,7 +12,7 @@ from nvgen.sim.faults import fault
 from nvgen.sim.semantics.control.calls import return_to_caller
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import flags
-from nvgen.sim.threads.machine import JUMPED, Fragment, Outcome, Step, Wait, mask_of
+from nvgen.sim.threads.machine import JUMPED, Outcome, Step, Strand, Wait, mask_of
 
 
 def bra(c: Compiler, mi: MachineInstr) -> Step:
@@ -20,39 +20,39 @@ def bra(c: Compiler, mi: MachineInstr) -> Step:
     target = c.target(mi.ops[0])
     predicate = c.predicate(mi) if mi.guard is not None else None
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        taken = fragment.mask
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
+        taken = strand.mask
         if predicate is not None:
             taken &= mask_of(flags(predicate(warp)))
         if not taken:
             return None
-        if target <= fragment.block and (wait := idle(fragment)) is not None:
+        if target <= strand.block and (wait := idle(strand)) is not None:
             return wait
-        if taken == fragment.mask:
-            return fragment.goto(target)
-        fragment.fork(fragment.mask & ~taken, fragment.at + 1)
-        fragment.mask = taken
-        return fragment.goto(target)
+        if taken == strand.mask:
+            return strand.goto(target)
+        strand.fork(strand.mask & ~taken, strand.at + 1)
+        strand.mask = taken
+        return strand.goto(target)
 
     return run
 
 
-def idle(fragment: Fragment) -> Wait | None:
+def idle(strand: Strand) -> Wait | None:
     """A wait, if this iteration of the loop left everything as the last one did."""
-    warp = fragment.warp
+    warp = strand.warp
     version = warp.cta.machine.memory.version
     now = warp.state.tobytes()
-    before = fragment.loops.get(fragment.block)
-    fragment.loops[fragment.block] = (version, now)
-    if fragment.nudged:
-        fragment.nudged = False
+    before = strand.loops.get(strand.block)
+    strand.loops[strand.block] = (version, now)
+    if strand.nudged:
+        strand.nudged = False
         return None
     if before == (version, now):
-        polled = fragment.polled
+        polled = strand.polled
         return Wait(polled.what if polled else "a loop that changes nothing any more")
-    if fragment.polled is not None and before is not None and before[0] == version:
-        return Wait(fragment.polled.what, patient=True)
+    if strand.polled is not None and before is not None and before[0] == version:
+        return Wait(strand.polled.what, patient=True)
     return None
 
 
@@ -62,12 +62,12 @@ def ret(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def leave(c: Compiler, mi: MachineInstr) -> Step:
-    """The exit of the threads of the fragment whose guard holds."""
+    """The exit of the threads of the strand whose guard holds."""
     predicate = c.predicate(mi) if mi.guard is not None else None
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        leaving = fragment.mask
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
+        leaving = strand.mask
         if predicate is not None:
             leaving &= mask_of(flags(predicate(warp)))
         if not leaving:
@@ -77,10 +77,10 @@ def leave(c: Compiler, mi: MachineInstr) -> Step:
             barrier.settle(warp.cta.threads_alive)
         warp.cta.cluster.settle()
         warp.cta.machine.changed()
-        fragment.mask &= ~leaving
-        if fragment.mask:
+        strand.mask &= ~leaving
+        if strand.mask:
             return None
-        warp.fragments.remove(fragment)
+        warp.strands.remove(strand)
         return JUMPED
 
     return run
@@ -89,7 +89,7 @@ def leave(c: Compiler, mi: MachineInstr) -> Step:
 def trap(c: Compiler, mi: MachineInstr) -> Step:
     """An abort."""
 
-    def run(fragment: Fragment) -> Outcome:
+    def run(strand: Strand) -> Outcome:
         raise fault("trap", "the kernel executes a trap", section="trap")
 
     return run
@@ -97,7 +97,7 @@ def trap(c: Compiler, mi: MachineInstr) -> Step:
 
 def breakpoint(c: Compiler, mi: MachineInstr) -> Step:
     """No effect: there is no debugger."""
-    return lambda fragment: None
+    return lambda strand: None
 
 
 SEMANTICS: dict[str, Maker] = {

@@ -23,10 +23,10 @@ from nvgen.sim.threads.machine import (
     JUMPED,
     WARP,
     Code,
-    Fragment,
     Frame,
     Outcome,
     Step,
+    Strand,
     first_lane,
     mask_of,
 )
@@ -63,32 +63,32 @@ def _names(op: Op | None) -> tuple[str, ...]:
 
 
 def _by_name(name: str, passed: tuple[str, ...], results: tuple[str, ...]) -> Step:
-    def run(fragment: Fragment) -> Outcome:
-        code = fragment.warp.cta.machine.functions.get(name)
+    def run(strand: Strand) -> Outcome:
+        code = strand.warp.cta.machine.functions.get(name)
         if code is None and name in RUNTIME:
-            return RUNTIME[name](fragment, passed, results)
+            return RUNTIME[name](strand, passed, results)
         if code is None:
             raise not_simulated(f"a call of {name}, which another module defines")
-        return _go(fragment, code, passed, results)
+        return _go(strand, code, passed, results)
 
     return run
 
 
 def _by_pointer(target: Getter, passed: tuple[str, ...], results: tuple[str, ...]) -> Step:
-    def run(fragment: Fragment) -> Outcome:
-        values = target(fragment.warp)
-        address = int(values[first_lane(fragment.mask)])
-        same = mask_of(flags(values == address)) & fragment.mask
-        if same != fragment.mask:
-            fragment.fork(fragment.mask & ~same, fragment.at)
-            fragment.mask = same
-        return _go(fragment, _at(fragment, address), passed, results)
+    def run(strand: Strand) -> Outcome:
+        values = target(strand.warp)
+        address = int(values[first_lane(strand.mask)])
+        same = mask_of(flags(values == address)) & strand.mask
+        if same != strand.mask:
+            strand.fork(strand.mask & ~same, strand.at)
+            strand.mask = same
+        return _go(strand, _at(strand, address), passed, results)
 
     return run
 
 
-def _at(fragment: Fragment, address: int) -> Code:
-    machine = fragment.warp.cta.machine
+def _at(strand: Strand, address: int) -> Code:
+    machine = strand.warp.cta.machine
     places = ((machine.symbols.get(name), code) for name, code in machine.functions.items())
     found = next((code for place, code in places if place == address), None)
     if found is None:
@@ -102,11 +102,9 @@ def _at(fragment: Fragment, address: int) -> Code:
     return found
 
 
-def _go(
-    fragment: Fragment, code: Code, passed: tuple[str, ...], results: tuple[str, ...]
-) -> Outcome:
+def _go(strand: Strand, code: Code, passed: tuple[str, ...], results: tuple[str, ...]) -> Outcome:
     """Continue at the start of a function, with its parameters."""
-    frame, warp = fragment.frame, fragment.warp
+    frame, warp = strand.frame, strand.warp
     if frame.depth >= DEEPEST:
         raise fault(
             "call-depth",
@@ -117,7 +115,7 @@ def _go(
         )
     _check(frame, code, passed, results)
     below = warp.frame_of(code, frame.depth + 1)
-    lanes = fragment.lanes
+    lanes = strand.lanes
     if code.local.size:
         warp.local.clear(lanes, below.local, code.local.size)
     below.stack[lanes] = warp.local.top[lanes]
@@ -126,11 +124,11 @@ def _go(
         if formal in code.local.offsets:
             place = below.local + code.local.offsets[formal]
             warp.local.fill(lanes, place, below.passed[formal])
-    fragment.back = warp.way_back(fragment, results)
-    fragment.frame = below
-    fragment.outer_loops.append(fragment.loops)
-    fragment.loops = {}
-    return fragment.goto(0)
+    strand.back = warp.way_back(strand, results)
+    strand.frame = below
+    strand.outer_loops.append(strand.loops)
+    strand.loops = {}
+    return strand.goto(0)
 
 
 def _check(frame: Frame, code: Code, passed: tuple[str, ...], results: tuple[str, ...]) -> None:
@@ -150,24 +148,24 @@ def return_to_caller(c: Compiler, mi: MachineInstr) -> Step:
     """The return to the caller, for the threads whose guard holds."""
     predicate = c.predicate(mi) if mi.guard is not None else None
 
-    def run(fragment: Fragment) -> Outcome:
-        leaving = fragment.mask
+    def run(strand: Strand) -> Outcome:
+        leaving = strand.mask
         if predicate is not None:
-            leaving &= mask_of(flags(predicate(fragment.warp)))
+            leaving &= mask_of(flags(predicate(strand.warp)))
         if not leaving:
             return None
-        if leaving != fragment.mask:
-            fragment.fork(fragment.mask & ~leaving, fragment.at + 1)
-            fragment.mask = leaving
-        frame, back = fragment.frame, fragment.back
+        if leaving != strand.mask:
+            strand.fork(strand.mask & ~leaving, strand.at + 1)
+            strand.mask = leaving
+        frame, back = strand.frame, strand.back
         assert back is not None, "a device function that nobody called"
-        fragment.warp.settle(tuple(frame.loads))
+        strand.warp.settle(tuple(frame.loads))
         for formal, name in zip(frame.code.results, back.results, strict=True):
-            back.frame.passed[name][fragment.lanes] = frame.passed[formal][fragment.lanes]
-        fragment.warp.local.top[fragment.lanes] = frame.stack[fragment.lanes]
-        fragment.frame, fragment.back = back.frame, back.outer
-        fragment.block, fragment.at = back.block, back.at
-        fragment.loops = fragment.outer_loops.pop()
+            back.frame.passed[name][strand.lanes] = frame.passed[formal][strand.lanes]
+        strand.warp.local.top[strand.lanes] = frame.stack[strand.lanes]
+        strand.frame, strand.back = back.frame, back.outer
+        strand.block, strand.at = back.block, back.at
+        strand.loops = strand.outer_loops.pop()
         return JUMPED
 
     return run
@@ -201,16 +199,16 @@ def load(c: Compiler, mi: MachineInstr, place: Mem) -> Step:
     name = _name(place)
     on_stack = c.local.offsets.get(name)
 
-    def run(fragment: Fragment) -> Outcome:
-        rows = fragment.frame.passed[name]
+    def run(strand: Strand) -> Outcome:
+        rows = strand.frame.passed[name]
         if on_stack is not None:
-            at = fragment.frame.local + on_stack
-            rows = fragment.warp.local.rows(at, rows.shape[1])
+            at = strand.frame.local + on_stack
+            rows = strand.warp.local.rows(at, rows.shape[1])
         data = np.ascontiguousarray(rows[:, span]).view(element)
         for i, writer in enumerate(writers):
             if writer is not None:
                 write, width = writer
-                write(fragment, extended(data[:, i], type_, width))
+                write(strand, extended(data[:, i], type_, width))
         return None
 
     return run
@@ -225,13 +223,13 @@ def store(c: Compiler, mi: MachineInstr, place: Mem) -> Step:
     span = _span(c, mi, place, type_.bits // 8 * len(getters))
     name = _name(place)
 
-    def run(fragment: Fragment) -> Outcome:
+    def run(strand: Strand) -> Outcome:
         columns = np.empty((WARP, len(getters)), element)
         for i, get in enumerate(getters):
-            columns[:, i] = get(fragment.warp)
+            columns[:, i] = get(strand.warp)
         data: NDArray[np.uint8] = columns.view(np.uint8)
-        lanes = fragment.lanes
-        fragment.frame.passed[name][lanes, span] = data[lanes]
+        lanes = strand.lanes
+        strand.frame.passed[name][lanes, span] = data[lanes]
         return None
 
     return run

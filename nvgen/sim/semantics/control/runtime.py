@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, gather
 from nvgen.sim.semantics.memory.accesses import Owners, find
-from nvgen.sim.threads.machine import Fragment, Outcome
+from nvgen.sim.threads.machine import Outcome, Strand
 
 CONVERSION = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?(hh|h|ll|l|z)?([diuxXocfFeEgGaAsp%])")
 """A conversion of a format: flags, width, precision, length, kind."""
@@ -28,29 +28,27 @@ _MOST = 1 << 16
 """The most bytes of a string."""
 
 
-def _addresses(fragment: Fragment, name: str) -> NDArray[np.int64]:
+def _addresses(strand: Strand, name: str) -> NDArray[np.int64]:
     """The addresses that the threads pass in a parameter."""
-    data = np.ascontiguousarray(fragment.frame.passed[name][fragment.lanes])
+    data = np.ascontiguousarray(strand.frame.passed[name][strand.lanes])
     return data.view(np.int64)[:, 0]
 
 
-def _text(fragment: Fragment, address: int) -> str:
+def _text(strand: Strand, address: int) -> str:
     """The string at an address, up to its zero."""
     wanted = np.array([address], np.int64)
-    for region, where, _ in find(fragment.warp.cta, wanted, None, _AGENT, Access.READ):
+    for region, where, _ in find(strand.warp.cta, wanted, None, _AGENT, Access.READ):
         first = int(where[0] - region.base)
         data = region.data[first : first + _MOST].tobytes()
         return data.split(b"\0", 1)[0].decode("utf-8", "replace")
     return ""
 
 
-def _bytes(fragment: Fragment, addresses: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
+def _bytes(strand: Strand, addresses: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
     """Bytes that each thread has at its address."""
     found = np.zeros((addresses.size, size), np.uint8)
-    memory, owners = fragment.warp.cta.machine.memory, Owners.of(fragment, size)
-    for region, where, part in find(
-        fragment.warp.cta, addresses, None, _AGENT, Access.READ, owners
-    ):
+    memory, owners = strand.warp.cta.machine.memory, Owners.of(strand, size)
+    for region, where, part in find(strand.warp.cta, addresses, None, _AGENT, Access.READ, owners):
         lanes = owners.lanes[part]
         offsets = memory.access(
             region, where, size, Access.READ, Proxy.GENERIC, _AGENT, lanes=lanes
@@ -70,7 +68,7 @@ def _sizes(kinds: Sequence[re.Match[str]]) -> tuple[list[int], int]:
     return places, end
 
 
-def _formatted(fragment: Fragment, kind: re.Match[str], data: bytes) -> str:
+def _formatted(strand: Strand, kind: re.Match[str], data: bytes) -> str:
     """One argument as C prints it."""
     flags, width, precision, length, letter = kind.groups()
     style = f"%{flags}{width}{precision or ''}"
@@ -81,7 +79,7 @@ def _formatted(fragment: Fragment, kind: re.Match[str], data: bytes) -> str:
     word = int.from_bytes(data[:size], "little", signed=letter in "di")
     match letter:
         case "s":
-            return (style + "s") % _text(fragment, word)
+            return (style + "s") % _text(strand, word)
         case "p":
             return (style + "s") % hex(word)
         case "c":
@@ -94,40 +92,40 @@ def _filled(text: str, values: Iterator[str]) -> str:
     return CONVERSION.sub(lambda kind: "%" if kind[5] == "%" else next(values), text)
 
 
-def _vprintf(fragment: Fragment, passed: Sequence[str], results: Sequence[str]) -> Outcome:
-    formats, buffers = (_addresses(fragment, name) for name in passed)
+def _vprintf(strand: Strand, passed: Sequence[str], results: Sequence[str]) -> Outcome:
+    formats, buffers = (_addresses(strand, name) for name in passed)
     lines = []
     for at, address in enumerate(formats):
-        text = _text(fragment, int(address))
+        text = _text(strand, int(address))
         kinds = [kind for kind in CONVERSION.finditer(text) if kind[5] != "%"]
         places, size = _sizes(kinds)
-        lane = int(np.flatnonzero(fragment.lanes)[at])
-        alone = fragment.part(1 << lane)
+        lane = int(np.flatnonzero(strand.lanes)[at])
+        alone = strand.part(1 << lane)
         data = _bytes(alone, buffers[at : at + 1], size)[0].tobytes() if size else b""
         values = iter([_formatted(alone, k, data[p:]) for k, p in zip(kinds, places, strict=True)])
         lines.append(_filled(text, values))
         for name in results:
             count = np.array([len(kinds)], np.int32).view(np.uint8)
-            fragment.frame.passed[name][lane, :4] = count
+            strand.frame.passed[name][lane, :4] = count
     sys.stdout.write("".join(lines))
     return None
 
 
-def _assertfail(fragment: Fragment, passed: Sequence[str], results: Sequence[str]) -> Outcome:
-    message, file = (_text(fragment, int(_addresses(fragment, name)[0])) for name in passed[:2])
+def _assertfail(strand: Strand, passed: Sequence[str], results: Sequence[str]) -> Outcome:
+    message, file = (_text(strand, int(_addresses(strand, name)[0])) for name in passed[:2])
     line = int(
-        np.ascontiguousarray(fragment.frame.passed[passed[2]][fragment.lanes]).view(np.uint32)[0, 0]
+        np.ascontiguousarray(strand.frame.passed[passed[2]][strand.lanes]).view(np.uint32)[0, 0]
     )
-    lanes = np.flatnonzero(fragment.lanes)
+    lanes = np.flatnonzero(strand.lanes)
     raise fault(
         "assertion",
         f"an assertion of the kernel fails: {message}",
-        got=f"threads {int(lanes[0])} to {int(lanes[-1])} of warp {fragment.warp.number}",
+        got=f"threads {int(lanes[0])} to {int(lanes[-1])} of warp {strand.warp.number}",
         expected=f"what {file}:{line} asserts",
     )
 
 
-RUNTIME: dict[str, Callable[[Fragment, Sequence[str], Sequence[str]], Outcome]] = {
+RUNTIME: dict[str, Callable[[Strand, Sequence[str], Sequence[str]], Outcome]] = {
     "vprintf": _vprintf,
     "__assertfail": _assertfail,
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 from intrinsics.mir import Imm, MachineInstr, Reg
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step
+from nvgen.sim.threads.machine import WARP, Outcome, Step, Strand
 
 _ALIGNED = 8
 """The alignment where none is given.  PTX ISA, alloca."""
@@ -29,12 +29,12 @@ def alloca(c: Compiler, mi: MachineInstr) -> Step:
     stated = mi.get("align")
     align = stated.value if isinstance(stated, Imm) else _ALIGNED
 
-    def run(fragment: Fragment) -> Outcome:
-        lanes = np.flatnonzero(fragment.lanes)
+    def run(strand: Strand) -> Outcome:
+        lanes = np.flatnonzero(strand.lanes)
         found = np.zeros(WARP, np.int64)
-        wanted = size(fragment.warp)[lanes].astype(np.uint64)
-        found[lanes] = fragment.warp.local.take(lanes, wanted, align)
-        write(fragment, found)
+        wanted = size(strand.warp)[lanes].astype(np.uint64)
+        found[lanes] = strand.warp.local.take(lanes, wanted, align)
+        write(strand, found)
         return None
 
     return run
@@ -44,8 +44,8 @@ def stacksave(c: Compiler, mi: MachineInstr) -> Step:
     """The stack pointer."""
     write = c.set(_result(mi))
 
-    def run(fragment: Fragment) -> Outcome:
-        write(fragment, fragment.warp.local.top.copy())
+    def run(strand: Strand) -> Outcome:
+        write(strand, strand.warp.local.top.copy())
         return None
 
     return run
@@ -55,9 +55,9 @@ def stackrestore(c: Compiler, mi: MachineInstr) -> Step:
     """Free what was allocated since the stack pointer was saved."""
     saved = c.get(mi["a"], mi.scalar_type())
 
-    def run(fragment: Fragment) -> Outcome:
-        lanes = np.flatnonzero(fragment.lanes)
-        fragment.warp.local.give_back(lanes, saved(fragment.warp)[lanes].astype(np.uint64))
+    def run(strand: Strand) -> Outcome:
+        lanes = np.flatnonzero(strand.lanes)
+        strand.warp.local.give_back(lanes, saved(strand.warp)[lanes].astype(np.uint64))
         return None
 
     return run

@@ -12,7 +12,7 @@ from nvgen.sim.faults import Fault, fault
 from nvgen.sim.semantics.control.branches import idle
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import flags
-from nvgen.sim.threads.machine import Fragment, Outcome, Step, first_lane, mask_of
+from nvgen.sim.threads.machine import Outcome, Step, Strand, first_lane, mask_of
 
 
 def brx(c: Compiler, mi: MachineInstr) -> Step:
@@ -23,8 +23,8 @@ def brx(c: Compiler, mi: MachineInstr) -> Step:
     targets = [c.target(label) for label in labels]
     predicate = c.predicate(mi) if mi.guard is not None else None
 
-    def run(fragment: Fragment) -> Outcome:
-        warp, taken = fragment.warp, fragment.mask
+    def run(strand: Strand) -> Outcome:
+        warp, taken = strand.warp, strand.mask
         if predicate is not None:
             taken &= mask_of(flags(predicate(warp)))
         if not taken:
@@ -34,13 +34,13 @@ def brx(c: Compiler, mi: MachineInstr) -> Step:
         if first >= len(targets):
             raise _outside(first, len(targets))
         target, same = targets[first], taken & mask_of(values == first)
-        if target <= fragment.block and (wait := idle(fragment)) is not None:
+        if target <= strand.block and (wait := idle(strand)) is not None:
             return wait
-        for others, at in ((taken & ~same, fragment.at), (fragment.mask & ~taken, fragment.at + 1)):
+        for others, at in ((taken & ~same, strand.at), (strand.mask & ~taken, strand.at + 1)):
             if others:
-                fragment.fork(others, at)
-        fragment.mask = same
-        return fragment.goto(target)
+                strand.fork(others, at)
+        strand.mask = same
+        return strand.goto(target)
 
     return run
 

@@ -27,7 +27,7 @@ from nvgen.sim.semantics.synchronization.mbarrier_operand import to_shared
 from nvgen.sim.threads.clusters import check_runs, owner_of
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import unsigned
-from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
+from nvgen.sim.threads.machine import Cta, Outcome, Step, Strand, Warp, lane_numbers
 
 
 def store(c: Compiler, mi: MachineInstr) -> Step:
@@ -64,7 +64,7 @@ def _issue(
     *,
     remote: bool,
 ) -> Step:
-    """Operations of a fragment's threads; `remote` ones go to another CTA than their own."""
+    """Operations of a strand's threads; `remote` ones go to another CTA than their own."""
     address, mbar, name = c.address(mi["a"]), c.address(mi["mbar"]), mi.row.head
     space, place = mi.form.attributes["space"], c.place(mi)
     assert space is None or isinstance(space, Space)
@@ -73,11 +73,11 @@ def _issue(
         agent = f"{name} ({what})" if what else name
         return owner_of(warp.cta, to_shared(given, space), Space.SHARED_CLUSTER, agent)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp, cta = fragment.warp, fragment.warp.cta
+    def run(strand: Strand) -> Outcome:
+        warp, cta = strand.warp, strand.warp.cta
         _in_cluster(cta, mi)
         together: dict[tuple[int, int, int], _Values] = {}
-        for lane in lane_numbers(fragment.mask):
+        for lane in lane_numbers(strand.mask):
             target, at = owner(warp, int(address(warp)[lane]), "")
             signalled, barrier = owner(warp, int(mbar(warp)[lane]), "mbarrier")
             if signalled is not target:

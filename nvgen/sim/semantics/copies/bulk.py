@@ -24,7 +24,7 @@ from nvgen.sim.semantics.copies.bulk_memory import PIECE, Stretch, count_bytes
 from nvgen.sim.semantics.tma.targets import mask_type
 from nvgen.sim.threads.clusters import members, owner_of
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
-from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
+from nvgen.sim.threads.machine import Cta, Outcome, Step, Strand, Warp, lane_numbers
 
 _NAME = "bulk copy"
 
@@ -60,9 +60,9 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
     mask = c.get(mi["cta_mask"], mask_type(mi)) if mi.get("cta_mask") is not None else None
     place = c.place(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp, cta = fragment.warp, fragment.warp.cta
-        for lane in lane_numbers(fragment.mask):
+    def run(strand: Strand) -> Outcome:
+        warp, cta = strand.warp, strand.warp.cta
+        for lane in lane_numbers(strand.mask):
             first, given = target(warp, lane), source(warp, lane)
             offset = signal(warp, lane, first.cta)
             to = [first.cta]
@@ -87,9 +87,9 @@ def load_part(c: Compiler, mi: MachineInstr) -> Step:
     left, right = (c.get(mi[slot], ScalarType.U32) for slot in ("ignore_left", "ignore_right"))
     place = c.place(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp, cta = fragment.warp, fragment.warp.cta
-        for lane in lane_numbers(fragment.mask):
+    def run(strand: Strand) -> Outcome:
+        warp, cta = strand.warp, strand.warp.cta
+        for lane in lane_numbers(strand.mask):
             first, given = target(warp, lane), source(warp, lane)
             inside = _inside(given.size, int(left(warp)[lane]), int(right(warp)[lane]))
             copy = Copy(given, first, signal(warp, lane, first.cta), inside)
@@ -126,9 +126,9 @@ def to_cluster(c: Compiler, mi: MachineInstr) -> Step:
     signal = signal_maker(c, mi, Space.SHARED_CLUSTER)
     place = c.place(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp, cta = fragment.warp, fragment.warp.cta
-        for lane in lane_numbers(fragment.mask):
+    def run(strand: Strand) -> Outcome:
+        warp, cta = strand.warp, strand.warp.cta
+        for lane in lane_numbers(strand.mask):
             first = target(warp, lane)
             if first.cta is cta:
                 raise to_itself(mi)
@@ -210,9 +210,9 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     mask = c.get(mi["byte_mask"], ScalarType.U16) if masked else None
     issue = issuer(c, mi, _NAME)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        for lane in lane_numbers(fragment.mask):
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
+        for lane in lane_numbers(strand.mask):
             chosen = _masked(mask, warp, lane)
             to = target(warp, lane)
             issue(warp, lane, Store(source(warp, lane), to, np.resize(chosen, to.size)))
@@ -272,9 +272,9 @@ def prefetch(c: Compiler, mi: MachineInstr) -> Step:
     """A hint without effect; its address and size must be multiples of 16 bytes."""
     source = stretch_maker(c, mi, "src", Space.GLOBAL, "bulk prefetch")
 
-    def run(fragment: Fragment) -> Outcome:
-        for lane in lane_numbers(fragment.mask):
-            source(fragment.warp, lane)
+    def run(strand: Strand) -> Outcome:
+        for lane in lane_numbers(strand.mask):
+            source(strand.warp, lane)
         return None
 
     return run

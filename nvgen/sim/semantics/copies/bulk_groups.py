@@ -8,7 +8,7 @@ from __future__ import annotations
 from intrinsics.mir import Imm, MachineInstr
 from nvgen.sim.async_ops.groups import BulkGroups
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import Fragment, Outcome, Step, Warp, lane_numbers
+from nvgen.sim.threads.machine import Outcome, Step, Strand, Warp, lane_numbers
 
 
 def groups(warp: Warp, lane: int) -> BulkGroups:
@@ -19,9 +19,9 @@ def groups(warp: Warp, lane: int) -> BulkGroups:
 def commit_group(c: Compiler, mi: MachineInstr) -> Step:
     """Each thread commits its stores since the last commit to a group."""
 
-    def run(fragment: Fragment) -> Outcome:
-        for lane in lane_numbers(fragment.mask):
-            groups(fragment.warp, lane).commit()
+    def run(strand: Strand) -> Outcome:
+        for lane in lane_numbers(strand.mask):
+            groups(strand.warp, lane).commit()
         return None
 
     return run
@@ -34,11 +34,11 @@ def wait_group(c: Compiler, mi: MachineInstr) -> Step:
     count = n.value & 0xFFFF_FFFF
     reads = mi.form.attributes["read"] is not None
 
-    def run(fragment: Fragment) -> Outcome:
-        engine = fragment.warp.cta.machine.engine
-        for lane in lane_numbers(fragment.mask):
-            known = groups(fragment.warp, lane)
-            engine.wait(fragment.warp, 1 << lane, known.but_the_last(count, reads=reads))
+    def run(strand: Strand) -> Outcome:
+        engine = strand.warp.cta.machine.engine
+        for lane in lane_numbers(strand.mask):
+            known = groups(strand.warp, lane)
+            engine.wait(strand.warp, 1 << lane, known.but_the_last(count, reads=reads))
             if not reads:
                 known.keep(count)
         return None

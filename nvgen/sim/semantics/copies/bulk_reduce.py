@@ -15,7 +15,7 @@ from nvgen.sim.semantics.copies.bulk import Store, issuer, signal_maker, stretch
 from nvgen.sim.semantics.copies.bulk_memory import Stretch, count_bytes
 from nvgen.sim.semantics.memory.atomic import Combine, combination
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import Fragment, Outcome, Step, lane_numbers
+from nvgen.sim.threads.machine import Outcome, Step, Strand, lane_numbers
 
 _NAME = "bulk reduction"
 
@@ -28,9 +28,9 @@ def to_cluster(c: Compiler, mi: MachineInstr) -> Step:
     size, combine = _element(mi)
     place = c.place(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp, cta = fragment.warp, fragment.warp.cta
-        for lane in lane_numbers(fragment.mask):
+    def run(strand: Strand) -> Outcome:
+        warp, cta = strand.warp, strand.warp.cta
+        for lane in lane_numbers(strand.mask):
             first = target(warp, lane)
             if first.cta is cta:
                 raise to_itself(mi)
@@ -81,9 +81,9 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     issue = issuer(c, mi, _NAME)
     assert mi.form.attributes["noftz"] in (None, NoFtz.NOFTZ)  # subnormals are kept in either case
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        for lane in lane_numbers(fragment.mask):
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
+        for lane in lane_numbers(strand.mask):
             to = target(warp, lane)
             issue(warp, lane, _Sum(source(warp, lane), to, to.whole, size=size, combine=combine))
         return None

@@ -1,6 +1,6 @@
 """cp.async: copies of a few bytes by each thread, their groups, and their arrivals at mbarriers.
 
-Layer: nvgen.sim.semantics.  The copies of a fragment are one operation of the generic proxy: at
+Layer: nvgen.sim.semantics.  The copies of a strand are one operation of the generic proxy: at
 some moment before one of its threads waits for it, it reads global and writes shared memory.  An
 arrival on an mbarrier takes effect when all earlier copies of its thread are complete; without
 `.noinc` the phase expects one arrival more from its issue on.  PTX ISA, cp.async;
@@ -23,13 +23,13 @@ from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.semantics.synchronization.mbarrier_operand import MBarrierOperand, use_object
 from nvgen.sim.threads.barriers import MBarrier
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
-from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
+from nvgen.sim.threads.machine import Cta, Outcome, Step, Strand, Warp, lane_numbers
 
 _SECTION = "cp.async"
 
 
 def copy(c: Compiler, mi: MachineInstr) -> Step:
-    """Issue the copies of a fragment, of as many bytes each as its thread wants."""
+    """Issue the copies of a strand, of as many bytes each as its thread wants."""
     amount = mi["size"]
     assert isinstance(amount, Imm)
     size = amount.value
@@ -37,13 +37,13 @@ def copy(c: Compiler, mi: MachineInstr) -> Step:
     space, place = mi.form.attributes["space"], c.place(mi)
     assert isinstance(space, Space)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        lanes = fragment.lanes
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
+        lanes = strand.lanes
         reads = wanted(warp)[lanes].astype(np.int64)
         moved = _Copy(warp.cta, space, dst(warp)[lanes], src(warp)[lanes], reads, size)
         moved.check()
-        numbers = list(lane_numbers(fragment.mask))
+        numbers = list(lane_numbers(strand.mask))
         thread = (warp.cta.number, warp.number, numbers[0])
         op = AsyncOp("cp.async", thread, "copy", moved, place, lazy=True)
         for lane in numbers:
@@ -68,7 +68,7 @@ def _bytes_read(c: Compiler, mi: MachineInstr, size: int) -> Getter:
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """The copies of a fragment, an element of each array for each thread."""
+    """The copies of a strand, an element of each array for each thread."""
 
     cta: Cta
     space: Space
@@ -129,9 +129,9 @@ def _groups(warp: Warp, lane: int) -> CopyGroups:
 def commit_group(c: Compiler, mi: MachineInstr) -> Step:
     """Each thread commits its copies since the last commit to a group."""
 
-    def run(fragment: Fragment) -> Outcome:
-        for lane in lane_numbers(fragment.mask):
-            _groups(fragment.warp, lane).commit()
+    def run(strand: Strand) -> Outcome:
+        for lane in lane_numbers(strand.mask):
+            _groups(strand.warp, lane).commit()
         return None
 
     return run
@@ -143,8 +143,8 @@ def wait_group(c: Compiler, mi: MachineInstr) -> Step:
     assert isinstance(n, Imm)
     count = n.value & 0xFFFF_FFFF
 
-    def run(fragment: Fragment) -> Outcome:
-        _wait(fragment, count)
+    def run(strand: Strand) -> Outcome:
+        _wait(strand, count)
         return None
 
     return run
@@ -153,26 +153,26 @@ def wait_group(c: Compiler, mi: MachineInstr) -> Step:
 def wait_all(c: Compiler, mi: MachineInstr) -> Step:
     """Let all copies of each thread take effect, in groups or not."""
 
-    def run(fragment: Fragment) -> Outcome:
-        for lane in lane_numbers(fragment.mask):
-            _groups(fragment.warp, lane).commit()
-        _wait(fragment, 0)
+    def run(strand: Strand) -> Outcome:
+        for lane in lane_numbers(strand.mask):
+            _groups(strand.warp, lane).commit()
+        _wait(strand, 0)
         return None
 
     return run
 
 
-def _wait(fragment: Fragment, count: int) -> None:
+def _wait(strand: Strand, count: int) -> None:
     """Wait for all but the latest groups of each thread; once for threads with the same groups."""
-    warp = fragment.warp
+    warp = strand.warp
     alike: dict[tuple[AsyncOp, ...], int] = {}  # lanes by what they wait for
-    for lane in lane_numbers(fragment.mask):
+    for lane in lane_numbers(strand.mask):
         groups = _groups(warp, lane)
         ops = tuple(groups.but_the_last(count))
         alike[ops] = alike.get(ops, 0) | 1 << lane
     for ops, lanes in alike.items():
         warp.cta.machine.engine.wait(warp, lanes, ops)
-    for lane in lane_numbers(fragment.mask):
+    for lane in lane_numbers(strand.mask):
         _groups(warp, lane).keep(count)
 
 
@@ -185,10 +185,10 @@ def arrive(c: Compiler, mi: MachineInstr) -> Step:
     counted = mi.form.attributes["noinc"] is None
     place = c.place(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        where.use(fragment)
-        for lane, owner, offset in where.lanes(fragment):
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
+        where.use(strand)
+        for lane, owner, offset in where.lanes(strand):
             found = where.object(owner, offset)
             if counted:
                 found.expect_arrival()

@@ -35,7 +35,7 @@ from nvgen.sim.races.warp_clocks import lane_indices
 from nvgen.sim.threads.clusters import owner_of
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import held, unsigned
-from nvgen.sim.threads.machine import FULL, WARP, Cta, Fragment, Outcome, Step, Warp
+from nvgen.sim.threads.machine import FULL, WARP, Cta, Outcome, Step, Strand, Warp
 
 Addresses = NDArray[np.int64]
 
@@ -118,9 +118,9 @@ class Owners:
     size: int
 
     @classmethod
-    def of(cls, fragment: Fragment, size: int) -> Owners:
-        """All threads of a fragment."""
-        return cls(fragment.warp, lane_indices(fragment.mask), size)
+    def of(cls, strand: Strand, size: int) -> Owners:
+        """All threads of a strand."""
+        return cls(strand.warp, lane_indices(strand.mask), size)
 
     def some(self, chosen: NDArray[np.intp]) -> Owners:
         """Some of them."""
@@ -183,12 +183,12 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
     writers = [(setter(r), _width(c, r)) if type(r) is int else None for r in targets]
     order, reach = order_of(mi), reach_of(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         agent = _agent(warp, mi)
-        chosen = address(warp)[fragment.lanes]
+        chosen = address(warp)[strand.lanes]
         total = size * len(writers)
-        owners = Owners.of(fragment, total)
+        owners = Owners.of(strand, total)
         data = np.empty((chosen.size, total), np.uint8)
         for region, where, part in find(warp.cta, chosen, space, agent, Access.READ, owners):
             lanes = owners.lanes[part]
@@ -208,10 +208,10 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
                 continue
             write, width = writer
             values = extended(columns[:, i], type_, width)
-            if fragment.mask != FULL:
+            if strand.mask != FULL:
                 some, values = values, np.zeros(WARP, values.dtype)
-                values[fragment.lanes] = some
-            write(fragment, values)
+                values[strand.lanes] = some
+            write(strand, values)
         return None
 
     return run
@@ -242,18 +242,18 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     getters = [getter(source, type_) for source in sources]
     order, reach = order_of(mi), reach_of(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         if order.releases:
             deliver(warp.cta)
         agent = _agent(warp, mi)
-        chosen = address(warp)[fragment.lanes]
+        chosen = address(warp)[strand.lanes]
         total = size * len(getters)
         columns = np.empty((chosen.size, len(getters)), element)
         for i, get in enumerate(getters):
-            columns[:, i] = get(warp)[fragment.lanes]
+            columns[:, i] = get(warp)[strand.lanes]
         data = columns.view(np.uint8)
-        owners = Owners.of(fragment, total)
+        owners = Owners.of(strand, total)
         for region, where, part in find(warp.cta, chosen, space, agent, Access.WRITE, owners):
             if region is warp.cta.params:
                 raise fault("param-store", "kernel parameters cannot be written", section="st")
@@ -293,9 +293,9 @@ def cvta(c: Compiler, mi: MachineInstr) -> Step:
     write = c.set(result)
     sign = -1 if mi.row.id == "cvta.to" else 1
 
-    def run(fragment: Fragment) -> Outcome:
-        address = source(fragment.warp).astype(np.int64) + sign * base
-        write(fragment, address.view(np.uint64))
+    def run(strand: Strand) -> Outcome:
+        address = source(strand.warp).astype(np.int64) + sign * base
+        write(strand, address.view(np.uint64))
         return None
 
     return run

@@ -22,7 +22,7 @@ from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.memory.accesses import Owners, find, order_of
 from nvgen.sim.threads.compile import Compiler, Maker, Setter
 from nvgen.sim.threads.lane_values import unsigned
-from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Warp, lane_numbers
+from nvgen.sim.threads.machine import WARP, Outcome, Step, Strand, Warp, lane_numbers
 
 T = ScalarType
 
@@ -55,17 +55,17 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
     dtype = unsigned(type_.bits)
     releases = mi.form.attributes.get("sem") in (Sem.RELEASE, Sem.ACQ_REL)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         if releases:
             deliver(warp.cta)
         memory = warp.cta.machine.memory
         before, changed = memory.version, False
-        places = _places(fragment, address(warp), space, size * len(getters), mi)
+        places = _places(strand, address(warp), space, size * len(getters), mi)
         operands = [get(warp) for get in getters]
         swaps = swap(warp) if swap is not None else None
         found = np.zeros((len(getters), WARP), dtype)
-        for lane, (region, offset) in zip(lane_numbers(fragment.mask), places, strict=True):
+        for lane, (region, offset) in zip(lane_numbers(strand.mask), places, strict=True):
             for n, operand in enumerate(operands):
                 there = np.array([offset + n * size])
                 old = int(gather(region, there, size).view(dtype)[0, 0])
@@ -80,7 +80,7 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
             memory.version = before
         for n, write in enumerate(writers):
             if write is not None:
-                write(fragment, found[n])
+                write(strand, found[n])
         return None
 
     return run
@@ -98,13 +98,13 @@ def _writers(c: Compiler, mi: MachineInstr, count: int) -> list[Setter | None]:
 
 
 def _places(
-    fragment: Fragment, addresses: Addresses, space: Space | None, size: int, mi: MachineInstr
+    strand: Strand, addresses: Addresses, space: Space | None, size: int, mi: MachineInstr
 ) -> list[tuple[Region, int]]:
     """Where each lane's bytes are, after the checks that a load and a store make."""
-    warp = fragment.warp
+    warp = strand.warp
     agent = f"{mi.row.head} of warp {warp.number}"
-    chosen = addresses[fragment.lanes]
-    owners = Owners.of(fragment, size)
+    chosen = addresses[strand.lanes]
+    owners = Owners.of(strand, size)
     found: list[tuple[Region, int] | None] = [None] * chosen.size
     for region, where, part in find(warp.cta, chosen, space, agent, Access.WRITE, owners):
         if region.private:

@@ -13,7 +13,7 @@ from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, scatter
 from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import Fragment, Outcome, Step, lane_numbers
+from nvgen.sim.threads.machine import Outcome, Step, Strand, lane_numbers
 
 _UNIT = 8
 """Sizes and addresses are multiples of so many bytes."""
@@ -26,10 +26,10 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     address = c.address(mi["a"])
     size = c.get(mi["size"], ScalarType.U64 if mi.row.id == "st.bulk" else ScalarType.U32)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         agent = f"{mi.row.head} of warp {warp.number}"
-        for lane in lane_numbers(fragment.mask):
+        for lane in lane_numbers(strand.mask):
             count = int(size(warp)[lane])
             if count % _UNIT:
                 raise fault(

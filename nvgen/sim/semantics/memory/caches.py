@@ -15,7 +15,7 @@ from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, window_of
 from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step
+from nvgen.sim.threads.machine import WARP, Outcome, Step, Strand
 
 _SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 _WINDOWS = {
@@ -31,7 +31,7 @@ def prefetch(c: Compiler, mi: MachineInstr) -> Step:
     """A prefetch may reach anything: it never faults."""
     c.address(mi["a"])
 
-    def run(fragment: Fragment) -> Outcome:
+    def run(strand: Strand) -> Outcome:
         return None
 
     return run
@@ -44,11 +44,11 @@ def discard(c: Compiler, mi: MachineInstr) -> Step:
     assert isinstance(size, Imm)
     assert space is None or isinstance(space, Space)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         agent = f"{mi.row.head} of warp {warp.number}"
-        chosen = address(warp)[fragment.lanes]
-        lanes = np.flatnonzero(fragment.lanes)
+        chosen = address(warp)[strand.lanes]
+        lanes = np.flatnonzero(strand.lanes)
         for region, where, part in find(warp.cta, chosen, space, agent, Access.WRITE):
             offsets = warp.cta.machine.memory.access(
                 region, where, size.value, Access.WRITE, Proxy.GENERIC, agent, align=size.value,
@@ -74,8 +74,8 @@ def policy(c: Compiler, mi: MachineInstr) -> Step:
     assert type(result) is int
     write = c.set(result)
 
-    def run(fragment: Fragment) -> Outcome:
-        write(fragment, np.zeros(WARP, np.uint64))
+    def run(strand: Strand) -> Outcome:
+        write(strand, np.zeros(WARP, np.uint64))
         return None
 
     return run
@@ -90,9 +90,9 @@ def in_window(c: Compiler, mi: MachineInstr) -> Step:
     assert type(result) is int
     get, write = c.get(mi["a"], ScalarType.U64), c.set(result)
 
-    def run(fragment: Fragment) -> Outcome:
-        addresses = get(fragment.warp)
-        write(fragment, np.array([window_of(int(a)) is window for a in addresses]))
+    def run(strand: Strand) -> Outcome:
+        addresses = get(strand.warp)
+        write(strand, np.array([window_of(int(a)) is window for a in addresses]))
         return None
 
     return run

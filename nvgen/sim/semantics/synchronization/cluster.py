@@ -15,7 +15,7 @@ from nvgen.sim.memory.regions import OFFSETS, RANK_SHIFT, SHARED_WINDOW, window_
 from nvgen.sim.races.vector_clock import join
 from nvgen.sim.threads.clusters import cta_of_rank
 from nvgen.sim.threads.compile import Compiler, Maker, Setter
-from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Wait, lane_numbers
+from nvgen.sim.threads.machine import WARP, Outcome, Step, Strand, Wait, lane_numbers
 from nvgen.sim.threads.steps import whole_warp
 
 # ---- the barrier -----------------------------------------------------------------------------
@@ -25,15 +25,15 @@ def arrive(c: Compiler, mi: MachineInstr) -> Step:
     """The threads arrive; the last ones of the cluster open the barrier."""
     relaxed = mi.form.attributes.get("sem") is Sem.RELAXED
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         cta = warp.cta
         if not relaxed:
             deliver(cta)
         barrier, clocks = cta.cluster.barrier, cta.machine.engine.clocks
-        barrier.arrive(cta.rank, warp.number, fragment.mask, relaxed=relaxed)
+        barrier.arrive(cta.rank, warp.number, strand.mask, relaxed=relaxed)
         if clocks is not None:
-            release = clocks.fenced_by(fragment) if relaxed else clocks.release_of_actor()
+            release = clocks.fenced_by(strand) if relaxed else clocks.release_of_actor()
             barrier.gathered = join(barrier.gathered, release)
         cta.cluster.settle()
         cta.machine.changed()
@@ -45,17 +45,17 @@ def arrive(c: Compiler, mi: MachineInstr) -> Step:
 def wait(c: Compiler, mi: MachineInstr) -> Step:
     """Wait until every thread of the cluster that has not exited has arrived."""
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         cluster = warp.cta.cluster
-        if cluster.barrier.holds(warp.cta.rank, warp.number, fragment.mask):
+        if cluster.barrier.holds(warp.cta.rank, warp.number, strand.mask):
             return Wait(
                 f"the barrier of cluster {cluster.number}: missing are threads of "
                 + cluster.missing()
             )
         clocks = warp.cta.machine.engine.clocks
         if clocks is not None:
-            clocks.acquire(warp, fragment.mask, cluster.barrier.released)
+            clocks.acquire(warp, strand.mask, cluster.barrier.released)
         return None
 
     return _aligned(run, mi)
@@ -74,17 +74,17 @@ def mapa(c: Compiler, mi: MachineInstr) -> Step:
     address, ranks_of = c.get(mi["a"], type_), c.get(mi["b"], ScalarType.U32)
     generic = mi.form.attributes.get("space") is None
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         given, ranks = address(warp), ranks_of(warp)
         found = np.zeros(WARP, np.uint64)
-        for lane in lane_numbers(fragment.mask):
+        for lane in lane_numbers(strand.mask):
             place = _place(int(given[lane]), generic, mi)
             cta_of_rank(warp.cta, place >> RANK_SHIFT, mi.row.head)
             rank_there = cta_of_rank(warp.cta, int(ranks[lane]), mi.row.head).rank
             moved = place & OFFSETS | rank_there << RANK_SHIFT
             found[lane] = moved + SHARED_WINDOW if generic else moved
-        write(fragment, found)
+        write(strand, found)
         return None
 
     return run
@@ -96,13 +96,13 @@ def getctarank(c: Compiler, mi: MachineInstr) -> Step:
     address = c.get(mi["a"], type_)
     generic = mi.form.attributes.get("space") is None
 
-    def run(fragment: Fragment) -> Outcome:
-        given = address(fragment.warp)
+    def run(strand: Strand) -> Outcome:
+        given = address(strand.warp)
         found = np.zeros(WARP, np.uint32)
-        for lane in lane_numbers(fragment.mask):
+        for lane in lane_numbers(strand.mask):
             rank = _place(int(given[lane]), generic, mi) >> RANK_SHIFT
-            found[lane] = cta_of_rank(fragment.warp.cta, rank, mi.row.head).rank
-        write(fragment, found)
+            found[lane] = cta_of_rank(strand.warp.cta, rank, mi.row.head).rank
+        write(strand, found)
         return None
 
     return run

@@ -21,7 +21,7 @@ from nvgen.sim.semantics.synchronization.mbarrier_operand import to_shared
 from nvgen.sim.threads.clusters import check_runs, owner_of
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import words_of
-from nvgen.sim.threads.machine import WARP, Cta, Fragment, Outcome, Step, Warp, lane_numbers
+from nvgen.sim.threads.machine import WARP, Cta, Outcome, Step, Strand, Warp, lane_numbers
 
 _ANSWER = np.zeros((1, 16), np.uint8)
 
@@ -36,9 +36,9 @@ def try_cancel(c: Compiler, mi: MachineInstr) -> Step:
     def offset(warp: Warp, given: int) -> int:
         return owner_of(warp.cta, to_shared(given, space), Space.SHARED_CTA, name)[1]
 
-    def run(fragment: Fragment) -> Outcome:
-        warp, cta = fragment.warp, fragment.warp.cta
-        for lane in lane_numbers(fragment.mask):
+    def run(strand: Strand) -> Outcome:
+        warp, cta = strand.warp, strand.warp.cta
+        for lane in lane_numbers(strand.mask):
             to = offset(warp, int(address(warp)[lane])), offset(warp, int(mbar(warp)[lane]))
             for target in cta.cluster.ctas if everywhere else (cta,):
                 answer = _Answer(target, *to, name)
@@ -84,8 +84,8 @@ def query(c: Compiler, mi: MachineInstr) -> Step:
     results = found if isinstance(found, tuple) else (found,)
     writers = [c.set(reg) for reg in results if type(reg) is int]
 
-    def run(fragment: Fragment) -> Outcome:
-        low, high = words_of(answer(fragment.warp)[fragment.lanes])
+    def run(strand: Strand) -> Outcome:
+        low, high = words_of(answer(strand.warp)[strand.lanes])
         if low.any() or high.any():
             raise fault(
                 "launch-answer", "this is no answer of clusterlaunchcontrol.try_cancel",
@@ -93,7 +93,7 @@ def query(c: Compiler, mi: MachineInstr) -> Step:
                 section="clusterlaunchcontrol.query_cancel",
             )  # fmt: skip
         for write in writers:
-            write(fragment, np.zeros(WARP, np.uint64))
+            write(strand, np.zeros(WARP, np.uint64))
         return None
 
     return run

@@ -25,7 +25,7 @@ from nvgen.sim.semantics.synchronization.mbarrier_operand import (
 )
 from nvgen.sim.threads.barriers import MBarrier
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import Fragment, Outcome, Polled, Step, Warp, lanes_of
+from nvgen.sim.threads.machine import Outcome, Polled, Step, Strand, Warp, lanes_of
 
 
 def init(c: Compiler, mi: MachineInstr) -> Step:
@@ -33,10 +33,10 @@ def init(c: Compiler, mi: MachineInstr) -> Step:
     where, count = MBarrierOperand(c, mi, own=True), count_of(c, mi, "count")
     assert count is not None
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         counts = count(warp)
-        for lane, _, address in where.lanes(fragment):
+        for lane, _, address in where.lanes(strand):
             expected = int(counts[lane])
             if not 1 <= expected <= MOST_TX:
                 raise fault(
@@ -89,11 +89,11 @@ def inval(c: Compiler, mi: MachineInstr) -> Step:
     """Invalidate an object."""
     where = MBarrierOperand(c, mi, own=True)
 
-    def run(fragment: Fragment) -> Outcome:
-        cta = fragment.warp.cta
-        for lane, _, address in where.lanes(fragment):
+    def run(strand: Strand) -> Outcome:
+        cta = strand.warp.cta
+        for lane, _, address in where.lanes(strand):
             where.object(cta, address)
-            _touch(fragment.warp, lane, address, where.op)
+            _touch(strand.warp, lane, address, where.op)
             del cta.mbarriers[address]
         cta.machine.changed()
         return None
@@ -118,12 +118,12 @@ def _wait(*, parity: bool) -> Maker:
         acquires = mi.form.attributes.get("sem") is not Sem.RELAXED
         narrow = is_narrow(mi)
 
-        def run(fragment: Fragment) -> Outcome:
-            warp = fragment.warp
+        def run(strand: Strand) -> Outcome:
+            warp = strand.warp
             done = 0
-            before, fragment.polled = fragment.polled, None
-            where.use(fragment)
-            for lanes, address, value in where.groups(fragment, wanted(warp)):
+            before, strand.polled = strand.polled, None
+            where.use(strand)
+            for lanes, address, value in where.groups(strand, wanted(warp)):
                 found = where.object(warp.cta, address)
                 asked = value & 1 if parity else phase_of(value)
                 passed = found.passed(asked) if parity else found.phase > asked
@@ -136,12 +136,12 @@ def _wait(*, parity: bool) -> Maker:
                 if sees and found.clocks is not None:
                     afar = None if narrow else found.released_afar
                     heard = (found.released, afar, None)
-                    found.clocks.observe_phase(fragment, sees, heard, acquires=acquires)
+                    found.clocks.observe_phase(strand, sees, heard, acquires=acquires)
                 if sees != lanes:
                     phase = f"parity {asked}" if parity else f"phase {asked}"
                     awaits = found.phase - passed if parity else asked
-                    fragment.polled = Polled(found, phase, awaits, mi.opcode, place)
-            write(fragment, lanes_of(done))
+                    strand.polled = Polled(found, phase, awaits, mi.opcode, place)
+            write(strand, lanes_of(done))
             return None
 
         return run

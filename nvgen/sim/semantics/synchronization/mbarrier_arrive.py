@@ -28,7 +28,7 @@ from nvgen.sim.semantics.synchronization.mbarrier_operand import (
 from nvgen.sim.threads.barriers import MBarrier
 from nvgen.sim.threads.clusters import check_runs
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import WARP, Cta, Fragment, Outcome, Step, Warp, lanes_of
+from nvgen.sim.threads.machine import WARP, Cta, Outcome, Step, Strand, Warp, lanes_of
 
 _PENDING_BITS = 32
 _NO_COMPLETE = 1 << 63
@@ -96,11 +96,11 @@ def _arrive(*, drop: bool, expect: bool) -> Maker:
         stays = mi.form.attributes.get("no_complete") is not None
         hand_on = _Delivery.of(c, mi)
 
-        def run(fragment: Fragment) -> Outcome:
-            warp = fragment.warp
+        def run(strand: Strand) -> Outcome:
+            warp = strand.warp
             states = np.zeros(WARP, np.uint64)
-            where.use(fragment)
-            for lane, owner, offset in where.lanes(fragment):
+            where.use(strand)
+            for lane, owner, offset in where.lanes(strand):
                 arrivals = int(counts(warp)[lane]) if counts is not None else 1
                 size = int(sizes(warp)[lane]) if sizes is not None else 0
                 arrival = _Arrival(where, owner, offset, size, 0, arrivals, drop)
@@ -116,7 +116,7 @@ def _arrive(*, drop: bool, expect: bool) -> Maker:
                         raise _has_no_state(where)
                     hand_on(warp, lane, arrival)
             if write is not None:
-                write(fragment, states)
+                write(strand, states)
             return None
 
         return run
@@ -183,10 +183,10 @@ def _transaction(*, complete: bool) -> Maker:
         assert sizes is not None
         hand_on = _Delivery.of(c, mi)
 
-        def run(fragment: Fragment) -> Outcome:
-            warp = fragment.warp
-            where.use(fragment)
-            for lane, owner, offset in where.lanes(fragment):
+        def run(strand: Strand) -> Outcome:
+            warp = strand.warp
+            where.use(strand)
+            for lane, owner, offset in where.lanes(strand):
                 size = int(sizes(warp)[lane])
                 expected, come = (0, size) if complete else (size, 0)
                 hand_on(warp, lane, _Arrival(where, owner, offset, expected, come))
@@ -203,9 +203,9 @@ def pending_count(c: Compiler, mi: MachineInstr) -> Step:
     assert type(count) is int
     write = c.set(count)
 
-    def run(fragment: Fragment) -> Outcome:
-        states = state(fragment.warp).astype(np.uint64)
-        given = states[lanes_of(fragment.mask)]
+    def run(strand: Strand) -> Outcome:
+        states = state(strand.warp).astype(np.uint64)
+        given = states[lanes_of(strand.mask)]
         if not (given & np.uint64(_NO_COMPLETE)).all():
             raise fault(
                 "mbarrier-state",
@@ -213,7 +213,7 @@ def pending_count(c: Compiler, mi: MachineInstr) -> Step:
                 expected="the state that mbarrier.arrive or arrive_drop with .noComplete returns",
                 section="mbarrier.pending_count",
             )
-        write(fragment, (states & np.uint64((1 << _PENDING_BITS) - 1)).astype(np.uint32))
+        write(strand, (states & np.uint64((1 << _PENDING_BITS) - 1)).astype(np.uint32))
         return None
 
     return run

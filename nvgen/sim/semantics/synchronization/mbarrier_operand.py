@@ -19,7 +19,7 @@ from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.threads.barriers import MBarrier
 from nvgen.sim.threads.clusters import members, owner_of
 from nvgen.sim.threads.compile import Compiler, Getter
-from nvgen.sim.threads.machine import Cta, Fragment, Values, lane_numbers, lanes_of
+from nvgen.sim.threads.machine import Cta, Strand, Values, lane_numbers, lanes_of
 
 SIZE = 8
 """Bytes of an mbarrier object."""
@@ -44,14 +44,14 @@ class MBarrierOperand:
         sizes = {v.name: v.size for v in (*c.module.variables, *c.function.variables)}
         self.variables = {at: (name, sizes[name]) for name, at in offsets.items()}
 
-    def lanes(self, fragment: Fragment) -> Iterator[tuple[int, Cta, int]]:
-        """(lane, CTA, offset in its shared memory) for every thread of the fragment.
+    def lanes(self, strand: Strand) -> Iterator[tuple[int, Cta, int]]:
+        """(lane, CTA, offset in its shared memory) for every thread of the strand.
 
         A multicast has one for each CTA of its mask, at the offset of the address.
         """
-        warp = fragment.warp
+        warp = strand.warp
         addresses = self.address(warp)
-        for lane in lane_numbers(fragment.mask):
+        for lane in lane_numbers(strand.mask):
             owner, offset = self._owner(warp.cta, int(addresses[lane]))
             if self.mask is None:
                 yield lane, owner, offset
@@ -59,34 +59,34 @@ class MBarrierOperand:
             for member in members(warp.cta, int(self.mask(warp)[lane]), self.op):
                 yield lane, member, offset
 
-    def use(self, fragment: Fragment) -> None:
+    def use(self, strand: Strand) -> None:
         """Record a use of the objects in the threads' own CTA.
 
         Raises: Fault when the initialisation of one does not happen before it.
         """
-        cta = fragment.warp.cta
+        cta = strand.warp.cta
         if cta.shared.shadow is None:
             return
-        addresses = self.address(fragment.warp)[lanes_of(fragment.mask)]
+        addresses = self.address(strand.warp)[lanes_of(strand.mask)]
         if self.mask is None and (addresses == addresses[0]).all():
             owner, offset = self._owner(cta, int(addresses[0]))
             if owner is cta:
                 use_object(cta, np.full(addresses.size, offset, np.int64), self.op)
             return
-        own = [(lane, at) for lane, owner, at in self.lanes(fragment) if owner is cta]
+        own = [(lane, at) for lane, owner, at in self.lanes(strand) if owner is cta]
         if own:
             numbers, offsets = np.array(own, np.int64).T
             use_object(cta, offsets, self.op, numbers)
 
-    def groups(self, fragment: Fragment, values: Values) -> Iterator[tuple[int, int, int]]:
+    def groups(self, strand: Strand, values: Values) -> Iterator[tuple[int, int, int]]:
         """(lanes, offset, value) for the threads that agree on address and value."""
-        lanes = lanes_of(fragment.mask)
-        addresses, wanted = self.address(fragment.warp)[lanes], values[lanes]
+        lanes = lanes_of(strand.mask)
+        addresses, wanted = self.address(strand.warp)[lanes], values[lanes]
         if (addresses == addresses[0]).all() and (wanted == wanted[0]).all():
-            _, offset = self._owner(fragment.warp.cta, int(addresses[0]))
-            yield fragment.mask, offset, int(wanted[0])
+            _, offset = self._owner(strand.warp.cta, int(addresses[0]))
+            yield strand.mask, offset, int(wanted[0])
             return
-        for lane, _, offset in self.lanes(fragment):
+        for lane, _, offset in self.lanes(strand):
             yield 1 << lane, offset, int(values[lane])
 
     def _owner(self, cta: Cta, address: int) -> tuple[Cta, int]:
@@ -134,7 +134,7 @@ def use_object(
     """Record a use, by the current actor, of the objects at some offsets of a CTA's shared memory.
 
     Uses are strong: they do not race with each other, but with mbarrier.init, mbarrier.inval and
-    plain stores.  `lanes` are the threads, where these are not all threads of the fragment.  What
+    plain stores.  `lanes` are the threads, where these are not all threads of the strand.  What
     lies outside of the memory is no object, which the caller tells.
     Raises: Fault when one of these is ordered neither before nor after a use.
     """

@@ -17,7 +17,7 @@ from nvgen.sim.races.scopes import reach_of
 from nvgen.sim.races.vector_clock import join
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.lane_values import flags
-from nvgen.sim.threads.machine import WARP, Fragment, Lanes, Outcome, Step, Wait, lanes_of
+from nvgen.sim.threads.machine import WARP, Lanes, Outcome, Step, Strand, Wait, lanes_of
 from nvgen.sim.threads.steps import uniform
 
 
@@ -26,11 +26,11 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
 
     reach = reach_of(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        deliver(fragment.warp.cta)
-        clocks = fragment.warp.cta.machine.engine.clocks
+    def run(strand: Strand) -> Outcome:
+        deliver(strand.warp.cta)
+        clocks = strand.warp.cta.machine.engine.clocks
         if clocks is not None:
-            clocks.fence(fragment, reach)
+            clocks.fence(strand, reach)
         return None
 
     return run
@@ -39,11 +39,11 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
 def fence_inits(c: Compiler, mi: MachineInstr) -> Step:
     """fence.mbarrier_init: of what the threads have done it releases mbarrier.init alone."""
 
-    def run(fragment: Fragment) -> Outcome:
-        deliver(fragment.warp.cta)
-        clocks = fragment.warp.cta.machine.engine.clocks
+    def run(strand: Strand) -> Outcome:
+        deliver(strand.warp.cta)
+        clocks = strand.warp.cta.machine.engine.clocks
         if clocks is not None:
-            clocks.fence_inits(fragment)
+            clocks.fence_inits(strand)
         return None
 
     return run
@@ -53,17 +53,17 @@ def fence_proxy_async(c: Compiler, mi: MachineInstr) -> Step:
     """A proxy fence: earlier writes to shared memory become visible to the async proxy."""
     space = mi.form.attributes.get("space")
     if space is Space.GLOBAL:
-        return lambda fragment: None
+        return lambda strand: None
     own = space is Space.SHARED_CTA
 
-    def run(fragment: Fragment) -> Outcome:
-        cta = fragment.warp.cta
+    def run(strand: Strand) -> Outcome:
+        cta = strand.warp.cta
         deliver(cta)
         for fenced in (cta,) if own else cta.cluster.ctas:
             fenced.shared.fence()
         clocks = cta.machine.engine.clocks
         if clocks is not None:
-            clocks.fence_proxies(fragment)
+            clocks.fence_proxies(strand)
         return None
 
     return run
@@ -74,10 +74,10 @@ def _needed(c: Compiler, mi: MachineInstr) -> Getter | None:
     return None if op is None else c.get(op, ScalarType.U32)
 
 
-def _threads(fragment: Fragment, count: Getter | None) -> int | None:
+def _threads(strand: Strand, count: Getter | None) -> int | None:
     if count is None:
         return None
-    needed = uniform(count(fragment.warp), fragment, "the count of a barrier")
+    needed = uniform(count(strand.warp), strand, "the count of a barrier")
     if needed % WARP or needed <= 0:
         raise fault(
             "barrier-count",
@@ -96,30 +96,30 @@ def barrier(c: Compiler, mi: MachineInstr) -> Step:
     waits = mi.row.id.endswith("sync") or mi.row.id.endswith("red")
     reduce = _reduction(c, mi) if mi.row.id.endswith("red") else None
 
-    def run(fragment: Fragment) -> Outcome:
-        cta, mask = fragment.warp.cta, fragment.mask
+    def run(strand: Strand) -> Outcome:
+        cta, mask = strand.warp.cta, strand.mask
         clocks = cta.machine.engine.clocks
-        which = uniform(number(fragment.warp), fragment, "the number of a barrier")
+        which = uniform(number(strand.warp), strand, "the number of a barrier")
         state = cta.barrier(which)
-        came = state.join(fragment.warp.number, mask)
+        came = state.join(strand.warp.number, mask)
         if came:
             if reduce is not None:
-                reduce.contribute(fragment, lanes_of(came), state.reduced)
+                reduce.contribute(strand, lanes_of(came), state.reduced)
             deliver(cta)
             if clocks is not None:
-                state.gathered = join(state.gathered, clocks.release(fragment, came))
-            state.arrive(came.bit_count(), _threads(fragment, count), cta.threads_alive)
+                state.gathered = join(state.gathered, clocks.release(strand, came))
+            state.arrive(came.bit_count(), _threads(strand, count), cta.threads_alive)
             cta.machine.changed()
-        if waits and state.holds(fragment.warp.number, mask):
+        if waits and state.holds(strand.warp.number, mask):
             needed = state.needed or cta.threads_alive
             return Wait(f"barrier {which}: {state.arrived} of {needed} threads have come")
-        state.leave(fragment.warp.number, mask)
+        state.leave(strand.warp.number, mask)
         if clocks is not None and waits:
             if state.whole:
                 state.released, state.whole = clocks.flat(state.released, cta.number), False
-            clocks.adopt(fragment.warp, mask, state.released)
+            clocks.adopt(strand.warp, mask, state.released)
         if reduce is not None:
-            reduce.deliver(fragment, state.result)
+            reduce.deliver(strand, state.result)
         return None
 
     return run
@@ -137,43 +137,43 @@ class _reduction:  # noqa: N801 - used like a function
         assert type(result) is int
         self.write = c.set(result)
 
-    def contribute(self, fragment: Fragment, lanes: Lanes, values: list[bool]) -> None:
-        values.extend(flags(self.predicate(fragment.warp))[lanes].tolist())
+    def contribute(self, strand: Strand, lanes: Lanes, values: list[bool]) -> None:
+        values.extend(flags(self.predicate(strand.warp))[lanes].tolist())
 
-    def deliver(self, fragment: Fragment, values: list[bool]) -> None:
+    def deliver(self, strand: Strand, values: list[bool]) -> None:
         match self.op:
             case ReduceOp.POPC:
-                self.write(fragment, np.full(WARP, sum(values), np.uint32))
+                self.write(strand, np.full(WARP, sum(values), np.uint32))
             case ReduceOp.AND:
-                self.write(fragment, np.full(WARP, all(values), np.bool_))
+                self.write(strand, np.full(WARP, all(values), np.bool_))
             case ReduceOp.OR:
-                self.write(fragment, np.full(WARP, any(values), np.bool_))
+                self.write(strand, np.full(WARP, any(values), np.bool_))
 
 
 def warp_sync(c: Compiler, mi: MachineInstr) -> Step:
     """Wait until all threads of the mask have arrived."""
     members = c.get(mi["membermask"], ScalarType.B32)
 
-    def run(fragment: Fragment) -> Outcome:
-        mask = uniform(members(fragment.warp), fragment, "a member mask")
-        waiting = gathered(fragment, mask, mi)
-        clocks = fragment.warp.cta.machine.engine.clocks
+    def run(strand: Strand) -> Outcome:
+        mask = uniform(members(strand.warp), strand, "a member mask")
+        waiting = gathered(strand, mask, mi)
+        clocks = strand.warp.cta.machine.engine.clocks
         if waiting is None and clocks is not None:
-            clocks.meet(fragment)
+            clocks.meet(strand)
         return waiting
 
     return run
 
 
 def gathered(
-    fragment: Fragment, members: int, mi: MachineInstr, *, who_left: bool = True
+    strand: Strand, members: int, mi: MachineInstr, *, who_left: bool = True
 ) -> Wait | None:
     """Wait until all threads of the mask are at this record; of those that have exited only where
     `who_left` says so, as of barriers and elections.
 
     Raises: Fault for a thread that the mask does not name.
     """
-    strangers = fragment.mask & ~members
+    strangers = strand.mask & ~members
     if strangers:
         raise fault(
             "member-mask",
@@ -182,8 +182,8 @@ def gathered(
             expected=f"lanes of {members:#010x} only",
             section=mi.row.section,
         )
-    expected = fragment.warp.launched if who_left else fragment.warp.alive
-    missing = members & expected & ~fragment.mask
+    expected = strand.warp.launched if who_left else strand.warp.alive
+    missing = members & expected & ~strand.mask
     if not missing:
         return None
     return Wait(f"threads of the mask at {mi.row.head}: lanes {missing:#010x} are elsewhere")
@@ -197,16 +197,16 @@ def elect(c: Compiler, mi: MachineInstr) -> Step:
     assert type(elected) is int
     write = c.set(elected)
 
-    def run(fragment: Fragment) -> Outcome:
-        mask = uniform(members(fragment.warp), fragment, "a member mask")
-        waiting = gathered(fragment, mask, mi)
+    def run(strand: Strand) -> Outcome:
+        mask = uniform(members(strand.warp), strand, "a member mask")
+        waiting = gathered(strand, mask, mi)
         if waiting is not None:
             return waiting
-        leader = fragment.warp.cta.machine.leader(mask & fragment.mask)
+        leader = strand.warp.cta.machine.leader(mask & strand.mask)
         chosen = np.arange(WARP) == leader
-        write(fragment, chosen)
+        write(strand, chosen)
         if write_lane is not None:
-            write_lane(fragment, np.full(WARP, leader, np.uint32))
+            write_lane(strand, np.full(WARP, leader, np.uint32))
         return None
 
     return run

@@ -24,7 +24,7 @@ from nvgen.sim.memory.regions import Access, Proxy, scatter
 from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.clusters import participants
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Wait
+from nvgen.sim.threads.machine import Cta, Outcome, Step, Strand, Wait
 from nvgen.sim.threads.steps import uniform
 
 Ctas = tuple[Cta, ...]
@@ -53,33 +53,33 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
                 cta.tensor.places[start] = place
         return start
 
-    def run(fragment: Fragment) -> Outcome:
-        columns = uniform(count(fragment.warp), fragment, "nCols")
-        found = _together(fragment, mi.row, group, (columns, exclusive), act)
+    def run(strand: Strand) -> Outcome:
+        columns = uniform(count(strand.warp), strand, "nCols")
+        found = _together(strand, mi.row, group, (columns, exclusive), act)
         if isinstance(found, Wait):
             return found
         if found is None:
             return Wait(f"{columns} free columns of tensor memory")
-        cta = fragment.warp.cta
+        cta = strand.warp.cta
         for owner in (cta, cta.peer) if group is CtaGroup.TWO else (cta,):
             assert owner is not None
-            owner.tensor.taken(fragment)
-        chosen = address(fragment.warp)[fragment.lanes][:1]
-        _write(fragment, chosen, space, found)
+            owner.tensor.taken(strand)
+        chosen = address(strand.warp)[strand.lanes][:1]
+        _write(strand, chosen, space, found)
         return None
 
     return run
 
 
 def _write(
-    fragment: Fragment, address: np.ndarray[tuple[int], np.dtype[np.int64]], space: Space | None,
+    strand: Strand, address: np.ndarray[tuple[int], np.dtype[np.int64]], space: Space | None,
     start: int,
 ) -> None:  # fmt: skip
     """Write the address of an allocation to the CTA's own shared memory.
 
     Raises: Fault when it is not there.
     """
-    warp = fragment.warp
+    warp = strand.warp
     agent = f"tcgen05.alloc of warp {warp.number}"
     region, where, _ = next(find(warp.cta, address, space, agent, Access.WRITE))
     if region is not warp.cta.shared:
@@ -101,15 +101,15 @@ def dealloc(c: Compiler, mi: MachineInstr) -> Step:
     count, taddr = c.get(mi["ncols"], ScalarType.U32), c.get(mi["taddr"], ScalarType.U32)
     group, exclusive = mi.form.attributes["cta_group"], mi.form.attributes["exclusive"] is not None
 
-    def run(fragment: Fragment) -> Outcome:
-        columns = uniform(count(fragment.warp), fragment, "nCols")
-        start = uniform(taddr(fragment.warp), fragment, "taddr")
-        agent = f"tcgen05.dealloc of warp {fragment.warp.number}"
+    def run(strand: Strand) -> Outcome:
+        columns = uniform(count(strand.warp), strand, "nCols")
+        start = uniform(taddr(strand.warp), strand, "taddr")
+        agent = f"tcgen05.dealloc of warp {strand.warp.number}"
 
         def comes() -> None:
-            fragment.warp.cta.tensor.given_back(start, columns, agent)
+            strand.warp.cta.tensor.given_back(start, columns, agent)
 
-        found = _together(fragment, mi.row, group, (start, columns, exclusive), _release, comes)
+        found = _together(strand, mi.row, group, (start, columns, exclusive), _release, comes)
         return found if isinstance(found, Wait) else None
 
     return run
@@ -136,8 +136,8 @@ def relinquish(c: Compiler, mi: MachineInstr) -> Step:
     """Give up the permit to allocate."""
     group = mi.form.attributes["cta_group"]
 
-    def run(fragment: Fragment) -> Outcome:
-        found = _together(fragment, mi.row, group, (), _give_up)
+    def run(strand: Strand) -> Outcome:
+        found = _together(strand, mi.row, group, (), _give_up)
         return found if isinstance(found, Wait) else None
 
     return run
@@ -150,7 +150,7 @@ def _give_up(ctas: Ctas, operands: tuple[int, ...]) -> int:
 
 
 def _together(
-    fragment: Fragment,
+    strand: Strand,
     row: Row,
     group: Attribute,
     operands: tuple[int, ...],
@@ -163,14 +163,14 @@ def _together(
     `comes` is done for each warp, in a pair before it waits for the other.
     Raises: Fault when there is no pair, or its warps have different operands.
     """
-    cta, head = fragment.warp.cta, row.head
+    cta, head = strand.warp.cta, row.head
     peer = cta.peer
     if group is not CtaGroup.TWO or peer is None:
         answer = act(participants(cta, group, head), operands)
         comes()
         return answer
     meetings = cta.cluster.meetings_of(cta.rank)
-    meeting = meetings.join(head, cta.rank, fragment.warp.number, operands)
+    meeting = meetings.join(head, cta.rank, strand.warp.number, operands)
     if meeting.answer is None:
         ctas = participants(cta, group, head)
         if cta.rank not in meeting.announced:

@@ -16,7 +16,7 @@ from nvgen.sim.semantics.synchronization.mbarrier_operand import signalled, to_s
 from nvgen.sim.semantics.tma.targets import mask_type
 from nvgen.sim.threads.clusters import check_runs, members, owner_of, participants
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, lane_numbers
+from nvgen.sim.threads.machine import Cta, Outcome, Step, Strand, lane_numbers
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:
@@ -26,12 +26,12 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
     """
     before = mi.form.attributes["side"] is ThreadSync.BEFORE
 
-    def run(fragment: Fragment) -> Outcome:
-        clocks = fragment.warp.cta.machine.engine.clocks
+    def run(strand: Strand) -> Outcome:
+        clocks = strand.warp.cta.machine.engine.clocks
         if clocks is not None and before:
-            clocks.fence_before(fragment)
+            clocks.fence_before(strand)
         elif clocks is not None:
-            clocks.fence_after(fragment)
+            clocks.fence_after(strand)
         return None
 
     return run
@@ -48,12 +48,12 @@ def commit(c: Compiler, mi: MachineInstr) -> Step:
     assert space is None or isinstance(space, Space)
     place = c.place(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         cta = warp.cta
         engine = cta.machine.engine
         participants(cta, group, _COMMIT)
-        for lane in lane_numbers(fragment.mask):
+        for lane in lane_numbers(strand.mask):
             thread = (cta.number, warp.number, lane)
             where = to_shared(int(address(warp)[lane]), space)
             owner, offset = owner_of(cta, where, Space.SHARED_CLUSTER, _COMMIT)

@@ -50,7 +50,7 @@ from nvgen.sim.memory.regions import Access, Proxy, gather
 from nvgen.sim.semantics.tcgen05.order import TensorOp, earlier
 from nvgen.sim.threads.clusters import participants
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step
+from nvgen.sim.threads.machine import Cta, Outcome, Step, Strand
 from nvgen.sim.threads.steps import one_lane
 
 _ROWS = {
@@ -131,10 +131,10 @@ def copy(c: Compiler, mi: MachineInstr) -> Step:
     taddr, s_desc = c.address(mi["taddr"]), c.get(mi["s_desc"], ScalarType.U64)
     group, place = mi.form.attributes["cta_group"], c.place(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         cta = warp.cta
-        lane = one_lane(fragment, "tcgen05.cp")
+        lane = one_lane(strand, "tcgen05.cp")
         ctas = participants(cta, group, "tcgen05.cp")
         descriptor = _descriptor(int(s_desc(warp)[lane]), form.pieces)
         where = _destination(int(taddr(warp)[lane]), form)
@@ -247,10 +247,10 @@ def shift(c: Compiler, mi: MachineInstr) -> Step:
     taddr = c.address(mi["taddr"])
     group, place = mi.form.attributes["cta_group"], c.place(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         cta = warp.cta
-        lane = one_lane(fragment, "tcgen05.shift")
+        lane = one_lane(strand, "tcgen05.shift")
         ctas = participants(cta, group, "tcgen05.shift")
         where = TensorAddress.decode(int(taddr(warp)[lane]))
         if where.lane % 32:

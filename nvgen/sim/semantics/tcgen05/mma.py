@@ -31,7 +31,7 @@ from nvgen.sim.semantics.tcgen05.mma_record import Operands, Values, collector_o
 from nvgen.sim.semantics.tcgen05.order import TensorOp, earlier
 from nvgen.sim.threads.clusters import participants
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import Fragment, Outcome, Step
+from nvgen.sim.threads.machine import Outcome, Step, Strand
 from nvgen.sim.threads.steps import one_lane
 
 
@@ -42,9 +42,9 @@ def mma(c: Compiler, mi: MachineInstr) -> Step:
     buffer, usage = collector_of(mi)
     name, place = mi.row.head, c.place(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        lane = one_lane(fragment, name)
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
+        lane = one_lane(strand, name)
         ctas = participants(warp.cta, group, name)
         given = operands.values(warp, lane)
         shape = shape_of(given.idesc, form)

@@ -26,7 +26,7 @@ from intrinsics.modifiers import LdStShape, ScalarType, WaitOp
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import Fragment, Outcome, Step, Warp, first_lane
+from nvgen.sim.threads.machine import Outcome, Step, Strand, Warp, first_lane
 from nvgen.sim.threads.steps import uniform
 
 Words = NDArray[np.uint32]
@@ -103,13 +103,13 @@ def collective_load(
     place = c.place(mi)
     head = mi.row.head
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         engine = warp.cta.machine.engine
-        lanes, columns = cells.at(warp, uniform(address(warp), fragment, "taddr"))
+        lanes, columns = cells.at(warp, uniform(address(warp), strand, "taddr"))
         agent = f"{head} of warp {warp.number}"
-        part = fragment.part(fragment.mask)
-        loads = fragment.frame.loads
+        part = strand.part(strand.mask)
+        loads = strand.frame.loads
 
         def effect() -> None:
             found = results(warp.cta.tensor.read(lanes, columns, agent))
@@ -120,7 +120,7 @@ def collective_load(
                 loads.pop(register, None)
             warp.cta.machine.changed()
 
-        thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
+        thread = (warp.cta.number, warp.number, first_lane(strand.mask))
         op = AsyncOp(head, thread, "ld", effect, place)
         for register in registers:
             loads[register] = op
@@ -161,9 +161,9 @@ def st(c: Compiler, mi: MachineInstr) -> Step:
     getters = [c.get(source, ScalarType.B32) for source in sources]
     place = c.place(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        lanes, columns = cells.at(warp, uniform(address(warp), fragment, "taddr"))
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
+        lanes, columns = cells.at(warp, uniform(address(warp), strand, "taddr"))
         given: Words = np.stack([get(warp) for get in getters], axis=1).astype(np.uint32)
         data = _unpack(given) if cells.packed else given
         agent = f"tcgen05.st of warp {warp.number}"
@@ -172,7 +172,7 @@ def st(c: Compiler, mi: MachineInstr) -> Step:
             warp.cta.tensor.write(lanes, columns, data, agent)
             warp.cta.machine.changed()
 
-        thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
+        thread = (warp.cta.number, warp.number, first_lane(strand.mask))
         warp.cta.machine.engine.issue(AsyncOp("tcgen05.st", thread, "st", effect, place))
         return None
 
@@ -191,12 +191,12 @@ def wait(c: Compiler, mi: MachineInstr) -> Step:
     """Complete all loads, or all stores, of the warp."""
     kind = "ld" if mi.form.attributes["op"] is WaitOp.LD else "st"
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         engine = warp.cta.machine.engine
         mine = (warp.cta.number, warp.number)
         ops = [op for op in engine.tracked if op.kind == kind and op.thread[:2] == mine]
-        engine.wait(warp, fragment.mask, ops)
+        engine.wait(warp, strand.mask, ops)
         return None
 
     return run

@@ -41,7 +41,7 @@ from nvgen.sim.semantics.tma.reduce import combined, loaded, not_a_number
 from nvgen.sim.semantics.tma.targets import SECTION, signal_maker, targets_maker
 from nvgen.sim.threads.clusters import check_runs, owner_of
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
-from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
+from nvgen.sim.threads.machine import Cta, Outcome, Step, Strand, Warp, lane_numbers
 
 _KINDS = {
     LoadMode.IM2COL: Kind.IMAGES,
@@ -61,10 +61,10 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
     targets, reads = targets_maker(c, mi), map_reader(c, mi, _LOAD)
     place = c.place(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         cta = warp.cta
-        for lane in lane_numbers(fragment.mask):
+        for lane in lane_numbers(strand.mask):
             first = box(warp, lane)
             thread = (cta.number, warp.number, lane)
             to = signal(warp, lane, first.cta)
@@ -88,10 +88,10 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     tile = mi.form.attributes["mode"] in (None, StoreMode.TILE)
     reads = map_reader(c, mi, name)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         engine = warp.cta.machine.engine
-        for lane in lane_numbers(fragment.mask):
+        for lane in lane_numbers(strand.mask):
             copy = _Store(_storable(box(warp, lane), tile=tile), name, op)
             memory, atoms = warp.cta.machine.memory, copy.box.atoms()
             memory.check_fenced(warp.cta.shared, atoms, ATOM, name)  # a later fence is too late
@@ -113,9 +113,9 @@ def prefetch(c: Compiler, mi: MachineInstr) -> Step:
     """Check that there is such a tensor; caches change no result."""
     found = _rows_maker(c, mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        for lane in lane_numbers(fragment.mask):
-            found(fragment.warp, lane)
+    def run(strand: Strand) -> Outcome:
+        for lane in lane_numbers(strand.mask):
+            found(strand.warp, lane)
         return None
 
     return run

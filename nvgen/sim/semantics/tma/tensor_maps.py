@@ -22,7 +22,7 @@ from nvgen.sim.memory.regions import Access, Bytes, Proxy, Region, gather, scatt
 from nvgen.sim.memory.tensor_maps import Fields
 from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
-from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, lane_numbers
+from nvgen.sim.threads.machine import Cta, Outcome, Step, Strand, lane_numbers
 from nvgen.sim.threads.steps import uniform
 
 ALIGN = 64
@@ -40,11 +40,11 @@ def replace(c: Compiler, mi: MachineInstr) -> Step:
     at = c.get(dimension, ScalarType.U32) if dimension is not None else None
     agent = mi.row.head
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         cta = warp.cta
-        for there, mask in _alike(address, fragment).items():
-            part, lanes = fragment.part(mask), np.array(lane_numbers(mask), np.intp)
+        for there, mask in _alike(address, strand).items():
+            part, lanes = strand.part(mask), np.array(lane_numbers(mask), np.intp)
             region, place = _place(cta, there, space, agent)
             fields = _fields(cta, _read(cta, region, place, agent, lanes))
             number = 0 if at is None else uniform(at(warp), part, "the dimension of a field")
@@ -142,12 +142,12 @@ def copy(c: Compiler, mi: MachineInstr) -> Step:
     c.get(mi["size"], ScalarType.U32)
     agent, place = mi.row.head, c.place(mi)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         cta, engine = warp.cta, warp.cta.machine.engine
-        to = uniform(target(warp), fragment, "the address that a tensor map goes to")
-        at = uniform(source(warp), fragment, "the address that a tensor map comes from")
-        lanes = np.array(lane_numbers(fragment.mask), np.intp)
+        to = uniform(target(warp), strand, "the address that a tensor map goes to")
+        at = uniform(source(warp), strand, "the address that a tensor map comes from")
+        lanes = np.array(lane_numbers(strand.mask), np.intp)
         data = _read(cta, *_place(cta, at, Space.SHARED_CTA, agent), agent, lanes)
         region, there = _place(cta, to, Space.GLOBAL, agent)
 
@@ -157,8 +157,8 @@ def copy(c: Compiler, mi: MachineInstr) -> Step:
         thread = (cta.number, warp.number, int(lanes[0]))
         op = AsyncOp(agent, thread, MAP_COPY, effect, place)
         engine.issue(op)
-        engine.wait(warp, fragment.mask, [op])
-        _release(fragment)
+        engine.wait(warp, strand.mask, [op])
+        _release(strand)
         return None
 
     return run
@@ -167,8 +167,8 @@ def copy(c: Compiler, mi: MachineInstr) -> Step:
 def release(c: Compiler, mi: MachineInstr) -> Step:
     """A proxy release: earlier writes to tensor maps become visible to copies after an acquire."""
 
-    def run(fragment: Fragment) -> Outcome:
-        _release(fragment)
+    def run(strand: Strand) -> Outcome:
+        _release(strand)
         return None
 
     return run
@@ -179,41 +179,41 @@ def acquire(c: Compiler, mi: MachineInstr) -> Step:
     address = c.address(mi["a"])
     c.get(mi["size"], ScalarType.U32)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         machine = warp.cta.machine
-        _fence(fragment)
-        for at, mask in _alike(address, fragment).items():
+        _fence(strand)
+        for at, mask in _alike(address, strand).items():
             if window_of(at) is not Space.GLOBAL:
                 raise _misplaced(mi.row.head, at, "global memory")
             next(find(warp.cta, np.array([at]), Space.GLOBAL, mi.row.head, Access.READ))
-            machine.tensor_maps.order.acquire(machine.engine.clocks, fragment.part(mask), at)
+            machine.tensor_maps.order.acquire(machine.engine.clocks, strand.part(mask), at)
         return None
 
     return run
 
 
-def _alike(address: Getter, fragment: Fragment) -> dict[int, int]:
-    """The lanes of a fragment by their addresses."""
+def _alike(address: Getter, strand: Strand) -> dict[int, int]:
+    """The lanes of a strand by their addresses."""
     found: dict[int, int] = {}
-    values = address(fragment.warp)
-    for lane in lane_numbers(fragment.mask):
+    values = address(strand.warp)
+    for lane in lane_numbers(strand.mask):
         found[int(values[lane])] = found.get(int(values[lane]), 0) | 1 << lane
     return found
 
 
-def _release(fragment: Fragment) -> None:
+def _release(strand: Strand) -> None:
     """A proxy release, ordered after a fence."""
-    machine = fragment.warp.cta.machine
-    machine.tensor_maps.order.release(machine.engine.clocks, fragment)
-    _fence(fragment)
+    machine = strand.warp.cta.machine
+    machine.tensor_maps.order.release(machine.engine.clocks, strand)
+    _fence(strand)
 
 
-def _fence(fragment: Fragment) -> None:
-    deliver(fragment.warp.cta)
-    clocks = fragment.warp.cta.machine.engine.clocks
+def _fence(strand: Strand) -> None:
+    deliver(strand.warp.cta)
+    clocks = strand.warp.cta.machine.engine.clocks
     if clocks is not None:
-        clocks.fence(fragment)
+        clocks.fence(strand)
 
 
 SEMANTICS: dict[str, Maker] = {

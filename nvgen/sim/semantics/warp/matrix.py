@@ -23,7 +23,7 @@ from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter, window_of
 from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Warp
+from nvgen.sim.threads.machine import WARP, Outcome, Step, Strand, Warp
 
 Bytes = NDArray[np.uint8]
 Indices = NDArray[np.int64]
@@ -89,13 +89,13 @@ class _Matrices:
         self.cells = _cells(shape, num.count, attributes["trans"] is not None, source)
         self._address = c.address(mi["a"])
 
-    def lines(self, fragment: Fragment) -> Indices:
+    def lines(self, strand: Strand) -> Indices:
         """The addresses of the lines.
 
         Raises: Fault for one that is no address of shared memory, or no multiple of 16.
         """
-        _whole(fragment, self.head)
-        found = self._address(fragment.warp)[: self.cells.lines]
+        _whole(strand, self.head)
+        found = self._address(strand.warp)[: self.cells.lines]
         if self.space is None:
             self._check_windows(found)
         wrong = found % LINE != 0
@@ -103,7 +103,7 @@ class _Matrices:
             lane = int(np.flatnonzero(wrong)[0])
             raise fault(
                 "misaligned",
-                f"{self.agent(fragment.warp)}: the line of lane {lane} is misaligned",
+                f"{self.agent(strand.warp)}: the line of lane {lane} is misaligned",
                 got=f"{int(found[lane]):#x}",
                 expected=f"a multiple of {LINE}",
                 section=self.section,
@@ -126,10 +126,10 @@ class _Matrices:
         """Who accesses memory, in words."""
         return f"{self.head} of warp {warp.number}"
 
-    def read(self, fragment: Fragment) -> Bytes:
+    def read(self, strand: Strand) -> Bytes:
         """The lines, and the padding of those that have some as zeros."""
-        cells, warp = self.cells, fragment.warp
-        addresses, lanes = self._units(fragment)
+        cells, warp = self.cells, strand.warp
+        addresses, lanes = self._units(strand)
         found = np.zeros((addresses.size, cells.size), np.uint8)
         agent, memory = self.agent(warp), warp.cta.machine.memory
         for region, where, part in find(warp.cta, addresses, self.space, agent, Access.READ):
@@ -144,10 +144,10 @@ class _Matrices:
         padded[:, : lines.shape[1]] = lines
         return widened(padded, self.source)
 
-    def write(self, fragment: Fragment, lines: Bytes) -> None:
+    def write(self, strand: Strand, lines: Bytes) -> None:
         """Write all lines."""
-        cells, warp = self.cells, fragment.warp
-        addresses, lanes = self._units(fragment)
+        cells, warp = self.cells, strand.warp
+        addresses, lanes = self._units(strand)
         data = lines.reshape(-1, cells.size)
         agent, memory = self.agent(warp), warp.cta.machine.memory
         for region, where, part in find(warp.cta, addresses, self.space, agent, Access.WRITE):
@@ -163,22 +163,22 @@ class _Matrices:
             )
             scatter(region, offsets, data[part])
 
-    def _units(self, fragment: Fragment) -> tuple[Indices, NDArray[np.intp]]:
+    def _units(self, strand: Strand) -> tuple[Indices, NDArray[np.intp]]:
         """The addresses that are accessed, and by which lanes."""
-        addresses = self.lines(fragment)[:, None] + self.cells.starts[None, :]
+        addresses = self.lines(strand)[:, None] + self.cells.starts[None, :]
         return addresses.reshape(-1), self.cells.lanes.reshape(-1)
 
 
-def _whole(fragment: Fragment, head: str) -> None:
+def _whole(strand: Strand, head: str) -> None:
     """Whether a whole warp executes it.
 
     Raises: Fault.
     """
-    if fragment.mask != _ALL:
+    if strand.mask != _ALL:
         raise fault(
             "partial-warp",
             f"{head} by a warp of fewer than 32 threads",
-            got=f"lanes {fragment.mask:#010x}",
+            got=f"lanes {strand.mask:#010x}",
             expected="32 threads, each with its part of the matrices",
             hint="an H100 moves other bytes then: launch blocks of a multiple of 32 threads",
             section=head,
@@ -199,12 +199,12 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
     matrices = _Matrices(c, mi)
     writers = [c.set(r) if type(r) is int else None for r in _registers(mi["d"])]
 
-    def run(fragment: Fragment) -> Outcome:
-        lines = matrices.read(fragment)
+    def run(strand: Strand) -> Outcome:
+        lines = matrices.read(strand)
         words = _words(lines[matrices.cells.line, matrices.cells.byte])
         for i, write in enumerate(writers):
             if write is not None:
-                write(fragment, words[:, i])
+                write(strand, words[:, i])
         return None
 
     return run
@@ -215,11 +215,11 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     matrices = _Matrices(c, mi)
     getters = [c.get(r, ScalarType.B32) for r in _registers(mi["r"])]
 
-    def run(fragment: Fragment) -> Outcome:
-        words = np.stack([get(fragment.warp) for get in getters], axis=1).astype("<u4")
+    def run(strand: Strand) -> Outcome:
+        words = np.stack([get(strand.warp) for get in getters], axis=1).astype("<u4")
         lines = np.empty((matrices.cells.lines, LINE), np.uint8)
         lines[matrices.cells.line, matrices.cells.byte] = words.view(np.uint8)
-        matrices.write(fragment, lines)
+        matrices.write(strand, lines)
         return None
 
     return run
@@ -232,13 +232,13 @@ def transpose(c: Compiler, mi: MachineInstr) -> Step:
     write, get = c.set(target), c.get(mi["a"], ScalarType.B32)
     head = mi.row.head
 
-    def run(fragment: Fragment) -> Outcome:
-        _whole(fragment, head)
-        data = get(fragment.warp).astype("<u4")[:, None].view(np.uint8)
+    def run(strand: Strand) -> Outcome:
+        _whole(strand, head)
+        data = get(strand.warp).astype("<u4")[:, None].view(np.uint8)
         rows = np.empty((8, LINE), np.uint8)
         rows[matrix_bytes(MatrixShape.M8N8)] = data
         turned = rows[matrix_bytes(MatrixShape.M8N8, transposed=True)]
-        write(fragment, _words(turned)[:, 0])
+        write(strand, _words(turned)[:, 0])
         return None
 
     return run

@@ -32,7 +32,7 @@ from nvgen.sim.semantics.warp.mma_sync_registers import (
 )
 from nvgen.sim.semantics.warp.mma_sync_sparse import expander
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import FULL, Fragment, Outcome, Step, Warp
+from nvgen.sim.threads.machine import FULL, Outcome, Step, Strand, Warp
 
 T = ScalarType
 
@@ -87,14 +87,14 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
     write = writer(c, mi["d"], 16 if attributes["dtype"] is T.F16 else summed.bits)
     compute, at = multiplier(attributes), fragment_c(shape)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        if fragment.mask != FULL:
-            raise too_few(mi, fragment)
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
+        if strand.mask != FULL:
+            raise too_few(mi, strand)
         before = matrices(old(warp), at, (shape.m, shape.n))
-        given = scales(fragment) if scales else None
+        given = scales(strand) if scales else None
         d = compute(a(warp), b(warp), before, given, kept=kept(warp) if kept else None)
-        write(fragment, d[at])
+        write(strand, d[at])
         return None
 
     return run
@@ -146,14 +146,14 @@ def _held(
 
 def _scales(
     c: Compiler, mi: MachineInstr, family: _Family
-) -> Callable[[Fragment], tuple[Factors, Factors]] | None:
+) -> Callable[[Strand], tuple[Factors, Factors]] | None:
     """The factors of all elements of A and of B, where there are some."""
     if family.usual is None:
         return None
     shape = mi.form.attributes["shape"]
     assert isinstance(shape, MmaShape)
     a, b = (factors(c, mi, name, family.usual, shape.k) for name in "ab")
-    return lambda fragment: (a(fragment), b(fragment))
+    return lambda strand: (a(strand), b(strand))
 
 
 _HEADS = ("mma", "mma.sp", f"mma.sp{_ORDERED}")

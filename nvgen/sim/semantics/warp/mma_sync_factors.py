@@ -26,10 +26,10 @@ from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.semantics.tcgen05.mma_operands import numbers
 from nvgen.sim.semantics.warp.mma_sync_numbers import Factors
 from nvgen.sim.threads.compile import Compiler
-from nvgen.sim.threads.machine import Fragment
+from nvgen.sim.threads.machine import Strand
 from nvgen.sim.threads.steps import uniform
 
-Read: TypeAlias = Callable[[Fragment], Factors]
+Read: TypeAlias = Callable[[Strand], Factors]
 """The factor of each element of a matrix: rows by K."""
 
 _SECTION = "Block Scaling for mma.sync"
@@ -48,10 +48,10 @@ def factors(c: Compiler, mi: MachineInstr, matrix: str, usual: ScaleVec, k: int)
     byte, thread = (c.get(place, ScalarType.U16) for place in places)
     agent = f"{mi.row.head} (scale factors of {matrix.upper()})"
 
-    def read(fragment: Fragment) -> Factors:
-        warp = fragment.warp
-        first = uniform(byte(warp), fragment, "a selector of bytes")
-        giver = uniform(thread(warp), fragment, "a selector of threads")
+    def read(strand: Strand) -> Factors:
+        warp = strand.warp
+        first = uniform(byte(warp), strand, "a selector of bytes")
+        giver = uniform(thread(warp), strand, "a selector of threads")
         _check(agent, "byte", first, factor_bytes(count))
         _check(agent, "thread", giver, range(PROVIDERS[matrix]))
         lane, place = factor_fragment(matrix, count, first, giver)

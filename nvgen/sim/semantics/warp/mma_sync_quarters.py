@@ -15,7 +15,7 @@ from intrinsics.multiplies.mma_sync import MmaLayout
 from nvgen.sim.semantics.warp.mma_sync_numbers import multiplier
 from nvgen.sim.semantics.warp.mma_sync_registers import elements, matrices, too_few, writer
 from nvgen.sim.threads.compile import Compiler
-from nvgen.sim.threads.machine import FULL, Fragment, Outcome, Step
+from nvgen.sim.threads.machine import FULL, Outcome, Step, Strand
 
 _K = 4
 _SIDE = 8
@@ -37,15 +37,15 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
     a_at, b_at = quarter_a(alayout), quarter_b(blayout)
     c_at, d_at = (quarter_c(size) for size in bits)
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        if fragment.mask != FULL:
-            raise too_few(mi, fragment)
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
+        if strand.mask != FULL:
+            raise too_few(mi, strand)
         left = matrices(a(warp), a_at, (QUARTERS, _SIDE, _K))
         right = matrices(b(warp), b_at, (QUARTERS, _SIDE, _K))
         before = matrices(old(warp), c_at, (QUARTERS, _SIDE, _SIDE))
         found = [compute(*parts, None) for parts in zip(left, right, before, strict=True)]
-        write(fragment, np.stack(found)[d_at])
+        write(strand, np.stack(found)[d_at])
         return None
 
     return run

@@ -21,7 +21,7 @@ from intrinsics.modifiers import Modifier, ScalarType
 from intrinsics.multiplies.wgmma import MatrixType
 from nvgen.sim.faults import fault
 from nvgen.sim.threads.compile import Compiler
-from nvgen.sim.threads.machine import Fragment, Warp
+from nvgen.sim.threads.machine import Strand, Warp
 
 Bits: TypeAlias = NDArray[np.unsignedinteger]
 """Bits of elements, right-aligned, or of registers."""
@@ -74,19 +74,19 @@ def out_of_bytes(codes: Bits, type_: Modifier) -> Bits:
     return codes >> np.uint32(shift) & np.uint32(mask)
 
 
-def writer(c: Compiler, op: Op, bits: int) -> Callable[[Fragment, Bits], None]:
+def writer(c: Compiler, op: Op, bits: int) -> Callable[[Strand, Bits], None]:
     """Write elements, `bits` each, to the registers of an operand; `_` takes nothing."""
     assert isinstance(op, tuple)
     setters = [c.set(part) if type(part) is int else None for part in op]
 
-    def write(fragment: Fragment, found: Bits) -> None:
+    def write(strand: Strand, found: Bits) -> None:
         registers = found
         if bits == 16:
             words = found.astype(np.uint32)
             registers = words[:, ::2] | words[:, 1::2] << np.uint32(16)
         for number, setter in enumerate(setters):
             if setter is not None:
-                setter(fragment, registers[:, number])
+                setter(strand, registers[:, number])
 
     return write
 
@@ -98,12 +98,12 @@ def matrices(held: Bits, at: tuple[Indices, ...], shape: tuple[int, ...]) -> Bit
     return found
 
 
-def too_few(mi: MachineInstr, fragment: Fragment) -> Exception:
+def too_few(mi: MachineInstr, strand: Strand) -> Exception:
     """What is said of a part of a warp."""
     return fault(
         "partial-warp",
         f"{mi.row.head} by a warp of fewer than 32 threads",
-        got=f"lanes {fragment.mask:#010x}",
+        got=f"lanes {strand.mask:#010x}",
         expected="32 threads, each with its part of the matrices",
         hint="launch blocks of a multiple of 32 threads",
         section=mi.row.section,

@@ -20,10 +20,10 @@ from nvgen.sim.threads.compile import Compiler, Maker, Setter
 from nvgen.sim.threads.lane_values import flags, unsigned
 from nvgen.sim.threads.machine import (
     WARP,
-    Fragment,
     Lanes,
     Outcome,
     Step,
+    Strand,
     Values,
     first_lane,
     lane_numbers,
@@ -40,24 +40,24 @@ _UNDEFINED = 0xCDCDCDCD
 
 _NAN = 0x7FFFFFFF
 
-Action = Callable[[Fragment, int], None]
-"""The effect on threads that have converged: the fragment, and their member mask."""
+Action = Callable[[Strand, int], None]
+"""The effect on threads that have converged: the strand, and their member mask."""
 
 
 def _together(c: Compiler, mi: MachineInstr, act: Action) -> Step:
     """`act` for the threads that give one mask, once all of the mask are here."""
     members = c.get(mi["membermask"], T.B32)
 
-    def run(fragment: Fragment) -> Outcome:
-        masks = members(fragment.warp)
-        mask = int(masks[first_lane(fragment.mask)])
-        same = mask_of(flags(masks == mask)) & fragment.mask
-        if same != fragment.mask:
-            fragment.fork(fragment.mask & ~same, fragment.at)
-            fragment.mask = same
-        waiting = gathered(fragment, mask, mi, who_left=False)
+    def run(strand: Strand) -> Outcome:
+        masks = members(strand.warp)
+        mask = int(masks[first_lane(strand.mask)])
+        same = mask_of(flags(masks == mask)) & strand.mask
+        if same != strand.mask:
+            strand.fork(strand.mask & ~same, strand.at)
+            strand.mask = same
+        waiting = gathered(strand, mask, mi, who_left=False)
         if waiting is None:
-            act(fragment, mask & fragment.mask)
+            act(strand, mask & strand.mask)
         return waiting
 
     return run
@@ -68,9 +68,9 @@ def _setter(c: Compiler, mi: MachineInstr, slot: str) -> Setter | None:
     return c.set(reg) if type(reg) is int else None
 
 
-def _write(setter: Setter | None, fragment: Fragment, values: Values) -> None:
+def _write(setter: Setter | None, strand: Strand, values: Values) -> None:
     if setter is not None:
-        setter(fragment, values)
+        setter(strand, values)
 
 
 # ---- shuffles --------------------------------------------------------------------------------
@@ -83,12 +83,12 @@ def shuffle(c: Compiler, mi: MachineInstr) -> Step:
     mode = mi.form.attributes["mode"]
     assert isinstance(mode, Shuffle)
 
-    def act(fragment: Fragment, members: int) -> None:
-        warp = fragment.warp
+    def act(strand: Strand, members: int) -> None:
+        warp = strand.warp
         source, reached = _source(mode, b(warp), bounds(warp))
         values = np.where(lanes_of(members), a(warp), np.uint32(_UNDEFINED))
-        _write(d, fragment, values[source])
-        _write(p, fragment, reached)
+        _write(d, strand, values[source])
+        _write(p, strand, reached)
 
     return _together(c, mi, act)
 
@@ -124,11 +124,11 @@ def vote(c: Compiler, mi: MachineInstr) -> Step:
     mode = mi.form.attributes["mode"]
     assert isinstance(mode, Vote)
 
-    def act(fragment: Fragment, members: int) -> None:
-        yes = mask_of(flags(a(fragment.warp))) & members
+    def act(strand: Strand, members: int) -> None:
+        yes = mask_of(flags(a(strand.warp))) & members
         match mode:
             case Vote.BALLOT:
-                _write(d, fragment, np.full(WARP, yes, np.uint32))
+                _write(d, strand, np.full(WARP, yes, np.uint32))
                 return
             case Vote.ALL:
                 holds = yes == members
@@ -136,7 +136,7 @@ def vote(c: Compiler, mi: MachineInstr) -> Step:
                 holds = yes != 0
             case Vote.UNI:
                 holds = yes in (0, members)
-        _write(d, fragment, np.full(WARP, holds, np.bool_))
+        _write(d, strand, np.full(WARP, holds, np.bool_))
 
     return _together(c, mi, act)
 
@@ -147,15 +147,15 @@ def match(c: Compiler, mi: MachineInstr) -> Step:
     assert isinstance(type_, ScalarType)
     a, d, p = c.get(mi["a"], type_), _setter(c, mi, "d"), _setter(c, mi, "p")
 
-    def act(fragment: Fragment, members: int) -> None:
-        values = a(fragment.warp)
+    def act(strand: Strand, members: int) -> None:
+        values = a(strand.warp)
         if mode is Match.ANY:
             same = [mask_of(flags(values == value)) & members for value in values]
-            _write(d, fragment, np.array(same, np.uint32))
+            _write(d, strand, np.array(same, np.uint32))
             return
         agree = len({int(values[lane]) for lane in lane_numbers(members)}) == 1
-        _write(d, fragment, np.full(WARP, members if agree else 0, np.uint32))
-        _write(p, fragment, np.full(WARP, agree, np.bool_))
+        _write(d, strand, np.full(WARP, members if agree else 0, np.uint32))
+        _write(p, strand, np.full(WARP, agree, np.bool_))
 
     return _together(c, mi, act)
 
@@ -164,8 +164,8 @@ def active(c: Compiler, mi: MachineInstr) -> Step:
     """The threads that execute the record convergently."""
     d = _setter(c, mi, "d")
 
-    def run(fragment: Fragment) -> Outcome:
-        _write(d, fragment, np.full(WARP, fragment.mask, np.uint32))
+    def run(strand: Strand) -> Outcome:
+        _write(d, strand, np.full(WARP, strand.mask, np.uint32))
         return None
 
     return run
@@ -192,15 +192,15 @@ def reduce(c: Compiler, mi: MachineInstr) -> Step:
     a, d = c.get(mi["a"], T.F32 if type_ is T.F32 else T.B32), _setter(c, mi, "d")
     magnitude, keeps_nan = attributes["abs"] is not None, attributes["nan"] is not None
 
-    def act(fragment: Fragment, members: int) -> None:
-        words = a(fragment.warp)[lanes_of(members)].astype(np.uint32, copy=False)
+    def act(strand: Strand, members: int) -> None:
+        words = a(strand.warp)[lanes_of(members)].astype(np.uint32, copy=False)
         if type_ is T.F32:
             found = _extreme(words, op, magnitude=magnitude, keeps_nan=keeps_nan)
         else:
             numbers = words.view(np.int32) if type_.is_signed else words
             with np.errstate(over="ignore"):
                 found = int(_REDUCE[op].reduce(numbers, dtype=numbers.dtype)) & 0xFFFFFFFF
-        _write(d, fragment, np.full(WARP, found, unsigned(32)))
+        _write(d, strand, np.full(WARP, found, unsigned(32)))
 
     return _together(c, mi, act)
 
@@ -220,7 +220,7 @@ def _extreme(words: Words, op: WarpReduce, *, magnitude: bool, keeps_nan: bool) 
 
 def nothing(c: Compiler, mi: MachineInstr) -> Step:
     """No effect here: time, counters, registers and other grids are not modelled."""
-    return lambda fragment: None
+    return lambda strand: None
 
 
 SEMANTICS: dict[str, Maker] = {

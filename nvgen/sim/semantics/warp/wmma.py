@@ -31,7 +31,7 @@ from nvgen.sim.semantics.warp.mma_sync_registers import (
     writer,
 )
 from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import FULL, WARP, Fragment, Outcome, Step
+from nvgen.sim.threads.machine import FULL, WARP, Outcome, Step, Strand
 
 T = ScalarType
 Indices = NDArray[np.int64]
@@ -86,15 +86,15 @@ class _Matrix:
             self.line, self.at = (part[:, :: _WORD // bits] for part in (self.line, self.at))
         self.lanes = np.repeat(np.arange(WARP, dtype=np.intp), self.at.shape[1])
 
-    def addresses(self, fragment: Fragment) -> Indices:
+    def addresses(self, strand: Strand) -> Indices:
         """The address of each part, thread by thread."""
-        if fragment.mask != FULL:
-            raise too_few(self.mi, fragment)
+        if strand.mask != FULL:
+            raise too_few(self.mi, strand)
         stride: Indices | int = self.usual
         if self.stride is not None:
-            stride = self.stride(fragment.warp).astype(np.int64)[:, None]
+            stride = self.stride(strand.warp).astype(np.int64)[:, None]
         offsets = (self.line * stride + self.at) * self.bits // _BYTE
-        found: Indices = (self.address(fragment.warp)[:, None] + offsets).reshape(-1)
+        found: Indices = (self.address(strand.warp)[:, None] + offsets).reshape(-1)
         return found
 
 
@@ -105,10 +105,10 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
     assert isinstance(registers, tuple)
     setters = [c.set(reg) if type(reg) is int else None for reg in registers]
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         agent, memory = f"{matrix.head} of warp {warp.number}", warp.cta.machine.memory
-        addresses, size = matrix.addresses(fragment), matrix.size
+        addresses, size = matrix.addresses(strand), matrix.size
         found = np.zeros((addresses.size, size), np.uint8)
         for region, where, part in find(warp.cta, addresses, matrix.space, agent, Access.READ):
             lanes = matrix.lanes[part]
@@ -119,7 +119,7 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
         words = np.ascontiguousarray(found.reshape(WARP, -1)).view(matrix.word)
         for number, write in enumerate(setters):
             if write is not None:
-                write(fragment, words[:, number].astype(matrix.word.newbyteorder("=")))
+                write(strand, words[:, number].astype(matrix.word.newbyteorder("=")))
         return None
 
     return run
@@ -133,13 +133,13 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     held = mi.row.operand["r"].type_under(mi.form.attributes)
     getters = [c.get(reg, held) for reg in registers]
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         agent, memory = f"{matrix.head} of warp {warp.number}", warp.cta.machine.memory
         words = np.stack([get(warp) for get in getters], axis=1)
         data = np.ascontiguousarray(words.view(matrix.word.newbyteorder("=")).astype(matrix.word))
         parts = data.view(np.uint8).reshape(-1, matrix.size)
-        addresses, size = matrix.addresses(fragment), matrix.size
+        addresses, size = matrix.addresses(strand), matrix.size
         for region, where, part in find(warp.cta, addresses, matrix.space, agent, Access.WRITE):
             offsets = memory.access(
                 region, where, size, Access.WRITE, Proxy.GENERIC, agent,
@@ -175,14 +175,14 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
     compute = multiplier(attributes)
     write = writer(c, mi["d"], _bits(attributes["dtype"], "d"))
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
-        if fragment.mask != FULL:
-            raise too_few(mi, fragment)
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
+        if strand.mask != FULL:
+            raise too_few(mi, strand)
         left = matrices(a[0](warp), a[1], (m, k))
         right = matrices(b[0](warp), b[1][::-1], (n, k))
         found = compute(left, right, matrices(old(warp), at, (m, n)), None)
-        write(fragment, found[at])
+        write(strand, found[at])
         return None
 
     return run

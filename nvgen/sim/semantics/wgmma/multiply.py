@@ -36,7 +36,7 @@ from nvgen.sim.semantics.wgmma.effect import (
 )
 from nvgen.sim.semantics.wgmma.sparse import Metadata
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
-from nvgen.sim.threads.machine import Fragment, Outcome, Step, Wait, first_lane
+from nvgen.sim.threads.machine import Outcome, Step, Strand, Wait, first_lane
 from nvgen.sim.threads.steps import uniform
 from nvgen.sim.threads.warpgroups import OPERANDS, WARPS, Arrival, Issued, Warpgroup
 
@@ -128,10 +128,10 @@ class _Where:
     registers: tuple[Reg, ...]
     found: Index | None = None
 
-    def of(self, fragment: Fragment) -> Index:
+    def of(self, strand: Strand) -> Index:
         """The words of all threads of a warp."""
         if self.found is None:
-            self.found = RegisterWords.of(fragment.frame, self.registers).index
+            self.found = RegisterWords.of(strand.frame, self.registers).index
         return self.found
 
 
@@ -147,39 +147,39 @@ class _Multiply:
     metadata: Getter | None
     place: Place
 
-    def issue(self, group: Warpgroup[Fragment], fragment: Fragment) -> None:
+    def issue(self, group: Warpgroup[Strand], strand: Strand) -> None:
         """Issue it, by the warp that came last."""
-        warp, registers = fragment.warp, self.registers
+        warp, registers = strand.warp, self.registers
         arrivals = group.leave(warp)
-        effect = self._effect(fragment, arrivals)
+        effect = self._effect(strand, arrivals)
         effect.check_fenced()
         commits = warp.multiplies.commits
-        thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
+        thread = (warp.cta.number, warp.number, first_lane(strand.mask))
         before = group.before(registers, commits)
         op = AsyncOp(self.form.name, thread, "wgmma", effect, self.place, before)
         op.together = group.warps
         group.issued.append(Issued(op, registers, commits))
         for arrival in arrivals:
-            owner = arrival.fragment.frame.multiplies
+            owner = arrival.strand.frame.multiplies
             use = Use(op, owner, registers)
             owner.keep(use)
-            arrival.fragment.warp.multiplies.open.append(use)
+            arrival.strand.warp.multiplies.open.append(use)
         warp.cta.machine.engine.issue(op)
         warp.cta.machine.changed()
 
-    def _effect(self, fragment: Fragment, arrivals: Sequence[Arrival[Fragment]]) -> WgmmaOperation:
+    def _effect(self, strand: Strand, arrivals: Sequence[Arrival[Strand]]) -> WgmmaOperation:
         """What it does once it takes effect."""
         a, b, accumulate = arrivals[0].operands
         found = None
         if self.metadata is not None:
-            words = np.concatenate([self.metadata(one.fragment.warp) for one in arrivals])
+            words = np.concatenate([self.metadata(one.strand.warp) for one in arrivals])
             found = Metadata.of(words.astype(np.uint32), self.form.a.bits, self.form.selector)
         return WgmmaOperation(
-            fragment.warp.cta,
+            strand.warp.cta,
             self.form,
-            tuple(arrival.fragment.frame for arrival in arrivals),
-            self.d.of(fragment),
-            descriptor(a, "A") if self.held is None else self.held.of(fragment),
+            tuple(arrival.strand.frame for arrival in arrivals),
+            self.d.of(strand),
+            descriptor(a, "A") if self.held is None else self.held.of(strand),
             descriptor(b, "B"),
             bool(accumulate),
             found,
@@ -195,28 +195,28 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
     held = _Where(_plain(mi["a"])) if registers.a else None
     whole = _Multiply(form, registers, _Where(registers.d), held, metadata, c.place(mi))
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         group = warp.cta.warpgroup(warp.number)
         if warp.number in group.passed:
             group.passed.remove(warp.number)
             return None
         if warp.number not in group.here:
             _check_fence(warp.multiplies.fenced, form.name)
-            fragment.frame.multiplies.claim(registers, warp.multiplies)
-        last = group.meet(Arrival(fragment, operands(fragment)))
+            strand.frame.multiplies.claim(registers, warp.multiplies)
+        last = group.meet(Arrival(strand, operands(strand)))
         if not last:
             number = warp.number // WARPS
             return Wait(
                 f"warps {', '.join(map(str, group.missing()))} of warpgroup {number} at {form.name}"
             )
-        whole.issue(group, fragment)
+        whole.issue(group, strand)
         return None
 
     return run
 
 
-def _operands(c: Compiler, mi: MachineInstr) -> Callable[[Fragment], tuple[int, ...]]:
+def _operands(c: Compiler, mi: MachineInstr) -> Callable[[Strand], tuple[int, ...]]:
     """A's descriptor (0 where A is in registers), B's, and scale-d."""
     wanted: list[tuple[str, Getter]] = []
     slots = (("a", T.U64), ("b", T.U64), ("scale_d", T.PRED))
@@ -225,8 +225,8 @@ def _operands(c: Compiler, mi: MachineInstr) -> Callable[[Fragment], tuple[int, 
         if not isinstance(op, tuple):
             wanted.append((name, c.get(op, type_)))
 
-    def values(fragment: Fragment) -> tuple[int, ...]:
-        found = [uniform(get(fragment.warp), fragment, name) for name, get in wanted]
+    def values(strand: Strand) -> tuple[int, ...]:
+        found = [uniform(get(strand.warp), strand, name) for name, get in wanted]
         return tuple([0] * (len(OPERANDS) - len(found)) + found)
 
     return values
@@ -248,10 +248,10 @@ def _check_fence(fenced: bool, name: str) -> None:
 def fence(c: Compiler, mi: MachineInstr) -> Step:
     """What the warp did to registers comes before the multiplies that follow."""
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         warp.multiplies.fenced = True
-        fragment.frame.multiplies.fence()
+        strand.frame.multiplies.fence()
         for frame in warp.frames.values():
             frame.multiplies.fence()
         return None
@@ -262,8 +262,8 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
 def commit_group(c: Compiler, mi: MachineInstr) -> Step:
     """Make a group of the multiplies since the last one."""
 
-    def run(fragment: Fragment) -> Outcome:
-        fragment.warp.multiplies.commit()
+    def run(strand: Strand) -> Outcome:
+        strand.warp.multiplies.commit()
         return None
 
     return run
@@ -275,10 +275,10 @@ def wait_group(c: Compiler, mi: MachineInstr) -> Step:
     assert isinstance(n, Imm)
     count = n.value
 
-    def run(fragment: Fragment) -> Outcome:
-        warp = fragment.warp
+    def run(strand: Strand) -> Outcome:
+        warp = strand.warp
         done = warp.multiplies.take(count)
-        warp.cta.machine.engine.wait(warp, fragment.mask, [use.op for use in done])
+        warp.cta.machine.engine.wait(warp, strand.mask, [use.op for use in done])
         for use in done:
             use.owner.flight.remove(use)
         return None
