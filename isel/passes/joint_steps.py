@@ -5,6 +5,9 @@ addresses that begin numbers apart and take the same step each round, a front en
 PHI each, with an addition each; loads and stores add the numbers for nothing.  LLVM's NVPTX back
 end does likewise (LoopStrengthReduce).  Integers wrap, so the values are the same whatever
 overflows.
+
+ptxas unrolls a loop whose test compares what is stepped, and none that compares a sum with it: a
+value that is compared is the one that others follow, and what begins as it does is it.
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ from __future__ import annotations
 from collections import Counter
 
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import Block, Form, Imm, MachineFunction, MachineInstr, Op, phis_of
+from intrinsics.mir import Block, Form, Imm, MachineFunction, MachineInstr, Op, Reg, phis_of
 from intrinsics.modifiers import ScalarType
+from isel.passes.common_subexpressions import share_values
 from isel.passes.dead_code import remove_dead_code
 
 _PHI = "phi"
@@ -46,6 +50,10 @@ def join_steps(function: MachineFunction) -> None:
     walks.leave_out_what_is_written_again()
     for block in blocks:
         walks.join(block)
+    if walks.same:
+        for mi in function.instructions():
+            mi.map_registers(walks.same)
+        share_values(function)  # their steps are equal now
     remove_dead_code(function)  # the steps of those that went
 
 
@@ -59,6 +67,10 @@ class _Walks:
 
     def __init__(self, function: MachineFunction) -> None:
         self.function = function
+        self.same: dict[Reg, Reg] = {}  # a PHI's result -> that of the one which begins as it does
+        self.compared = {
+            reg for mi in function.instructions() if mi.form.row.head == "setp" for reg in mi.uses()
+        }
         self.additions = {
             mi.ops[0]: mi
             for mi in function.instructions()
@@ -78,12 +90,19 @@ class _Walks:
         }
 
     def join(self, block: Block) -> None:
-        """Of the PHIs of a block, keep the first of those that go together."""
+        """Of the PHIs of a block, keep one of those that go together."""
         phis = phis_of(block)
-        sums = {id(walk.phi): _sum(leader, walk) for leader, walk in self.together(block)}
-        if sums:
-            kept = [phi for phi in phis if id(phi) not in sums]
-            block.instrs = [*kept, *sums.values(), *block.instrs[len(phis) :]]
+        sums: list[MachineInstr] = []
+        gone: set[int] = set()
+        for leader, walk in self.together(block):
+            gone.add(id(walk.phi))
+            if walk.start == leader.start:
+                self.same[_result(walk.phi)] = _result(leader.phi)
+            else:
+                sums.append(_sum(leader, walk))
+        if gone:
+            kept = [phi for phi in phis if id(phi) not in gone]
+            block.instrs = [*kept, *sums, *block.instrs[len(phis) :]]
 
     def steps_alike(self, block: Block) -> bool:
         """Whether two PHIs of a block are stepped by the same: without, nothing goes together."""
@@ -91,14 +110,18 @@ class _Walks:
         return len(found) > 1 and len({(step.form, by) for _, step, by, _ in found}) < len(found)
 
     def together(self, block: Block) -> list[tuple[_Walk, _Walk]]:
-        """The PHIs of a block that go with one before them, each behind that one."""
+        """The PHIs of a block that go with another one, each behind that one."""
         first: dict[_Key, _Walk] = {}
-        found: list[tuple[_Walk, _Walk]] = []
-        for phi in phis_of(block):
-            walk = self._walk(phi)
-            if walk is not None and first.setdefault(walk.key, walk) is not walk:
-                found.append((first[walk.key], walk))
-        return found
+        walks = sorted(filter(None, map(self._walk, phis_of(block))), key=self._is_not_compared)
+        return [
+            (first[walk.key], walk)
+            for walk in walks
+            if first.setdefault(walk.key, walk) is not walk
+        ]
+
+    def _is_not_compared(self, walk: _Walk) -> bool:
+        """Whether neither a PHI nor its next value is."""
+        return self.compared.isdisjoint(walk.phi.defs() + walk.phi.uses())
 
     def _step(self, phi: MachineInstr) -> tuple[Op, MachineInstr, Op, tuple[Op, ...]] | None:
         """What a PHI begins as, its step, what that adds, and its labels, the first one's first.
@@ -136,6 +159,11 @@ class _Walks:
             number += more.value
             value = base
         return (None, number + value.value) if isinstance(value, Imm) else (value, number)
+
+
+def _result(phi: MachineInstr) -> Reg:
+    (result,) = phi.defs()
+    return result
 
 
 def _sum(leader: _Walk, walk: _Walk) -> MachineInstr:

@@ -132,3 +132,42 @@ def test_counters_that_begin_with_numbers_wrap(rounds: int) -> None:
     _, out = run(nvgen.compile(COUNTERS, target="sm_90a", opt=0), STEP, rounds)
     far = [i * 2147483647 for i in range(rounds)]
     assert out[0] == sum((7 + f) * (-5 + f) for f in far) % (1 << 32)
+
+
+TWO_COUNTERS = """
+define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out, i64 %by, i32 %n) {
+  br label %loop
+loop:
+  %i = phi i32 [ FIRST, %0 ], [ %next, %loop ]
+  %tested = phi i32 [ 0, %0 ], [ %turn, %loop ]
+  %sum = phi i32 [ 0, %0 ], [ %t, %loop ]
+  %p = getelementptr i32, ptr addrspace(1) %x, i32 %i
+  %v = load i32, ptr addrspace(1) %p
+  %m = mul i32 %sum, 3
+  %t = add i32 %m, %v
+  %next = add i32 %i, 1
+  %turn = add i32 %tested, 1
+  %again = icmp ne i32 %turn, %n
+  br i1 %again, label %loop, label %done
+done:
+  store i32 %t, ptr addrspace(1) %out
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("first", [0, 5])
+@pytest.mark.parametrize("rounds", [1, 2, 7])
+def test_the_counter_that_is_compared_is_stepped(first: int, rounds: int) -> None:
+    """By its own addition, which ptxas looks for: it unrolls no loop that compares another sum."""
+    text = TWO_COUNTERS.replace("FIRST", str(first))
+    compiled = nvgen.compile(text, target="sm_90a", opt=0)
+    x, out = run(compiled, STEP, rounds)
+    total = 0
+    for value in x[first : first + rounds]:
+        total = total * 3 + int(value)
+    assert out[0] == total % (1 << 32)
+    loop = re.split(r"\$L_loop:|bra \$L_loop", compiled.ptx)[1]
+    stepped = re.findall(r"add\.s32 (%r\d+), \1, 1;", loop)
+    compared = re.findall(r"setp\.\w+\.b32 %p\d+, (%r\d+), %r\d+;", loop)
+    assert stepped == compared
