@@ -12,11 +12,11 @@ from asmprinter.tile_words import has_tiles
 from intrinsics.collector import paused_collector
 from intrinsics.findings import input_error
 from isel.pipeline import Pass
-from isel.verifier.launch import LaunchShape
 from nvgen.calling.tracebacks import ends_at_caller
-from nvgen.compilation.compile_text import check_options, compile_text, launched, shape_of, vetted
+from nvgen.compilation.compile_text import compile_text, launched, shape_of, vetted
 from nvgen.compilation.compiled import Compiled
-from nvgen.compilation.extension import Extension, Rule, extension_of
+from nvgen.compilation.extension import Rule, extension_of
+from nvgen.compilation.options import Options, no_target
 from nvgen.launching.launches import Dim3
 from nvgen.llvm.reading import parse
 
@@ -86,45 +86,26 @@ def compile(
     extension = extension_of(
         passes, rules, contract=contract, lineinfo=lineinfo, cuda_atomics=cuda_atomics
     )
-    compiled = _compile(
-        module_or_text, target, ptx, opt, level, shape, extension, keep_stages=keep_stages
-    )
+    options = Options(target, ptx, opt, level, shape, extension, keep_stages)
+    compiled = _compile(module_or_text, options)
     return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
 
 
-def _compile(
-    module_or_text: object,
-    target: str | None,
-    ptx: str | None,
-    opt: int | None,
-    level: str,
-    shape: LaunchShape,
-    extension: Extension,
-    *,
-    keep_stages: bool,
-) -> Compiled:
-    from nvgen.compilation.loading import language_of, no_target
+def _compile(module_or_text: object, options: Options) -> Compiled:
+    from nvgen.compilation.loading import language_of
 
     if isinstance(module_or_text, str) and (
         language_of("", module_or_text) != "llvm" or has_tiles(module_or_text)
     ):
-        return _compile_records(
-            module_or_text, target, ptx, opt, level, shape, extension, keep_stages=keep_stages
-        )
-    if target is None:
+        return _compile_records(module_or_text, options)
+    if options.target is None:
         raise no_target("target=…")
     if not isinstance(module_or_text, str):
         from nvgen.built import Kernel
 
         if isinstance(module_or_text, Kernel):
-            return module_or_text.compile_for(
-                shape, target=target, ptx=ptx, opt=opt, level=level,
-                extension=extension, keep_stages=keep_stages,
-            )  # fmt: skip
-    return compile_text(
-        _read(module_or_text), target=target, ptx=ptx, opt=opt, level=level, shape=shape,
-        extension=extension, keep_stages=keep_stages,
-    )  # fmt: skip
+            return module_or_text.compile_for(options)
+    return compile_text(_read(module_or_text), options)
 
 
 def _read(module: object) -> str:
@@ -188,32 +169,19 @@ def _part(given: object, name: str) -> str:
     )
 
 
-def _compile_records(
-    text: str,
-    target: str | None,
-    ptx: str | None,
-    opt: int | None,
-    level: str,
-    shape: LaunchShape,
-    extension: Extension,
-    *,
-    keep_stages: bool,
-) -> Compiled:
+def _compile_records(text: str, options: Options) -> Compiled:
     """What is made of MIR, PTX or a tile multiply.
 
     Raises: see `compile`.
     """
     from nvgen.compilation.loading import load
 
-    check_options(opt, level)
-    program = load(
-        "", text, target=target, ptx=ptx, opt=opt, level=level, keep_stages=keep_stages,
-        shape=shape, extension=extension,
-    )  # fmt: skip
+    options.check()
+    program = load("", text, options)
     result = program.compiled()
-    result.level = level
+    result.level = options.level
     if program.language != "llvm":
-        result.judged += launched(result.module, result.target, level, shape)
+        result.judged += launched(result.module, result.target, options)
     return vetted(result)
 
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from intrinsics.findings import by_names
 from intrinsics.lazy_dataclass import dataclass
-from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
 from nvgen.calling.refusals import refuse
 from nvgen.calling.tracebacks import ends_at_caller
-from nvgen.compilation.extension import PLAIN, Extension
+from nvgen.compilation.extension import Extension
+from nvgen.compilation.options import Options
 from nvgen.launching.arguments import Parameter, arguments
 
 if TYPE_CHECKING:
@@ -79,47 +79,26 @@ class Kernel:
 
         shape = shape_of(grid, block, cluster, smem)
         extension = Extension(contract=contract, lineinfo=lineinfo)
-        compiled = self.compile_for(
-            shape, target=target, ptx=ptx, opt=opt, level=level, extension=extension
-        )
+        options = Options(target, ptx, opt, level, shape, extension, keep_stages=True)
+        compiled = self.compile_for(options)
         return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
 
-    def compile_for(
-        self,
-        shape: LaunchShape,
-        *,
-        target: str | None,
-        ptx: str | None,
-        opt: int | None,
-        level: str,
-        extension: Extension = PLAIN,
-        keep_stages: bool = True,
-        judged: bool = True,
-    ) -> Compiled:
-        """`compile` for a launch of which `shape` is known; see `nvgen.compilation.compile_text`.
+    def compile_for(self, options: Options, *, judged: bool = True) -> Compiled:
+        """Compile with options as one record; see `nvgen.compilation.compile_text`.
 
         Raises: see `compile`.
         """
         from nvgen.compilation.compile_text import compile_text
 
-        chosen = target or self.target
+        chosen, shape = options.target or self.target, options.shape
         if chosen is None:
             raise refuse("a kernel is compiled for a target", expected="compile(target=…)")
-        is_asked = level in LAUNCH_LEVELS and shape.smem is None
+        is_asked = options.level in LAUNCH_LEVELS and shape.smem is None
         dynamic = self.dynamic_shared if is_asked else shape.smem
+        shape = replace(shape, smem=dynamic, boxes=self.boxes(), parts=self.parts)
+        options = replace(options, target=chosen, shape=shape)
         with by_names(self.names):
-            compiled = compile_text(
-                self.llvm,
-                target=chosen,
-                ptx=ptx,
-                opt=opt,
-                level=level,
-                file=f"{self.name}.ll",
-                keep_stages=keep_stages,
-                shape=replace(shape, smem=dynamic, boxes=self.boxes(), parts=self.parts),
-                extension=extension,
-                judged=judged,
-            )
+            compiled = compile_text(self.llvm, options, file=f"{self.name}.ll", judged=judged)
         compiled.kernel = self
         return compiled
 

@@ -27,6 +27,7 @@ from isel.verifier.launch import LaunchShape
 from nvgen.commands.given.inputs import read_input
 from nvgen.commands.given.own_functions import extension_from
 from nvgen.compilation.loading import load
+from nvgen.compilation.options import Options
 from nvgen.render import Printer, as_json, print_findings, summary
 
 if TYPE_CHECKING:
@@ -75,15 +76,11 @@ def _judge(arguments: argparse.Namespace) -> tuple[str, str, str, list[Finding],
             shape = _as_built(shape, given.kernel)
             if given.said_target and not arguments.target:
                 own_target = f" for {given.said_target}"
-        program = load(
-            given.file,
-            text,
-            target=given.target(arguments.target),
-            ptx=arguments.ptx,
-            level=arguments.level,
-            shape=shape,
-            extension=extension_from(arguments),
-        )
+        options = Options(
+            given.target(arguments.target), arguments.ptx, None, arguments.level,
+            shape, extension_from(arguments),
+        )  # fmt: skip
+        program = load(given.file, text, options)
         if shape.boxes:
             _check_boxes(program.module, shape)
     except InputError as error:

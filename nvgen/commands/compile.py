@@ -16,6 +16,7 @@ from nvgen.commands.given.own_functions import extension_from
 from nvgen.commands.print_after import check_output, write_stages
 from nvgen.compilation.judgement import check_certain
 from nvgen.compilation.loading import Program, load
+from nvgen.compilation.options import Options
 from nvgen.files import STANDARD, check_writable, write_whole
 from nvgen.render import print_findings
 
@@ -47,17 +48,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _compile(arguments: argparse.Namespace, emit: str, given: Input) -> int:
     text = given.text
-    program = load(
-        given.file,
-        text,
-        target=given.target(arguments.target),
-        ptx=arguments.ptx,
-        opt=arguments.opt,
-        level=arguments.level,
-        keep_stages=arguments.print_after is not None,
-        bounds=arguments.bound_waits,
-        extension=extension_from(arguments),
-    )
+    options = Options(
+        given.target(arguments.target), arguments.ptx, arguments.opt, arguments.level,
+        extension=extension_from(arguments), keep_stages=arguments.print_after is not None,
+    )  # fmt: skip
+    program = load(given.file, text, options, bounds=arguments.bound_waits)
     if arguments.print_after is not None:
         write_stages(program, arguments.print_after, arguments.output)
         print_findings(program.findings, text)

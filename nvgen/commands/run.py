@@ -25,6 +25,7 @@ from intrinsics.lazy_dataclass import dataclass
 from nvgen.commands.given.inputs import Input, read_input
 from nvgen.commands.given.shape import parse_dim3
 from nvgen.compilation.loading import load
+from nvgen.compilation.options import Options
 from nvgen.files import check_writable, write_whole
 from nvgen.launching.launches import Statistics, three
 from nvgen.render import as_json, print_findings
@@ -92,13 +93,8 @@ def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
     files = [one.output for one in given if one.output]
     _check_outputs(files)
     source = outcome.given = read_input(arguments.files)
-    program = load(
-        source.file,
-        source.text,
-        target=source.target(arguments.target),
-        ptx=arguments.ptx,
-        bounds=arguments.bound_waits,
-    )
+    options = Options(source.target(arguments.target), arguments.ptx)
+    program = load(source.file, source.text, options, bounds=arguments.bound_waits)
     compiled = program.compiled()
     compiled.kernel = source.kernel
     before = [one.only_read() for one in given]
@@ -119,8 +115,8 @@ def _bisected(arguments: argparse.Namespace, source: Input) -> Finding:
     from nvgen.commands.bisect import Attempt, bisect
     from nvgen.commands.given.arguments import parse_argument
 
-    target = source.target(arguments.target)
-    compiled = load(source.file, source.text, target=target, ptx=arguments.ptx).compiled()
+    options = Options(source.target(arguments.target), arguments.ptx)
+    compiled = load(source.file, source.text, options).compiled()
     compiled.kernel = source.kernel
 
     def attempt(schedule: str, races: bool) -> Attempt:

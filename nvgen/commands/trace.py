@@ -14,7 +14,8 @@ from asmprinter.tile_reader import refuse_lowered
 from asmprinter.tile_words import has_tiles
 from intrinsics.findings import Finding, InputError, NvgenError, errors, input_error
 from nvgen.commands.given.inputs import read_input
-from nvgen.compilation.loading import language_of, no_target
+from nvgen.compilation.loading import language_of
+from nvgen.compilation.options import Options, no_target
 from nvgen.files import printable
 from nvgen.render import Line, Printer, as_json, print_findings
 from nvgen.tiles.trace import Decoded, Stage, Story, trace
@@ -79,9 +80,8 @@ def _story(arguments: argparse.Namespace, text: str) -> tuple[Story, list[Findin
     from nvgen.compilation.compile_text import check_text
 
     file = printable(arguments.file)
-    compiled = check_text(
-        text, target=arguments.target, ptx=arguments.ptx, file=file, keep_stages=True
-    )
+    options = Options(arguments.target, arguments.ptx, keep_stages=True)
+    compiled = check_text(text, options, file=file)
     return trace(compiled, text, arguments.mma), compiled.findings
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 
-from intrinsics.findings import Finding, VerificationError, errors, input_error, once
+from intrinsics.findings import Finding, VerificationError, errors, once
 from intrinsics.mir import Module
 from intrinsics.targets import Target, parse_ptx, parse_target
 from isel.debug_places import NO_DEBUG
@@ -21,13 +21,14 @@ from isel.select.locations import Source
 from isel.select.symbols.machine import check_machine
 from isel.select.types import MOST_REGISTERS
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
-from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, beyond, concerned, verify
+from isel.verifier.levels import LAUNCH_LEVELS, beyond, concerned, verify
 from isel.verifier.lowest_ptx import lowest_ptx
 from isel.verifier.record import check_target
 from nvgen.compilation.compiled import Compiled
-from nvgen.compilation.extension import PLAIN, Extension
+from nvgen.compilation.extension import Extension
 from nvgen.compilation.judgement import check_certain, warn
 from nvgen.compilation.nesting import nesting_limit
+from nvgen.compilation.options import Options, no_target
 from nvgen.compilation.stages import Stages, stages_of
 from nvgen.launching.launches import Dim3, check_dynamic, dim3
 from nvgen.llvm.reading import parse, promoted
@@ -55,37 +56,14 @@ def shape_of(
     )
 
 
-def compile_text(
-    text: str,
-    *,
-    target: str,
-    ptx: str | None = None,
-    opt: int | None = None,
-    level: str = "record",
-    file: str = "",
-    keep_stages: bool = True,
-    shape: LaunchShape = UNKNOWN_SHAPE,
-    extension: Extension = PLAIN,
-    judged: bool = True,
-) -> Compiled:
-    """`compile`, with the name of the file that the text came from, and how it is launched.
+def compile_text(text: str, options: Options, *, file: str = "", judged: bool = True) -> Compiled:
+    """Compile one module of LLVM IR, which came from `file`; see `nvgen.compile`.
 
-    What is not `judged` is compiled without what rules beyond its level say.
+    With `judged` false, rules beyond the level asked for are not run.
 
-    Raises: see `compile`.
+    Raises: see `nvgen.compile`.
     """
-    result = check_text(
-        text,
-        target=target,
-        ptx=ptx,
-        opt=opt,
-        level=level,
-        file=file,
-        keep_stages=keep_stages,
-        shape=shape,
-        extension=extension,
-    )
-    return vetted(result, judged=judged)
+    return vetted(check_text(text, options, file=file), judged=judged)
 
 
 def vetted(result: Compiled, *, judged: bool = True) -> Compiled:
@@ -103,51 +81,37 @@ def vetted(result: Compiled, *, judged: bool = True) -> Compiled:
     return result
 
 
-def check_text(
-    text: str,
-    *,
-    target: str,
-    ptx: str | None = None,
-    opt: int | None = None,
-    level: str = "record",
-    file: str = "",
-    keep_stages: bool = False,
-    shape: LaunchShape = UNKNOWN_SHAPE,
-    extension: Extension = PLAIN,
-) -> Compiled:
+def check_text(text: str, options: Options, *, file: str = "") -> Compiled:
     """Compile, but leave the verifier's errors among what it judged.
 
-    `shape` is how the kernels are launched, where that is known.
-
-    Raises: InputError, SelectionError.
+    Raises: InputError, SelectionError; VerificationError where the target is newer than `ptx`.
     """
-    chosen = parse_target(target)
-    version = parse_ptx(ptx) if ptx is not None else None
-    check_options(opt, level)
-    if version is not None:
-        too_old = check_target(chosen, version)
-        if too_old:
-            raise VerificationError(too_old)
+    if options.target is None:
+        raise no_target()
+    chosen, extension = parse_target(options.target), options.extension
+    version = parse_ptx(options.ptx) if options.ptx is not None else None
+    options.check()
+    if version is not None and (too_old := check_target(chosen, version)):
+        raise VerificationError(too_old)
     with nesting_limit(file):
-        printed, module, source = _read(text, file, opt, chosen, extension)
+        printed, module, source = _read(text, file, options.opt, chosen, extension)
         lowered = lower(module, chosen, version, source, own=extension.passes)
         is_concerned = concerned(lowered)
         if is_concerned:
             _ = lowered.locations  # rules about whole functions ask, and the module is at hand
     final = version or lowest_ptx(lowered, chosen)
     stages = Stages()
-    if keep_stages:
+    if options.keep_stages:
         stages = stages_of(printed, chosen, version, source, extension.passes)
-    judged = once(
-        [
-            *lowered.notes,
-            *verify(lowered, chosen, final, level, shape, is_concerned=is_concerned),
-            *launched(lowered, chosen, level, shape),
-            *extension.judge(lowered),
-        ]
-    )
+    level, shape = options.level, options.shape
+    judged = [
+        *lowered.notes,
+        *verify(lowered, chosen, final, level, shape, is_concerned=is_concerned),
+        *launched(lowered, chosen, options),
+        *extension.judge(lowered),
+    ]
     return Compiled(
-        chosen, final, printed, lowered, judged, stages, file, level=level, shape=shape,
+        chosen, final, printed, lowered, once(judged), stages, file, level=level, shape=shape,
         lineinfo=extension.lineinfo, is_concerned=is_concerned,
     )  # fmt: skip
 
@@ -230,27 +194,10 @@ def _are_alike(one: ir.Function, other: ir.Function | None) -> bool:
     ]
 
 
-def launched(module: Module, target: Target, level: str, shape: LaunchShape) -> list[Finding]:
+def launched(module: Module, target: Target, options: Options) -> list[Finding]:
     """What is wrong with the sizes of a launch that are given, below the level that judges them."""
+    shape = options.shape
     is_given = shape.grid or shape.block or shape.cluster or shape.smem is not None
-    if level in LAUNCH_LEVELS or not is_given:
+    if options.level in LAUNCH_LEVELS or not is_given:
         return []
     return errors(verify_launch(module, target, shape))
-
-
-def check_options(opt: int | None, level: str) -> None:
-    """Whether there are such levels of optimisation and of verification.
-
-    Raises: InputError.
-    """
-    if opt is not None and (type(opt) is not int or opt not in (0, 1, 2, 3)):
-        raise input_error(
-            "compile/opt", "no such optimisation level", got=repr(opt), expected="0, 1, 2 or 3"
-        )
-    if level not in LEVELS:
-        raise input_error(
-            "compile/level",
-            "no such verification level",
-            got=repr(level),
-            expected=", ".join(LEVELS),
-        )

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from asmprinter.tile_words import has_tiles
 from intrinsics.findings import (
     Finding,
-    InputError,
     Place,
     VerificationError,
     errors,
@@ -28,8 +27,8 @@ from isel.verifier.declared import judge_alignments, judge_as_ptx
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import verify
 from isel.verifier.lowest_ptx import lowest_ptx
-from nvgen.compilation.extension import PLAIN, Extension
 from nvgen.compilation.nesting import nesting_limit
+from nvgen.compilation.options import PLAIN_OPTIONS, Options, no_target
 from nvgen.compilation.stages import Stages, taken
 from nvgen.files import printable
 
@@ -136,29 +135,18 @@ def language_of(path: str, text: str) -> str:
 
 
 def load(
-    path: str,
-    text: str,
-    *,
-    target: str | None = None,
-    ptx: str | None = None,
-    opt: int | None = None,
-    level: str = "record",
-    keep_stages: bool = False,
-    shape: LaunchShape = UNKNOWN_SHAPE,
-    bounds: float | None = None,
-    extension: Extension = PLAIN,
+    path: str, text: str, options: Options = PLAIN_OPTIONS, *, bounds: float | None = None
 ) -> Program:
     """Read `text`, lower it if it is LLVM IR, and judge its records.
 
-    Target and version default to what the text says; LLVM IR says none.  `shape` is how the
-    kernels are launched, where that is known.  `bounds` is a limit in seconds to each wait for an
-    mbarrier on a GPU.  `extension` holds the caller's passes and rules.
+    Target and version default to what the text says; LLVM IR says none.  `bounds` is a limit in
+    seconds to each wait for an mbarrier on a GPU.
 
     Raises: InputError for what cannot be read, SelectionError for what cannot be selected; whatever
     a pass or a rule of the caller's raises.
     """
-    program = _judged(path, text, target, ptx, opt, level, keep_stages, shape, extension)
-    program.lineinfo = extension.lineinfo
+    program = _judged(path, text, options)
+    program.lineinfo = options.extension.lineinfo
     if bounds is not None:
         from isel.passes.bound_waits import BOUND_WAITS, bound_waits
 
@@ -167,39 +155,28 @@ def load(
     return program
 
 
-def _judged(
-    path: str,
-    text: str,
-    target: str | None,
-    ptx: str | None,
-    opt: int | None,
-    level: str,
-    keep_stages: bool,
-    shape: LaunchShape,
-    extension: Extension,
-) -> Program:
+def _judged(path: str, text: str, options: Options) -> Program:
     language = language_of(path, text)
     path = printable(path)
     if language == "llvm" and has_tiles(text):
-        made, place = _kernel_of_tiles(path, text, target)
+        made, place = _kernel_of_tiles(path, text, options.target)
+        shape = options.shape
         smem = made.shared if shape.smem is None else shape.smem
         shape = replace(shape, grid=shape.grid or (made.ctas, 1, 1), smem=smem)
-        program = _from_llvm(
-            path, made.llvm, target, ptx, opt, level, keep_stages, shape, extension
-        )
+        program = _from_llvm(path, made.llvm, replace(options, shape=shape))
         program.findings = [f.at(place) if f.place.line else f for f in program.findings]
         return program
     if language == "llvm":
-        return _from_llvm(path, text, target, ptx, opt, level, keep_stages, shape, extension)
-    if opt:
+        return _from_llvm(path, text, options)
+    if options.opt:
         raise input_error(
             "compile/opt",
             "only LLVM IR can be optimised",
             place=Place(path),
-            got=f"-O{opt} for {language}",
+            got=f"-O{options.opt} for {language}",
             expected="-O0",
         )
-    if extension.passes:
+    if options.extension.passes:
         raise input_error(
             "compile/passes",
             "only LLVM IR goes through passes",
@@ -208,8 +185,8 @@ def _judged(
             expected="LLVM IR; records that were read are changed with Python",
         )
     with nesting_limit(path):
-        program = _from_records(path, text, language, target, ptx, level, keep_stages, shape)
-        program.findings += extension.judge(program.module)
+        program = _from_records(path, text, language, options)
+        program.findings += options.extension.judge(program.module)
         return program
 
 
@@ -223,17 +200,8 @@ def _kernel_of_tiles(path: str, text: str, target: str | None) -> tuple[TileKern
     return only_kernel(text, path, parse_target(target))
 
 
-def _from_records(
-    path: str,
-    text: str,
-    language: str,
-    target: str | None,
-    ptx: str | None,
-    level: str,
-    keep_stages: bool,
-    shape: LaunchShape,
-) -> Program:
-    wanted = parse_target(target) if target is not None else None
+def _from_records(path: str, text: str, language: str, options: Options) -> Program:
+    wanted = parse_target(options.target) if options.target is not None else None
     found: list[Finding] = []
     if language == "ptx":
         from asmprinter.ptx.reading.reader import read_ptx
@@ -249,19 +217,20 @@ def _from_records(
     if language == "mir":
         from isel.resume import resume
 
-        if resume(module, path, _keeper(kept) if keep_stages else None):
+        if resume(module, path, _keeper(kept) if options.keep_stages else None):
             found += module.notes
-    version = parse_ptx(ptx) if ptx is not None else module.ptx or lowest_ptx(module, module.target)
-    module.ptx = version
+    said = parse_ptx(options.ptx) if options.ptx is not None else module.ptx
+    version = module.ptx = said or lowest_ptx(module, module.target)
     found += judge_alignments(module, path)
     if not any(f.rule in _UNJUDGED for f in found):
-        found += verify(module, module.target, version, level, shape)
+        found += verify(module, module.target, version, options.level, options.shape)
     if language == "mir" and not errors(found):
         found += judge_as_ptx(module, version, path)
     found = in_order(found)
     return Program(
-        path, language, text, module, module.target, version, found, stages=taken(kept), shape=shape
-    )
+        path, language, text, module, module.target, version, found,
+        stages=taken(kept), shape=options.shape,
+    )  # fmt: skip
 
 
 def _keeper(kept: dict[str, str]) -> Observer:
@@ -274,32 +243,10 @@ def _keeper(kept: dict[str, str]) -> Observer:
     return keep
 
 
-def _from_llvm(
-    path: str,
-    text: str,
-    target: str | None,
-    ptx: str | None,
-    opt: int | None,
-    level: str,
-    keep_stages: bool,
-    shape: LaunchShape,
-    extension: Extension,
-) -> Program:
+def _from_llvm(path: str, text: str, options: Options) -> Program:
     from nvgen.compilation.compile_text import check_text
 
-    if target is None:
-        raise no_target()
-    compiled = check_text(
-        text,
-        target=target,
-        ptx=ptx,
-        opt=opt,
-        level=level,
-        file=path,
-        keep_stages=keep_stages,
-        shape=shape,
-        extension=extension,
-    )
+    compiled = check_text(text, options, file=path)
     return Program(
         path,
         "llvm",
@@ -310,15 +257,5 @@ def _from_llvm(
         compiled.judged,
         compiled.llvm,
         compiled.stages,
-        shape=shape,
-    )
-
-
-def no_target(wanted: str = "--target sm_…") -> InputError:
-    """What is said of LLVM IR without a target to compile it for."""
-    return input_error(
-        "target/missing",
-        "LLVM IR does not say its target",
-        expected=wanted,
-        hint="`nvgen targets` lists them",
+        shape=options.shape,
     )

@@ -150,14 +150,13 @@ class Launch:
         from nvgen.api import compile
         from nvgen.compilation.compiled import Compiled
         from nvgen.compilation.loading import load
+        from nvgen.compilation.options import Options
 
         if isinstance(program, Compiled):
             return self._of_target(program)
         if isinstance(program, Path):
-            target = self.target or None
-            return load(
-                str(program), text, target=target, ptx=ptx, opt=self.opt, level=level
-            ).compiled()
+            options = Options(self.target or None, ptx, self.opt, level)
+            return load(str(program), text, options).compiled()
         if not self.target:
             raise input_error(
                 "test/target",

@@ -11,6 +11,7 @@ from intrinsics.findings import NOWHERE, Finding, Place, input_error
 from intrinsics.multiplies.tile_dot import TileDot, multiply_of
 from intrinsics.targets import parse_target
 from nvgen.compilation.compile_text import check_text
+from nvgen.compilation.options import Options
 from nvgen.tiles.kernels import kernel, with_atom
 from nvgen.tiles.trace import Stage, Story, trace
 
@@ -40,7 +41,7 @@ def trace_tile(
     where = parse_target(target)
     dot = with_atom(read, where)
     llvm = kernel(dot, where, read.place).llvm
-    compiled = check_text(llvm, target=target, ptx=ptx, file=_FILE, keep_stages=True)
+    compiled = check_text(llvm, Options(target, ptx, keep_stages=True), file=_FILE)
     story = trace(compiled, llvm, 1)
     tile = multiply_of(read.op) if isinstance(read.op, TileDot) else read.op
     story.number, story.count, story.place = number, len(found), read.place

@@ -27,6 +27,7 @@ from intrinsics.targets import Ptx
 from nvgen import cli
 from nvgen.commands.given.arguments import parse_argument
 from nvgen.compilation.loading import load
+from nvgen.compilation.options import Options
 from nvgen.files import decode
 from nvgen.render import as_json, finding_lines
 from nvgen.tuning import Results, Trial
@@ -117,7 +118,7 @@ def _llvm(item: Input) -> Outcome:
 def _records(item: Input) -> Outcome:
     """MIR or PTX."""
     path = FILE + item.kind.value
-    program = load(path, decode(item.data, path), level=item.option("level", "all"))
+    program = load(path, decode(item.data, path), Options(level=item.option("level", "all")))
     rules = judged(program.findings, item)
     if errors(program.findings):
         print_mir(program.module)  # printing ends well even so

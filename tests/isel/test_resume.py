@@ -17,6 +17,7 @@ from isel.resume import resume
 from isel.verifier.record import verify_records
 from nvgen.compilation.compile_text import check_text
 from nvgen.compilation.compiled import Compiled
+from nvgen.compilation.options import Options
 from tests.each import each
 from tests.samples.modules import WALKTHROUGH
 
@@ -87,7 +88,7 @@ PROGRAMS = {
 
 def compiled(name: str) -> Compiled:
     text, target = PROGRAMS[name]
-    return check_text(text, target=target, keep_stages=True)
+    return check_text(text, Options(target=target, keep_stages=True))
 
 
 def without_head(ptx: str) -> str:

@@ -24,6 +24,7 @@ from typing import Protocol, TypeVar
 from intrinsics.findings import Severity
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen.compilation.loading import load
+from nvgen.compilation.options import Options
 from tests.each import Test, each
 from tests.isel.verifier.descriptors.descriptor_words import found_in
 from tests.isel.verifier.function import function_mistakes, function_sync_mistakes
@@ -107,7 +108,7 @@ class Told:
 @functools.cache
 def _said(statements: tuple[str, ...], pair: Pair) -> dict[int, set[str]]:
     """The rules that each of some statements breaks, by its place."""
-    program = load("m.ptx", ptxas.module_text(statements, *pair), level="record")
+    program = load("m.ptx", ptxas.module_text(statements, *pair), Options(level="record"))
     doubts = verify_descriptors(program.module)
     found: dict[int, set[str]] = defaultdict(set)
     for finding in (*program.findings, *doubts):

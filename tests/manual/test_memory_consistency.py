@@ -15,6 +15,7 @@ import pytest
 
 from intrinsics.findings import Finding, Severity
 from nvgen.compilation.loading import load
+from nvgen.compilation.options import Options
 from nvgen.machine_code.assembler import find_ptxas
 from tests.each import each
 from tests.isel.verifier.patterns.pattern_runs import run
@@ -35,7 +36,7 @@ MORE = tuple(f"random:{seed}" for seed in range(1, 6))
 
 def said(case: Case) -> list[Finding]:
     """What `nvgen check` says of a kernel, but for notes."""
-    program = load("k.ptx", case.kernel.ptx(), target="sm_100a", level="all")
+    program = load("k.ptx", case.kernel.ptx(), Options(target="sm_100a", level="all"))
     return [f for f in program.findings if f.severity is not Severity.NOTE]
 
 

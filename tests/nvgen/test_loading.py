@@ -8,6 +8,7 @@ import nvgen
 from intrinsics.findings import InputError
 from isel.pipeline import PASSES
 from nvgen.compilation.loading import language_of, load
+from nvgen.compilation.options import Options
 from tests.each import each
 from tests.nvgen.programs import ADD
 
@@ -50,7 +51,7 @@ def test_records_say_their_target_and_need_a_version() -> None:
 
 @pytest.mark.parametrize(("path", "text"), [("a.ptx", PTX), ("a.mir", MIR), ("a.ll", ADD)])
 def test_what_is_asked_for_wins(path: str, text: str) -> None:
-    program = load(path, text, target="sm_100a", ptx="9.0")
+    program = load(path, text, Options(target="sm_100a", ptx="9.0"))
     assert (str(program.target), str(program.ptx_version)) == ("sm_100a", "9.0")
     assert "\n.version 9.0\n.target sm_100a\n" in program.ptx
     assert program.findings == []
@@ -60,7 +61,7 @@ def test_what_is_asked_for_wins(path: str, text: str) -> None:
 @each("wrong", [{"target": ""}, {"target": "sm_1"}, {"ptx": ""}, {"ptx": "1"}])
 def test_what_is_asked_for_must_exist(path: str, text: str, wrong: dict[str, str]) -> None:
     with pytest.raises(InputError, match=r"unknown (target|PTX version)"):
-        load(path, text, **{"target": "sm_90a", **wrong})
+        load(path, text, Options(**{"target": "sm_90a", **wrong}))
 
 
 def test_llvm_ir_needs_a_target() -> None:
@@ -69,11 +70,11 @@ def test_llvm_ir_needs_a_target() -> None:
 
 
 def test_stages_are_kept_when_asked_for() -> None:
-    assert load("a.ll", ADD, target="sm_90a").stages == {}
-    assert tuple(load("a.ll", ADD, target="sm_90a", keep_stages=True).stages) == PASSES
+    assert load("a.ll", ADD, Options(target="sm_90a")).stages == {}
+    assert tuple(load("a.ll", ADD, Options(target="sm_90a", keep_stages=True)).stages) == PASSES
 
 
 def test_a_name_that_breaks_the_line_does_not_break_the_ptx() -> None:
     """The comment at the top names the source."""
-    program = load("a\n.target sm_20\n.ll", ADD, target="sm_90a")
+    program = load("a\n.target sm_20\n.ll", ADD, Options(target="sm_90a"))
     assert program.ptx.count("\n.target ") == 1

@@ -24,6 +24,7 @@ from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
 from intrinsics.targets import TARGETS
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.compiled import Compiled
+from nvgen.compilation.options import Options
 from nvgen.tiles.kernels import TileKernel, kernel, with_atom
 from tests.each import each
 from tests.nvgen.conftest import Nvgen
@@ -70,7 +71,7 @@ def kernel_of(tile: TileMultiply, target: str, atom: str = "") -> tuple[TileKern
     dot = dot_of(tile, parse_any(atom)) if atom else pick_dot(tile, machine=machine_of(machine))
     assert dot.problems() == []
     made = kernel(dot, machine)
-    compiled = compile_text(made.llvm, target=target)
+    compiled = compile_text(made.llvm, Options(target=target))
     assert verdict(compiled.findings) is Verdict.CLEAN
     return made, compiled
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nvgen.compilation.compile_text import compile_text
+from nvgen.compilation.options import Options
 from tests.oracle import llvm
 from tests.samples.modules import FILES, PORTABLE, SOFTMAX, named, sample
 
@@ -84,7 +85,7 @@ def by_llvm(text: str, target: str) -> Counter[str]:
 
 def by_nvgen(text: str, target: str) -> Counter[str]:
     """What nvgen makes of it."""
-    return counted(compile_text(text, target=target).ptx)
+    return counted(compile_text(text, Options(target=target)).ptx)
 
 
 def recorded() -> dict[str, Counter[str]]:

@@ -10,6 +10,7 @@ from types import ModuleType
 
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.compiled import Compiled
+from nvgen.compilation.options import Options
 
 FOLDER = Path(__file__).resolve().parents[2] / "samples"
 PORTABLE = FOLDER / "11_gemm_portable.py"
@@ -73,7 +74,7 @@ def edited(stem: str, old: str, new: str) -> ModuleType:
 def compiled(stem: str, target: str, opt: int = 0) -> Compiled:
     """A sample's kernel, or one that is LLVM IR (with its ending), compiled once for all tests."""
     if stem.endswith(".ll"):
-        return compile_text((FOLDER / stem).read_text(), target=target, opt=opt)
+        return compile_text((FOLDER / stem).read_text(), Options(target=target, opt=opt))
     made: Compiled = named(stem).build().compile(target=target, opt=opt)
     return made
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from intrinsics.findings import Finding, NvgenError, Severity, SimulationError
 from nvgen.compilation.compiled import Compiled
 from nvgen.compilation.loading import Program, load
+from nvgen.compilation.options import Options
 from tests.samples.sample_mutants_unfound import UNFOUND
 from tests.samples.sample_subjects import SUBJECTS, Subject, subject
 from tests.samples.synchronisation import Mutant, mutants
@@ -87,7 +88,7 @@ def sound(of: Subject, schedules: Sequence[str]) -> bool:
 
 def _read(ptx: str) -> Program | None:
     try:
-        return load("mutant.ptx", ptx, level="all")
+        return load("mutant.ptx", ptx, Options(level="all"))
     except NvgenError:
         return None
 

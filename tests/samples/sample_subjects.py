@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from nvgen import Kernel
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.compiled import Compiled
+from nvgen.compilation.options import Options
 from nvgen.parameters import Output
 from tests.samples.modules import WALKTHROUGH, named
 
@@ -147,7 +148,7 @@ def _walkthrough(name: str) -> Subject:
     def arguments(output: Array) -> list[object]:
         return [a, b, Output(output)]
 
-    compiled = compile_text(WALKTHROUGH.read_text(), target=TARGET)
+    compiled = compile_text(WALKTHROUGH.read_text(), Options(target=TARGET))
     return Subject(name, compiled, arguments, expected)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from intrinsics.findings import Verdict, verdict
 from nvgen.compilation.compile_text import compile_text
+from nvgen.compilation.options import Options
 from nvgen.machine_code.assembler import assemble
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.samples.modules import (
@@ -158,7 +159,8 @@ def test_the_verifier_says_the_same_of_the_optimised_kernel(path: Path, level: i
     else:
         target, text = sample(path).TARGETS[0], sample(path).build().llvm
     plain, done = (
-        compile_text(text, target=target, opt=opt, level="all").findings for opt in (0, level)
+        compile_text(text, Options(target=target, opt=opt, level="all")).findings
+        for opt in (0, level)
     )
     assert [(f.rule, f.place.line) for f in done] == [(f.rule, f.place.line) for f in plain]
 
@@ -195,13 +197,13 @@ def test_ptxas_takes_the_walkthrough(target: str) -> None:
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_no_call_that_waits_for_a_whole_block_is_made_twice(level: int) -> None:
     """Threads that have nothing to do would else come to a barrier by a call of their own."""
-    optimised = compile_text(SOFTMAX.read_text(), target="sm_90a", opt=level).llvm
+    optimised = compile_text(SOFTMAX.read_text(), Options(target="sm_90a", opt=level)).llvm
     assert len(re.findall(r" call .*float @across\(", optimised)) == 2
 
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120"])
 def test_ptxas_takes_the_softmax(target: str) -> None:
-    made = compile_text(SOFTMAX.read_text(), target=target, level="function")
+    made = compile_text(SOFTMAX.read_text(), Options(target=target, level="function"))
     assert verdict(made.findings) is Verdict.CLEAN
     done = assemble(made.ptx, made.target)
     assert "0 bytes spill stores, 0 bytes spill loads" in done.log

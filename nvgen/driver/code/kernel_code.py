@@ -52,12 +52,9 @@ def machine_code(
 
     Raises: what `Kernel.compile` does; AssemblerError.
     """
-    from isel.verifier.launch import UNKNOWN_SHAPE
+    from nvgen.compilation.options import Options
 
-    compiled = kernel.compile_for(
-        UNKNOWN_SHAPE, target=target, ptx=None, opt=opt, level="record", keep_stages=False,
-        judged=judged,
-    )  # fmt: skip
+    compiled = kernel.compile_for(Options(target, opt=opt), judged=judged)
     assembled = compiled.assembled()
     function = compiled.module.function(kernel.name)
     assert function is not None

@@ -24,6 +24,7 @@ from nvgen import KernelBuilder
 from nvgen.builder.shared_memory.tiles import SharedTile
 from nvgen.builder.values.numbers import Int
 from nvgen.compilation.compile_text import compile_text
+from nvgen.compilation.options import Options
 from tests.each import each
 from tests.isel.verifier.function.wgmma_kernels import DESCRIPTORS, kernel
 from tests.oracle.ptxas_modules import report
@@ -361,7 +362,7 @@ attributes #0 = {{ "nvvm.reqntid"="128" }}
 @pytest.mark.parametrize("opt", [0, 3])
 def test_a_sum_that_assembly_begins_and_adds_to_is_not_copied(opt: int) -> None:
     """With scale-d 0 a multiply reads no accumulator: ptxas lets both run on the same registers."""
-    made = compile_text(_asm_loop(), target="sm_90a", opt=opt, level="function")
+    made = compile_text(_asm_loop(), Options(target="sm_90a", opt=opt, level="function"))
     multiplies = re.findall(r"wgmma\.mma_async\S* (\{.*?\})", made.ptx)
     assert len(multiplies) == 2
     assert len(set(multiplies)) == 1

@@ -18,6 +18,7 @@ from intrinsics.targets import PTX_VERSIONS, TARGETS
 from isel.verifier.record import verify_records
 from nvgen.compilation.compile_text import check_text
 from nvgen.compilation.compiled import Compiled
+from nvgen.compilation.options import Options
 from tests.each import each
 from tests.nvgen.walkthrough.walkthrough_programs import (
     ALLOC,
@@ -46,7 +47,7 @@ WHOLE = straight(
 
 
 def compiled(text: str, target: str = "sm_100a") -> Compiled:
-    return check_text(text, target=target, keep_stages=True)
+    return check_text(text, Options(target=target, keep_stages=True))
 
 
 def refused(text: str, target: str = "sm_100a") -> list[Finding]:
@@ -341,7 +342,7 @@ def test_a_multiply_that_only_adds_is_reported():
 def test_a_loop_that_llvm_unrolls_is_told_of_once():
     """Four descriptors from one line of the user's."""
     text = WALKTHROUGH.read_text()
-    unrolled = check_text(text, target="sm_100a", opt=3)
+    unrolled = check_text(text, Options(target="sm_100a", opt=3))
     assert unrolled.ptx.count("tcgen05.mma.") == 4
     assert [f.rule for f in unrolled.findings if f.severity is Severity.NOTE] == [
         f.rule for f in compiled(text).findings if f.severity is Severity.NOTE

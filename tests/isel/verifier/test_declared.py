@@ -6,6 +6,7 @@ import pytest
 
 from intrinsics.findings import Severity
 from nvgen.compilation.loading import load
+from nvgen.compilation.options import Options
 
 KERNEL = """\
 target sm_90a
@@ -38,7 +39,7 @@ bb.entry:
 
 def rules(text: str) -> list[tuple[str, int]]:
     """The errors' rules and lines."""
-    found = load("k.mir", text, level="record").findings
+    found = load("k.mir", text, Options(level="record")).findings
     assert all(finding.place.file == "k.mir" for finding in found)
     return [(finding.rule, finding.place.line) for finding in found]
 
@@ -107,5 +108,5 @@ bb.entry:
   RET
 }
 """
-    found = load("k.mir", text, level="record").findings
+    found = load("k.mir", text, Options(level="record")).findings
     assert [(f.rule, f.got) for f in found] == [("mir/name-twice", "@table")]

@@ -26,6 +26,7 @@ from intrinsics.row import Attribute
 from intrinsics.special import SpecialRegister, special_registers
 from intrinsics.targets import EVERYWHERE, PTX_VERSIONS, TARGETS, Ptx, Target, spell
 from nvgen.compilation.loading import load
+from nvgen.compilation.options import Options
 from tests.each import each
 from tests.isel.verifier.gate_records import Gate, gates, judgement, module_of, shown, shut
 from tests.isel.verifier.test_verifier import Call, text_of
@@ -47,7 +48,7 @@ def test_there_are_gates() -> None:
 def told(module: Module, target: Target, ptx: Ptx, language: str) -> list[Finding]:
     """The errors that `nvgen check` finds in a module."""
     text = print_ptx(module, ptx).text if language == "ptx" else print_mir(module).text
-    return errors(load(f"k.{language}", text, target=target.name, ptx=str(ptx)).findings)
+    return errors(load(f"k.{language}", text, Options(target=target.name, ptx=str(ptx))).findings)
 
 
 @each("name", GATES, turns=3)

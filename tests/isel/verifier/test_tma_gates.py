@@ -15,6 +15,7 @@ from asmprinter.mir.printer import print_mir
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, NvgenError, errors
 from nvgen.compilation.loading import load
+from nvgen.compilation.options import Options
 from tests.each import each
 
 COMPLETE = "mbarrier::complete_tx::bytes"
@@ -123,9 +124,9 @@ def expect(rule: Rule, found: list[Finding]) -> None:
 @each("rule", RULES.values(), ids=RULES)
 def test_in_ptx_and_in_mir(rule: Rule) -> None:
     text = in_ptx(rule)
-    expect(rule, errors(load("k.ptx", text, target=rule.target, ptx=rule.ptx).findings))
+    expect(rule, errors(load("k.ptx", text, Options(target=rule.target, ptx=rule.ptx)).findings))
     mir = print_mir(read_ptx(text).module).text
-    expect(rule, errors(load("k.mir", mir, target=rule.target, ptx=rule.ptx).findings))
+    expect(rule, errors(load("k.mir", mir, Options(target=rule.target, ptx=rule.ptx)).findings))
 
 
 @each("rule", RULES.values(), ids=RULES)
@@ -163,7 +164,7 @@ def test_a_multicast_where_there_are_no_clusters(statement: str) -> None:
     )
     mir = print_mir(read_ptx(text).module).text
     for file, given in (("k.ptx", text), ("k.mir", mir)):
-        found = errors(load(file, given, target="sm_80", ptx="8.6").findings)
+        found = errors(load(file, given, Options(target="sm_80", ptx="8.6")).findings)
         told = {f.rule: f.message for f in found}
         assert told["cp.async.bulk.tensor/multicast-target"] == (
             "cluster multicast TMA requires a compatible SM target"

@@ -14,6 +14,7 @@ import pytest
 import nvgen as package
 from isel.pipeline import PASSES
 from nvgen.compilation.compile_text import compile_text
+from nvgen.compilation.options import Options
 from nvgen.machine_code.assembler import find_ptxas
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD, BAD_ALLOC
@@ -105,7 +106,7 @@ def test_machine_records_compile_on_to_the_same_ptx(nvgen: Nvgen, add: Path) -> 
 @pytest.mark.parametrize("name", PASSES)
 def test_the_records_after_every_pass_can_be_had(nvgen: Nvgen, add: Path, name: str) -> None:
     """They are the output: on standard output or in a file, and notes on standard error."""
-    stages = compile_text(ADD, target="sm_100a", file=str(add)).stages
+    stages = compile_text(ADD, Options("sm_100a", keep_stages=True), file=str(add)).stages
     stage = nvgen("compile", add, *TARGET, "--print-after", name)
     assert (stage.status, stage.out, stage.err) == (0, stages[name], "")
     assert "kernel @add" in stage.out
@@ -128,7 +129,7 @@ def test_a_directory_gets_a_file_for_each_stage(nvgen: Nvgen, add: Path, tmp_pat
     folder = tmp_path / "stages"
     folder.mkdir()
     assert nvgen("compile", add, *TARGET, "--print-after", "all", "-o", folder).status == 0
-    stages = compile_text(ADD, target="sm_100a", file=str(add)).stages
+    stages = compile_text(ADD, Options("sm_100a", keep_stages=True), file=str(add)).stages
     wanted = {f"{i:02}-{name}.mir": stages[name] for i, name in enumerate(PASSES, 1)}
     assert {path.name: path.read_text() for path in folder.iterdir()} == wanted
     one = tmp_path / "one"

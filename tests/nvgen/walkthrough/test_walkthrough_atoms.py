@@ -11,6 +11,7 @@ import pytest
 from intrinsics.findings import SimulationError, Verdict, verdict
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.compiled import Compiled
+from nvgen.compilation.options import Options
 from nvgen.machine_code.assembler import assemble
 from tests.each import each
 from tests.nvgen.walkthrough.walkthrough_atoms import TYPES, Atom, expected, kernel, operands
@@ -18,7 +19,7 @@ from tests.nvgen.walkthrough.walkthrough_atoms import TYPES, Atom, expected, ker
 
 def run(atom: Atom, schedule: str = "late", steps: int = 4) -> Compiled:
     """Compile the atom's kernel without a finding, run it, and compare."""
-    compiled = compile_text(kernel(atom, steps), target="sm_100a")
+    compiled = compile_text(kernel(atom, steps), Options(target="sm_100a"))
     assert verdict(compiled.findings) is Verdict.CLEAN, [str(f) for f in compiled.findings]
     a, b = operands(atom)
     d = np.zeros((atom.ctas, 128, atom.values), TYPES[atom.d])
@@ -96,7 +97,7 @@ def test_two_accumulators_of_several_types_in_a_module() -> None:
     text = wide.replace("ld.m64n8x32b(", "ld.m64n8x32b.v64f32(") + second.replace("!0", "!1")
     text += "declare <32 x float> @llvm.nvvm.tcgen05.ld.m64n8x32b.v32f32(i32)\n"
     text += f'!1 = !{{!"{Atom(64, 32).name}", !"K", !"K"}}\n'
-    compiled = compile_text(text, target="sm_100a")
+    compiled = compile_text(text, Options(target="sm_100a"))
     assert compiled.ptx.count("16x32bx2.x64") == 1
     assert compiled.ptx.count("16x32bx2.x32") == 1
 
@@ -111,7 +112,7 @@ def test_a_pair_that_does_not_wait_for_its_peers_tiles() -> None:
     atom = Atom(256, 64, pair=True)
     text = kernel(atom)
     assert cluster in text
-    compiled = compile_text(text.replace(cluster, own), target="sm_100a")
+    compiled = compile_text(text.replace(cluster, own), Options(target="sm_100a"))
     a, b = operands(atom)
     d = np.zeros((2, 128, atom.values), np.float32)
     with pytest.raises(SimulationError, match="sim/race"):

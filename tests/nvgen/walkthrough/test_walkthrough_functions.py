@@ -10,6 +10,7 @@ import pytest
 from intrinsics.findings import SelectionError, Verdict, verdict
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.compiled import Compiled
+from nvgen.compilation.options import Options
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.walkthrough.walkthrough_atoms import Atom, expected, kernel, operands
 
@@ -79,7 +80,7 @@ def run(compiled: Compiled, schedule: str) -> None:
 @pytest.mark.parametrize("schedule", ["early", "late", "random:1"])
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_body_in_a_function_gives_what_it_gives_in_the_kernel(name: str, schedule: str) -> None:
-    compiled = compile_text(VARIANTS[name](kernel(ATOM)), target="sm_100a")
+    compiled = compile_text(VARIANTS[name](kernel(ATOM)), Options(target="sm_100a"))
     assert verdict(compiled.findings) is Verdict.CLEAN
     assert [f.name for f in compiled.module.functions] == ["k"]
     run(compiled, schedule)
@@ -88,14 +89,14 @@ def test_a_body_in_a_function_gives_what_it_gives_in_the_kernel(name: str, sched
 @pytest.mark.parametrize("opt", [1, 3])
 def test_after_llvms_optimiser(opt: int) -> None:
     text = with_all(kernel(ATOM)).replace(") {\n", ") noinline {\n")
-    run(compile_text(text, target="sm_100a", opt=opt), "late")
+    run(compile_text(text, Options(target="sm_100a", opt=opt)), "late")
 
 
 def test_a_function_that_two_kernels_call() -> None:
     """Each has an mbarrier of its own."""
     text = with_all(kernel(ATOM))
     text += text[text.rindex("define ptx_kernel") :].replace("@k(", "@k2(")
-    compiled = compile_text(text, target="sm_100a")
+    compiled = compile_text(text, Options(target="sm_100a"))
     assert [f.name for f in compiled.module.functions] == ["k", "k2"]
     assert compiled.ptx.count("mbarrier.init") == 2
     assert compiled.ptx.count("tcgen05.alloc") == 2
@@ -104,7 +105,9 @@ def test_a_function_that_two_kernels_call() -> None:
 def test_places_are_those_of_the_function() -> None:
     text = with_step(kernel(ATOM)).replace("i32 1024, i32 16", "i32 512, i32 16")
     notes = [
-        f for f in compile_text(text, target="sm_100a").findings if f.rule == "walkthrough/strides"
+        f
+        for f in compile_text(text, Options(target="sm_100a")).findings
+        if f.rule == "walkthrough/strides"
     ]
     lines = text.split("\n")
     assert notes
@@ -113,7 +116,7 @@ def test_places_are_those_of_the_function() -> None:
 
 def refused(text: str) -> str:
     with pytest.raises(SelectionError) as caught:
-        compile_text(text, target="sm_100a")
+        compile_text(text, Options(target="sm_100a"))
     (finding,) = caught.value.findings
     return f"{finding.rule}: {finding.message}"
 
@@ -148,7 +151,7 @@ def test_a_multiply_that_no_kernel_waits_for() -> None:
         if "call void @llvm.nvvm.tcgen05.wait" not in line
     )  # fmt: skip
     with pytest.raises(SelectionError) as caught:
-        compile_text(text, target="sm_100a")
+        compile_text(text, Options(target="sm_100a"))
     assert "nothing waits for the multiply" in caught.value.findings[0].message
 
 
@@ -176,7 +179,7 @@ def test_a_function_that_nobody_calls_knows_nothing_of_its_parameters() -> None:
 attributes #0""",
     )
     with pytest.raises(SelectionError) as caught:
-        compile_text(text, target="sm_100a")
+        compile_text(text, Options(target="sm_100a"))
     found = {f.rule: f for f in caught.value.findings}
     assert found["walkthrough/thread-operand"].got.startswith("a parameter of a device function")
     assert found["walkthrough/handle"].place.function == "lib"

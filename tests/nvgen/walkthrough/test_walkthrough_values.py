@@ -14,6 +14,7 @@ import pytest
 from intrinsics.findings import SimulationError, Verdict, verdict
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.compiled import Compiled
+from nvgen.compilation.options import Options
 from nvgen.machine_code.assembler import assemble
 from tests.nvgen.walkthrough.walkthrough_programs import (
     ALLOC,
@@ -38,7 +39,7 @@ def compiled(text: str, target: str = "sm_100a") -> Compiled:
 
     Where the size of the block is not known, the verifier may leave a doubt.
     """
-    found = compile_text(text, target=target)
+    found = compile_text(text, Options(target=target))
     known = any(f.launch.reqntid for f in found.module.functions)
     assert not known or verdict(found.findings) is Verdict.CLEAN
     done = assemble(found.ptx, found.target)
@@ -266,7 +267,7 @@ def test_after_llvms_optimiser(opt: int) -> None:
     """Atoms stay with their multiplies when loops are unrolled."""
     a, b = small((64, 64), seed=15), small((128, 64), seed=16)
     d = np.zeros((64, 128), np.float32)
-    found = compile_text(WALKTHROUGH.read_text(), target="sm_100a", opt=opt)
+    found = compile_text(WALKTHROUGH.read_text(), Options(target="sm_100a", opt=opt))
     found.run(a, b, d, schedule="late")
     assert np.array_equal(d, product(a.T, b))
 
@@ -291,7 +292,7 @@ def test_the_expansion_needs_its_parts(part: str) -> None:
     from nvgen.sim.async_ops.schedule import parse_schedule
     from nvgen.sim.launch import simulate
 
-    mir = compile_text(WALKTHROUGH.read_text(), target="sm_100a").mir
+    mir = compile_text(WALKTHROUGH.read_text(), Options(target="sm_100a")).mir
     changed = BROKEN[part](mir)
     assert changed != mir
     a, b, d = small((64, 64), seed=1), small((128, 64), seed=2), np.zeros((64, 128), np.float32)

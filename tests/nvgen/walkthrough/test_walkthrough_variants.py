@@ -22,6 +22,7 @@ from intrinsics.layouts.metadata import metadata_cells
 from intrinsics.layouts.sparse import compress
 from intrinsics.modifiers import MmaKind
 from nvgen.compilation.compile_text import check_text, compile_text
+from nvgen.compilation.options import Options
 from tests.nvgen.walkthrough.walkthrough_atoms import MORE
 from tests.nvgen.walkthrough.walkthrough_programs import DECLARATIONS
 
@@ -296,7 +297,7 @@ def test_it_gives_what_numpy_gives(name: str, schedule: str) -> None:
     case = CASES[name]
     m, n = case.shape
     ctas = len(case.operands)
-    compiled = compile_text(kernel(case), target="sm_100a")
+    compiled = compile_text(kernel(case), Options(target="sm_100a"))
     assert verdict(compiled.findings) is Verdict.CLEAN
     d = np.zeros((m, n), np.float32)
     image = case.image()
@@ -320,7 +321,7 @@ PAIRINGS = {
 @pytest.mark.parametrize("copy", PAIRINGS)
 def test_shapes_of_copies_and_their_multicasts(copy: str) -> None:
     text = kernel(CASES["A in tensor memory"]).replace(WHOLE, copy)
-    wrong = errors(check_text(text, target="sm_100a").findings)
+    wrong = errors(check_text(text, Options(target="sm_100a")).findings)
     assert PAIRINGS[copy] in {f.message for f in wrong}
     assert all(text.split("\n")[f.place.line - 1].find("cp.smem.tmem") > 0 for f in wrong)
 
@@ -328,7 +329,7 @@ def test_shapes_of_copies_and_their_multicasts(copy: str) -> None:
 def test_a_copy_that_there_is_not() -> None:
     text = kernel(CASES["A in tensor memory"]).replace(WHOLE, "i32 5, i32 0, i32 0")
     with pytest.raises(SelectionError, match="shape 5 means nothing"):
-        compile_text(text, target="sm_100a")
+        compile_text(text, Options(target="sm_100a"))
 
 
 def test_a_copy_that_is_not_waited_for() -> None:
@@ -337,7 +338,7 @@ def test_a_copy_that_is_not_waited_for() -> None:
     text = "\n".join(line for line in text.split("\n") if "call void @llvm.nvvm.tcgen05.mma" not in
                      line and "call void @llvm.nvvm.tcgen05.wait" not in line)  # fmt: skip
     with pytest.raises(SelectionError) as caught:
-        compile_text(text, target="sm_100a")
+        compile_text(text, Options(target="sm_100a"))
     assert {f.rule for f in caught.value.findings} == {"walkthrough/wait"}
 
 
@@ -345,13 +346,13 @@ def test_factors_for_32_elements_beside_an_atom_with_factors_for_16() -> None:
     case = CASES["mxf4nvf4"]
     text = kernel(case).replace(f"i32 {case.ctrl},", f"i32 {case.ctrl ^ 3 << 2},")
     with pytest.raises(SelectionError, match="a scale factor for 32 elements, the atom for 16"):
-        compile_text(text, target="sm_100a")
+        compile_text(text, Options(target="sm_100a"))
 
 
 def test_an_operand_in_tensor_memory_that_was_never_allocated() -> None:
     text = kernel(CASES["mxf8f6f4"]).replace("i32 %h.sfb, i32", "i32 64, i32")
     with pytest.raises(SelectionError) as caught:
-        compile_text(text, target="sm_100a")
+        compile_text(text, Options(target="sm_100a"))
     assert "walkthrough/handle" in {f.rule for f in caught.value.findings}
 
 
@@ -361,14 +362,19 @@ def test_the_variant_may_stand_behind_the_cta_group(name: str) -> None:
     text = kernel(case)
     other = text.replace(f"mma.{case.variant}cta_group__1", f"mma.cta_group__1.{case.variant[:-1]}")
     assert other != text
-    assert compile_text(other, target="sm_100a").ptx == compile_text(text, target="sm_100a").ptx
+    assert (
+        compile_text(other, Options(target="sm_100a")).ptx
+        == compile_text(text, Options(target="sm_100a")).ptx
+    )
 
 
 @pytest.mark.turns(4)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("stage", ["select", "destruct-ssa", "expand-walkthrough"])
 def test_text_of_every_stage_is_read_back(name: str, stage: str) -> None:
-    text = check_text(kernel(CASES[name]), target="sm_100a", keep_stages=True).stages[stage]
+    text = check_text(kernel(CASES[name]), Options(target="sm_100a", keep_stages=True)).stages[
+        stage
+    ]
     again = print_mir(read_mir(text)).text
     assert print_mir(read_mir(again)).text == again
     assert re.findall(r"TCGEN05_\w+", again) == re.findall(r"TCGEN05_\w+", text)

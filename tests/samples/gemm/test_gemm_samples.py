@@ -17,6 +17,7 @@ import pytest
 
 from intrinsics.findings import SimulationError, VerificationError
 from nvgen.compilation.compile_text import compile_text
+from nvgen.compilation.options import Options
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.oracle.block_scaled import scaled
 from tests.oracle.exact_sums import Matrix, tolerance
@@ -266,5 +267,5 @@ def test_the_verifier_finds_nothing_in_it(name: str) -> None:
     """In the function as a whole."""
     case = CASES[name]
     kernel = case.sample.build()
-    made = compile_text(kernel.llvm, target="sm_100a", level="function")
+    made = compile_text(kernel.llvm, Options(target="sm_100a", level="function"))
     assert made.judged == []

@@ -32,6 +32,7 @@ from nvgen.builder.values.pointers import Barrier, Pointer
 from nvgen.builder.values.vectors import Vector
 from nvgen.compilation.compile_text import check_text
 from nvgen.compilation.compiled import Compiled
+from nvgen.compilation.options import Options
 from nvgen.launching.tensor_map import tensor_map
 from nvgen.parameters import Output
 from nvgen.sim.async_ops.schedule import parse_schedule
@@ -595,7 +596,9 @@ ARRIVE_AT = "call i64 @llvm.nvvm.mbarrier.arrive.scope.cta.space.cta(ptr addrspa
 
 def run_text(body: str, out: NDArray[np.generic], schedule: str) -> None:
     text = BARRIER_KERNEL.replace("BODY", body)
-    check_text(text, target=TARGET).run(out, schedule=schedule)  # the rules know deadlocks, too
+    check_text(text, Options(target=TARGET)).run(
+        out, schedule=schedule
+    )  # the rules know deadlocks, too
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES[:4])

@@ -10,6 +10,7 @@ import pytest
 
 from intrinsics.findings import Severity
 from nvgen.compilation.compile_text import check_text
+from nvgen.compilation.options import Options
 from tests.each import each
 from tests.isel.verifier.function.function_kernels import EPILOGUE, PROLOGUE, kernel
 from tests.isel.verifier.function.tensor_kernels import issuing, line_of, said
@@ -317,5 +318,5 @@ WALKTHROUGH = {
 def test_collector_words_of_the_walkthrough(name: str):
     lines, rule = WALKTHROUGH[name]
     text = straight(*lines, WAIT, f"{DEALLOC} %h, i32 16)", RELINQUISH)
-    found = check_text(text, target="sm_100a", level="function").judged
+    found = check_text(text, Options(target="sm_100a", level="function")).judged
     assert [f.rule.partition("/")[2] for f in found if "collector" in f.rule] == [rule] * bool(rule)

@@ -9,6 +9,7 @@ import pytest
 
 from intrinsics.findings import Severity
 from nvgen.compilation.compile_text import check_text
+from nvgen.compilation.options import Options
 from tests.each import each
 from tests.isel.verifier.function.function_kernels import EPILOGUE, PROLOGUE, kernel
 from tests.isel.verifier.function.tensor_kernels import line_of, said
@@ -77,7 +78,7 @@ def of_ir(
 ) -> list[str]:
     """What is said of a function that allocates: the reason of each review about addresses."""
     text = IR.format(body=body, kind=kind, params=params, more=more, columns=columns)
-    judged = check_text(text, target="sm_100a", level="function").judged
+    judged = check_text(text, Options(target="sm_100a", level="function")).judged
     found = [f for f in judged if "handle" in f.rule and f.place.function == "k"]
     assert all(f.severity is Severity.REVIEW for f in found)
     return [f.got for f in found]

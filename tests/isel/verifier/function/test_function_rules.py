@@ -18,6 +18,7 @@ from intrinsics.mir import Module
 from isel.verifier.function.check import verify_functions
 from isel.verifier.record import verify_records
 from nvgen.compilation.compile_text import compile_text
+from nvgen.compilation.options import Options
 from tests.each import each
 from tests.isel.verifier.function.consequences import besides, others
 from tests.isel.verifier.function.function_kernels import CLEAN, HEAD, kernel
@@ -75,7 +76,7 @@ def test_a_sample_as_llvm_compiles_it_is_clean(name: str, opt: int):
 
 
 def test_the_walkthrough_is_clean():
-    ptx = compile_text(WALKTHROUGH.read_text(), target="sm_100a").ptx
+    ptx = compile_text(WALKTHROUGH.read_text(), Options(target="sm_100a")).ptx
     assert verify_functions(module_of(ptx)) == []
 
 

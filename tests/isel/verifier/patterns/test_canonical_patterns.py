@@ -16,6 +16,7 @@ import pytest
 
 from intrinsics.findings import Finding, Severity
 from nvgen.compilation.loading import load
+from nvgen.compilation.options import Options
 from nvgen.machine_code.assembler import find_ptxas
 from tests.each import each
 from tests.isel.verifier.patterns import (
@@ -43,7 +44,9 @@ CLEAN = {
 @functools.cache
 def findings(kernel: Kernel) -> list[Finding]:
     """What is said of a kernel, but for notes."""
-    judged = load("k.ptx", kernel.ptx(), target=kernel.target, ptx=None, level="all").findings
+    judged = load(
+        "k.ptx", kernel.ptx(), Options(target=kernel.target, ptx=None, level="all")
+    ).findings
     return [f for f in judged if f.severity is not Severity.NOTE]
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 
 from intrinsics.findings import Finding, Severity
 from nvgen.compilation.loading import load
+from nvgen.compilation.options import Options
 from tests.each import each
 from tests.isel.verifier.patterns.pattern_missed import SEQUENCES, SEQUENCES_RULES
 from tests.isel.verifier.patterns.pattern_sequences import EXAMPLES, STEPS, Step, kernel
@@ -14,7 +15,7 @@ from tests.turns import examples
 
 def said(steps: list[Step]) -> list[Finding]:
     """What is said of the kernel that takes these steps, but for notes."""
-    program = load("k.ptx", kernel(steps).ptx(), target="sm_100a", level="all")
+    program = load("k.ptx", kernel(steps).ptx(), Options(target="sm_100a", level="all"))
     return [f for f in program.findings if f.severity is not Severity.NOTE]
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from intrinsics.findings import Severity
 from nvgen.compilation.loading import load
+from nvgen.compilation.options import Options
 from nvgen.machine_code.assembler import find_ptxas
 from tests.each import each
 from tests.isel.verifier.patterns.pattern_edits import Doubt, Mutant
@@ -100,7 +101,7 @@ RIGHT = [name for name in CLEAN if name not in FALSE_ALARMS]
 @each("name, variant", list(itertools.product(RIGHT, (acquiring, fenced, other_words))), turns=6)
 def test_a_right_kernel_stays_right(name: str, variant: Callable[[str], str]):
     kernel = CLEAN[name]
-    program = load("k.ptx", variant(kernel.ptx()), target=kernel.target, level="all")
+    program = load("k.ptx", variant(kernel.ptx()), Options(target=kernel.target, level="all"))
     assert {f.rule for f in program.findings if f.severity is not Severity.NOTE} == set()
 
 
@@ -127,7 +128,7 @@ SOME = [mutant for name, mutant in ALL.items() if name not in MISSED][::5]
 def test_a_mistake_is_found_in_other_words(mutant: Mutant):
     kernel = mutant.broken()
     lines = {kernel.line(tag) for tag in mutant.at}
-    program = load("k.ptx", other_words(kernel.ptx()), target=kernel.target, level="all")
+    program = load("k.ptx", other_words(kernel.ptx()), Options(target=kernel.target, level="all"))
     severities = {f.severity for f in program.findings if f.place.line in lines}
     if mutant.doubt is Doubt.ERROR:
         assert Severity.ERROR in severities

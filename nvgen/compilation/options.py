@@ -1,0 +1,62 @@
+"""What a program is compiled for, and how it is judged: one record from `nvgen.compile` on.
+
+Layer: nvgen.
+"""
+
+from __future__ import annotations
+
+from intrinsics.findings import InputError, input_error
+from intrinsics.lazy_dataclass import dataclass
+from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
+from isel.verifier.levels import LEVELS
+from nvgen.compilation.extension import PLAIN, Extension
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of `nvgen.compile`, which describes them; `target` and `ptx` are as written.
+
+    `shape` is how the kernels will be launched, as far as it is known.
+    """
+
+    target: str | None = None
+    ptx: str | None = None
+    opt: int | None = None
+    level: str = "record"
+    shape: LaunchShape = UNKNOWN_SHAPE
+    extension: Extension = PLAIN
+    keep_stages: bool = False
+
+    def check(self) -> None:
+        """Check that there are such levels of optimisation and of verification.
+
+        Raises: InputError.
+        """
+        if self.opt is not None and (type(self.opt) is not int or self.opt not in (0, 1, 2, 3)):
+            raise input_error(
+                "compile/opt",
+                "no such optimisation level",
+                got=repr(self.opt),
+                expected="0, 1, 2 or 3",
+            )
+        if self.level not in LEVELS:
+            raise input_error(
+                "compile/level",
+                "no such verification level",
+                got=repr(self.level),
+                expected=", ".join(LEVELS),
+            )
+
+
+PLAIN_OPTIONS = Options()
+"""Nothing is asked for: a file that says its target itself."""
+
+
+def no_target(wanted: str = "--target sm_…") -> InputError:
+    """The error about LLVM IR without a target to compile it for."""
+    return input_error(
+        "target/missing",
+        "LLVM IR does not say its target",
+        expected=wanted,
+        hint="`nvgen targets` lists them",
+    )
