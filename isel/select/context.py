@@ -15,7 +15,7 @@ from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.lower.memory.neighbours import pure_functions
-from isel.places import places_of_globals
+from isel.places.align import places_of_globals
 from isel.select.diagnostics import Diagnostics, Unselectable
 from isel.select.locations import Locations, Source
 from isel.select.symbols.names import kernels, ptx_names

@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Location
-from isel.debug_places import NO_DEBUG, DebugPlace, DebugPlaces
 from isel.llvm import ir
+from isel.places.debug import NO_DEBUG, DebugPlace, DebugPlaces
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ import re
 from intrinsics.findings import Finding, VerificationError, errors, once
 from intrinsics.mir import Module
 from intrinsics.targets import Target, parse_ptx, parse_target
-from isel.debug_places import NO_DEBUG
 from isel.llvm import ir
 from isel.llvm.reader import read_module
 from isel.pipeline import lower
-from isel.places import align_places, places_of_globals
+from isel.places.align import align_places, places_of_globals
+from isel.places.debug import NO_DEBUG
 from isel.select.locations import Source
 from isel.select.symbols.machine import check_machine
 from isel.select.types import MOST_REGISTERS

@@ -11,10 +11,10 @@ import re
 
 from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.targets import Target
-from isel.debug_places import NO_DEBUG, DebugPlaces
 from isel.llvm import ir
 from isel.llvm.reader import read_module
-from isel.places import places_of_globals
+from isel.places.align import places_of_globals
+from isel.places.debug import NO_DEBUG, DebugPlaces
 from isel.select.intrinsics.specials import REFLECT, answer_of
 from isel.select.locations import Source
 from nvgen.llvm.crash import timed_out

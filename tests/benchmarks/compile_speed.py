@@ -223,7 +223,7 @@ def stages_of(text: str, repeat: int) -> dict[str, float]:
     from intrinsics.targets import parse_target
     from isel.llvm.reader import read_module
     from isel.pipeline import lower
-    from isel.places import align_places
+    from isel.places.align import align_places
     from isel.select.locations import Source
     from isel.verifier.lowest_ptx import lowest_ptx
     from isel.verifier.record import verify_records

@@ -85,14 +85,14 @@ FAULTS = (
         "tests/asmprinter/test_ptx_reader.py tests/asmprinter/test_text_freedom.py",
     ),
     Fault(
-        "plain-line", Kind.PLACE, "isel/place_lines.py",
+        "plain-line", Kind.PLACE, "isel/places/lines.py",
         'for number, line in enumerate(text.split("\\n"), 1):',
         'for number, line in enumerate(text.split("\\n"), 0):',
         "findings one line too high",
         "tests/isel/llvm/test_places.py",
     ),
     Fault(
-        "renamed-call", Kind.PLACE, "isel/places.py",
+        "renamed-call", Kind.PLACE, "isel/places/align.py",
         "if following is not None and _same(following, printed[len(aligned)]):",
         "if following is not None and aligned:",
         "what LLVM makes of one call moves all places behind it",

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from asmprinter.ptx.reading.calls import parse_call
 from asmprinter.ptx.reading.kept import check_statement
-from asmprinter.ptx.reading.opcodes import Candidate, read_opcode
+from asmprinter.ptx.reading.opcodes import Candidate, OpcodeReading, read_opcode
 from asmprinter.ptx.reading.operands import (
     Syntax,
     in_order,
@@ -145,15 +145,7 @@ class InstructionReader(Reporter):
         if self.function is None:
             raise BadStatementError("ptx/syntax", "an instruction outside a function")
         negated, predicate, name, rest = parts
-        reading = read_opcode(name)
-        if not reading.candidates and not reading.known_elsewhere:
-            raise BadStatementError(
-                "ptx/unknown-instruction",
-                f"no instruction '{name}'",
-                got=name,
-                section="Instruction Set",
-            )
-        written = parts.guard
+        reading, written = _known_opcode(name), parts.guard
         if not reading.candidates or reading.candidates[0].foreign:
             self._keep(name, rest, written, f"instruction '{name}'", start)
             return
@@ -377,6 +369,22 @@ def check_kept(name: str, operands: str) -> None:
     except OperandError as wrong:
         shown = " ".join(f"{name} {operands}".split())
         raise BadStatementError(wrong.rule, str(wrong), op=name, got=shown) from None
+
+
+def _known_opcode(name: str) -> OpcodeReading:
+    """What an opcode may be.
+
+    Raises: BadStatementError for one that no version of PTX has.
+    """
+    reading = read_opcode(name)
+    if reading.candidates or reading.known_elsewhere:
+        return reading
+    raise BadStatementError(
+        "ptx/unknown-instruction",
+        f"no instruction '{name}'",
+        got=name,
+        section="Instruction Set",
+    )
 
 
 def _check_coordinates(best: Candidate, operands: list[Syntax]) -> None:

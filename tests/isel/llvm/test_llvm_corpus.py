@@ -77,7 +77,7 @@ from isel.llvm.vocabulary import (
     Ordering,
     RMWOperation,
 )
-from isel.places import map_places
+from isel.places.align import map_places
 from tests.isel.llvm.llvm_corpus import CASES, parsed, print_of, printed
 from tests.isel.llvm.llvm_reading import constant, instruction, read
 from tests.turns import examples

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isel.debug_places import DebugPlaces
 from isel.llvm.grammar.lexer import name_of
 from isel.llvm.ir import Instruction, Module
 from isel.llvm.metadata import (
@@ -28,8 +27,9 @@ from isel.llvm.metadata import (
 from isel.llvm.reader import read_module
 from isel.llvm.types import I32, PTR
 from isel.llvm.values import ConstInt, GlobalRef, MetadataString, NodeRef, WrappedValue
-from isel.place_lines import scan_lines
-from isel.places import align_places, map_places
+from isel.places.align import align_places, map_places
+from isel.places.debug import DebugPlaces
+from isel.places.lines import scan_lines
 from tests.each import each
 from tests.isel.llvm.llvm_corpus import CASES, print_of, printed
 from tests.turns import examples

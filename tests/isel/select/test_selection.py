@@ -20,7 +20,7 @@ from intrinsics.modifiers import ScalarType, Space
 from intrinsics.targets import PTX_VERSIONS, TARGETS, parse_ptx
 from isel.llvm.reader import read_module
 from isel.pipeline import lower
-from isel.places import align_places
+from isel.places.align import align_places
 from isel.select.locations import Source
 from tests.each import each
 from tests.isel.llvm.llvm_corpus import print_of

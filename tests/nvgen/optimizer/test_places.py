@@ -9,9 +9,9 @@ import pytest
 import nvgen
 from intrinsics.findings import NvgenError, VerificationError
 from intrinsics.targets import parse_target
-from isel.debug_places import NO_DEBUG
 from isel.llvm.reader import read_module
-from isel.places import align_places
+from isel.places.align import align_places
+from isel.places.debug import NO_DEBUG
 from isel.select.locations import Source
 from nvgen.llvm.reading import parse
 from nvgen.optimizer.optimize import optimize

@@ -51,8 +51,7 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
     swap = c.get(third, type_) if third is not None else None
     writers = _writers(c, mi, len(getters))
     combine = {flush: combination(mi, type_, flush=flush) for flush in (False, True)}
-    size = type_.bits // 8
-    dtype = unsigned(type_.bits)
+    size, dtype = type_.bits // 8, unsigned(type_.bits)
     releases = mi.form.attributes.get("sem") in (Sem.RELEASE, Sem.ACQ_REL)
 
     def run(strand: Strand) -> Outcome:

@@ -1,8 +1,8 @@
 """The instructions of LLVM IR that has one a line, as printers write it.
 
 Layer: isel (standard library).  Input: the text that the user gave.  Output: where each instruction
-of each function begins; or nothing, when a line is not what it should be: then `isel.places` cuts
-the text token by token, which costs more.
+of each function begins; or nothing, when a line is not one instruction: then `isel.places.tokens`
+cuts the text token by token, which costs more.
 """
 
 from __future__ import annotations
@@ -35,11 +35,23 @@ class Scanned:
     places: list[tuple[int, int]] = field(default_factory=list)
     shown: list[tuple[str | None, str]] = field(default_factory=list)
 
+    def add(self, number: int, line: str, stripped: str) -> str:
+        """The opcode of the line's instruction, which is added unless it is about debugging; "" for
+        a line that is not one instruction.
+        """
+        match = _INSTRUCTION.match(stripped)
+        if match is None or match[2] not in OPCODES or match[2] in _SEVERAL_LINES:
+            return ""
+        if match[2] != "call" or not DEBUG_CALLS.search(stripped):
+            self.places.append((number, len(line) - len(line.lstrip()) + 1))
+            self.shown.append((_result(match[1]), match[2]))
+        return match[2]
+
 
 def scan_lines(text: str) -> dict[str, Scanned] | None:
     """The instructions of every named function, or None when some line is none of one instruction.
 
-    A text may still pass that puts two instructions on one line; their number tells then.
+    A text that has two instructions on one line may pass; it has too few of them then.
     """
     functions: dict[str, Scanned] = {}
     inside: Scanned | None = None
@@ -76,14 +88,9 @@ def scan_lines(text: str) -> dict[str, Scanned] | None:
         elif stripped == "}":
             inside = None
         elif not _is_empty(stripped):
-            match = _INSTRUCTION.match(stripped)
-            if match is None or match[2] not in OPCODES or match[2] in _SEVERAL_LINES:
+            if not (opcode := inside.add(number, line, stripped)):
                 return None
-            if match[2] == "call" and DEBUG_CALLS.search(stripped):
-                continue
-            inside.places.append((number, len(line) - len(line.lstrip()) + 1))
-            inside.shown.append((_result(match[1]), match[2]))
-            in_table = match[2] == "switch" and stripped.endswith("[")
+            in_table = opcode == "switch" and stripped.endswith("[")
     functions.pop("", None)
     return functions if inside is None and headers == text.count("define") else None
 
