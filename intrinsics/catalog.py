@@ -119,7 +119,9 @@ def row(name: str) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What an instruction's name begins with: rows, and attributes that the head itself states."""
+    """The first words of an instruction's name: its rows, and attributes that the head itself
+    fixes.
+    """
 
     text: str
     rows: tuple[Row, ...]
@@ -289,7 +291,7 @@ def spellings_of(row: Row) -> tuple[Spelling, ...]:
 
 
 def forms(row: Row) -> Iterator[Form]:
-    """Every form of `row`, legal or not: the product of what tells its forms apart."""
+    """Every form of `row`, legal or not: the product of its attributes' values."""
     names = form_attribute_names(row)
     choices = [_choices(row, name) for name in names]
     for values in itertools.product(*choices):

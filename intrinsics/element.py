@@ -39,7 +39,7 @@ class ElementType(Enum):
 
     @property
     def is_integer(self) -> bool:
-        """Whether it is an integer type."""
+        """Whether the type is an integer."""
         return self in (ElementType.S32, ElementType.S8, ElementType.U8)
 
     @property

@@ -1,4 +1,4 @@
-"""What nvgen says about a program: findings, places, and the exceptions that carry them.
+"""Findings about a program, their places, and the exceptions that carry them.
 
 Layer: intrinsics (standard library only).  Every stage reports through `Finding`; nothing prints,
 and nothing ends the process.  Rendering for people and for machines is nvgen's business.
@@ -30,7 +30,7 @@ def shortened(text: str, most: int = MOST_TEXT) -> str:
 
 
 class Severity(Enum):
-    """How much a finding weighs; members are ordered from the gravest."""
+    """The severity of a finding; members are ordered from the gravest."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -39,7 +39,7 @@ class Severity(Enum):
 
 
 class Verdict(Enum):
-    """What a list of findings amounts to."""
+    """The verdict that a list of findings amounts to."""
 
     CLEAN = "clean"
     REVIEW = "review"
@@ -49,7 +49,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands: a line of the user's file and of the Python that made it.
+    """A place in the user's file, and in the Python that made it.
 
     Lines and columns count from 1; 0 says unknown.  `callers` are the files and lines from which
     the function with the line of Python was called, the innermost first.
@@ -166,7 +166,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def told_once(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings as people are told them: copies from one line of Python are one.
+    """Findings without repetitions: copies from one line of Python are one.
 
     A loop of Python unrolls a line into many of LLVM IR; the rule, the message and the calls that
     lead to the line are then the same, and the first copy stands for all.
@@ -222,7 +222,7 @@ class NvgenError(Exception):
 
 @contextmanager
 def by_names(names: Mapping[str, str]) -> Iterator[None]:
-    """What goes wrong inside calls things by other names; see `Finding.renamed`."""
+    """Within the block, errors use other names; see `Finding.renamed`."""
     try:
         yield
     except NvgenError as error:

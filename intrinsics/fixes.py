@@ -1,4 +1,4 @@
-"""Where the manual, LLVM or ptxas is wrong or unclear, and what nvgen holds instead.
+"""Errors and gaps of the manual, LLVM and ptxas, and what nvgen does instead.
 
 Layer: intrinsics.  Each row was found on the date that it gives; its `shown` says what shows it.
 """

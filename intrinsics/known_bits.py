@@ -63,7 +63,7 @@ def multiple_of(power: int, rest: int = 0) -> KnownBits:
 
 
 def meet(a: KnownBits, b: KnownBits) -> KnownBits:
-    """What holds of either."""
+    """The bits that are known, and equal, in both."""
     if a == b:
         return a
     mask = a.mask & b.mask & ~(a.value ^ b.value)

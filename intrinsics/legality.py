@@ -58,7 +58,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the rules say of one set of attributes, whatever the target."""
+    """The rules' judgement of one set of attributes, independent of the target."""
 
     row: Row
     broken: tuple[Rule, ...]
@@ -174,7 +174,7 @@ def _positions(kind: type[Modifier]) -> dict[Modifier, int]:
 
 
 def expected(rule: Rule) -> str:
-    """What a broken rule would have liked instead, computed from its demand."""
+    """The values that a broken rule would accept, computed from its condition."""
     if isinstance(rule.demand, Capability):
         return f"{spell(rule.demand.targets)}, PTX {rule.demand.since} or later"
     if isinstance(rule.demand, Guard):
@@ -189,7 +189,7 @@ def expected(rule: Rule) -> str:
 
 
 def got(rule: Rule, attributes: Attributes) -> str:
-    """What stood there where `rule` was broken."""
+    """The value that broke `rule`."""
     names = [name for name, _ in rule.guard.terms]
     if isinstance(rule.demand, Guard):
         names += [name for name, _ in rule.demand.terms if name not in names]
@@ -214,7 +214,7 @@ def text_of(rule: Rule) -> str:
 
 
 def section_of(row: Row, rule: Rule | None) -> str:
-    """Where the manual says it: the rule's own section, or the row's."""
+    """The manual's section: the rule's own, or the row's."""
     return (rule.section if rule else "") or row.section
 
 

@@ -1,4 +1,4 @@
-"""How much there is of what a kernel takes: threads, CTAs of a cluster, shared and tensor memory.
+"""Hardware limits: threads, CTAs of a cluster, shared and tensor memory.
 
 Layer: intrinsics.  What differs from target to target is `Target`'s own.  PTX ISA, Tensor Memory;
 mbarrier, Contents of the mbarrier object; CUDA C++ Programming Guide, Technical Specifications per

@@ -10,7 +10,7 @@ from bisect import bisect_right
 
 
 class Lines:
-    """Where the lines of a text begin."""
+    """Positions of the lines of a text."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(m.end() for m in re.finditer("\n", text))]

@@ -1,4 +1,4 @@
-"""What is made of each key, once.
+"""A cache of a function of one key.
 
 Layer: intrinsics (standard library).
 """
@@ -13,7 +13,7 @@ _Made = TypeVar("_Made")
 
 
 class Memo(dict[_Key, _Made]):
-    """A dictionary that makes what it has not: asked by its key, half of what a call takes."""
+    """A dictionary that computes missing values; a lookup costs half as much as a cached call."""
 
     __slots__ = ("_make",)
 

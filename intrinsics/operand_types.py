@@ -46,7 +46,7 @@ _ONE = 0x3F800000
 
 
 def out_of_range(name: str, number: int, numbers: Numbers) -> Problem | None:
-    """What is wrong with a number that an operand does not take; None if it does."""
+    """The error about a number that an operand does not take; None if it does."""
     if numbers.accepts(number):
         return None
     hint = numbers.hint(number)

@@ -1,4 +1,4 @@
-"""What is said of a pseudo record where only the machine's own can stand.
+"""The error about a pseudo record that was not expanded.
 
 Layer: intrinsics.  A pseudo record (`Row.pseudo`) has no PTX; MIR shows it between selection and
 the pass that expands it.

@@ -81,7 +81,7 @@ Capability: dimensions of a block and of a grid."""
 
 
 def significant_bits(name: str) -> int:
-    """How many low bits of a special register may be set; 64 where that is not known."""
+    """The number of significant bits of a special register; 64 if unknown."""
     return _MOST[name].bit_length() if name in _MOST else 64
 
 

@@ -35,7 +35,7 @@ PTX_VERSIONS: tuple[Ptx, ...] = tuple(
 
 
 class Feature(Flag):
-    """What a subtarget can do; one bit per capability that selection and verification ask for."""
+    """A capability of a subtarget; one bit for each that selection and verification ask for."""
 
     NONE = 0
     HAS_WGMMA = auto()  # Hopper's warpgroup MMA: sm_90a
@@ -96,7 +96,7 @@ class Target:
 
     @property
     def renamed_to(self) -> str:
-        """What ptxas assembles this target for: sm_101* became sm_110* in PTX ISA 9.0."""
+        """The target's present name: sm_101* became sm_110* in PTX ISA 9.0."""
         return self.name.replace("101", "110")
 
     @property

@@ -1,4 +1,4 @@
-"""Where the walkthrough's own PTX is not the machine's: what it writes, and what holds.
+"""Forms of the walkthrough's PTX that the machine does not have, and what holds instead.
 
 Layer: intrinsics.  Tile compilers that spell tcgen05 as `intrinsics.rows.walkthrough` does are
 documented with PTX that no assembler takes, or that means something else.  Each row says who is
@@ -14,7 +14,7 @@ from intrinsics.lazy_dataclass import dataclass
 
 
 class Judge(Enum):
-    """Who is against a form."""
+    """The authority that rejects a form."""
 
     PTXAS = "ptxas refuses the walkthrough's form"
     MANUAL = "the manual gives the walkthrough's form another meaning"

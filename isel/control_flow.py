@@ -34,7 +34,7 @@ def nodes_of(bits: int) -> Iterator[int]:
 def live_on_entry(
     after: Sequence[Iterable[int]], read: Sequence[int], written: Sequence[int]
 ) -> list[int]:
-    """What is live where each node begins, as bits.
+    """The values live on entry to each node, as bits.
 
     `read` is what a node reads before it writes it, `written` what it certainly writes.
     """

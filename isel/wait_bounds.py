@@ -1,4 +1,4 @@
-"""What a kernel whose waits are bounded writes about a wait that is not over in time.
+"""The record that a kernel with bounded waits writes when a wait times out.
 
 Layer: isel.  The kernel looks for the address of a table in `REPORT`, 0 for none; each group of
 threads of a warp whose time is up fills one entry, and then ends the launch with a trap.  An entry

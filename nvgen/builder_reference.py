@@ -224,7 +224,7 @@ def _public(made: type) -> Iterator[tuple[str, object]]:
 
 
 def is_public(made: type, name: str) -> bool:
-    """Whether a member is there for those who write kernels."""
+    """Whether a member is public."""
     return not name.startswith("_") and not {name, f"{made.__name__}.{name}"} & INNER
 
 

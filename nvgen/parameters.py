@@ -1,4 +1,4 @@
-"""Kernel parameters and what is given for them, whatever the kernel runs on.
+"""Kernel parameters and the arguments given for them, on the simulator and on GPUs alike.
 
 Layer: nvgen.  Input: a parameter of a kernel and a Python or numpy value.  Output: its bytes, or
 the error that it does not fit; and whether two arrays are one memory.
@@ -225,7 +225,7 @@ def overlapping(name: str) -> InputError:
 
 
 def describe(param: Param) -> str:
-    """What a parameter takes, in words."""
+    """A description of the values that a parameter takes."""
     if param.type is ScalarType.B8:
         return f"{param.size} bytes by value"
     return "pointer" if param.is_pointer else (param.half or param.type).value

@@ -1,4 +1,4 @@
-"""How nvgen starts Python processes of its own: with nothing of the folder that it is called in.
+"""Child processes of Python, which import nothing from the working directory.
 
 Layer: nvgen.  Python looks for modules in the working directory when it runs `-c` or `-m`, and
 where PYTHONPATH has an entry that is empty or relative.  Whoever calls nvgen in a folder of files
@@ -18,7 +18,7 @@ from pathlib import Path
 
 
 def search_path() -> list[str]:
-    """Where a child looks for modules: `sys.path` without the working directory.
+    """A child's module search path: `sys.path` without the working directory.
 
     The folder that nvgen itself came from is among them, wherever that is.
     """
@@ -54,12 +54,12 @@ def environment() -> dict[str, str]:
 
 
 def command(module: str) -> list[str]:
-    """How a module of nvgen is run in a child, with `environment`."""
+    """The command that runs a module of nvgen in a child, with its `environment`."""
     return [sys.executable, "-P", "-m", module]
 
 
 def bare_command(script: Path, package: str) -> list[str]:
-    """How a script is run that needs the standard library and one package, and no environment.
+    """The command that runs a script which needs only the standard library and one package.
 
     Its first argument is the folder that the package is in.
 

@@ -1,4 +1,4 @@
-"""What MIR text declares around its records: variables, parameters, launch words, locations.
+"""Declarations in MIR text: variables, parameters, launch attributes, locations.
 
 Layer: asmprinter.  Input: tokens.  Output: the parts of an `intrinsics.mir.Module` that are not
 records.  The grammar stands in `asmprinter.mir.reader`; each function reads the rule that it is
@@ -63,7 +63,7 @@ def target(tokens: Tokens) -> Target:
 
 
 def options(tokens: Tokens) -> Iterator[str]:
-    """What `.target` says beside the target."""
+    """Options of `.target` beside the target."""
     while tokens.next.kind == "word":
         yield tokens.take()
 
@@ -206,7 +206,7 @@ def _bytes(tokens: Tokens) -> bytes:
 
 
 def location(tokens: Tokens) -> Location:
-    """What stands behind the `=` of a location's line."""
+    """The location after the `=` of a location's line."""
     file = tokens.string()
     tokens.take("mark", ":")
     line = tokens.integer()
@@ -232,7 +232,7 @@ def location(tokens: Tokens) -> Location:
 
 
 def header(tokens: Tokens, report: Callable[[BadTextError], None]) -> MachineFunction:
-    """A function up to its `{`; whatever is wrong is reported, and left out."""
+    """A function up to its `{`; malformed parts are reported and left out."""
     function = MachineFunction("", tokens.take("word") == "kernel")
     try:
         function.name = tokens.symbol()

@@ -86,7 +86,7 @@ def bare(shown: str) -> str:
 
 
 class RegisterName(NamedTuple):
-    """What a register's spelling says.
+    """A register's name, parsed.
 
     `name` is the one in the register table, None where the spelling is only a number; `number`
     tells registers of the same name apart.
@@ -97,7 +97,7 @@ class RegisterName(NamedTuple):
 
 
 def register_names(function: MachineFunction) -> list[str]:
-    """How the registers of `function` are spelled, without their classes; no two are the same."""
+    """Distinct names of the registers of `function`, without their classes."""
     return list(_register_names(function, function.keep_names))
 
 
@@ -123,7 +123,7 @@ def _ptx_name(name: str) -> str:
 
 
 def register_name(shown: str, *, keep: bool) -> RegisterName:
-    """What the spelling of a register says; `keep` for a function that keeps PTX's names."""
+    """Parse a register's name; `keep` for a function that keeps PTX's names."""
     match = _REGISTER.fullmatch(shown)
     assert match is not None, shown
     name, number = match[1], match[2]

@@ -147,7 +147,7 @@ def _offset(tokens: Tokens) -> int:
 
 
 def register(tokens: Tokens, body: Body) -> Reg:
-    """A register, and its class if that is said.
+    """A register, and its class if it is written.
 
     Raises: BadTextError.
     """

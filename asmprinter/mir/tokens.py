@@ -213,7 +213,7 @@ class Tokens:
             raise BadTextError(f"unexpected '{token.shown}'", token, wanted)
 
     def unexpected(self, wanted: str) -> BadTextError:
-        """That the next token is not what is wanted there."""
+        """The error that the next token is not what the grammar wants."""
         token = self.next
         if token.kind == BAD:
             return BadTextError(f"cannot read '{token.shown}'", token, wanted)

@@ -93,7 +93,7 @@ def results_text(results: Sequence[Param]) -> str:
 
 
 def signature(function: Prototype, name: str = "") -> str:
-    """What a function takes and gives, as a declaration or a table of prototypes says it.
+    """A function's signature, as a declaration or a table of prototypes spells it.
 
     A table calls the function and its parameters `_`.
     """

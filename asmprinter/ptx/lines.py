@@ -66,7 +66,7 @@ def escaped_path(name: str) -> str:
 
 
 def line_sources(module: Module, ptx: Ptx) -> LineSources:
-    """What is said of lines; nothing where PTX said it itself."""
+    """The source lines to print as `.loc`; none where the PTX had its own."""
     if module.has_directives:
         return NO_SOURCES
     found = LineSources({}, {}, {})

@@ -70,7 +70,7 @@ _LEGAL = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the registers, the blocks and the tables of labels of a function are called."""
+    """PTX names of the registers, blocks and label tables of a function."""
 
     registers: Sequence[str]
     labels: Mapping[str, str]

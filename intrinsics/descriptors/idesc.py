@@ -162,7 +162,7 @@ class InstructionDescriptor:
         )
 
     def problems(self, cta_group: CtaGroup = CtaGroup.ONE, *, ws: bool = False) -> list[Problem]:
-        """What Table 39 and its neighbours forbid in this shape and these types."""
+        """Errors by Table 39 and its neighbours in this combination of shape and types."""
         found = []
         group = 2 if cta_group is CtaGroup.TWO else 1
         shapes = m_values(self.kind, group, sparse=self.sparse, ws=ws)

@@ -184,7 +184,7 @@ _B_BY_OP = {op: CollectorB(f"collector::b::{name}") for op, name in enumerate(OP
 
 @dataclass(frozen=True, slots=True)
 class MmaFields:
-    """How the qualifiers of the tcgen05.mma rows live in the packed words."""
+    """The encoding of tcgen05.mma qualifiers in packed integers."""
 
     weight_stationary: bool = False
 

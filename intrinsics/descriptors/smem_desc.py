@@ -98,7 +98,7 @@ class SharedMemoryDescriptor:
 
     @classmethod
     def decode(cls, word: int) -> SharedMemoryDescriptor:
-        """Read a descriptor; `problems` tells what is wrong with the bits that are not fields.
+        """Decode a descriptor; `problems` lists errors in bits outside of its fields.
 
         Raises: ValueError when the swizzling mode has no meaning (3, 5, 7).
         """
@@ -133,7 +133,7 @@ class SharedMemoryDescriptor:
 
 
 def problems(word: int) -> list[Problem]:
-    """What is wrong with the constant and unused bits of a descriptor."""
+    """Errors in the constant and unused bits of a descriptor."""
     found = []
     if word & 7 << 46 != CONSTANT:
         found.append(

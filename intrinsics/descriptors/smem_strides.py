@@ -23,7 +23,7 @@ from intrinsics.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """What one MMA reads of a matrix: rows (of M or N) by k elements of `bits` each."""
+    """The part of a matrix that one MMA reads: rows (of M or N) by k elements of `bits` each."""
 
     rows: int
     k: int
@@ -34,7 +34,7 @@ class Tile:
         return f"{self.rows}x{self.k} {self.major.value}-major tile of {self.bits}-bit elements"
 
     def grid(self, swizzle: Swizzle) -> tuple[int, int]:
-        """How many atoms it has along and across the spans."""
+        """The number of atoms along and across the spans."""
         inner, outer = (self.k, self.rows) if self.major is Major.K else (self.rows, self.k)
         return -(-inner * self.bits // 8 // swizzle.span), -(-outer // swizzle.rows)
 
@@ -48,7 +48,7 @@ class Strides:
 
 
 def atoms(tile: Tile, swizzle: Swizzle, given: Strides, address: int) -> tuple[int, ...]:
-    """Where the atoms of a tile begin that an MMA reads at an address, in bytes, in order.
+    """Byte offsets of the atoms that an MMA reads at an address, in order.
 
     An address inside of a span counts as that span, so whatever swizzling does stays in its span.
     () for what is not known for certain: tiles that are longer than a span where no offset says how

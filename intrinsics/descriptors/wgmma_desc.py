@@ -60,7 +60,7 @@ class WgmmaDescriptor:
 
     @classmethod
     def decode(cls, word: int) -> WgmmaDescriptor:
-        """Read a descriptor; `problems` tells what is wrong with the bits that are not fields."""
+        """Decode a descriptor; `problems` lists errors in bits outside of its fields."""
         return cls(
             (word & 0x3FFF) << 4,
             (word >> 16 & 0x3FFF) << 4,
@@ -86,7 +86,7 @@ class WgmmaDescriptor:
 
 
 def problems(word: int) -> list[Problem]:
-    """What is wrong with the unused bits of a descriptor."""
+    """Errors in the unused bits of a descriptor."""
     if not word & _ZERO:
         return []
     text = "bits 14-15, 30-31, 46-48 and 52-61 must be 0"

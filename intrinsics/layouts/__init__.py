@@ -1,4 +1,4 @@
-"""Where elements lie: of matrices in shared memory, in tensor memory, in registers.
+"""Layouts of matrices in shared memory, in tensor memory and in registers.
 
 Here belongs arithmetic that takes an element to its byte, cell, lane and register, or back:
 swizzling, canonical layouts, data paths, fragments of threads, packing of narrow types, where

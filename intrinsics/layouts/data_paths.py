@@ -35,7 +35,7 @@ _HALF = 16
 
 
 class DataPath(Enum):
-    """How an MMA's rows are spread over lanes and CTAs; the value is the manual's letter."""
+    """The distribution of an MMA's rows over lanes and CTAs; the value is the manual's letter."""
 
     A = "A"
     B = "B"
@@ -57,7 +57,7 @@ class DataPath(Enum):
 
     @property
     def ctas(self) -> int:
-        """How many CTAs it spans."""
+        """The number of CTAs."""
         return _SHAPES[self].ctas
 
     @property

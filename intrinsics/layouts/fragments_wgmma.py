@@ -1,4 +1,4 @@
-"""Where the matrices of a warpgroup's multiply lie in registers: D, A, and the metadata of A.
+"""Register layouts of wgmma: D, A, and the metadata of A.
 
 Layer: intrinsics (numpy).  A warpgroup has 128 threads; each holds so many 32-bit registers of a
 matrix.  Elements of less than 32 bits fill a register from its lowest bits on, along a row.  PTX

@@ -51,7 +51,7 @@ class MetadataCells:
 def metadata_cells(
     path: DataPath, m: int, kind: MmaKind, k: int, selector: int = 0
 ) -> list[MetadataCells]:
-    """Where the metadata of one instruction lies: one entry for each copy of A.
+    """The cells that hold one instruction's metadata: one entry for each copy of A.
 
     The first copy is the canonical one; layouts E and G read others for other parts of N, as of A
     itself (see `operand_cells`).

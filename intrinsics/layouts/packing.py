@@ -1,4 +1,4 @@
-"""How numbers lie in bytes: pieces of shared memory, cells of tensor memory, and their values.
+"""Packing of numbers in bytes: 16-byte units of shared memory, cells of tensor memory, values.
 
 Layer: intrinsics (numpy, ml_dtypes).  A *code* is the bit pattern of one element, right-aligned in
 an unsigned integer; a *piece* is the 16 bytes that every canonical layout keeps together; a *cell*
@@ -124,7 +124,8 @@ def pack_cells(codes: Codes, type_: ElementType, kind: MmaKind) -> Cells:
 
 
 def decompress(pieces: Bytes, source: CopyFormat) -> Bytes:
-    """What tcgen05.cp makes of 16 bytes of narrow elements: (…, 16) bytes, one for each element.
+    """The bytes that tcgen05.cp makes of 16 bytes of narrow elements: (…, 16), one for each
+    element.
 
     The elements come to lie where the MMA reads them in tensor memory (see `unpack_cells`): the
     manual only draws this, TIRx-harness (`tcgen05/layouts.rs`) has it so too.

@@ -1,4 +1,4 @@
-"""Where elements of a matrix lie in the registers of a warp or a warpgroup, with the formula.
+"""Layouts of matrices in the registers of a warp or a warpgroup, with the formula.
 
 Layer: intrinsics (numpy).  Names of such fragments are read in `register_fragment`.  PTX
 ISA, Matrix Fragments.
@@ -16,7 +16,7 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegisterFragment:
-    """Where elements lie: two arrays of threads by registers by elements of a register.
+    """A register layout: rows and columns by thread, register and element of a register.
 
     `place` are the formulas of row and column of element e of register r of thread t; `across` and
     `down` say what columns and rows are, and `note` what there is to know of them.  `threads` are
@@ -36,7 +36,7 @@ class RegisterFragment:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows and columns the matrix has."""
+        """Rows and columns of the matrix."""
         return int(self.row.max()) + 1, int(self.column.max()) + 1
 
     @property

@@ -45,12 +45,12 @@ class FragmentLayout:
 
     @property
     def threads(self) -> int:
-        """How many threads hold the matrix."""
+        """The number of threads that hold the matrix."""
         return 1 << len(self.row_bits)
 
     @property
     def count(self) -> int:
-        """How many elements a thread has."""
+        """The number of elements of a thread."""
         return len(self.down)
 
     @property

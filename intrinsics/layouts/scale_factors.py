@@ -125,7 +125,7 @@ def scale_cells(rows: int, factors: int, scale_id: int, parts: int = 1) -> Facto
 
 
 def columns_of(rows: int, factors: int, scale_id: int = 0, parts: int = 1) -> int:
-    """How many columns, from the address on, hold factors of an instruction.
+    """The number of columns, from the address on, that hold factors of an instruction.
 
     Raises: ValueError as `scale_cells`.
     """

@@ -1,4 +1,4 @@
-"""Where matrix elements lie in shared memory.
+"""Addresses of matrix elements in shared memory.
 
 Layer: intrinsics (numpy).  A matrix in shared memory is made of *pieces*, 16 bytes along K
 (K-major) or along M or N (MN-major), which no layout splits.  PTX ISA, Canonical Layouts; Strides;

@@ -31,7 +31,7 @@ _DENSE_BITS, _SPARSE_BITS = 256, 512
 def check_umma_layout(
     tile: Tile, swizzle: Swizzle, strides: Strides | None = None, *, sparse: bool = False
 ) -> list[Problem]:
-    """What is wrong with a matrix whose strides are in bytes; without strides, with its size.
+    """Errors of a matrix with strides in bytes; without strides, of its size.
 
     `tile.bits` is what an element takes in shared memory.  Of a `sparse` matrix half is stored.
     """

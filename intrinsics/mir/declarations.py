@@ -1,4 +1,4 @@
-"""What a module declares: parameters, variables with initial values, prototypes, linkage.
+"""Declarations of a module: parameters, variables with initial values, prototypes, linkage.
 
 Layer: intrinsics.mir.  PTX ISA, Kernel and Function Directives; Linking Directives.
 """

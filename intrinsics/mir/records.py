@@ -105,7 +105,7 @@ class MachineInstr:
         return result
 
     def mentions(self, registers: Set[Reg]) -> bool:
-        """Whether it writes or reads one of these registers."""
+        """Whether the record writes or reads one of these registers."""
         for op in self.ops:
             if type(op) is int:
                 if op in registers:

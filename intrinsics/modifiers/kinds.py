@@ -1,4 +1,4 @@
-"""What a modifier is; types, state spaces, memory orderings, and scopes.
+"""The base of modifiers; types, state spaces, memory orderings, and scopes.
 
 Layer: intrinsics.  PTX ISA, Types; State Spaces; Memory Consistency Model.
 """
@@ -90,7 +90,7 @@ class ScalarType(Modifier):
 
     @property
     def is_packed(self) -> bool:
-        """Whether it is several numbers in one register."""
+        """Whether the type packs several numbers in one register."""
         return "x" in self.value
 
 

@@ -56,7 +56,7 @@ def check_block_scale(
     sfa: ElementType,
     sfb: ElementType,
 ) -> list[Problem]:
-    """What is wrong with a block-scaled product of A and B under the factors SFA and SFB."""
+    """Errors of a block-scaled product of A and B with the factors SFA and SFB."""
     found = block_scale(atom_k, vec_size)
     if found is None:
         known = ", ".join(f"({s.atom_k}, {s.vec_size})" for s in BLOCK_SCALES)

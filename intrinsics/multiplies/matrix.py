@@ -1,4 +1,4 @@
-"""What warp-level loads, stores and transpositions of matrices move: shapes, counts, fragments.
+"""Matrices that warp-level loads, stores and transpositions move: shapes, counts, fragments.
 
 Layer: intrinsics (numpy).  A matrix lies in memory as rows of 16 bytes, each at an address of its
 own.  PTX ISA, Warp-level matrix load instruction: ldmatrix; store instruction: stmatrix; transpose
@@ -20,17 +20,17 @@ class MatrixShape(Modifier):
 
     @property
     def lines(self) -> int:
-        """How many lines of 16 bytes a matrix has in memory."""
+        """The number of 16-byte lines of a matrix in memory."""
         return 16 if self is MatrixShape.M16N16 else 8
 
     @property
     def registers(self) -> int:
-        """How many registers a thread has of a matrix."""
+        """The number of registers of a thread for a matrix."""
         return self.lines // 8
 
 
 class MatrixNum(Modifier):
-    """How many matrices one instruction moves."""
+    """The number of matrices that one instruction moves."""
 
     X1 = "x1"
     X2 = "x2"

@@ -1,4 +1,4 @@
-"""What the name of a multiply in LLVM's scheme says, where no such intrinsic exists.
+"""Names of multiplies in LLVM's scheme for which LLVM has no intrinsic.
 
 Layer: intrinsics.  Input: a name after `llvm.nvvm.`, such as
 `tcgen05.mma.tensor.mxf8f6f4.block_scale.ashift`.  Output: the row and the attributes that its words

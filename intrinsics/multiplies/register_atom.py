@@ -33,7 +33,7 @@ from intrinsics.targets import Feature, Target, TargetSet, at_least, spell, with
 
 
 class Machine(Enum):
-    """What multiplies tiles on a target; the value begins the names of its atoms."""
+    """The instructions that multiply tiles on a target; the value begins their atoms' names."""
 
     SM80 = "sm80_mma"
     SM90 = "sm90_wgmma"

@@ -1,4 +1,4 @@
-"""What tcgen05.mma multiplies at once: element types of a kind, pieces of M and N, columns of D.
+"""Shapes of tcgen05.mma: element types of a kind, pieces of M and N, columns of D.
 
 Layer: intrinsics.  A multiply of tiles that is larger than one instruction is a nest of them.  PTX
 ISA, tcgen05.mma; Packing formats of elements; Matrix Shape (Table 39); Data Path Layout
@@ -141,5 +141,5 @@ def block_of(row: int) -> tuple[int, int]:
 
 
 def row_blocks(m: int) -> int:
-    """How many blocks of 128 rows hold `m` rows of a CTA."""
+    """The number of 128-row blocks that hold `m` rows of a CTA."""
     return -(-m // BLOCK_ROWS)

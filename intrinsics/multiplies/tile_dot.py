@@ -83,7 +83,7 @@ class TileDot:
         return "nv_tileaa.dot"
 
     def problems(self) -> list[Problem]:
-        """What is wrong with it: what is wrong with its tiles, its atom, and the two together."""
+        """Errors of its tiles, of its atom, and of the two together."""
         tiles = {"a": self.a, "b": self.b, "c": self.c}
         found = [*tile_problems(tiles), *fastmath_problems(self.fastmath)]
         try:

@@ -53,7 +53,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the operands and the result are called, without %."""
+    """Names of the operands and the result, without %."""
 
     a: str = "a_tile"
     b: str = "b_tile"
@@ -87,7 +87,7 @@ class TileMultiply:
         return "cuda_tile.mmai" if self.c.element in INTEGERS else "cuda_tile.mmaf"
 
     def problems(self) -> list[Problem]:
-        """What is wrong with it: shapes, sizes, and the fast-math attribute."""
+        """Errors in shapes, sizes, and the fast-math attribute."""
         tiles = {"a": self.a, "b": self.b, "c": self.c}
         return [
             *tile_problems(tiles),
@@ -104,7 +104,7 @@ class TileMultiply:
 
 
 def tile_problems(tiles: dict[str, Tile]) -> Iterator[Problem]:
-    """What every stage demands of the tiles A, B and C: sizes, and that they fit together."""
+    """Errors in the sizes of the tiles A, B and C, by rules that hold at every stage."""
     for name, tile in tiles.items():
         yield from _size(name, tile)
     a, b, c = tiles["a"], tiles["b"], tiles["c"]

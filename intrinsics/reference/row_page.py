@@ -40,7 +40,7 @@ def chapter_page(name: str, rows: tuple[Row, ...]) -> Iterator[str]:
 
 
 def anchor(name: str) -> str:
-    """What a heading is called in a link, as Markdown's renderers make it."""
+    """The link anchor of a heading, as Markdown's renderers make it."""
     return re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-")
 
 
@@ -52,7 +52,7 @@ def simulated(row: Row) -> str:
 
 
 def ptxas_says(rule: Rule) -> str:
-    """What ptxas does with a form that breaks a rule."""
+    """The reaction of ptxas to a form that breaks a rule."""
     return "accepts" if rule.ptxas_accepts else "refuses"
 
 

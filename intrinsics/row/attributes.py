@@ -1,4 +1,4 @@
-"""Attributes: what tells the forms of a row apart, and what depends on them.
+"""Attributes: the properties in which forms of a row differ, and what depends on them.
 
 Layer: intrinsics.row.
 """

@@ -1,4 +1,4 @@
-"""Effects of a row beside its results: memory, convergence, who issues it, when it completes.
+"""Effects of a row beside its results: memory, convergence, issuing threads, completion.
 
 Layer: intrinsics.row.
 """

@@ -123,7 +123,7 @@ class Row:
 
     @cached_property
     def opcode_ends(self) -> tuple[str, str]:
-        """What stands before and after the qualifiers in an opcode name."""
+        """The parts of an opcode's name before and after the qualifiers."""
         text = self.opcode or re.sub(r"\W+", "_", self.head).upper()
         before, _, after = text.partition("*")
         return before, after

@@ -1,4 +1,4 @@
-"""Cache policies: 64 bits that tell L2 what to keep, for the cache hints of other instructions.
+"""Cache policies: 64-bit operands that say what L2 keeps, for other instructions' cache hints.
 
 PTX ISA, Data Movement and Conversion Instructions: createpolicy.  How the bits are laid out is not
 documented.

@@ -57,7 +57,7 @@ EXTENDED = since("9.4", Feature.HAS_TCGEN05_EXTENSIONS)
 
 
 def conditional(op: str) -> str:
-    """What back-end verifiers say about a target without tensor memory."""
+    """The message of back-end verifiers about a target without tensor memory."""
     return (
         f"{op} supported only on arch-conditional or family-conditional variants "
         "from SM100 onwards."

@@ -59,7 +59,7 @@ VALUES_OF_LD = 128
 
 
 class LoadShape(Modifier):
-    """What a load reads: the rows that a CTA holds, and the bits of an element."""
+    """The shape that a load reads: the rows of a CTA, and the bits of an element."""
 
     M32 = "m32n8x32b"
     M64 = "m64n8x32b"
@@ -80,7 +80,7 @@ class LoadShape(Modifier):
 
 
 class LoadValues(Modifier):
-    """How many values a thread gets, where they are not 128: the multiples of 8 up to 256."""
+    """Values of a thread, other than 128: the multiples of 8 up to 256."""
 
     V8, V16, V24, V32, V40, V48 = "v8", "v16", "v24", "v32", "v40", "v48"
     V56, V64, V72, V80, V88, V96 = "v56", "v64", "v72", "v80", "v88", "v96"

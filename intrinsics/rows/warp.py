@@ -1,4 +1,4 @@
-"""What the threads of a warp do together without memory, and what a thread says of itself.
+"""Warp-level instructions without memory, and reads of a thread's special registers.
 
 PTX ISA, Data Movement and Conversion Instructions: shfl.sync, getctarank, mapa; Parallel
 Synchronization and Communication Instructions: vote.sync, match.sync, activemask, redux.sync,

@@ -1,4 +1,4 @@
-"""What the driver demands of a tensor map, as rules.
+"""Rules of the driver about tensor maps.
 
 Layer: nvgen.  Input: the parameters of one tensor map, as the driver's functions take them, the
 innermost dimension first.  Output: findings, one for each requirement that is not met.  CUDA driver
@@ -95,7 +95,7 @@ class Request:
 
     @property
     def unit(self) -> int:
-        """What strides and the address are multiples of, in bytes."""
+        """The number of bytes that strides and the address are multiples of."""
         wide = self.interleave is Interleave.B32 or self.element.is_padded
         return 32 if wide else 16
 
@@ -111,7 +111,7 @@ def findings(request: Request) -> list[Finding]:
 
 
 def box_findings(element: Element, box: tuple[int, ...], swizzle: Swizzle) -> list[Finding]:
-    """What no tensor has such a box for, whatever its sizes are; `box` is innermost first."""
+    """Findings about a box that no tensor can have; `box` is innermost first."""
     request = Request(element, (LARGEST_DIMENSION,) * len(box), (), box, swizzle=swizzle)
     return [*_rank(request), *_box(request)]
 

@@ -56,7 +56,7 @@ class DataLayout:
 
 @functools.cache
 def read_layout(text: str) -> DataLayout:
-    """What `text` says; "" is the machine's own layout.
+    """The data layout that `text` states; "" is the machine's own.
 
     Raises: ForeignLayoutError.
     """

@@ -229,7 +229,7 @@ class AsmFlag(Word):
 
 
 class Linkage(Word):
-    """How a symbol is linked; EXTERNAL is printed as nothing on definitions."""
+    """The linkage of a symbol; EXTERNAL is printed as nothing on definitions."""
 
     EXTERNAL = "external"
     PRIVATE = "private"

@@ -35,7 +35,7 @@ def _is_one(name: str) -> bool:
 
 
 def lowered(i: ir.Instruction) -> Replacement | None:
-    """What stands for one of them; None for all else."""
+    """The replacement of such an intrinsic; None for other instructions."""
     name = i.callee_name if isinstance(i, ir.Call) else None
     if name is None or not isinstance(i, ir.Call) or not _is_one(name):
         return None

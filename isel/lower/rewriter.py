@@ -110,7 +110,7 @@ class Rewriter:
     # ---- instructions ------------------------------------------------------------------------
 
     def common(self, opcode: Opcode, result: str | None) -> ir.Common:
-        """What an instruction begins with: the place of the one that it stands for."""
+        """Fields common to new instructions: the source location of the replaced one."""
         at = self.at
         return (opcode, result, at.line, at.ordinal, at.dbg, ())
 

@@ -33,7 +33,7 @@ FENCE = "wgmma.fence"
 
 
 def is_multiply(mi: MachineInstr) -> bool:
-    """Whether it is a multiply of a warpgroup."""
+    """Whether the record is a wgmma multiply."""
     return multiplies_in(mi.form)
 
 
@@ -70,7 +70,7 @@ def _number_into(mi: MachineInstr, filled: set[Reg]) -> Reg | None:
 
 
 def read_by(mi: MachineInstr) -> set[Reg]:
-    """What a record reads; with a scale-d of 0 a multiply reads no accumulator."""
+    """Registers that a record reads; a multiply with scale-d of 0 reads no accumulator."""
     found = set(mi.uses())
     if is_multiply(mi):
         replaces = mi["scale_d"] == Imm(0)

@@ -50,7 +50,7 @@ _OF_ALL_THREADS = ("bar.red", "barrier.red")
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """What a CTA's threads may not agree on.
+    """Divergence between the threads of a CTA.
 
     `blocks` are those that they may not reach together, by index, with the branch to blame;
     `registers` those that may hold different values, with the record that wrote them.
@@ -66,7 +66,7 @@ def divergent_blocks(function: MachineFunction) -> dict[int, MachineInstr]:
 
 
 def divergence(function: MachineFunction, settled: Set[Reg] = frozenset()) -> Divergence:
-    """What the threads of a CTA may not agree on in `function`.
+    """The divergence of `function` between the threads of a CTA.
 
     `settled` are registers on which those threads agree that are asked about, as a warpgroup's.
     """

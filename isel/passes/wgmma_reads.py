@@ -47,7 +47,9 @@ class _Events:
         self.multiplies = any(_registers_of_a(mi) for mi in self.records)
 
     def leaving(self, entering: set[Reg], waits: dict[int, set[Reg]] | None = None) -> set[Reg]:
-        """What is read at the end of the block, by what is read at its beginning."""
+        """Registers of A read by multiplies in flight at the block's end, given those at its
+        beginning.
+        """
         running = set(entering)
         for mi in self.records:
             if is_multiply(mi):

@@ -112,7 +112,7 @@ def _seen(text: str) -> str:
 
 
 def places_of_globals(user_text: str) -> dict[str, Position]:
-    """Where each function and variable is defined that a line begins with."""
+    """The position of each function and variable definition that begins a line."""
     lines = Lines(user_text)
     found: dict[str, Position] = {}
     for match in _GLOBAL.finditer(user_text):

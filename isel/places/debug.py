@@ -40,7 +40,7 @@ class DebugPlaces:
         self._places: dict[int, DebugPlace] = {}
 
     def of(self, i: Instruction) -> DebugPlace:
-        """What an instruction's debug location names; `NO_DEBUG` without one."""
+        """The source location of an instruction's debug location; `NO_DEBUG` without one."""
         if i.dbg is None:
             return NO_DEBUG
         place = self._places.get(i.dbg)

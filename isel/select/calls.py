@@ -91,7 +91,7 @@ def _shape(param: Param) -> tuple[ScalarType, int, int]:
 
 
 def result_param(state: FunctionState, type_: Type, name: str) -> tuple[Param, ...]:
-    """What a function of this type gives: nothing, or one result."""
+    """The result parameter of a function type, if it has one."""
     if type_ == VOID or not is_passed(state.layout, type_):
         return ()
     return (device_param(state.layout, name, type_, NO_ATTRIBUTES),)

@@ -39,7 +39,7 @@ class Known:
 
 
 def known(layout: TypeLayout, value: llvm.Value) -> Known | None:
-    """What a constant comes to; None for what is no such sum, a vector among it."""
+    """The value of a constant expression; None for other expressions, vectors among them."""
     match value:
         case llvm.ConstInt():
             return Known(None, value.signed)

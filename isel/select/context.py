@@ -1,4 +1,4 @@
-"""What the parts of a module's selection have in common: the module, and where things stand.
+"""The module under selection, and source locations in it, for all parts of selection.
 
 Layer: isel.select.  Input: a module of LLVM IR that is ready to be selected.  Output: the machine
 module as far as it is made, with findings and notes at their places.
@@ -59,7 +59,9 @@ class ModuleContext:
     # ---- places ------------------------------------------------------------------------------
 
     def place_of_global(self, name: str) -> Place:
-        """Where a global is defined; in text that does not show it, its first instruction."""
+        """The place of a global's definition; if the text does not show it, of its first
+        instruction.
+        """
         function = self.module.functions.get(name)
         found = self.places.get(name)
         if found is None and function is not None:
@@ -70,7 +72,7 @@ class ModuleContext:
 
     @functools.cached_property
     def places(self) -> dict[str, tuple[int, int]]:
-        """Where the user's text defines functions and variables."""
+        """Positions of function and variable definitions in the user's text."""
         return places_of_globals(self.source.text)
 
     def place_of_line(self, beginning: str, number: int) -> Place:
@@ -85,7 +87,7 @@ class ModuleContext:
         return Place(self.source.file, line, len(found[0]) + 1)
 
     def place_of(self, function: ir.Function, i: ir.Instruction) -> Place:
-        """Where an instruction stands."""
+        """The source location of an instruction."""
         location = self.locations.of(function.name, i)
         return Place(
             location.file,

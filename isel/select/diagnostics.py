@@ -1,4 +1,4 @@
-"""What selection cannot select: findings with the place of the LLVM instruction.
+"""Findings about LLVM IR that cannot be selected, at the LLVM instruction.
 
 Layer: isel.select.  Selection reports and goes on, so that all that is wrong is told at once.
 """

@@ -140,7 +140,7 @@ def ret(state: FunctionState, i: ir.Return) -> None:
 
 
 def unreachable(state: FunctionState, i: ir.Unreachable) -> None:
-    """What is never reached ends in a trap, if nothing before it ends the thread."""
+    """Select `unreachable`: a trap, unless the instruction before ends the thread."""
     last = state.block.instrs[-1].row.id if state.block.instrs else ""
     if last == "exit":
         return

@@ -20,7 +20,8 @@ from isel.places.debug import NO_DEBUG, DebugPlace, DebugPlaces
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where things stand: the user's file and text, and (line, column) by function and ordinal.
+    """The source of locations: the user's file and text, and (line, column) by function and
+    ordinal.
 
     `debug` says in the same way what the user's own debug info says; None leaves that to the debug
     locations of the instructions.
@@ -37,7 +38,7 @@ class Source:
     read: Callable[[], ir.Module] | None = None
 
     def placed(self, module: ir.Module) -> Source:
-        """The same, with the places of the instructions of `module`."""
+        """This source with the locations of the instructions of `module`."""
         return self if self.find is None else self.find(module)
 
 

@@ -55,7 +55,7 @@ def phi(state: FunctionState, i: ir.Phi) -> None:
 
 
 def merge(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> Merge:
-    """What a phi merges; what a constant needs is made at the end of the block it comes from."""
+    """Operands of a phi; code for constants goes to the end of the block they come from."""
     incoming: list[Values] = []
     labels: list[Label] = []
     for value, block in i.incoming:

@@ -1,4 +1,4 @@
-"""What is known of a function's registers while its records are made.
+"""Facts about a function's registers while its records are made.
 
 Layer: isel.select.  In SSA form what once holds of a register holds wherever it is live; what is
 known of one block only is forgotten where the next one begins.
@@ -39,7 +39,7 @@ class Root(NamedTuple):
 
 
 class RegisterFacts:
-    """What instructions have left in registers, as far as others ask for it."""
+    """Facts about registers that later instructions ask for."""
 
     def __init__(self) -> None:
         # (step of a getelementptr, bits) -> the bytes that it steps over, and

@@ -356,7 +356,7 @@ class FunctionState(RegisterFacts):
         return Mem(self.scalar_reg(pointer))
 
     def place(self, pointer: llvm.Value) -> tuple[Space | None, Mem]:
-        """Where a pointer to memory points: the state space (None: generic) and the address."""
+        """The state space (None: generic) and the address of a pointer to memory."""
         if type(pointer) is llvm.Local:
             real = self.known.get(pointer.name)
             if real is not None:

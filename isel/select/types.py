@@ -79,7 +79,7 @@ class TypeLayout:
         return found
 
     def count(self, type_: Type) -> int:
-        """How many registers hold a value; of a type that has none, those of its known parts."""
+        """The number of registers for a value; for a type without one, of its known parts."""
         found = self._counts.get(type_)
         if found is None:
             found = self._counts[type_] = self._count(type_)
@@ -234,7 +234,8 @@ def _too_large(type_: Type, count: int) -> Unselectable:
 def walk_indices(
     layout: TypeLayout, element: Type, indices: tuple[llvm.Value, ...]
 ) -> list[tuple[int, llvm.Value, int]]:
-    """What each index of a getelementptr does: (bytes, index, 0), or (0, index, field's offset).
+    """The effect of each index of a getelementptr: (bytes, index, 0), or (0, index, field's
+    offset).
 
     Raises: Unselectable for an index into what has no elements.
     """

@@ -41,7 +41,7 @@ from isel.verifier.locations import place_of, symbol_spaces
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What all records of one form with the same packed words have in common."""
+    """Facts common to all records of one form with the same packed words."""
 
     attributes: Mapping[str, Attribute]
     problems: tuple[Problem, ...]

@@ -109,7 +109,7 @@ def place_of_caller() -> Place:
 
 
 def stack_level() -> int:
-    """How many frames above the caller of this the innermost one of the user's is, from 1.
+    """The `stacklevel` with which `warnings.warn` names the user's innermost line.
 
     It is the `stacklevel` with which `warnings.warn` names the user's line.
     """

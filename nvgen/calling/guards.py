@@ -123,7 +123,7 @@ class Block:
 
     @property
     def never_entered(self) -> InputError:
-        """What is said of it where the kernel ends before it has begun."""
+        """The error about a block whose `with` was never entered."""
         name = spelled(self._called[0], self._called[1][0])
         found = refuse(f"{name}(…) is a block, and nothing is in it", got="a call without `with`",
                        expected=f"with {name}(…): …")  # fmt: skip
@@ -170,7 +170,7 @@ def _place(error: NvgenError) -> None:
 
 
 def is_about_arguments(error: NvgenError) -> bool:
-    """Whether it is about the types of arguments of an inner call."""
+    """Whether the error is about argument types of an inner call."""
     return error.findings[0].rule in ("builder/arguments", "builder/argument-type")
 
 

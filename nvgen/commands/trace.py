@@ -25,7 +25,7 @@ _WIDTH = 160
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compile, tell the story, and what there is to note."""
+    """Compile, and print the story of one multiply with its notes."""
     given = read_input(arguments.files)
     text, arguments.file, arguments.name = given.text, given.file, given.name
     arguments.target = given.target(arguments.target)

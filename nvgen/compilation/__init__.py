@@ -1,1 +1,1 @@
-"""What compiling is: a program is loaded, goes through every stage, is judged, and is at hand."""
+"""Compilation: reading a program, running all stages, judging the result, and `Compiled`."""

@@ -67,7 +67,7 @@ def compile_text(text: str, options: Options, *, file: str = "", judged: bool = 
 
 
 def vetted(result: Compiled, *, judged: bool = True) -> Compiled:
-    """The same, if nothing is wrong with it; what rules beyond its level say is a warning.
+    """`result`, unless it has errors; errors of rules beyond its level become warnings.
 
     Raises: VerificationError.
     """
@@ -195,7 +195,7 @@ def _are_alike(one: ir.Function, other: ir.Function | None) -> bool:
 
 
 def launched(module: Module, target: Target, options: Options) -> list[Finding]:
-    """What is wrong with the sizes of a launch that are given, below the level that judges them."""
+    """Errors about the launch sizes given in `options`, for levels that do not judge launches."""
     shape = options.shape
     is_given = shape.grid or shape.block or shape.cluster or shape.smem is not None
     if options.level in LAUNCH_LEVELS or not is_given:

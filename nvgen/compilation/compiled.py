@@ -1,4 +1,4 @@
-"""What compiling gives: every stage of a module, its machine code, and ways to launch it.
+"""The result of a compilation: every stage of a module, its machine code, and its launch.
 
 Layer: nvgen.
 """
@@ -56,7 +56,7 @@ GPU_SECONDS = 60.0
 
 
 class BuiltKernel(Protocol):
-    """What a builder knows of the kernel that it has built: `nvgen.built.Kernel`."""
+    """The interface of `nvgen.built.Kernel` that `Compiled` needs."""
 
     @property
     def dynamic_shared(self) -> int:
@@ -68,7 +68,7 @@ class BuiltKernel(Protocol):
 
     @property
     def parameters(self) -> Sequence[Parameter]:
-        """What its parameters stand for on the host."""
+        """The kernel's parameters, as the host passes them."""
 
     def arguments(self, arrays: Sequence[object], named: dict[str, object]) -> list[object]:
         """Launch arguments from positional arrays and named ones.

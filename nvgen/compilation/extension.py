@@ -1,4 +1,4 @@
-"""What a compiler that builds on nvgen adds: passes, rules, how sums are rounded, lines in PTX.
+"""Options of compilers that build on nvgen: their passes and rules, contraction, line tables.
 
 Layer: nvgen.  `nvgen.compile` takes each as an option of its own; `docs/extending.md` shows them.
 """
@@ -42,7 +42,7 @@ class Extension:
         return with_cuda_atomics(text) if self.cuda_atomics else text
 
     def judge(self, module: Module) -> list[Finding]:
-        """What the rules find.
+        """The findings of the rules.
 
         Raises: InputError for what is no finding; whatever a rule raises.
         """
@@ -73,7 +73,7 @@ def extension_of(
     lineinfo: bool,
     cuda_atomics: bool,
 ) -> Extension:
-    """What was asked for.
+    """The extension that the options of `nvgen.compile` ask for.
 
     Raises: InputError for a pass or a rule that cannot be called.
     """
@@ -98,7 +98,7 @@ def place_of(module: Module, record: MachineInstr, function: MachineFunction) ->
 
 
 def name_of(function: object) -> str:
-    """What a pass or a rule is called."""
+    """The name of a pass or a rule, for messages."""
     return str(getattr(function, "__name__", type(function).__name__))
 
 

@@ -1,4 +1,4 @@
-"""What notebooks show of a kernel: its stages as HTML, folded.
+"""Stages of a kernel as folded HTML, for notebooks.
 
 Layer: nvgen.  Input: what compiling gave.  Output: one block for each stage, and the findings.
 """

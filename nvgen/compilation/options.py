@@ -1,4 +1,4 @@
-"""What a program is compiled for, and how it is judged: one record from `nvgen.compile` on.
+"""Options of a compilation, as one record that `nvgen.compile` hands to all stages.
 
 Layer: nvgen.
 """

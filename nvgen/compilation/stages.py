@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 class Stages(Mapping[str, str]):
-    """The stages by the names of the passes, in order; none, unless it is said how to make them."""
+    """MIR after each pass, by the pass's name, in order; printed when first asked for. Empty
+    without `make`.
+    """
 
     __slots__ = ("_make", "_texts")
 

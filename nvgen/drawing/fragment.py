@@ -40,12 +40,12 @@ class _Held:
 
     @property
     def label(self) -> str:
-        """What is written on the cell."""
+        """The label of the cell."""
         return f"T{self.thread} r{self.register}" + ("" if self.half is None else "lh"[self.half])
 
     @property
     def words(self) -> str:
-        """What holds the cell, in full."""
+        """The description of the register that holds the cell."""
         part = "" if self.half is None else f", {('low', 'high')[self.half]} half"
         return f"thread {self.thread}, register {self.register}{part}"
 

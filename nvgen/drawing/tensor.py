@@ -25,7 +25,7 @@ _MOST_COLUMNS = 32
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What lies there: the name of the matrix, and the elements that a cell of 32 bits holds.
+    """The matrix that is drawn: its name, and the elements of a 32-bit cell.
 
     `lane` is that of the address; `pair` says that two CTAs have a part each.
     """

@@ -36,7 +36,7 @@ class WaitTable:
     address: int
 
     def read(self) -> bytes:
-        """What is in it."""
+        """The bytes of the table."""
         return ctypes.string_at(self.address, self.bounds.size)
 
 

@@ -90,7 +90,7 @@ class Worker:
         return _failed("the process of the launch ended", f"status {self.process.returncode}")
 
     def end(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         self.send.close()
         self.receive.close()
         self.process.kill()

@@ -33,7 +33,7 @@ _SHORTEST_NAP, _LONGEST_NAP = 20e-6, 2e-3
 
 
 def ok(result: tuple[object, ...], doing: str) -> object:
-    """What a call of the driver gives back.
+    """The results of a driver call.
 
     Raises: DriverError when it failed.
     """

@@ -1,4 +1,4 @@
-"""What the CUDA driver says when something goes wrong, as findings.
+"""Errors of the CUDA driver, as findings.
 
 Layer: nvgen.driver.  CUDA driver API, CUresult.
 """

@@ -57,7 +57,8 @@ def _family(number: int) -> int:
 
 
 def architecture(target: Target, number: int) -> str:
-    """What ptxas assembles code for `target` for, so that a GPU of architecture `number` loads it.
+    """The architecture that ptxas assembles `target` for, so that a GPU of architecture `number`
+    loads it.
 
     Machine code runs on the architecture that it is made for, PTX on later ones too.
     """

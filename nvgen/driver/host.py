@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a launch gave: the time between two events around it, and which code it was."""
+    """The result of a launch: its time between two events, and which image ran."""
 
     milliseconds: float
     code: str

@@ -37,7 +37,7 @@ from nvgen.parameters import (
 
 @dataclass(frozen=True, slots=True)
 class LaunchConfig:
-    """How a kernel is launched: CTAs, threads of one, CTAs of a cluster, dynamic shared bytes.
+    """The launch configuration: grid, block, cluster, and bytes of dynamic shared memory.
 
     A `dependent` launch may begin before what its stream did before has ended, and waits for that
     with griddepcontrol.wait.
@@ -92,7 +92,7 @@ class _Copy:
     size: int
 
     def is_of(self, array: Array) -> bool:
-        """Whether it is a copy of `array`, read as the same type."""
+        """Whether this is a copy of `array`, with the same element type."""
         return is_same(self.array, array) and self.array.dtype == array.dtype
 
 
@@ -154,7 +154,7 @@ def _packed_strides(array: Array) -> tuple[int, ...]:
 def bind_host(
     params: Sequence[Param], arguments: Sequence[object]
 ) -> tuple[tuple[Value, ...], HostMemory]:
-    """What the parameters hold when arrays are of the host.
+    """The parameter values for arrays in host memory, which are copied.
 
     Raises: InputError when an argument does not fit its parameter.
     """

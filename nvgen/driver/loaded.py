@@ -49,7 +49,8 @@ class LoadedKernel:
     parameters: Sequence[Parameter] = ()
 
     def arguments(self, *arrays: object, **named: object) -> list[object]:
-        """What `launch` takes for the kernel of a builder: `Kernel.arguments` of it.
+        """The converter from `launch` arguments to kernel arguments: `Kernel.arguments` of a built
+        kernel.
 
         Raises: InputError when one is missing, left over or does not fit.
         """
@@ -57,7 +58,7 @@ class LoadedKernel:
 
     @property
     def code(self) -> str:
-        """What the driver loaded: "cubin" or "ptx"."""
+        """The kind of code that the driver loaded: "cubin" or "ptx"."""
         return self._code.kind
 
     @property
@@ -189,7 +190,7 @@ def _mapped(parameter: Parameter, argument: object) -> object:
 
 
 def as_stream(device: Device, stream: object) -> Stream:
-    """What the user calls a stream as one of cuda.core's.
+    """A user's stream object as a stream of cuda.core.
 
     Raises: InputError.
     """

@@ -22,7 +22,7 @@ _SWIZZLES = {
 
 
 def encode(request: Request) -> tuple[object, ...]:
-    """The driver's answer, whatever the parameters are: a status, and the map if there is one."""
+    """The driver's status for these parameters, and the tensor map if it succeeded."""
     from cuda.bindings import driver
 
     rank = len(request.dims)

@@ -68,7 +68,8 @@ def is_device_array(value: object) -> bool:
 
 
 def view_of(array: object, stream: int = UNORDERED) -> View:
-    """How an array lies; `stream` waits for what the array's library has under way.
+    """The address, shape and strides of an array; `stream` waits for pending work of the array's
+    library.
 
     Raises: InputError when it is no array.
     """

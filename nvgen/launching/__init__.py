@@ -1,1 +1,1 @@
-"""A launch, whatever it runs on: the kernel, its shape, what it is given, its tensor maps."""
+"""Launches on the simulator and on GPUs alike: kernels, shapes, arguments and tensor maps."""

@@ -28,7 +28,7 @@ T = ScalarType
 
 
 class MapKind(Enum):
-    """What one copy through a tensor map brings."""
+    """The kind of copy that a tensor map is for."""
 
     TILES = "boxes"
     IMAGES = "pixels of images"
@@ -37,7 +37,7 @@ class MapKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a kernel's parameter stands for on the host.
+    """A kernel parameter, as the host passes it.
 
     The `box` of a tensor map is outermost first; of images it is the pixels and channels of a copy.
     `number` is what a pointer is to, where that is said, and `holds` the type of a number that is

@@ -1,4 +1,4 @@
-"""What a launch is asked for, before anything runs: the kernel, its block, arguments, the device.
+"""Checks of a launch before it runs: the kernel, its block, the arguments, the device.
 
 Layer: nvgen.launching.
 """

@@ -1,4 +1,4 @@
-"""A launch, whatever it runs on: the kernel, the shape that it runs in, what it took.
+"""Launches on the simulator and on GPUs alike: the kernel, the launch shape, and statistics.
 
 Layer: nvgen.
 """
@@ -28,7 +28,7 @@ DEVICES = ("sim", "cuda")
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a run took: the simulator's steps and asynchronous operations, or the GPU's time."""
+    """The cost of a run: steps and asynchronous operations of the simulator, or the GPU's time."""
 
     steps: int = 0
     operations: int = 0

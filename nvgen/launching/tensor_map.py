@@ -40,7 +40,7 @@ SIZE = 128
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a tensor map may choose beside its shape; `element` None is the array's own type.
+    """Options of a tensor map beside its shape; `element` None is the array's own type.
 
     `element_strides` are in the array's order of dimensions; none given are all 1.
     """
@@ -110,7 +110,7 @@ class TensorMap:
 
     @property
     def request(self) -> Request:
-        """What the driver is asked for."""
+        """The parameters of the driver's call that encodes the map."""
         return Request(
             self.element,
             self.dims,

@@ -1,4 +1,4 @@
-"""What is told of a module that LLVM ends its process over, and where in it the reason stands.
+"""The error about a module that crashes LLVM, with the place of the cause where it can be found.
 
 Layer: nvgen.  Input: the text, LLVM's last words, and a way to try texts.  Output: findings.
 

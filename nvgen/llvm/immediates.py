@@ -1,4 +1,4 @@
-"""What a number among an intrinsic's arguments says, where LLVM's verifier says only its range.
+"""Explanations of immediate arguments of intrinsics that LLVM's verifier finds out of range.
 
 Layer: nvgen.  Input: the verifier's message and the call that it prints.  Output: a finding: the
 row's rule that the number breaks, in its own words, else the numbers that there are.
@@ -23,7 +23,9 @@ _CALL = re.compile(r'@"?(llvm\.nvvm\.[\w.]+)"?\((.*)\)')
 
 
 def immediate_wrong(message: str, printed: str, place: Place) -> list[Finding]:
-    """What is said of a number that LLVM finds out of range; nothing for other messages."""
+    """The finding about a number that LLVM's verifier reports as out of range; None for other
+    messages.
+    """
     found, call = _MESSAGE.match(message), _CALL.search(printed)
     spelling = catalog.spelling(call[1].removeprefix(PREFIX)) if call else None
     if found is None or call is None or spelling is None:

@@ -1,4 +1,4 @@
-"""What newer printers of LLVM IR write and LLVM 22 does not read, as LLVM 22 writes it.
+"""LLVM IR of newer versions, rewritten in the spelling of LLVM 22.
 
 Layer: nvgen.  Input: the text of a module.  Output: the same with other spellings of the same
 numbers, line by line, so that places keep their lines.  LLVM Language Reference, Simple Constants.

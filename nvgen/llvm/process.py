@@ -37,7 +37,7 @@ _PIECE = 1 << 16
 
 
 class LlvmDiedError(Exception):
-    """LLVM ended the process that it ran in; the text is what it said last, or the signal."""
+    """LLVM ended its process; the text is the end of its stderr, or the signal."""
 
 
 class LlvmTimeoutError(Exception):
@@ -162,7 +162,7 @@ class _Child:
         return LlvmDiedError(name) if name in _OWN_DEATHS else _KilledError(name)
 
     def end(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         self.process.kill()
         self.process.wait()
         self._close()
@@ -228,7 +228,7 @@ class Llvm:
         return self._done(self._ask((b"read", name.encode(), library.encode(), data), limit))
 
     def promote(self, text: str, level: int, library: str, processor: str) -> str:
-        """What `read` gives, with variables of the stack in registers: PROMOTED or SIMPLIFIED.
+        """As `read`, with stack variables promoted to registers: PROMOTED or SIMPLIFIED.
 
         Raises: LlvmRejectedError, NotUtf8Error, LlvmDiedError, LlvmTimeoutError.
         """

@@ -72,7 +72,7 @@ def _read(text: str, name: str) -> str:
 
 
 def promoted(text: str, level: int, processor: str, *, file: str = "") -> str | None:
-    """What `parse` gives, with variables of the stack in registers, in one step.
+    """As `parse`, with stack variables promoted to registers, in one step.
 
     None where LLVM rejects the text or dies of it, whose reasons `parse` finds.
 

@@ -1,4 +1,4 @@
-"""What is wrong with the declaration of an intrinsic, where LLVM's verifier says only that it is.
+"""Explanations of wrong declarations of intrinsics, which LLVM's verifier only calls wrong.
 
 Layer: nvgen.  Input: the verifier's message, which names neither line nor types, and the text.
 Output: the line of the declaration, its types, and those of the row's notation.
@@ -19,7 +19,7 @@ _INCORRECT = "Intrinsic has incorrect"
 
 
 def declared_wrong(message: str, printed: str, text: str, file: str) -> Finding | None:
-    """What is said of an intrinsic that is declared with other types; None for other messages."""
+    """The finding about an intrinsic declared with wrong types; None for other messages."""
     named = re.search(r"@(llvm\.[\w.]+)", printed)
     if not message.startswith(_INCORRECT) or named is None:
         return None

@@ -28,7 +28,7 @@ from nvgen.machine_code.ptxas_log import Resources, remarks, resources
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A cubin, and what ptxas said about it: in its words, per kernel, and as warnings."""
+    """A cubin with ptxas's log: as text, as resources of each kernel, and as warnings."""
 
     cubin: bytes
     log: str

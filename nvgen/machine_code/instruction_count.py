@@ -1,4 +1,4 @@
-"""How many instructions a cubin holds, without a disassembler.
+"""The number of instructions in a cubin, without a disassembler.
 
 Layer: nvgen.  Input: a cubin, which is an ELF file of 64 bits, little-endian.  Output: a number for
 each kernel or function.  ELF-64 Object File Format; CUDA Binary Utilities, Instruction Set

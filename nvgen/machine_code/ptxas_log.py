@@ -1,4 +1,4 @@
-"""What ptxas -v says about a cubin: the resources of each kernel, and remarks worth a warning.
+"""The log of ptxas -v: resources of each kernel, and remarks worth a warning.
 
 Layer: nvgen.  Input: the log of ptxas.  Output: resources, and findings at lines of the PTX.
 ptxas words its remarks as information; those here cost speed: multiplies of warpgroups that no
@@ -17,7 +17,8 @@ from intrinsics.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What one kernel takes: `registers` of each thread, `barriers` and `shared` of each CTA.
+    """Resources of one kernel: `registers` of each thread, `barriers` and `shared` bytes of each
+    CTA.
 
     `stack`, `spill_stores`, `spill_loads` and `shared` are in bytes; the stack includes those of
     functions that the kernel calls, `shared` is what is there without dynamic shared memory.

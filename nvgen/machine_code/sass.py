@@ -61,7 +61,7 @@ class Part:
 
     @property
     def kinds(self) -> Counter[str]:
-        """How often each kind stands there; NOPs, which fill the end up, are left out."""
+        """The number of instructions of each kind, without the NOPs that pad the end."""
         return Counter(i.kind for i in self.instructions if i.kind != "NOP")
 
     @property
@@ -127,7 +127,7 @@ class Sass:
 
     @property
     def roles(self) -> tuple[Part, ...]:
-        """What follows each USETMAXREG, with the registers that it asks for in its name."""
+        """The instructions after each USETMAXREG, named by the register count that it requests."""
         every = self.whole.instructions
         starts = [at for at, i in enumerate(every) if i.kind in _ENDS]
         ends = [*starts[1:], len(every)]

@@ -1,4 +1,4 @@
-"""What LLVM's optimiser must not see: asynchronous and tensor-core calls, shared memory.
+"""Hides asynchronous and tensor-core calls and shared memory from LLVM's optimiser.
 
 Layer: nvgen.optimizer.  Input: the lines of a module as LLVM prints it, and its records.  Output:
 the same lines with a shield, and the way back.
@@ -99,7 +99,7 @@ class _Call:
 
 @dataclass(slots=True)
 class Shield:
-    """What was hidden, by number, and the linkages that were taken away, by the symbol's token."""
+    """What was hidden, by number, and the linkages that were removed, by the symbol's token."""
 
     prefix: str
     calls: list[_Call] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What keeps a kernel from running on a device.
+"""Reasons why a device cannot run a kernel.
 
 Layer: nvgen.testing.  The CUDA driver is asked what the GPU is; nothing is launched here.
 """

@@ -1,4 +1,4 @@
-"""What a test of kernels is given: something to launch kernels with.
+"""The `launch` fixture of kernel tests.
 
 Layer: nvgen.testing.  Bound to the device, schedule, target and optimisation level of one item.
 """

@@ -22,7 +22,7 @@ Test = TypeVar("Test", bound=Callable[..., object])
 
 @dataclass(frozen=True, slots=True)
 class KernelTest:
-    """What a test asks for; no target means that the test's own programs say it."""
+    """Options of `kernel_test`; no target means that the test's own programs name one."""
 
     schedules: tuple[str, ...] = ALL
     random: int | None = None
@@ -101,7 +101,7 @@ def _checked_level(level: int | None) -> int | None:
 
 
 def asked_of(item: pytest.Item) -> KernelTest | None:
-    """What the test asks for; None for what is no test of kernels."""
+    """The `kernel_test` options of a test; None for other tests."""
     mark = item.get_closest_marker(MARK)
     if mark is None:
         return None

@@ -1,4 +1,4 @@
-"""What the report of a failed test says about its kernel.
+"""The section about the kernel in the report of a failed test.
 
 Layer: nvgen.testing.
 """

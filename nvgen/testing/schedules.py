@@ -22,7 +22,7 @@ _RANGE = 1_000_000
 
 
 def wanted_schedules(asked: str | Sequence[str]) -> tuple[str, ...]:
-    """What a test asks for, with "all" spelled out.
+    """The schedules of a test, with "all" spelled out.
 
     Raises: InputError.
     """
@@ -35,7 +35,7 @@ def wanted_schedules(asked: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def as_tuple(given: str | Iterable[str]) -> tuple[str, ...]:
-    """One name, or several; what is neither is one, which nobody knows."""
+    """One name or several as a tuple; anything else is left for the check of names."""
     return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
 
 

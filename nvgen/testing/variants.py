@@ -17,7 +17,7 @@ from nvgen.testing.schedules import SEEDS, holds_under, seeds, spelled_out
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line asks for; `schedule` is "" and `count` None where it says nothing."""
+    """Options of the command line; `schedule` is "" and `count` None where they are not given."""
 
     device: str = "sim"
     schedule: str = ""
@@ -47,7 +47,7 @@ def variants(asked: KernelTest, options: Options, name: str) -> Iterator[Variant
 
 
 def label(launch: Launch) -> str:
-    """What the launch is called in the id of an item."""
+    """The launch's part of a test id."""
     return launch.schedule or launch.device
 
 

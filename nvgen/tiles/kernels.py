@@ -45,7 +45,7 @@ class TileKernel:
 
 
 def judge(read: Read) -> list[Finding]:
-    """What is wrong with a tile multiply, and with the atom that it has."""
+    """Errors of a tile multiply and of its atom."""
     return [
         Finding(
             f"{read.op.op}/{problem.rule}", Severity.ERROR, problem.text, read.place,

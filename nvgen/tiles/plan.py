@@ -1,4 +1,4 @@
-"""What a tile multiply on tcgen05 has where: matrices, images of tensor memory, accumulators.
+"""The plan of a tile multiply on tcgen05: where matrices and accumulators lie.
 
 Layer: nvgen.  Input: a tile multiply with its atom.  Output: the sizes and places of its kernel,
 which `nvgen.tiles.tensor` writes down.  PTX ISA, tcgen05, Data Path Layout Organization.
@@ -50,7 +50,7 @@ class Matrix:
         return self.rows * self.row
 
     def place(self, first: int, byte: int) -> int:
-        """Where byte `byte` of K of row `first` lies."""
+        """The offset of byte `byte` of K in row `first`."""
         piece, within = divmod(byte, self.span)
         return self.base + piece * self.rows * self.span + first * self.span + within
 
@@ -113,7 +113,7 @@ class Plan:
 
     @property
     def images(self) -> list[Images]:
-        """What is copied to tensor memory."""
+        """The images that are copied to tensor memory."""
         base = self.a.size + self.b.size
         along_m = self.dot.a.rows // self.atom.m * self.steps
         along_n = self.dot.b.columns // self.atom.n * self.steps
@@ -152,7 +152,7 @@ class Plan:
 
     @property
     def sharing(self) -> int:
-        """How many threads have a row of D: see PTX ISA, Data Path Layout Organization."""
+        """Threads that hold a row of D: see PTX ISA, Data Path Layout Organization."""
         if self.atom.stationary:
             return THREADS // self.rows
         return 2 if self.halves else 1
@@ -164,12 +164,12 @@ class Plan:
 
     @property
     def handles(self) -> list[tuple[str, int]]:
-        """What is allocated: names, and the walkthrough's columns of 2 KiB."""
+        """The allocations: names, and the walkthrough's columns of 2 KiB."""
         own = [(f"%h{number}", -(-self.values // 4)) for number in range(len(self.parts))]
         return own + [(f"%{i.name}.h{n}", 8) for i in self.images for n in range(i.count)]
 
     def problems(self) -> Iterator[tuple[str, str, str]]:
-        """What does not fit, what there is, and what would fit."""
+        """Errors about what does not fit: the need, and the limit."""
         taken = sum(max(32, 1 << (4 * columns - 1).bit_length()) for _, columns in self.handles)
         if taken > COLUMNS:
             text = f"allocated tmem out of resource: {taken} columns of {COLUMNS}"

@@ -1,4 +1,4 @@
-"""What is tuned: a kernel with configurations to choose from, and how one is measured.
+"""A tuning problem: a kernel, its configurations, and how one is measured.
 
 Layer: nvgen.tuning.
 """
@@ -28,7 +28,7 @@ class Problem(Protocol[ConfigT]):
     flops: float
 
     def configs(self) -> Sequence[ConfigT]:
-        """What to try: instances of a dataclass with numbers and names in it."""
+        """The configurations to measure: instances of a dataclass of numbers and names."""
 
     def build(self, config: ConfigT) -> Kernel:
         """The kernel of a configuration; InputError where there is none."""

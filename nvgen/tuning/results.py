@@ -1,4 +1,4 @@
-"""What was measured, kept in a file: a line of JSON for each configuration.
+"""Measurements, kept in a file: a line of JSON for each configuration.
 
 Layer: nvgen.tuning.  Lines are appended as measurements are made, so that who is interrupted goes
 on where he was; a line that was cut off is measured again.
@@ -61,7 +61,7 @@ class Results:
                 self._trials[trial.key] = trial
 
     def get(self, key: str) -> Trial | None:
-        """What is known of a key."""
+        """The measurement of a key, if there is one."""
         return self._trials.get(key)
 
     def add(self, trial: Trial) -> None:

@@ -62,7 +62,7 @@ class _FragmentReader(PtxReader):
         self.kept: list[Finding] = []
 
     def fragment(self) -> Fragment:
-        """What the text says."""
+        """The records of the text."""
         self.read_statements()
         self._close()
         wrong = [f for f in self.findings if f.severity is Severity.ERROR]

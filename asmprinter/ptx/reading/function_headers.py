@@ -79,7 +79,7 @@ class HeaderRead:
 
     @property
     def signature(self) -> Prototype:
-        """What the function takes and gives."""
+        """The function's parameters and results."""
         params, results = tuple(self.params), tuple(self.results)
         return Prototype(self.name, params, results, self.noreturn, self.attributes)
 

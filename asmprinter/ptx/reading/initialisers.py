@@ -79,7 +79,7 @@ def number_in(text: str) -> int:
 
 
 def count_of(tree: Tree) -> int:
-    """How many values stand in the outermost braces; one that stands in none is one."""
+    """The number of values in the outermost braces; a value without braces is one."""
     if isinstance(tree, Plain):
         return tree.count
     return len(tree) if isinstance(tree, list) else 1

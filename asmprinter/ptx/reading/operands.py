@@ -136,7 +136,7 @@ class _Parser(Tokens):
         return found
 
     def value(self) -> Op:
-        """What a name or a number stands for."""
+        """The operand that a name or a number stands for."""
         kind, text = self.peek_kind(), self.peek()
         if kind == "name" and text != "WARP_SZ":
             self.take()

@@ -1,4 +1,4 @@
-"""What the reader of PTX says of a text, and where its records come from.
+"""Findings of the PTX reader, and source locations of its records.
 
 Layer: asmprinter.  Input: offsets in a PTX text.  Output: findings and locations with lines and
 columns, and with the lines of the user's source where the text has debug information.  PTX ISA,

@@ -1,4 +1,4 @@
-"""What names mean in the nested scopes of a PTX function, and one name for each thing.
+"""Names in the nested scopes of a PTX function, made unique.
 
 Layer: asmprinter.  Input: declarations, labels and uses in the order of the text.  Output: the
 registers, blocks and variables of a function without scopes, no two of the same name.  PTX ISA,

@@ -45,7 +45,7 @@ def whole(text: str) -> list[str]:
 
 
 def outside_strings(cut: Cut) -> Cut:
-    """The same cut, which takes nothing in quotation marks for what it looks for."""
+    """The same cut, ignoring separators inside quotation marks."""
 
     def cut_exactly(text: str) -> list[str]:
         strings = _STRING.findall(text)

@@ -62,7 +62,7 @@ ComparisonHead = tuple[Flags, IntPredicate | FloatPredicate, Type, Values]
 
 
 class Kept:
-    """What pieces mean under a set of named types.
+    """The parses of pieces of text under a set of named types, each made once.
 
     It has no reference cycles, so that it is freed without the collector.
     """
@@ -120,7 +120,7 @@ class _Reader:
         return flags, self._values[value.type], value
 
     def comparison_head(self, key: tuple[Opcode, str]) -> ComparisonHead | None:
-        """What stands before the operands of a comparison; None where it runs into one."""
+        """The text before the operands of a comparison, parsed; None if it runs into an operand."""
         opcode, head = key
         named = "%" in head
         try:
@@ -130,7 +130,7 @@ class _Reader:
         return self._compared(*found)
 
     def compared_value(self, key: tuple[Opcode, str]) -> tuple[ComparisonHead, Value]:
-        """What stands before the operands of a comparison, and the first of them."""
+        """A comparison up to its first operand, parsed, and that operand."""
         opcode, piece = key
         flags, predicate, value = read_whole(
             piece,
@@ -152,7 +152,7 @@ class _Reader:
         return read_whole(text, lambda cursor: read_shuffle_mask(cursor, self._scope))
 
     def call_head(self, text: str) -> CallHead:
-        """What stands before the callee."""
+        """The text before the callee, parsed."""
         return read_whole(text, lambda cursor: read_call_head(cursor, self._scope))
 
     def argument_head(self, text: str) -> tuple[Values, Attributes] | None:
@@ -177,7 +177,7 @@ class _Reader:
 
 
 def kept_of(scope: SymbolTable, length: int) -> Kept:
-    """What is kept for a text of `length` characters."""
+    """The cache for a text of `length` characters; small texts without named types share one."""
     if scope.types or length > _SMALL:
         return Kept(scope)
     shared = _shared()

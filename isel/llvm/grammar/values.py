@@ -69,7 +69,7 @@ _TRUTHS = {"true": 1, "false": 0}
 
 
 def read_typed_value(cursor: Cursor, scope: SymbolTable) -> Value:
-    """A type, then a value of that type; after `metadata`, whatever metadata may stand there."""
+    """A type, then a value of that type; after `metadata`, any metadata."""
     type = read_type(cursor, scope)
     return read_value(cursor, scope, type)
 

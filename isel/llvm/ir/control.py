@@ -25,7 +25,7 @@ class Bundle:
 
 @dataclass(slots=True)
 class CallBase(Instruction):
-    """What `call` and `invoke` share; `type` is what the callee returns.
+    """The base of `call` and `invoke`; `type` is the callee's return type.
 
     `argument_attributes` holds an entry for the arguments that have attributes only.  `vararg_type`
     is the callee's type when it takes a variable number of arguments.
@@ -74,7 +74,7 @@ class Invoke(CallBase):
     unwind: str
 
     def targets(self) -> tuple[str, ...]:
-        """Where it returns to, and where an exception goes."""
+        """The blocks of the normal return and of the exception."""
         return self.normal, self.unwind
 
 

@@ -1,4 +1,4 @@
-"""What every instruction has, and those that compute a value of others.
+"""The base of all instructions.
 
 Layer: isel.llvm (standard library only).  LLVM Language Reference, Instruction Reference.
 """
@@ -20,7 +20,7 @@ Common = tuple[Opcode, str | None, int, int, int | None, Attachments]
 
 @dataclass(slots=True)
 class Instruction:
-    """What every instruction has."""
+    """The base of all instructions."""
 
     opcode: Opcode
     result: str | None

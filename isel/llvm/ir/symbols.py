@@ -50,7 +50,7 @@ class Param:
 
 @dataclass(slots=True)
 class Symbol:
-    """What globals, functions, aliases and ifuncs share; `line` is in the printed text, from 1.
+    """The base of globals, functions, aliases and ifuncs; `line` is in the printed text, from 1.
 
     `dso_local` is the word; LLVM leaves it out where linkage or visibility implies it.
     """
@@ -140,7 +140,7 @@ class Function(Symbol):
         return found
 
     def copier(self) -> Callable[[], Function]:
-        """What makes copies of it, as it is now."""
+        """A function that makes copies of its present state."""
         return functools.partial(Function, *_FIELDS_OF_FUNCTION(self))
 
 

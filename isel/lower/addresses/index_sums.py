@@ -69,7 +69,7 @@ def is_sum(i: ir.BinaryOp) -> bool:
 
 
 class Sums:
-    """What the integers of a function are made of."""
+    """The integers of a function as sums of multiples."""
 
     def __init__(self, instructions: Iterable[ir.Instruction]) -> None:
         self._makers = {

@@ -44,12 +44,14 @@ class _Call:
 
     @property
     def mode(self) -> str:
-        """How to round, or nothing."""
+        """The rounding mode, if there is one."""
         return next((word for word in self.words if word.startswith("round.")), "")
 
 
 def lowered(i: ir.Instruction) -> Replacement | None:
-    """What stands for one of the family; None for all else, and for a mode that no form has."""
+    """The replacement of a constrained intrinsic; None for other instructions, and for a rounding
+    mode that no form has.
+    """
     name = i.callee_name if isinstance(i, ir.Call) else None
     if name is None or not isinstance(i, ir.Call) or not name.startswith(_FAMILY):
         return None

@@ -1,4 +1,4 @@
-"""Remainders by a number that are only compared: whether it divides is told by one product.
+"""Remainders by a constant that are only compared with zero: divisibility by one multiplication.
 
 Layer: isel.lower.  Input: a function.  Output: the same function, or one in which
 `icmp eq (urem x, d), c` is a product of x - c and a comparison.  Let d be d0 * 2^k, d0 odd.  The

@@ -35,7 +35,7 @@ class Format:
 
     @property
     def bias(self) -> int:
-        """What is added to an exponent."""
+        """The bias of the exponent."""
         return (1 << self.bits.bits - 2 - self.fraction) - 1
 
     @property
@@ -65,7 +65,7 @@ def is_known(type_: Type) -> bool:
 
 
 def suffix(type_: Type) -> str:
-    """What ends the name of an intrinsic on a floating-point type."""
+    """The suffix of an intrinsic's name for a floating-point type."""
     assert isinstance(type_, FloatType)
     return "bf16" if type_.keyword == "bfloat" else f"f{type_.bits}"
 

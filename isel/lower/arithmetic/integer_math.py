@@ -25,7 +25,7 @@ _WIDEST = 64
 
 
 def expansion(name: str, type_: IntType, arguments: Values) -> Expand | None:
-    """What computes `llvm.NAME` of integers of this type; None where selection does it."""
+    """The expansion of `llvm.NAME` for integers of this type; None where selection does it."""
     if type_.bits == 1 and name in _BITS:
         return _BITS[name]
     if name in _ALWAYS:

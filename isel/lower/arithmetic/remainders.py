@@ -26,7 +26,7 @@ _PRECISION = {"half": 11, "bfloat": 8, "float": 24, "double": 53}
 
 
 def lowered(i: ir.Instruction) -> Replacement | None:
-    """What stands for a frem that has to be exact; selection has a short form for `afn`."""
+    """The exact expansion of a frem; selection has a short form for `afn`."""
     if not isinstance(i, ir.BinaryOp) or i.opcode is not Opcode.FREM or Flag.AFN in i.flags:
         return None
     scalar = i.type.scalar

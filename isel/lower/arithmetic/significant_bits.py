@@ -1,4 +1,4 @@
-"""How many low bits of an integer may be set, as the instructions that make it tell.
+"""Bounds on the number of significant bits of integers, from the instructions that compute them.
 
 Layer: isel.lower.  Input: the instructions of a function by their results, and an integer.  Output:
 a number of bits: those above them are zero, whatever the operands are.

@@ -84,7 +84,7 @@ class _Table:
         return self.runs[-1].high
 
     def targets(self, default: str) -> list[str]:
-        """Where each number goes, from the lowest one on."""
+        """The target of each number, from the lowest one on."""
         found: list[str] = []
         for run in self.runs:
             found += [default] * (run.low - self.low - len(found))

@@ -34,7 +34,7 @@ Update = Callable[[Rewriter, llvm.Value], llvm.Value]
 
 
 def lowered(i: ir.Instruction, layout: TypeLayout, *, bfloats: bool) -> Replacement | None:
-    """What stands for an atomic operation; None for all else, and where PTX has an instruction."""
+    """The replacement of an atomic operation; None for others, and where PTX has an instruction."""
     match i:
         case ir.AtomicRMW():
             return _read_modify_write(i, layout, bfloats=bfloats)

@@ -25,7 +25,7 @@ Body = Callable[[llvm.Value], None]
 
 
 def lowered(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:
-    """What stands for one of the family; None for all else."""
+    """The replacement of a memory intrinsic; None for other instructions."""
     if not isinstance(i, ir.Call):
         return None
     name = i.callee_name

@@ -1,4 +1,4 @@
-"""Where accesses go, so that equal places are told from others.
+"""Memory locations of accesses, compared symbolically.
 
 Layer: isel.lower.  Input: a function and the layout of its types.  Output: of a pointer a base and
 the bytes behind it; two pointers whose steps are computed alike have equal ones.  Values of SSA
@@ -66,14 +66,16 @@ class Places:
         }
 
     def of(self, pointer: llvm.Value, type_: Type) -> Place:
-        """Where an access to a value of some type goes."""
+        """The location of an access to a value of some type."""
         assert isinstance(pointer.type, PointerType)
         base, offset = self._steps(pointer, _DEPTH)
         size, filled = self.layout.size(type_), self.layout.store_size(type_)
         return Place(base, offset, size, pointer.type.address_space, filled)
 
     def root(self, pointer: llvm.Value) -> llvm.Value:
-        """What a pointer is stepped from: places with equal bases have equal roots."""
+        """The pointer from which a location is computed; locations with equal bases have equal
+        roots.
+        """
         seen: set[str] = set()  # code that nothing leads to may step round in circles
         while isinstance(pointer, llvm.Local) and pointer.name not in seen:
             seen.add(pointer.name)

@@ -37,7 +37,7 @@ def with_list(function: ir.Function) -> ir.Function:
 
 
 def lowered(i: ir.Instruction, function: ir.Function, layout: TypeLayout) -> Replacement | None:
-    """What stands for va_arg, the intrinsics on lists and calls with variable arguments."""
+    """The replacement of va_arg, of intrinsics on lists, and of calls with variable arguments."""
     if isinstance(i, ir.VAArg) and isinstance(i.pointer.type, PointerType):
         return lambda out: _next(out, i, layout)
     if not isinstance(i, ir.Call):

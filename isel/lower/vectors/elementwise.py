@@ -23,7 +23,7 @@ Element = Callable[[Rewriter, Values], Values]
 
 
 def lowered(i: ir.Instruction) -> Replacement | None:
-    """What stands for one of them; None for all else."""
+    """The replacement of such an instruction; None for others."""
     element = _of_call(i) if isinstance(i, ir.Call) else _of_cast(i)
     return None if element is None else lambda out: _each(out, i, element)
 

@@ -42,7 +42,7 @@ class _Access:
 
 
 def lowered(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:
-    """What stands for one of the family; None for all else."""
+    """The replacement of a masked intrinsic; None for other instructions."""
     name = i.callee_name if isinstance(i, ir.Call) else None
     if name is None or not isinstance(i, ir.Call) or not name.startswith(_FAMILY):
         return None

@@ -50,7 +50,7 @@ _OTHERS = (
 
 
 def lowered(i: ir.Instruction) -> Replacement | None:
-    """What stands for one of the family; None for all else."""
+    """The replacement of a vector-predicated intrinsic; None for other instructions."""
     name = i.callee_name if isinstance(i, ir.Call) else None
     match = _NAME.fullmatch(name) if name is not None and name.startswith("llvm.vp.") else None
     if match is None or not isinstance(i, ir.Call) or "vscale" in str(i.type):

@@ -26,7 +26,7 @@ _NEAREST = 1
 
 
 def lowered(i: ir.Instruction) -> Replacement | None:
-    """What stands for one of them; None for all else."""
+    """The replacement of such an instruction; None for others."""
     name = i.callee_name if isinstance(i, ir.Call) else None
     match = _NAME.fullmatch(name) if name is not None and name.startswith("llvm.") else None
     if match is None or not isinstance(i, ir.Call):

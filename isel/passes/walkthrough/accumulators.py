@@ -31,7 +31,7 @@ MULTIPLIES = ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """What a CTA holds of D: `rows`, of which each thread gets `values` elements.
+    """A CTA's part of D: `rows`, of which each thread gets `values` elements.
 
     `sixteens` says that sixteen lanes of each warp's 32 hold rows (layouts C and F); elsewhere
     every lane does, and where there are fewer than 128 rows the other lanes go on along N.
@@ -69,7 +69,7 @@ class DecodedMma:
 
     @property
     def accumulator(self) -> Accumulator:
-        """How D lies."""
+        """The layout of D."""
         parts, lanes = accumulator(self.shape)
         rows = self.shape.m // self.shape.ctas
         half = self.descriptor.d is ElementType.F16
@@ -88,17 +88,19 @@ class DecodedMma:
         return taken[slot]
 
     def bits(self, type_: ElementType) -> int:
-        """What an element takes in shared memory: fewer than 8 bits in a byte but for fp4 kinds."""
+        """Bits of an element in shared memory: fewer than 8 are padded to a byte, but for fp4
+        kinds.
+        """
         return type_.bits if self.shape.kind in FP4_KINDS else max(type_.bits, 8)
 
 
 def group_of(mi: MachineInstr) -> int:
-    """How many CTAs a multiply or a wait is for."""
+    """The number of CTAs that a multiply or a wait is for."""
     return 2 if mi.form.attributes.get("cta_group") is CtaGroup.TWO else 1
 
 
 def read_by(mi: MachineInstr) -> Accumulator:
-    """What a load reads, by its name alone."""
+    """The shape that a load reads, by its name alone."""
     shape, values = mi.form.attributes["shape"], mi.form.attributes.get("values")
     assert isinstance(shape, LoadShape)
     count = values.count if isinstance(values, LoadValues) else VALUES_OF_LD
@@ -106,7 +108,7 @@ def read_by(mi: MachineInstr) -> Accumulator:
 
 
 def load_problems(mi: MachineInstr, held: set[Accumulator]) -> Iterator[Problem]:
-    """What is wrong with a load of a handle that holds one of `held`."""
+    """Errors of a load from a handle that holds one of `held`."""
     reads = read_by(mi)
     for one in sorted(held, key=str):
         if len(held) > 1:

@@ -43,7 +43,7 @@ class Diagnostics:
         self, mi: MachineInstr, rule: str, message: str, *,
         got: str = "", expected: str = "", hint: str = "", section: str = "", subject: str = "",
     ) -> None:  # fmt: skip
-        """Tell that `mi` breaks a rule."""
+        """Report that `mi` breaks a rule."""
         finding = Finding(
             f"walkthrough/{rule}",
             Severity.ERROR,

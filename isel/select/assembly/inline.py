@@ -55,7 +55,7 @@ class _Operands:
 
 
 def inline_assembly(state: FunctionState, call: ir.Call) -> Fragment:
-    """Select a call of inline assembly; gives what was read, for what is to be said about it.
+    """Select a call of inline assembly; gives the fragment that was read.
 
     Raises: Unselectable.
     """

@@ -24,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
 
 @dataclass(frozen=True, slots=True)
 class ModuleAssembly:
-    """What module-level assembly defines, or the names that its text holds, and what is said of it.
+    """Module-level assembly: its definitions, or the names in its text, and notes about it.
 
     `defined` are names that LLVM IR may declare: they are here.
     """

@@ -42,7 +42,8 @@ _WORDS = {"uid": "0", "comment": "//", "private": "$L__"}
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """What one operand has to be: a register of a class, what another one is, or a number.
+    """The constraint on one operand: a register of a class, the same as another operand, or a
+    number.
 
     `tie` is the number of the output that an input shares the register of.  `indirect` operands
     are pointers to what the text reads or writes.

@@ -49,7 +49,7 @@ def kind_of(type_: Type, what: str | Opcode) -> ScalarType:
 
 
 class Floats:
-    """What selects floating-point records for one instruction; each step gives its register."""
+    """Builds floating-point records for one instruction; each step gives its register."""
 
     def __init__(self, state: FunctionState, flags: frozenset[Flag] = frozenset()) -> None:
         self.state = state

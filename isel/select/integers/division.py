@@ -66,7 +66,8 @@ def divide_by_number(
 def rest_of_quotient(
     state: FunctionState, opcode: Opcode, bits: int, result: Reg, n: Reg, divisor: Scalar
 ) -> bool:
-    """What a quotient of this block leaves; False where there is none, which is remembered.
+    """Select a remainder from a quotient that the block has computed, and remember quotients; False
+    if nothing is selected.
 
     ptxas 13.5 finds unsigned numbers of 32 bits by itself.
     """

@@ -1,4 +1,4 @@
-"""How integers of any width lie in registers.
+"""Layout in registers of integers of any width.
 
 Layer: isel.select.  An i1 is a predicate.  Up to 64 bits an integer has one register of 16, 32 or
 64 bits, whose bits above its width mean nothing: where they would count, the value is extended
@@ -40,7 +40,7 @@ def register_bits(type_: Type, what: str) -> int:
 
 
 def limb_widths(bits: int) -> list[int]:
-    """How many bits of an integer each of its registers holds."""
+    """Bits of an integer in each of its registers."""
     return [min(LIMB, bits - at) for at in range(0, bits, LIMB)]
 
 
@@ -146,12 +146,12 @@ def register(state: FunctionState, op: Scalar, bits: int) -> Reg:
 
 
 def shift_amount(state: FunctionState, op: Scalar, width: int) -> Scalar:
-    """How far to shift, from a number of `width` bits: PTX wants 32 for that."""
+    """A shift amount as the 32-bit register that PTX wants, from a number of `width` bits."""
     op = extend(state, op, width, signed=False)
     return resize(state, op, container(width), 32) if type(op) is int else op
 
 
 def amount(state: FunctionState, value: llvm.Value, bits: int) -> Scalar:
-    """How far to shift, from an integer: PTX wants 32 bits for that."""
+    """A shift amount as the 32-bit register that PTX wants, from an integer."""
     assert isinstance(value.type, IntType)
     return shift_amount(state, state.scalar(value), value.type.bits)

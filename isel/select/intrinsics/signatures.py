@@ -20,7 +20,7 @@ from isel.select.diagnostics import Unselectable
 
 @functools.lru_cache(1 << 12)
 def lengths(spelling: Spelling) -> tuple[int, ...]:
-    """How many arguments of a call each formal argument is; 0 for as many as are left."""
+    """The number of call arguments for each formal argument; 0 for all that are left."""
     found = []
     for argument in arguments(spelling.pattern.args):
         if argument.type.startswith("n*"):
@@ -88,7 +88,7 @@ def _matches(text: str, type_: Type) -> bool:
 
 
 def argument_position(name: str, subject: str) -> int | None:
-    """Which argument of the intrinsic `name` says `subject`, where that can be told."""
+    """The position of the argument of intrinsic `name` that sets `subject`, if there is one."""
     spelling = catalog.spelling(name.removeprefix(PREFIX))
     if spelling is None:
         return None

@@ -1,4 +1,4 @@
-"""What an intrinsic is in PTX, where it is written out as a statement.
+"""Intrinsics that are written out as PTX statements.
 
 Layer: isel.select.
 """
@@ -24,5 +24,5 @@ class Statement:
 
     @property
     def inputs(self) -> int:
-        """How many arguments the text names."""
+        """The number of arguments that the text names."""
         return sum(part[0] not in "=~" for part in self.constraints.split(","))

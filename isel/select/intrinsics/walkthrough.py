@@ -139,7 +139,7 @@ class Spellings:
         return False
 
     def problems(self) -> Iterator[tuple[Unselectable, ir.Call]]:
-        """What is wrong with the function as a whole."""
+        """Errors about the function as a whole."""
         if self.own and self.llvms:
             yield _mixed(self.llvms[0][0]), self.llvms[0][1]
 

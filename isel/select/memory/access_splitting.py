@@ -1,4 +1,4 @@
-"""How an access to a value of any type is cut into what PTX moves at once.
+"""Splits an access to a value of any type into accesses that PTX has.
 
 Layer: isel.select.  Input: the type, its alignment, and whether 256 bits can move at once.  Output:
 pieces, each one ld or st.  Neighbours of one size travel together, as far as their alignment goes;
@@ -45,7 +45,7 @@ class AccessPart:
 
     @property
     def units(self) -> int:
-        """How many units move at once."""
+        """The number of units that one access moves."""
         return 1 if self.parts or self.bits else self.count // self.packed
 
 

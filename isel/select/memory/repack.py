@@ -22,7 +22,7 @@ T = ScalarType
 
 
 def element_widths(state: FunctionState, type_: Type) -> list[int]:
-    """How many bits of a scalar or vector each of its registers holds."""
+    """Bits of a scalar or vector in each of its registers."""
     state.layout.classes(type_)  # refuses what is too large
     element = type_.scalar
     bits = element.bits if isinstance(element, IntType) else state.layout.size(element) * 8

@@ -1,1 +1,1 @@
-"""What a module defines: functions and their parameters, variables, names, how it is launched."""
+"""Definitions of a module: functions and their parameters, variables, names, launch attributes."""

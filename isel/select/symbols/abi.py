@@ -1,4 +1,4 @@
-"""How values travel in parameters: of kernels, of functions, and of the calls that nvgen makes.
+"""The ABI: parameters of kernels, of functions, and of the calls that nvgen makes.
 
 Layer: isel.select.  Input: an LLVM type with its attributes.  Output: what PTX calls the parameter,
 and the records that store a value into it or load it from there.  A scalar is one of 32 or 64 bits,
@@ -68,12 +68,12 @@ def device_param(layout: TypeLayout, name: str, type_: Type, attributes: Attribu
 
 
 def is_passed(layout: TypeLayout, type_: Type, attributes: Attributes = NO_ATTRIBUTES) -> bool:
-    """Whether a value takes a parameter: one without bytes takes none, as LLVM 23 has it."""
+    """Whether a value is passed: one of size 0 is not, as in LLVM 23."""
     return attributes.type_of("byval") is not None or layout.size(type_) > 0
 
 
 def alignment(layout: TypeLayout, type_: Type, attributes: Attributes) -> int:
-    """How a parameter of bytes is aligned: as an attribute says, or as its type.
+    """The alignment of a parameter of bytes: that of an attribute, or of its type.
 
     Raises: Unselectable for more than a parameter can be aligned to.
     """

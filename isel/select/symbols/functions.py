@@ -1,4 +1,4 @@
-"""What a function of LLVM IR is to PTX: its parameters, its result, its linkage.
+"""Functions of LLVM IR in PTX: parameters, result, linkage.
 
 Layer: isel.select.  Input: a function and the state that it will be selected with.  Output: the
 interface of the machine function, and the records that begin it.  PTX ISA, Kernel and Function
@@ -50,7 +50,7 @@ _FLOATS = {32: T.F32, 64: T.F64}
 
 
 def linkage_of(function: ir.Function) -> Linkage:
-    """Who sees a function."""
+    """The linkage of a function in PTX."""
     if function.linkage in _LOCAL:
         return Linkage.INTERNAL
     return Linkage.WEAK if function.linkage in _WEAK else Linkage.VISIBLE
@@ -132,7 +132,7 @@ def device_interface(function: ir.Function, state: FunctionState) -> None:
 
 
 def prototype_of(function: ir.Function, name: str, state: FunctionState) -> Prototype:
-    """What a function that is only declared takes and gives.
+    """The prototype of a declared function.
 
     Raises: Unselectable.
     """

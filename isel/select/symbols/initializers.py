@@ -48,7 +48,7 @@ class Initializers:
         self.symbols = symbols
 
     def image(self, variable: ir.GlobalVariable) -> Image | None:
-        """What a variable holds at first; None for zeros, and for what is not said.
+        """The initial bytes of a variable; None for zeros, undef and poison.
 
         Raises: Unselectable.
         """
@@ -162,7 +162,7 @@ class Initializers:
 
 
 def unkept_zeros(variable: ir.GlobalVariable) -> bool:
-    """Whether a variable is said to begin with zeros where no memory does: in shared memory.
+    """Whether a variable in shared memory is initialised with zeros, which no hardware provides.
 
     LLVM takes such a variable, and leaves the zeros out.
     """

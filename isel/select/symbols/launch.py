@@ -1,4 +1,4 @@
-"""What a kernel's attributes say about its launch.
+"""Launch bounds and dimensions from a kernel's attributes.
 
 Layer: isel.select.  Input: a function and the target.  Output: the launch bounds of the machine
 function.  LLVM turns `!nvvm.annotations` into these attributes when it reads a module.  PTX ISA,

@@ -21,7 +21,7 @@ T = ScalarType
 
 
 def know_pointer(state: FunctionState, param: ir.Param, register: Reg) -> None:
-    """What the parameters of a kernel say about what a pointer points to."""
+    """Record what a kernel's parameter attributes state about pointers."""
     assert isinstance(param.type, PointerType)
     if param.type.address_space == 0:
         state.known[param.name] = (Space.GLOBAL, Mem(register))

@@ -70,12 +70,12 @@ class _Judge:
 
     @functools.cached_property
     def constants(self) -> Constants:
-        """What is known of registers, which literals do not need."""
+        """Known values of registers; literals need none."""
         return Constants(self.function, lambda name: self._aligns.get(name, 1))
 
     @functools.cached_property
     def generous(self) -> Constants:
-        """What were known of registers, had no variable less than the largest alignment."""
+        """Known values of registers if every variable had the largest alignment."""
         aligned = {**self._aligns, **dict.fromkeys(self._sized, alignment.MOST)}
         return Constants(self.function, lambda name: aligned.get(name, 1))
 

@@ -165,7 +165,7 @@ class Use:
 
     @property
     def scaled(self) -> bool:
-        """Whether it has the descriptor of a block-scaled kind."""
+        """Whether it is the descriptor of a block-scaled kind."""
         return self.kind in SCALED_KINDS
 
 

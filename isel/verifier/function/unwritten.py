@@ -1,4 +1,4 @@
-"""Rules about sums that begin with what nobody has written.
+"""Rules about accumulators that were never initialised.
 
 Layer: isel.verifier.function.  Input: a function's control-flow graph.  A multiply adds to its
 accumulators; where none of the ways to its first execution writes one, what it adds to is

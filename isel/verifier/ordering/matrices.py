@@ -126,7 +126,7 @@ def _is_argument(word: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Multiplied:
-    """What a multiply accesses: columns of tensor memory, and the hulls of its matrices."""
+    """Memory that a multiply accesses: columns of tensor memory, and the hulls of its matrices."""
 
     touched: tuple[Region, ...]
     matrices: tuple[Matrix, ...]

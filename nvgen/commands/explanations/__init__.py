@@ -1,1 +1,1 @@
-"""What `nvgen explain` says of each kind of question: words, rules, intrinsics, layouts."""
+"""The subjects of `nvgen explain`: packed words, rules, intrinsics, layouts."""

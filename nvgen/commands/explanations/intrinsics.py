@@ -21,7 +21,7 @@ from nvgen.llvm.signatures import signature, signatures
 
 
 def intrinsic(question: Question) -> Fields:
-    """What an intrinsic is; of one without a row the PTX that it is, or why it is not selected.
+    """Describe an intrinsic; one without a row by its PTX, or by why it is not selected.
 
     Raises: ValueError for one that nvgen knows nothing of, with the nearest names.
     """

@@ -1,4 +1,4 @@
-"""What `nvgen explain` was asked: a value, and the options that say how to read it.
+"""A question to `nvgen explain`: a value, and the options that say how to read it.
 
 Layer: nvgen.commands.
 """

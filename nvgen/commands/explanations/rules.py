@@ -16,7 +16,7 @@ from nvgen.commands.explanations.question import Fields, Question
 
 
 def rule(question: Question) -> Fields:
-    """What a rule says; of one that is only known by its id, who says it.
+    """A rule's text; for one known only by its id, its origin.
 
     Raises: ValueError for an id that no rule has, with the nearest ones.
     """

@@ -159,7 +159,7 @@ def _digits(question: Question) -> int:
 
 
 def packing(question: Question) -> Fields:
-    """How elements of a type fill 16 bytes of shared memory, and 32 bits of tensor memory."""
+    """The packing of elements in 16 bytes of shared memory and 32 bits of tensor memory."""
     type_ = input_type(question.text, "explain/packing")
     kind = kind_with(question.options.kind, type_, "explain")
     count = elements_per_piece(type_, kind)

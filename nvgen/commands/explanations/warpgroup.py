@@ -1,4 +1,4 @@
-"""Registers of a warpgroup's multiplies, as `nvgen explain` tells them.
+"""Register layouts of wgmma, for `nvgen explain`.
 
 Layer: nvgen.commands.  Formulas are those of `intrinsics.layouts.fragments_wgmma`.
 """

@@ -57,7 +57,7 @@ def _nowhere(word: int, kind: MmaKind) -> Fields:
 
 
 def smem_desc(question: Question) -> Fields:
-    """What `SharedMemoryDescriptor` does not keep, its constant bits, are read from the word."""
+    """Decode a shared memory descriptor, its constant bits included."""
     word = question.value
     constants = {"46-48": f"{word >> 46 & 7:#05b}", "53-60": f"{word >> 53 & 0xFF:#x}"}
     fields = SharedMemoryDescriptor.decode(word).explain()

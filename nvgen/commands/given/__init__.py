@@ -1,1 +1,1 @@
-"""What the command line names for a command: files, functions, arguments of a kernel, a launch."""
+"""Operands of the command line: files, functions, kernel arguments, launch sizes."""

@@ -1,4 +1,4 @@
-"""What a command is given: files, standard input, or a Python file that builds a kernel.
+"""The input of a command: files, standard input, or a Python file that builds a kernel.
 
 Layer: nvgen.commands.  Input: names from the command line.  Output: one program's text.  Bitcode
 becomes text, and several modules of LLVM IR become one.
@@ -33,7 +33,7 @@ class Input:
 
     @property
     def name(self) -> str:
-        """What the user called it."""
+        """The name that the user gave."""
         return self.python or self.file
 
     def target(self, asked: str | None) -> str | None:
@@ -42,7 +42,7 @@ class Input:
 
 
 def read_input(files: Sequence[str]) -> Input:
-    """What the named files hold.
+    """The contents of the named files.
 
     Raises: InputError for what cannot be read, or linked.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def extension_from(arguments: argparse.Namespace) -> Extension:
-    """What the options of a command add.
+    """The extension that a command's options ask for.
 
     Raises: InputError for a function that is not there.
     """

@@ -1,4 +1,4 @@
-"""Launch dimensions, and what else of a launch is said on the command line.
+"""Launch dimensions and other launch options of the command line.
 
 Layer: nvgen.commands.
 """

@@ -60,7 +60,7 @@ def scaling(
 
 
 def elements_text(kind: MmaKind, k: int, factors: int) -> str:
-    """How many elements of a row share a factor, in words."""
+    """The number of elements of a row that share a factor, in words."""
     each = k // factors
     stored = f", of which a sparse A stores {each // 2}," if k == 2 * DENSE_K[kind] else ""
     return f"{each} elements along K{stored}"

@@ -103,7 +103,7 @@ def _twice(option: str, name: str, command: str) -> InputError:
 
 
 def no_fragment(text: str, command: str) -> InputError:
-    """What is said of a name that is none."""
+    """The error about a name that no fragment has."""
     return input_error(
         f"{command}/fragment", "no fragment is called so", got=text,
         expected="SHAPE[.xN][.pack::16b], as 16x64b.x2, where SHAPE is "

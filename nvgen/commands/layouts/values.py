@@ -19,7 +19,7 @@ KINDS = {k.value.removeprefix("kind::"): k for k in MmaKind}
 
 
 def choice(option: str, text: str, known: Mapping[str, T], command: str = "draw") -> T:
-    """What `text` stands for among the known names of an option of `nvgen COMMAND`.
+    """The value of an option of `nvgen COMMAND` that `text` names.
 
     Raises: InputError.
     """

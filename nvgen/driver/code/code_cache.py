@@ -100,8 +100,7 @@ class CodeCache:
         target: str,
         opt: int | None = None,
     ) -> MachineCode:
-        """The same for the kernel of `build`, which is called only if the folder has no code for
-        it.
+        """The cached code of the kernel that `build` makes; `build` is called only on a miss.
 
         The kernel must follow from `given` and from the text of the files `sources`: those that
         `build` is written in, with what they import beside nvgen.  `given` is None, a number, a

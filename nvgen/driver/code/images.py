@@ -27,7 +27,7 @@ class Image:
 
 
 def images(module: Module, ptx: Ptx, target: Target, gpu: int) -> list[Image]:
-    """What to try to load on a GPU of architecture `gpu`, in order.
+    """The images to try on a GPU of architecture `gpu`, in order.
 
     Raises: AssemblerError for what ptxas refuses for another reason than the PTX version.
     """

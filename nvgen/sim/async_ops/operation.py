@@ -59,7 +59,7 @@ class AsyncOp:
 
     @property
     def hopeless(self) -> bool:
-        """Whether it is ordered after one that failed, whose result it lacks."""
+        """Whether the operation needs the result of one that failed."""
         seen: set[int] = set()
         pending = [*self.after]
         while pending:

@@ -26,7 +26,9 @@ Threads = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Before:
-    """What a place held before a store, the store's epoch, and what had been released there."""
+    """The old value of a location, with the epoch of the store that replaced it and the clocks
+    released there.
+    """
 
     data: Bytes
     epoch: int

@@ -128,7 +128,7 @@ class Clocks:
         own[GROUP] = own[:GROUP].min()
         self.now += 1
         lanes = lane_indices(mask).tolist()
-        said = mine.tensor.common(lanes) if each else mine.tensor.said(lanes)
+        said = mine.tensor.released_by_all(lanes) if each else mine.tensor.released(lanes)
         tensor = joined_ops(known.tensor, said)
         rows = {**known.rows, mine.cta: row}
         return Clock(known.floors, rows, known.ops, tensor, known.proxied, known.narrow)
@@ -169,7 +169,7 @@ class Clocks:
         return join(mine.released[relaxed][Reach.CTA], mine.multiplied)
 
     def sent_by(self, lane: int) -> Sent | None:
-        """What a relaxed arrival at another CTA's mbarrier releases.
+        """The clocks that a relaxed arrival at another CTA's mbarrier releases.
 
         It tells of the beginning of its CTA in any case.
         """
@@ -181,7 +181,7 @@ class Clocks:
         return near, join(mine.released[lane][Reach.CLUSTER], begun)
 
     def sent_by_actor(self) -> Sent | None:
-        """What an arrival with release semantics hands on, which comes from another CTA."""
+        """The clocks that an arrival with release semantics releases to another CTA."""
         release = self.release_of_actor()
         return None if release is None else (narrowed(release), release)
 
@@ -335,8 +335,8 @@ class Clocks:
         releases: bool,
         alone: bool = False,
     ) -> Sequence[tuple[Reach, Clock]]:
-        """What a thread releases by an ordered write, with those of its strand or `alone`, and
-        how far each of it reaches.
+        """The clocks, with their scopes, that an ordered write of a thread releases; `alone`
+        excludes the other threads of its strand.
         """
         self._signal(strand.warp)
         if not releases:
@@ -396,7 +396,7 @@ class Clocks:
         """The operations on tensor memory that an operation may rely on, for its issuers."""
         if op.issuer is None or op.kind not in ACCESSES:
             return NO_TICKS
-        return self.of(op.issuer).tensor.relied(self._issuers(op))
+        return self.of(op.issuer).tensor.ordered_before_all(self._issuers(op))
 
     def _issuers(self, op: AsyncOp) -> list[int]:
         """The lanes that issue an operation, for which it counts."""

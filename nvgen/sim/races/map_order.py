@@ -35,7 +35,7 @@ class _Fence:
     release: Clock
 
     def is_known(self, clock: Clock, actor: StrandPart, local: int) -> bool:
-        """Whether it happens before threads with this clock.
+        """Whether the fence happens before threads that have this clock.
 
         `local` is the column of its warp's first lane in its CTA.
         """

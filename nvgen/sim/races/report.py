@@ -50,8 +50,8 @@ _PLACES = {
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """The CTAs of two accesses by threads; where the first signals behind its access, and where the
-    second has heard of others before.
+    """The CTAs of two accesses by threads, the first signal after the first access (`behind`), and
+    the last acquiring instruction before the second (`before`).
     """
 
     first: int = -1

@@ -38,7 +38,7 @@ _REACH = {
 
 
 def reach_of(mi: MachineInstr) -> Reach:
-    """How far a record's ordering reaches; all threads where it does not say."""
+    """The scope of a record's memory ordering; the whole launch if the record names none."""
     scope = mi.form.attributes.get("scope", mi.form.attributes.get("level"))
     return (
         _REACH.get(scope, Reach.LAUNCH) if isinstance(scope, Scope | MembarLevel) else Reach.LAUNCH
@@ -52,7 +52,7 @@ class Clusters:
     numbers: NDArray[np.int64]
 
     def between(self, one: int, other: int) -> Reach:
-        """The narrowest scope that has the threads of two CTAs."""
+        """The narrowest scope that contains the threads of two CTAs."""
         if one == other:
             return Reach.CTA
         same = self.numbers[one] == self.numbers[other]
@@ -72,7 +72,7 @@ UNHEARD: Heard = (None, None, None)
 
 
 def joined(one: Heard | None, other: Heard) -> Heard:
-    """The join of what a thread has heard at two times."""
+    """The join of two sets of clocks that a thread has acquired."""
     if one is None or one is other:
         return other
     first, second, third = (
@@ -82,7 +82,7 @@ def joined(one: Heard | None, other: Heard) -> Heard:
 
 
 def within(heard: Heard, reach: Reach) -> Clock | None:
-    """What is heard of threads that a scope includes."""
+    """The clock acquired from threads inside a scope."""
     found: Clock | None = None
     for clock in heard[: reach + 1]:
         found = join(found, clock) if clock is not None else found
@@ -91,7 +91,7 @@ def within(heard: Heard, reach: Reach) -> Clock | None:
 
 @dataclass(slots=True, eq=False)
 class Flag:
-    """What strong writes to one place have released, by the CTA of the writer and their reach."""
+    """The clocks released by strong writes to one location, by the writer's CTA and scope."""
 
     releases: dict[tuple[int, Reach], Clock] = field(default_factory=dict)
     _heard: dict[tuple[int, Reach], Heard] = field(default_factory=dict)
@@ -103,14 +103,16 @@ class Flag:
             self._heard.clear()
 
     def heard(self, cta: int, reach: Reach, clusters: Clusters) -> Heard:
-        """What a read of that reach, by a thread of a CTA, takes over."""
+        """The clocks that a read with this scope, by a thread of a CTA, acquires."""
         found = self._heard.get((cta, reach))
         if found is None:
             found = self._heard[cta, reach] = self._collect(cta, reach, clusters)
         return found
 
     def missed(self, cta: int, reach: Reach, clusters: Clusters) -> Clock | None:
-        """What such a read does not take over, as a scope does not include the other thread."""
+        """The clock that such a read does not acquire, because one of the scopes excludes the other
+        thread.
+        """
         found: Clock | None = None
         for (other, far), clock in self.releases.items():
             least = min(reach, far)
@@ -134,13 +136,13 @@ UNRELEASED: Released = (None, None, None)
 
 
 def fenced(before: Released, release: Clock, reach: Reach) -> Released:
-    """What fences release after one more of them."""
+    """The clocks released by fences, one more fence included."""
     first, second, third = (release if far <= reach else before[far] for far in Reach)
     return first, second, third
 
 
 def by_reach(released: Released, reach: Reach) -> Sequence[tuple[Reach, Clock]]:
-    """What a strong write of that reach hands on of what fences have released."""
+    """The clocks, with their scopes, that a strong write of this scope releases after fences."""
     found: list[tuple[Reach, Clock]] = []
     for far in reversed(Reach):
         clock = released[far]

@@ -346,7 +346,7 @@ class Shadow:
         self._keep(self.reads, act)
 
     def unseen(self, offsets: NDArray[np.int64], size: int) -> int:
-        """How many bytes that an operation reads through the async proxy are not visible to it.
+        """The number of bytes read through the async proxy that are not yet visible to it.
 
         Threads wrote them, with no fence.proxy.async between the write and the issue.
         """

@@ -1,4 +1,4 @@
-"""Where warps have signalled others, and heard of them: the flags and mbarriers of a launch.
+"""The last signals between warps: ordered writes, arrivals, and the reads and waits that saw them.
 
 Layer: nvgen.sim.  The report of a race names the signal behind its first access and the one before
 its second: where these do not order the two, one of them is wrong, or missing.
@@ -18,7 +18,8 @@ Warp = tuple[int, int]
 
 @dataclass(slots=True, eq=False)
 class Signals:
-    """The instructions by which each warp has signalled, with their ticks, and last heard.
+    """The instructions by which each warp has signalled, with their ticks, and its last acquiring
+    one.
 
     Of those that follow each other at one instruction the last is kept.
     """
@@ -36,15 +37,15 @@ class Signals:
         mine.append((tick, at))
 
     def hear(self, warp: WarpPart, at: InstructionPart | None) -> None:
-        """Record that a warp has read what another one has released."""
+        """Record that a warp has acquired what another one released."""
         if at is not None:
             self.heard[warp.cta.number, warp.number] = at
 
     def behind(self, warp: Warp, tick: int) -> Place | None:
-        """Where a warp has signalled first behind a tick."""
+        """The place of a warp's first signal after a tick."""
         return next((at.place for sent, at in self.sent.get(warp, ()) if sent > tick), None)
 
     def before(self, warp: Warp) -> Place | None:
-        """Where a warp has heard of others last."""
+        """The place of a warp's last acquiring read or wait."""
         found = self.heard.get(warp)
         return None if found is None else found.place

@@ -1,4 +1,4 @@
-"""What operations on tensor memory may rely on: tcgen05.fence.
+"""The order of operations on tensor memory that tcgen05.fence establishes.
 
 Layer: nvgen.sim.  An asynchronous tcgen05 operation may be moved before the wait or the barrier
 that it stands behind, unless tcgen05.fence::after_thread_sync stands between the two; and one that
@@ -109,15 +109,19 @@ def _nothing() -> list[Ticks]:
 
 
 @dataclass(slots=True, eq=False)
-class TensorKnowledge:
-    """What the threads of a warp may rely on in tensor memory, and what they release of it."""
+class TensorOrder:
+    """For the threads of a warp: the operations on tensor memory ordered before them, and those
+    that they release.
+    """
 
     fenced: list[Ticks] = field(default_factory=_nothing)
     before: list[Ticks] = field(default_factory=_nothing)
     own: list[Ticks] = field(default_factory=_nothing)  # operations that each has issued
 
     def fence_after(self, lanes: Iterable[int], clocks: Sequence[Clock]) -> None:
-        """Threads may rely on what they have acquired; `clocks` are those of all lanes."""
+        """Order what these threads have acquired before their next operations; `clocks` are those
+        of all lanes.
+        """
         joined = _Joins()
         for lane in lanes:
             self.fenced[lane] = joined(self.fenced[lane], clocks[lane].tensor)
@@ -143,20 +147,20 @@ class TensorKnowledge:
                 finished[id(old)] = old, _finished(old, moves)
             self.before[lane] = finished[id(old)][1]
 
-    def said(self, lanes: Iterable[int]) -> Ticks:
-        """What the threads release together."""
+    def released(self, lanes: Iterable[int]) -> Ticks:
+        """The operations that at least one of the threads releases."""
         return _reduced(joined_ops, [self.before[lane] for lane in lanes])
 
-    def common(self, lanes: Iterable[int]) -> Ticks:
-        """What each of the threads releases."""
+    def released_by_all(self, lanes: Iterable[int]) -> Ticks:
+        """The operations that all of the threads release."""
         return _reduced(common_ops, [self.before[lane] for lane in lanes])
 
-    def relied(self, lanes: Iterable[int]) -> Ticks:
-        """What each of the threads relies on."""
+    def ordered_before_all(self, lanes: Iterable[int]) -> Ticks:
+        """The operations that are ordered before all of the threads."""
         return _reduced(common_ops, [self.fenced[lane] for lane in lanes])
 
     def committed(self, lane: int) -> Ticks:
-        """What a thread releases by a commit."""
+        """The operations that a thread's commit releases."""
         return joined_ops(self.own[lane], self.fenced[lane])
 
     def issue(self, lanes: Iterable[int], op: AsyncOp) -> None:

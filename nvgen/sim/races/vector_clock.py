@@ -63,7 +63,7 @@ NEVER_RUNS = np.iinfo(np.int32).max
 
 
 class Order(Enum):
-    """How an access to memory is ordered.  PTX ISA, Memory Consistency Model."""
+    """The memory ordering of an access."""
 
     WEAK = "weak"
     RELAXED = "relaxed"

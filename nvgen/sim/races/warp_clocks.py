@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.sim.races.scopes import UNRELEASED, Heard, Released
-from nvgen.sim.races.tensor_fences import TensorKnowledge
+from nvgen.sim.races.tensor_fences import TensorOrder
 from nvgen.sim.races.vector_clock import LANES, NOTHING, Clock, Ticks, common, join
 from nvgen.sim.threads.parts import WarpPart
 
@@ -46,7 +46,7 @@ class WarpClocks:
     seen: list[Heard | None] = field(default_factory=lambda: [None] * LANES)
     released: list[Released] = field(default_factory=lambda: [UNRELEASED] * LANES)
     multiplied: Clock = NOTHING
-    tensor: TensorKnowledge = field(default_factory=TensorKnowledge)
+    tensor: TensorOrder = field(default_factory=TensorOrder)
 
     def joined(self, mask: int) -> Clock:
         """The join of the clocks of the threads of a mask."""

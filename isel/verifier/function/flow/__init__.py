@@ -1,2 +1,1 @@
-"""What is known of one warp's registers and of the branches it takes: abstract evaluation over
-the control-flow graph."""
+"""Abstract evaluation of a warp's registers and branches over the control-flow graph."""

@@ -15,7 +15,7 @@ from intrinsics.modifiers import Compare, ScalarType
 
 
 def is_plain(mi: MachineInstr) -> bool:
-    """Whether it is no arithmetic that saturates or clamps, and none on packed numbers."""
+    """Whether arithmetic wraps: no saturation, clamping or packed numbers."""
     return _IS_PLAIN[mi.form]
 
 
@@ -41,7 +41,7 @@ def typed(type_: ScalarType, value: int) -> int:
 
 @functools.cache
 def reader(type_: ScalarType) -> Callable[[int], int]:
-    """What reads the low bits of a number as a type has them."""
+    """The function that reads the low bits of a number as a type has them."""
     bits = type_.bits
     mask, sign = (1 << bits) - 1, 1 << bits - 1
     if type_.is_signed:

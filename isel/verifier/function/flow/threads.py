@@ -28,13 +28,13 @@ class Threads:
 
     @property
     def count(self) -> int | None:
-        """How many there are, None when that is not known."""
+        """The number of threads; None if unknown."""
         if self.one or self.lanes.bit_count() == 1:
             return 1
         return None if self.part else self.lanes.bit_count()
 
     def with_guard(self, guard: object) -> Threads:
-        """Those of them for which a guard with this condition holds."""
+        """The threads for which a guard with this condition holds."""
         match guard:
             case Lanes(mask):
                 return Threads(self.lanes & mask, self.one, self.part, self.perhaps)
@@ -98,7 +98,7 @@ class Parting:
 
 
 def partings(flow: WarpFlow, threads: list[Threads]) -> list[Parting]:
-    """Where the threads of a warp part for certain; `threads` are those of each node."""
+    """Nodes where threads of a warp diverge for certain; `threads` are those of each node."""
     whole, successors = Threads(flow.warp.lanes), flow.successors()
     certain = []
     for n in flow.reached():

@@ -52,7 +52,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a shared memory location holds: the address that an allocation wrote there."""
+    """A shared memory location that holds the address of an allocation."""
 
     variable: str
     offset: int

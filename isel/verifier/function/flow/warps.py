@@ -62,7 +62,7 @@ class Warp:
 
 @functools.lru_cache(1024)  # the runs of a kernel ask for the same
 def lanes_along(first: int, step: int, size: int) -> tuple[int, ...]:
-    """Where the threads of a warp are along a dimension of the block, which has `size` places.
+    """Thread indices of a warp along a dimension of the block, which has `size` places.
 
     `first` is the number of its first thread, `step` how many numbers are in the same place.
     """
@@ -95,7 +95,7 @@ def shuffle_source(mode: Shuffle, lane: int, b: int, bounds: int) -> tuple[int, 
 def shuffle_sources(
     mode: Shuffle, b: int | tuple[int, ...], bounds: int | tuple[int, ...]
 ) -> tuple[tuple[int, bool], ...]:
-    """What `shuffle_source` says of each lane."""
+    """`shuffle_source` for each lane."""
     return tuple([shuffle_source(mode, i, at_lane(b, i), at_lane(bounds, i)) for i in range(LANES)])
 
 

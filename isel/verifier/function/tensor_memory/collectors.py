@@ -46,7 +46,7 @@ RULES = (*NOT_FILLED.values(), ANOTHER)
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an MMA does with one buffer: fill, use, lastuse or discard it."""
+    """An MMA's use of one collector buffer: fill, use, lastuse or discard."""
 
     buffer: str
     op: str

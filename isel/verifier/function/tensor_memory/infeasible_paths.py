@@ -29,9 +29,7 @@ Effect: TypeAlias = Callable[[Event], bool | None]
 
 @dataclass(slots=True)
 class Doubt:
-    """What is in doubt at a node: whether a fill was skipped, and which last uses may not have
-    run.
-    """
+    """Doubts at a node: whether a fill was skipped, and which last uses may not have run."""
 
     skipped: bool = False
     undone: set[int] = field(default_factory=set)

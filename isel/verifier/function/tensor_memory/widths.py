@@ -75,7 +75,7 @@ def scale_columns(shape: MmaExtents) -> tuple[int, int] | None:
 
 
 def accumulator(shape: MmaExtents) -> tuple[int, int]:
-    """How many times D's columns are folded, and the lanes that D covers; 0 if unknown.
+    """The factor by which D's columns are folded, and the lanes that D covers; 0 if unknown.
 
     Layouts A, D: not folded; B, E, G: halves or quarters in different lanes of the same columns; C,
     F: every second group of 16 lanes.

@@ -1,4 +1,4 @@
-"""Independent decisions: branches both of whose successors are feasible, whatever else is decided.
+"""Independent branches: both successors are feasible, however other branches are decided.
 
 Layer: isel.verifier.function.  Input: a walker and the nodes that paths lead to.  Output: whether
 both outcomes of a decision are feasible on paths to these nodes.  `if (n == 3)` is independent

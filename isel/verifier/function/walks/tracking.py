@@ -98,7 +98,7 @@ class Tracked:
 
 
 def flow_key(flow: WarpFlow, events: Mapping[int, list[Event]]) -> object:
-    """What decides which paths a warp takes: a key for equal flows."""
+    """A key for the paths that a warp takes: equal for equal flows."""
     guards = tuple((e.index, e.guard) for found in events.values() for e in found)
     return tuple(tuple(found) for found in flow.edges), guards
 

@@ -66,7 +66,7 @@ class InFlight(Generic[T]):
 
 
 def left_by(wait: MachineInstr) -> int:
-    """How many groups a wait leaves in flight."""
+    """The number of groups that a wait leaves in flight."""
     n = wait["n"]
     return n.value if isinstance(n, Imm) else 0
 

@@ -24,7 +24,7 @@ _TENSOR = Loaded("tensor memory", 0)
 
 
 class Touched(NamedTuple):
-    """What the threads in the lanes of a mask access at an address.
+    """A memory access by the lanes of a mask at an address.
 
     It is `in_shared` memory if some lane may be; `pieces` are its bytes there.  `misplaced` is the
     first address that is not aligned to the access, with the size of that; the access `strays` if
@@ -39,7 +39,7 @@ class Touched(NamedTuple):
 
 @functools.lru_cache(4096)  # warps and runs repeat the same addresses
 def touched(form: Form, address: Number, mask: int, writes: bool) -> Touched:
-    """What an access of the threads in the lanes of a mask touches."""
+    """The regions that an access by the lanes of a mask touches."""
     rows, size, here = mask & _rows_of(form), _bytes_of(form), may_be_shared(address)
     wrong = misaligned(address, rows, size) if here else None
     lanes = lanes_of(address) if form.attributes.get("space") is not Space.GLOBAL else ()

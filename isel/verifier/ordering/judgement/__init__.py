@@ -1,1 +1,1 @@
-"""What the log of a run says, and by which rule: races, divergence, deadlocks, what is unfilled."""
+"""Rules that judge the log of a run: races, divergence, deadlocks, unfilled memory."""

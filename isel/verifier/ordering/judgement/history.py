@@ -167,7 +167,7 @@ class Kept:
         return [there for there in self.regions if any(one.covers(there) for one in writing)]
 
     def repeats(self, old: Kept) -> bool:
-        """Whether it stands for an older access of the same record to the same regions.
+        """Whether it replaces an older access of the same record to the same regions.
 
         Their completions are counted in order: what is ordered after it is ordered after the older
         one.

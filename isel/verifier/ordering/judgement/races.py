@@ -32,7 +32,7 @@ from isel.verifier.ordering.run.log import Access, Log, Memory, Region
 
 
 class Missing(Enum):
-    """What is missing for an order between two accesses."""
+    """The reason why two accesses are not ordered."""
 
     ORDER = auto()  # nothing orders them
     COMPLETION = auto()  # the first was issued before, and need not be complete
@@ -219,7 +219,7 @@ class Finder:
             self.found[key] = Race(old, new, one, other, missing, refills)
 
     def _missing(self, old: Access, new: Access, one: Region, other: Region) -> Missing | None:
-        """What is missing for an order between two accesses that conflict in these regions."""
+        """The reason why two accesses are not ordered."""
         if old.kind is new.kind and old.kind is Kind.DEALLOC:
             return None  # each CTA of a pair deallocates
         if old.index == new.index and old.kind is Kind.SHARED_STORE:
@@ -265,9 +265,7 @@ class Finder:
         return Missing.FENCE_AFTER if _has(new.acquired, done) else Missing.FENCE_BEFORE
 
     def _issued(self, old: Access, new: Access) -> Missing | None:
-        """What is missing for an order of issue: operations that run in order are issued by one
-        thread, or with fences between.
-        """
+        """The reason why two accesses are not ordered."""
         if old.done[0] == new.done[0] or _has(new.fenced, old.issue) or _has(new.fenced, old.done):
             return None
         return self._fence(old.issue, new) if _has(new.relaxed, old.issue) else Missing.ORDER

@@ -21,7 +21,7 @@ def sized(region: Region, ends: dict[int, int]) -> Region:
 
 
 def ends_of_copies(log: Log) -> dict[int, int]:
-    """Where copies of unknown size end, by where they begin.
+    """Ends of copies of unknown size, by their beginnings.
 
     All copies of a phase together have the bytes that it expects, less those of known size.  That
     each ends where the next begins is taken as known if that sum is right; copies of the other

@@ -26,8 +26,7 @@ from intrinsics.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """What a component of a clock counts: accesses or operations of a warp, thread, CTA or
-    mbarrier.
+    """The unit of a clock component: accesses or operations of a warp, thread, CTA or mbarrier.
 
     `source_of` makes each once; clocks compare the keys by identity, which is the cheapest.
     """
@@ -86,7 +85,7 @@ def joined(one: Clock, other: Clock) -> Clock:
 
 @dataclass(slots=True, unsafe_hash=True)  # a frozen one takes three times as long to make
 class Release:
-    """The clocks that a release publishes to those who acquire it."""
+    """The clocks that a release makes available to acquires."""
 
     known: Clock = field(default_factory=zero)
     fenced: Clock = field(default_factory=zero)

@@ -169,7 +169,8 @@ class End(NamedTuple):
 
 @dataclass(slots=True)
 class Log:
-    """What a run did whose integer arguments were all `number`; `reads_arguments` if it read one.
+    """The log of a run with all integer arguments equal to `number`; `reads_arguments` if it read
+    one.
 
     How far to trust it: `guessed` says that branches on unknown conditions were taken, `assumed`
     that assumed contents of memory had a part in it, `truncated` that the budget ended the run.

@@ -33,7 +33,7 @@ _GRID = 2
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a kernel is launched for a run: block, cluster, and the value of integer arguments.
+    """The launch that a run assumes: block, cluster, and the value of integer arguments.
 
     `registers` is how many registers a thread has at first, 0 where that is not known.  With
     `sized` an argument that is tested to equal a size has that size.

@@ -25,7 +25,7 @@ _NOTHING = zero()
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What an asynchronous operation does to an mbarrier when it completes.
+    """The effect of an asynchronous operation's completion on an mbarrier.
 
     `bytes` is its complete-tx count (None: not known; 0 for an arrival by tcgen05.commit).
     """
@@ -64,7 +64,7 @@ class Waiter:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the phase of an mbarrier has come: its arrivals and bytes, and those it waits for.
+    """The progress of an mbarrier's phase: arrivals and bytes so far, and those expected.
 
     The record `made_by` initialised the mbarrier; `signals` arrive at it, or expect or bring bytes.
     """
@@ -122,7 +122,7 @@ class Mbarrier:
 
     @property
     def progress(self) -> Progress:
-        """How far its phase has come."""
+        """The progress of its phase."""
         return Progress(
             self.phase, self.expected - self.pending, self.expected,
             self.expected_bytes - self.bytes, self.expected_bytes, self.made_by,
@@ -151,7 +151,7 @@ class Mbarrier:
             self.expected_bytes += count
 
     def released(self, scope: object) -> Release:
-        """What the completed phases release to a wait of a scope."""
+        """The clocks that completed phases release to a wait of a scope."""
         if scope is not Scope.CLUSTER or not self.completed_afar:
             return self.completed
         return self.completed.and_(Release(self.completed_afar, relaxed=self.completed_afar))

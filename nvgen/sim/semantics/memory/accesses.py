@@ -127,7 +127,7 @@ class Owners:
         return Owners(self.warp, self.lanes[chosen], self.size)
 
     def places(self, addresses: Addresses, agent: str, kind: Access) -> Addresses:
-        """Where in the warp's local memory these addresses of its threads' own ones lie.
+        """The offsets in the warp's local memory of addresses in its threads' own local memory.
 
         Raises: Fault for what lies outside of a thread's own.
         """
@@ -161,7 +161,7 @@ _ORDERS = {
 
 
 def order_of(mi: MachineInstr, otherwise: Order = Order.WEAK) -> Order:
-    """How a record's access is ordered; `otherwise` where it does not say."""
+    """The memory ordering of a record; `otherwise` if it names none."""
     sem = mi.form.attributes.get("sem")
     return _ORDERS.get(sem, otherwise) if isinstance(sem, Sem) else otherwise
 

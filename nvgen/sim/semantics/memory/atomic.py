@@ -143,7 +143,7 @@ def _bytes(value: int, size: int) -> Bytes:
 
 
 def combination(mi: MachineInstr, type_: ScalarType, *, flush: bool) -> Combine:
-    """What the operation makes of the old value and the operand."""
+    """The function of the old value and the operand that an atomic operation computes."""
     op, keeps = mi.form.attributes.get("op"), mi.form.attributes.get("noftz") is NoFtz.NOFTZ
     if type_ in _HALF_PAIRS:
         one = _combine_floats(op, _HALF_PAIRS[type_], flush=False)

@@ -121,7 +121,7 @@ class MBarrierOperand:
         return found
 
     def name(self, address: int) -> str:
-        """What to call the object at `address`."""
+        """The name of the mbarrier at `address`, for messages."""
         for start, (name, size) in self.variables.items():
             if start <= address < start + size:
                 return name if size == SIZE else f"{name}[{(address - start) // SIZE}]"

@@ -88,7 +88,7 @@ def destination_lanes(shape: CopyShape, multicast: CopyMulticast | None) -> Lane
 
 @dataclass(frozen=True, slots=True)
 class CopyForm:
-    """What the modifiers of a copy say."""
+    """The decoded modifiers of a tcgen05.cp."""
 
     shape: CopyShape
     lanes: Lanes
@@ -121,7 +121,7 @@ class CopyForm:
 
     @property
     def order(self) -> TensorOp:
-        """What it is to the pipelines."""
+        """How the copy is ordered with other tcgen05 operations."""
         return TensorOp.COPY_4X256B if self.shape is CopyShape.S4X256B else TensorOp.COPY
 
 

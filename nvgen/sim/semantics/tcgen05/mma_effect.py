@@ -45,7 +45,7 @@ from nvgen.sim.threads.machine import Cta
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What only some multiplies have.
+    """Optional inputs of a multiply.
 
     `scales` are the addresses of the factors of A and B, `metadata` that of a sparse A's indices,
     `mask` the disabled lanes (CTAs × 128), `zeros` the columns of B that count as zero, `skipped`

@@ -51,7 +51,7 @@ _KNOWN = 256
 
 @dataclass(frozen=True, slots=True)
 class MatrixLayout:
-    """How a matrix is stored: its element type as its kind packs it, and what is contiguous."""
+    """The storage of a matrix: element type, as its kind packs it, and contiguous dimension."""
 
     type_: ElementType
     kind: MmaKind
@@ -100,7 +100,7 @@ def shared_matrix(
     layout: MatrixLayout,
     agent: str,
 ) -> Codes:
-    """A matrix of len(`wanted`) rows by `k` from shared memory; rows that nobody wants are zeros.
+    """A matrix of len(`wanted`) rows by `k` from shared memory; rows with `wanted` false are zeros.
 
     Raises: Fault for addresses that are out of bounds, not written, or not fenced;
     NotSimulatedError for a layout that is not known.
@@ -167,7 +167,7 @@ def _of_rows(array: Integers, rows: Integers) -> Integers:
 
 @functools.lru_cache(maxsize=_KNOWN)
 def accumulator_shares(path: DataPath, m: int, n: int, group: int) -> tuple[Share, ...]:
-    """Where D lies."""
+    """The parts of tensor memory that hold D."""
     return shares(accumulator_cells(path, m, n), group)
 
 
@@ -271,6 +271,6 @@ def scale_factors(
 
 
 def numbers(codes: Codes, type_: ElementType) -> NDArray[np.float64]:
-    """What element codes stand for."""
+    """The numbers that element codes stand for."""
     with np.errstate(invalid="ignore"):
         return np.asarray(decode(codes, type_), np.float64)

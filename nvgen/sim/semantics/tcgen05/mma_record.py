@@ -92,7 +92,7 @@ def _lane_of(get: Getter | Callable[[Warp], NDArray[np.int64]]) -> _Word:
 
 
 def form_of(mi: MachineInstr) -> MmaModifiers:
-    """What the modifiers of a record say, and where its A lies."""
+    """The form of a multiply, decoded from its modifiers, and the location of A."""
     attributes = mi.attributes()
     kind, scale_vec = attributes["kind"], attributes.get("scale_vec")
     assert isinstance(kind, MmaKind)

@@ -136,7 +136,7 @@ class Inside:
 
     @property
     def count(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return len(self.numbers) * int(self.elements.stop - self.elements.start)
 
     @property

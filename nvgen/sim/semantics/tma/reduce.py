@@ -32,7 +32,8 @@ _TF32_NAN = 0x7FFF_E000
 
 
 def combined(op: AtomicOp, element: Element, old: Elements, new: Elements) -> Elements:
-    """What a reduction leaves of what is there and what it brings; the type of `old`.
+    """The result of a reduction of `old`, in the type of `old`, with the values that the copy
+    brings.
 
     Raises: Fault for a type that no GPU combines so.
     """
@@ -142,7 +143,7 @@ def _extreme(op: AtomicOp, element: Element, old: Elements, new: Elements) -> El
 
 
 def loaded(element: Element, elements: Elements) -> Elements:
-    """What a load makes of elements: those of TF32 are rounded to the nearest, ties to even."""
+    """Elements as a load writes them: TF32 is rounded to nearest, ties to even."""
     if element not in (Element.TF32, Element.TF32_FTZ):
         return elements
     bits = elements.view(np.uint32)
@@ -152,5 +153,5 @@ def loaded(element: Element, elements: Elements) -> Elements:
 
 
 def not_a_number(dtype: np.dtype[np.generic]) -> Elements:
-    """What stands for an element outside of a tensor where that is to be a NaN."""
+    """The NaN that fills elements outside of a tensor, where that is asked for."""
     return np.frombuffer(_OUTSIDE.to_bytes(2, "little") * (dtype.itemsize // 2), dtype)

@@ -48,7 +48,7 @@ class _Cells:
 
     @property
     def lines(self) -> int:
-        """How many lines of 16 bytes it has."""
+        """The number of its 16-byte lines."""
         return len(self.lanes)
 
 
@@ -123,7 +123,7 @@ class _Matrices:
                 )
 
     def agent(self, warp: Warp) -> str:
-        """Who accesses memory, in words."""
+        """The accessing warp, for messages."""
         return f"{self.head} of warp {warp.number}"
 
     def read(self, strand: Strand) -> Bytes:

@@ -61,7 +61,7 @@ class MatrixProduct(Protocol):
 
 
 def multiplier(attributes: Attributes) -> MatrixProduct:
-    """What a form computes."""
+    """The function that a form of mma computes."""
     atype, btype, op = attributes["atype"], attributes["btype"], attributes.get("op")
     assert isinstance(atype, Modifier)
     assert isinstance(btype, Modifier)
@@ -76,7 +76,7 @@ def multiplier(attributes: Attributes) -> MatrixProduct:
 
 
 def numbers(codes: Bits, type_: Modifier) -> Numbers:
-    """What codes of a type of A or B stand for."""
+    """The numbers that element codes of a type of A or B stand for."""
     if type_ in FOURS:
         whole = codes.astype(np.int64)
         return whole - (whole >> 3 << 4) if type_ is MatrixType.S4 else whole

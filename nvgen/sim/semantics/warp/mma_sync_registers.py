@@ -36,7 +36,7 @@ _CONTAINED = {4: (2, 0xF), 6: (0, 0x3F)}
 
 
 def bits_of(type_: object, *, packed: bool = False) -> int:
-    """How many bits an element of A or B takes in a register; `packed` are those of four bits."""
+    """Bits of an element of A or B in a register; with `packed`, 4-bit elements are packed."""
     assert isinstance(type_, Modifier)
     return 4 if packed else _BITS.get(type_) or max(ElementType(type_.value).bits, 8)
 
@@ -99,7 +99,7 @@ def matrices(held: Bits, at: tuple[Indices, ...], shape: tuple[int, ...]) -> Bit
 
 
 def too_few(mi: MachineInstr, strand: Strand) -> Exception:
-    """What is said of a part of a warp."""
+    """The error about a multiply that not all threads of a warp execute."""
     return fault(
         "partial-warp",
         f"{mi.row.head} by a warp of fewer than 32 threads",

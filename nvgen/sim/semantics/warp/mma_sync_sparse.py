@@ -31,7 +31,7 @@ _DIFFERENT = tuple(i | j << 2 for i in range(4) for j in range(4) if i != j)
 
 
 def expander(c: Compiler, mi: MachineInstr, bits: int, *, ordered: bool) -> Expand:
-    """What makes the whole of the sparse A of a record, of elements of `bits` in a register."""
+    """The function that expands the sparse A of a record, with elements of `bits` in a register."""
     shape, selector = mi.form.attributes["shape"], mi["sp_sel"]
     assert isinstance(shape, MmaShape)
     assert isinstance(selector, Imm)

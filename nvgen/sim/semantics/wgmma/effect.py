@@ -66,13 +66,13 @@ class Elements:
 
     @property
     def layout(self) -> MatrixLayout:
-        """How they are stored in shared memory."""
+        """Their layout in shared memory."""
         return MatrixLayout(self.type_, self.kind, self.major)
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedWgmma:
-    """What a record says: the width of D, K with the zeros of a sparse A, types and signs."""
+    """A decoded wgmma record: the width of D, K with the zeros of a sparse A, types and signs."""
 
     name: str
     n: int
@@ -97,13 +97,13 @@ class DecodedWgmma:
 
 @dataclass(frozen=True, slots=True)
 class RegisterWords:
-    """Where registers of 32 bits lie in a frame's memory, as words of 32 threads each."""
+    """The rows of a frame's memory that hold 32-bit registers, as words of 32 threads each."""
 
     first: Integers
 
     @classmethod
     def of(cls, frame: Frame, registers: tuple[Reg, ...]) -> RegisterWords:
-        """Those of a function."""
+        """The register words of one function."""
         start = frame.memory.__array_interface__["data"][0]
         places = [frame.values[r].__array_interface__["data"][0] - start for r in registers]
         return cls(np.array(places, np.int64) // _WORD_BYTES)

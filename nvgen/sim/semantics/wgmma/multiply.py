@@ -246,7 +246,7 @@ def _check_fence(fenced: bool, name: str) -> None:
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:
-    """What the warp did to registers comes before the multiplies that follow."""
+    """Order the warp's register accesses before the multiplies that follow."""
 
     def run(strand: Strand) -> Outcome:
         warp = strand.warp

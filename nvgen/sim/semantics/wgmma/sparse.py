@@ -29,7 +29,7 @@ class Metadata:
 
     @classmethod
     def of(cls, words: Words, bits: int, selector: int) -> Metadata:
-        """Those that the registers of 128 threads hold."""
+        """The metadata that the registers of 128 threads hold."""
         thread, place = metadata_fragment(bits, selector)
         return cls(bits, (words[thread] >> place.astype(np.uint32) & 15).astype(np.uint8))
 
