@@ -65,7 +65,9 @@ def _has_twins(function: MachineFunction, forms: set[Form]) -> bool:
     seen: set[_Key] = set()
     for mi in function.instructions() if forms else ():
         if mi.form in forms:
-            key = mi.form, tuple([mi.ops[i] for i in mi.form.uses])
+            form, ops = mi.form, mi.ops
+            read = ops[len(form.defs) :] if form.in_order else tuple([ops[i] for i in form.uses])
+            key = form, read
             if key in seen:
                 return True
             seen.add(key)

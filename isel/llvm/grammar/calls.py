@@ -22,6 +22,8 @@ from isel.llvm.values import Value
 from isel.llvm.vocabulary import Opcode, TailKind
 
 # The fields of `CallBase`, in order: those of `Instruction`, then its own.
+_NO_TAIL = TailKind.NONE
+
 _CallFields = tuple[
     Opcode,
     str | None,
@@ -87,9 +89,7 @@ def _call(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
     before, name, groups, *arguments = pieces
     head = p.call_heads[before]
     callee = p.callee(name, head.callee_type)
-    return Call(
-        *_fields(p, at, head, callee, arguments, p.groups[groups]), TailKind.NONE, head.flags
-    )
+    return Call(*_fields(p, at, head, callee, arguments, p.groups[groups]), _NO_TAIL, head.flags)
 
 
 CALLS: Mapping[Opcode, Form] = {Opcode.CALL: Form(_call, _cut_call)}

@@ -25,6 +25,8 @@ from isel.lower.addresses.index_sums import is_sum
 from isel.lower.rewriter import NONE, Replacement, Rewriter, number
 from isel.select.types import TypeLayout
 
+_ADD, _SUB, _MUL = Opcode.ADD, Opcode.SUB, Opcode.MUL
+
 _Base = tuple[str, ...]
 """The values that b is the sum of, by name, in order."""
 
@@ -106,7 +108,7 @@ class _Lines:
         self.summands = {
             value.name
             for i in function.instructions()
-            if i.opcode is Opcode.ADD
+            if i.opcode is _ADD
             for value in i.operands()
             if isinstance(value, llvm.Local) and self.uses[value.name] == 1
         }
@@ -137,9 +139,9 @@ class _Lines:
 
     def _forms(self, i: ir.BinaryOp) -> Iterator[tuple[_Key, int]]:
         """A value as (b + k) * s + c, in all ways."""
-        if i.opcode is Opcode.MUL and not self._is_summand(i):
+        if i.opcode is _MUL and not self._is_summand(i):
             yield from self._products(i, None)
-        elif i.opcode is Opcode.ADD:
+        elif i.opcode is _ADD:
             for product, rest in ((i.lhs, i.rhs), (i.rhs, i.lhs)):
                 maker = self._maker(product)
                 if isinstance(maker, ir.BinaryOp) and self._is_summand(maker):
@@ -162,7 +164,7 @@ class _Lines:
         i = self._maker(value)
         if (
             isinstance(i, ir.BinaryOp)
-            and i.opcode is Opcode.SUB
+            and i.opcode is _SUB
             and isinstance(i.lhs, llvm.ConstInt)
             and isinstance(i.rhs, llvm.Local)
         ):
@@ -184,7 +186,7 @@ class _Lines:
 
     def _is_summand(self, i: ir.BinaryOp) -> bool:
         """Whether a product is part of one sum, which the machine adds to it at once."""
-        return i.opcode is Opcode.MUL and i.result in self.summands
+        return i.opcode is _MUL and i.result in self.summands
 
     def _maker(self, value: llvm.Value) -> ir.Instruction | None:
         return self.made.get(value.name) if isinstance(value, llvm.Local) else None
@@ -195,13 +197,13 @@ def _add(out: Rewriter, line: _Line, result: str) -> None:
     type_ = line.factor.type
     assert isinstance(type_, IntType)
     if line.first.type != type_:
-        steps = out.binary(Opcode.MUL, line.factor, number(type_, line.times))
+        steps = out.binary(_MUL, line.factor, number(type_, line.times))
         common = out.common(Opcode.GETELEMENTPTR, result)
         out.add(ir.GetElementPtr(*common, line.first.type, I8, line.first, (steps,), NONE))
     elif line.times == 1:
-        out.binary(Opcode.ADD, line.first, line.factor, result)
+        out.binary(_ADD, line.first, line.factor, result)
     elif line.times == -1:
-        out.binary(Opcode.SUB, line.first, line.factor, result)
+        out.binary(_SUB, line.first, line.factor, result)
     else:
-        steps = out.binary(Opcode.MUL, line.factor, number(type_, line.times))
-        out.binary(Opcode.ADD, line.first, steps, result)
+        steps = out.binary(_MUL, line.factor, number(type_, line.times))
+        out.binary(_ADD, line.first, steps, result)

@@ -23,8 +23,8 @@ def with_equal_phis(function: ir.Function) -> ir.Function:
     """The function with one phi for several that may be equal."""
     replaced: dict[str, llvm.Value] = {}
     for block in function.blocks:
-        phis = [i for i in block.instructions if isinstance(i, ir.Phi)]
-        replaced |= _equal(phis)
+        if type(block.instructions[0]) is ir.Phi:
+            replaced |= _equal([i for i in block.instructions if isinstance(i, ir.Phi)])
     if not replaced:
         return function
 

@@ -52,9 +52,10 @@ def with_known_contents(
     if len(accesses) < _FEWEST:
         return function
     places = Places(function, layout)
-    roots = [places.root(i.pointer) for i in accesses]
-    count = Counter(roots)
-    near = [i for i, root in zip(accesses, roots, strict=True) if count[root] >= _FEWEST]
+    behind: defaultdict[llvm.Value, list[ir.Load | ir.Store]] = defaultdict(list)
+    for i in accesses:
+        behind[places.root(i.pointer)].append(i)
+    near = [i for together in behind.values() if len(together) >= _FEWEST for i in together]
     moved = [(i.pointer, i.type if isinstance(i, ir.Load) else i.value.type) for i in near]
     if not _may_overlap([places.of(to, what) for to, what in moved if isinstance(what, _MOVED)]):
         return function  # as most

@@ -190,9 +190,12 @@ def check_capability(
     )
 
 
+_READ_AS = {1: ScalarType.PRED, 32: ScalarType.U32, 64: ScalarType.U64}
+"""The types that special registers are read as, by their bits."""
+
+
 def _read_special(state: FunctionState, call: Call, register: SpecialRegister) -> None:
-    types = {1: ScalarType.PRED, 32: ScalarType.U32, 64: ScalarType.U64}
-    type_ = types.get(call.type.bits) if isinstance(call.type, IntType) else None
+    type_ = _READ_AS.get(call.type.bits) if isinstance(call.type, IntType) else None
     if type_ not in register.types:
         raise Unselectable(
             "special-register", f"%{register.name} is not of type {call.type}", got=str(call.type)

@@ -26,6 +26,8 @@ from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, SPACES, UNSIGNED
 
 T = ScalarType
+_BYTE = T.B8
+_GLOBAL = Space.GLOBAL
 
 _VECTORS = {1: None, 2: Vec.V2, 4: Vec.V4, 8: Vec.V8}
 
@@ -62,7 +64,7 @@ def load(state: FunctionState, i: ir.Load) -> None:
     if i.ordering is not None:
         check_atomic(state.layout, i.type, alignment)
     attributes: Attributes = {**access_order(state, i, space)}
-    if space is Space.GLOBAL and _is_constant(state, i):
+    if space is _GLOBAL and _is_constant(state, i):
         attributes = {"nc": NonCoherent.NC}
     access = _Access("ld", space, attributes)
     left = state.define(i.result, i.type)
@@ -103,7 +105,7 @@ def _load_piece(
 ) -> None:
     if piece.is_plain:
         state.emit(access.form(piece.unit, piece.count), _vector(results), where)
-        if piece.unit is T.B8:
+        if piece.unit is _BYTE:
             state.zero_above.update(dict.fromkeys(results, 8))  # ld fills its register up
         return
     if piece.parts:
@@ -276,7 +278,7 @@ def _vector(ops: list[Reg] | list[Reg | Imm]) -> Op:
 
 def _wide(state: FunctionState, access: _Access) -> bool:
     """Whether 256 bits move at once."""
-    return access.space is Space.GLOBAL and state.can_move_256_bits
+    return access.space is _GLOBAL and state.can_move_256_bits
 
 
 def check_space(pointer: Type, what: str) -> None:

@@ -25,6 +25,8 @@ T = ScalarType
 _SMALL = (Space.SHARED, Space.LOCAL)
 """State spaces whose objects are small."""
 
+_INBOUNDS = Flag.INBOUNDS
+
 _FARTHEST = 1 << 23
 """Offsets of fewer bytes than that stand in an instruction of the machine."""
 
@@ -69,7 +71,7 @@ def _in_small_object(state: FunctionState, i: ir.GetElementPtr) -> bool:
 
     CUDA C++ Programming Guide, Compute Capabilities: at most 228 KB, and 512 KB of a thread.
     """
-    if Flag.INBOUNDS not in i.flags:
+    if _INBOUNDS not in i.flags:
         return False
     if isinstance(i.base.type, PointerType) and SPACES.get(i.base.type.address_space) in _SMALL:
         return True

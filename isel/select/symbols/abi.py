@@ -32,6 +32,7 @@ from isel.select.state import FunctionState, form
 from isel.select.types import BITS, TypeLayout
 
 T = ScalarType
+_PRED = T.PRED
 _UNITS = {1: T.B8, 2: T.B16, 4: T.B32, 8: T.B64}
 _VECTORS = {1: None, 2: Vec.V2, 4: Vec.V4}
 _COUNTS = (16, 8, 4, 2, 1)
@@ -261,7 +262,7 @@ def load_value(state: FunctionState, param: Param, type_: Type, results: tuple[R
         where = Mem(Sym(param.name), access.at)
         regs = results[access.first : access.first + access.count]
         unit = access.unit
-        if unit is T.PRED:
+        if unit is _PRED:
             byte = state.new(T.B16)
             state.emit(form("ld", space=Space.PARAM, type=T.B8), byte, where)
             to_predicate(state, regs[0], byte, 16)
@@ -305,7 +306,7 @@ def store_value(
         unit = access.unit
         moved = range(access.first, access.first + access.count)
         parts = [_operand(state, values[n], classes[n]) for n in moved]
-        if unit is T.PRED:
+        if unit is _PRED:
             byte = state.new(T.B16)
             from_predicate(state, byte, state.reg(values[access.first], T.PRED), 1)
             unit, parts = T.B8, [byte]
