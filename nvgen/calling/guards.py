@@ -129,6 +129,14 @@ class Block:
                        expected=f"with {name}(…): …")  # fmt: skip
         return InputError([found.findings[0].at(self._place)])
 
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # protocols of Python's: this is none of their objects
+            raise AttributeError(name)
+        called = spelled(self._called[0], self._called[1][0])
+        raise refuse(f"{called}(…) is a block: what it gives is there inside of it",
+                     got=f"its .{name}, without `with`",
+                     expected=f"with {called}(…) as x: x.{name}")  # fmt: skip
+
     def __iter__(self) -> NoReturn:
         name = getattr(self._called[0], "__name__", "range")
         raise refuse("a block is no loop of Python's", got=f"an iteration over b.{name}(…)",

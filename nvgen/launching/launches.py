@@ -5,6 +5,7 @@ Layer: nvgen.
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -53,11 +54,23 @@ def dim3(size: object, what: str = "grid") -> Dim3:
 
 
 def grid_of(grid: Grid, args: Sequence[object], named: Mapping[str, object]) -> Dim3:
-    """A grid, where it is a function what that makes of the arguments.
+    """The grid of a launch; one that is a function is called with the launch's arguments.
 
-    Raises: InputError for no size of a grid.
+    Raises: InputError for no size of a grid, and for a function of other arguments.
     """
-    return dim3(grid(*args, **named) if callable(grid) else grid)
+    if not callable(grid):
+        return dim3(grid)
+    signature = inspect.signature(grid)
+    try:
+        signature.bind(*args, **named)
+    except TypeError as error:
+        raise input_error(
+            "run/grid",
+            f"the grid is a function of other arguments than the launch's: {error}",
+            got=f"{signature} for {len(args) + len(named)} arguments",
+            expected="a function of what the kernel is launched with: lambda x, n: …",
+        ) from None
+    return dim3(grid(*args, **named))
 
 
 def three(sizes: Sequence[int]) -> Dim3:

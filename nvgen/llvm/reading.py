@@ -222,6 +222,10 @@ def _what_else(text: str) -> str:
         return "this is PTX: `nvgen check` and `nvgen run` read it from a .ptx file"
     if re.search(r"\b__global__\b|^#include\b", text, re.MULTILINE):
         return "this is CUDA C++: clang -S -emit-llvm makes LLVM IR of it"
+    if re.search(r"^(?:def|class|import|from) \w", text, re.MULTILINE):
+        return "this is Python: nvgen.compile takes the Kernel that KernelBuilder.finish() gives"
+    if re.search(r"^\s*/\*[0-9a-f]{4,}\*/", text, re.MULTILINE):
+        return "this is machine code (SASS), which cannot be compiled: pass PTX or LLVM IR"
     if re.fullmatch(r"[^\n=]+\.(ll|bc|ptx|cu|mir)", text.strip()):
         return "this is the name of a file: pass the text that it holds"
     return ""

@@ -55,6 +55,9 @@ def find_ptxas() -> Path | None:
     return Path(on_path) if on_path else None
 
 
+_LINKING = "a cubin is whole: nvgen.compile([module, …]) links what defines it, before ptxas"
+
+
 def _failed(message: str, *, hint: str = "", got: str = "") -> AssemblerError:
     return AssemblerError([Finding("ptxas/failed", Severity.ERROR, message, got=got, hint=hint)])
 
@@ -104,6 +107,7 @@ def assemble(
                         Severity.ERROR,
                         f"ptxas failed with exit status {done.returncode}",
                         got=log.strip()[:400],
+                        hint=_LINKING if "Unresolved extern" in log else "",
                     )
                 ]
             )

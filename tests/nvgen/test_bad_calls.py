@@ -10,7 +10,7 @@ import pytest
 
 import nvgen
 import nvgen.tuning
-from intrinsics.findings import InputError
+from intrinsics.findings import AssemblerError, InputError
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
 from nvgen import KernelBuilder
@@ -74,6 +74,8 @@ def test_a_target_by_the_name_of_a_gpu(name: str, target: str) -> None:
     [
         ("#include <cuda.h>\n__global__ void f() {}\n", "CUDA C++"),
         ("kernels/double.ll", "the name of a file"),
+        ("def build():\n    return 3\n", "this is Python"),
+        ("        /*0000*/   LDC R1, c[0x0][0x28] ;\n", "this is machine code"),
     ],
 )
 def test_a_text_that_is_something_else(text: str, hint: str) -> None:
@@ -250,3 +252,10 @@ def test_an_array_that_is_read_only_on_a_gpu() -> None:
     memory.deliver([array.tobytes()])
     with pytest.raises(InputError, match="read-only"):
         memory.deliver([bytes(4)])
+
+
+def test_a_function_that_is_nowhere_is_to_be_linked() -> None:
+    text = "declare void @f()\ndefine ptx_kernel void @k() {\n  call void @f()\n  ret void\n}\n"
+    with pytest.raises(AssemblerError, match=r"Unresolved extern function 'f'") as caught:
+        nvgen.compile(text, target="sm_90a").cubin()
+    assert "nvgen.compile([module, …]) links" in caught.value.findings[0].hint

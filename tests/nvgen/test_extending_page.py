@@ -83,7 +83,12 @@ def test_the_command_takes_functions_from_where_it_is_told(tmp_path: Path) -> No
     assert "k.ll:4" in judged.stderr
     checked = command(tmp_path, "check", "k.ptx", "--rule", "own_rules.py:my_rule")
     assert checked.returncode == 1
-    for name, rule in (("own_rules.py:broken", "raised"), ("own_rules.py:no", "function")):
+    (tmp_path / "none.py").write_text("def taken():\n    pass\n")
+    for name, rule in (
+        ("own_rules.py:broken", "raised"),
+        ("own_rules.py:no", "function"),
+        ("none.py:taken", "arguments"),
+    ):
         wrong = command(tmp_path, *here, "--pass", name)
         assert wrong.returncode == 2
         assert f"pass/{rule}" in wrong.stderr

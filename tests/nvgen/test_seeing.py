@@ -147,6 +147,15 @@ def test_a_grid_is_a_function_of_the_arguments() -> None:
     assert x.tolist() == [3, 3, 3, 4]
 
 
+def test_a_grid_of_other_arguments_is_refused() -> None:
+    x = np.zeros(4, np.int32)
+    with pytest.raises(InputError, match="missing a required argument: 'm'") as caught:
+        blocks().compile().run(x, 7, grid=lambda x, n, m: n)
+    assert caught.value.findings[0].got == "(x, n, m) for 2 arguments"
+    with pytest.raises(ZeroDivisionError):  # its own errors stay what they are
+        blocks().compile().run(x, 7, grid=lambda x, n: n // 0)
+
+
 def test_parameters_keep_their_names_in_messages() -> None:
     compiled = blocks().compile()
     x = np.zeros(2, np.int32)

@@ -112,7 +112,26 @@ def _found(option: str, name: str) -> Callable[[Module], Iterable[Finding] | Non
             f"{option}/function", f"--{option}: {where} has no function {attribute}", got=name,
             expected=f"def {attribute}(module): …",
         )  # fmt: skip
+    _check_arguments(option, name, function)
     return function  # type: ignore[no-any-return]
+
+
+def _check_arguments(option: str, name: str, function: Callable[..., object]) -> None:
+    """Check that a function can be called with a module.
+
+    Raises: InputError.
+    """
+    import inspect
+
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError as error:
+        raise input_error(
+            f"{option}/arguments", f"--{option} {name} takes other arguments", got=str(error),
+            expected="a function of one module of machine records",
+        ) from None  # fmt: skip
+    except ValueError:  # a function of C that does not tell
+        return
 
 
 @contextmanager

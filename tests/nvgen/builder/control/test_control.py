@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -199,6 +200,21 @@ def test_a_block_that_is_never_entered() -> None:
     assert found.message == "b.if_warp(…) is a block, and nothing is in it"
     assert found.place.file == __file__
     assert found.expected == "with b.if_warp(…): …"
+
+
+def test_what_a_block_gives_is_there_inside_of_it() -> None:
+    b = KernelBuilder("outside", block=32, target="sm_90a")
+    b.begin()
+    tiles = b.shared_tiles("tiles", bf16, (8, 64), 2)
+    ring = b.tile_ring("ring", tiles)
+    b.make_mbarriers(*ring.mbarriers)
+    with b.elect():
+        slot = ring.producer().fill()
+        with pytest.raises(InputError) as caught:
+            attrgetter("tiles")(slot)
+    (found,) = caught.value.findings
+    assert found.expected == "with Producer.fill(…) as x: x.tiles"
+    assert found.place.file == __file__
 
 
 def test_a_stage_that_is_never_entered() -> None:
