@@ -13,6 +13,7 @@ from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import PointerType, Type
+from isel.lower.memory.unwritten import unwritten_pointers
 from isel.select.types import TypeLayout, constant_offset
 
 _DEPTH = 5
@@ -58,12 +59,8 @@ class Places:
         self.layout = layout
         self.made = {i.result: i for i in function.instructions() if i.result is not None}
         self.known: dict[str, tuple[Hashable, int]] = {}
-        self.unwritten = {
-            param.name
-            for param in function.params
-            if function.calling_convention == _KERNEL
-            and {"noalias", "readonly"} <= set(param.attributes.enums)
-        }
+        is_kernel = function.calling_convention == _KERNEL
+        self.unwritten = unwritten_pointers(function) if is_kernel else set()
 
     def of(self, pointer: llvm.Value, type_: Type) -> Place:
         """The location of an access to a value of some type."""
@@ -86,16 +83,7 @@ class Places:
 
     def is_unwritten(self, pointer: llvm.Value) -> bool:
         """Whether a pointer leads to what nothing writes while the kernel runs."""
-        for _ in range(_DEPTH if self.unwritten else 0):
-            if not isinstance(pointer, llvm.Local):
-                break
-            if pointer.name in self.unwritten:
-                return True
-            step = self.made.get(pointer.name)
-            if not isinstance(step, ir.GetElementPtr):
-                break
-            pointer = step.base
-        return False
+        return isinstance(pointer, llvm.Local) and pointer.name in self.unwritten
 
     def _steps(self, pointer: llvm.Value, depth: int) -> tuple[Hashable, int]:
         if not isinstance(pointer, llvm.Local):

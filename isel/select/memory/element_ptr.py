@@ -230,8 +230,6 @@ def _follow(
     """
     if not isinstance(i.base, llvm.Local) or i.result is None:
         return
-    if i.base.name in state.unwritten:
-        state.unwritten.add(i.result)
     found = state.known.get(i.base.name)
     if found is None:
         return

@@ -17,6 +17,7 @@ from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import PTR, FloatType, IntType, PointerType, Type
 from isel.llvm.vocabulary import Linkage as LlvmLinkage
+from isel.lower.memory.unwritten import unwritten_pointers
 from isel.select.assembly.shared import WORD
 from isel.select.calls import result_param
 from isel.select.diagnostics import Unselectable
@@ -169,6 +170,7 @@ def kernel_interface(function: ir.Function, state: FunctionState) -> None:
     Raises: Unselectable.
     """
     state.start(state.block)
+    state.unwritten = unwritten_pointers(function)
     for param in function.params:
         if not is_passed(state.layout, param.type, param.attributes):
             continue

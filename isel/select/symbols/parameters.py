@@ -25,9 +25,6 @@ def know_pointer(state: FunctionState, param: ir.Param, register: Reg) -> None:
     assert isinstance(param.type, PointerType)
     if param.type.address_space == 0:
         state.known[param.name] = (Space.GLOBAL, Mem(register))
-    enums = param.attributes.enums
-    if "noalias" in enums and "readonly" in enums and param.type.address_space in (0, 1):
-        state.unwritten.add(param.name)
 
 
 def struct_by_value(
