@@ -63,10 +63,9 @@ class _Parameters(dict[str, Argument]):
 
     def __setitem__(self, name: str, value: Argument) -> None:
         if isinstance(self.get(name), Pointer) and not isinstance(value, Pointer):
+            got, expected = f"args[{name!r}] = {described(value)}", f"args[{name!r}][i] = x"
             raise refuse(
-                "what a parameter points to is written by index",
-                got=f"args[{name!r}] = {described(value)}",
-                expected=f"args[{name!r}][i] = x",
+                "what a parameter points to is written by index", got=got, expected=expected
             )
         super().__setitem__(name, value)
 
@@ -136,9 +135,8 @@ class KernelBuilder(TileOperations, DeviceCalls, RandomNumbers):
         `u32` and `u64` refuse one.
         """
         if bits not in _WIDTHS:
-            raise refuse(
-                "no width of an integer", got=described(bits), expected="8, 16, 32 or 64 bits"
-            )
+            got = described(bits)
+            raise refuse("no width of an integer", got=got, expected="8, 16, 32 or 64 bits")
         self._parameter(Parameter(name), ir.IntType(bits))
 
     def declare_number(self, name: str, type_: ScalarType) -> None:
@@ -254,18 +252,13 @@ class KernelBuilder(TileOperations, DeviceCalls, RandomNumbers):
 
     def _parameter(self, parameter: Parameter, type_: ir.Type) -> None:
         if self._ir is not None:
-            raise refuse(
-                "parameters come before the body",
-                got=repr(parameter.name),
-                expected="before b.begin(), whose dictionary has them",
-            )
+            got, expected = repr(parameter.name), "before b.begin(), whose dictionary has them"
+            raise refuse("parameters come before the body", got=got, expected=expected)
         taken = [known.name for known, _ in self._parameters]
         if not parameter.name or parameter.name in taken:
-            raise refuse(
-                "a parameter has a name of its own",
-                got=repr(parameter.name),
-                expected=f"none of {', '.join(taken)}" if taken else "a name",
-            )
+            got = repr(parameter.name)
+            expected = f"none of {', '.join(taken)}" if taken else "a name"
+            raise refuse("a parameter has a name of its own", got=got, expected=expected)
         self._parameters.append((parameter, type_))
 
     def begin(self) -> dict[str, Argument]:

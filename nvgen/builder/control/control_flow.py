@@ -236,11 +236,9 @@ class ControlFlow(Atomics):
             )
         below = any(isinstance(n, int) and n < 0 for n in (stop, start))
         if below and not like.signed:
-            raise refuse(
-                "an unsigned loop that goes below 0",
-                got=", ".join(str(n) for n in (start, stop) if isinstance(n, int)),
-                expected="signed integers: n.to(i32)",
-            )
+            got = ", ".join(str(n) for n in (start, stop) if isinstance(n, int))
+            expected = "signed integers: n.to(i32)"
+            raise refuse("an unsigned loop that goes below 0", got=got, expected=expected)
         return like
 
     def _turn(self, known: list[tuple[Changing, ir.Value]], before: ir.Block) -> list[ir.PhiInstr]:
@@ -296,11 +294,8 @@ def _turn_back(turning: Sequence[ir.PhiInstr], values: Sequence[ir.Value], end: 
 def _value(value: object) -> object:
     """A value that a variable may hold."""
     if not hasattr(value, "taken"):
-        raise refuse(
-            "no value of the kernel",
-            got=described(value),
-            expected="a number, registers or an address",
-        )
+        expected = "a number, registers or an address"
+        raise refuse("no value of the kernel", got=described(value), expected=expected)
     return value
 
 
@@ -308,9 +303,7 @@ def condition_of(condition: Int) -> ir.Value:
     """A condition, as llvmlite's."""
     if isinstance(condition, Int) and condition.bits == 1:
         return condition.value
-    raise refuse(
-        "no condition of the kernel",
-        got=f"i{condition.bits}" if isinstance(condition, Int) else repr(condition),
-        expected="i1, as a comparison gives it",
-        hint="what is known while the kernel is built is Python's: `if condition:`",
-    )
+    got = f"i{condition.bits}" if isinstance(condition, Int) else repr(condition)
+    expected = "i1, as a comparison gives it"
+    hint = "what is known while the kernel is built is Python's: `if condition:`"
+    raise refuse("no condition of the kernel", got=got, expected=expected, hint=hint)

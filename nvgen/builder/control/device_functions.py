@@ -228,11 +228,8 @@ class DeviceCalls(Roles):
             return _letter(value.type), self.at_caller().bitcast(value.value, held)
         if isinstance(value, Int) and value.bits in _LETTERS:
             return _LETTERS[value.bits], value.value
-        raise refuse(
-            "no value of the kernel for PTX",
-            got=described(value),
-            expected="a number of 16, 32 or 64 bits, a condition or an address",
-        )
+        expected = "a number of 16, 32 or 64 bits, a condition or an address"
+        raise refuse("no value of the kernel for PTX", got=described(value), expected=expected)
 
 
 def _check_text(given: object) -> None:
@@ -251,12 +248,9 @@ def _passed(kind: re.Match[str], value: object) -> ir.Value:
     if letter == "p" and isinstance(value, Pointer):
         at_caller = value.builder.at_caller()
         return at_caller.ptrtoint(value.value, ir.IntType(64))
-    raise refuse(
-        f"no value for {kind[0]}",
-        got=worded(value),
-        expected="%d, %u, %x for integers, %f, %g for floats, %p for addresses",
-        hint="what is known while the kernel is built is a part of the format: f'…'",
-    )
+    expected = "%d, %u, %x for integers, %f, %g for floats, %p for addresses"
+    hint = "what is known while the kernel is built is a part of the format: f'…'"
+    raise refuse(f"no value for {kind[0]}", got=worded(value), expected=expected, hint=hint)
 
 
 def _letter(type_: ScalarType) -> str:
@@ -317,11 +311,9 @@ class DeviceFunction:
             signature.bind(None, *values)
         except TypeError:
             names = ", ".join(list(signature.parameters)[1:])
-            raise refuse(
-                f"{self.name} takes other values",
-                got=f"{len(values)} value{'s' * (len(values) != 1)}",
-                expected=f"{self.name}({names})",
-            ) from None
+            got = f"{len(values)} value{'s' * (len(values) != 1)}"
+            expected = f"{self.name}({names})"
+            raise refuse(f"{self.name} takes other values", got=got, expected=expected) from None
 
 
 def device_function(body: Body) -> DeviceFunction:

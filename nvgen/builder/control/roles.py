@@ -137,12 +137,11 @@ class Roles(ControlFlow):
         found = known.get(name) or next((r for r in known.values() if r.dotted == name), None)
         if found is None or not found.llvm:
             near = get_close_matches(str(name), known, 3)
+            got, expected = described(name), "one that PTX has, without its %"
+            hint = f"did you mean {' or '.join(near)}?" if near else ""
+            section = "Special Registers"
             raise refuse(
-                "no special register",
-                got=described(name),
-                expected="one that PTX has, without its %",
-                hint=f"did you mean {' or '.join(near)}?" if near else "",
-                section="Special Registers",
+                "no special register", got=got, expected=expected, hint=hint, section=section
             )
         type_ = ir.FunctionType(ir.IntType(found.llvm_bits), [])
         function = self.declare(f"llvm.nvvm.{found.llvm}", type_)
@@ -218,11 +217,9 @@ class Roles(ControlFlow):
         """Whether the block has such warpgroups, warps or threads, where that is known."""
         there = -(-self.threads // each)
         if not isinstance(number, Int) and not 0 <= whole(number, "number", 0) <= there - count:
-            raise refuse(
-                f"the block has no such {of}",
-                got=f"{of[:-1]} {number}" if count == 1 else f"{count} from {number} on",
-                expected=f"0 to {there - 1}: it has {self.threads} threads",
-            )
+            got = f"{of[:-1]} {number}" if count == 1 else f"{count} from {number} on"
+            expected = f"0 to {there - 1}: it has {self.threads} threads"
+            raise refuse(f"the block has no such {of}", got=got, expected=expected)
 
     @contextmanager
     def if_warpgroup(self, number: IntLike, count: int = 1) -> Iterator[None]:
@@ -335,11 +332,9 @@ class Turns:
         first = None if first is None else whole(first, "number of a barrier")
         last = (first or 1) + whole(warpgroups, "number of warpgroups")
         if warpgroups < 2 or not 1 < last <= BARRIERS or (first is not None and first < 1):
-            raise refuse(
-                "no such turns",
-                got=f"{warpgroups} warpgroups, barriers from {first}",
-                expected="two or more, each with one of the barriers 1 to 15",
-            )
+            got = f"{warpgroups} warpgroups, barriers from {first}"
+            expected = "two or more, each with one of the barriers 1 to 15"
+            raise refuse("no such turns", got=got, expected=expected)
         check_scope(builder, "warpgroups take turns", ExecutionScope.WARPGROUP)
         self.builder, self.first, self.warpgroups = builder, first, warpgroups
 

@@ -53,11 +53,8 @@ def as_bytes(self: OfThreads, dtype: ElementType) -> Vector:
     b, vector, layout = self.builder, self.vector, self.holders.layout
     known = vector.type is ScalarType.F32 and _is_of_a_multiply(layout)
     if not known or dtype not in _TYPES or layout.columns % _STEP:
-        raise refuse(
-            "no bytes of A",
-            got=f"{self.words} to {dtype.value}",
-            expected="sums of one multiply's rows in f32, multiples of 32 columns; e4m3 or e5m2",
-        )
+        expected = "sums of one multiply's rows in f32, multiples of 32 columns; e4m3 or e5m2"
+        raise refuse("no bytes of A", got=f"{self.words} to {dtype.value}", expected=expected)
     sums = list(vector)
     steps = range(0, len(sums), len(_WORDS) * 4)
     return b.words([_word(b, sums, step, pair, dtype) for step in steps for pair in _WORDS])

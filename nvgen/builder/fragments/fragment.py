@@ -191,11 +191,9 @@ class Fragment(OfThreads):
         even = part.count * layout.columns == layout.count * columns
         within = even and part.along and max(part.along) + sum(part.column_bits) < columns
         if self.holders.first is not None or not within or first + columns > layout.columns:
-            raise refuse(
-                "no such part of the columns",
-                got=f"{columns} from {first} on",
-                expected=f"multiples of eight within {layout.columns}, not shared by warps",
-            )
+            got = f"{columns} from {first} on"
+            expected = f"multiples of eight within {layout.columns}, not shared by warps"
+            raise refuse("no such part of the columns", got=got, expected=expected)
         held = self.vector.taken_apart(there)
         return Fragment(held, replace(self.holders, layout=part))
 
@@ -213,11 +211,8 @@ class Fragment(OfThreads):
         element = next((e for e in ElementType if type_ and e.value == type_.value), None)
         steps = layout.columns * type_.bits // 256 if type_ else 0
         if element is None or self.holders.across or steps * 256 != layout.columns * element.bits:
-            raise refuse(
-                "no A of a multiply",
-                got=made.words,
-                expected="f16 or bf16, whole steps of 32 bytes along K, not shared by warps",
-            )
+            expected = "f16 or bf16, whole steps of 32 bytes along K, not shared by warps"
+            raise refuse("no A of a multiply", got=made.words, expected=expected)
         wanted = operand_layout(layout.threads, element.bits)
         typed, fragments = made.vector, []
         for row in range(0, layout.rows, wanted.rows):

@@ -145,12 +145,10 @@ class Rows(OfThreads):
         """
         holders = self.holders
         if holders.across or any(bit >> _WARP_BITS for bit in holders.layout.sharing):
-            raise refuse(
-                "rows that several warps share",
-                got=f"{holders.layout.rows} rows in warps side by side",
-                expected="warp_tile(…, warps=(rows, 1))",
-                hint="a reduction across warps goes through shared memory",
-            )
+            got = f"{holders.layout.rows} rows in warps side by side"
+            expected = "warp_tile(…, warps=(rows, 1))"
+            hint = "a reduction across warps goes through shared memory"
+            raise refuse("rows that several warps share", got=got, expected=expected, hint=hint)
         numbers, function = list(self.vector), function_of(function)
         exchange = self.builder.shfl_sync
         for bit in holders.layout.sharing:

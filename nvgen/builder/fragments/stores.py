@@ -96,11 +96,8 @@ def _check(tile: SharedTile, holders: Holders, words: str, same: bool) -> None:
     layout = holders.layout
     fits = (tile.rows, tile.k) == (layout.rows, layout.columns) or holders.first is not None
     if not fits or not same or tile.bits != tile.dtype.bits or tile.atom != PLAIN_SPAN:
-        raise refuse(
-            f"tile {tile.name} does not hold this matrix",
-            got=f"{tile.rows}x{tile.k} of {tile.dtype.value}, {tile.mode.words}",
-            expected=words,
-        )
+        got = f"{tile.rows}x{tile.k} of {tile.dtype.value}, {tile.mode.words}"
+        raise refuse(f"tile {tile.name} does not hold this matrix", got=got, expected=words)
     if tile.line_bytes % tile.width:
         raise refuse(
             f"the lines of tile {tile.name} end within a swizzle span, and overlap",
@@ -183,11 +180,9 @@ def store(
     if not isinstance(pitch, (int, Int)):
         raise refuse("no pitch", got=described(pitch), expected="elements from row to row")
     if target.dtype not in (None, type_):
+        expected = target.dtype.value if target.dtype else ""
         raise refuse(
-            "numbers of another type are stored",
-            got=type_.value,
-            expected=target.dtype.value if target.dtype else "",
-            hint="x.to(…)",
+            "numbers of another type are stored", got=type_.value, expected=expected, hint="x.to(…)"
         )
     size, places = type_.bits // 8, holders.corner()
     most = 1 if where else max(min(checked_align(align, size), _CHUNK) // size, 1)

@@ -41,11 +41,9 @@ def warpgroup_operand_of(
     for elements of another number of bits than 16.
     """
     if dtype not in _HALVES or m < 1 or k < 1 or m % _ROWS or k % 16:
-        raise refuse(
-            "no A in the registers of a warpgroup",
-            got=f"{m}x{k} of {dtype.value}",
-            expected=f"f16 or bf16, multiples of {_ROWS} rows and 16 columns",
-        )
+        got = f"{m}x{k} of {dtype.value}"
+        expected = f"f16 or bf16, multiples of {_ROWS} rows and 16 columns"
+        raise refuse("no A in the registers of a warpgroup", got=got, expected=expected)
     one = operand_layout(WARPGROUP, 16)
     places = [
         (top + down, first + along)

@@ -105,10 +105,9 @@ class PortableAccumulator(AccumulatorTile):
         """
         possible = (self.dtype, *HALVES) if self.dtype is E.F32 else (self.dtype,)
         if dtype not in possible:
+            expected = " or ".join(t.value for t in possible)
             raise refuse(
-                f"sums in {self.dtype.value} are not stored so",
-                got=dtype.value,
-                expected=" or ".join(t.value for t in possible),
+                f"sums in {self.dtype.value} are not stored so", got=dtype.value, expected=expected
             )
         numbers = target.of(dtype)
         for fragment, row, column in self.fragments():
@@ -151,11 +150,9 @@ class TensorAccumulator(PortableAccumulator):
                 f"{_ROWS} rows together, whole warpgroups",
             )
         if n % (8 * self._groups):
-            raise refuse(
-                "columns that the warpgroups cannot share",
-                got=f"{n} columns, {self._groups} warpgroups",
-                expected=f"a multiple of {8 * self._groups} columns",
-            )
+            got = f"{n} columns, {self._groups} warpgroups"
+            expected = f"a multiple of {8 * self._groups} columns"
+            raise refuse("columns that the warpgroups cannot share", got=got, expected=expected)
         self._done = builder.mbarrier(f"{name}_multiplied")
         with builder.if_thread(0):
             builder.mbarrier_init(self._done, 1)

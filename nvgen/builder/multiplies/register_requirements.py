@@ -26,10 +26,13 @@ from nvgen.calling.refusals import Requirement, described
 
 def _no_option(text: str, section: str) -> Requirement[Multiply]:
     return Requirement(
-        "option", text,
+        "option",
+        text,
         lambda r: not _options(r),
-        lambda r: ", ".join(_options(r)), "accumulate and step", section,
-    )  # fmt: skip
+        lambda r: ", ".join(_options(r)),
+        "accumulate and step",
+        section,
+    )
 
 
 def _options(r: Multiply) -> list[str]:
@@ -152,98 +155,64 @@ def _widths(r: RegisterRequest) -> tuple[int, ...]:
 
 
 WARP_REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
-    Requirement(
-        "kernel", "a tile belongs to another kernel",
-        lambda r: not r.strangers,
+    Requirement("kernel", "a tile belongs to another kernel", lambda r: not r.strangers,
         lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
-        "tiles of the builder that multiplies them", "{r.by.shapes}",
-    ),
-    Requirement(
-        "target", "{r.by.lacking}",
+        "tiles of the builder that multiplies them", "{r.by.shapes}"),
+    Requirement("target", "{r.by.lacking}",
         lambda r: r.builder.target is None or r.builder.target in r.targets,
         lambda r: f"{r.a.dtype.value} on {r.builder.target}" * r.is_typed
-        or str(r.builder.target), lambda r: spell(r.targets), "{r.by.op}",
-    ),
-    Requirement(
-        "scope", "a multiply {r.by.issued}",
-        lambda r: r.by.is_issued(r),
+        or str(r.builder.target), lambda r: spell(r.targets), "{r.by.op}"),
+    Requirement("scope", "a multiply {r.by.issued}", lambda r: r.by.is_issued(r),
         "{r.builder.scope.value}, of {r.builder.threads} threads", lambda r: r.by.place(r),
-        "{r.by.op}",
-    ),
+        "{r.by.op}"),
     _no_option("an option of tcgen05.mma that a {r.by.who}'s multiply does not have", "{r.by.op}"),
-    Requirement(
-        "dtype", "A and B have element types that no {r.by.who} multiplies",
+    Requirement("dtype", "A and B have element types that no {r.by.who} multiplies",
         lambda r: r.family is not None and all(t.bits == t.dtype.bits for t in (r.a, r.b)),
         "{r.a.dtype.value} x {r.b.dtype.value}", lambda r: "; ".join(map(str, r.by.families)),
-        "{r.by.types}",
-    ),
-    Requirement(
-        "accumulator", "D has a type in which these products are not summed",
-        lambda r: r.family is None or r.d.dtype in r.family.sums,
-        "{r.d.dtype.value}",
-        lambda r: " or ".join(t.value for t in r.family.sums) if r.family else "", "{r.by.types}",
-    ),
-    Requirement(
-        "shape", "the shapes of A, B and D do not belong together",
+        "{r.by.types}"),
+    Requirement("accumulator", "D has a type in which these products are not summed",
+        lambda r: r.family is None or r.d.dtype in r.family.sums, "{r.d.dtype.value}",
+        lambda r: " or ".join(t.value for t in r.family.sums) if r.family else "", "{r.by.types}"),
+    Requirement("shape", "the shapes of A, B and D do not belong together",
         lambda r: r.k == r.b.k and (r.d.m, r.d.n) == (r.m, r.b.rows),
         "A {r.m}x{r.a.k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
-        "A {r.d.m}x{r.a.k}, B {r.d.n}x{r.k}, D {r.d.m}x{r.d.n}", "{r.by.shapes}",
-    ),
-    Requirement(
-        "registers", "A's registers are those of another multiply",
+        "A {r.d.m}x{r.a.k}, B {r.d.n}x{r.k}, D {r.d.m}x{r.d.n}", "{r.by.shapes}"),
+    Requirement("registers", "A's registers are those of another multiply",
         lambda r: isinstance(r.a, SharedTile) or r.a.each == r.by.rows,
         lambda r: "" if isinstance(r.a, SharedTile) else f"fragments of {r.a.each} rows",
-        "fragments of {r.by.rows} rows, of a {r.by.who}'s sums", "{r.by.shapes}",
-    ),
-    Requirement(
-        "k", "K is no multiple of the instruction's K",
-        lambda r: r.a.k > 0 and r.a.k % r.depth == 0,
-        "{r.a.k}", "a multiple of {r.depth}", "{r.by.shapes}",
-    ),
-    Requirement(
-        "step", "no such step of K",
-        _has_step,
+        "fragments of {r.by.rows} rows, of a {r.by.who}'s sums", "{r.by.shapes}"),
+    Requirement("k", "K is no multiple of the instruction's K",
+        lambda r: r.a.k > 0 and r.a.k % r.depth == 0, "{r.a.k}", "a multiple of {r.depth}",
+        "{r.by.shapes}"),
+    Requirement("step", "no such step of K", _has_step,
         lambda r: str(r.step) if isinstance(r.step, int) else "a value of the kernel",
         lambda r: f"0..{r.steps - 1}" + ("" if isinstance(r.a, SharedTile) else ", a number"),
-        "{r.by.op}",
-    ),
-    Requirement(
-        "swizzle", "A and B lie swizzled, in whole spans",
+        "{r.by.op}"),
+    Requirement("swizzle", "A and B lie swizzled, in whole spans",
         lambda r: all(_swizzled(r, tile) for tile in r.shared),
         lambda r: "; ".join(f"{t.name}: {t.mode.words}, {t.rows}x{t.k}" for t in r.shared),
         "32, 64 or 128 bytes with 16-byte atoms, and a multiple of the span along the major",
-        "{r.by.layouts}",
-    ),
-    Requirement(
-        "major", "only 16-bit matrices may be MN-major",
+        "{r.by.layouts}"),
+    Requirement("major", "only 16-bit matrices may be MN-major",
         lambda r: all(tile.dtype.bits == 16 for tile in r.transposed),
         lambda r: ", ".join(f"{t.dtype.value} {t.major.value}-major" for t in r.transposed),
-        "K-major", "{r.by.op}",
-    ),
+        "K-major", "{r.by.op}"),
 )  # fmt: skip
 """Everything that a multiply of warps requires."""
 
 WARPGROUP_REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
     *WARP_REQUIREMENTS,
-    Requirement(
-        "m", "M is no multiple of a warpgroup's rows",
-        lambda r: r.m > 0 and r.m % WARPGROUP_ROWS == 0,
-        "{r.m}", f"a multiple of {WARPGROUP_ROWS}", "{r.by.shapes}",
-    ),
-    Requirement(
-        "n", "N does not fit the tensor core",
-        lambda r: r.b.rows in _widths(r),
-        "{r.b.rows}",
-        lambda r: "8, 16, 24, and multiples of 16 from 32 to 256"
-        if _widths(r) == INTEGER_WIDTHS else "a multiple of 8 up to 256", "{r.by.shapes}",
-    ),
-    Requirement(
-        "metadata", "a sparse A has a register of metadata for each 64 rows and step of K",
+    Requirement("m", "M is no multiple of a warpgroup's rows",
+        lambda r: r.m > 0 and r.m % WARPGROUP_ROWS == 0, "{r.m}", f"a multiple of {WARPGROUP_ROWS}",
+        "{r.by.shapes}"),
+    Requirement("n", "N does not fit the tensor core", lambda r: r.b.rows in _widths(r),
+        "{r.b.rows}", lambda r: "8, 16, 24, and multiples of 16 from 32 to 256"
+        if _widths(r) == INTEGER_WIDTHS else "a multiple of 8 up to 256", "{r.by.shapes}"),
+    Requirement("metadata", "a sparse A has a register of metadata for each 64 rows and step of K",
         lambda r: r.options.metadata is None
         or (r.metadata is not None and r.metadata.count == _words(r)),
         lambda r: described(r.options.metadata), lambda r: f"a Vector of {_words(r)} words",
-        "{r.by.op}",
-    ),
+        "{r.by.op}"),
 )  # fmt: skip
 """Everything that a warpgroup's multiply requires."""
 
@@ -297,21 +266,15 @@ class AccumulatorRequest:
 
 
 OF_ACCUMULATORS: tuple[Requirement[AccumulatorRequest], ...] = (
-    Requirement(
-        "scope", "an accumulator is made by all threads of the CTA",
-        lambda r: r.scope is ExecutionScope.CTA,
-        "{r.scope.value}", ExecutionScope.CTA.value, _SECTION,
-    ),
-    Requirement(
-        "accumulator", "sums have a type that only some instructions have",
-        lambda r: r.dtype in (ElementType.F32, ElementType.S32),
-        "{r.dtype.value}", "f32 or s32", _SECTION,
-    ),
-    Requirement(
-        "target", "the target does not multiply tiles into such an accumulator",
-        lambda r: r.target in r.able,
-        "{r.target.name}, sums in {r.dtype.value}", lambda r: spell(r.able), _SECTION,
-    ),
+    Requirement("scope", "an accumulator is made by all threads of the CTA",
+        lambda r: r.scope is ExecutionScope.CTA, "{r.scope.value}", ExecutionScope.CTA.value,
+        _SECTION),
+    Requirement("accumulator", "sums have a type that only some instructions have",
+        lambda r: r.dtype in (ElementType.F32, ElementType.S32), "{r.dtype.value}", "f32 or s32",
+        _SECTION),
+    Requirement("target", "the target does not multiply tiles into such an accumulator",
+        lambda r: r.target in r.able, "{r.target.name}, sums in {r.dtype.value}",
+        lambda r: spell(r.able), _SECTION),
 )  # fmt: skip
 
 
@@ -329,26 +292,16 @@ class PortableRequest(Multiply):
 
 
 OF_PORTABLE: tuple[Requirement[PortableRequest], ...] = (
-    Requirement(
-        "kernel", "a tile belongs to another kernel",
-        lambda r: r.d.builder is r.builder,
-        "D of another KernelBuilder", "tiles of the builder that multiplies them", _SECTION,
-    ),
-    Requirement(
-        "scope", "tiles are multiplied by all threads of the CTA",
-        lambda r: r.builder.scope is ExecutionScope.CTA,
-        "{r.builder.scope.value}", ExecutionScope.CTA.value, _SECTION,
-    ),
+    Requirement("kernel", "a tile belongs to another kernel", lambda r: r.d.builder is r.builder,
+        "D of another KernelBuilder", "tiles of the builder that multiplies them", _SECTION),
+    Requirement("scope", "tiles are multiplied by all threads of the CTA",
+        lambda r: r.builder.scope is ExecutionScope.CTA, "{r.builder.scope.value}",
+        ExecutionScope.CTA.value, _SECTION),
     _no_option("an option of tcgen05.mma that not every target has", _SECTION),
-    Requirement(
-        "target", "the target does not multiply elements of this type",
+    Requirement("target", "the target does not multiply elements of this type",
         lambda r: r.builder.known_target() in r.able,
         lambda r: f"{r.a.dtype.value} on {r.builder.known_target().name}", lambda r: spell(r.able),
-        _SECTION,
-    ),
-    Requirement(
-        "accumulator", "D has a type in which these products are not summed",
-        lambda r: r.d.dtype is r.sums,
-        "{r.d.dtype.value}", "{r.sums.value}", _SECTION,
-    ),
+        _SECTION),
+    Requirement("accumulator", "D has a type in which these products are not summed",
+        lambda r: r.d.dtype is r.sums, "{r.d.dtype.value}", "{r.sums.value}", _SECTION),
 )  # fmt: skip

@@ -351,11 +351,9 @@ def warpgroup_tile(
     Raises: InputError when no wgmma has such a D.
     """
     if m < WARPGROUP_ROWS or m % WARPGROUP_ROWS or dtype not in _GROUP_SUMS:
-        raise refuse(
-            "no such tile in the registers of a warpgroup",
-            got=f"{m}x{n} of {dtype.value}",
-            expected=f"a multiple of {WARPGROUP_ROWS} rows of f32, f16 or s32",
-        )
+        got = f"{m}x{n} of {dtype.value}"
+        expected = f"a multiple of {WARPGROUP_ROWS} rows of f32, f16 or s32"
+        raise refuse("no such tile in the registers of a warpgroup", got=got, expected=expected)
     parts = tuple(wgmma_accumulator(b, n, _GROUP_SUMS[dtype]) for _ in range(m // WARPGROUP_ROWS))
     return WarpgroupTile(parts, m, n, dtype)
 
@@ -372,9 +370,7 @@ def warpgroup_operand(fragments: Sequence[Sequence[Vector]], dtype: ElementType)
     counts = {len(steps) for steps in found}
     widths = {vector.count for steps in found for vector in steps}
     if len(counts) != 1 or widths != {A_REGISTERS}:
-        raise refuse(
-            "no A in the registers of a warpgroup",
-            got=f"{len(found)} times {sorted(counts)} steps of {sorted(widths)} registers",
-            expected="for every 64 rows as many steps of K, of four registers each",
-        )
+        got = f"{len(found)} times {sorted(counts)} steps of {sorted(widths)} registers"
+        expected = "for every 64 rows as many steps of K, of four registers each"
+        raise refuse("no A in the registers of a warpgroup", got=got, expected=expected)
     return RegisterTile(found, dtype)

@@ -133,10 +133,9 @@ class TensorTile(AccumulatorColumns):
         self._check(first, columns)
         fits = fragment.layout == tensor_layout(columns)
         if not fits or fragment.vector.type is not _TYPES[self.dtype]:
+            got, expected = fragment.words, "what its load(…) gives, of the type of the tile"
             raise refuse(
-                "no columns of an accumulator in tensor memory",
-                got=fragment.words,
-                expected="what its load(…) gives, of the type of the tile",
+                "no columns of an accumulator in tensor memory", got=got, expected=expected
             )
         store_columns(b, self.pointer, first, fragment.vector)
 
@@ -266,11 +265,7 @@ def copy_scales(
     wanted = (target.rows, target.k, target.dtype, target.size, target.parts)
     given = (source.rows, source.k, source.dtype, source.size, source.parts)
     if wanted != given:
-        raise refuse(
-            "scale factors of another shape",
-            got=_shape(source),
-            expected=_shape(target),
-        )
+        raise refuse("scale factors of another shape", got=_shape(source), expected=_shape(target))
     first = descriptor_at(b, source.pointer, _ROWS_OF_16)
     down, along = source.blocks
     shape, multicast = _COPIES[source.parts]

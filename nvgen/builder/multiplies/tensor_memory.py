@@ -114,11 +114,9 @@ class TensorMemory:
         """
         bits = container_bits(dtype, padded=padded)
         if k <= 0 or k * bits % 32:
-            raise _refuse(
-                "a row of A fills whole cells of 32 bits",
-                got=f"K = {k} of {dtype.value} in {bits} bits",
-                expected=f"a multiple of {32 // bits}",
-            )
+            got = f"K = {k} of {dtype.value} in {bits} bits"
+            expected = f"a multiple of {32 // bits}"
+            raise _refuse("a row of A fills whole cells of 32 bits", got=got, expected=expected)
         return OperandTile(self.take(k * bits // 32 * row_blocks(m)), m, k, dtype, padded)
 
     def scale_tiles(
@@ -163,11 +161,9 @@ class TensorMemory:
         """
         columns = _sparse_columns(k, dtype)
         if metadata not in (None, columns.metadata):
-            raise _refuse(
-                "the metadata does not match the values",
-                got=f"{metadata} columns of metadata",
-                expected=f"{columns.metadata} for {columns.values} columns of values",
-            )
+            got = f"{metadata} columns of metadata"
+            expected = f"{columns.metadata} for {columns.values} columns of values"
+            raise _refuse("the metadata does not match the values", got=got, expected=expected)
         last = columns.values + columns.metadata
         both = self.take(whole_words(last) * (row_blocks(m) - 1) + last, WORD_COLUMNS)
         return SparseTile(both, both + columns.values, m, k, dtype, columns)
@@ -230,11 +226,10 @@ def tensor_memory(
         slot = b.shared_word(name)
     except InputError as full:
         finding = full.findings[0]
+        got, expected = finding.got, finding.expected
+        hint = finding.hint
         raise _refuse(
-            "failed to find scratch smem to allocate tmem",
-            got=finding.got,
-            expected=finding.expected,
-            hint=finding.hint,
+            "failed to find scratch smem to allocate tmem", got=got, expected=expected, hint=hint
         ) from None
     with b.if_warp(warp):
         b.tcgen05_alloc(slot, columns, cta_group=cta_group)
@@ -247,18 +242,14 @@ def tensor_memory(
 
 def _check(builder: SharedMemory, columns: int, before: int) -> None:
     if builder.target is not None and builder.target not in _WITH_TENSOR_MEMORY:
-        raise _refuse(
-            "the target has no tensor memory",
-            got=builder.target.name,
-            expected=spell(_WITH_TENSOR_MEMORY),
-            hint="accumulator(…) lies where each target's multiplies write it",
-        )
+        got, expected = builder.target.name, spell(_WITH_TENSOR_MEMORY)
+        hint = "accumulator(…) lies where each target's multiplies write it"
+        raise _refuse("the target has no tensor memory", got=got, expected=expected, hint=hint)
     if not ALLOCATIONS.accepts(columns):
+        got, expected = str(columns), str(ALLOCATIONS)
+        hint = ALLOCATIONS.hint(columns)
         raise _refuse(
-            "a number of columns that cannot be allocated",
-            got=str(columns),
-            expected=str(ALLOCATIONS),
-            hint=ALLOCATIONS.hint(columns),
+            "a number of columns that cannot be allocated", got=got, expected=expected, hint=hint
         )
     if before + columns > COLUMNS:
         raise _refuse(
@@ -278,11 +269,8 @@ def _sparse_columns(k: int, dtype: ElementType) -> SparseColumns:
     bits = container_bits(dtype, padded=False)
     family = next((f for f in FAMILIES if f.holds(dtype, bits)), None)
     if family is None:
-        raise _refuse(
-            "no kind of MMA multiplies this type",
-            got=dtype.value,
-            expected=", ".join(dict.fromkeys(t.value for f in FAMILIES for t in f.types)),
-        )
+        expected = ", ".join(dict.fromkeys(t.value for f in FAMILIES for t in f.types))
+        raise _refuse("no kind of MMA multiplies this type", got=dtype.value, expected=expected)
     try:
         return sparse_columns(family.kind, k, bits)
     except ValueError as error:

@@ -177,187 +177,129 @@ def _k96(r: TensorRequest) -> bool:
 # ---- the table -----------------------------------------------------------------------------------
 
 REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
-    Requirement(
-        "kernel", "a tile belongs to another kernel",
-        lambda r: not r.strangers,
+    Requirement("kernel", "a tile belongs to another kernel", lambda r: not r.strangers,
         lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
         "tiles of the builder that multiplies them",
-        hint="shared_tile(…), tile(…) and the rest of one KernelBuilder",
-    ),
-    Requirement(
-        "target", "the target has no multiplies into tensor memory",
+        hint="shared_tile(…), tile(…) and the rest of one KernelBuilder"),
+    Requirement("target", "the target has no multiplies into tensor memory",
         lambda r: r.builder.target is None or r.builder.target in _WITH_TENSOR_MEMORY,
         "{r.builder.target}", lambda r: spell(_WITH_TENSOR_MEMORY), "tcgen05.mma",
-        hint="accumulator(…) is multiplied by what each target has",
-    ),
-    Requirement(
-        "scope", "gemm_async is issued by a single thread or one warp",
-        lambda r: r.scope in (ExecutionScope.WARP, ExecutionScope.THREAD),
-        "{r.scope.value}", "inside `b.if_warp(…)` or `b.elect()`",
-        hint="in the scope of a warp one of its threads is elected",
-    ),
-    Requirement(
-        "dtype", "A and B have element types that no kind of MMA multiplies",
-        lambda r: r.family is not None,
-        lambda r: f"{_type(r.a)} x {_type(r.b)}"
+        hint="accumulator(…) is multiplied by what each target has"),
+    Requirement("scope", "gemm_async is issued by a single thread or one warp",
+        lambda r: r.scope in (ExecutionScope.WARP, ExecutionScope.THREAD), "{r.scope.value}",
+        "inside `b.if_warp(…)` or `b.elect()`",
+        hint="in the scope of a warp one of its threads is elected"),
+    Requirement("dtype", "A and B have element types that no kind of MMA multiplies",
+        lambda r: r.family is not None, lambda r: f"{_type(r.a)} x {_type(r.b)}"
         + (", with scale factors" if r.options.sfa else ""),
         lambda r: "; ".join(dict.fromkeys(map(str, FAMILIES))),
-        hint="bring A and B in types of one of these; padded=True has 4 bits in a byte",
-    ),
-    Requirement(
-        "scales", "scale factors come for both matrices, for every row and all of K",
-        _factors_fit,
-        _factors,
+        hint="bring A and B in types of one of these; padded=True has 4 bits in a byte"),
+    Requirement("scales", "scale factors come for both matrices, for every row and all of K",
+        _factors_fit, _factors,
         lambda r: f"sfa for {r.rows} rows and sfb for {r.n}{_in_parts(r.scale_parts)}, of K {r.k}, "
         "alike; or neither", "Block Scaling (Tables 54 and 55)",
-        hint="scale_tiles(rows, k, 1, …, parts=…) of tensor memory, filled by copy_scales",
-    ),
-    Requirement(
-        "accumulator", "the accumulator has another type than the sums of A and B",
-        lambda r: r.family is None or r.d.dtype in _sums(r),
-        "{r.d.dtype.value}", lambda r: " or ".join(t.value for t in _sums(r)),
-        hint=lambda r: f"tile(m, n, ElementType.{_sums(r)[-1].name})",
-    ),
-    Requirement(
-        "shape", "the shapes of A, B and D do not belong together",
+        hint="scale_tiles(rows, k, 1, …, parts=…) of tensor memory, filled by copy_scales"),
+    Requirement("accumulator", "the accumulator has another type than the sums of A and B",
+        lambda r: r.family is None or r.d.dtype in _sums(r), "{r.d.dtype.value}",
+        lambda r: " or ".join(t.value for t in _sums(r)),
+        hint=lambda r: f"tile(m, n, ElementType.{_sums(r)[-1].name})"),
+    Requirement("shape", "the shapes of A, B and D do not belong together",
         lambda r: r.a_k == r.b.k and (r.d.m, r.d.n) == (r.m, r.n),
         "A {r.rows}x{r.a_k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
         "A {r.rows}x{r.a_k}, B {r.b.rows}x{r.a_k}, D {r.m}x{r.n}",
-        hint="A is M x K, B N x K, D M x N, where rows of both CTAs of a pair count",
-    ),
-    Requirement(
-        "columns", "the accumulator has fewer columns than this MMA writes",
+        hint="A is M x K, B N x K, D M x N, where rows of both CTAs of a pair count"),
+    Requirement("columns", "the accumulator has fewer columns than this MMA writes",
         lambda r: r.columns_of(r.m, r.n) <= _columns(r),
         lambda r: f"{_columns(r)} columns of tensor memory",
         lambda r: f"{r.columns_of(r.m, r.n)}, as tile(…, stationary=…, sparse=…) of the same MMA "
         "takes", "Data Path Layout Organization",
-        hint="fewer rows or columns, or a tile(…) of the same MMA",
-    ),
-    Requirement(
-        "m", "M is not made of what the tensor core multiplies at once",
-        lambda r: bool(r.row_pieces()),
-        "{r.m}",
+        hint="fewer rows or columns, or a tile(…) of the same MMA"),
+    Requirement("m", "M is not made of what the tensor core multiplies at once",
+        lambda r: bool(r.row_pieces()), "{r.m}",
         lambda r: f"{' or '.join(map(str, r.heights())) or 'no M'} with cta_group::{r.group}, "
-        "or a sum of them", hint=lambda r: _nearest("M", r.m, r.heights()),
-    ),
-    Requirement(
-        "n", "N is not made of what the tensor core multiplies at once",
-        lambda r: bool(r.column_pieces()),
-        "{r.n}",
+        "or a sum of them", hint=lambda r: _nearest("M", r.m, r.heights())),
+    Requirement("n", "N is not made of what the tensor core multiplies at once",
+        lambda r: bool(r.column_pieces()), "{r.n}",
         lambda r: f"{series(r.widths()) or 'no N'} with cta_group::{r.group}, or a sum of them",
-        hint=lambda r: _nearest("N", r.n, r.widths()),
-    ),
-    Requirement(
-        "k", "K is no multiple of the instruction's K",
-        lambda r: r.family is None or (r.k > 0 and r.k % r.depth == 0),
-        "{r.k}", "a multiple of {r.depth}",
-        hint=lambda r: f"K = {-(-max(r.k, 1) // r.depth) * r.depth}, with zeros in what is added",
-    ),
-    Requirement(
-        "swizzle", "A and B lie in whole spans of their swizzling",
-        _in_spans,
+        hint=lambda r: _nearest("N", r.n, r.widths())),
+    Requirement("k", "K is no multiple of the instruction's K",
+        lambda r: r.family is None or (r.k > 0 and r.k % r.depth == 0), "{r.k}",
+        "a multiple of {r.depth}",
+        hint=lambda r: f"K = {-(-max(r.k, 1) // r.depth) * r.depth}, with zeros in what is added"),
+    Requirement("swizzle", "A and B lie in whole spans of their swizzling", _in_spans,
         lambda r: "; ".join(f"{t.name}: {t.mode.words}, {t.rows}x{t.k}" for t in r.shared),
         lambda r: "a multiple of " + "; ".join(
-            f"{t.span} {'k' if t.major is Major.K else 'rows'} of {t.name}" for t in r.shared
-        ), hint=_fitting,
-    ),
-    Requirement(
-        "major", "a matrix of this type has no such major and swizzling",
+        f"{t.span} {'k' if t.major is Major.K else 'rows'} of {t.name}" for t in r.shared
+        ), hint=_fitting),
+    Requirement("major", "a matrix of this type has no such major and swizzling",
         lambda r: all(map(_lies, r.shared)),
         lambda r: ", ".join(_major(t) for t in r.shared if not _lies(t)),
         "K-major, or MN-major: of 8 and 16 bits, of tf32 with swizzle=128 and atom=32",
         "Valid Combinations of Type-Size, Major-ness and Swizzling (Table 52)",
-        hint="shared_tile(…, major=…, swizzle=…, atom=…), and tensor_map alike",
-    ),
-    Requirement(
-        "stationary", "a weight-stationary MMA is of one CTA, and only it has B's collectors",
+        hint="shared_tile(…, major=…, swizzle=…, atom=…), and tensor_map alike"),
+    Requirement("stationary",
+        "a weight-stationary MMA is of one CTA, and only it has B's collectors",
         lambda r: r.group == 1 and not r.options.sfa if r.stationary
         else not (r.options.holds_b or r.options.masked),
         lambda r: f"cta_group::{r.group}" + (", with scale factors" if r.options.sfa else "")
         if r.stationary else "a collector of B, or a zero-column mask",
         lambda r: "cta_group::1 without scale factors" if r.stationary else "stationary=True",
-        "tcgen05.mma.ws",
-        hint=lambda r: "leave out cta_group and scale factors" if r.stationary
-        else "stationary=True, or leave collector, zero_mask and max_shift out",
-    ),
-    Requirement(
-        "collector", "a collector of B keeps what one instruction reads",
-        lambda r: not r.options.holds_b or r.instructions <= 1,
-        "{r.instructions} instructions", "one: a call for each, with `step`", "tcgen05.mma.ws",
-        hint="a loop over the steps, and in it gemm_async(…, step=…, collector=…)",
-    ),
-    Requirement(
-        "zero-mask", "a zero-column mask is for the columns of one instruction",
+        "tcgen05.mma.ws", hint=lambda r: "leave out cta_group and scale factors" if r.stationary
+        else "stationary=True, or leave collector, zero_mask and max_shift out"),
+    Requirement("collector", "a collector of B keeps what one instruction reads",
+        lambda r: not r.options.holds_b or r.instructions <= 1, "{r.instructions} instructions",
+        "one: a call for each, with `step`", "tcgen05.mma.ws",
+        hint="a loop over the steps, and in it gemm_async(…, step=…, collector=…)"),
+    Requirement("zero-mask", "a zero-column mask is for the columns of one instruction",
         lambda r: r.options.zero_mask is None or len(r.column_pieces()) <= 1,
         lambda r: f"N {r.n} in {len(r.column_pieces())} pieces",
         lambda r: f"one of {', '.join(map(str, r.widths()))}",
         "Zero-Column Mask Descriptor (Table 45)",
-        hint="a call for each piece of N, with parts of B and a mask of its own",
-    ),
-    Requirement(
-        "shift", "columns are shifted by more than the data path can",
+        hint="a call for each piece of N, with parts of B and a mask of its own"),
+    Requirement("shift", "columns are shifted by more than the data path can",
         lambda r: r.options.shift <= r.options.most_shifted
         in SHIFTS[: 3 if r.m == 32 else 4],
         "a shift of {r.options.shift}, at most {r.options.most_shifted}",
         "0, 8, 16 or, with M = 64 and 128, 32; no less than the mask's shift",
         "Zero-Column Mask Descriptor (Table 45)",
-        hint="leave max_shift out: it follows from the mask",
-    ),
-    Requirement(
-        "collector-a", "the collector of A keeps what one instruction reads",
-        _keeps_a,
+        hint="leave max_shift out: it follows from the mask"),
+    Requirement("collector-a", "the collector of A keeps what one instruction reads", _keeps_a,
         lambda r: f"{r.options.collector_a.value}{', reuse_a' if r.options.reuse_a else ''}, "
         f"{r.instructions} instructions{', stationary' if r.stationary else ''}",
         "one of both, without stationary: reuse_a for a nest, collector_a for a call of "
-        "one instruction", _MMA, hint="reuse_a=True fills, uses and gives up by itself",
-    ),
-    Requirement(
-        "ashift", "ashift moves 128 rows of A in tensor memory, which no collector keeps",
+        "one instruction", _MMA, hint="reuse_a=True fills, uses and gives up by itself"),
+    Requirement("ashift", "ashift moves 128 rows of A in tensor memory, which no collector keeps",
         _shifts_a,
         lambda r: f"{r.rows} rows in {'shared' if isinstance(r.a, SharedTile) else 'tensor'} "
         f"memory, {r.options.collector_a.value}{', reuse_a' if r.options.reuse_a else ''}"
         + _beside(r),
         "operand_tile(128, …), collector::a::lastuse or discard, neither stationary nor "
-        "scale factors", _MMA, hint="a call for each 128 rows",
-    ),
-    Requirement(
-        "negate", "kind::i8 has no negate",
+        "scale factors", _MMA, hint="a call for each 128 rows"),
+    Requirement("negate", "kind::i8 has no negate",
         lambda r: r.kind is not MmaKind.I8 or not (r.options.negate_a or r.options.negate_b),
         lambda r: " and ".join(
-            name for name in ("negate_a", "negate_b") if getattr(r.options, name)
+        name for name in ("negate_a", "negate_b") if getattr(r.options, name)
         ), "no negate", "Transpose and Negate operations (Table 49)",
-        hint="negate the sums in the epilogue",
-    ),
-    Requirement(
-        "scale-d", "D is scaled by 2^-n before it is added to, by kind::f16 and kind::tf32",
-        _scales_d,
-        _scaled_by,
+        hint="negate the sums in the epilogue"),
+    Requirement("scale-d", "D is scaled by 2^-n before it is added to, by kind::f16 and kind::tf32",
+        _scales_d, _scaled_by,
         lambda r: "0..15 with f16, bf16 or tf32, with accumulate, not stationary, on "
-        + spell(_SCALING), _MMA, hint="scale D in the epilogue instead",
-    ),
-    Requirement(
-        "metadata", "metadata of a sparse A are in tensor memory",
+        + spell(_SCALING), _MMA, hint="scale D in the epilogue instead"),
+    Requirement("metadata", "metadata of a sparse A are in tensor memory",
         lambda r: r.options.metadata is None or isinstance(r.options.metadata, Pointer),
         lambda r: described(r.options.metadata), "tmem.metadata(…)", _MMA,
-        hint="b.copy_metadata brings them there; registers are a warpgroup's",
-    ),
-    Requirement(
-        "lane-mask", "a lane mask has a bit for each lane, and no place in this MMA",
-        _lanes_masked,
-        lambda r: f"{_words(r)} words" + _beside(r),
+        hint="b.copy_metadata brings them there; registers are a warpgroup's"),
+    Requirement("lane-mask", "a lane mask has a bit for each lane, and no place in this MMA",
+        _lanes_masked, lambda r: f"{_words(r)} words" + _beside(r),
         lambda r: f"{4 * r.group} words with cta_group::{r.group}, neither stationary nor scale "
-        "factors", _MMA, hint="a list of words, lane 0 in bit 0 of the first",
-    ),
-    Requirement(
-        "k96", "K = 96 is of 4-bit kinds, on a dense pair with M = 256 and N up to 256",
-        _k96,
-        lambda r: f"{r.kind.value}, {r.m}x{r.n} with cta_group::{r.group}"
+        "factors", _MMA, hint="a list of words, lane 0 in bit 0 of the first"),
+    Requirement("k96", "K = 96 is of 4-bit kinds, on a dense pair with M = 256 and N up to 256",
+        _k96, lambda r: f"{r.kind.value}, {r.m}x{r.n} with cta_group::{r.group}"
         f"{', sparse' if r.sparse else ''}, swizzles "
         + " and ".join(str(t.swizzle) for t in r.shared)
         + (f" on {r.builder.target}" if r.builder.target else ""),
         lambda r: "256x16..256 of e2m1 with scale factors, swizzle 0 or 128, on "
-        + spell(_K96_TARGETS), hint="leave k96 out: K = 64 at once exists everywhere",
-    ),
+        + spell(_K96_TARGETS), hint="leave k96 out: K = 64 at once exists everywhere"),
 )  # fmt: skip
 """Everything gemm_async requires, as data; TVM's primitive of that name asks for the same."""
 

@@ -60,11 +60,8 @@ class SharedMemory(Roles):
     def _shared_variable(self, name: str, size: int, align: int) -> Pointer:
         _check_size(name, size)
         if not name or name in self.module.globals:
-            raise refuse(
-                "shared memory has a name of its own",
-                got=repr(name),
-                expected="one that nothing else has",
-            )
+            expected = "one that nothing else has"
+            raise refuse("shared memory has a name of its own", got=repr(name), expected=expected)
         type_ = ir.ArrayType(ir.IntType(8), size)
         variable = ir.GlobalVariable(self.module, type_, name, addrspace=3)
         variable.linkage = "internal"
@@ -94,11 +91,8 @@ class SharedMemory(Roles):
         self._dynamic_size = start + size
         self._dynamic_parts.append((name, start))
         if self._dynamic_size > MOST_SHARED:
-            raise refuse(
-                "too much dynamic shared memory",
-                got=f"{self._dynamic_size} bytes",
-                expected=f"at most {MOST_SHARED}",
-            )
+            got, expected = f"{self._dynamic_size} bytes", f"at most {MOST_SHARED}"
+            raise refuse("too much dynamic shared memory", got=got, expected=expected)
         return Pointer(self, self._dynamic) + start if start else Pointer(self, self._dynamic)
 
     def shared_tile(
@@ -137,10 +131,9 @@ class SharedMemory(Roles):
         size = rows * k * container_bits(dtype, padded=padded) // 8
         align = mode.repeat
         if count > 1 and size % align:
+            got, expected = f"{size} bytes", f"a multiple of {align}"
             raise refuse(
-                "a tile's size keeps the next one from its alignment",
-                got=f"{size} bytes",
-                expected=f"a multiple of {align}",
+                "a tile's size keeps the next one from its alignment", got=got, expected=expected
             )
         pointer = self._tiles(name, count * size, max(align, _TILE_ALIGN))
         pointer = replace(pointer, layout=TileLayout(mode, count * size))
@@ -248,12 +241,9 @@ class SharedMemory(Roles):
         """
         check_pointer(self, pointer)
         if not isinstance(value, (Int, Float, Vector)):
-            raise refuse(
-                "no value of the kernel is stored",
-                got=type(value).__name__,
-                expected="an Int, a register or a Vector",
-                hint="b.const(0) is a number as a value of 32 bits, b.f32(0) one in f32",
-            )
+            got, expected = type(value).__name__, "an Int, a register or a Vector"
+            hint = "b.const(0) is a number as a value of 32 bits, b.f32(0) one in f32"
+            raise refuse("no value of the kernel is stored", got=got, expected=expected, hint=hint)
         check_floats(pointer, None if isinstance(value, Int) else value.type, "stored")
         self.at_caller().store(value.value, pointer.value, align=align)
 

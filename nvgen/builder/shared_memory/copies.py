@@ -170,11 +170,9 @@ def copies(
 ) -> Copies:
     """The copies that make a tile, by one thread."""
     if not isinstance(coordinates, Sequence):
-        raise refuse(
-            "a copy by TMA begins at coordinates",
-            got=described(coordinates),
-            expected="as many as the array has dimensions, innermost first: (0, row)",
-        )
+        got = described(coordinates)
+        expected = "as many as the array has dimensions, innermost first: (0, row)"
+        raise refuse("a copy by TMA begins at coordinates", got=got, expected=expected)
     known, name = b.declared_map(tmap), tmap.value.name
     if tile.bits == _PACKED and tile.major is Major.K and coordinates:
         tile = replace(tile, dtype=ElementType.U8, k=tile.k // 2)

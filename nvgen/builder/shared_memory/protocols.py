@@ -136,11 +136,8 @@ class Protocols(SharedMemory):
         """
         found = ctas * sum(self._bytes_of(one) for one in copied)
         if not 0 < found <= MOST_TX:
-            raise refuse(
-                "no number of bytes that a phase expects",
-                got=f"{found} bytes",
-                expected=f"1 to {MOST_TX}",
-            )
+            got, expected = f"{found} bytes", f"1 to {MOST_TX}"
+            raise refuse("no number of bytes that a phase expects", got=got, expected=expected)
         return found
 
     def arrive_expecting(self, barrier: Barrier, *copied: Copied, ctas: int = 1) -> Int:
@@ -157,11 +154,9 @@ class Protocols(SharedMemory):
                 return copied.nbytes
             case Pointer() if (known := self._maps.get(copied.value.name)) and known.box_bytes:
                 return known.box_bytes
-        raise refuse(
-            "nothing that a copy fills",
-            got=str(getattr(copied, "value", copied)),
-            expected="a tile in shared memory, or a tensor map of this kernel",
-        )
+        got = str(getattr(copied, "value", copied))
+        expected = "a tile in shared memory, or a tensor map of this kernel"
+        raise refuse("nothing that a copy fills", got=got, expected=expected)
 
     # ---- clusters ----------------------------------------------------------------------------
 
@@ -240,11 +235,9 @@ class Protocols(SharedMemory):
         Raises: InputError where the cluster has no CTA pairs.
         """
         if self.cluster % 2:
-            raise refuse(
-                "a CTA has a peer in a cluster of pairs",
-                got=f"clusters of {self.cluster}",
-                expected="KernelBuilder(…, cluster=2), or another even number",
-            )
+            got = f"clusters of {self.cluster}"
+            expected = "KernelBuilder(…, cluster=2), or another even number"
+            raise refuse("a CTA has a peer in a cluster of pairs", got=got, expected=expected)
         return self.sreg("cluster.ctarank") ^ 1
 
     @overload
@@ -292,10 +285,9 @@ def _counted(given: object) -> Counted:
         case (Barrier() | Barriers() as barrier, count):
             return barrier, whole(count, "number of arrivals")
     name = getattr(given, "name", "")
+    got, expected = name or repr(given), f"({name or 'an mbarrier'}, 1), or another number"
     raise refuse(
-        "mbarriers come with the arrivals that a phase of them expects",
-        got=name or repr(given),
-        expected=f"({name or 'an mbarrier'}, 1), or another number",
+        "mbarriers come with the arrivals that a phase of them expects", got=got, expected=expected
     )
 
 

@@ -93,11 +93,8 @@ class TileRing:
     ) -> None:
         for tile in tiles:
             if not isinstance(tile, Tiles):
-                raise refuse(
-                    "a ring has several buffers",
-                    got=described(tile),
-                    expected="b.shared_tiles(name, dtype, shape, count)",
-                )
+                expected = "b.shared_tiles(name, dtype, shape, count)"
+                raise refuse("a ring has several buffers", got=described(tile), expected=expected)
         counts = {tile.count for tile in tiles}
         if len(counts) != 1:
             raise refuse(

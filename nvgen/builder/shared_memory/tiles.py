@@ -129,11 +129,8 @@ class SharedTile:
                 + ("" if self.major is Major.K else ", in whole spans"),
             )
         if known < 0 or known + rows > self.rows:
-            raise refuse(
-                f"tile {self.name} has no such rows",
-                got=f"{known} to {known + rows}",
-                expected=f"at most {self.rows}",
-            )
+            got, expected = f"{known} to {known + rows}", f"at most {self.rows}"
+            raise refuse(f"tile {self.name} has no such rows", got=got, expected=expected)
         away = first if self.major is Major.K else first // self.span * self.lines
         return replace(self, pointer=self.pointer + away * self.width, rows=rows, whole=self.lines)
 
@@ -146,11 +143,9 @@ class SharedTile:
         step = self.span if self.major is Major.K else 8
         known = first if isinstance(first, int) else 0
         if known % step or k % step or k < 1 or known < 0 or known + k > self.k:
-            raise refuse(
-                f"tile {self.name} has no such part of K",
-                got=f"{known} to {known + k}, {self.major.value}-major",
-                expected=f"multiples of {step}, {self.k} at most",
-            )
+            got = f"{known} to {known + k}, {self.major.value}-major"
+            expected = f"multiples of {step}, {self.k} at most"
+            raise refuse(f"tile {self.name} has no such part of K", got=got, expected=expected)
         away = first // self.span * self.lines if self.major is Major.K else first
         return replace(self, pointer=self.pointer + away * self.width, k=k, whole=self.lines)
 
@@ -298,17 +293,13 @@ def _blocks(rows: int, k: int, size: int) -> tuple[int, int]:
 def check_factors(rows: int, k: int, size: int, parts: int = 1) -> None:
     """Whether there are scale factors of `rows` rows of `k` elements, one for `size` of them."""
     if min(rows, k, size) < 1:
-        raise refuse(
-            "no scale factors",
-            got=f"{rows} rows of K {k}, one for {size} elements",
-            expected="one row, one element and one of a factor at least",
-        )
+        got = f"{rows} rows of K {k}, one for {size} elements"
+        expected = "one row, one element and one of a factor at least"
+        raise refuse("no scale factors", got=got, expected=expected)
     if parts not in (1, 2) or rows % parts:
-        raise refuse(
-            "no such parts of scale factors",
-            got=f"{rows} rows in {parts}",
-            expected="one part; two equal ones of B on a pair with M = 128",
-        )
+        got = f"{rows} rows in {parts}"
+        expected = "one part; two equal ones of B on a pair with M = 128"
+        raise refuse("no such parts of scale factors", got=got, expected=expected)
 
 
 # ---- rings ---------------------------------------------------------------------------------------

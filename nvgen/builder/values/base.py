@@ -86,12 +86,8 @@ class NumberVerb(Generic[Made]):
         if not isinstance(value, Int):
             return Int(b, constant(value, type_.bits, signed=type_.is_signed), type_.is_signed)
         if value.bits != type_.bits:
-            raise refuse(
-                "bits of another width",
-                got=value.words,
-                expected=f"{type_.bits} bits",
-                hint="x.to(…) is the same number in another type",
-            )
+            got, hint = value.words, "x.to(…) is the same number in another type"
+            raise refuse("bits of another width", got=got, expected=f"{type_.bits} bits", hint=hint)
         return Int(b, value.value, type_.is_signed)
 
 
@@ -124,9 +120,8 @@ class BuilderBase:
     def at_caller(self) -> ir.IRBuilder:
         """llvmlite's builder, set to the lines of Python that called into nvgen."""
         if self._ir is None:
-            raise refuse(
-                "the kernel has no body yet", got="no call of begin()", expected="b.begin() before"
-            )
+            got = "no call of begin()"
+            raise refuse("the kernel has no body yet", got=got, expected="b.begin() before")
         self._ir.at_caller()
         return self._ir
 
@@ -144,11 +139,9 @@ class BuilderBase:
         """What is known of a tensor map among the parameters."""
         known = self._maps.get(tmap.value.name) if isinstance(tmap, Pointer) else None
         if known is None:
-            raise refuse(
-                "no tensor map of this kernel",
-                got=str(getattr(tmap, "value", tmap)),
-                expected="a parameter: b.tile_map(name, …), then args[name]",
-            )
+            got = str(getattr(tmap, "value", tmap))
+            expected = "a parameter: b.tile_map(name, …), then args[name]"
+            raise refuse("no tensor map of this kernel", got=got, expected=expected)
         return known
 
     def declare(self, name: str, type_: ir.FunctionType) -> ir.Function:
@@ -222,11 +215,8 @@ class BuilderBase:
         Raises: InputError for values of different types.
         """
         if not isinstance(condition, Int) or condition.bits != 1:
-            raise refuse(
-                "no condition of the kernel",
-                got=described(condition),
-                expected="i1, as a comparison gives it",
-            )
+            expected = "i1, as a comparison gives it"
+            raise refuse("no condition of the kernel", got=described(condition), expected=expected)
         if isinstance(if_true, Pointer):
             there = self.at_caller().select(condition.value, if_true.value, if_true.taken(if_false))
             alike = isinstance(if_false, Pointer) and if_false.dtype is if_true.dtype
@@ -277,9 +267,8 @@ class BuilderBase:
             value = value.word
         if not isinstance(value, (Int, Pointer, Float)):
             if not isinstance(type_, ir.IntType):
-                raise refuse(
-                    "a number where an address is wanted", got=str(value), expected=str(type_)
-                )
+                got = str(value)
+                raise refuse("a number where an address is wanted", got=got, expected=str(type_))
             return constant(value, type_.width)
         if value.value.type == type_:
             return value.value

@@ -272,11 +272,10 @@ class FloatFunctions(Scalar):
 
     def __round__(self, digits: object = None) -> Self:
         if digits is not None:
+            got = f"round(x, {described(digits)})"
+            hint = "round(x * 100) / 100 is near the number with two digits"
             raise refuse(
-                "a float is not rounded to digits",
-                got=f"round(x, {described(digits)})",
-                expected="round(x)",
-                hint="round(x * 100) / 100 is near the number with two digits",
+                "a float is not rounded to digits", got=got, expected="round(x)", hint=hint
             )
         return self.round()
 

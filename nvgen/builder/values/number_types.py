@@ -89,12 +89,10 @@ def scalar_type(dtype: object) -> ScalarType:
     if dtype in _INTEGERS or dtype in _FLOATS or dtype in PAIRS:
         assert isinstance(dtype, ScalarType)
         return dtype
-    raise refuse(
-        "no type of numbers",
-        got=str(dtype.value) if isinstance(dtype, NumberType) else repr(dtype),
-        expected="i8 to i64, u8 to u64, e4m3, e5m2, f16, bf16, f32, f64, f16x2, bf16x2 or f32x2",
-        hint="from nvgen import f32, bf16, i32, …",
-    )
+    got = str(dtype.value) if isinstance(dtype, NumberType) else repr(dtype)
+    expected = "i8 to i64, u8 to u64, e4m3, e5m2, f16, bf16, f32, f64, f16x2, bf16x2 or f32x2"
+    hint = "from nvgen import f32, bf16, i32, …"
+    raise refuse("no type of numbers", got=got, expected=expected, hint=hint)
 
 
 def is_float(type_: ScalarType) -> bool:
@@ -183,12 +181,8 @@ def instead(given: object) -> str:
 def constant(given: object, bits: int, *, signed: bool = False) -> ir.Constant:
     """A constant of a width; of an unsigned type a negative one counts from the top."""
     if not isinstance(given, SupportsIndex):
-        raise refuse(
-            "no integer",
-            got=described(given),
-            expected=f"i{bits}, or a whole number",
-            hint=instead(given),
-        )
+        expected = f"i{bits}, or a whole number"
+        raise refuse("no integer", got=described(given), expected=expected, hint=instead(given))
     value = int(operator.index(given))
     if not -(1 << max(bits - 1, 1)) <= value < 1 << bits - (signed and bits > 1):
         raise refuse(f"{value} does not fit into {bits} bits", got=str(value), expected=f"i{bits}")

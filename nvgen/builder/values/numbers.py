@@ -157,12 +157,8 @@ class Int(Scalar):
         if isinstance(other, Int):
             hint = f"convert one: x.to({self.words})"
             if other.bits != self.bits:
-                raise refuse(
-                    "integers of different widths",
-                    got=other.words,
-                    expected=self.words,
-                    hint=hint,
-                )
+                got, expected = other.words, self.words
+                raise refuse("integers of different widths", got=got, expected=expected, hint=hint)
             if other.signed != self.signed and self.bits > 1:
                 raise refuse(
                     "a signed and an unsigned integer in one operation",
@@ -172,12 +168,8 @@ class Int(Scalar):
                 )
             return other.value
         if not isinstance(other, SupportsIndex):
-            raise refuse(
-                "no operand of an integer",
-                got=described(other),
-                expected="an integer",
-                hint=instead(other),
-            )
+            got, hint = described(other), instead(other)
+            raise refuse("no operand of an integer", got=got, expected="an integer", hint=hint)
         return constant(other, self.bits, signed=self.signed)
 
     def zext(self, bits: int) -> Int:
@@ -261,11 +253,10 @@ class Int(Scalar):
         return self ^ (-1 if self.signed else (1 << self.bits) - 1)
 
     def __truediv__(self, other: object) -> Int:
+        got, expected = f"a division by {described(other)}", "x // y, which is the whole part"
+        hint = "x.to(f32) / y is a quotient in f32"
         raise refuse(
-            "integers have no quotient with a fraction",
-            got=f"a division by {described(other)}",
-            expected="x // y, which is the whole part",
-            hint="x.to(f32) / y is a quotient in f32",
+            "integers have no quotient with a fraction", got=got, expected=expected, hint=hint
         )
 
     __rtruediv__ = __truediv__
@@ -478,18 +469,12 @@ def pair_of(low: object, high: object) -> Float:
     Raises: InputError for two types, and for one without pairs.
     """
     if not isinstance(low, Float) or not isinstance(high, Float):
-        raise refuse(
-            "no pair",
-            got=f"{described(low)} and {described(high)}",
-            expected="two f16, two bf16 or two f32 of the kernel",
-        )
+        got = f"{described(low)} and {described(high)}"
+        raise refuse("no pair", got=got, expected="two f16, two bf16 or two f32 of the kernel")
     if low.type is not high.type or low.type not in PAIR_OF:
-        raise refuse(
-            "no pair",
-            got=f"{low.words} and {high.words}",
-            expected="two f16, two bf16 or two f32",
-            hint="b.pair(x, y).to(bf16x2) rounds two f32 with one instruction",
-        )
+        got = f"{low.words} and {high.words}"
+        hint = "b.pair(x, y).to(bf16x2) rounds two f32 with one instruction"
+        raise refuse("no pair", got=got, expected="two f16, two bf16 or two f32", hint=hint)
     pair, element = (low.value, high.value), llvm_type_of(low.type)
     found = vector_value(low.builder.at_caller(), element, 2, pair)
     return Float(low.builder, found, PAIR_OF[low.type])
@@ -504,10 +489,7 @@ def as_float(builder: Host, value: object, type_: ScalarType) -> ir.Value:
     if isinstance(value, (Int, Float)) or not isinstance(value, SupportsFloat):
         several = not isinstance(value, (Int, Float)) and hasattr(value, "count")
         article = "an F32" if type_ is T.F32 else f"a number in {type_.value}"
-        raise refuse(
-            f"no {type_.value}",
-            got=described(value),
-            expected=f"{article}, {type_.bits} bits of one, or a Python number",
-            hint="registers one by one: values[0]" if several else f"x.to({type_.value})",
-        )
+        expected = f"{article}, {type_.bits} bits of one, or a Python number"
+        hint = "registers one by one: values[0]" if several else f"x.to({type_.value})"
+        raise refuse(f"no {type_.value}", got=described(value), expected=expected, hint=hint)
     return float_constant(value, type_)

@@ -160,11 +160,8 @@ class Pointer:
     def typed(self) -> ScalarType:
         """The type of the numbers that it points to."""
         if self.dtype is None:
-            raise refuse(
-                "a pointer whose numbers have no type",
-                got="an index",
-                expected="b.pointer(name, f32), or pointer.of(f32)",
-            )
+            expected = "b.pointer(name, f32), or pointer.of(f32)"
+            raise refuse("a pointer whose numbers have no type", got="an index", expected=expected)
         return self.dtype
 
     def __sub__(self, offset: IntLike) -> Pointer:
@@ -211,10 +208,9 @@ class Barriers:
         Raises: InputError when there are several.
         """
         if self.count > 1:
+            expected = f"one: {self.name}[0] to {self.name}[{self.count - 1}]"
             raise refuse(
-                f"{self.name} is {self.count} mbarriers",
-                got="all of them",
-                expected=f"one: {self.name}[0] to {self.name}[{self.count - 1}]",
+                f"{self.name} is {self.count} mbarriers", got="all of them", expected=expected
             )
         return self.first
 
@@ -229,11 +225,8 @@ class Barriers:
 def pointer_of(mbar: object) -> Pointer:
     """Where an mbarrier is."""
     if not isinstance(mbar, (Barrier, Barriers)):
-        raise refuse(
-            "no mbarrier",
-            got=described(mbar),
-            expected="b.mbarrier(name), or one of b.mbarriers(name, count)",
-        )
+        expected = "b.mbarrier(name), or one of b.mbarriers(name, count)"
+        raise refuse("no mbarrier", got=described(mbar), expected=expected)
     return mbar.pointer
 
 
@@ -271,11 +264,8 @@ def load_numbers(pointer: Pointer, dtype: object, count: int, align: int | None)
     """`count` numbers that lie side by side."""
     type_, count = scalar_type(dtype), whole(count, "number of numbers")
     if type_ is not element_of(type_):
-        raise refuse(
-            "no such numbers",
-            got=f"{count} of {name_of_type(type_)}",
-            expected="one or more, no pairs",
-        )
+        got = f"{count} of {name_of_type(type_)}"
+        raise refuse("no such numbers", got=got, expected="one or more, no pairs")
     check_floats(pointer, type_, "loaded")
     align = checked_align(align, type_.bits // 8)
     llvm = ir.VectorType(llvm_type_of(type_), count)
@@ -314,12 +304,9 @@ def numbered(pointer: Pointer, type_: ScalarType, value: Number | float) -> ir.V
     else:
         same = not is_float(type_) and value.signed is type_.is_signed
     if value.value.type != llvm_type_of(type_) or not same:
-        raise refuse(
-            "a number of another type is stored",
-            got=value.words,
-            expected=name_of_type(type_),
-            hint=f"x.to({name_of_type(type_)})",
-        )
+        got, expected = value.words, name_of_type(type_)
+        hint = f"x.to({name_of_type(type_)})"
+        raise refuse("a number of another type is stored", got=got, expected=expected, hint=hint)
     return value.value
 
 
@@ -335,17 +322,9 @@ def checked_align(align: int | None, least: int) -> int:
 def check_pointer(builder: Host, pointer: object) -> None:
     """Whether something is a pointer of the kernel that `builder` makes."""
     if not isinstance(pointer, Pointer):
-        raise refuse(
-            "no pointer",
-            got=type(pointer).__name__,
-            expected="a parameter, or shared memory of the kernel",
-            hint="the value comes first: b.store(value, pointer)"
-            if hasattr(pointer, "word")
-            else "",
-        )
+        expected = "a parameter, or shared memory of the kernel"
+        hint = "the value comes first: b.store(value, pointer)" if hasattr(pointer, "word") else ""
+        raise refuse("no pointer", got=type(pointer).__name__, expected=expected, hint=hint)
     if pointer.builder is not builder:
-        raise refuse(
-            "a pointer of another kernel",
-            got=f"of {pointer.builder.name}",
-            expected=f"of {builder.name}",
-        )
+        got = f"of {pointer.builder.name}"
+        raise refuse("a pointer of another kernel", got=got, expected=f"of {builder.name}")

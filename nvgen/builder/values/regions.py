@@ -52,11 +52,9 @@ class Regions:
         Raises: InputError for the innermost one that is.
         """
         if len(self._open) > 1:
-            raise refuse(
-                "the kernel is finished inside of a block",
-                got=f"{self.current.name} that begins at {_shown(self.current.begun)}",
-                expected="b.finish() behind every `with`",
-            )
+            got = f"{self.current.name} that begins at {_shown(self.current.begun)}"
+            expected = "b.finish() behind every `with`"
+            raise refuse("the kernel is finished inside of a block", got=got, expected=expected)
 
     def begin(self, name: str) -> None:
         """Begin a branch or a loop."""
@@ -255,12 +253,9 @@ class Variable(Changing, Generic[Held]):
         self.raw = self._first.taken(value)
 
     def _no_value(self, *_: object) -> NoReturn:
-        raise refuse(
-            "a variable in place of its value",
-            got=type(self).__name__,
-            expected=self._first.words,
-            hint="v.value is what it holds at this place",
-        )
+        got, expected = type(self).__name__, self._first.words
+        hint = "v.value is what it holds at this place"
+        raise refuse("a variable in place of its value", got=got, expected=expected, hint=hint)
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_value
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = _no_value

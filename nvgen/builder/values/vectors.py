@@ -161,11 +161,8 @@ class Elementwise(ABC):
             return mine.splat(other)
         found = self.spread(other)
         if found.type is not mine.type:
-            raise refuse(
-                "numbers of two types in one operation",
-                got=f"{mine.words}, {found.words}",
-                expected="one type: x.to(f32)",
-            )
+            got, expected = f"{mine.words}, {found.words}", "one type: x.to(f32)"
+            raise refuse("numbers of two types in one operation", got=got, expected=expected)
         return found
 
     def _called(self, name: str, *others: object) -> Self:
@@ -214,11 +211,10 @@ class Elementwise(ABC):
     trunc, round, erf = _each(Float.trunc), _each(Float.round), _each(Float.erf)
 
     def _no_order(self, _: object) -> NoReturn:
+        got, expected = described(self), "a condition of each"
+        hint = "x.map(lambda one: b.select(one > 0, one, 0)); x.max(0)"
         raise refuse(
-            "several numbers are compared one by one",
-            got=described(self),
-            expected="a condition of each",
-            hint="x.map(lambda one: b.select(one > 0, one, 0)); x.max(0)",
+            "several numbers are compared one by one", got=got, expected=expected, hint=hint
         )
 
     __lt__ = __le__ = __gt__ = __ge__ = _no_order
@@ -356,11 +352,9 @@ class Vector(Elementwise):
         """
         type_ = scalar_type(dtype)
         if self.type not in _BYTES or type_ not in _HALVES or self.count % 4:
-            raise refuse(
-                "no integers of four bits",
-                got=f"{self.words} as {name_of_type(type_)}",
-                expected="a multiple of four i8 or u8, as f16 or bf16",
-            )
+            got = f"{self.words} as {name_of_type(type_)}"
+            expected = "a multiple of four i8 or u8, as f16 or bf16"
+            raise refuse("no integers of four bits", got=got, expected=expected)
         return _halves(self, type_, packed=True)
 
     def _words_of(self, wanted: Sequence[int]) -> list[int]:
@@ -400,11 +394,8 @@ class Vector(Elementwise):
     def _some(self, part: slice) -> Vector:
         wanted = range(*part.indices(self.count))
         if len(wanted) < 2 or (part.stop or 0) > self.count:
-            raise refuse(
-                "no such part of the registers",
-                got=f"{part.start}:{part.stop}",
-                expected=f"two or more of {self.count}",
-            )
+            got, expected = f"{part.start}:{part.stop}", f"two or more of {self.count}"
+            raise refuse("no such part of the registers", got=got, expected=expected)
         value = self.typed if self.value.type.count != self.count else self.value
         found = shuffled(self.builder.at_caller(), value, wanted)
         return Vector(self.builder, found, len(wanted), self.type)

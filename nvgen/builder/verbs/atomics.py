@@ -221,12 +221,9 @@ def _operand_type(op: AtomicOp, type_: NumberType) -> ScalarType:
         raise refuse("no atomic operation", got=described(op), expected=expected)
     known = next((t for t in operations if t.value == getattr(type_, "value", None)), None)
     if known is None:
-        raise refuse(
-            f"atom.{op.value} of another type",
-            got=f".{type_.value}" if isinstance(type_, NumberType) else described(type_),
-            expected=" or ".join(f".{t.value}" for t in operations),
-            hint=_instead(op, type_),
-        )
+        got = f".{type_.value}" if isinstance(type_, NumberType) else described(type_)
+        expected, hint = " or ".join(f".{t.value}" for t in operations), _instead(op, type_)
+        raise refuse(f"atom.{op.value} of another type", got=got, expected=expected, hint=hint)
     return known
 
 

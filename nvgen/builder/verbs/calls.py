@@ -253,13 +253,10 @@ def _check_numbers(
         name = f"{operand.name} of {row.head}"
         problem = out_of_range(name, int(given), operand.numbers_under(attributes))
         if problem is not None:
+            rule, got = problem.rule, problem.got
+            expected, hint = problem.expected, problem.hint
             raise refuse(
-                problem.text,
-                rule=problem.rule,
-                got=problem.got,
-                expected=problem.expected,
-                hint=problem.hint,
-                section=row.section,
+                problem.text, rule=rule, got=got, expected=expected, hint=hint, section=row.section
             )
 
 
@@ -332,11 +329,8 @@ def check_length(spelling: Spelling, name: str, operand: Vector | Sequence[WordL
     wanted = max(count.of(spelling.attributes), 1)  # 0: a scalar without braces
     found = operand.count if isinstance(operand, Vector) else len(operand)
     if found != wanted:
-        raise refuse(
-            f"{name} of {spelling.name} has another length",
-            got=str(found),
-            expected=str(wanted),
-        )
+        got = str(found)
+        raise refuse(f"{name} of {spelling.name} has another length", got=got, expected=str(wanted))
 
 
 def result_type(spelling: Spelling, attributes: Mapping[str, Attribute]) -> ir.Type:
@@ -357,9 +351,8 @@ def code_of(table: Code, attribute: Attribute, qualifier: str) -> int:
         if known is attribute:
             return code
     choices = ", ".join(sorted(describe(f) for f in table.values()))
-    raise refuse(
-        f"LLVM has no {qualifier} {describe(attribute)}", got=describe(attribute), expected=choices
-    )
+    got = describe(attribute)
+    raise refuse(f"LLVM has no {qualifier} {describe(attribute)}", got=got, expected=choices)
 
 
 def llvm_type(text: str, count: int = 1) -> ir.Type:

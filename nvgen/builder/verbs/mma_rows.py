@@ -167,11 +167,9 @@ def wgmma_accumulator(b: BuilderBase, n: int, type: ScalarType = T.F32) -> Accum
     """
     widths = [shape.n for shape in shapes(INT.k, integers=type is T.S32)]
     if n not in widths or type not in (T.F32, T.F16, T.S32):
-        raise _refuse_wgmma(
-            "no multiply of a warpgroup has such a D",
-            got=f"64 by {n} of {_name(type)}",
-            expected=f"f32, f16 or s32; n: {', '.join(map(str, widths))}",
-        )
+        got = f"64 by {n} of {_name(type)}"
+        expected = f"f32, f16 or s32; n: {', '.join(map(str, widths))}"
+        raise _refuse_wgmma("no multiply of a warpgroup has such a D", got=got, expected=expected)
     element = ir.FloatType() if type is T.F32 else ir.IntType(32)
     vector = ir.VectorType(element, n // 4 if type is T.F16 else n // 2)
     made = Accumulator(b, n, type, ir.Constant(vector, None))

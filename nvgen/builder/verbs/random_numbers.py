@@ -48,8 +48,7 @@ class RandomNumbers(Verbs):
     def _padded(self, words: Sequence[IntLike], count: int) -> list[Int]:
         """As many words, with zeros behind those that are given."""
         if not isinstance(words, (tuple, list)) or len(words) > count:
-            raise refuse(
-                "words of a counter or a key", got=repr(words), expected=f"({count} words)"
-            )
+            got = repr(words)
+            raise refuse("words of a counter or a key", got=got, expected=f"({count} words)")
         word = ir.IntType(32)
         return [Int(self, self.raw(one, word)) for one in (*words, *(0,) * (count - len(words)))]

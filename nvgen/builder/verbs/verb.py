@@ -337,11 +337,8 @@ def _attribute(parameter: Parameter, qualifier: Qualifier, value: object) -> Mod
         if alike:
             return alike[0]
     shown = [f"{type(one).__name__}.{one.name}" for one in qualifier.values]
-    raise refuse(
-        f"no {parameter.name} of an instruction",
-        got=described(value),
-        expected=", ".join(shown[:8]) + ", …" * (len(shown) > 8),
-    )
+    expected = ", ".join(shown[:8]) + ", …" * (len(shown) > 8)
+    raise refuse(f"no {parameter.name} of an instruction", got=described(value), expected=expected)
 
 
 def _qualifier_type(qualifier: Qualifier, default: object) -> str:
