@@ -27,8 +27,7 @@ from nvgen.builder.values.number_types import is_float
 from nvgen.builder.values.numbers import Float
 from nvgen.builder.verbs.calls import function_of
 from nvgen.builder.verbs.methods import Verbs
-from nvgen.builder.verbs.sentences import others
-from nvgen.builder.verbs.table import CHAPTERS
+from nvgen.builder.verbs.table import CHAPTERS, others
 from nvgen.builder.verbs.verb import Verb
 from nvgen.builder_stubs import is_free
 from nvgen.built import Kernel

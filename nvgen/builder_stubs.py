@@ -13,8 +13,7 @@ from pathlib import Path
 
 from nvgen.builder.values.numbers import Float
 from nvgen.builder.verbs.methods import Verbs
-from nvgen.builder.verbs.sentences import others
-from nvgen.builder.verbs.table import NAMED
+from nvgen.builder.verbs.table import NAMED, others
 from nvgen.builder.verbs.verb import Parameter, Verb, shown
 
 STUB = Path(__file__).parent / "builder" / "verbs" / "methods.pyi"

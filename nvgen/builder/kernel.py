@@ -22,12 +22,6 @@ from nvgen.builder.multiplies.tile_operations import TileOperations
 from nvgen.builder.shared_memory.allocations import two
 from nvgen.builder.shared_memory.copies import box_of, check_box, in_bytes, tile_box
 from nvgen.builder.shared_memory.tiles import PLAIN_SPAN, check_element, swizzle_mode
-from nvgen.builder.values.llvm_ext import (
-    TENSOR_MAP_ATTRIBUTES,
-    DebugLines,
-    TextAttributes,
-    make_kernel,
-)
 from nvgen.builder.values.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.values.numbers import Float, Int, IntLike, Number, number_of
 from nvgen.builder.values.pointers import Pointer
@@ -39,6 +33,12 @@ from nvgen.calling.refusals import described, refuse, whole
 from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.launching.arguments import MapKind, Parameter
 from nvgen.launching.launches import dim3
+from nvgen.llvm.ir_text import (
+    TENSOR_MAP_ATTRIBUTES,
+    DebugLines,
+    TextAttributes,
+    make_kernel,
+)
 
 _WIDTHS = (8, 16, 32, 64)
 """Bits of an integer that is a parameter."""
@@ -63,10 +63,10 @@ class _Parameters(dict[str, Argument]):
 
     def __setitem__(self, name: str, value: Argument) -> None:
         if isinstance(self.get(name), Pointer) and not isinstance(value, Pointer):
-            got, expected = f"args[{name!r}] = {described(value)}", f"args[{name!r}][i] = x"
             raise refuse(
-                "what a parameter points to is written by index", got=got, expected=expected
-            )
+                "what a parameter points to is written by index",
+                got=f"args[{name!r}] = {described(value)}", expected=f"args[{name!r}][i] = x",
+            )  # fmt: skip
         super().__setitem__(name, value)
 
 

@@ -27,7 +27,7 @@ from intrinsics.targets import TARGETS
 from isel.pipeline import PASSES, SELECT
 from isel.verifier.function.check import verify_functions
 from nvgen import FindingWarning, KernelBuilder, builder_reference, builder_stubs
-from nvgen.builder.verbs.sentences import SENTENCES, others
+from nvgen.builder.verbs.table import SENTENCES, others
 from nvgen.builder_stubs import is_free
 from nvgen.cli import _parser, main
 from nvgen.render import print_findings

@@ -16,12 +16,12 @@ from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Shuffle
 from intrinsics.special import special_registers
 from intrinsics.targets import Feature
 from nvgen.builder.control.control_flow import ControlFlow
-from nvgen.builder.control.uniformity import agree
 from nvgen.builder.values.numbers import Int, IntLike
 from nvgen.builder.values.pointers import Barrier, Pointer, pointer_of
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse, whole
 from nvgen.calling.tracebacks import ends_at_caller
+from nvgen.llvm.uniformity import agree
 
 WARP = 32
 """Threads of a warp."""

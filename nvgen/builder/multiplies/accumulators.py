@@ -26,7 +26,6 @@ from nvgen.builder.fragments.layouts import Holders, RegisterTile
 from nvgen.builder.multiplies.tensor_tiles import LeftTile, ScaleTile, SparseTile
 from nvgen.builder.shared_memory.allocations import SharedMemory
 from nvgen.builder.shared_memory.tiles import SharedTile
-from nvgen.builder.values.llvm_ext import vector_value
 from nvgen.builder.values.number_types import element_of, llvm_type_of, scalar_type
 from nvgen.builder.values.numbers import Int, IntLike
 from nvgen.builder.values.pointers import Pointer
@@ -34,6 +33,7 @@ from nvgen.builder.values.regions import Changing, Host
 from nvgen.builder.values.vectors import Vector, mask_of, shuffled
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import found_wrong
+from nvgen.llvm.ir_text import vector_value
 
 LaneMask = Vector | Sequence[IntLike]
 """Lanes that are not written, 32 in a word: four words, of a CTA pair four for each CTA."""

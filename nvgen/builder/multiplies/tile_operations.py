@@ -11,9 +11,8 @@ from __future__ import annotations
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
 from intrinsics.modifiers import AtomicOp, CollectorA, CollectorWs, CtaGroup
-from nvgen.builder.fragments import byte_operands
 from nvgen.builder.fragments.layouts import RegisterTile
-from nvgen.builder.multiplies import mixed_operands, register_tiles, tensor_gemm
+from nvgen.builder.multiplies import byte_operands, register_tiles, tensor_gemm
 from nvgen.builder.multiplies.accumulators import (
     AccumulatorTile,
     LaneMask,
@@ -144,8 +143,8 @@ class TileOperations(TileCopies):
     warp_tile = register_tiles.warp_tile
     warpgroup_tile = register_tiles.warpgroup_tile
     warpgroup_operand = staticmethod(register_tiles.warpgroup_operand)
-    warpgroup_operand_of = mixed_operands.warpgroup_operand_of
-    warpgroup_fragment = mixed_operands.warpgroup_fragment
+    warpgroup_operand_of = byte_operands.warpgroup_operand_of
+    warpgroup_fragment = byte_operands.warpgroup_fragment
 
     def accumulator(
         self, m: int, n: int, dtype: ElementType = ElementType.F32

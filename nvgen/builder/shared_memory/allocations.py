@@ -241,9 +241,11 @@ class SharedMemory(Roles):
         """
         check_pointer(self, pointer)
         if not isinstance(value, (Int, Float, Vector)):
-            got, expected = type(value).__name__, "an Int, a register or a Vector"
-            hint = "b.const(0) is a number as a value of 32 bits, b.f32(0) one in f32"
-            raise refuse("no value of the kernel is stored", got=got, expected=expected, hint=hint)
+            raise refuse(
+                "no value of the kernel is stored", got=type(value).__name__,
+                expected="an Int, a register or a Vector",
+                hint="b.const(0) is a number as a value of 32 bits, b.f32(0) one in f32",
+            )  # fmt: skip
         check_floats(pointer, None if isinstance(value, Int) else value.type, "stored")
         self.at_caller().store(value.value, pointer.value, align=align)
 

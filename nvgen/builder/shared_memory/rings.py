@@ -93,8 +93,10 @@ class TileRing:
     ) -> None:
         for tile in tiles:
             if not isinstance(tile, Tiles):
-                expected = "b.shared_tiles(name, dtype, shape, count)"
-                raise refuse("a ring has several buffers", got=described(tile), expected=expected)
+                raise refuse(
+                    "a ring has several buffers", got=described(tile),
+                    expected="b.shared_tiles(name, dtype, shape, count)",
+                )  # fmt: skip
         counts = {tile.count for tile in tiles}
         if len(counts) != 1:
             raise refuse(

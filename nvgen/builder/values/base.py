@@ -12,7 +12,6 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
-from nvgen.builder.values.llvm_ext import BFloatType, vector_value
 from nvgen.builder.values.number_types import constant, element_of, is_float
 from nvgen.builder.values.numbers import (
     F32,
@@ -33,6 +32,7 @@ from nvgen.builder.values.vectors import Vector, vector_of
 from nvgen.calling.guards import Block, guarded
 from nvgen.calling.refusals import described, refuse
 from nvgen.launching.arguments import Parameter
+from nvgen.llvm.ir_text import BFloatType, vector_value
 
 T = ScalarType
 _F32 = ir.FloatType()

@@ -30,9 +30,9 @@ from llvmlite import ir
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.values.llvm_ext import BFloatType
 from nvgen.builder.values.regions import Host
 from nvgen.calling.refusals import described, no_method, refuse
+from nvgen.llvm.ir_text import BFloatType
 
 E: TypeAlias = ElementType
 T: TypeAlias = ScalarType

@@ -18,7 +18,6 @@ from llvmlite import ir
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.values.float_functions import FloatFunctions
-from nvgen.builder.values.llvm_ext import vector_value
 from nvgen.builder.values.number_types import (
     PAIR_OF,
     PAIRS,
@@ -43,6 +42,7 @@ from nvgen.builder.values.number_types import (
 from nvgen.builder.values.regions import Host
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse
+from nvgen.llvm.ir_text import vector_value
 
 T = ScalarType
 Own = TypeVar("Own", bound="Float")

@@ -17,10 +17,10 @@ from llvmlite.ir.instructions import Instruction
 
 from intrinsics.findings import InputError
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.builder.values.llvm_ext import DebugLines
 from nvgen.calling.callers import Call, Stack, calls, calls_of_anybody
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse
+from nvgen.llvm.ir_text import DebugLines
 
 _OF_A_MODULE = (ir.GlobalVariable, ir.Function)
 

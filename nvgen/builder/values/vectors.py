@@ -19,7 +19,6 @@ from llvmlite import ir
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.values.llvm_ext import vector_value
 from nvgen.builder.values.number_types import (
     STORED,
     called,
@@ -34,6 +33,7 @@ from nvgen.builder.values.regions import Host
 from nvgen.builder.values.small_integers import halves_of
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, function_of, refuse
+from nvgen.llvm.ir_text import vector_value
 
 T = ScalarType
 _TOGETHER = (T.F16, T.BF16, T.F32, T.F64)

@@ -30,7 +30,6 @@ from intrinsics.patterns import (
 )
 from intrinsics.row import Attribute, Code, Kind, Row
 from nvgen.builder.values.base import BuilderBase
-from nvgen.builder.values.llvm_ext import vector_value
 from nvgen.builder.values.numbers import F32, Float, Int, Number, WordLike
 from nvgen.builder.values.pointers import Pointer
 from nvgen.builder.values.regions import Changing
@@ -42,6 +41,7 @@ from nvgen.calling.guards import ill_called
 from nvgen.calling.refusals import described, refuse
 from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.launching.arguments import Parameter
+from nvgen.llvm.ir_text import vector_value
 
 _LONG = ir.IntType(128)
 

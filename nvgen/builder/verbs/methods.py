@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nvgen.builder.verbs.calls import IntrinsicCalls, function_of
-from nvgen.builder.verbs.sentences import verb_of
-from nvgen.builder.verbs.table import NAMED
+from nvgen.builder.verbs.table import NAMED, verb_of
 from nvgen.builder.verbs.verb import Verb
 from nvgen.calling.refusals import no_such
 

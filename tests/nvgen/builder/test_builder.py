@@ -44,11 +44,10 @@ from intrinsics.patterns import arguments
 from intrinsics.row import Kind
 from nvgen import KernelBuilder
 from nvgen.builder.control.roles import ExecutionScope
-from nvgen.builder.values.llvm_ext import BFloatType
 from nvgen.builder.values.numbers import Int
 from nvgen.builder.verbs.calls import llvm_type
-from nvgen.builder.verbs.sentences import others
-from nvgen.builder.verbs.table import NAMED
+from nvgen.builder.verbs.table import NAMED, others
+from nvgen.llvm.ir_text import BFloatType
 from tests.each import each
 
 

@@ -1,8 +1,11 @@
-"""A in the registers of a warpgroup, made of elements that no multiply has beside those of B.
+"""A and B of multiplies of warpgroups whose elements are bytes in shared memory.
 
 Layer: nvgen.builder.  Weights of 8 or 4 bits become f16 or bf16 on their way from shared memory to
 the registers of A.  ldmatrix gives a thread 4 bytes of each 16 of a row: where K is in the order of
-threads these are what A has of it.  PTX ISA, ldmatrix; Register Fragments of wgmma.mma_async.
+threads these are what A has of it.  A multiply of fp8 takes K-major matrices only, and a thread's
+columns of an accumulator are not those of A: `as_bytes` makes A in the order in which the thread
+has K, and `transpose_bytes` permutes B's accordingly.  PTX ISA, ldmatrix; stmatrix; prmt; Register
+Fragments of wgmma.mma_async.
 """
 
 from __future__ import annotations
@@ -10,17 +13,29 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from intrinsics.element import ElementType, Major
-from intrinsics.layouts.register_layout import FragmentLayout, operand_layout
+from intrinsics.layouts.register_layout import (
+    FragmentLayout,
+    operand_layout,
+)
+from intrinsics.multiplies.matrix import MatrixNum
 from nvgen.builder.control.roles import WARPGROUP
 from nvgen.builder.fragments.fragment import Fragment
-from nvgen.builder.fragments.layouts import Holders, RegisterTile
-from nvgen.builder.fragments.stores import shared_tile
+from nvgen.builder.fragments.layouts import Holders, RegisterTile, shared_tile
 from nvgen.builder.shared_memory.allocations import SharedMemory
 from nvgen.builder.shared_memory.tiles import SharedTile
 from nvgen.builder.values.number_types import scalar_type
-from nvgen.builder.values.numbers import Int, Number
+from nvgen.builder.values.numbers import Int, IntLike, Number
 from nvgen.builder.values.vectors import from_words, vector_of
-from nvgen.calling.refusals import refuse
+from nvgen.calling.refusals import refuse, whole
+
+_STEP = 32
+"""Columns of B that are transposed at once."""
+
+_GROUP = 16
+"""Columns that are permuted among themselves; bytes of a line of a matrix."""
+
+_WAYS = (0x6420, 0x7531)
+"""For prmt: the even bytes of two registers, and the odd ones."""
 
 _ROWS, _CHUNK = 64, 16
 """Rows of A in one multiply; bytes that ldmatrix reads of a row."""
@@ -106,3 +121,47 @@ def _laid_out(m: int, k: int, places: list[tuple[int, int]]) -> FragmentLayout:
     one = operand_layout(WARPGROUP, 16)
     down, along = zip(*places, strict=True)
     return FragmentLayout(m, k, one.row_bits, one.column_bits, down, along)
+
+
+# ---- B of an fp8 multiply ------------------------------------------------------------------------
+
+
+def transpose_bytes(
+    b: SharedMemory,
+    source: SharedTile,
+    target: SharedTile,
+    *,
+    index: IntLike = 0,
+    warps: int = 1,
+) -> None:
+    """Transpose a tile of K × N bytes into one of N × K, the B of an fp8 multiply.
+
+    K is then in the order of `as_bytes`: in each 16, k = 8j + 2q + e (j, e < 2, q < 4) is at
+    position 4q + 2j + e.  `warps` warps share the work, each with its `index`; all their threads
+    execute it.  A `fence_proxy_async` and an arrival follow.  From sm_90 on.
+
+    Raises: InputError for tiles of other types and shapes, or that do not divide evenly among the
+    warps.
+    """
+    groups, warps = source.rows // _GROUP, whole(warps, "number of warps")
+    bytes_ = source.bits == target.bits == source.dtype.bits == 8 and source.dtype is target.dtype
+    shapes = (source.rows, source.k) == (target.k, target.rows)
+    majors = source.major is target.major is Major.K
+    even = groups * _GROUP == source.rows and groups % warps == 0 and source.k % _STEP == 0
+    if not (bytes_ and shapes and majors and even):
+        raise refuse(
+            "no such transposed tile of bytes",
+            got=f"{source!r} to {target!r} by {warps} warps",
+            expected=f"K-major tiles of one type of 8 bits, N a multiple of {_STEP}, K one of "
+            f"{_GROUP * warps}",
+        )
+    lane = b.thread & 31
+    row = (lane & 7) * 2 + (lane >> 3 & 1) + (lane >> 4) * _GROUP
+    for column in range(0, source.k, _STEP):
+        read = source.chunk(lane & 15, (lane >> 4) + column // _GROUP)
+        mine = [index + turn * warps for turn in range(groups // warps)]
+        loads = [read + group * (_GROUP * source.width) for group in mine]
+        found = [b.ldmatrix(load, MatrixNum.X4, trans=True) for load in loads]
+        for group, held in zip(mine, found, strict=True):  # after all loads, which overlap then
+            words = [b.prmt(held[i], held[i + 1], way) for i in (0, 2) for way in _WAYS]
+            b.stmatrix(target.chunk(row, group) + column * target.width, words)

@@ -1,6 +1,6 @@
 """What llvmlite.ir lacks: bfloat, string attributes, debug locations.
 
-Layer: nvgen.builder.  llvmlite's attribute sets take known words only and cannot print `byval` on
+Layer: nvgen.llvm.  llvmlite's attribute sets take known words only and cannot print `byval` on
 an opaque pointer, string attributes such as `"nvvm.reqntid"="128"`, or the type bfloat.
 """
 

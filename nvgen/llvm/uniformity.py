@@ -1,6 +1,6 @@
 """Uniformity: whether a branch or a loop on a value may diverge in a warp.
 
-Layer: nvgen.builder.  Input: LLVM values, in SSA form.  They are traced to their sources:
+Layer: nvgen.llvm.  Input: LLVM values, in SSA form.  They are traced to their sources:
 parameters, constants and numbers of CTAs are uniform in a warp, and so are those of warps (tid.x
 shifted by five bits and more).  A loaded value counts as uniform where its address is, and a
 variable of an unfinished loop where it is before the loop.
