@@ -38,12 +38,6 @@ from nvgen.llvm.ir_text import vector_value
 LaneMask = Vector | Sequence[IntLike]
 """Lanes that are not written, 32 in a word: four words, of a CTA pair four for each CTA."""
 
-_DISCARDS = (
-    CollectorWs.B0_DISCARD,
-    CollectorWs.B1_DISCARD,
-    CollectorWs.B2_DISCARD,
-    CollectorWs.B3_DISCARD,
-)
 SHIFTS = (0, 8, 16, 32)
 """How many more columns than N a collector may keep, by their code in the descriptor."""
 
@@ -118,7 +112,7 @@ class TensorOptions:
     @property
     def holds_b(self) -> bool:
         """Whether a collector keeps B, or is thought to have it."""
-        return self.collector not in _DISCARDS
+        return not self.collector.name.endswith("DISCARD")
 
     @property
     def masked(self) -> bool:
@@ -271,26 +265,31 @@ R = TypeVar("R")
 
 def _held(
     method: Callable[Concatenate[Fragment, P], R],
-) -> Callable[Concatenate[HeldFragment, P], R]:
+) -> Callable[Concatenate[HeldAccumulator, P], R]:
     """A method of the fragment that an accumulator holds."""
 
     @functools.wraps(method)
-    def call(self: HeldFragment, /, *args: P.args, **named: P.kwargs) -> R:
+    def call(self: HeldAccumulator, /, *args: P.args, **named: P.kwargs) -> R:
         return method(self.fragment, *args, **named)
 
     return call
 
 
 @guarded
-class HeldFragment(ABC):
-    """An accumulator with the operations of the `fragment` that it holds.
+class HeldAccumulator(AccumulatorTile):
+    """D in registers, with the operations of the `fragment` that it holds.
 
     With wgmma the fragment is valid after a wait for the multiplies that wrote it.
     """
 
     __slots__ = ()
 
-    dtype: ElementType
+    of_a: ClassVar[tuple[type, ...]] = (SharedTile, RegisterTile)
+
+    @property
+    def builder(self) -> SharedMemory:
+        """The kernel that it is of."""
+        return kernel_of(self._parts[0].builder)
 
     @property
     @abstractmethod

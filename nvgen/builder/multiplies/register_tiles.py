@@ -29,7 +29,7 @@ from intrinsics.multiplies.element_names import MODIFIERS
 from intrinsics.multiplies.matrix import MatrixNum
 from nvgen.builder.control.roles import ExecutionScope
 from nvgen.builder.fragments.layouts import Holders, RegisterTile
-from nvgen.builder.multiplies.accumulators import AccumulatorTile, HeldFragment, Multiply, kernel_of
+from nvgen.builder.multiplies.accumulators import HeldAccumulator, Multiply
 from nvgen.builder.multiplies.register_requirements import (
     BY_A_WARPGROUP,
     BY_WARPS,
@@ -49,20 +49,6 @@ from nvgen.calling.refusals import check, described, refuse
 
 E = ElementType
 T = ScalarType
-
-
-@guarded
-class HeldAccumulator(HeldFragment, AccumulatorTile):
-    """D in registers, whose A is in shared memory or in registers."""
-
-    __slots__ = ()
-
-    of_a: ClassVar[tuple[type, ...]] = (SharedTile, RegisterTile)
-
-    @property
-    def builder(self) -> SharedMemory:
-        """The kernel that it is of."""
-        return kernel_of(self._parts[0].builder)
 
 
 # ---- warps -------------------------------------------------------------------------------------
@@ -146,11 +132,9 @@ class WarpTile(HeldAccumulator):
         self._begin(asked.accumulate)
         row, column = self.corner()
         lane = b.thread & 31
-        of_a: _Fragments | RegisterTile = (
+        of_a: _Fragments | RegisterTile = left if isinstance(left, RegisterTile) else (
             _Fragments(left, lane % FRAGMENT_ROWS, lane // FRAGMENT_ROWS, row)
-            if isinstance(left, SharedTile)
-            else left
-        )
+        )  # fmt: skip
         rows_of_b = lane % _MATRIX + lane // FRAGMENT_ROWS * _MATRIX
         of_b = _Fragments(request.b, rows_of_b, lane // _MATRIX % 2, column)
         for number in asked.chosen(request.steps):
@@ -167,32 +151,28 @@ class WarpTile(HeldAccumulator):
 
     def _multiply_step(
         self,
-        request: RegisterRequest,
+        asked: RegisterRequest,
         of_a: _Fragments | RegisterTile,
         of_b: _Fragments,
         step: IntLike,
     ) -> None:
         """One step of K: fragments of A and of B once, then all their products."""
-        family, b = request.family, self.builder
+        family, b, rows = asked.family, self.builder, range(len(self.parts))
         assert family is not None
         assert family.shape is not None
-        rows = range(len(self.parts))
         if isinstance(of_a, RegisterTile):
             assert isinstance(step, int)
             lines = [of_a.fragments[i][step] for i in rows]
         else:
             lines = [of_a.load(b, FRAGMENT_ROWS * i, step) for i in rows]
         columns = list(_columns(b, of_b, len(self.parts[0]), step))
+        atype, btype = MODIFIERS[asked.a.dtype], MODIFIERS[asked.b.dtype]
         for left, row in zip(lines, self.parts, strict=True):
             for right, part in zip(columns, row, strict=True):
-                part.raw = b.mma_sync(
-                    left,
-                    right,
-                    part.registers,
-                    shape=family.shape,
-                    atype=MODIFIERS[request.a.dtype],
-                    btype=MODIFIERS[request.b.dtype],
-                ).value
+                d = b.mma_sync(
+                    left, right, part.registers, shape=family.shape, atype=atype, btype=btype
+                )
+                part.raw = d.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +214,7 @@ def _columns(b: SharedMemory, of_b: _Fragments, count: int, step: IntLike) -> It
 
 
 def warp_tile(
-    b: SharedMemory,
-    m: int,
-    n: int,
-    dtype: ElementType = ElementType.F32,
-    *,
-    warps: tuple[int, int] = (1, 1),
+    b: SharedMemory, m: int, n: int, dtype: ElementType = E.F32, *, warps: tuple[int, int] = (1, 1)
 ) -> WarpTile:
     """A zeroed D of `m` rows by `n` columns in the registers of `warps` (rows, columns) warps.
 

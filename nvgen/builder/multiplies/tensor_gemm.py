@@ -84,10 +84,22 @@ class TensorTile(AccumulatorColumns):
     instruction: ClassVar[str] = "tcgen05.mma"
     of_a: ClassVar[tuple[type, ...]] = (SharedTile, OperandTile, SparseTile)
     expected_a: ClassVar[str] = "shared_tile(…), operand_tile(…) or sparse_tile(…)"
+    name: ClassVar[str] = "the accumulators"
 
     def __repr__(self) -> str:
         words = f"{self.m}x{self.n} of {self.dtype.value}"
         return f"<D in tensor memory: {words}, {self.columns or 'unknown'} columns in each CTA>"
+
+    @property
+    def extent(self) -> int:
+        """Columns to the next one of several."""
+        assert self.columns is not None
+        return self.columns
+
+    @property
+    def nbytes(self) -> int:
+        """Size of D in bytes, of both CTAs of a pair."""
+        return self.m * self.n * self.dtype.bits // 8
 
     def start(self, asked: Multiply) -> None:
         """By one thread; in warp scope one of the warp is elected."""

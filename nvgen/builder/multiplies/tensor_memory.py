@@ -7,7 +7,6 @@ sparse A are assigned together.  PTX ISA, tcgen05.alloc; Sparse Matrices.
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 
 from llvmlite import ir
 
@@ -32,8 +31,8 @@ from nvgen.builder.multiplies.tensor_tiles import (
 )
 from nvgen.builder.shared_memory.allocations import SharedMemory
 from nvgen.builder.shared_memory.tiles import Tiles, container_bits
-from nvgen.builder.values.numbers import Int, IntLike
-from nvgen.builder.values.pointers import Pointer, index_of
+from nvgen.builder.values.numbers import Int
+from nvgen.builder.values.pointers import Pointer
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse, whole
 
@@ -95,15 +94,15 @@ class TensorMemory:
 
     def tiles(
         self, m: int, n: int, count: int, dtype: ElementType = ElementType.F32
-    ) -> Accumulators:
-        """Equal accumulators, which the kernel indexes: those that multiplies and epilogues take in
-        turn.  See `tile`.
+    ) -> Tiles[TensorTile]:
+        """Equal accumulators, which the kernel indexes (`accumulators[turn.stage]`): those that
+        multiplies and epilogues take in turn.  See `tile`.
 
         Raises: InputError when they do not fit.
         """
         group, number = self.cta_group, whole(count, "number of accumulators")
         columns = accumulator_columns(m, n, cta_group=group, stationary=False, sparse=False)
-        return Accumulators(TensorTile(self.take(columns * number), m, n, dtype, columns), number)
+        return Tiles(TensorTile(self.take(columns * number), m, n, dtype, columns), number)
 
     def operand_tile(
         self, m: int, k: int, dtype: ElementType, *, padded: bool = False
@@ -182,27 +181,6 @@ class TensorMemory:
             address = pointer_at(b, self.address)
             b.tcgen05_dealloc(address, self.columns, cta_group=self.cta_group)
             b.tcgen05_relinq_alloc_permit(cta_group=self.cta_group)
-
-
-@guarded
-@dataclass(frozen=True, slots=True)
-class Accumulators:
-    """Equal accumulators in tensor memory, one after the other: `accumulators[turn.stage]`."""
-
-    first: TensorTile
-    count: int
-
-    def __repr__(self) -> str:
-        return f"<{self.count} times {self.first!r}>"
-
-    def __getitem__(self, number: IntLike) -> TensorTile:
-        """One of them, by a number that the kernel may compute.
-
-        Raises: InputError for what is no number, or one that is known and too large.
-        """
-        assert self.first.columns is not None
-        away = index_of(number, self.count, "the accumulators") * self.first.columns
-        return replace(self.first, pointer=self.first.pointer + away)
 
 
 def pointer_at(b: SharedMemory, taddr: Int) -> Pointer:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeAlias, overload
+from typing import TypeAlias, TypeVar
 
 from llvmlite import ir
 
@@ -28,6 +28,9 @@ Counted: TypeAlias = tuple[Barrier | Barriers, int]
 
 Copied: TypeAlias = SharedTile | SharedScales | Tiles[SharedTile] | Tiles[SharedScales] | Pointer
 """What copies fill: a tile, one tile of a ring, or, for a tensor map, one box of it."""
+
+There = TypeVar("There", Barrier, Pointer)
+"""What lies at one place of the shared memory of each CTA."""
 
 _ODD_CTA = 1 << 24
 
@@ -116,12 +119,9 @@ class Protocols(SharedMemory):
             goes.set(taken.zext(32))
             parity.set(parity.value ^ 1)
             with self.if_(taken):
+                first = self.clusterlaunchcontrol_query_cancel_get_first_ctaid_dimension
                 for one, dimension in zip(block, ClusterDimension, strict=True):
-                    one.set(
-                        self.clusterlaunchcontrol_query_cancel_get_first_ctaid_dimension(
-                            answer, dimension=dimension
-                        )
-                    )
+                    one.set(first(answer, dimension=dimension))
             self.fence_proxy_async(Space.SHARED_CTA)  # all have read it before it is written again
             self.barrier_cta_sync_aligned()
 
@@ -174,10 +174,7 @@ class Protocols(SharedMemory):
         """
         self.whole_cta("cluster_sync")
         if not self._is_wide(scope):
-            if aligned:
-                self.barrier_cta_sync_aligned()
-            else:
-                self.barrier_cta_sync()
+            (self.barrier_cta_sync_aligned if aligned else self.barrier_cta_sync)()
             return
         if not memory:
             self.fence_mbarrier_init_release_cluster()
@@ -200,13 +197,7 @@ class Protocols(SharedMemory):
         even = self.at_caller().inttoptr(address.value, pointer.type)
         return Barrier(barrier.name, Pointer(self, even))
 
-    @overload
-    def of_cta(self, there: Barrier, rank: IntLike) -> Barrier: ...
-
-    @overload
-    def of_cta(self, there: Pointer, rank: IntLike) -> Pointer: ...
-
-    def of_cta(self, there: Barrier | Pointer, rank: IntLike) -> Barrier | Pointer:
+    def of_cta(self, there: There, rank: IntLike) -> There:
         """An mbarrier, or an address in shared memory, at the same offset in CTA `rank` of the
         cluster.
 
@@ -226,8 +217,7 @@ class Protocols(SharedMemory):
             )
         if isinstance(there, Pointer):
             return self.mapa_shared_cluster(there, rank)
-        found = self.mapa_shared_cluster(pointer_of(there), rank)
-        return Barrier(there.name, found)
+        return Barrier(there.name, self.mapa_shared_cluster(pointer_of(there), rank))
 
     def peer_rank(self) -> Int:
         """The rank of the other CTA of this CTA's pair; the two differ in the lowest bit.
@@ -240,13 +230,7 @@ class Protocols(SharedMemory):
             raise refuse("a CTA has a peer in a cluster of pairs", got=got, expected=expected)
         return self.sreg("cluster.ctarank") ^ 1
 
-    @overload
-    def of_peer(self, there: Barrier) -> Barrier: ...
-
-    @overload
-    def of_peer(self, there: Pointer) -> Pointer: ...
-
-    def of_peer(self, there: Barrier | Pointer) -> Barrier | Pointer:
+    def of_peer(self, there: There) -> There:
         """An mbarrier, or an address in shared memory, at the same offset in the other CTA of the
         pair.
 

@@ -318,7 +318,7 @@ class Placed(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes."""
+        """Size in bytes, of one without copies of its elements."""
 
     @property
     def extent(self) -> int:
