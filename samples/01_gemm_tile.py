@@ -60,7 +60,7 @@ def build() -> Kernel:
     b.wait(multiplied, 0)
     b.tcgen05_fence_after_thread_sync()
     warp = b.tid_x >> 5
-    row = args["d"] + b.zext(b.tid_x, 64) * (N * 4)
+    row = args["d"] + b.tid_x.zext(64) * (N * 4)
     for column in range(0, N, 32):
         values = b.tcgen05_ld(accumulator.pointer + (warp << 21) + column, num=LdStNum.X32)
         b.tcgen05_wait_ld()

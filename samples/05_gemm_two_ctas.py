@@ -99,7 +99,7 @@ def build(dtype: ElementType = ElementType.F16) -> Kernel:
         b.wait(sums, 0)
         b.tcgen05_fence_after_thread_sync()
         lanes = accumulator.pointer + (b.tid_x >> 5 << 21)
-        target = args["d"] + b.zext((row + b.tid_x) * n + column, 64) * 4
+        target = args["d"] + ((row + b.tid_x) * n + column).zext(64) * 4
         for part in range(0, TILE, 32):
             values = b.tcgen05_ld(lanes + part, num=LdStNum.X32)
             b.tcgen05_wait_ld()

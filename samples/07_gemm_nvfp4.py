@@ -120,7 +120,7 @@ def build() -> Kernel:
         b.tcgen05_fence_after_thread_sync()
         lanes = accumulator.pointer + (b.tid_x >> 5 << 21)
         at = (row * TILE + b.tid_x) * n + column * TILE
-        target = args["d"] + b.zext(at, 64) * 4
+        target = args["d"] + at.zext(64) * 4
         for part in range(0, TILE, 32):
             values = b.tcgen05_ld(lanes + part, num=LdStNum.X32).f32
             b.tcgen05_wait_ld()

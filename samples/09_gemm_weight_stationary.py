@@ -111,7 +111,7 @@ def build(dtype: ElementType = ElementType.F16) -> Kernel:
     lanes = sums.pointer + (b.tid_x >> 5 << 21)
     half, filter_ = b.tid_x // FILTERS, b.tid_x % FILTERS
     at = filter_ * (b.nctaid_x * PIXELS) + first + half * COLUMNS
-    target = args["y"] + b.zext(at, 64) * 4
+    target = args["y"] + at.zext(64) * 4
     for part in range(0, COLUMNS, 32):
         values = b.tcgen05_ld(lanes + part, num=LdStNum.X32)
         b.tcgen05_wait_ld()

@@ -56,7 +56,7 @@ def build(
 
     def lines(matrix, first, pitch, bits):
         """The address of row `first` of a matrix."""
-        return matrix + b.zext(first, 64) * b.zext(pitch, 64) * (bits // 8)
+        return matrix + first.zext(64) * pitch.zext(64) * (bits // 8)
 
     a_ring = b.shared_tiles("a_ring", dtype, (TILE_M, tile_k), STAGES)
     b_ring = b.shared_tiles("b_ring", dtype, (TILE_N, tile_k), STAGES)
@@ -68,7 +68,7 @@ def build(
     def load(step):
         """Bring a step of A and B, unless K is over; a group of copies either way."""
         with b.if_(step < steps):
-            away = b.zext(step * STEP_BYTES, 64)
+            away = (step * STEP_BYTES).zext(64)
             b.load_tile(a_ring[filled.stage], a_rows + away, k)
             b.load_tile(b_ring[filled.stage], b_rows + away, k)
         b.load_commit()
@@ -84,7 +84,7 @@ def build(
         used.advance()
         load(step + (STAGES - 1))
     sums.wait()
-    corner = lines(args["d"], row, n, out.bits) + b.zext(column * (out.bits // 8), 64)
+    corner = lines(args["d"], row, n, out.bits) + (column * (out.bits // 8)).zext(64)
     sums.store(corner, n, out)
     return b.finish()
 

@@ -366,7 +366,7 @@ def _fill(
     width = min(own, 32)
     for block in range(-(-tile.m // 128)):
         rank = b.cluster_ctarank if form.pair else b.const(0)
-        row = source + b.zext(rank * tile.m + block * 128 + b.tid_x, 64) * (4 * own)
+        row = source + (rank * tile.m + block * 128 + b.tid_x).zext(64) * (4 * own)
         for first in range(0, own, width):
             type_ = ir.VectorType(ir.IntType(32), width)
             address = (row + 4 * first).value
@@ -395,7 +395,7 @@ def _clear(b: KernelBuilder, form: Form, columns: Pointer) -> None:
 def _dump(b: KernelBuilder, form: Form, columns: Pointer, target: Pointer | Int, rank: Int) -> None:
     """The accumulator's columns of every lane, eight at a time."""
     assert isinstance(target, Pointer)
-    row = target + b.zext(rank * 128 + b.tid_x, 64) * (4 * form.columns)
+    row = target + (rank * 128 + b.tid_x).zext(64) * (4 * form.columns)
     for first in range(0, form.columns, 8):
         values = b.tcgen05_ld(columns + ((b.tid_x >> 5) << 21) + first, num=LdStNum.X8)
         b.tcgen05_wait_ld()

@@ -150,8 +150,8 @@ def _source(
     assert isinstance(matrix, Pointer)
     size = tile.bits // 8
     if tile.major is Major.K:
-        return matrix + b.zext(step * (tile.k * size), 64), steps * tile.k
-    return matrix + b.zext(step * (tile.k * tile.rows * size), 64), tile.rows
+        return matrix + (step * (tile.k * size)).zext(64), steps * tile.k
+    return matrix + (step * (tile.k * tile.rows * size)).zext(64), tile.rows
 
 
 Body = Callable[[KernelBuilder, SharedTile, SharedTile], None]

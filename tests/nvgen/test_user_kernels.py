@@ -67,7 +67,7 @@ def stored(b: KernelBuilder) -> None:
 def dump(b: KernelBuilder, columns: Pointer, count: int, target: Pointer | Int, row: Int) -> None:
     """A lane of `count` columns into a row of memory."""
     assert isinstance(target, Pointer)
-    place = target + b.zext(row, 64) * (4 * count)
+    place = target + row.zext(64) * (4 * count)
     for first in range(0, count, 32):
         values = b.tcgen05_ld(lanes(b, columns) + first, num=LdStNum.X32)
         b.tcgen05_wait_ld()
@@ -99,7 +99,7 @@ def narrow(*, packed: bool = False) -> Case:
     with b.if_thread(0):
         b.mbarrier_arrive_expect_tx(loaded, right.nbytes // 2 if packed else right.nbytes)
         b.cp_async_bulk_tensor_g2s_tile(right.pointer, loaded, args["b"], (0, 0))
-    row = b.load_words(args["a"] + b.zext(b.tid_x, 64) * k, left.columns, align=16)
+    row = b.load_words(args["a"] + b.tid_x.zext(64) * k, left.columns, align=16)
     b.tcgen05_st(lanes(b, left.pointer), row, num=LdStNum.X32)
     stored(b)
     with b.if_warp(0):
@@ -222,14 +222,14 @@ def split_k(*, one_speaks: bool = False) -> Case:
     given = b.tcgen05_ld(lanes(b, d) + other * half, num=LdStNum.X32)
     kept = b.tcgen05_ld(lanes(b, d) + rank * half, num=LdStNum.X32)
     b.tcgen05_wait_ld()
-    row = b.zext(b.tid_x, 64) * (4 * half)
+    row = b.tid_x.zext(64) * (4 * half)
     b.store(given, b.mapa_shared_cluster(inbox, other) + row, align=16)
     with b.if_(b.tid_x < (1 if one_speaks else 128)):
         b.mbarrier_arrive_space_cluster(b.of_cta(came, other))
     b.wait(came, 0, scope=Scope.CLUSTER)
     got = b.load_words(inbox + row, half, align=16)
     total = b.words([mine + theirs for mine, theirs in zip(kept, got, strict=True)])
-    b.store(total, args["d"] + b.zext(b.tid_x * n + rank * half, 64) * 4, align=16)
+    b.store(total, args["d"] + (b.tid_x * n + rank * half).zext(64) * 4, align=16)
     b.barrier_cluster_sync()  # nobody is gone while the other still writes to him
     tmem.free()
 

@@ -31,7 +31,7 @@ def hand_over(*, arrives: bool = True, rounds: int = ROUNDS) -> Kernel:
         b.mbarrier_init(full[1], 32)
         b.mbarrier_init(empty, 32)
     b.barrier_cta_sync_aligned()
-    word = words + b.zext(lane * 4, 64)
+    word = words + (lane * 4).zext(64)
     with b.if_warp(0), b.range(rounds) as i:
         b.wait(empty, (i & 1) ^ 1)
         b.store(i * 100 + lane, word, align=4)
@@ -41,7 +41,7 @@ def hand_over(*, arrives: bool = True, rounds: int = ROUNDS) -> Kernel:
         b.wait(full[1], i & 1)
         value = b.load_word(word)
         b.mbarrier_arrive(empty)
-        b.store(value, out + b.zext((i * 32 + lane) * 4, 64), align=4)
+        b.store(value, out + ((i * 32 + lane) * 4).zext(64), align=4)
     return b.finish()
 
 

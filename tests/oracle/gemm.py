@@ -153,13 +153,13 @@ class Gemm:
         warp, lane = b.tid_x >> 5, b.tid_x & 31
         height = self.m // 4
         row = warp * height + (lane & (height - 1))
-        return array + b.zext(row, 64) * (4 * self.n), lane < height
+        return array + row.zext(64) * (4 * self.n), lane < height
 
     def _initial(self, b: KernelBuilder, accumulator: TensorTile, c: Pointer | Int) -> None:
         """C into tensor memory: all that an accumulator's lanes will be read from."""
         row, _ = self._rows(b, c)
         with b.range(self.n // 8) as i:
-            pointer = row + b.zext(i, 64) * 32
+            pointer = row + i.zext(64) * 32
             type_ = ir.VectorType(ir.IntType(32), 8)
             values = Vector(b, b.at_caller().load(pointer.value, typ=type_, align=16), 8)
             b.tcgen05_st(
@@ -174,7 +174,7 @@ class Gemm:
             values = b.tcgen05_ld(lane + i * 8, num=LdStNum.X8)
             b.tcgen05_wait_ld()
             with b.if_(holds):
-                b.store(values, row + b.zext(i, 64) * 32, align=16)
+                b.store(values, row + i.zext(64) * 32, align=16)
 
     # ---- the numbers -------------------------------------------------------------------------
 

@@ -81,7 +81,7 @@ def for_each_quad(b: KernelBuilder, size: int, body: Callable[[Int], None]) -> N
     with b.range((size + step - 1) // step) as i:
         offset = i * step + b.tid_x * 16
         with b.if_(offset < size):
-            body(b.zext(offset, 64))
+            body(offset.zext(64))
 
 
 def copy_in(b: KernelBuilder, source: Pointer, target: Pointer, size: int) -> None:
@@ -292,9 +292,9 @@ class TensorProgram:
     def _cells(self, b: KernelBuilder, taddr: Int, cells: Pointer, *, store: bool) -> None:
         """Every thread moves its lane of all columns between tensor and global memory."""
         lane = b.tensor_pointer(taddr + ((b.tid_x >> 5) << 21))
-        row = cells + b.zext(b.tid_x, 64) * (4 * self.columns)
+        row = cells + b.tid_x.zext(64) * (4 * self.columns)
         with b.range(self.columns // 32) as i:
-            at, column = row + b.zext(i, 64) * 128, lane + i * 32
+            at, column = row + i.zext(64) * 128, lane + i * 32
             if store:
                 values = b.tcgen05_ld(column, num=LdStNum.X32)
                 b.tcgen05_wait_ld()
@@ -380,7 +380,7 @@ def issue(
 
 def _unknown(b: KernelBuilder, word: int | None) -> Int | None:
     """A number that no compiler knows."""
-    return None if word is None else b.zext(b.tid_x >> 10, 64) | word
+    return None if word is None else (b.tid_x >> 10).zext(64) | word
 
 
 def descriptor(
@@ -397,6 +397,6 @@ def descriptor(
     address = b.at_caller().ptrtoint(image.pointer.value, _I32)
     start = ((Int(b, address) + offset) & 0x3FFFF) >> 4
     if far is None:
-        return b.zext(start, 64) | constant
+        return start.zext(64) | constant
     leading = ((Int(b, address) + far) & 0x3FFFF) >> 4
-    return b.zext(start, 64) | b.zext(leading, 64) << 16 | constant
+    return start.zext(64) | leading.zext(64) << 16 | constant

@@ -99,7 +99,7 @@ class Ring:
         following = self.stage + 1
         wraps = following == self.stages
         self._stage.set(self.builder.select(wraps, 0, following))
-        self._parity.set(self.parity ^ self.builder.zext(wraps, 32))
+        self._parity.set(self.parity ^ wraps.zext(32))
 
 
 class SpecialRegister:

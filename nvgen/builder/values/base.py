@@ -178,13 +178,6 @@ class BuilderBase:
         """A constant."""
         return Int(self, constant(value, bits))
 
-    def zext(self, value: Int, bits: int) -> Int:
-        """Zero-extend an integer to `bits` bits.
-
-        Raises: InputError for fewer.
-        """
-        return value.zext(bits)
-
     @overload
     def select(
         self, condition: Int, if_true: IntLike, if_false: IntLike, bits: int = 32

@@ -864,7 +864,7 @@ NONSENSE: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "Python's condition": lambda b, a: b.if_(True).__enter__(),
     "a number as a condition": lambda b, a: b.if_(b.tid_x).__enter__(),
     "a float": lambda b, a: b.tid_x + 1.5,
-    "a narrower extension": lambda b, a: b.zext(b.tid_x, 16),
+    "a narrower extension": lambda b, a: b.tid_x.zext(16),
     "an address that is uniform": lambda b, a: b.uniform(b.shared_word("w")),
 }
 
@@ -905,7 +905,7 @@ def test_arithmetic_of_numbers_with_values_and_of_registers() -> None:
     b.pointer("x")
     b.pointer("y", output=True)
     args = b.begin()
-    row = b.zext(b.tid_x, 64) * 16
+    row = b.tid_x.zext(64) * 16
     values = b.load_words(args["x"] + row, 4, align=16)
     one, two, three, four = values
     found = b.words([100 - one, 3 * two, 0xF0 & three, 0xFF ^ four + values[0]])

@@ -61,7 +61,7 @@ def copy(wait=True):
     args = b.begin()
     tile = b.shared_tile("tile", ElementType.F32, (8, 4), swizzle=0)
     loaded = b.mbarrier("loaded")
-    lane = b.zext(b.tid_x, 64) * 4
+    lane = b.tid_x.zext(64) * 4
     b.store(b.tid_x, tile.pointer + lane)
     with b.if_thread(0):
         b.mbarrier_init(loaded, 1)

@@ -141,14 +141,14 @@ def compiled(family: Family) -> Compiled:
     init_barriers(b, done, loaded)
     tensor = b.tensor_memory("slot", COLUMNS, cta_group=group)
     taddr = tensor.address
-    words = pointer(args, "words") + b.zext(b.ctaid_x, 64) * (4 * WORDS)
+    words = pointer(args, "words") + b.ctaid_x.zext(64) * (4 * WORDS)
     cells, image, size, blocks, first, number = (b.load_word(words + 4 * i) for i in range(6))
-    own_cells = pointer(args, "cells") + b.zext(cells, 64) * 4
+    own_cells = pointer(args, "cells") + cells.zext(64) * 4
     _cells(b, taddr + first, own_cells, blocks, store=False)
     with b.if_thread(0):
         b.mbarrier_arrive_expect_tx(loaded, size)
         with b.range(size // UNIT) as i:
-            target = tile.pointer + b.zext(i * UNIT, 64)
+            target = tile.pointer + (i * UNIT).zext(64)
             row = image + i * BOX[0]
             b.cp_async_bulk_tensor_g2s_tile(target, loaded, pointer(args, "images"), [0, row])
     b.wait(loaded, 0)
@@ -209,9 +209,9 @@ def run(works: Sequence[Work], *, schedule: str) -> list[Cells]:
 def _cells(b: KernelBuilder, taddr: Int, cells: Pointer, blocks: Int, *, store: bool) -> None:
     """Every thread moves its lane of the given columns between tensor and global memory."""
     lane = b.tensor_pointer(taddr + ((b.tid_x >> 5) << 21))
-    row = cells + b.zext(b.tid_x, 64) * (4 * BLOCK)
+    row = cells + b.tid_x.zext(64) * (4 * BLOCK)
     with b.range(blocks) as i:
-        at, column = row + b.zext(i, 64) * (4 * BLOCK * LANES), lane + i * BLOCK
+        at, column = row + i.zext(64) * (4 * BLOCK * LANES), lane + i * BLOCK
         if store:
             values = b.tcgen05_ld(column, num=LdStNum.X64)
             b.tcgen05_wait_ld()
@@ -231,11 +231,11 @@ def _issue(
     def cell(index: int) -> Pointer:
         return b.tensor_pointer(taddr + b.load_word(words + 4 * index))
 
-    start = b.zext(Int(b, b.at_caller().ptrtoint(image.value, _I32)) >> 4, 64)
+    start = (Int(b, b.at_caller().ptrtoint(image.value, _I32)) >> 4).zext(64)
 
     def based(index: int, bases: int) -> Int:
         """A descriptor, its addresses moved to where the image is."""
-        return wide(index) + start * b.zext(b.load_word(words + 4 * bases), 64)
+        return wide(index) + start * b.load_word(words + 4 * bases).zext(64)
 
     a: Int | Pointer = based(6, 20)
     if form.a_tensor:

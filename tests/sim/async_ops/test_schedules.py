@@ -307,7 +307,7 @@ class Scene:
 
     def row(self, name: str) -> Pointer:
         """The thread's 16 words of an array."""
-        return self.pointer(name) + self.b.zext(self.b.tid_x, 64) * 64
+        return self.pointer(name) + self.b.tid_x.zext(64) * 64
 
     def mma(self, tile: SharedTile, *, add: bool, n: int = 16, transposed: bool = False) -> None:
         """D = A (+ D) in columns 0 to n, by the one thread that gets here."""
@@ -970,7 +970,7 @@ def test_exactly_one_thread_is_elected(schedule: str):
     out = b.begin()["out"]
     assert isinstance(out, Pointer)
     with b.elect():
-        b.store(b.const(1), out + b.zext(b.tid_x, 64) * 4, align=4)
+        b.store(b.const(1), out + b.tid_x.zext(64) * 4, align=4)
     votes = np.zeros(64, np.uint32)
     b.finish().compile(target=TARGET).run(votes, schedule=schedule)
     assert votes[:32].sum() == 1

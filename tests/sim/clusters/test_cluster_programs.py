@@ -71,7 +71,7 @@ def told() -> Kernel:
         b.store(rank + 7, b.mapa_shared_cluster(word, (rank + 1) % size))
     b.barrier_cluster_sync()
     with b.if_thread(0):
-        b.at_caller().store(b.load_word(word).value, at(b, out, b.zext(b.ctaid_x * 4, 64)))
+        b.at_caller().store(b.load_word(word).value, at(b, out, (b.ctaid_x * 4).zext(64)))
     return b.finish()
 
 

@@ -80,13 +80,13 @@ class PairProgram:
         self._compiled = self.kernel.compile(target=self.target)
 
     def _own(self, b: KernelBuilder, base: Pointer, rank: Int, size: int) -> Pointer:
-        return base + b.zext(rank, 64) * size
+        return base + rank.zext(64) * size
 
     def _cells(self, b: KernelBuilder, taddr: Int, cells: Pointer, *, store: bool) -> None:
         lane = b.tensor_pointer(taddr + ((b.tid_x >> 5) << 21))
-        row = cells + b.zext(b.tid_x, 64) * (4 * self.columns)
+        row = cells + b.tid_x.zext(64) * (4 * self.columns)
         with b.range(self.columns // 32) as i:
-            at, column = row + b.zext(i, 64) * 128, lane + i * 32
+            at, column = row + i.zext(64) * 128, lane + i * 32
             if store:
                 values = b.tcgen05_ld(column, num=LdStNum.X32)
                 b.tcgen05_wait_ld()

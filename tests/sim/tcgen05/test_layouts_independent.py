@@ -314,7 +314,7 @@ def test_a_load_takes_each_register_from_its_cell(shape: str, num: int):
             half_split=split,
         )
         b.tcgen05_wait_ld()
-        b.store(values, extra + b.zext(b.tid_x, 64) * (4 * count), align=4)
+        b.store(values, extra + b.tid_x.zext(64) * (4 * count), align=4)
 
     program = TensorProgram(COLUMNS, body=body)
     cells, registers = every_cell(COLUMNS), np.zeros((128, count), np.uint32)
@@ -332,7 +332,7 @@ def test_a_store_puts_each_register_into_its_cell(shape: str, num: int):
     lane, column, split = fragment_geometry(shape, num)
 
     def body(b: KernelBuilder, taddr: Int, extra: Pointer) -> None:
-        values = load_vector(b, extra + b.zext(b.tid_x, 64) * (4 * count), count)
+        values = load_vector(b, extra + b.tid_x.zext(64) * (4 * count), count)
         address = warp_address(b, taddr, lane, column)
         b.tcgen05_st(address, values, num=NUMS[num], shape=SHAPES[shape], half_split=split)
         b.tcgen05_wait_st()
@@ -377,9 +377,7 @@ def test_the_second_warpgroup_reaches_the_same_lanes():
     taddr = allocate(b, slot, 32)
     quarter = b.tensor_pointer(taddr + (((b.tid_x >> 5) & 3) << 21))
     with b.if_(b.tid_x < 128):
-        b.tcgen05_st(
-            quarter, load_vector(b, args["values"] + b.zext(b.tid_x, 64) * 4, 1), num=NUMS[1]
-        )
+        b.tcgen05_st(quarter, load_vector(b, args["values"] + b.tid_x.zext(64) * 4, 1), num=NUMS[1])
         b.tcgen05_wait_st()
     b.tcgen05_fence_before_thread_sync()
     b.barrier_cta_sync_aligned()
@@ -387,7 +385,7 @@ def test_the_second_warpgroup_reaches_the_same_lanes():
     with b.if_(b.tid_x >= 128):
         loaded = b.tcgen05_ld(quarter, num=NUMS[1])
         b.tcgen05_wait_ld()
-        b.store(loaded, args["out"] + b.zext(b.tid_x - 128, 64) * 4, align=4)
+        b.store(loaded, args["out"] + (b.tid_x - 128).zext(64) * 4, align=4)
     b.tcgen05_fence_before_thread_sync()
     b.barrier_cta_sync_aligned()
     with b.if_warp(0):

@@ -34,7 +34,7 @@ def build(brings: str) -> Kernel:
     b.cluster_sync()
     with b.if_thread(0):
         b.mbarrier_arrive_expect_tx(come, LANES * 4)
-    mine = b.zext((b.ctaid_x * LANES + b.tid_x) * 4, 64)
+    mine = ((b.ctaid_x * LANES + b.tid_x) * 4).zext(64)
     value = b.load_word(given + mine)
     theirs = b.mapa_shared_cluster(words + b.tid_x * 4, b.peer_rank())
     match brings:

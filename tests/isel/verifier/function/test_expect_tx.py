@@ -64,7 +64,7 @@ def build(plan: Plan) -> Kernel:
     def copies() -> None:
         for number in range(plan.copies):
             mask = b.const(1, 32) << (rank ^ 1) if plan.by_rank else plan.mask
-            place = tile.pointer + b.zext((rank * plan.copies + number) * SIZE, 64)
+            place = tile.pointer + ((rank * plan.copies + number) * SIZE).zext(64)
             b.cp_async_bulk_tensor_g2s_tile(
                 place, full[ring.stage], source, [0, 0],
                 cta_mask=mask.to(u16) if isinstance(mask, Int) else mask,

@@ -56,9 +56,9 @@ def ring(plan: Plan) -> Kernel:
         at = b.ring(STAGES)
         with b.range(STEPS) as step:
             b.wait(full[at.stage], at.parity ^ plan.consumer)
-            word = b.load_word(tiles[at.stage].pointer + b.zext(lane * 4, 64))
+            word = b.load_word(tiles[at.stage].pointer + (lane * 4).zext(64))
             b.mbarrier_arrive(empty[at.stage])
-            b.store(word, out + b.zext((step * 32 + lane) * 4, 64), align=4)
+            b.store(word, out + ((step * 32 + lane) * 4).zext(64), align=4)
             at.advance()
     return b.finish()
 

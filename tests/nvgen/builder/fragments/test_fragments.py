@@ -164,7 +164,7 @@ def test_into_tiles(launch: Launch, name: str, dtype, major: Major) -> None:
         b.barrier_cta_sync_aligned()
         with b.range(lines * chunks, start=b.tid_x, step=threads) as i:
             words = b.load_words(tile.chunk(i // chunks, i % chunks), 4, align=16)
-            at = args["out"] + b.zext(i * 16 + number * lines * chunks * 16, 64)
+            at = args["out"] + (i * 16 + number * lines * chunks * 16).zext(64)
             b.store(words, at, align=16)
     compiled = b.finish().compile()
     assert ("stmatrix" in compiled.ptx) is (dtype is bf16 and name != "tensor memory")

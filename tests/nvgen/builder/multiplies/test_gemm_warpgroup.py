@@ -212,7 +212,7 @@ def ring_of_stages(consumers: int, rows: int, n: int, *, same: bool = False) -> 
                 ring.advance()
             for index, part in enumerate(d.parts):
                 place = b.tid_x * (2 * n) + 2 * n * 128 * consumers * index
-                b.store(part.registers, args["out"] + b.zext(place, 64), align=16)
+                b.store(part.registers, args["out"] + place.zext(64), align=16)
     return b.finish()
 
 

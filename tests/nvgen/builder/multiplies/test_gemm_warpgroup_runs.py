@@ -75,7 +75,7 @@ def pipeline(dtype: E, sums: E, rows: int, n: int, in_flight: int, *, wrong: str
             for index, part in enumerate(d.parts):
                 words = len(d.parts) * part.raw.type.count
                 place = b.tid_x * (4 * words) + 4 * part.raw.type.count * index
-                b.store(part.registers, args["d"] + b.zext(place, 64), align=16)
+                b.store(part.registers, args["d"] + place.zext(64), align=16)
     return b.finish()
 
 

@@ -115,7 +115,7 @@ def two_products(target: str) -> KernelBuilder:
     b.load_wait()
     with b.range(2) as turn:
         b.gemm(first, a_tile, a_tile)
-        first.store(args["d"] + b.zext(turn * (64 * 64 * 4), 64), 64)
+        first.store(args["d"] + (turn * (64 * 64 * 4)).zext(64), 64)
         b.barrier_cta_sync_aligned()
     for accumulate in (False, True):
         b.gemm_async(second, a_tile, b_tile, accumulate=accumulate)

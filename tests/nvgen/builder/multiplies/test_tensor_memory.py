@@ -45,7 +45,7 @@ def test_an_allocation_is_published_used_and_freed() -> None:
     b.tcgen05_wait_st()
     values = b.tcgen05_ld(lanes, num=LdStNum.X1)
     b.tcgen05_wait_ld()
-    b.store(values, d + b.zext(b.tid_x, 64) * 4)
+    b.store(values, d + b.tid_x.zext(64) * 4)
     memory.free()
     compiled = b.finish().compile(target="sm_100a", level="function")
     assert compiled.judged == []

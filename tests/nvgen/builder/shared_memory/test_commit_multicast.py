@@ -51,7 +51,7 @@ def build(arrivals: int = 2, told: int | None = BOTH) -> Kernel:
         b.tcgen05_commit(done, cta_mask=told)
     b.wait(done, 0)
     b.tcgen05_fence_after_thread_sync()
-    row = target + b.zext(rank * ROWS + b.tid_x, 64) * (N * 4)
+    row = target + (rank * ROWS + b.tid_x).zext(64) * (N * 4)
     values = b.tcgen05_ld(d.pointer + (b.tid_x >> 5 << 21), num=LdStNum.X64)
     b.tcgen05_wait_ld()
     b.store(values, row, align=16)

@@ -176,7 +176,7 @@ def test_memory_of_mbarriers_is_free_behind_them(
     with b.if_(number == 0):
         b.store(b.const(7, 32), barrier.pointer)
     b.barrier_cta_sync_aligned()
-    b.store(b.load_word(barrier.pointer), out + b.zext(number * 4, 64))
+    b.store(b.load_word(barrier.pointer), out + (number * 4).zext(64))
     found = np.zeros(64, np.int32)
     launch(b.finish(), found)
     assert_exact(found, np.full(64, 7, np.int32))
@@ -226,7 +226,7 @@ def test_a_copy_that_is_expected(launch: Launch) -> None:
         b.cp_async_bulk_tensor_g2s_tile(tile.pointer, full, source, [0, 0])
     b.wait(full, 0)
     for row in range(8):
-        at = b.zext(b.tid_x * 4, 64)
+        at = (b.tid_x * 4).zext(64)
         b.store(b.load_word(tile.pointer + row * 128 + at), out + row * 128 + at, align=4)
     given = np.arange(256, dtype=np.float32).reshape(8, 32)
     found = np.zeros_like(given)
@@ -252,10 +252,10 @@ def test_peers_hand_over_to_each_other(launch: Launch) -> None:
     b.make_mbarriers((ready, 1))
     mine, peer = b.sreg("cluster.ctarank"), b.peer_rank()
     with b.if_thread(0):
-        b.store(mine * 10 + 1, words + b.zext(peer * 4, 64))
+        b.store(mine * 10 + 1, words + (peer * 4).zext(64))
         b.arrive_at_peer(ready)
         b.wait(ready, 0, scope=Scope.CLUSTER)
-        b.store(b.load_word(words + b.zext(mine * 4, 64)), out + b.zext(mine * 4, 64))
+        b.store(b.load_word(words + (mine * 4).zext(64)), out + (mine * 4).zext(64))
     b.cluster_sync()
     found = np.zeros(4, np.int32)
     launch(b.finish(), np.zeros(4, np.int32), found, grid=4)

@@ -34,7 +34,7 @@ def made(operation: Binary) -> Words:
     for name in ("x", "y", "out"):
         b.pointer(name, output=name == "out")
     args = b.begin()
-    place = b.zext(b.tid_x * 4, 64)
+    place = (b.tid_x * 4).zext(64)
     x, y = (b.load_word(args[name] + place) for name in ("x", "y"))
     b.store(operation(b, x, y), args["out"] + place)
     out = np.zeros(THREADS, np.uint32)
@@ -92,7 +92,7 @@ def test_an_address_before_another() -> None:
     b.pointer("x")
     b.pointer("out", output=True)
     args = b.begin()
-    place = b.zext(b.tid_x * 4, 64)
+    place = (b.tid_x * 4).zext(64)
     last = args["x"] + 4 * THREADS
     b.store(b.load_word(last - place - 4), args["out"] + place)
     out = np.zeros(THREADS, np.float32)

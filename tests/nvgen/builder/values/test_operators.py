@@ -36,10 +36,10 @@ def made(operation: Callable[..., object]) -> np.ndarray:
     for name in ("x", "y", "out"):
         b.pointer(name, output=name == "out")
     args = b.begin()
-    place = b.zext(b.tid_x * 4, 64)
+    place = (b.tid_x * 4).zext(64)
     x, y = (b.load_word(args[name] + place) for name in ("x", "y"))
     found = operation(x, y)
-    b.store(b.zext(found, 32) if found.bits == 1 else found, args["out"] + place)  # type: ignore[attr-defined]
+    b.store(found.zext(32) if found.bits == 1 else found, args["out"] + place)  # type: ignore[attr-defined]
     out = np.zeros(THREADS, np.uint32)
     launch(b.finish().compile(target="sm_90a"), WORDS, OTHERS, out, block=(THREADS, 1, 1))
     return out
@@ -62,7 +62,7 @@ def test_the_even_cta_of_a_pair() -> None:
     b.pointer("out", output=True)
     args = b.begin()
     rank = b.getctarank_shared_cluster(pointer_of(b.of_even_cta(b.mbarrier("m"))))
-    b.store(rank, args["out"] + b.zext(b.ctaid_x * 4, 64))
+    b.store(rank, args["out"] + (b.ctaid_x * 4).zext(64))
     out = np.zeros(4, np.uint32)
     compiled = b.finish().compile(target="sm_90a")
     compiled.run(out, grid=4, block=32, cluster=4)

@@ -249,8 +249,8 @@ def test_an_offset_is_unsigned_as_an_integer_is(x: int, opt: int) -> None:
     out, offset = args["out"], args["x"]
     assert isinstance(out, Pointer)
     assert isinstance(offset, Int)
-    b.store(b.const(7), (out + offset) - b.zext(offset, 64))
-    b.store(b.const(8), (out + b.zext(offset, 64)) - offset + 4)
+    b.store(b.const(7), (out + offset) - offset.zext(64))
+    b.store(b.const(8), (out + offset.zext(64)) - offset + 4)
     got = np.zeros(4, np.int32)
     b.finish().compile(opt=opt).run(got, x)
     assert got.tolist() == [7, 8, 0, 0]

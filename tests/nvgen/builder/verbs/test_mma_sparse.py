@@ -128,12 +128,12 @@ def test_a_sparse_multiply(opt: int) -> None:
         b.pointer(name)
     b.pointer("d", output=True)
     left, right, out = b.begin().values()
-    a = b.load_words(left + b.zext(b.tid_x * 16, 64), 4, align=16)
-    c = b.load_words(right + b.zext(b.tid_x * 16, 64), 4, align=16)
+    a = b.load_words(left + (b.tid_x * 16).zext(64), 4, align=16)
+    c = b.load_words(right + (b.tid_x * 16).zext(64), 4, align=16)
     metadata = b.const(0xCCCCCCCC)
     zeros = [b.const(0)] * 4
     d = b.mma_sp(a, c, zeros, metadata, shape=S.M16N8K32, atype=T.BF16, selector=1)
-    b.store(d, out + b.zext(b.tid_x * 16, 64), align=16)
+    b.store(d, out + (b.tid_x * 16).zext(64), align=16)
     rng = np.random.default_rng(5)
     x, y = rng.integers(-4, 5, (16, 16)), rng.integers(-4, 5, (8, 32))
     dense = np.zeros((16, 32), np.int64)
@@ -163,7 +163,7 @@ def test_a_scaled_multiply() -> None:
     )
     d = b.mma_sync([ones] * 4, [ones] * 2, [b.const(0)] * 4, shape=S.M16N8K64, atype=M.E2M1,
                    kind=K.MXF4NVF4, scales=scales)  # fmt: skip
-    b.store(d, out + b.zext(b.tid_x * 16, 64), align=16)
+    b.store(d, out + (b.tid_x * 16).zext(64), align=16)
     found = np.zeros((32, 4), np.float32)
     b.finish().compile(target="sm_120a").run(found, block=32, device="sim")
     assert np.array_equal(found, np.full((32, 4), 16 * 0.5 * (1 + 2 + 4 + 8)))

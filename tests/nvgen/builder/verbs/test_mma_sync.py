@@ -27,7 +27,7 @@ def build(counts: tuple[int, int, int], bits: int = 32, **more: object) -> Kerne
     """A kernel that multiplies what it makes of the thread's number, and stores D."""
     b = KernelBuilder("k", block=32)
     b.begin()
-    x = b.tid_x if bits == 32 else b.zext(b.tid_x, 64)
+    x = b.tid_x if bits == 32 else b.tid_x.zext(64)
     a, c, d = ([x + n for n in range(count)] for count in counts)
     found = b.mma_sync(a, c, d, **more)
     b.store(found, b.shared_word("out") + 0)
@@ -84,12 +84,12 @@ def test_a_chain_of_multiplies(opt: int) -> None:
     b.pointer("b")
     b.pointer("d", output=True)
     left, right, out = b.begin().values()
-    a = b.load_words(left + b.zext(b.tid_x * 16, 64), 4, align=16)
-    c = b.load_words(right + b.zext(b.tid_x * 8, 64), 2, align=8)
+    a = b.load_words(left + (b.tid_x * 16).zext(64), 4, align=16)
+    c = b.load_words(right + (b.tid_x * 8).zext(64), 2, align=8)
     zero = b.const(0)
     d = b.mma_sync(a, c, [zero] * 4, shape=S.M16N8K16, atype=T.BF16)
     d = b.mma_sync(a, [c[0], c[1]], d, shape=S.M16N8K16, atype=T.BF16)
-    b.store(d, out + b.zext(b.tid_x * 16, 64), align=16)
+    b.store(d, out + (b.tid_x * 16).zext(64), align=16)
     rng = np.random.default_rng(3)
     x, y = rng.integers(-4, 5, (16, 16)), rng.integers(-4, 5, (8, 16))
     layout_a, layout_b = FACTORS[16, 8, 16, 16]
@@ -126,6 +126,6 @@ def test_what_is_wrong_is_refused(
 def test_a_register_of_another_width_is_refused() -> None:
     b = KernelBuilder("k", block=32)
     b.begin()
-    wide: Int = b.zext(b.tid_x, 64)
+    wide: Int = b.tid_x.zext(64)
     with pytest.raises(InputError, match="another type"):
         b.mma_sync([wide] * 4, [b.tid_x] * 2, [b.tid_x] * 4, shape=S.M16N8K16, atype=T.F16)

@@ -60,7 +60,7 @@ VERBS: dict[str, tuple[Verb, str]] = {
         lambda b: b.vote_sync(Vote.BALLOT, b.tid_x == 1), "vote.sync.ballot.b32"),
     "match.any.sync.i32": (lambda b: b.match_any_sync(b.tid_x), "match.any.sync.b32"),
     "match.all.sync.i64p": (
-        lambda b: b.match_all_sync(b.zext(b.tid_x, 64)), "match.all.sync.b64"),
+        lambda b: b.match_all_sync(b.tid_x.zext(64)), "match.all.sync.b64"),
     "redux.sync.add": (
         lambda b: b.redux_sync(WarpReduce.ADD, T.U32, b.tid_x), "redux.sync.add.s32"),
     "redux.sync.umax": (
@@ -239,13 +239,13 @@ def exchanges() -> Kernel:
     rows = [
         b.shfl_sync(Shuffle.UP, x, 3),
         above,
-        b.zext(reached, 32),
+        reached.zext(32),
         b.shfl_sync(Shuffle.BFLY, x, 9),
         b.shfl_sync(Shuffle.IDX, x, 1, 0x181F),  # in segments of eight lanes
         b.vote_sync(Vote.BALLOT, x == 3),
-        b.zext(b.vote_sync(Vote.ANY, x == 3), 32),
+        b.vote_sync(Vote.ANY, x == 3).zext(32),
         b.match_any_sync(x),
-        b.zext(b.match_all_sync(x)[1], 32),
+        b.match_all_sync(x)[1].zext(32),
         b.redux_sync(WarpReduce.ADD, T.U32, x),
         b.redux_sync(WarpReduce.MAX, T.S32, x - 4),
         b.activemask(),

@@ -53,7 +53,7 @@ def test_a_multiply_is_printed_as_the_manual_has_it(
     n: int, dtype: T, atype: Modifier, btype: Modifier | None, more: dict[str, int], expected: str
 ) -> None:
     def build(b: KernelBuilder) -> None:
-        a, c = b.zext(b.tid_x, 64), b.zext(b.ctaid_x, 64)
+        a, c = b.tid_x.zext(64), b.ctaid_x.zext(64)
         b.wgmma_mma_async(b.wgmma_accumulator(n, dtype), a, c, atype=atype, btype=btype, **more)
 
     assert multiply_of(build) == f"wgmma.mma_async.sync.aligned.{expected}"
@@ -63,7 +63,7 @@ def test_a_in_registers_and_sparse() -> None:
     def build(b: KernelBuilder) -> None:
         d, x = b.wgmma_accumulator(16), b.tid_x
         registers = b.words([x, x + 1, x + 2, x + 3])
-        descriptor = b.zext(x, 64)
+        descriptor = x.zext(64)
         b.wgmma_mma_async(
             d, registers, descriptor, x == 0, atype=T.F16, trans_b=1, sp_meta=x, sp_sel=1
         )
@@ -126,7 +126,7 @@ REFUSED: list[tuple[Callable[[KernelBuilder], object], str]] = [
 
 
 def product(b: KernelBuilder, atype: Modifier, **more: Modifier | int) -> None:
-    x = b.zext(b.tid_x, 64)
+    x = b.tid_x.zext(64)
     dtype = T.S32 if atype is T.S8 else T.F32
     b.wgmma_mma_async(b.wgmma_accumulator(8, dtype), x, x, atype=atype, **more)
 

@@ -57,7 +57,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "a name that is a number": (lambda b: b.mbarrier(3), "3", "a string"),
     "a ring's name": (lambda b: b.tile_ring(3, tiles(b)), "3", "a string"),
     "a float for a count": (lambda b: b.warpgroup_tile(64.0, 64), "64.0", "a whole number"),
-    "a float for a width": (lambda b: b.zext(b.tid_x, 48.0), "48.0", "a whole number"),
+    "a float for a width": (lambda b: b.tid_x.zext(48.0), "48.0", "a whole number"),
     "a float for a step of K": (
         lambda b: b.gemm_async(b.warpgroup_tile(64, 64), tile(b), tile(b), step=0.5), "0.5",
         "an integer of the kernel, or Python's or None"),
@@ -80,7 +80,6 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "names for scale factors": (lambda b: b.copy_scales("s", "t"), "'s'", "ScaleTile"),
     "a number for an address": (
         lambda b: b.wgmma_descriptor("x", 4), "'x'", "an address (Pointer)"),
-    "a Python number to extend": (lambda b: b.zext(3, 64), "3", "an integer of the kernel"),
     "a number for a loop's condition": (
         lambda b: b.while_(3).__enter__(), "3", "a function: () -> Int"),
     "warps in one dimension": (
