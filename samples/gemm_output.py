@@ -59,17 +59,16 @@ class Output:
             top = work.row + row + part * ROWS + b.warp % 4 * STORED
             for first in range(0, config.slice, wide):
                 left = work.column + column + first
-                with b.if_(self.is_stored(work, top) & (left >= work.left)):
+                with b.if_((top >= work.top) & (left >= work.left)):
                     self.store_piece(values[first // 2 : (first + wide) // 2], top, left)
-
-    def is_stored(self, work: Work, top):
-        """Whether rows of a tile from `top` on are not those of the tile before it."""
-        return top >= work.top
 
     def store_piece(self, values, top, left) -> None:
         """16 rows from `top` on, and columns from `left` on, as wgmma sees them."""
+        self.store_finished(self.finished(values, top, left), top, left)
+
+    def store_finished(self, values, top, left) -> None:
+        """The same of what the epilogue has made of them."""
         b, config, wide = self.b, self.config, self.wide
-        values = self.finished(values, top, left)
         with b.elect():  # the last store out of this buffer has read it
             b.cp_async_bulk_wait_group_read(config.staged - 1)
         b.bar_warp_sync()

@@ -13,10 +13,9 @@ The rest is sample 10, its epilogue too: an activation goes before the scales.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,13 +27,29 @@ if (FOLDER := str(Path(__file__).parent)) not in sys.path:
 from gemm_family_plan import BLOCK, WARPS, told
 from gemm_family_plan import QUANTISED as FP8
 from gemm_output import Output
-from gemm_plan import WARPGROUP, Config, Kind
+from gemm_plan import ROWS, STORED, WARPGROUP, Config, Kind
 from gemm_sharing import Work
 
 gemm = importlib.import_module("10_gemm_sm90")
 
 LARGEST = 448.0  # of e4m3
 TOLD = 4  # the named barrier behind which all warps have told what they have seen
+
+
+def largest(numbers):
+    """The greatest of some."""
+    while len(numbers) > 1:
+        odd = numbers[len(numbers) // 2 * 2 :]
+        pairs = zip(numbers[::2], numbers[1::2], strict=False)
+        numbers = [x.max(y) for x, y in pairs] + odd
+    return numbers[0]
+
+
+def exchanged(b, found, bits: Sequence[int]):
+    """The greatest of threads whose numbers differ in these bits."""
+    for bit in bits:
+        found = found.max(b.shfl_sync(Shuffle.BFLY, found, bit))
+    return found
 
 
 class QuantisedOutput(Output):
@@ -54,40 +69,26 @@ class QuantisedOutput(Output):
                 self.b.atom(AtomicOp.MAX, ScalarType.U32, self.gemm.args["amax"].at(0), found.word)
 
     def finished(self, values, row, column) -> list:
-        """Scale 16 rows of a piece, and note by how much, and the greatest element."""
-        b, args, factors = self.b, self.gemm.args, []
+        """Scale 16 rows of a piece."""
+        b, lane = self.b, self.b.tid_x % 32
         values = super().finished(values, row, column)
-        for greatest, place, block, is_mine in self.scaled(values, row, column):
-            is_inside = place < args["m"]
-            factors.append(b.select(greatest > 0.0, greatest.rcp() * LARGEST, 1.0))
-            with b.if_(is_mine & is_inside):
-                scale = b.select(greatest > 0.0, greatest * (1 / LARGEST), 1.0)
-                args["scales"][place * (args["n"] // BLOCK) + block] = scale
-            self.seen.set(self.seen.value.max(b.select(is_inside, greatest, 0.0)))
-        return [value * factors[self.group(i)] for i, value in enumerate(values)]
-
-    def group(self, register: int) -> int:
-        """Which of the rows of D that a thread has a part of this register belongs to."""
-        return register // 2 % 2
-
-    def scaled(self, values, row, column) -> Iterator[tuple]:
-        """Of each of these rows its greatest absolute value in this block, which row and which
-        block that is, and whether this thread says so.
-        """
-        lane = self.b.tid_x % 32
+        factors = []
         for half in range(2):
-            greatest = self.greatest_of(values, half, (1, 2))
-            yield greatest, row + lane // 4 + half * 8, column // BLOCK, lane % 4 == 0
+            numbers = [x.abs() for i, x in enumerate(values) if i // 2 % 2 == half]
+            greatest = exchanged(b, largest(numbers), (1, 2))
+            place = row + lane // 4 + half * 8, column // BLOCK
+            factors.append(self.factor(greatest, *place, lane % 4 == 0))
+        return [value * factors[i // 2 % 2] for i, value in enumerate(values)]
 
-    def greatest_of(self, values, group: int, bits: Sequence[int]):
-        """The greatest absolute value of a row, of threads whose numbers differ in these bits."""
-        numbers = [x.abs() for i, x in enumerate(values) if self.group(i) == group]
-        while len(numbers) > 1:
-            numbers = [x.max(y) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
-        (found,) = numbers
-        for bit in bits:
-            found = found.max(self.b.shfl_sync(Shuffle.BFLY, found, bit))
-        return found
+    def factor(self, greatest, row, block, says):
+        """What scales a row of D in a block of columns; this thread may say it, and notes it."""
+        b, args = self.b, self.gemm.args
+        is_inside = row < args["m"]
+        with b.if_(says & is_inside):
+            scale = b.select(greatest > 0.0, greatest * (1 / LARGEST), 1.0)
+            args["scales"][row * (args["n"] // BLOCK) + block] = scale
+        self.seen.set(self.seen.value.max(b.select(is_inside, greatest, 0.0)))
+        return b.select(greatest > 0.0, greatest.rcp() * LARGEST, 1.0)
 
     def put(self, staged, begin: int, values) -> None:
         """Put 16 rows and 16 columns from `begin` on, two neighbours at a time."""
@@ -99,7 +100,8 @@ class QuantisedOutput(Output):
 
 
 class TurnedOutput(QuantisedOutput):
-    """With `swap` a tile's rows are the 128 columns of D of a block, 16 in each of eight warps.
+    """With `swap` a tile's rows are the 128 columns of D of a block, 16 in each of eight warps, or
+    32 in each of four where a warpgroup has the tile for itself.
 
     What they have seen of a row of D they tell each other in shared memory.
     """
@@ -111,36 +113,51 @@ class TurnedOutput(QuantisedOutput):
         self.told = self.b.shared_tile("told", ElementType.F32, shape, swizzle=0).pointer.of(f32)
 
     def begin(self) -> None:
-        """The two take turns."""
+        """The two take turns; of warpgroups in turn each has warps and a barrier of its own."""
         super().begin()
-        self.turns = self.b.ring(2)
+        self.turns, alone = self.b.ring(2), self.config.pingpong
+        self.which = self.b.warpgroup if alone else self.b.const(0)
 
-    def is_stored(self, work: Work, top):
+    def store(self, sums, work: Work, row, column) -> None:
         """All warps store a piece, or none does: N is a multiple of the tile."""
-        return work.row >= work.top
+        b, wide = self.b, self.wide
+        tops = [work.row + row + part * ROWS + b.warp % 4 * STORED for part in range(len(sums))]
+        for first in range(0, self.config.slice, wide):
+            left = work.column + column + first
+            with b.if_((work.row >= work.top) & (left >= work.left)):
+                pieces = [
+                    Output.finished(self, values[first // 2 : (first + wide) // 2], top, left)
+                    for values, top in zip(sums, tops, strict=True)
+                ]
+                factors = self.factors(pieces, left, work.row // BLOCK)
+                for values, top in zip(pieces, tops, strict=True):
+                    scaled = [x * factors[i // 4 * 2 + i % 2] for i, x in enumerate(values)]
+                    self.store_finished(scaled, top, left)
 
-    def group(self, register: int) -> int:
-        """Registers of two rows of the tile are of one of D."""
-        return register // 4 * 2 + register % 2
-
-    def scaled(self, values, row, column) -> Iterator[tuple]:
-        """By what all warps have seen; the first one says so."""
-        b, lane, first = self.b, self.b.tid_x % 32, self.b.tid_x % 4 * 2
-        seen = [self.greatest_of(values, group, (4, 8, 16)) for group in range(self.wide // 4)]
-        with b.if_(lane < 4):
-            for i in range(0, len(seen), 2):
-                b.store(b.vector(seen[i : i + 2]), self.place(b.warp, first + i * 4), align=8)
-        b.barrier_cta_sync_aligned(TOLD, self.config.consumers * WARPGROUP)
-        for at in range(0, self.wide, 8):
-            told = [b.load(self.place(w, first + at), f32, 2, align=8) for w in range(WARPS)]
-            for i in range(2):
-                greatest = functools.reduce(lambda x, y: x.max(y), (pair[i] for pair in told))
-                yield greatest, column + first + at + i, row // BLOCK, (b.warp == 0) & (lane < 4)
+    def factors(self, pieces, first, block) -> list:
+        """What scales each of a thread's rows of D from the `first` one on, by what all warps of
+        the tile have seen: a lane finds those of a row or two, and tells the others."""
+        b, wide, lane, mine = self.b, self.wide, self.b.tid_x % 32, self.b.tid_x % 4 * 2
+        rows = [begin + i for begin in range(0, wide, 8) for i in range(2)]  # and `mine`
+        for at, row in enumerate(rows):
+            of_row = at // 2 * 4 + at % 2  # a thread's first register of it
+            numbers = [values[of_row + i].abs() for values in pieces for i in (0, 2)]
+            greatest = exchanged(b, largest(numbers), (4, 8, 16))
+            with b.if_(lane < 4):
+                b.store(greatest, self.place(b.warp, mine + row))
+        b.barrier_cta_sync_aligned(TOLD + self.which, self.config.team * WARPGROUP)
+        warp, found = self.which * 4, []
+        for begin in range(0, wide, 32):
+            row = (lane + begin).min(wide - 1)
+            told = [b.load(self.place(warp + i * 4, row), f32, 4) for i in range(self.config.team)]
+            greatest = largest([x for four in told for x in four])
+            found.append(self.factor(greatest, first + row, block, b.warp == warp))
         self.turns.advance()
+        return [b.shfl_sync(Shuffle.IDX, found[row // 32], mine + row % 32) for row in rows]
 
     def place(self, warp, row):
         """Where a warp tells what it has seen of a row of the piece."""
-        return self.told.at((self.turns.stage * WARPS + warp) * self.wide + row)
+        return self.told.at((self.turns.stage * self.wide + row) * WARPS + warp)
 
     def put(self, staged, begin: int, values) -> None:
         """Put up to 16 rows of D from `begin` on and 16 columns, two of a row at a time."""

@@ -100,7 +100,7 @@ def compiled(asked: tuple[Config, Kind]):
     """A kernel and its machine code; in a process of a pool."""
     config, kind = asked
     kernel = sample().build(config, kind)
-    return asked, kernel, CodeCache().code(kernel, sample().TARGET, 3)
+    return asked, kernel, CodeCache(judged=False).code(kernel, sample().TARGET, 3)
 
 
 def graph_of(launches: Sequence[Launch]):

@@ -144,6 +144,11 @@ QUANTISED = [
         (70, 384, 72),
         2,
     ),
+    (
+        {"m": 128, "n": 40, "consumers": 2, "swap": True, "pingpong": True, "stages": 3},
+        (90, 384, 72),
+        2,
+    ),
 ]
 """As above."""
 
