@@ -30,6 +30,12 @@ TENSOR_COPY_ALIGNMENT = 128
 """Bytes that a tensor copy's shared address is a multiple of; an H200 traps on less, swizzled or
 not."""
 
+BULK_COPY_ALIGNMENT = 16
+"""Bytes that a bulk copy's addresses are multiples of."""
+
+MATRIX_ROW_BYTES = 16
+"""Bytes of a matrix row of ldmatrix and stmatrix, of whose multiple its address is."""
+
 COORDINATE_BYTES = 16
 """Bytes of whose multiple the innermost coordinate of a tensor copy is; an H200 traps otherwise."""
 

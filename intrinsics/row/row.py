@@ -33,8 +33,9 @@ class Row:
     modifiers that PTX has with this head in forms that nvgen does not know yet, `aliases` other
     names of the head; `late` maps a modifier that belongs into the head to the longer head; the
     simulator knows no row without `simulated`, and no form with one of the qualifiers or operands
-    that `unsimulated` names.  A `pseudo` row is no instruction: it has no PTX, and a pass turns its
-    records into others.
+    that `unsimulated` names; `aligned` maps operands that are addresses in shared memory to the
+    alignment that they need: bytes, or the operand with their number.  A `pseudo` row is no
+    instruction: it has no PTX, and a pass turns its records into others.
     """
 
     head: str
@@ -59,6 +60,7 @@ class Row:
     late: Mapping[str, str] = field(default_factory=dict)
     simulated: bool = True
     unsimulated: tuple[str, ...] = ()
+    aligned: Mapping[str, int | str] = field(default_factory=dict)
     pseudo: bool = False
     id: str = field(init=False)
     """The row's unique name: no property, for it is asked of record after record."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from intrinsics.limits import BULK_COPY_ALIGNMENT
 from intrinsics.modifiers import (
     ByteMask,
     CacheHint,
@@ -85,6 +86,7 @@ LOAD = Row(
         value("cta_mask", MASK_TYPE, MASK_NUMBERS, symbols=False),
         POLICY,
     ),
+    aligned={"dst": BULK_COPY_ALIGNMENT},
     section="cp.async.bulk", needs=SM90,
     tied={"multicast": "cta_mask", **CACHE_HINT},
     rules=(
@@ -129,6 +131,7 @@ LOAD_PART = Row(
         address("mbar", Space.SHARED, wide=True),
         POLICY,
     ),
+    aligned={"dst": BULK_COPY_ALIGNMENT},
     section="cp.async.bulk", needs=since("9.2", at_least(90)), tied=CACHE_HINT,
     rules=strong_order(),
     effects=BY_TRANSACTION,
@@ -152,6 +155,7 @@ TO_CLUSTER = Row(
         SIZE,
         address("mbar", Space.SHARED, wide=True),
     ),
+    aligned={"dst": BULK_COPY_ALIGNMENT, "src": BULK_COPY_ALIGNMENT},
     section="cp.async.bulk", needs=SM90, rules=strong_order(_NEAR), effects=BY_TRANSACTION,
     llvm=(Llvm("cp.async.bulk.shared.cta.to.cluster", "p7:dst, p3:mbar, p3:src, i32:size"),),
     elsewhere=("mbarrier::report::disabled",),
@@ -172,6 +176,7 @@ STORE = Row(
         POLICY,
         BYTE_MASK,
     ),
+    aligned={"src": BULK_COPY_ALIGNMENT},
     section="cp.async.bulk", needs=SM90, tied={**CACHE_HINT, "cp_mask": "byte_mask"},
     rules=(
         when(cp_mask=ByteMask.CP_MASK).needs("cp-mask-target", since("8.6", at_least(100))),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from intrinsics.limits import BULK_COPY_ALIGNMENT
 from intrinsics.modifiers import AtomicOp, CacheHint, NoFtz, ScalarType, Scope, Sem, Space
 from intrinsics.row import Attribute, Llvm, Row, Rule, address, when
 from intrinsics.rows.bulk import BY_GROUP, BY_TRANSACTION, CACHE_HINT, POLICY, SIZE, SM90
@@ -84,6 +85,7 @@ TO_CLUSTER = Row(
         SIZE,
         address("mbar", Space.SHARED),
     ),
+    aligned={"dst": BULK_COPY_ALIGNMENT, "src": BULK_COPY_ALIGNMENT},
     section="cp.reduce.async.bulk", needs=SM90, rules=_rules(_IN_CLUSTER, _NEAR),
     effects=BY_TRANSACTION,
     llvm=tuple(spellings("cp.async.bulk.reduce.shared.cta.to.cluster",
@@ -103,6 +105,7 @@ STORE = Row(
         SIZE,
         POLICY,
     ),
+    aligned={"src": BULK_COPY_ALIGNMENT},
     section="cp.reduce.async.bulk", needs=SM90, tied=CACHE_HINT,
     rules=reduced_in_global(),
     effects=BY_GROUP,

@@ -106,6 +106,7 @@ COPY = Row(
     qualifiers=_QUALIFIERS,
     operands=_operands(
         value("src_size", ScalarType.U32, Numbers(0, 16), limit="size")),
+    aligned={"dst": "size"},
     section="cp.async", needs=_SM80, rules=_RULES, effects=_EFFECTS,
     tied={"cache_hint": "cache_policy"},
     llvm=(
@@ -121,6 +122,7 @@ COPY_OR_IGNORE = Row(
     name="cp.async.ignore_src", opcode="CP_ASYNC_IGNORE_SRC",
     qualifiers=_QUALIFIERS,
     operands=_operands(predicate("ignore_src")),
+    aligned={"dst": "size"},
     section="cp.async", needs=since("7.5", at_least(80)), rules=_RULES, effects=_EFFECTS,
     tied={"cache_hint": "cache_policy"},
     llvm=tuple(_spellings(".ignore_src", "i1:ignore_src, ")),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from intrinsics.limits import MATRIX_ROW_BYTES
 from intrinsics.modifiers import CopyFormat, ScalarType, Space
 from intrinsics.multiplies.matrix import MatrixNum, MatrixShape, Transposed
 from intrinsics.row import (
@@ -110,6 +111,7 @@ LDMATRIX = Row(
         vector("d", T.B32, _REGISTERS, Access.WRITE, sink=True),
         address("a", "space", wide=True, within=Space.SHARED),
     ),
+    aligned={"a": MATRIX_ROW_BYTES},
     section="Warp-level matrix load instruction: ldmatrix",
     rules=(
         when(shape=_M8N8).must("elements", "a matrix of m8n8 has elements of 16 bits", type=T.B16),
@@ -144,6 +146,7 @@ STMATRIX = Row(
         address("a", "space", wide=True, within=Space.SHARED, stored=True),
         vector("r", T.B32, _REGISTERS, numbers=VectorNumbers.SOME),
     ),
+    aligned={"a": MATRIX_ROW_BYTES},
     section="Warp-level matrix store instruction: stmatrix",
     needs=since("7.8", at_least(90)),
     rules=(

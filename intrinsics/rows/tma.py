@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from intrinsics.limits import TENSOR_COPY_ALIGNMENT
 from intrinsics.modifiers import (
     CacheHint,
     CtaGroup,
@@ -176,6 +177,7 @@ TILE_LOAD = Row(
         value("cta_mask", MASK_TYPE, MASK_NUMBERS, symbols=False),
         value("cache_policy", ScalarType.U64),
     ),
+    aligned={"dst": TENSOR_COPY_ALIGNMENT},
     section="cp.async.bulk.tensor", needs=SM90,
     tied={"multicast": "cta_mask", "cache_hint": "cache_policy"},
     rules=(
@@ -219,6 +221,7 @@ IM2COL_LOAD = Row(
         value("cta_mask", MASK_TYPE, MASK_NUMBERS, symbols=False),
         value("cache_policy", ScalarType.U64),
     ),
+    aligned={"dst": TENSOR_COPY_ALIGNMENT},
     section="cp.async.bulk.tensor", needs=SM90,
     tied={"multicast": "cta_mask", "cache_hint": "cache_policy"},
     rules=(
@@ -255,6 +258,7 @@ TILE_STORE = Row(
         address("src", Space.SHARED),
         value("cache_policy", ScalarType.U64),
     ),
+    aligned={"src": TENSOR_COPY_ALIGNMENT},
     section="cp.async.bulk.tensor", needs=SM90,
     tied={"cache_hint": "cache_policy"},
     rules=STORE_RULES, effects=STORES,

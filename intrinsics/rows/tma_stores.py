@@ -6,6 +6,7 @@ cp.async.bulk.prefetch.tensor.
 
 from __future__ import annotations
 
+from intrinsics.limits import TENSOR_COPY_ALIGNMENT
 from intrinsics.modifiers import (
     AtomicOp,
     CacheHint,
@@ -51,6 +52,7 @@ REDUCE = Row(
         address("src", Space.SHARED),
         value("cache_policy", ScalarType.U64),
     ),
+    aligned={"src": TENSOR_COPY_ALIGNMENT},
     section="cp.reduce.async.bulk.tensor", needs=SM90,
     tied={"cache_hint": "cache_policy"},
     rules=STORE_RULES, effects=STORES,

@@ -13,9 +13,7 @@ from collections.abc import Iterator
 
 from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
-from intrinsics.limits import TENSOR_COPY_ALIGNMENT
 from intrinsics.mir import Imm, MachineInstr
-from intrinsics.rows import bulk, bulk_reduce, copies, matrix, tma, tma_stores
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.rule import VerifierRule
 
@@ -33,32 +31,15 @@ MOST = 1024
 OF_MATRICES = 16
 """Bytes whose multiple the address in a matrix descriptor is."""
 
-_COPIES = (copies.COPY.id, copies.COPY_OR_IGNORE.id)
 
-PLACES = {
-    row.id: names
-    for rows, names in (
-        ((tma.TILE_LOAD, tma.IM2COL_LOAD, bulk.LOAD, bulk.LOAD_PART), ("dst",)),
-        ((tma.TILE_STORE, tma_stores.REDUCE, bulk.STORE, bulk_reduce.STORE), ("src",)),
-        ((bulk.TO_CLUSTER, bulk_reduce.TO_CLUSTER), ("dst", "src")),
-        ((copies.COPY, copies.COPY_OR_IGNORE), ("dst",)),
-        ((matrix.LDMATRIX, matrix.STMATRIX), ("a",)),
-    )
-    for row in rows
-}
-"""By row, the operands that are addresses in shared memory."""
-
-_BULK = 16
-
-
-def needed(mi: MachineInstr) -> int:
-    """The alignment in bytes that a record's addresses in shared memory need."""
-    if ".tensor" in mi.row.id:
-        return TENSOR_COPY_ALIGNMENT
-    if mi.row.id in _COPIES:
-        size = mi["size"]
-        return size.value if isinstance(size, Imm) else 1
-    return _BULK
+def needed(mi: MachineInstr) -> Iterator[tuple[str, int]]:
+    """Operands that are addresses in shared memory, and the alignment in bytes that they need."""
+    for name, aligned in mi.row.aligned.items():
+        if isinstance(aligned, str):
+            size = mi[aligned]
+            yield name, size.value if isinstance(size, Imm) else 1
+        else:
+            yield name, aligned
 
 
 def judge(known: KnownBits, generous: KnownBits, size: int) -> Iterator[Breach]:

@@ -15,7 +15,7 @@ from intrinsics.findings import Finding
 from intrinsics.known_bits import UNKNOWN, KnownBits, exactly
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Op
 from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScaleVec
-from intrinsics.row import Residency
+from intrinsics.row import Residency, Row
 from intrinsics.rows import bulk, bulk_reduce
 from intrinsics.rows.mbarrier import INIT
 from intrinsics.rows.memory import ST_BULK
@@ -50,7 +50,7 @@ def verify_descriptors(module: Module, *, literals_only: bool = False) -> list[F
     """
     found: list[Finding] = []
     for function in module.functions:
-        if any(form.row.id in _JUDGES for form in function.forms()):
+        if any(_judge_of(form.row) is not None for form in function.forms()):
             found += _Judge(module, function, literals_only).findings()
     return found
 
@@ -83,7 +83,7 @@ class _Judge:
         """The findings about the function's records, in their order."""
         for i, block in enumerate(self.function.blocks):
             for at, mi in enumerate(block.instrs):
-                judge = _JUDGES.get(mi.form.row.id)
+                judge = _judge_of(mi.form.row)
                 if judge is None:
                     continue
                 self.here = i, at
@@ -215,8 +215,9 @@ class _Judge:
         """The addresses in shared memory of a record that needs them aligned."""
         if self.literals_only:
             return
-        size = alignment.needed(mi)
-        for name in alignment.PLACES[mi.row.id] if self._least < size else ():
+        for name, size in alignment.needed(mi):
+            if self._least >= size:
+                continue
             address = mi[name]
             assert isinstance(address, Mem)
             known, generous = (
@@ -255,7 +256,6 @@ _JUDGES: dict[str, _Rule] = {
     **dict.fromkeys((row.id for row in MULTIPLIES), _Judge.warpgroup),
     "tcgen05.cp": _Judge.copy,
     **dict.fromkeys(("tcgen05.alloc", "tcgen05.dealloc"), _Judge.allocate),
-    **dict.fromkeys(alignment.PLACES, _Judge.place),
     **dict.fromkeys((row.id for row in (*bulk.ROWS, *bulk_reduce.ROWS)), _Judge.bulk),
     **dict.fromkeys((bulk.PREFETCH.id, ST_BULK.id, INIT.id), _Judge.number),
     **dict.fromkeys(
@@ -266,3 +266,8 @@ _JUDGES: dict[str, _Rule] = {
         _Judge.access,
     ),
 }
+
+
+def _judge_of(row: Row) -> _Rule | None:
+    """What judges records of a row beyond their operands' kinds."""
+    return _JUDGES.get(row.id) or (_Judge.place if row.aligned else None)
