@@ -304,6 +304,14 @@ def test_every_sample_is_described():
         assert f"\n| [{sample.name}](../samples/{sample.name}) | " in page, sample.name
 
 
+def test_every_file_of_the_samples_is_on_their_page():
+    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    others = [path.name for path in FOLDER.glob("*.py") if not path.name[0].isdigit()]
+    assert [name for name in others if page.count(f"[{name}]({name})") != 1] == []
+    named = re.findall(r"\]\(([^)#]+)", page)
+    assert [name for name in named if not (FOLDER / name).exists()] == []
+
+
 def test_the_targets():
     names = list(TARGETS)
     assert f"{names[0]} to {names[-1].rstrip('af')}" in PAGES["docs/command-line.md"]
