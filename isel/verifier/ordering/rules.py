@@ -17,7 +17,14 @@ from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.report import Report
 from isel.verifier.function.tensor_memory import lanes
 from isel.verifier.ordering import lifetimes
-from isel.verifier.ordering.judgement import ends, halts, sums, unfilled, warpgroups
+from isel.verifier.ordering.judgement import (
+    ends,
+    halts,
+    sums,
+    unfilled,
+    unwritten_bytes,
+    warpgroups,
+)
 from isel.verifier.ordering.judgement.history import TENSOR_OPS
 from isel.verifier.ordering.judgement.race_rules import COPIES, Name, name_of
 from isel.verifier.ordering.judgement.race_words import way_out_between, words_of
@@ -67,6 +74,7 @@ def check(report: Report) -> None:
     ends.pending(report, logs)
     sums.check(report, logs)
     unfilled.check(report, program, runs)
+    unwritten_bytes.check(report, logs)
     warpgroups.check(report, logs)
     found = _races(report, runs.finders())
     unfenced = {race.first.index for _, race in found if race.missing not in _NOT_OVER}

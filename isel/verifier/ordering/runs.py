@@ -164,11 +164,15 @@ class Runs:
         """The runs of the first shape without errors, or else of the one with the fewest.
 
         After an error, the remaining runs of a shape wait until all shapes have been tried: those
-        of the shape with the fewest errors come first, and others stop when they have more.
+        of the shape with the fewest errors come first, and others stop when they have more.  A
+        shape with the first run of another is left out: no warp asks for what differs.
         """
         begun: list[tuple[int, int, list[Log]]] = []
         for place, runs in enumerate(shapes):
-            logs, wrong = self._until_wrong(runs, 1)
+            first = next(runs)
+            if any(first == logs[0] for _, _, logs in begun):
+                continue
+            logs, wrong = self._until_wrong(itertools.chain((first,), runs), 1)
             if not wrong:
                 return logs
             begun.append((wrong, place, logs))

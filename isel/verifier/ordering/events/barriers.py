@@ -317,7 +317,6 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
             return True
         strand.failed = False
         e.run.log.waited(strand.actor, e.index, mbarrier)
-        warp_order.synchronised(e.machine, strand.actor)  # perhaps with others, by the mbarrier
         strand.clocks.acquire(
             mbarrier.released(e.mi.form.attributes.get("scope")),
             relaxed=e.mi.form.attributes.get("sem") is Sem.RELAXED,

@@ -124,6 +124,7 @@ def _store(e: Execution) -> bool:
             for lane, at in _places(moved(address, element * width), e.mask).items():
                 _put(e, at, data[lane], width)
     if strong:
+        e.run.log.strong.update(regions.union_lanes(address, e.mask))
         _release_flag(e, address)
     return True
 
@@ -230,7 +231,6 @@ def _release_flag(e: Execution, address: Number) -> None:
     for at in regions.union_lanes(address, e.mask):
         e.machine.flags.setdefault(at, Flag()).write(release)
         e.machine.changed = True
-        e.run.log.strong.add(at)
 
 
 def _acquire_flag(e: Execution, address: Number) -> None:

@@ -180,6 +180,15 @@ NOT_FILLED = VerifierRule(
     hint="M and N say how many rows are read, the descriptor's offsets where each group of them "
     "begins; the next K of 32 bytes begins 32 bytes on, inside of the same swizzled rows",
 )
+UNWRITTEN_BYTES = VerifierRule(
+    "{op}/unwritten-bytes",
+    "shared memory is loaded that nothing in the kernel writes",
+    "ld",
+    Severity.WARNING,
+    expected="an address of what a store or a copy has written",
+    hint="shared memory holds whatever the last kernel left: bound the index, or store what the "
+    "loop does not fill",
+)
 BEYOND_VARIABLE = VerifierRule(
     "{op}/beyond-variable",
     "a multiply reads shared memory beyond the variable that its descriptor begins in",
@@ -242,6 +251,7 @@ ORDER_RULES = (
         NOT_WRITTEN,
         UNWRITTEN,
         NOT_FILLED,
+        UNWRITTEN_BYTES,
         BEYOND_VARIABLE,
         SHARED_RACE,
         OUT_OF_SCOPE,

@@ -2,34 +2,23 @@
 
 Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: a warning where M, N, a
 stride or a step along K leads beyond what copies and stores write, or beyond the variable.  It is
-sought only where every write is known: not in a run that guessed, after writes to unknown
-addresses, or while some record that may write was not executed.
+sought only where every write is known.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import MmaKind
 from isel.verifier.function.report import Report
-from isel.verifier.ordering.integers.windows import offset_of, rank_of
 from isel.verifier.ordering.judgement.rows import BEYOND_VARIABLE, NOT_FILLED
-from isel.verifier.ordering.judgement.sizes import ends_of_copies, reach_of_copies
+from isel.verifier.ordering.judgement.written import GRAIN, record_of, said, written
 from isel.verifier.ordering.matrices import Matrix
-from isel.verifier.ordering.program import MEMORY, Program, is_event
-from isel.verifier.ordering.run.log import Log, Memory, Operands
+from isel.verifier.ordering.program import Program
+from isel.verifier.ordering.run.log import Log
 from isel.verifier.ordering.run.machine import SharedVariable, shared_variables
 from isel.verifier.ordering.runs import Runs
 from isel.verifier.rule import VerifierRule
-
-_GRAIN = 16
-"""Bytes of one bit of a mask of written memory: no layout splits them."""
-_PADDED = (MmaKind.F8F6F4, MmaKind.MXF8F6F4)
-_WRITE = ("st", "atom", "red", "cp.")
-"""The first words of rows that may write shared memory."""
 
 _Wrong: TypeAlias = tuple[tuple[object, ...], str]
 """A cause, by which findings are grouped, and the message."""
@@ -49,13 +38,13 @@ def check(report: Report, program: Program, runs: Runs) -> None:
         beyond += _judged(program, least, lambda matrix: _beyond(matrix, variables))
         _report(report, BEYOND_VARIABLE, [*logs, *least], beyond)
         return
-    written = _written(report, program, runs.logs, variables)
-    if written is None:
+    there = written(report, runs.logs, variables)
+    if there is None:
         return
-    unfilled = _judged(program, logs, lambda matrix: _unfilled(matrix, written, variables))
+    unfilled = _judged(program, logs, lambda matrix: _unfilled(matrix, there, variables))
     if any(unfilled):
         least = _least(runs, logs)
-        unfilled += _judged(program, least, lambda matrix: _unfilled(matrix, written, variables))
+        unfilled += _judged(program, least, lambda matrix: _unfilled(matrix, there, variables))
         _report(report, NOT_FILLED, [*logs, *least], unfilled)
 
 
@@ -98,16 +87,9 @@ def _judged(
         here: _Found = {}
         for key in log.multiplied:
             if (what := wrong[key]) is not None:
-                here.setdefault(_index_of(key), what)
+                here.setdefault(record_of(key), what)
         found.append(here)
     return found
-
-
-def _index_of(operands: Operands) -> int:
-    """The record of a multiply."""
-    index = operands[0]
-    assert isinstance(index, int)
-    return index
 
 
 # ---- beyond a variable ---------------------------------------------------------------------------
@@ -134,90 +116,20 @@ def _beyond(matrix: Matrix, variables: list[SharedVariable]) -> _Wrong | None:
 
 
 def _unfilled(
-    matrix: Matrix, written: Mapping[int, int], variables: list[SharedVariable]
+    matrix: Matrix, there: Mapping[int, int], variables: list[SharedVariable]
 ) -> _Wrong | None:
     """The breach of a matrix with a row of which no byte is written."""
-    here = written.get(matrix.rank, 0)
+    here = there.get(matrix.rank, 0)
     for begin, spans, size in matrix.atoms():
-        missing = ~here >> begin // _GRAIN & (1 << spans * size // _GRAIN) - 1
-        every = (1 << size // _GRAIN) - 1
+        missing = ~here >> begin // GRAIN & (1 << spans * size // GRAIN) - 1
+        every = (1 << size // GRAIN) - 1
         for span in range(spans if missing else 0):
-            if missing >> span * size // _GRAIN & every == every:
+            if missing >> span * size // GRAIN & every == every:
                 first = begin + span * size
                 return (
                     (matrix.name, first),
                     f"matrix {matrix.name.upper()} of {matrix.rows} rows at "
-                    f"{_said(matrix.descriptor.address, variables)}; nothing writes the {size} "
-                    f"bytes at {_said(first, variables)}",
+                    f"{said(matrix.descriptor.address, variables)}; nothing writes the {size} "
+                    f"bytes at {said(first, variables)}",
                 )
     return None
-
-
-def _said(offset: int, variables: list[SharedVariable]) -> str:
-    """An address in shared memory, in words."""
-    found = next((v for v in variables if v.first <= offset < v.last), None)
-    return f"byte {offset - found.first} of {found.name}" if found else f"byte {offset}"
-
-
-def _written(
-    report: Report, program: Program, logs: list[Log], variables: list[SharedVariable]
-) -> dict[int, int] | None:
-    """A mask of the grains that some run writes, for each CTA; None where it may be incomplete."""
-    if any(log.guessed or log.unknown or log.unknown_writes for log in logs):
-        return None
-    executed = set[int]().union(*(log.threads for log in logs))
-    if any(
-        _may_write(mi) and index not in executed
-        for index, mi in enumerate(report.analysis.graph.records)
-    ):
-        return None
-    written: dict[int, int] = defaultdict(int)
-    for first, last in set[tuple[int, int]]().union(*map(_stored, logs)):
-        _add(written, first, last)
-    multiplies = {_index_of(key) for log in logs for key in log.multiplied}
-    padded = any(_is_padded(report.record(index)) for index in multiplies)
-    for log in logs:
-        reach = reach_of_copies(log)
-        if reach is None:
-            return None
-        ends = {} if padded else ends_of_copies(log)
-        for first, most in reach.items():
-            end = _end_of_copy(first, most << padded, variables)
-            _add(written, first, ends.get(first, end))
-    return written
-
-
-def _is_padded(mi: MachineInstr) -> bool:
-    """Whether a multiply may read elements of 4 or 6 bits that are padded to 16 bytes.
-
-    Copies then write up to twice as many bytes as their mbarrier counts.
-    """
-    return mi.attributes().get("kind") in _PADDED
-
-
-def _may_write(mi: MachineInstr) -> bool:
-    return mi.row.id.startswith(_WRITE) and (is_event(mi) or mi.row.id not in MEMORY)
-
-
-def _stored(log: Log) -> set[tuple[int, int]]:
-    """The begins and ends of stores and copies of known size, in the windows of the CTAs."""
-    found = {(at, at + _GRAIN) for at in log.strong}
-    distinct = {id(access.regions): access.regions for access in log.accesses}  # warps repeat them
-    for regions in distinct.values():
-        for region in regions:
-            if region.writes and region.memory is Memory.SHARED and region.first < region.last:
-                found.add((region.first, region.last))
-    return found
-
-
-def _end_of_copy(first: int, most: int, variables: list[SharedVariable]) -> int:
-    """The largest end of a copy: it has at most `most` bytes, and stays in its variable."""
-    at = offset_of(first)
-    ends = [v.last - at for v in variables if v.first <= at < v.last]
-    return first + min([most, *ends])
-
-
-def _add(written: dict[int, int], first: int, last: int) -> None:
-    """Add the bytes from `first` to `last` to the mask of their CTA."""
-    begin, end = offset_of(first) // _GRAIN, offset_of(last - 1) // _GRAIN + 1
-    written[rank_of(first)] |= (1 << end) - (1 << begin)

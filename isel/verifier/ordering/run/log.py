@@ -192,7 +192,7 @@ class Log:
     instructions of each warp, in order; `lanes` the lanes of tensor memory that a record loads or
     stores, once for each warp; `multiplied` the multiplies, in order; `unknown_writes` the records
     that write to an unknown address which may be in shared memory; `strong` the addresses of strong
-    and atomic writes; `misaligned` the records whose address is not aligned, with where that is;
+    stores; `misaligned` the records whose address is not aligned, with where that is;
     `outside` those that access what is beyond all shared memory, `elsewhere` those that access a
     CTA, of this rank, which the cluster does not have; `uninitialised` those that use an mbarrier
     which nobody has initialised;

@@ -113,7 +113,8 @@ DIVIDED = """\
 @each("here, severity", {"from n on": (0, [Severity.REVIEW]), "behind all": (512, [])}.values())
 def test_an_argument_may_divide_a_variable(here: int, severity: list[Severity]) -> None:
     """With n = 5 thread 59 loads what thread 64 stores; with n = 512 nobody does."""
-    assert races(DIVIDED.format(here=here, there=0)) == severity
+    cleared = f"    st.shared.b32 [%r3+512], 0;\n{BEFORE}"
+    assert races(cleared + DIVIDED.format(here=here, there=0)) == severity
 
 
 def test_the_same_words_whatever_the_argument() -> None:

@@ -242,6 +242,12 @@ TAKE:
     ld.shared.b32 %r9, [%r6+-512];
 TAKEN:
 """
+WAITS_ELSEWHERE = """\
+FREE:
+    mbarrier.try_wait.parity.shared.b64 %p8, [bars+16], 1;
+    @!%p8 bra FREE;
+"""
+"""For the phase before the first, which counts as complete."""
 EACH_ARRIVES = f"""\
 {STORES}    mbarrier.arrive.shared.b64 _, [bars+16];
 ALL:
@@ -333,6 +339,8 @@ WRONG: dict[str, tuple[str, tuple[str, Severity]]] = {
         ("tcgen05.mma/no-commit", _E)),
     "a thread that arrives for its warp, which has not synchronised": (
         HANDED_ON.replace(WARP_SYNC, ""), ("mbarrier.arrive/other-threads", _R)),
+    "one that has waited for something else with its warp": (
+        HANDED_ON.replace(WARP_SYNC, WAITS_ELSEWHERE), ("mbarrier.arrive/other-threads", _R)),
     "a named barrier for more threads than come": ("    bar.sync 1, 160;\n", ("sync/deadlock", _E)),
 }  # fmt: skip
 
