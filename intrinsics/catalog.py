@@ -9,48 +9,22 @@ import functools
 import importlib
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from intrinsics.chapter_words import WORDS
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form, form_attribute_names, form_of, opcode_name
 from intrinsics.modifiers import Modifier
 from intrinsics.row import Attribute, Attributes, Literal, Llvm, Qualifier, Residency, Row
 
-_CHAPTERS = {
-    **dict.fromkeys(("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma"), "tcgen05"),
-    "wgmma": "wgmma",
-    "mma_sync": "mma",
-    "wmma": "wmma",
-    "mbarrier": "mbarrier",
-    "tma": "cp",
-    "tma_stores": "cp",
-    "tensormap": "tensormap",
-    "sync": "fence elect bar barrier",
-    "memory": "ld st cvta",
-    "stack": "alloca stacksave stackrestore",
-    "atomic": "atom red",
-    "caches": "membar prefetch prefetchu isspacep discard applypriority",
-    "policies": "createpolicy",
-    "multimem": "multimem",
-    **dict.fromkeys(("copies", "bulk", "bulk_reduce"), "cp"),
-    "async_stores": "st red",
-    "matrix": "ldmatrix stmatrix movmatrix",
-    "scalar": "mov add sub mul mad div rem and or xor not shl shr bfe min max abs neg popc clz"
-    " brev shf setp selp cvt",
-    "integers": "add addc sub subc mad madc mul24 mad24 sad dp4a dp2a prmt bfi bfind fns cnot"
-    " szext bmsk lop3",
-    "floats": "add sub mul fma mad div rcp sqrt rsqrt sin cos lg2 ex2 tanh neg abs copysign min"
-    " max testp setp",
-    "float_conversions": "cvt",
-    "control": "bra brx ret exit trap brkpt ? opaque phi",
-    "calls": "call",
-    "warp": "shfl vote match redux activemask nanosleep pmevent griddepcontrol setmaxnreg"
-    " getctarank mapa",
-    "cluster": "fence membar",
-    "launch_control": "clusterlaunchcontrol",
-}
-"""The chapters, each with the words that the heads and ids of its rows begin with: a program is
-read without the chapters whose words it has not."""
+_CHAPTERS = (
+    "tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma", "mma_sync", "wmma",
+    "mbarrier", "tma", "tma_stores", "tensormap", "sync", "memory", "stack", "atomic", "caches",
+    "policies", "multimem", "copies", "bulk", "bulk_reduce", "async_stores", "matrix", "scalar",
+    "integers", "floats", "float_conversions", "control", "calls", "warp", "cluster",
+    "launch_control",
+)  # fmt: skip
+"""The chapters: modules of `intrinsics.rows`, in the order of the reference."""
 
 
 def _chapter(name: str) -> tuple[Row, ...]:
@@ -75,24 +49,31 @@ def first_word(name: str) -> str:
     return name.partition(".")[0].partition(":")[0]
 
 
-def words_of(chapter: str) -> set[str]:
-    """The words that the heads and ids of a chapter's rows begin with."""
-    return set(_CHAPTERS[chapter].split())
-
-
 @functools.cache
 def _chapters_by_word() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for chapter in _CHAPTERS:
-        for word in words_of(chapter):
+        for word in WORDS.get(chapter, "").split():
             found.setdefault(word, []).append(chapter)
     return found
 
 
 def rows_of(word: str) -> Iterator[Row]:
-    """The rows of the chapters that have a word, in their order; no other chapter is imported."""
-    for chapter in _chapters_by_word().get(word, ()):
+    """The rows of the chapters that have a word, in their order.
+
+    No other chapter is imported, unless no chapter is known to have the word.
+    """
+    known = _chapters_by_word().get(word)
+    if known is None and word not in other_instructions():
+        known = [name for name, rows in chapters().items() if word in words_in(rows)]
+    for chapter in known or ():
         yield from _chapter(chapter)
+
+
+def words_in(rows: Iterable[Row]) -> dict[str, None]:
+    """The words that the ids, heads and aliases of rows begin with, in order."""
+    names = (name for row in rows for name in (row.id, row.head, *row.aliases))
+    return dict.fromkeys(map(first_word, names))
 
 
 @functools.cache

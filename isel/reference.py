@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from intrinsics import chapter_words
 from intrinsics.catalog import chapters
 from intrinsics.legality import section_of, text_of
 from intrinsics.reference import page
+from intrinsics.reference.chapter_words import index
 from intrinsics.reference.row_page import MADE, anchor, ptxas_says
 from intrinsics.row import Row, Rule
 from isel.select.intrinsics.unselected import UNSELECTED
@@ -21,6 +23,7 @@ from isel.verifier.launch import RULES as LAUNCH_RULES
 from isel.verifier.rule import VerifierRule
 
 FOLDER = Path(page.__file__).parent
+INDEX = Path(chapter_words.__file__)
 
 
 def pages() -> dict[str, str]:
@@ -31,10 +34,11 @@ def pages() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the pages."""
+    """Write the pages, and the index of the catalog."""
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text)
+    INDEX.write_text(index())
 
 
 def _not_selected() -> Iterator[str]:
