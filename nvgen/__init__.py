@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from nvgen.builder.fragments.fragment import Fragment
     from nvgen.builder.kernel import KernelBuilder
     from nvgen.builder.multiplies.register_tiles import WarpgroupTile, WarpTile
-    from nvgen.builder.multiplies.tensor_gemm import TensorTile
+    from nvgen.builder.multiplies.tensor_memory import TensorTile
     from nvgen.builder.shared_memory.tiles import SharedTile
     from nvgen.builder.values.number_types import (
         NumberType,
@@ -248,7 +248,7 @@ _MODULES = {
     "nvgen.builder.values.numbers": "F32 Float Int IntLike Number",
     "nvgen.builder.values.pointers": "Barrier Pointer",
     "nvgen.builder.multiplies.register_tiles": "WarpTile WarpgroupTile",
-    "nvgen.builder.multiplies.tensor_gemm": "TensorTile",
+    "nvgen.builder.multiplies.tensor_memory": "TensorTile",
     "nvgen.builder.shared_memory.tiles": "SharedTile",
     "nvgen.builder.values.vectors": "Vector",
     "nvgen.compilation.compiled": "Compiled",

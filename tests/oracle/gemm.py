@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType
 from intrinsics.modifiers import LdStNum
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.multiplies.tensor_gemm import TensorTile
+from nvgen.builder.multiplies.tensor_memory import TensorTile
 from nvgen.builder.shared_memory.tiles import SharedTile
 from nvgen.builder.values.numbers import Int
 from nvgen.builder.values.pointers import Barrier, Pointer

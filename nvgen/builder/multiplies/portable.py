@@ -37,8 +37,7 @@ from nvgen.builder.multiplies.register_tiles import (
     warp_tile,
     warpgroup_tile,
 )
-from nvgen.builder.multiplies.tensor_gemm import TensorTile
-from nvgen.builder.multiplies.tensor_memory import tensor_memory
+from nvgen.builder.multiplies.tensor_memory import TensorTile, tensor_memory
 from nvgen.builder.multiplies.tensor_tiles import in_pieces, lanes_of_warp
 from nvgen.builder.shared_memory.protocols import Protocols
 from nvgen.builder.shared_memory.tiles import SharedTile

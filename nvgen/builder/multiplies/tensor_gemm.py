@@ -1,170 +1,350 @@
-"""D in tensor memory, multiplied into by tcgen05.mma; its columns in registers; scale factors.
+"""One multiply into tensor memory: what follows from the call, and its instructions.
 
 Layer: nvgen.builder.  Descriptors and the instruction descriptor are derived from tiles, and the
-nest of pieces of M, pieces of N and steps of K is unrolled.  Each warp of a warpgroup has the 32
-lanes of its number modulo 4, a thread a row.  PTX ISA, tcgen05.mma; tcgen05.cp; tcgen05.ld;
-tcgen05.st; Data Path Layout Organization (layout D); Block Scaling.
+nest of pieces of M, pieces of N and steps of K is unrolled.  PTX ISA, tcgen05.mma; tcgen05.mma.ws;
+Matrix Shape (Table 39); Instruction descriptor (Tables 42 to 45); Table 50 (N of an 8-bit B that is
+transposed); Shared memory descriptor; Scale Factor A ID, Scale Factor B ID; Sparsity selector; Data
+Path Layout Organization.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar
 
-from llvmlite import ir
-
-from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.element import ElementType
-from intrinsics.layouts.register_layout import tensor_layout
+from intrinsics.descriptors.idesc import FP4_KINDS, InstructionDescriptor, m_values, n_values
+from intrinsics.descriptors.tensor_address import ZeroColumnMask
+from intrinsics.element import ElementType, Major
+from intrinsics.layouts.sparse import sparse_columns
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import CollectorA, CopyMulticast, CopyShape, CtaGroup, ScalarType
-from intrinsics.multiplies.tensor_shapes import Piece
-from nvgen.builder.control.roles import ExecutionScope, Roles
-from nvgen.builder.fragments.fragment import Fragment
-from nvgen.builder.fragments.layouts import Holders, Rows
-from nvgen.builder.multiplies.accumulators import Multiply
-from nvgen.builder.multiplies.tensor_requests import (
-    AccumulatorColumns,
-    OperandAddresses,
-    TensorRequest,
-    crosses_spans,
-    instruction_word,
-    mask_word,
-    scale_vector,
+from intrinsics.modifiers import (
+    CollectorA,
+    MmaKind,
+    ScaleVec,
 )
-from nvgen.builder.multiplies.tensor_requirements import check
+from intrinsics.multiplies.tensor_shapes import (
+    KindTypes,
+    Piece,
+    accumulator_columns,
+    block_of,
+    family_of,
+    pieces,
+)
+from nvgen.builder.control.roles import Roles
+from nvgen.builder.multiplies.accumulators import SHIFTS, AccumulatorTile, Multiply, kernel_of
 from nvgen.builder.multiplies.tensor_tiles import (
-    OperandTile,
+    LeftTile,
     ScaleTile,
     SparseTile,
-    by_warpgroup,
-    load_columns,
-    store_columns,
+    whole_words,
 )
 from nvgen.builder.shared_memory.allocations import SharedMemory
-from nvgen.builder.shared_memory.tiles import SCALE_BLOCK, SharedScales, SharedTile
-from nvgen.builder.values.numbers import Int, IntLike, Number
-from nvgen.builder.values.pointers import Pointer, descriptor_at
-from nvgen.builder.values.vectors import Vector, vector_of
-from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import refuse
+from nvgen.builder.shared_memory.tiles import WORD_FACTORS, SharedTile
+from nvgen.builder.values.numbers import Int, IntLike
+from nvgen.builder.values.pointers import Pointer, advanced, descriptor_at
+from nvgen.builder.values.vectors import Vector
 
-_ROWS = 128
-_ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE).encode()
-"""Rows of 16 bytes, one after the other: a matrix without swizzling, one piece wide."""
+_K96 = 96
 
 
-_COPIES = {
-    1: (CopyShape.S32X128B, CopyMulticast.WARPX4),
-    2: (CopyShape.S64X128B, CopyMulticast.WARPX2_01_23),
-}
-"""What copies a block of each part: to all groups of 32 lanes, or of two to two of them each."""
-
-
-def _shape(scales: ScaleTile | SharedScales) -> str:
-    parts = f", in {scales.parts} parts" if scales.parts > 1 else ""
-    rows = f"{scales.rows} rows of K {scales.k}"
-    return f"{rows}, one for {scales.size} {scales.dtype.value}{parts}"
-
-
-_TYPES = {ElementType.F32: ScalarType.F32, ElementType.S32: ScalarType.S32}
-
-
-@guarded
 @dataclass(frozen=True, slots=True)
-class TensorTile(AccumulatorColumns):
-    """An accumulator in tensor memory: `m` rows and `n` columns of a type, from `pointer` on.
+class AccumulatorColumns(AccumulatorTile):
+    """What a multiply into tensor memory asks of its accumulator: see `TensorTile`."""
 
-    Each 128 rows of a CTA are a block of `n` columns, one after the other.  In a CTA pair each CTA
-    holds its half at the same address.  `columns` is their number in each CTA, where it is known.
+    pointer: Pointer
+    m: int
+    n: int
+    dtype: ElementType = ElementType.F32
+    columns: int | None = None
+
+    @property
+    def builder(self) -> SharedMemory:
+        """The kernel that it is of."""
+        return kernel_of(self.pointer.builder)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRequest(Multiply):
+    """One call of gemm_async with D in tensor memory."""
+
+    d: AccumulatorColumns
+    a: LeftTile
+
+    # ---- shape -------------------------------------------------------------------------------
+
+    @property
+    def group(self) -> int:
+        """CTAs that multiply together."""
+        return self.options.group
+
+    @property
+    def rows(self) -> int:
+        """Rows of A in one CTA."""
+        return self.a.rows if isinstance(self.a, SharedTile) else self.a.m
+
+    @property
+    def m(self) -> int:
+        """Rows of D."""
+        return self.rows * self.group
+
+    @property
+    def n(self) -> int:
+        """Columns of D."""
+        return self.b.rows * self.group
+
+    @property
+    def k(self) -> int:
+        """K, the zeros of a sparse A counted."""
+        return self.b.k
+
+    @property
+    def a_k(self) -> int:
+        """A's K, the zeros counted that a sparse one does not store."""
+        return self.a.k * (2 if self.sparse and isinstance(self.a, SharedTile) else 1)
+
+    @property
+    def depth(self) -> int:
+        """K of one instruction."""
+        if self.options.k96 and self.kind in FP4_KINDS:
+            return _K96
+        return (self.family.k if self.family else 16) * (2 if self.sparse else 1)
+
+    @property
+    def steps(self) -> int:
+        """How many steps of K there are."""
+        return self.k // self.depth
+
+    # ---- kind --------------------------------------------------------------------------------
+
+    @property
+    def sparse(self) -> bool:
+        """Whether half of A is stored."""
+        return isinstance(self.a, SparseTile) or self.options.metadata is not None
+
+    @property
+    def stationary(self) -> bool:
+        """Whether B may stay in a collector: tcgen05.mma.ws."""
+        return self.options.stationary
+
+    @property
+    def scale_size(self) -> int:
+        """Elements that share a factor, zeros of a sparse A not counted; 0 without factors."""
+        sfa = self.options.sfa
+        return sfa.size // (2 if self.sparse else 1) if sfa and self.options.sfb else 0
+
+    @property
+    def family(self) -> KindTypes | None:
+        """What multiplies A by B; None where nothing does."""
+        a, b = (self.a.dtype, self.a.bits), (self.b.dtype, self.b.bits)
+        return family_of(a, b, self.scale_size)
+
+    @property
+    def kind(self) -> MmaKind:
+        """The kind, f16 where there is none."""
+        return self.family.kind if self.family else MmaKind.F16
+
+    # ---- pieces ------------------------------------------------------------------------------
+
+    def heights(self) -> tuple[int, ...]:
+        """The values of M that one instruction has.
+
+        A pair's factors of B lie otherwise for M = 128 than for 256: there it is one or the other.
+        """
+        values = m_values(self.kind, self.group, sparse=self.sparse, ws=self.stationary)
+        mixed = not self.options.sfa or self.group == 1 or self.m == 128
+        return values if mixed else tuple(m for m in values if m != 128)
+
+    @property
+    def scale_parts(self) -> int:
+        """In how many parts the factors of B lie."""
+        return 2 if self.options.sfa and self.group == 2 and self.m == 128 else 1
+
+    def widths(self) -> list[int]:
+        """The values of N that one instruction has."""
+        values = n_values(self.kind, self.group, sparse=self.sparse, ws=self.stationary)
+        wide = self.b.major is Major.MN and self.b.dtype.bits == 8
+        return [n for n in values if not wide or n % (16 * self.group) == 0]
+
+    def row_pieces(self) -> list[Piece]:
+        """M in pieces that one instruction can do; none where there are no such.
+
+        What lies in tensor memory begins anew at lane 0 with every 128 rows of a CTA, so there no
+        other rows can be a piece's first.
+        """
+        found = pieces(self.m, self.heights())
+        in_lanes = self.sparse or not isinstance(self.a, SharedTile)
+        begins = all(block_of(piece.first // self.group)[1] == 0 for piece in found)
+        return found if begins or not in_lanes else []
+
+    def column_pieces(self) -> list[Piece]:
+        """N in pieces that one instruction can do; none where there are no such."""
+        return pieces(self.n, self.widths())
+
+    @property
+    def instructions(self) -> int:
+        """How many instructions the nest has."""
+        steps = self.chosen(self.steps)
+        return len(self.row_pieces()) * len(self.column_pieces()) * len(steps)
+
+    def offset_in_d(self, rows: Piece, columns: Piece) -> int:
+        """The column of the accumulator at which a piece begins."""
+        return self.columns_of(rows.first, self.n) + self.columns_of(rows.size, columns.first)
+
+    def columns_of(self, m: int, n: int) -> int:
+        """Columns of tensor memory that m rows and n columns of D take in each CTA."""
+        group, stationary = self.options.cta_group, self.stationary
+        return accumulator_columns(m, n, cta_group=group, stationary=stationary, sparse=self.sparse)
+
+
+# ---- operands ------------------------------------------------------------------------------------
+
+_SFA_ID, _SFB_ID = 29, 4
+"""The first bits of the scale factor ids in an instruction descriptor."""
+
+
+def instruction_word(request: TensorRequest, m: int, n: int) -> int:
+    """The instruction descriptor with selector and scale factor ids left zero."""
+    options = request.options
+    return InstructionDescriptor(
+        request.kind,
+        m,
+        n,
+        request.a.dtype,
+        request.b.dtype,
+        None if options.sfa else request.d.dtype,
+        a_major=request.a.major if isinstance(request.a, SharedTile) else Major.K,
+        b_major=request.b.major,
+        negate_a=options.negate_a,
+        negate_b=options.negate_b,
+        sparse=request.sparse,
+        max_shift=SHIFTS.index(options.most_shifted),
+        scale=options.sfa.dtype if options.sfa else None,
+        k96=options.k96,
+    ).encode()
+
+
+def scale_vector(request: TensorRequest) -> ScaleVec | None:
+    """The modifier that says so; one for 32 elements goes without saying, but not for K = 96."""
+    if request.scale_size == 16:
+        return ScaleVec.BLOCK16
+    return ScaleVec.BLOCK32 if request.options.k96 else None
+
+
+def mask_word(mask: ZeroColumnMask) -> int:
+    """The zero-column mask as a literal, with bit 39 set.
+
+    ptxas takes a literal without it for something else; a first run of 256 columns that count, as
+    many as there can be, zeroes none either.
+    """
+    if mask.nonzero:
+        return mask.encode()
+    none = (0, 0, 0, 0)
+    return replace(mask, nonzero=True, start=none, first=none, use_span=255).encode()
+
+
+# ---- addresses ---------------------------------------------------------------------------------
+
+_ADDRESS, _LEADING = 0x3FFF, 16
+"""Of a descriptor, the bits of the address; the first bit of the leading dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperandAddresses:
+    """Operands of one gemm_async, by the descriptors of its matrices in shared memory.
+
+    `lane_mask` and `zero_mask` are those of all its instructions.
     """
 
-    instruction: ClassVar[str] = "tcgen05.mma"
-    of_a: ClassVar[tuple[type, ...]] = (SharedTile, OperandTile, SparseTile)
-    expected_a: ClassVar[str] = "shared_tile(…), operand_tile(…) or sparse_tile(…)"
-    name: ClassVar[str] = "the accumulators"
+    request: TensorRequest
+    a: Int | None
+    b: Int
+    lane_mask: Vector | None
+    zero_mask: int | None
 
-    def __repr__(self) -> str:
-        words = f"{self.m}x{self.n} of {self.dtype.value}"
-        return f"<D in tensor memory: {words}, {self.columns or 'unknown'} columns in each CTA>"
+    def of_d(self, rows: Piece, columns: Piece) -> Pointer:
+        """A piece of D."""
+        return moved(self.request.d.pointer, self.request.offset_in_d(rows, columns))
 
-    @property
-    def extent(self) -> int:
-        """Columns to the next one of several."""
-        assert self.columns is not None
-        return self.columns
+    def of_a(self, rows: Piece, step: IntLike) -> Int | Pointer:
+        """A's rows, from a step of K on."""
+        request, a = self.request, self.request.a
+        first = rows.first // request.group
+        k = step * (request.depth // 2 if request.sparse else request.depth)
+        if isinstance(a, SharedTile):
+            assert self.a is not None
+            return self._in_shared(self.a, a, k, first)
+        values = a.values if isinstance(a, SparseTile) else a.pointer
+        return moved(values, k * a.bits // 32 + block_of(first)[0] * a.pitch)
 
-    @property
-    def nbytes(self) -> int:
-        """Size of D in bytes, of both CTAs of a pair."""
-        return self.m * self.n * self.dtype.bits // 8
+    def of_b(self, columns: Piece, step: IntLike) -> Int:
+        """The rows of B that are a piece of D's columns: those of this CTA."""
+        request = self.request
+        first = columns.first // request.group
+        return self._in_shared(self.b, request.b, step * request.depth, first)
 
-    def start(self, asked: Multiply) -> None:
-        """By one thread; in warp scope one of the warp is elected."""
-        found = asked.asked_of(TensorRequest)
-        check(found)
-        b, step = asked.builder, asked.step
-        if isinstance(step, int) and not 0 <= step < found.steps:
-            raise refuse("no such step of K", got=str(step), expected=f"0..{found.steps - 1}")
-        with b.elect() if b.scope is ExecutionScope.WARP else nullcontext():
-            _issue(b, found)
+    def _in_shared(self, base: Int, tile: SharedTile, k: IntLike, first: int) -> Int:
+        """A tile from an element on; of 48 bytes of a row those beyond a span are in the next."""
+        here = advanced(base, tile.offset(k, first))
+        if not crosses_spans(self.request, tile):
+            return here
+        beyond = advanced(base & _ADDRESS, tile.offset((k // tile.span + 1) * tile.span, first))
+        return here | beyond << _LEADING
 
-    def load(self, first: int = 0, columns: int | None = None) -> Fragment:
-        """Load columns of 128 rows into the registers of a warpgroup: 32 lanes per warp.
+    def of_metadata(self, rows: Piece, step: IntLike) -> tuple[IntLike, Pointer | None]:
+        """The sparsity selector, and the place of a sparse A's metadata.
 
-        Of an accumulator of 256 rows of a CTA pair these are the rows of this CTA.  It waits for
-        the load; waiting for the multiplies before it is the caller's part.
-
-        Raises: InputError for another number of rows, columns out of range or that are no multiple
-        of a load's, or outside of a warpgroup.
+        (CUTLASS, include/cute/atom/mma_traits_sm100.hpp and mma_traits_sm100_frag.hpp.)
         """
-        columns = self.n - first if columns is None else columns
-        self._check(first, columns)
-        b, type_ = self.builder, _TYPES[self.dtype]
-        loaded = load_columns(b, self.pointer, first, columns)
-        numbers = [Vector(b, words.value, words.count, type_) for words in loaded]
-        several = len(numbers) > 1
-        whole = vector_of([n for part in numbers for n in part]) if several else numbers[0]
-        return Fragment(whole, Holders(b, tensor_layout(columns)))
+        request, a = self.request, self.request.a
+        first = a.metadata if isinstance(a, SparseTile) else request.options.metadata
+        if not isinstance(first, Pointer):
+            return 0, None
+        if isinstance(a, SparseTile):
+            pitch = a.pitch
+        else:
+            pitch = whole_words(sparse_columns(request.kind, request.k, a.bits).metadata)
+        before = block_of(rows.first // request.group)[0] * pitch
+        if request.kind in (MmaKind.F16, MmaKind.TF32):  # one column: of an even one, or the next
+            columns, selector = step // 2 * 2, step % 2
+        else:
+            columns, selector = step * 2, 0
+        return selector, moved(first, columns + before if before else columns)
 
-    def rows(self, function: Callable[[Int], Number] | float) -> Rows:
-        """A number for each row, before anything is loaded: see `Fragment.rows`.
+    def of_factors(
+        self, rows: Piece, columns: Piece, step: IntLike
+    ) -> tuple[IntLike, Pointer | None, Pointer | None]:
+        """The ids of the scale factors, which byte of the words a step's begin at, and their places
+        for A and for B."""
+        sfa, sfb = self.request.options.sfa, self.request.options.sfb
+        if sfa is None or sfb is None:
+            return 0, None, None
+        of_a = self._word(sfa, step) * sfa.pitch + rows.first // self.request.group // 32
+        of_b = self._word(sfb, step) * sfb.pitch + columns.first // sfb.parts // 32
+        each = self.request.depth // sfa.size
+        byte: IntLike = 0
+        if WORD_FACTORS % each:
+            byte = step * each % WORD_FACTORS
+        elif each < WORD_FACTORS:
+            byte = step % (WORD_FACTORS // each) * each
+        ids = byte << _SFA_ID | byte << _SFB_ID
+        return ids, moved(sfa.pointer, of_a), moved(sfb.pointer, of_b)
 
-        `function(row)` gives it, or it is the same number for all.
-        """
-        self._check(0, self.n)
-        b = self.builder
-        none = Vector(b, ir.Constant(ir.VectorType(ir.FloatType(), 1), None), 1, ScalarType.F32)
-        return Fragment(none, Holders(b, tensor_layout(1))).rows(function)
+    def _word(self, scales: ScaleTile, step: IntLike) -> IntLike:
+        """The word that a step's factors begin in: 1, 2 or 4 of a row, with K = 96 3 or 6."""
+        each = self.request.depth // scales.size
+        if WORD_FACTORS % each:
+            return step * each // WORD_FACTORS
+        return step // (WORD_FACTORS // each)
 
-    def take_fragment(self, fragment: Fragment, first: int) -> None:
-        """Store such columns, from `first` on, and wait until they are there."""
-        b, columns = fragment.builder, fragment.layout.columns
-        self._check(first, columns)
-        fits = fragment.layout == tensor_layout(columns)
-        if not fits or fragment.vector.type is not _TYPES[self.dtype]:
-            got, expected = fragment.words, "what its load(…) gives, of the type of the tile"
-            raise refuse(
-                "no columns of an accumulator in tensor memory", got=got, expected=expected
-            )
-        store_columns(b, self.pointer, first, fragment.vector)
 
-    def _check(self, first: int, columns: int) -> None:
-        b = self.builder
-        half_of_pair = self.m == 2 * _ROWS and self.columns == self.n
-        fits = (self.m == _ROWS or half_of_pair) and self.dtype in _TYPES
-        if not by_warpgroup(b) or not fits or not 0 <= first < first + columns <= self.n:
-            raise refuse(
-                "no columns of an accumulator for a warpgroup",
-                got=f"{columns} from {first} of {self.m}x{self.n} of {self.dtype.value}, "
-                f"{b.scope.value}",
-                expected=f"{_ROWS} rows of f32 or s32, columns that there are, by one warpgroup",
-                hint="of 256 rows of a pair each CTA has 128: use memory.tile or memory.tiles"
-                if self.m == 2 * _ROWS
-                else "",
-            )
+def crosses_spans(request: TensorRequest, tile: SharedTile) -> bool:
+    """Whether the leading dimension of a tile's descriptor is the address of the next span."""
+    return request.options.k96 and tile.swizzle != 0
+
+
+def moved(pointer: Pointer, columns: IntLike) -> Pointer:
+    """An address in tensor memory some columns further on."""
+    return pointer if isinstance(columns, int) and columns == 0 else pointer + columns
 
 
 # ---- the nest ----------------------------------------------------------------------------------
@@ -181,7 +361,7 @@ class _Instruction:
     usage: CollectorA
 
 
-def _issue(builder: SharedMemory, request: TensorRequest) -> None:
+def issue(builder: SharedMemory, request: TensorRequest) -> None:
     """The unrolled nest."""
     a, options = request.a, request.options
     mask = options.lane_mask
@@ -259,50 +439,3 @@ def _nest(request: TensorRequest, steps: Sequence[IntLike]) -> Iterator[_Instruc
             for number, step in enumerate(steps)
             for piece, usage in zip(columns, usages, strict=True)
         )
-
-
-# ---- scale factors -----------------------------------------------------------------------------
-
-
-def copy_scales(
-    b: Roles, target: ScaleTile, source: SharedScales, *, cta_group: CtaGroup = CtaGroup.ONE
-) -> None:
-    """Start copies of scale factors into tensor memory, by one thread.
-
-    MMAs that this thread issues later see them; with `cta_group` 2 each CTA of the pair copies from
-    its own shared memory.
-
-    Raises: InputError when the two are of different shapes or types.
-    """
-    wanted = (target.rows, target.k, target.dtype, target.size, target.parts)
-    given = (source.rows, source.k, source.dtype, source.size, source.parts)
-    if wanted != given:
-        raise refuse("scale factors of another shape", got=_shape(source), expected=_shape(target))
-    first = descriptor_at(b, source.pointer, _ROWS_OF_16)
-    down, along = source.blocks
-    shape, multicast = _COPIES[source.parts]
-    for row in range(down):
-        for word in range(along):
-            block, columns = row * along + word, word * target.pitch + row * 4
-            b.tcgen05_cp(
-                target.pointer + columns if columns else target.pointer,
-                first + (block * source.parts * SCALE_BLOCK >> 4) if block else first,
-                shape=shape,
-                multicast=multicast,
-                cta_group=cta_group,
-            )
-
-
-def copy_metadata(
-    b: Roles, target: Pointer, source: Pointer, *, cta_group: CtaGroup = CtaGroup.ONE
-) -> None:
-    """Start a copy of 128 rows of 16 bytes from shared memory into four columns.
-
-    Row r goes to lane r: four words of metadata of a sparse A.
-    """
-    b.tcgen05_cp(
-        target,
-        descriptor_at(b, source, _ROWS_OF_16),
-        shape=CopyShape.S128X128B,
-        cta_group=cta_group,
-    )

@@ -1,43 +1,182 @@
-"""Tensor memory of a kernel: one allocation, and the tiles in its columns.
+"""Tensor memory of a kernel: its allocation, the tiles in its columns, and D among them.
 
 Layer: nvgen.builder.  Columns are assigned from the first on.  The values and the metadata of a
-sparse A are assigned together.  PTX ISA, tcgen05.alloc; Sparse Matrices.
+sparse A are assigned together.  Each warp of a warpgroup has the 32 lanes of its number modulo 4, a
+thread a row.  PTX ISA, tcgen05.alloc; tcgen05.cp; tcgen05.ld; tcgen05.st; Sparse Matrices; Data
+Path Layout Organization (layout D); Block Scaling.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import ClassVar
 
 from llvmlite import ir
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
+from intrinsics.layouts.register_layout import tensor_layout
 from intrinsics.layouts.sparse import SparseColumns, sparse_columns
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS
-from intrinsics.modifiers import CtaGroup
+from intrinsics.modifiers import CopyMulticast, CopyShape, CtaGroup, ScalarType
 from intrinsics.multiplies.tensor_shapes import FAMILIES, accumulator_columns, row_blocks
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
 from intrinsics.targets import Feature, spell, with_feature
-from nvgen.builder.control.roles import WARP, ExecutionScope
-from nvgen.builder.multiplies.tensor_gemm import TensorTile
+from nvgen.builder.control.roles import WARP, ExecutionScope, Roles
+from nvgen.builder.fragments.fragment import Fragment
+from nvgen.builder.fragments.layouts import Holders, Rows
+from nvgen.builder.multiplies.accumulators import Multiply
+from nvgen.builder.multiplies.tensor_gemm import AccumulatorColumns, TensorRequest, issue
+from nvgen.builder.multiplies.tensor_requirements import check
 from nvgen.builder.multiplies.tensor_tiles import (
     WORD_COLUMNS,
     OperandTile,
     ScaleTile,
     SparseTile,
+    by_warpgroup,
+    load_columns,
     scale_columns,
+    store_columns,
     whole_words,
 )
 from nvgen.builder.shared_memory.allocations import SharedMemory
-from nvgen.builder.shared_memory.tiles import Tiles, container_bits
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.values.pointers import Pointer
+from nvgen.builder.shared_memory.tiles import (
+    SCALE_BLOCK,
+    SharedScales,
+    SharedTile,
+    Tiles,
+    container_bits,
+)
+from nvgen.builder.values.numbers import Int, Number
+from nvgen.builder.values.pointers import Pointer, descriptor_at
+from nvgen.builder.values.vectors import Vector, vector_of
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse, whole
 
 _refuse = functools.partial(refuse, rule="tensor-memory")
 _WITH_TENSOR_MEMORY = with_feature(Feature.HAS_TMEM)
+
+_ROWS = 128
+_ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE).encode()
+"""Rows of 16 bytes, one after the other: a matrix without swizzling, one piece wide."""
+
+
+_COPIES = {
+    1: (CopyShape.S32X128B, CopyMulticast.WARPX4),
+    2: (CopyShape.S64X128B, CopyMulticast.WARPX2_01_23),
+}
+"""What copies a block of each part: to all groups of 32 lanes, or of two to two of them each."""
+
+
+def _shape(scales: ScaleTile | SharedScales) -> str:
+    parts = f", in {scales.parts} parts" if scales.parts > 1 else ""
+    rows = f"{scales.rows} rows of K {scales.k}"
+    return f"{rows}, one for {scales.size} {scales.dtype.value}{parts}"
+
+
+_TYPES = {ElementType.F32: ScalarType.F32, ElementType.S32: ScalarType.S32}
+
+
+@guarded
+@dataclass(frozen=True, slots=True)
+class TensorTile(AccumulatorColumns):
+    """An accumulator in tensor memory: `m` rows and `n` columns of a type, from `pointer` on.
+
+    Each 128 rows of a CTA are a block of `n` columns, one after the other.  In a CTA pair each CTA
+    holds its half at the same address.  `columns` is their number in each CTA, where it is known.
+    """
+
+    instruction: ClassVar[str] = "tcgen05.mma"
+    of_a: ClassVar[tuple[type, ...]] = (SharedTile, OperandTile, SparseTile)
+    expected_a: ClassVar[str] = "shared_tile(…), operand_tile(…) or sparse_tile(…)"
+    name: ClassVar[str] = "the accumulators"
+
+    def __repr__(self) -> str:
+        words = f"{self.m}x{self.n} of {self.dtype.value}"
+        return f"<D in tensor memory: {words}, {self.columns or 'unknown'} columns in each CTA>"
+
+    @property
+    def extent(self) -> int:
+        """Columns to the next one of several."""
+        assert self.columns is not None
+        return self.columns
+
+    @property
+    def nbytes(self) -> int:
+        """Size of D in bytes, of both CTAs of a pair."""
+        return self.m * self.n * self.dtype.bits // 8
+
+    def start(self, asked: Multiply) -> None:
+        """By one thread; in warp scope one of the warp is elected."""
+        found = asked.asked_of(TensorRequest)
+        check(found)
+        b, step = asked.builder, asked.step
+        if isinstance(step, int) and not 0 <= step < found.steps:
+            raise refuse("no such step of K", got=str(step), expected=f"0..{found.steps - 1}")
+        with b.elect() if b.scope is ExecutionScope.WARP else nullcontext():
+            issue(b, found)
+
+    def load(self, first: int = 0, columns: int | None = None) -> Fragment:
+        """Load columns of 128 rows into the registers of a warpgroup: 32 lanes per warp.
+
+        Of an accumulator of 256 rows of a CTA pair these are the rows of this CTA.  It waits for
+        the load; waiting for the multiplies before it is the caller's part.
+
+        Raises: InputError for another number of rows, columns out of range or that are no multiple
+        of a load's, or outside of a warpgroup.
+        """
+        columns = self.n - first if columns is None else columns
+        self._check(first, columns)
+        b, type_ = self.builder, _TYPES[self.dtype]
+        loaded = load_columns(b, self.pointer, first, columns)
+        numbers = [Vector(b, words.value, words.count, type_) for words in loaded]
+        several = len(numbers) > 1
+        whole = vector_of([n for part in numbers for n in part]) if several else numbers[0]
+        return Fragment(whole, Holders(b, tensor_layout(columns)))
+
+    def rows(self, function: Callable[[Int], Number] | float) -> Rows:
+        """A number for each row, before anything is loaded: see `Fragment.rows`.
+
+        `function(row)` gives it, or it is the same number for all.
+        """
+        self._check(0, self.n)
+        b = self.builder
+        none = Vector(b, ir.Constant(ir.VectorType(ir.FloatType(), 1), None), 1, ScalarType.F32)
+        return Fragment(none, Holders(b, tensor_layout(1))).rows(function)
+
+    def take_fragment(self, fragment: Fragment, first: int) -> None:
+        """Store such columns, from `first` on, and wait until they are there."""
+        b, columns = fragment.builder, fragment.layout.columns
+        self._check(first, columns)
+        fits = fragment.layout == tensor_layout(columns)
+        if not fits or fragment.vector.type is not _TYPES[self.dtype]:
+            got, expected = fragment.words, "what its load(…) gives, of the type of the tile"
+            raise refuse(
+                "no columns of an accumulator in tensor memory", got=got, expected=expected
+            )
+        store_columns(b, self.pointer, first, fragment.vector)
+
+    def _check(self, first: int, columns: int) -> None:
+        b = self.builder
+        half_of_pair = self.m == 2 * _ROWS and self.columns == self.n
+        fits = (self.m == _ROWS or half_of_pair) and self.dtype in _TYPES
+        if not by_warpgroup(b) or not fits or not 0 <= first < first + columns <= self.n:
+            raise refuse(
+                "no columns of an accumulator for a warpgroup",
+                got=f"{columns} from {first} of {self.m}x{self.n} of {self.dtype.value}, "
+                f"{b.scope.value}",
+                expected=f"{_ROWS} rows of f32 or s32, columns that there are, by one warpgroup",
+                hint="of 256 rows of a pair each CTA has 128: use memory.tile or memory.tiles"
+                if self.m == 2 * _ROWS
+                else "",
+            )
+
+
+# ---- the allocation ----------------------------------------------------------------------------
 
 
 @guarded
@@ -253,3 +392,50 @@ def _sparse_columns(k: int, dtype: ElementType) -> SparseColumns:
         return sparse_columns(family.kind, k, bits)
     except ValueError as error:
         raise _refuse(str(error), got=str(k), expected=str(error).split(" is ")[-1]) from None
+
+
+# ---- scale factors -----------------------------------------------------------------------------
+
+
+def copy_scales(
+    b: Roles, target: ScaleTile, source: SharedScales, *, cta_group: CtaGroup = CtaGroup.ONE
+) -> None:
+    """Start copies of scale factors into tensor memory, by one thread.
+
+    MMAs that this thread issues later see them; with `cta_group` 2 each CTA of the pair copies from
+    its own shared memory.
+
+    Raises: InputError when the two are of different shapes or types.
+    """
+    wanted = (target.rows, target.k, target.dtype, target.size, target.parts)
+    given = (source.rows, source.k, source.dtype, source.size, source.parts)
+    if wanted != given:
+        raise refuse("scale factors of another shape", got=_shape(source), expected=_shape(target))
+    first = descriptor_at(b, source.pointer, _ROWS_OF_16)
+    down, along = source.blocks
+    shape, multicast = _COPIES[source.parts]
+    for row in range(down):
+        for word in range(along):
+            block, columns = row * along + word, word * target.pitch + row * 4
+            b.tcgen05_cp(
+                target.pointer + columns if columns else target.pointer,
+                first + (block * source.parts * SCALE_BLOCK >> 4) if block else first,
+                shape=shape,
+                multicast=multicast,
+                cta_group=cta_group,
+            )
+
+
+def copy_metadata(
+    b: Roles, target: Pointer, source: Pointer, *, cta_group: CtaGroup = CtaGroup.ONE
+) -> None:
+    """Start a copy of 128 rows of 16 bytes from shared memory into four columns.
+
+    Row r goes to lane r: four words of metadata of a sparse A.
+    """
+    b.tcgen05_cp(
+        target,
+        descriptor_at(b, source, _ROWS_OF_16),
+        shape=CopyShape.S128X128B,
+        cta_group=cta_group,
+    )

@@ -25,7 +25,7 @@ from intrinsics.row import Problem
 from intrinsics.targets import Feature, spell, with_feature
 from nvgen.builder.control.roles import ExecutionScope
 from nvgen.builder.multiplies.accumulators import SHIFTS
-from nvgen.builder.multiplies.tensor_requests import TensorRequest
+from nvgen.builder.multiplies.tensor_gemm import TensorRequest
 from nvgen.builder.multiplies.tensor_tiles import LeftTile
 from nvgen.builder.shared_memory.tiles import PLAIN_SPAN, SharedTile, fitting_swizzle
 from nvgen.builder.values.pointers import Pointer

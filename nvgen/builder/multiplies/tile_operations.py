@@ -1,6 +1,6 @@
 """Operations on tiles: multiplies into every kind of D, rings, tensor memory, scale factors.
 
-Layer: nvgen.builder.  D in tensor memory is tcgen05.mma's (`tensor_gemm`), D in the registers of a
+Layer: nvgen.builder.  D in tensor memory is tcgen05.mma's (`tensor_memory`), D in registers of a
 warpgroup wgmma.mma_async's, D in those of warps mma.sync's (both `register_tiles`), D of
 `accumulator` the target's (`portable`).  Each carries its operations: `d.multiply(a, b)`; the verbs
 here are the primitive's names.
@@ -22,8 +22,13 @@ from nvgen.builder.multiplies.accumulators import (
 )
 from nvgen.builder.multiplies.portable import PortableAccumulator, accumulator
 from nvgen.builder.multiplies.register_tiles import WarpgroupTile
-from nvgen.builder.multiplies.tensor_gemm import TensorTile
-from nvgen.builder.multiplies.tensor_memory import pointer_at, tensor_memory
+from nvgen.builder.multiplies.tensor_memory import (
+    TensorTile,
+    copy_metadata,
+    copy_scales,
+    pointer_at,
+    tensor_memory,
+)
 from nvgen.builder.multiplies.tensor_tiles import LeftTile, OperandTile, ScaleTile
 from nvgen.builder.shared_memory.copies import Coordinates, TileCopies, copies
 from nvgen.builder.shared_memory.rings import TileRing
@@ -223,5 +228,4 @@ class TileOperations(TileCopies):
         """The A of a multiply, at a tensor memory address; `as_tile` stores a fragment there."""
         return OperandTile(self.tensor_pointer(taddr), m, k, dtype)
 
-    descriptor, copy_scales = tensor_gemm.descriptor, tensor_gemm.copy_scales
-    copy_metadata = tensor_gemm.copy_metadata
+    descriptor, copy_scales, copy_metadata = tensor_gemm.descriptor, copy_scales, copy_metadata

@@ -6,6 +6,7 @@ up in the row's spellings.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -28,7 +29,7 @@ from intrinsics.patterns import (
     find_spelling,
     results,
 )
-from intrinsics.row import Attribute, Code, Kind, Row
+from intrinsics.row import Attribute, Attributes, Code, Kind, Row
 from nvgen.builder.values.base import BuilderBase
 from nvgen.builder.values.numbers import F32, Float, Int, Number, WordLike
 from nvgen.builder.values.pointers import Pointer
@@ -44,16 +45,16 @@ from nvgen.launching.arguments import Parameter
 from nvgen.llvm.ir_text import vector_value
 
 _LONG = ir.IntType(128)
+_refuse = functools.partial(refuse, section="Tensors")
 
 Result: TypeAlias = "Int | F32 | Pointer | Vector"
+Operands: TypeAlias = Mapping[str, Operand]
 
 
 class IntrinsicCalls(BuilderBase):
     """Calls of intrinsics by row, attributes and operands."""
 
-    def _spelling(
-        self, row_id: str, attributes: Mapping[str, Attribute], operands: Mapping[str, Operand]
-    ) -> Spelling:
+    def _spelling(self, row_id: str, attributes: Attributes, operands: Operands) -> Spelling:
         """LLVM's intrinsic for a row with attributes and operands."""
         wanted = {name: value for name, value in attributes.items() if value is not None}
         if attributes.get("mode") in (LoadMode.TILE, StoreMode.TILE):
@@ -64,30 +65,19 @@ class IntrinsicCalls(BuilderBase):
         except InputError as error:
             raise InputError([found.at(place_of_caller()) for found in error.findings]) from None
 
-    def _spelled(
-        self,
-        spelling: Spelling,
-        attributes: Mapping[str, Attribute],
-        operands: Mapping[str, Operand],
-    ) -> ir.Value:
-        types: list[ir.Type] = []
-        values: list[ir.Value] = []
-        for argument in arguments(spelling.pattern.args):
-            for type_, value in self._arguments(spelling, argument, attributes, operands):
-                types.append(type_)
-                values.append(value)
-        result = result_type(spelling, attributes)
-        function = self.declare(PREFIX + spelling.name, ir.FunctionType(result, types))
+    def _spelled(self, spelling: Spelling, attributes: Attributes, operands: Operands) -> ir.Value:
+        formal = arguments(spelling.pattern.args)
+        given = [
+            pair for one in formal for pair in self._arguments(spelling, one, attributes, operands)
+        ]
+        type_ = ir.FunctionType(result_type(spelling, attributes), [type_ for type_, _ in given])
+        function = self.declare(PREFIX + spelling.name, type_)
         produced = results(spelling.pattern.result)
         name = produced[0].name if len(produced) == 1 else spelling.row.head.split(".")[0]
-        return self.at_caller().call(function, values, name=name)
+        return self.at_caller().call(function, [value for _, value in given], name=name)
 
     def _arguments(
-        self,
-        spelling: Spelling,
-        argument: Argument,
-        attributes: Mapping[str, Attribute],
-        operands: Mapping[str, Operand],
+        self, spelling: Spelling, argument: Argument, attributes: Attributes, operands: Operands
     ) -> list[tuple[ir.Type, ir.Value]]:
         if argument.sign == "#":
             table = spelling.pattern.codes[argument.name]
@@ -155,17 +145,18 @@ class IntrinsicCalls(BuilderBase):
         _check_numbers(spelling.row, attributes, draft.operands)
         raw = self._spelled(spelling, attributes, draft.operands)
         if verb.keeps:
-            _keep(given[verb.keeps], raw)
+            kept = given[verb.keeps]
+            assert isinstance(kept, Changing)
+            kept.raw = raw
             return None
-        found = self._results(spelling, attributes, raw, verb)
-        if verb.typed:
-            found = _typed(found, attributes["dtype"])
+        found = self._results(spelling.pattern.result, raw, verb)
+        if isinstance(found, Vector) and verb.typed:
+            held = attributes["dtype"]
+            assert isinstance(held, ScalarType)  # two of f16 are in a register
+            found = replace(found, type=ScalarType.F16X2 if held is ScalarType.F16 else held)
         return alike(found, given[verb.like]) if verb.like else found
 
-    def _results(
-        self, spelling: Spelling, attributes: Mapping[str, Attribute], raw: ir.Value, verb: Verb
-    ) -> object:
-        text = spelling.pattern.result
+    def _results(self, text: str, raw: ir.Value, verb: Verb) -> object:
         parts = results(text)
         if not text.startswith("{"):
             return self._result(parts[0], raw, alone=True) if parts else None
@@ -209,19 +200,6 @@ class IntrinsicCalls(BuilderBase):
         return Int(self, self.at_caller().bitcast(raw, wanted))
 
 
-def _keep(kept: object, raw: ir.Value) -> None:
-    """Assign the result of an instruction to the variable that was passed as a parameter."""
-    assert isinstance(kept, Changing)
-    kept.raw = raw
-
-
-def _typed(found: object, held: Attribute) -> Vector:
-    """Registers as numbers; two of f16 are in one."""
-    assert isinstance(found, Vector)
-    assert isinstance(held, ScalarType)
-    return replace(found, type=ScalarType.F16X2 if held is ScalarType.F16 else held)
-
-
 def function_of(verb: Verb) -> Callable[..., object]:
     """The method of a verb, with its signature and its docstring."""
     signature = verb.signature
@@ -242,9 +220,7 @@ def function_of(verb: Verb) -> Callable[..., object]:
     return ends_at_caller(call)
 
 
-def _check_numbers(
-    row: Row, attributes: Mapping[str, Attribute], operands: Mapping[str, Operand]
-) -> None:
+def _check_numbers(row: Row, attributes: Attributes, operands: Operands) -> None:
     """Check the literals of an instruction."""
     for operand in row.operands:
         given: object = operands.get(operand.name)
@@ -260,7 +236,7 @@ def _check_numbers(
             )
 
 
-def _check_copy(maps: Mapping[str, Parameter], operands: Mapping[str, object]) -> None:
+def _check_copy(maps: Mapping[str, Parameter], operands: Operands) -> None:
     """Check that a copy of a tile fits its tensor map, where that is a parameter of the kernel."""
     tmap = operands.get("tmap")
     if not isinstance(tmap, Pointer) or tmap.value.name not in maps:
@@ -269,37 +245,30 @@ def _check_copy(maps: Mapping[str, Parameter], operands: Mapping[str, object]) -
     declared = maps[name]
     coords = operands.get("coords")
     if isinstance(coords, Sequence) and len(coords) != declared.rank:
-        raise refuse(
+        raise _refuse(
             f"a copy through {name} has other coordinates than the tensor has dimensions",
-            rule="map-rank",
-            got=f"{len(coords)} coordinates",
+            rule="map-rank", got=f"{len(coords)} coordinates",
             expected=f"{declared.rank}, as the box of {name}",
             hint="the innermost dimension comes first",
-            section="Tensors",
-        )
+        )  # fmt: skip
     _check_place(coords, declared)
     near = operands.get("dst", operands.get("src"))
     align = getattr(near.value, "align", None) if isinstance(near, Pointer) else None
     if isinstance(near, Pointer) and align is not None and align % TENSOR_COPY_ALIGNMENT:
-        raise refuse(
-            "shared memory is not aligned as a tensor copy wants it",
-            rule="map-alignment",
+        raise _refuse(
+            "shared memory is not aligned as a tensor copy wants it", rule="map-alignment",
             got=f"{near.value.name}, aligned to {align} bytes",
             expected=f"{TENSOR_COPY_ALIGNMENT}",
             hint="b.shared_array(…, align=128); tiles are aligned",
-            section="Tensors",
-        )
+        )  # fmt: skip
     if isinstance(near, Pointer) and near.layout is not None:
         if declared.box_bytes > near.layout.room:
-            raise refuse(
+            raise _refuse(
                 f"a box of {name} is larger than the shared memory that it is copied to or from",
-                rule="map-size",
-                got=f"{declared.box_bytes} bytes",
-                expected=f"at most {near.layout.room}, which the tile has",
-                hint="a smaller box, or a larger tile; of several copies each has its part of the "
-                "tile",
-                section="Tensors",
-            )
+                rule="map-size", got=f"{declared.box_bytes} bytes",
+                expected=f"at most {near.layout.room}, which the tile has", hint="a smaller box, "
+                "or a larger tile; of several copies each has its part of the tile",
+            )  # fmt: skip
         near.layout.copy(name, declared.swizzle)
 
 
@@ -309,14 +278,12 @@ def _check_place(coords: object, declared: Parameter) -> None:
     bits = declared.dtype.bits if declared.dtype else 0
     multiple = 8 * COORDINATE_BYTES // bits if bits >= 8 else 1
     if isinstance(first, int) and first % multiple:
-        raise refuse(
+        raise _refuse(
             "the innermost coordinate of a tensor copy is no multiple of 16 bytes",
-            rule="map-coordinate",
-            got=f"{first} elements of {bits} bits",
+            rule="map-coordinate", got=f"{first} elements of {bits} bits",
             expected=f"a multiple of {multiple}",
             hint="a halo is a multiple of 16 bytes wide; an H200 ends the kernel otherwise",
-            section="Tensors",
-        )
+        )  # fmt: skip
 
 
 # ---- LLVM's intrinsics ---------------------------------------------------------------------------
@@ -333,7 +300,7 @@ def check_length(spelling: Spelling, name: str, operand: Vector | Sequence[WordL
         raise refuse(f"{name} of {spelling.name} has another length", got=got, expected=str(wanted))
 
 
-def result_type(spelling: Spelling, attributes: Mapping[str, Attribute]) -> ir.Type:
+def result_type(spelling: Spelling, attributes: Attributes) -> ir.Type:
     """What the intrinsic gives: a structure where there are several results."""
     text = spelling.pattern.result
     if not text:
@@ -380,10 +347,8 @@ WORD = 32
 def _words_of(number: Number) -> list[Int]:
     """The words that hold a number's bits, with zeros above them."""
     bits = number.word if isinstance(number, Float) else Int(number.builder, number.value)
-    if bits.bits == WORD:
-        return [bits]
-    if bits.bits < WORD:
-        return [bits.zext(WORD)]
+    if bits.bits <= WORD:
+        return [bits if bits.bits == WORD else bits.zext(WORD)]
     builder, i32 = bits.builder.at_caller(), ir.IntType(WORD)
     return [Int(bits.builder, builder.trunc(part.value, i32)) for part in (bits, bits >> WORD)]
 

@@ -203,9 +203,8 @@ def matrices(draft: Draft) -> None:
 @following("dst_fmt")
 def unpacked(draft: Draft) -> None:
     """Elements of a format become bytes."""
-    draft.attributes["dst_fmt"] = (
-        CopyFormat.B8X16 if draft.attributes["src_fmt"] is not None else None
-    )
+    packed = draft.attributes["src_fmt"] is not None
+    draft.attributes["dst_fmt"] = CopyFormat.B8X16 if packed else None
 
 
 @following("a", "block_scale", "decompress")
@@ -232,11 +231,8 @@ def few_registers(draft: Draft) -> None:
     shape, num = draft.attributes["shape"], draft.attributes["num"]
     count = REGISTERS.of({"shape": shape, "num": num})
     if isinstance(shape, LdStShape) and isinstance(num, LdStNum) and count > 128:
-        raise refuse(
-            f".{shape.value} repeated {num.times} times takes more than 128 registers",
-            got=f"{count} registers",
-            expected="at most 128",
-        )
+        what = f".{shape.value} repeated {num.times} times takes more than 128 registers"
+        raise refuse(what, got=f"{count} registers", expected="at most 128")
 
 
 @following("type")

@@ -94,21 +94,16 @@ class Choice:
 
 def choice_of(row: Row, stated: Attributes) -> Choice:
     """A row with the intrinsics that have all the attributes that a verb implies."""
-    states = {n: f for n, f in stated.items() if n in row.qualifier}
-    given = {n for n in stated if n in row.operand}
-    fitting = (s for s in catalog.spellings_of(row) if _agrees(s, states))
-    return Choice(row, tuple(s for s in fitting if given <= _results(s)))
 
+    def agrees(spelling: Spelling) -> bool:
+        produced = {part.name for part in results(spelling.pattern.result)}
+        return all(
+            name in produced if name in row.operand
+            else spelling.attributes.get(name) is attribute or name in spelling.pattern.codes
+            for name, attribute in stated.items() if name in row.operand or name in row.qualifier
+        )  # fmt: skip
 
-def _agrees(spelling: Spelling, states: Attributes) -> bool:
-    return all(
-        spelling.attributes.get(name) is attribute or name in spelling.pattern.codes
-        for name, attribute in states.items()
-    )
-
-
-def _results(spelling: Spelling) -> set[str]:
-    return {part.name for part in results(spelling.pattern.result)}
+    return Choice(row, tuple(filter(agrees, catalog.spellings_of(row))))
 
 
 def operands_of(spelling: Spelling) -> tuple[list[str], list[str]]:
@@ -179,13 +174,10 @@ class Verb:
             if is_operand and not (value is None and parameter.default is None):
                 if parameter.type.startswith("int"):
                     _check_known(self.name, parameter.name, value)
-                draft.operands[parameter.source] = (
-                    pointer_of(value) if parameter.source == _BARRIER else value  # type: ignore[assignment]  # raw() checks it
-                )
-            elif parameter.qualifier is not None:
-                draft.attributes[parameter.source] = _attribute(
-                    parameter, parameter.qualifier, value
-                )
+                found = pointer_of(value) if parameter.source == _BARRIER else value
+                draft.operands[parameter.source] = found  # type: ignore[assignment]  # raw() checks it
+            elif (known := parameter.qualifier) is not None:
+                draft.attributes[parameter.source] = _attribute(parameter, known, value)
         for follow in self.follows:
             follow.act(draft)
 
@@ -199,10 +191,8 @@ class Verb:
     @cached_property
     def signature(self) -> inspect.Signature:
         """Its signature, with `self`."""
-        first = inspect.Parameter("self", _PLAIN)
-        return inspect.Signature(
-            [first, *(p.python() for p in self.parameters)], return_annotation=self.returns
-        )
+        given = [inspect.Parameter("self", _PLAIN), *(p.python() for p in self.parameters)]
+        return inspect.Signature(given, return_annotation=self.returns)
 
     @cached_property
     def returns(self) -> str:
@@ -226,22 +216,19 @@ class Verb:
         """The docstring: what the verb does, the manual's section, the targets that have it."""
         row = self.choices[0].row
         about = self.about or f"The instruction {row.head}."
-        has = ""
-        if row.needs.targets != EVERY_TARGET:
-            has = f"  {spell(row.needs.targets)}, PTX {row.needs.since}."
-        where = textwrap.fill(f"PTX ISA, {row.section}.{has}", _DOC_WIDTH)
-        return f"{about}\n\n{where}"
+        everywhere = row.needs.targets == EVERY_TARGET
+        has = "" if everywhere else f"  {spell(row.needs.targets)}, PTX {row.needs.since}."
+        return f"{about}\n\n" + textwrap.fill(f"PTX ISA, {row.section}.{has}", _DOC_WIDTH)
 
     def _read(self, signature: str) -> Iterator[Parameter]:
         """Those that a signature names."""
         made = ast.parse(f"def {signature}: ...").body[0]
         assert isinstance(made, ast.FunctionDef)
-        plain, named = made.args.args, made.args.kwonlyargs
-        missing: list[ast.expr | None] = [None] * (len(plain) - len(made.args.defaults))
-        for argument, default in zip(plain, [*missing, *made.args.defaults], strict=True):
-            yield self._parameter(argument, default, keyword=False)
-        for argument, default in zip(named, made.args.kw_defaults, strict=True):
-            yield self._parameter(argument, default, keyword=True)
+        plain, named, given = made.args.args, made.args.kwonlyargs, made.args.defaults
+        missing: list[ast.expr | None] = [None] * (len(plain) - len(given))
+        defaults = [*missing, *given, *made.args.kw_defaults]
+        for argument, default in zip([*plain, *named], defaults, strict=True):
+            yield self._parameter(argument, default, keyword=argument in named)
 
     def _parameter(self, made: ast.arg, default: ast.expr | None, *, keyword: bool) -> Parameter:
         note = made.annotation
