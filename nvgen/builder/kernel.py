@@ -33,12 +33,7 @@ from nvgen.calling.refusals import described, refuse, whole
 from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.launching.arguments import MapKind, Parameter
 from nvgen.launching.launches import dim3
-from nvgen.llvm.ir_text import (
-    TENSOR_MAP_ATTRIBUTES,
-    DebugLines,
-    TextAttributes,
-    make_kernel,
-)
+from nvgen.llvm.ir_text import TENSOR_MAP_ATTRIBUTES, DebugLines, TextAttributes, make_kernel
 
 _WIDTHS = (8, 16, 32, 64)
 """Bits of an integer that is a parameter."""
@@ -228,13 +223,7 @@ class KernelBuilder(TileOperations, DeviceCalls, RandomNumbers):
         self._map(Parameter(name, dtype, box, mode, output, MapKind.IMAGES))
 
     def row_map(
-        self,
-        name: str,
-        dtype: ElementType,
-        k: int,
-        *,
-        swizzle: int = 128,
-        output: bool = False,
+        self, name: str, dtype: ElementType, k: int, *, swizzle: int = 128, output: bool = False
     ) -> None:
         """A tensor map of a matrix, for tiles of `k` columns of any rows (sm_100: gather4,
         scatter4).

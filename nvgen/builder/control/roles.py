@@ -158,8 +158,7 @@ class Roles(ControlFlow):
     nctaid_z = SpecialRegister("nctaid.z", "The number of blocks in the grid, along z.")
     lane = SpecialRegister("laneid", "The thread's number in its warp: 0 to 31.")
     cluster_ctarank = SpecialRegister(
-        "cluster.ctarank",
-        "The CTA's rank in its cluster; that of the even CTA of a pair is even.",
+        "cluster.ctarank", "The CTA's rank in its cluster; that of the even CTA of a pair is even."
     )
 
     def uniform(self, value: Int) -> Int:
@@ -175,12 +174,10 @@ class Roles(ControlFlow):
     @property
     def thread(self) -> Int:
         """The thread's number in its CTA, along x first, then y, then z: 32 in a row are a warp."""
-        width, height, _ = self.block
+        width, height, depth = self.block
         number = self.tid_x
         if self.threads > width:
-            rows = (
-                self.tid_y if self.threads == width * height else self.tid_z * height + self.tid_y
-            )
+            rows = self.tid_y if depth == 1 else self.tid_z * height + self.tid_y
             number = rows * width + number
         return number
 

@@ -13,10 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from intrinsics.element import ElementType, Major
-from intrinsics.layouts.register_layout import (
-    FragmentLayout,
-    operand_layout,
-)
+from intrinsics.layouts.register_layout import FragmentLayout, operand_layout
 from intrinsics.multiplies.matrix import MatrixNum
 from nvgen.builder.control.roles import WARPGROUP
 from nvgen.builder.fragments.fragment import Fragment
@@ -127,12 +124,7 @@ def _laid_out(m: int, k: int, places: list[tuple[int, int]]) -> FragmentLayout:
 
 
 def transpose_bytes(
-    b: SharedMemory,
-    source: SharedTile,
-    target: SharedTile,
-    *,
-    index: IntLike = 0,
-    warps: int = 1,
+    b: SharedMemory, source: SharedTile, target: SharedTile, *, index: IntLike = 0, warps: int = 1
 ) -> None:
     """Transpose a tile of K × N bytes into one of N × K, the B of an fp8 multiply.
 

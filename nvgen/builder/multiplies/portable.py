@@ -143,11 +143,10 @@ class TensorAccumulator(PortableAccumulator):
         whole = m == _HALF or m % _ROWS == 0
         if m <= 0 or n <= 0 or not whole or columns > COLUMNS or builder.threads % WARPGROUP:
             raise refuse(
-                "no such accumulator in tensor memory",
-                got=f"{m}x{n}, {builder.threads} threads",
+                "no such accumulator in tensor memory", got=f"{m}x{n}, {builder.threads} threads",
                 expected=f"{_HALF} or a multiple of {_ROWS} rows, {COLUMNS} columns for every "
                 f"{_ROWS} rows together, whole warpgroups",
-            )
+            )  # fmt: skip
         if n % (8 * self._groups):
             got = f"{n} columns, {self._groups} warpgroups"
             expected = f"a multiple of {8 * self._groups} columns"

@@ -17,11 +17,7 @@ from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.sparse import sparse_columns
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import (
-    CollectorA,
-    MmaKind,
-    ScaleVec,
-)
+from intrinsics.modifiers import CollectorA, MmaKind, ScaleVec
 from intrinsics.multiplies.tensor_shapes import (
     KindTypes,
     Piece,
@@ -32,12 +28,7 @@ from intrinsics.multiplies.tensor_shapes import (
 )
 from nvgen.builder.control.roles import Roles
 from nvgen.builder.multiplies.accumulators import SHIFTS, AccumulatorTile, Multiply, kernel_of
-from nvgen.builder.multiplies.tensor_tiles import (
-    LeftTile,
-    ScaleTile,
-    SparseTile,
-    whole_words,
-)
+from nvgen.builder.multiplies.tensor_tiles import LeftTile, ScaleTile, SparseTile, whole_words
 from nvgen.builder.shared_memory.allocations import SharedMemory
 from nvgen.builder.shared_memory.tiles import WORD_FACTORS, SharedTile
 from nvgen.builder.values.numbers import Int, IntLike

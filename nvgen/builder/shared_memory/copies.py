@@ -101,6 +101,12 @@ def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: Swizzle) -> Non
 Coordinates: TypeAlias = Sequence[IntLike | Sequence[IntLike]]
 """The coordinates of a tile's first element, innermost first; for gathered rows (column, rows)."""
 
+Offsets: TypeAlias = Sequence[IntLike] | None
+"""The offsets of a filter tap, W first, of images."""
+
+Place: TypeAlias = tuple[Pointer, tuple[object, ...]]
+"""Where a part of a tile lies, and its coordinates."""
+
 _LOAD, _PREFETCH, _STORE, _REDUCE = range(4)
 _VERBS = {
     MapKind.TILES: ("g2s_tile", "prefetch_tile", "s2g_tile", "reduce_tile"),
@@ -125,22 +131,13 @@ class Copies:
     builder: Reductions
     tmap: Pointer
     verbs: tuple[str, ...]
-    parts: tuple[tuple[Pointer, tuple[object, ...]], ...]
+    parts: tuple[Place, ...]
     offsets: tuple[object, ...] = ()
 
-    def load(
-        self,
-        barrier: Barrier,
-        cta_mask: IntLike | None,
-        cache_policy: IntLike | None,
-        cta_group: CtaGroup | None,
-    ) -> None:
+    def load(self, barrier: Barrier, **options: object) -> None:
         """Load the tile; it completes on `barrier`."""
         for part, place in self.parts:
-            self._verb(_LOAD)(
-                part, barrier, self.tmap, *place, *self.offsets, cta_mask=cta_mask,
-                cache_policy=cache_policy, cta_group=cta_group,
-            )  # fmt: skip
+            self._verb(_LOAD)(part, barrier, self.tmap, *place, *self.offsets, **options)
 
     def prefetch(self) -> None:
         """Prefetch into L2 what `load` loads."""
@@ -155,18 +152,13 @@ class Copies:
         self.builder.cp_async_bulk_commit_group()
 
     def _verb(self, number: int) -> Callable[..., object]:
-        verb: Callable[..., object] = getattr(
-            self.builder, f"cp_async_bulk_tensor_{self.verbs[number]}"
-        )
+        name = f"cp_async_bulk_tensor_{self.verbs[number]}"
+        verb: Callable[..., object] = getattr(self.builder, name)
         return verb
 
 
 def copies(
-    b: Reductions,
-    tile: SharedTile,
-    tmap: Pointer,
-    coordinates: object,
-    offsets: Sequence[IntLike] | None = None,
+    b: Reductions, tile: SharedTile, tmap: Pointer, coordinates: object, offsets: Offsets = None
 ) -> Copies:
     """The copies that make a tile, by one thread."""
     if not isinstance(coordinates, Sequence):
@@ -182,16 +174,15 @@ def copies(
         parts = _of_rows(tile, name, coordinates)
     else:
         parts = _of_boxes(tile, known.box, [_number(n) for n in coordinates])
-    check_scope(
-        b, "a copy by TMA is issued by one thread", ExecutionScope.THREAD, rule="tile-scope"
-    )
+    what = "a copy by TMA is issued by one thread"
+    check_scope(b, what, ExecutionScope.THREAD, rule="tile-scope")
     given = _offsets(name, known, offsets)
     return Copies(b, tmap, _VERBS[known.kind], tuple(parts), given)
 
 
 def _of_boxes(
     tile: SharedTile, box: tuple[int, ...], coordinates: list[IntLike]
-) -> Iterator[tuple[Pointer, tuple[object, ...]]]:
+) -> Iterator[Place]:
     """Tiled boxes, or im2col boxes, whose pixels the hardware iterates over."""
     first, line, *rest = coordinates
     for place, along, top in _parts(tile, box[-2]):
@@ -199,9 +190,7 @@ def _of_boxes(
         yield place, ((column, line + top if top else line, *rest),)
 
 
-def _of_rows(
-    tile: SharedTile, name: str, coordinates: Coordinates
-) -> Iterator[tuple[Pointer, tuple[object, ...]]]:
+def _of_rows(tile: SharedTile, name: str, coordinates: Coordinates) -> Iterator[Place]:
     """Gathers or scatters of four rows."""
     first, rows = coordinates
     if not isinstance(rows, Sequence) or len(rows) != tile.rows or tile.rows % _ROWS:
@@ -234,7 +223,7 @@ def _number(coordinate: object) -> IntLike:
     return coordinate
 
 
-def _offsets(name: str, known: Parameter, offsets: Sequence[IntLike] | None) -> tuple[object, ...]:
+def _offsets(name: str, known: Parameter, offsets: Offsets) -> tuple[object, ...]:
     """The offsets of a filter tap: images need one for each of their inner dimensions."""
     wanted = known.rank - 2 if known.kind is MapKind.IMAGES else None
     if (None if offsets is None else len(offsets)) != wanted:
@@ -334,17 +323,17 @@ class TileCopies(Reductions):
             if barrier is None:
                 raise refuse("a copy by TMA is counted on an mbarrier", expected="barrier=…")
             made = copies(self, tile, source, pitch, offsets)
-            made.load(barrier, cta_mask, cache_policy, cta_group)
+            made.load(barrier, cta_mask=cta_mask, cache_policy=cache_policy, cta_group=cta_group)
             return
         scopes = {ExecutionScope.CTA: self.threads, **_THREADS}
-        check_scope(
-            self, "a tile is loaded by all threads of a scope", *scopes,
-            expected="the CTA, a warpgroup or a warp",
-        )  # fmt: skip
+        what, expected = (
+            "a tile is loaded by all threads of a scope",
+            "the CTA, a warpgroup or a warp",
+        )
+        check_scope(self, what, *scopes, expected=expected)
         threads = scopes[self.scope]
         _check_tile(tile)
-        chunks = tile.line_bytes // _CHUNK
-        lines = tile.in_lines[0]
+        chunks, lines = tile.line_bytes // _CHUNK, tile.in_lines[0]
         total, stride = lines * chunks, pitch * tile.bits // 8
         index = self.thread % threads
         if threads % chunks or threads // chunks % PERIOD or total % threads:

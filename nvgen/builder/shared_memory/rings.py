@@ -177,11 +177,11 @@ class Producer(_End):
 
         Raises: InputError where it is not executed by whole warps, or copies fill the ring.
         """
-        b, ring, place = self.ring.builder, self.ring, self._place
+        b, ring, place = self.builder, self.ring, self._place
         if not ring.writers or b.scope is not ExecutionScope.WARP:
             expected = "one warp, and b.tile_ring(…, writers=…)"
             raise refuse("nothing to write", got=b.scope.value, expected=expected)
-        b.wait(ring.empty[place.stage], place.parity ^ 1)
+        self._wait()
         yield ring.slot(place.stage)
         b.fence_proxy_async(Space.SHARED_CTA)
         b.bar_warp_sync()
@@ -201,18 +201,22 @@ class Producer(_End):
         """Wait until all buffers have been released, so that no commit is in flight when the CTA
         exits.
         """
-        b, ring, place = self.ring.builder, self.ring, self._place
-        with b.range(ring.stages):
-            b.wait(ring.empty[place.stage], place.parity ^ 1)
-            place.advance()
+        with self.builder.range(self.ring.stages):
+            self._wait()
+            self._place.advance()
+
+    def _wait(self) -> None:
+        """Wait until the next buffer is free."""
+        place = self._place
+        self.builder.wait(self.ring.empty[place.stage], place.parity ^ 1)
 
     def _next(self, note: IntLike | None) -> Slot:
         """The next buffer, when it is free, with its note."""
-        b, ring, place = self.ring.builder, self.ring, self._place
+        ring, place = self.ring, self._place
         if (note is None) != (ring.notes is None):
             got = "a note" if ring.notes is None else "none"
             raise refuse("notes come with all buffers of a ring or with none", got=got)
-        b.wait(ring.empty[place.stage], place.parity ^ 1)
+        self._wait()
         slot = ring.slot(place.stage)
         if ring.notes is not None and note is not None:
             ring.notes[place.stage] = note
@@ -246,13 +250,16 @@ class Consumer(_End):
         Reads of the buffer must be complete: wait for wgmma, and synchronise the threads for which
         this one arrives.  For multiplies into tensor memory use `commit`.
         """
-        empty = self.ring.empty[slot.stage if isinstance(slot, Slot) else slot]
+        empty = self._empty(slot)
         with self._one_thread():
-            self.ring.builder.mbarrier_arrive(empty)
+            self.builder.mbarrier_arrive(empty)
+
+    def _empty(self, slot: Slot | IntLike) -> Barrier:
+        return self.ring.empty[slot.stage if isinstance(slot, Slot) else slot]
 
     def _one_thread(self) -> AbstractContextManager[object]:
         """A block for one thread of those that execute it, or of each warp of a consumer's."""
-        b = self.ring.builder
+        b = self.builder
         match b.scope:
             case ExecutionScope.THREAD:
                 return nullcontext()
@@ -278,14 +285,11 @@ class Consumer(_End):
 
         Raises: InputError for a warpgroup or the whole CTA.
         """
-        b = self.ring.builder
-        empty = self.ring.empty[slot.stage if isinstance(slot, Slot) else slot]
-        check_scope(
-            b, "a commit is of one thread", ExecutionScope.THREAD, ExecutionScope.WARP,
-            expected="the thread that multiplies: b.elect() of one warp",
-        )  # fmt: skip
+        empty, expected = self._empty(slot), "the thread that multiplies: b.elect() of one warp"
+        scopes = ExecutionScope.THREAD, ExecutionScope.WARP
+        check_scope(self.builder, "a commit is of one thread", *scopes, expected=expected)
         with self._one_thread():
-            b.tcgen05_commit(empty, cta_group=cta_group, cta_mask=cta_mask)
+            self.builder.tcgen05_commit(empty, cta_group=cta_group, cta_mask=cta_mask)
 
     @contextmanager
     def use(self, *, commit: bool = False) -> Iterator[Slot]:

@@ -193,11 +193,7 @@ class BuilderBase:
     def select(self, condition: Int, if_true: Pointer, if_false: Pointer) -> Pointer: ...
 
     def select(
-        self,
-        condition: Int,
-        if_true: Given | Pointer,
-        if_false: Given | Pointer,
-        bits: int = 32,
+        self, condition: Int, if_true: Given | Pointer, if_false: Given | Pointer, bits: int = 32
     ) -> Number | Pointer:
         """`if_true` where `condition` holds, else `if_false`; both have one type, a Python number
         the other's.

@@ -14,16 +14,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from numbers import Integral
-from typing import (
-    TYPE_CHECKING,
-    Final,
-    Literal,
-    NoReturn,
-    SupportsFloat,
-    SupportsIndex,
-    TypeAlias,
-    TypeVar,
-)
+from typing import TYPE_CHECKING, Final, Literal, NoReturn, SupportsFloat, SupportsIndex, TypeVar
 
 from llvmlite import ir
 
@@ -34,9 +25,9 @@ from nvgen.builder.values.regions import Host
 from nvgen.calling.refusals import described, no_method, refuse
 from nvgen.llvm.ir_text import BFloatType
 
-E: TypeAlias = ElementType
-T: TypeAlias = ScalarType
-NumberType: TypeAlias = ElementType | ScalarType
+E = ElementType
+T = ScalarType
+NumberType = ElementType | ScalarType
 """What says of which type a number is."""
 
 f16: Final = E.F16
@@ -58,13 +49,13 @@ u16: Final = T.U16
 u32: Final = T.U32
 u64: Final = T.U64
 
-FloatType: TypeAlias = Literal[
+FloatType = Literal[
     E.E4M3, E.E5M2, E.F16, E.BF16, E.F32,
     T.F16, T.BF16, T.F32, T.F64, T.F16X2, T.BF16X2, T.F32X2,
 ]  # fmt: skip
 """Types of floating-point numbers, and of pairs of them."""
 
-IntType: TypeAlias = Literal[
+IntType = Literal[
     E.S8, E.U8, E.S32, T.S8, T.S16, T.S32, T.S64, T.U8, T.U16, T.U32, T.U64
 ]  # fmt: skip
 """Types of integers."""
@@ -167,6 +158,10 @@ _LARGEST = {
 }  # fmt: skip
 
 
+_BEYOND_F32 = (2 - 2.0**-24) * 2.0**127
+"""From here on numbers are rounded to infinity."""
+
+
 def instead(given: object) -> str:
     """What to write in place of what is no integer of the kernel, nor a whole number."""
     if hasattr(given, "word"):
@@ -199,7 +194,7 @@ def float_constant(given: SupportsFloat, type_: ScalarType) -> ir.Constant:
         raise refuse(f"the number is beyond {element.value}'s", expected=most) from None
     if math.isfinite(number) and abs(number) > _LARGEST.get(element, math.inf):
         most = f"±{_LARGEST[element]:.5g}"
-        if element is not T.F32 or _overflows(number):
+        if element is not T.F32 or abs(number) >= _BEYOND_F32:
             raise refuse(f"the number is beyond {element.value}'s", got=str(given), expected=most)
     if element in STORED:
         return ir.Constant(ir.IntType(8), _bits_of(number, element))
@@ -216,14 +211,6 @@ def _bits_of(number: float, type_: ScalarType) -> int:
 
     given = np.array([number]).astype(ElementType(type_.value).numpy)
     return int(given.view(np.uint8)[0])
-
-
-def _overflows(number: float) -> bool:
-    try:
-        struct.pack("<f", number)
-    except OverflowError:
-        return True
-    return False
 
 
 # ---- operations ----------------------------------------------------------------------------------

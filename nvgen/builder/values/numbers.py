@@ -79,11 +79,9 @@ def _int_order(predicate: str) -> Callable[[Int, object], Int]:
     def compare(self: Int, other: object) -> Int:
         if not isinstance(other, (Int, SupportsIndex)):
             raise refuse(
-                "an integer is compared with something else",
-                got=type(other).__name__,
-                expected="an integer",
-                hint=instead(other),
-            )
+                "an integer is compared with something else", got=type(other).__name__,
+                expected="an integer", hint=instead(other),
+            )  # fmt: skip
         builder = self.builder.at_caller()
         operation = builder.icmp_signed if self.signed else builder.icmp_unsigned
         return Int(self.builder, operation(predicate, self.value, self.taken(other)))
@@ -162,10 +160,8 @@ class Int(Scalar):
             if other.signed != self.signed and self.bits > 1:
                 raise refuse(
                     "a signed and an unsigned integer in one operation",
-                    got=f"{self.words} and {other.words}",
-                    expected="two of one sign",
-                    hint=hint,
-                )
+                    got=f"{self.words} and {other.words}", expected="two of one sign", hint=hint,
+                )  # fmt: skip
             return other.value
         if not isinstance(other, SupportsIndex):
             got, hint = described(other), instead(other)

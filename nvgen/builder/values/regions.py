@@ -244,12 +244,10 @@ class Variable(Changing, Generic[Held]):
         """
         if hasattr(value, "words") and value.words != self._first.words:
             raise refuse(
-                "a variable keeps its type and width",
-                got=value.words,
-                expected=self._first.words,
+                "a variable keeps its type and width", got=value.words, expected=self._first.words,
                 hint="x.to(…) is the number in another type, b.f32(word) the f32 whose bits a word "
                 "holds, x.word the other way round",
-            )
+            )  # fmt: skip
         self.raw = self._first.taken(value)
 
     def _no_value(self, *_: object) -> NoReturn:

@@ -375,14 +375,12 @@ class Vector(Elementwise):
             or not 0 <= number < self.count
         ):
             raise refuse(
-                "no such register",
-                got=described(number),
-                expected=f"0..{self.count - 1}",
+                "no such register", got=described(number), expected=f"0..{self.count - 1}",
                 hint="registers have no address: what the kernel computes chooses by b.select, or "
                 "indexes b.shared_array(…)"
                 if isinstance(number, Int)
                 else "",
-            )
+            )  # fmt: skip
         value = self.value
         if isinstance(value.type, ir.VectorType) and value.type.count != self.count:
             value = self.typed  # several numbers in a word

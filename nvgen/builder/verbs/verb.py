@@ -33,11 +33,7 @@ from nvgen.calling.refusals import described, refuse
 
 _EMPTY = inspect.Parameter.empty
 _NAMED, _PLAIN = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-_USUAL: Mapping[str, object] = {
-    "cta_group": CtaGroup.ONE,
-    "scope": Scope.CTA,
-    "membermask": -1,
-}
+_USUAL: Mapping[str, object] = {"cta_group": CtaGroup.ONE, "scope": Scope.CTA, "membermask": -1}
 """Defaults of parameters."""
 
 _BARRIER = "mbar"
