@@ -9,7 +9,7 @@ from __future__ import annotations
 from isel.llvm import ir
 from isel.llvm.vocabulary import Opcode
 from isel.lower import intrinsics
-from isel.lower.addresses import index_offsets, straight_lines
+from isel.lower.addresses import index_offsets, stepped_addresses, straight_lines
 from isel.lower.arithmetic import (
     constrained,
     divisibility,
@@ -89,11 +89,14 @@ def lower(
     while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
         present = set(_opcodes(function))
+    promises = stepped_addresses.kept_promises(function) if _ADDRESS in present else {}
     function = _as_a_whole(function, layout, pure, present)
     if function is not before:
         opcodes = _opcodes(function)
     if opcodes.count(_PRODUCT) > 1:
         function = straight_lines.with_shared_products(function, layout)
+    if _ADDRESS in present:
+        function = stepped_addresses.with_stepped_addresses(function, layout, promises)
     return function
 
 
