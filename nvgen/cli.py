@@ -61,6 +61,8 @@ def _guarded(argv: Sequence[str] | None) -> int:
     except OSError as error:
         _abandon_output()
         return _tell(_refused(error))
+    except MemoryError:
+        return _tell(_no_memory())
     except Exception as error:
         return _internal(error)
 
@@ -125,6 +127,16 @@ def _refused(error: OSError) -> InputError:
         f"the system refused to read or write{name}",
         got=error.strerror or str(error),
         expected="an output that takes everything",
+    )
+
+
+def _no_memory() -> InputError:
+    """The system gives no more memory, or no more than it is told to (`ulimit -v`)."""
+    return input_error(
+        "system/memory",
+        "there is not enough memory for it",
+        expected="300 MB of addresses for a small program, and more for a large one",
+        hint="ulimit -v shows whether there is a limit",
     )
 
 

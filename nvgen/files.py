@@ -57,12 +57,17 @@ def is_bitcode(data: bytes) -> bool:
 
 
 _MOST = 1 << 30
-"""Bytes of a file that are read: a device may have no end."""
+_MOST_OF_A_DEVICE = _MOST >> 6
+"""Bytes that are read: a device may have no end, and memory for as many is taken before."""
 
 
 def _all_of(path: Path) -> bytes:
     with path.open("rb") as file:
-        data = file.read(_MOST) if path.is_file() else file.read(_MOST >> 6)
+        if path.is_file():
+            if os.fstat(file.fileno()).st_size > _MOST:
+                raise OSError(f"more than {_MOST} bytes")
+            return file.read()
+        data = file.read(_MOST_OF_A_DEVICE)
         if file.read(1):
             raise OSError(f"more than {len(data)} bytes")
     return data

@@ -16,6 +16,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from intrinsics.findings import input_error
+
 
 def search_path() -> list[str]:
     """A child's module search path: `sys.path` without the working directory.
@@ -63,8 +65,17 @@ def bare_command(script: Path, package: str) -> list[str]:
 
     Its first argument is the folder that the package is in.
 
-    Raises: ImportError when the package is nowhere but in the working directory.
+    Raises: ImportError when the package is nowhere but in the working directory; InputError where
+    Python is a part of another program, and does not know where it stands itself.
     """
+    if not sys.executable:
+        raise input_error(
+            "system/python",
+            "LLVM runs in a Python of its own, and nobody knows where one is",
+            got=f"sys.executable = {sys.executable!r}",
+            expected="the path of a Python that has llvmlite",
+            hint="assign it to sys.executable before the first call",
+        )
     bytecode = ["-B"] if sys.dont_write_bytecode else []
     return [sys.executable, "-I", "-S", *bytecode, str(script), _folder_of(package)]
 

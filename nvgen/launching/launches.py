@@ -5,6 +5,7 @@ Layer: nvgen.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -42,9 +43,10 @@ def dim3(size: object, what: str = "grid") -> Dim3:
     Raises: InputError for anything else.
     """
     sizes = size if isinstance(size, (tuple, list)) else [size]
-    whole = [operator.index(n) for n in sizes if isinstance(n, (int, SupportsIndex))]
-    if len(whole) == len(sizes) and 1 <= len(whole) <= 3:
-        return three(whole)
+    with contextlib.suppress(TypeError):  # as numpy's arrays raise, which have an index by name
+        whole = [operator.index(n) for n in sizes if isinstance(n, (int, SupportsIndex))]
+        if len(whole) == len(sizes) and 1 <= len(whole) <= 3:
+            return three(whole)
     raise input_error(
         f"run/{what}",
         f"no size of a {what}",

@@ -8,6 +8,7 @@ may ask at the same time, and a forked process starts children of its own.  The 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import queue
 import re
@@ -17,6 +18,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
+from threading import get_ident
 from typing import IO
 
 from intrinsics.findings import InternalError
@@ -104,6 +106,8 @@ class _Child:
                 missing -= len(pieces[-1])
         except (BrokenPipeError, EOFError):
             raise self._death() from None
+        except OSError as error:  # whoever closes all files has closed these, too
+            raise _KilledError(str(error)) from None
         return split(lengths, b"".join(pieces))
 
     def _send(self, message: bytes) -> None:
@@ -156,8 +160,11 @@ class _Child:
         if status == CANNOT_START:
             return InternalError(f"LLVM cannot be loaded: {said.strip()[-400:]}")
         words = last_words(said)
-        if status >= 0 or words:
+        if status > 0 or words:
             return LlvmDiedError(words or f"exit status {status}")
+        if status == 0:
+            # It does not end so: somebody else has waited for it, or SIGCHLD is ignored.
+            return _KilledError("nobody knows by what signal")
         name = _signal_name(-status)
         return LlvmDiedError(name) if name in _OWN_DEATHS else _KilledError(name)
 
@@ -174,7 +181,8 @@ class _Child:
 
     def _close(self) -> None:
         for file in (self.requests, self.answers, self.words):
-            file.close()
+            with contextlib.suppress(OSError):  # closed by number
+                file.close()
 
 
 def _signal_name(number: int) -> str:
@@ -213,6 +221,7 @@ class Llvm:
         self._free = _tokens(self._most)
         self._idle: list[_Child] = []
         self._all: set[_Child] = set()
+        self._asking: set[int] = set()  # threads
 
     def read(
         self, text: str, name: str = "", library: str = "", seconds: float | None = None
@@ -296,25 +305,35 @@ class Llvm:
         try:
             return self._ask_once(parts, seconds)
         except _KilledError:
-            pass  # ended from outside, not by LLVM: asked once more
+            self._drop_idle()  # ended from outside, not by LLVM: asked once more, of a new one
         try:
             return self._ask_once(parts, seconds)
         except _KilledError as error:
             raise LlvmDiedError(str(error)) from None
 
     def _ask_once(self, parts: tuple[bytes, ...], seconds: float) -> list[bytes]:
-        token = self._free.get()
+        thread = get_ident()
+        if thread in self._asking:  # in a handler of a signal: its own thread would wait for it
+            return self._ask_one(parts, seconds)
+        self._asking.add(thread)
         try:
-            child = self._take()
+            token = self._free.get()
             try:
-                answer = child.ask(parts, seconds)
-            except BaseException:  # the user's Ctrl-C too: an answer may be under way
-                self._drop(child)
-                raise
-            self._idle.append(child)
-            return answer
+                return self._ask_one(parts, seconds)
+            finally:
+                self._free.put(token)
         finally:
-            self._free.put(token)
+            self._asking.discard(thread)
+
+    def _ask_one(self, parts: tuple[bytes, ...], seconds: float) -> list[bytes]:
+        child = self._take()
+        try:
+            answer = child.ask(parts, seconds)
+        except BaseException:  # the user's Ctrl-C too: an answer may be under way
+            self._drop(child)
+            raise
+        self._idle.append(child)
+        return answer
 
     def _take(self) -> _Child:
         try:
@@ -335,6 +354,11 @@ class Llvm:
     def _drop(self, child: _Child) -> None:
         self._all.discard(child)
         child.end()
+
+    def _drop_idle(self) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                self._drop(self._idle.pop())
 
     def _forked(self) -> None:
         """In a process that was forked: the children are its parent's."""

@@ -97,6 +97,7 @@ def test_a_character_is_reported_with_its_place() -> None:
         ({"block": ()}, "run/block"),
         ({"block": (1, 1, 1, 1)}, "run/block"),
         ({"block": 32, "grid": (1, 2.5)}, "run/grid"),
+        ({"block": 32, "grid": np.array([1, 2])}, "run/grid"),
         ({"block": 32, "cluster": "2"}, "run/cluster"),
         ({"block": 32, "smem": "1"}, "run/shared-memory"),
         ({"block": 32, "smem": 1.5}, "run/shared-memory"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,26 @@ def test_the_first_byte_that_is_no_text_has_a_place(data: bytes, line: int, colu
         decode(data, "f.ll")
     (finding,) = caught.value.findings
     assert (finding.place.file, finding.place.line, finding.place.column) == ("f.ll", line, column)
+
+
+def test_a_small_file_takes_little_memory(tmp_path: Path) -> None:
+    """Where a process may have little: `ulimit -v`."""
+    file = tmp_path / "small.ll"
+    file.write_text("; small\n")
+    tracemalloc.start()
+    try:
+        assert read_text(str(file)) == "; small\n"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_of_more_than_a_gigabyte_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "huge.ll"
+    with file.open("wb") as hole:
+        hole.truncate((1 << 30) + 1)
+    with pytest.raises(InputError, match="more than 1073741824 bytes"):
+        read_text(str(file))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import pytest
 
 import nvgen as package
 from intrinsics.findings import InputError
+from nvgen import cli
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.llvm import deadly
 from tests.nvgen.programs import ADD, BAD_ALLOC, kernel
@@ -204,6 +205,16 @@ def test_a_file_that_cannot_be_read(
         assert failed.status == 2
         assert "error[input/unreadable]" in failed.text
         assert why in failed.text
+
+
+def test_memory_that_is_not_there_is_no_bug(nvgen: Nvgen, monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(cli, "_run_command", exhausted)
+    failed = nvgen("targets")
+    assert failed.status == 2
+    assert "error[system/memory]" in failed.text
 
 
 @pytest.mark.parametrize("extra", [[], ["--print-after", "select"]], ids=["text", "stage"])

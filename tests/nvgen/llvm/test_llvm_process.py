@@ -19,7 +19,7 @@ import pytest
 from llvmlite import binding
 
 import nvgen
-from intrinsics.findings import InternalError
+from intrinsics.findings import InputError, InternalError
 from nvgen import python_child
 from nvgen.llvm import child as llvm_child
 from nvgen.llvm import process as llvm_process
@@ -156,6 +156,81 @@ def test_what_does_not_end_is_ended(llvm: Llvm) -> None:
     with pytest.raises(LlvmTimeoutError):
         llvm.read(FOREVER, seconds=0.3)
     assert not runs(before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of POSIX")
+def test_a_handler_of_a_signal_asks_in_the_midst_of_a_question() -> None:
+    """Though one process is all that there may be: the thread would wait for itself."""
+    one = Llvm(1)
+    answers: list[str] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: answers.append(one.read(ADD)))
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(LlvmTimeoutError):
+            one.read(FOREVER, seconds=2)
+        assert len(answers) == 1
+        assert "@add" in one.read(ADD)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        one.close()
+
+
+def test_all_processes_may_be_killed_between_questions(llvm: Llvm) -> None:
+    llvm._idle += [llvm._start(), llvm._start(), llvm._start()]
+    old = pids(llvm)
+    for pid in old:
+        os.kill(pid, signal.SIGKILL)
+    assert gone(old)
+    assert "@add" in llvm.read(ADD)
+    assert not set(old) & set(pids(llvm))
+
+
+def test_whoever_closes_all_files_closes_no_door(llvm: Llvm) -> None:
+    """As programs do that go on in the background."""
+    llvm.read(ADD)
+    (child,) = llvm._all
+    for file in (child.requests, child.answers, child.words):
+        os.close(file.fileno())
+    assert "@add" in llvm.read(ADD)
+
+
+@pytest.mark.parametrize("who", ["nobody", "somebody else"])
+def test_a_death_that_others_have_waited_for_is_not_told_as_llvms(who: str) -> None:
+    """Its status is lost where SIGCHLD is ignored, and where another part of a program waits."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", WAITED_FOR, who],
+        env=python_child.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.stdout, done.stderr) == ("read\n", "")
+
+
+WAITED_FOR = """
+import os, signal, sys, time
+from nvgen.llvm.process import Llvm
+from tests.nvgen.programs import ADD
+if sys.argv[1] == "nobody":
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+one = Llvm(1)
+one.read(ADD)
+(child,) = one._all
+os.kill(child.process.pid, signal.SIGKILL)
+if sys.argv[1] == "somebody else":
+    os.waitpid(-1, 0)
+print("read" if "@add" in one.read(ADD) else "lost")
+"""
+
+
+def test_a_python_that_does_not_know_where_it_is_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a program that has Python inside."""
+    monkeypatch.setattr(sys, "executable", "")
+    one = Llvm(1)
+    with pytest.raises(InputError, match="system/python"):
+        one.read(ADD)
 
 
 def test_threads_get_their_own_answers() -> None:
