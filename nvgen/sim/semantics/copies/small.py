@@ -1,7 +1,8 @@
 """cp.async: copies of a few bytes by each thread, their groups, and their arrivals at mbarriers.
 
-Layer: nvgen.sim.semantics.  The copies of a strand are one operation of the generic proxy: at
-some moment before one of its threads waits for it, it reads global and writes shared memory.  An
+Layer: nvgen.sim.semantics.  The copies of a strand are one operation: at some moment before one
+of its threads waits for it, it reads global and writes shared memory.  The manual does not say by
+which proxy, so no proxy fence is asked for behind it; the verifier says so as a review.  An
 arrival on an mbarrier takes effect when all earlier copies of its thread are complete; without
 `.noinc` the phase expects one arrival more from its issue on.  PTX ISA, cp.async;
 cp.async.commit_group; cp.async.wait_group; cp.async.mbarrier.arrive.
@@ -102,7 +103,7 @@ class _Copy:
         agent = "cp.async"
         for region, where, part in find(self.cta, self.dst, self.space, agent, Access.WRITE):
             offsets = memory.access(
-                region, where, self.size, Access.WRITE, Proxy.GENERIC, agent, align=self.size
+                region, where, self.size, Access.WRITE, Proxy.ASYNC, agent, align=self.size
             )
             scatter(region, offsets, data[part])
         self.cta.machine.changed()

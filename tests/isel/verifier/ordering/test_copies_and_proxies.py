@@ -2,21 +2,28 @@
 
 PTX ISA, Async proxy: that of bulk copies and of wgmma; a store is of the generic proxy.  Of which
 cp.async is the manual does not say, and CUTLASS multiplies what cp.async has brought without a
-fence: there the missing fence is for review.
+fence: there the missing fence is for review, and a run goes on.
 """
 
 from __future__ import annotations
 
-from intrinsics.findings import Severity
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import nvgen
+from intrinsics.findings import Severity, SimulationError
 from tests.isel.verifier.function import tensor_kernels
+from tests.sim.ptx import SCHEDULES
 
 COPY = "cp.async.cg.shared.global [%r3], [%rd2], 16; cp.async.wait_all;"
 STORE = "st.shared.v4.b32 [%r3], {%r1, %r1, %r1, %r1};"
 FENCE = "fence.proxy.async.shared::cta;"
 
 
-def said(fill: str) -> dict[str, Severity]:
-    text = f"""\
+def kernel(fill: str) -> str:
+    """A module whose kernel fills a tile, each thread its 16 bytes, and sends it to memory."""
+    return f"""\
 .version 8.0
 .target sm_90
 .address_size 64
@@ -43,7 +50,17 @@ END:
     ret;
 }}
 """
-    return {f.rule: f.severity for f in tensor_kernels.said(text)}
+
+
+def said(fill: str) -> dict[str, Severity]:
+    return {f.rule: f.severity for f in tensor_kernels.said(kernel(fill))}
+
+
+def sent(fill: str, schedule: str) -> NDArray[np.uint32]:
+    """What a run sends of 2048 numbered bytes."""
+    source, to = np.arange(512, dtype=np.uint32), np.zeros(512, np.uint32)
+    nvgen.compile(kernel(fill)).run(source, to, grid=1, block=128, schedule=schedule)
+    return to
 
 
 def test_what_threads_store_needs_a_fence() -> None:
@@ -54,3 +71,12 @@ def test_what_threads_store_needs_a_fence() -> None:
 def test_what_they_copy_may_need_one() -> None:
     assert said(COPY) == {"shared/proxy-fence": Severity.REVIEW}
     assert said(COPY + FENCE) == {}
+
+
+@pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_run_ends_only_where_the_manual_forbids(schedule: str) -> None:
+    assert np.array_equal(sent(COPY, schedule), np.arange(512))
+    with pytest.raises(SimulationError) as error:
+        sent(STORE, schedule)
+    assert error.value.findings[0].rule == "sim/proxy-fence"
