@@ -148,12 +148,12 @@ def _warp_sync(e: Execution) -> bool:
     whole = members is not None and members & ~e.strand.mask & (1 << LANES) - 1 == 0
     if not whole and not e.run.gather(e.strand, e.index):
         return _meet_elsewhere(e, members)
-    return _warp_met(e)
+    return _warp_met(e, -1 if members is None else members)
 
 
-def _warp_met(e: Execution) -> bool:
+def _warp_met(e: Execution, members: int = -1) -> bool:
     e.run.log.synchronised[e.strand.actor] = len(e.run.log.accesses)
-    warp_order.synchronised(e.machine, e.strand.actor)
+    warp_order.synchronised(e.machine, e.strand.actor, members)
     return True
 
 

@@ -42,10 +42,16 @@ def arrived(machine: Machine, actor: int, mask: int, index: int) -> None:
     machine.unsynchronised[actor] = [access for access in here if access.alone][-_MOST:]
 
 
-def synchronised(machine: Machine, actor: int) -> None:
-    """Note that all threads of a warp have synchronised: their earlier accesses are ordered."""
+def synchronised(machine: Machine, actor: int, members: int = -1) -> None:
+    """Note that threads of a warp have synchronised: their earlier accesses are ordered."""
     here = machine.unsynchronised.pop(actor, None)
-    if here:
-        whole = machine.counters[actor].next("warp")
-        for access in here:
+    if not here:
+        return
+    whole = machine.counters[actor].next("warp")
+    for access in here:
+        access.alone &= ~members
+        if not access.alone:
             access.synchronised = whole
+    left = [access for access in here if access.alone]
+    if left:
+        machine.unsynchronised[actor] = left

@@ -5,6 +5,7 @@ Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: fin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from intrinsics.findings import Finding, Severity
@@ -14,6 +15,7 @@ from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.locations import place_of
 from isel.verifier.ordering import lifetimes
+from isel.verifier.ordering.judgement.rows import OTHER_THREADS
 from isel.verifier.ordering.run.log import Log, Remote
 from isel.verifier.ordering.run.strand import named
 
@@ -91,6 +93,7 @@ def left(report: Report, logs: list[Log]) -> None:
     for log in logs:
         if not log.stuck and not log.truncated:
             _left(report, log)
+            _left_by_others(report, log)
 
 
 def _left(report: Report, log: Log) -> None:
@@ -114,6 +117,23 @@ def _left(report: Report, log: Log) -> None:
             severity=Severity.REVIEW if log.guessed or log.unknown else None,
             got=f"{named(remote.actor)}; no thread of CTA {remote.rank} waits for that to be over",
         )
+
+
+def _left_by_others(report: Report, log: Log) -> None:
+    """Report arrivals that let a CTA exit whose memory other threads of the warp may access."""
+    for access in log.accesses:
+        if access.kind not in (Kind.SHARED_LOAD, Kind.SHARED_STORE) or access.by < 0:
+            continue
+        source, count = access.done
+        for rank in sorted({region.rank for region in access.regions} - {access.rank}):
+            told = [e.relaxed for e in log.ends.get(rank, ()) if e.relaxed.get(source, 0) >= count]
+            whole = access.synchronised or math.inf
+            if told and all(clock.get(source, 0) < whole for clock in told):
+                got = (
+                    f"not all threads of {access} arrive; {report.line(access.index)} reaches "
+                    f"CTA {rank} in all of them, whose exit relies on it"
+                )
+                report.add(OTHER_THREADS, access.by, got=got)
 
 
 _REACHING = (Kind.MULTIPLY, Kind.COPY_IN, Kind.SHARED_LOAD, Kind.SHARED_STORE)
