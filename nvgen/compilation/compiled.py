@@ -257,11 +257,12 @@ class Compiled:
                 seconds = GPU_SECONDS if timeout is None else timeout
                 return self._on_gpu(function, arguments, LaunchConfig(*sizes, dynamic), seconds)
             return self._simulated(
-                name, arguments, shape, schedule, races=races, timeout=timeout, max_steps=max_steps
-            )
+                function, arguments, shape, schedule, races=races, timeout=timeout,
+                max_steps=max_steps,
+            )  # fmt: skip
 
     def _simulated(
-        self, name: str, arguments: list[object], shape: LaunchShape, schedule: str,
+        self, function: MachineFunction, arguments: list[object], shape: LaunchShape, schedule: str,
         *, races: bool, timeout: float | None, max_steps: int | None,
     ) -> Statistics:  # fmt: skip
         from nvgen.sim.async_ops.schedule import parse_schedule
@@ -269,8 +270,8 @@ class Compiled:
 
         return simulate(
             self.module,
-            name,
-            of_known_kinds(arguments),
+            function.name,
+            of_known_kinds(arguments, function),
             grid=three(shape.grid),
             block=three(shape.block),
             cluster=three(shape.cluster),

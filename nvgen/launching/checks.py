@@ -100,7 +100,7 @@ def required_block(function: MachineFunction) -> Dim3:
     return three(required)
 
 
-def of_known_kinds(values: Sequence[object]) -> list[Argument | Output]:
+def of_known_kinds(values: Sequence[object], function: MachineFunction) -> list[Argument | Output]:
     """The arguments, all of which the simulator knows what to do with.
 
     Raises: InputError.
@@ -111,13 +111,14 @@ def of_known_kinds(values: Sequence[object]) -> list[Argument | Output]:
     from nvgen.parameters import Output
 
     found: list[Argument | Output] = []
-    for value in values:
+    names = [f" for {param.name}" for param in function.params]
+    for number, value in enumerate(values):
         if isinstance(value, (np.ndarray, TensorMap, Output, int, float, np.generic)):
             found.append(value)
         else:
             raise input_error(
                 "run/argument",
-                "no such kind of argument",
+                "no such kind of argument" + "".join(names[number : number + 1]),
                 got=type(value).__name__,
                 expected="a numpy array, a TensorMap or a number",
             )

@@ -127,7 +127,7 @@ def test_a_block_that_nobody_says_is_asked_for() -> None:
         ((np.zeros(1, np.int32), 1, 2), "has 2 parameters"),
         ((7, 1), "does not fit"),
         ((np.zeros(1, np.int32), 1 << 40), "does not fit"),
-        ((np.zeros(1, np.int32), "x"), "no such kind of argument"),
+        ((np.zeros(1, np.int32), "x"), "no such kind of argument for add_param_1"),
     ],
 )
 def test_arguments_must_fit(arguments: tuple[object, ...], message: str) -> None:

@@ -325,9 +325,15 @@ class HeldAccumulator(AccumulatorTile):
             piece = shuffled(builder, whole, wanted) if len(parts) > 1 else whole
             part.raw = builder.bitcast(piece, part.raw.type)
 
-    __add__, __sub__ = _held(Fragment.__add__), _held(Fragment.__sub__)
-    __mul__, __truediv__ = _held(Fragment.__mul__), _held(Fragment.__truediv__)
-    __neg__, map, to = _held(Fragment.__neg__), _held(Fragment.map), _held(Fragment.to)
+    __add__, __radd__ = _held(Fragment.__add__), _held(Fragment.__radd__)
+    __sub__, __rsub__ = _held(Fragment.__sub__), _held(Fragment.__rsub__)
+    __mul__, __rmul__ = _held(Fragment.__mul__), _held(Fragment.__rmul__)
+    __truediv__, __rtruediv__ = _held(Fragment.__truediv__), _held(Fragment.__rtruediv__)
+    __neg__, __pow__ = _held(Fragment.__neg__), _held(Fragment.__pow__)
+    min, max = _held(Fragment.min), _held(Fragment.max)
+    abs, fma, rcp = _held(Fragment.abs), _held(Fragment.fma), _held(Fragment.rcp)
+    ex2, exp, tanh = _held(Fragment.ex2), _held(Fragment.exp), _held(Fragment.tanh)
+    map, to = _held(Fragment.map), _held(Fragment.to)
     coordinates, where = _held(Fragment.coordinates), _held(Fragment.where)
     map_at, scale_rows = _held(Fragment.map_at), _held(Fragment.scale_rows)
     row_reduce, rows = _held(Fragment.row_reduce), _held(Fragment.rows)

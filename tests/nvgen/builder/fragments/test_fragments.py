@@ -87,6 +87,24 @@ def test_operators_rows_and_masks(launch: Launch, name: str) -> None:
 
 
 @kernel_test(schedules=["early"], targets="sm_90a")
+@pytest.mark.parametrize("threads", [32, 128])
+def test_an_accumulator_is_computed_with_as_what_it_holds(launch: Launch, threads: int) -> None:
+    """Numbers on either side, and functions, of D itself."""
+    b = KernelBuilder("k", block=threads, target=launch.target)
+    b.pointer("y", f32, output=True)
+    args = b.begin()
+    sums = b.warp_tile(64, 8) if threads == 32 else b.warpgroup_tile(64, 8)
+    sums.set(sums.map_at(lambda _, row, column: (row * 8 + column).to(f32)))
+    found = (1 - 2 / (1 + sums)).max(sums.min(3)) + (2 * sums).abs() - sums**2
+    found.fma(sums, 1).store(args["y"], 8)
+    y = np.zeros((64, 8), np.float32)
+    launch(b.finish(), y)
+    x = np.arange(512, dtype=np.float32).reshape(64, 8)
+    wanted = np.maximum(1 - 2 / (1 + x), np.minimum(x, 3)) + 2 * x - x * x
+    assert_exact(y, (wanted.astype(np.float64) * x + 1).astype(np.float32))
+
+
+@kernel_test(schedules=["early"], targets="sm_90a")
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_bias_for_each_column_and_stores_of_neighbours(launch: Launch, name: str) -> None:
     """Rows begin at multiples of 16 bytes: what a thread has side by side goes at once, also where
