@@ -50,7 +50,7 @@ OBJECTS = {"wgmma": ("Accumulator",), "mma": ("WarpScales",)}
 
 GROUPS = (
     Group("The kernel and its parameters", ("kernel",), ("Kernel",)),
-    Group("Numbers", ("base", "random_numbers"), ("Int", "Float", "F32", "Vector", "Elementwise")),
+    Group("Numbers", ("base",), ("Int", "Float", "F32", "Vector", "Elementwise")),
     Group("Addresses and memory", ("allocations",), ("Pointer",)),
     Group("Threads, branches, loops and roles", ("control_flow", "roles"),
           ("Variable", "Ring", "ExecutionScope", "Turns")),
@@ -64,7 +64,7 @@ GROUPS = (
     Group("Reductions and scans", ("reductions",)),
     Group("mbarriers and clusters", ("protocols",), ("Barrier", "Barriers")),
     Group("Functions of the device, printing, PTX", ("device_functions",), ("DeviceFunction",)),
-    Group("Instructions: fences and atomic operations", ("atomics",)),
+    Group("Instructions: fences, atomic operations, random numbers", ("atomics",)),
     *(Group(f"Instructions: {title}", (), OBJECTS.get(title, ()), verbs)
       for title, verbs in CHAPTERS.items()),
     Group("Instructions: others", (), (), tuple(filter(is_free, others().values()))),

@@ -4,7 +4,7 @@
 to.  A room imports those before it:
 
     values         numbers, vectors, addresses, variables    BuilderBase
-    verbs          a method for each instruction             Verbs, Atomics, RandomNumbers
+    verbs          a method for each instruction             Verbs, Atomics
     control        branches, loops, roles, functions         ControlFlow, Roles, DeviceCalls
     shared_memory  tiles, mbarriers, rings, copies           SharedMemory, Protocols, Reductions,
                                                              TileCopies

@@ -26,7 +26,6 @@ from nvgen.builder.values.number_types import NumberType, llvm_type_of, scalar_t
 from nvgen.builder.values.numbers import Float, Int, IntLike, Number, number_of
 from nvgen.builder.values.pointers import Pointer
 from nvgen.builder.values.regions import PlacedBuilder
-from nvgen.builder.verbs.random_numbers import RandomNumbers
 from nvgen.built import Kernel
 from nvgen.calling.callers import stack
 from nvgen.calling.refusals import described, refuse, whole
@@ -65,7 +64,7 @@ class _Parameters(dict[str, Argument]):
         super().__setitem__(name, value)
 
 
-class KernelBuilder(TileOperations, DeviceCalls, RandomNumbers):
+class KernelBuilder(TileOperations, DeviceCalls):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `f32` and its like, `tensor_map`), then `begin` opens

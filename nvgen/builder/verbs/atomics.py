@@ -1,12 +1,14 @@
-"""The builder's verbs for fences, atomic operations, and loads and stores that synchronise.
+"""The builder's verbs for fences, atomic operations, and loads and stores that synchronise; and for
+random numbers by counter, which are the same on every machine, and in every order of threads.
 
 Layer: nvgen.builder.  Scopes and orderings are PTX's; LLVM's IR says the same in its own words,
 which llvmlite has no place for in atomic operations.  PTX ISA, membar / fence; atom; red; ld; st.
+Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import overload
 
 from llvmlite import ir
@@ -18,7 +20,7 @@ from nvgen.builder.values.number_types import FloatType, NumberType, llvm_type_o
 from nvgen.builder.values.numbers import Float, FloatLike, Int, IntLike, Number, as_float, number_of
 from nvgen.builder.values.pointers import Pointer, check_pointer, numbered
 from nvgen.builder.verbs.methods import Verbs
-from nvgen.calling.refusals import described, refuse
+from nvgen.calling.refusals import described, refuse, whole
 
 _ORDERINGS: Mapping[Sem, str] = {
     Sem.RELAXED: "monotonic",
@@ -50,6 +52,10 @@ _OPERATIONS: Mapping[AtomicOp, Mapping[ScalarType, str]] = {
 }
 """LLVM's names of what PTX has, by type."""
 
+_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+_WEYL = (0x9E3779B9, 0xBB67AE85)
+"""Philox 4x32: what words are multiplied with, and what each word of the key grows by."""
+
 
 class _Scoped:
     """What llvmlite prints of an atomic instruction, with a syncscope before its orderings."""
@@ -76,7 +82,7 @@ _RMW, _CAS, _LOAD, _STORE = (
 
 
 class Atomics(Verbs):
-    """Fences, atomic operations, and loads and stores that synchronise."""
+    """Fences, atomic operations, loads and stores that synchronise, and random numbers."""
 
     def _scoped(self, kind: type, scope: Scope, *operands: object, **named: object) -> ir.Value:
         """An atomic instruction of a class above."""
@@ -211,6 +217,38 @@ class Atomics(Verbs):
         bits, ordering = address.typed().bits, _ordering(sem, "a store", _STORES)
         word = builder.bitcast(stored, ir.IntType(bits))
         self._scoped(_STORE, scope, word, address.value, ordering, bits // 8)
+
+    # ---- random numbers ----------------------------------------------------------------------
+
+    def philox(
+        self, counter: Sequence[IntLike], key: Sequence[IntLike], *, rounds: int = 10
+    ) -> tuple[Int, Int, Int, Int]:
+        """Four words of random bits, of a counter of up to four words and a key of up to two, as
+        cuRAND, PyTorch and Triton make them (Philox 4x32).
+
+        `b.philox((element, step), (seed,))`: each counter gives four words of its own.
+        `(word >> 8).to(f32) * 2**-24` is a number from 0 to below 1.
+
+        Raises: InputError for more words, and for what are no integers of 32 bits.
+        """
+        words, (k0, k1) = self._padded(counter, 4), self._padded(key, 2)
+        for _ in range(whole(rounds, "number of rounds")):
+            a, b, c, d = words
+            pairs = zip((a, c), _MULTIPLIERS, strict=True)
+            products = [(self.mul_hi(x, by, type=ScalarType.U32), x * by) for x, by in pairs]
+            (high, low), (upper, lower) = products  # side by side: one IMAD.WIDE each
+            words = [upper ^ b ^ k0, lower, high ^ d ^ k1, low]
+            k0, k1 = k0 + _WEYL[0], k1 + _WEYL[1]
+        one, two, three, four = words
+        return one, two, three, four
+
+    def _padded(self, words: Sequence[IntLike], count: int) -> list[Int]:
+        """As many words, with zeros behind those that are given."""
+        if not isinstance(words, (tuple, list)) or len(words) > count:
+            got = repr(words)
+            raise refuse("words of a counter or a key", got=got, expected=f"({count} words)")
+        word = ir.IntType(32)
+        return [Int(self, self.raw(one, word)) for one in (*words, *(0,) * (count - len(words)))]
 
 
 def _operand_type(op: AtomicOp, type_: NumberType) -> ScalarType:
