@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
+from typing import TypedDict, Unpack
 
 from intrinsics.lazy_dataclass import dataclass
 
@@ -258,16 +259,28 @@ class InternalError(Exception):
     """A bug of nvgen."""
 
 
+class Details(TypedDict, total=False):
+    """What a finding may say beside its message; see `Finding`."""
+
+    op: str
+    got: str
+    expected: str
+    hint: str
+    section: str
+    subject: str
+
+
+def error_of(
+    rule: str, message: str, place: Place = NOWHERE, **details: Unpack[Details]
+) -> Finding:
+    """An error; `section` is one of the PTX ISA."""
+    if section := details.get("section"):
+        details["section"] = f"PTX ISA, {section}"
+    return Finding(rule, Severity.ERROR, message, place, **details)
+
+
 def input_error(
-    rule: str,
-    message: str,
-    *,
-    place: Place = NOWHERE,
-    got: str = "",
-    expected: str = "",
-    hint: str = "",
+    rule: str, message: str, *, place: Place = NOWHERE, **details: Unpack[Details]
 ) -> InputError:
     """An `InputError` of one finding."""
-    return InputError(
-        [Finding(rule, Severity.ERROR, message, place, got=got, expected=expected, hint=hint)]
-    )
+    return InputError([error_of(rule, message, place, **details)])

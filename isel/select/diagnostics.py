@@ -9,8 +9,9 @@ import difflib
 import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import field, replace
+from typing import Unpack
 
-from intrinsics.findings import Finding, Place, Severity
+from intrinsics.findings import Details, Finding, Place, Severity
 from intrinsics.lazy_dataclass import dataclass
 
 Names = Callable[[], Iterable[str]]
@@ -31,26 +32,11 @@ class Unselectable(Exception):  # noqa: N818 - a reason, not an error of the pro
         rule: str,
         message: str,
         *,
-        op: str = "",
-        got: str = "",
-        expected: str = "",
-        hint: str = "",
-        section: str = "",
-        subject: str = "",
         names: Names | None = None,
+        **details: Unpack[Details],
     ) -> None:
         self.names = names  # of which those most like `op` are the hint
-        self.finding = Finding(
-            "select/" + rule,
-            Severity.ERROR,
-            message,
-            op=op,
-            got=got,
-            expected=expected,
-            hint=hint,
-            section=section,
-            subject=subject,
-        )
+        self.finding = Finding("select/" + rule, Severity.ERROR, message, **details)
         super().__init__(message)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Generic, SupportsIndex, TypeVar
+from typing import Generic, SupportsIndex, TypeVar, Unpack
 
-from intrinsics.findings import Finding, InputError, Severity
+from intrinsics.findings import Details, Finding, InputError, error_of
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.calling.callers import place_of_caller
 
@@ -21,21 +21,9 @@ _OF_THE_KERNEL = ("nvgen.builder.", "nvgen.built")
 """Where the types of what a kernel has are."""
 
 
-def refuse(
-    message: str,
-    *,
-    got: str = "",
-    expected: str = "",
-    hint: str = "",
-    rule: str = "value",
-    section: str = "",
-) -> InputError:
-    """The error about an invalid argument; `section` is the PTX ISA's."""
-    found = Finding(
-        f"builder/{rule}", Severity.ERROR, message, place_of_caller(), got=got, expected=expected,
-        hint=hint, section=f"PTX ISA, {section}" if section else "",
-    )  # fmt: skip
-    return InputError([found])
+def refuse(message: str, *, rule: str = "value", **details: Unpack[Details]) -> InputError:
+    """The error about an invalid argument; `section` is one of the PTX ISA."""
+    return InputError([error_of(f"builder/{rule}", message, place_of_caller(), **details)])
 
 
 def whole(value: object, what: str, least: int = 1) -> int:
@@ -88,9 +76,9 @@ def found_wrong(
     operation: str, rule: str, text: str, *, got: str, expected: str, section: str, hint: str = ""
 ) -> Finding:
     """The finding about a call of an operation, at the line of Python that calls it."""
-    return Finding(
-        f"{operation}/{rule}", Severity.ERROR, text, place_of_caller(), op=operation, got=got,
-        expected=expected, hint=hint, section=f"PTX ISA, {section}",
+    return error_of(
+        f"{operation}/{rule}", text, place_of_caller(), op=operation, got=got, expected=expected,
+        hint=hint, section=section,
     )  # fmt: skip
 
 

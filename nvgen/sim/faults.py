@@ -6,8 +6,17 @@ Layer: nvgen.sim.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Unpack
 
-from intrinsics.findings import Finding, Place, Severity, SimulationError
+from intrinsics.findings import (
+    NOWHERE,
+    Details,
+    Finding,
+    Place,
+    Severity,
+    SimulationError,
+    error_of,
+)
 
 
 class Fault(SimulationError):  # noqa: N818 - what the machine calls it
@@ -27,27 +36,10 @@ class NotSimulatedError(SimulationError):
 
 
 def fault(
-    rule: str,
-    message: str,
-    *,
-    got: str = "",
-    expected: str = "",
-    hint: str = "",
-    section: str = "",
-    place: Place | None = None,
+    rule: str, message: str, *, place: Place | None = None, **details: Unpack[Details]
 ) -> Fault:
     """A `Fault` of one finding; its source location is added where the record is known."""
-    finding = Finding(
-        "sim/" + rule,
-        Severity.ERROR,
-        message,
-        place or Place(),
-        got=got,
-        expected=expected,
-        hint=hint,
-        section=f"PTX ISA, {section}" if section else "",
-    )
-    return Fault([finding])
+    return Fault([error_of("sim/" + rule, message, place or NOWHERE, **details)])
 
 
 def not_simulated(what: str, *, hint: str = "") -> NotSimulatedError:

@@ -25,11 +25,12 @@ from asmprinter.ptx.reading.operands import (
     place,
     unbrace,
 )
-from asmprinter.ptx.reading.report import BadStatementError, Reporter, finding_of
+from asmprinter.ptx.reading.report import BadStatementError, Reporter
 from asmprinter.ptx.reading.scopes import Names
 from asmprinter.ptx.reading.tokens import OperandError
 from asmprinter.ptx.source import NAME
 from intrinsics import catalog
+from intrinsics.findings import error_of
 from intrinsics.legality import expected, got, judge, text_of
 from intrinsics.mir import Form, Imm, Label, MachineInstr, Mem, Not, Op, Reg, Text, form_of
 from intrinsics.modifiers import Dim, ScalarType, Space
@@ -331,7 +332,7 @@ class InstructionReader(Reporter):
     def _report_problems(self, candidate: Candidate, start: int) -> None:
         for problem in candidate.problems:
             self.report(
-                finding_of(
+                error_of(
                     "ptx/" + problem.rule,
                     problem.text,
                     op=candidate.row.head,
@@ -347,7 +348,7 @@ class InstructionReader(Reporter):
         """What is wrong with a form that no record can hold."""
         for rule in judge(row, attributes).broken:
             self.report(
-                finding_of(
+                error_of(
                     f"{row.head}/{rule.id}",
                     text_of(rule),
                     op=row.spell(attributes),

@@ -27,10 +27,10 @@ from asmprinter.ptx.reading.declarations import (
 )
 from asmprinter.ptx.reading.function_headers import HeaderRead, read_header, read_prototype
 from asmprinter.ptx.reading.instructions import InstructionReader
-from asmprinter.ptx.reading.report import BadStatementError, finding_of
+from asmprinter.ptx.reading.report import BadStatementError
 from asmprinter.ptx.reading.scopes import Names
 from asmprinter.ptx.source import NAME, NOUNROLL, OPEN_STRING, STRING
-from intrinsics.findings import Finding
+from intrinsics.findings import Finding, error_of
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     UNNAMED,
@@ -113,7 +113,7 @@ class PtxReader(InstructionReader):
             except BadStatementError as bad:
                 self.report(bad.finding, start)
             except DeclarationError as bad:
-                self.report(finding_of("ptx/declaration", str(bad), got=bad.what), start)
+                self.report(error_of("ptx/declaration", str(bad), got=bad.what), start)
             if self.at == start:
                 end = self.source.find(";", start)
                 self.at = len(self.source) if end < 0 else end + 1

@@ -8,9 +8,10 @@ Debugging Directives.
 from __future__ import annotations
 
 import dataclasses
+from typing import Unpack
 
 from asmprinter.ptx.source import Source
-from intrinsics.findings import Finding, Place, Severity
+from intrinsics.findings import Details, Finding, Place, Severity, error_of
 from intrinsics.mir import Location, MachineFunction, Module
 from intrinsics.targets import TARGETS
 
@@ -62,7 +63,7 @@ class Reporter:
 
     def error(self, rule: str, text: str, start: int, *, got: str = "", expected: str = "") -> None:
         """Add an error."""
-        self.report(finding_of(rule, text, got=got, expected=expected), start)
+        self.report(error_of(rule, text, got=got, expected=expected), start)
 
     def not_understood(
         self, rule: str, what: str, start: int, op: str = "", *, kept: bool = True
@@ -84,32 +85,6 @@ class Reporter:
 class BadStatementError(Exception):
     """A statement that cannot be read; the reader reports it and goes on after the next `;`."""
 
-    def __init__(
-        self,
-        rule: str,
-        message: str,
-        *,
-        op: str = "",
-        got: str = "",
-        expected: str = "",
-        section: str = "",
-    ) -> None:
-        self.finding = finding_of(rule, message, op=op, got=got, expected=expected, section=section)
+    def __init__(self, rule: str, message: str, **details: Unpack[Details]) -> None:
+        self.finding = error_of(rule, message, **details)
         super().__init__(message)
-
-
-def finding_of(
-    rule: str,
-    message: str,
-    *,
-    op: str = "",
-    got: str = "",
-    expected: str = "",
-    section: str = "",
-    hint: str = "",
-) -> Finding:
-    """An error in the text."""
-    see = f"PTX ISA, {section}" if section else ""
-    return Finding(
-        rule, Severity.ERROR, message, op=op, got=got, expected=expected, section=see, hint=hint
-    )

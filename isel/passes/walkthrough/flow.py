@@ -6,7 +6,9 @@ is wrong, as findings.  PTX ISA, tcgen05.commit; tcgen05.mma.
 
 from __future__ import annotations
 
-from intrinsics.findings import Finding, Severity
+from typing import Unpack
+
+from intrinsics.findings import Details, Finding, Severity, error_of
 from intrinsics.mir import (
     Imm,
     Location,
@@ -39,24 +41,11 @@ class Diagnostics:
         self.findings: list[Finding] = []
         self.warnings: list[Finding] = []
 
-    def error(
-        self, mi: MachineInstr, rule: str, message: str, *,
-        got: str = "", expected: str = "", hint: str = "", section: str = "", subject: str = "",
-    ) -> None:  # fmt: skip
+    def error(self, mi: MachineInstr, rule: str, message: str, **details: Unpack[Details]) -> None:
         """Report that `mi` breaks a rule."""
-        finding = Finding(
-            f"walkthrough/{rule}",
-            Severity.ERROR,
-            message,
-            op=mi.opcode,
-            got=got,
-            expected=expected,
-            hint=hint,
-            section=f"PTX ISA, {section or mi.row.section}",
-            subject=subject,
-        )
+        said: Details = {"op": mi.opcode, "section": mi.row.section, **details}
         place = place_of(self.module.locations[mi.loc], self.function.name)
-        self.findings.append(finding.at(place))
+        self.findings.append(error_of(f"walkthrough/{rule}", message, place, **said))
 
 
 def check_group(diagnostics: Diagnostics, function: MachineFunction) -> bool:
