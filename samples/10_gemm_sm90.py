@@ -299,20 +299,25 @@ class Gemm:
 
     def bring(self, name: str, stage, work: Work, step) -> None:
         """Bring an operand's tile; of y the part that this CTA brings for all that share it."""
-        b, config = self.b, self.config
-        full, policy = self.full[stage], self.policy if name == "b" else None
-        if name == self.left:
-            place = self.at(name, work.row, step)
-            b.load_tile(self.x_ring[stage], self.args[name], place, full, cache_policy=policy)
-            return
-        y, others = self.y_ring[stage], None
-        if config.cluster > 1:
+        b, config, others = self.b, self.config, None
+        tile, row = self.part_of(name, stage, work)
+        if name == self.right and config.cluster > 1:
             others = b.const((1 << config.cluster) - 1, 16)
             if config.split > 1:
                 others = others << (self.part * config.cluster).to(u16)
-            y = y.part(self.rank * self.shared_rows, self.shared_rows)
-        place = self.at(name, work.column + self.rank * self.shared_rows, step)
-        b.load_tile(y, self.args[name], place, full, cta_mask=others, cache_policy=policy)
+        b.load_tile(
+            tile, self.args[name], self.at(name, row, step), self.full[stage], cta_mask=others,
+            cache_policy=self.policy if name == "b" else None,
+        )  # fmt: skip
+
+    def part_of(self, name: str, stage, work: Work) -> tuple:
+        """What a CTA brings of an operand's tile: where it lies in the ring, and its first row."""
+        if name == self.left:
+            return self.x_ring[stage], work.row
+        y, first = self.y_ring[stage], self.rank * self.shared_rows
+        if self.config.cluster > 1:
+            y = y.part(first, self.shared_rows)
+        return y, work.column + first
 
     def bring_more(self, stage, work: Work, step) -> None:
         """Bring what else a step needs."""

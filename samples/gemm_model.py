@@ -30,7 +30,7 @@ class Machine:
     than 128 rows of A, and `spare`, `scatter` and `apart` to 848 pairs of timings of 123 of more
     than 128 rows, each configuration with launches that wait and that overlap (29 November 2026).
     `leave`, IN_TURN of 64 rows, and that overlapping costs nothing by itself follow from 1,646
-    timings of 59 products of the same evening.
+    timings of 59 products of the same evening, `asked` from 51 others of up to 128 rows.
     Of 279 further products it chose what took 1.8 % longer than the fastest of about thirteen
     timed, in the mean.
     """
@@ -75,6 +75,7 @@ class Machine:
     wide: float = 0.008  # by how much long launches are slower of tiles that are 64 columns wider
     hidden: float = 0.6  # the part of `multicast` that multiplies of 128 x 128 and more hide
     follow: float = 0.92  # that a launch begins earlier, where it overlaps with the one before
+    asked: float = 0.3  # earlier still, where L2 is asked for B before
     spare: float = 12.9e6  # bytes that L2 gives in a microsecond in whatever order CTAs ask
     scatter: float = 5.4e-8  # times bytes beyond, by how much launches that overlap are slower
     apart: float = 51.0  # steps of K until CTAs of a wave are as far apart as they come
@@ -222,8 +223,10 @@ class Table:
         They begin earlier; but CTAs go where there is room, and no more in the order in which
         neighbours read the same at the same time.
         """
-        slower = self._slower(p, times) if p.size[0] > FEW else self._slower_of_few(p)
-        return times * (1 + slower) - p.machine.follow
+        if p.size[0] > FEW:
+            return times * (1 + self._slower(p, times)) - p.machine.follow
+        asked = 0 if self.kind.weights else p.machine.asked
+        return times * (1 + self._slower_of_few(p)) - p.machine.follow - asked
 
     def _slower(self, p: Product, times: np.ndarray) -> np.ndarray:
         """By how much they are slower: L2 reads from HBM what neighbours ask for one after the
@@ -378,8 +381,7 @@ def plan(
     best, other = int(np.argmin(times)), table.overlapping(product, times)
     overlaps = bool(other.min() < times[best])
     config = table.configs[int(np.argmin(other)) if overlaps else best]
-    early = m <= FEW and overlaps and kind.weights
-    return replace(config, once=reads_once(config, m), early=early), overlaps
+    return replace(config, once=reads_once(config, m), early=m <= FEW and overlaps), overlaps
 
 
 def reads_once(config: Config, m: int) -> bool:

@@ -59,10 +59,11 @@ class Config:
     of B begin; where CTAs of a cluster have the same rows of A, along those of B.  A warp has
     `staged` buffers for what it stores.  `resident` CTAs share a multiprocessor.  The tiles that do
     not fill the GPU are cut into `tail` parts along K.  `once` says that B is not read again: L2
-    gives up its lines first.  `early` begins copies of B before the launch before has ended, which
-    must not write it.  With `pingpong` each of two warpgroups has a tile for itself, every other
-    one of the CTA's: one multiplies while the other one stores.  `overlay` has what CTAs of a
-    `split` send each other in the ring of buffers, if that is large enough.
+    gives up its lines first.  `early` begins with B before the launch before has ended: with copies
+    where the kind promises that this does not write it, else L2 is asked for some.  With `pingpong`
+    each of two warpgroups has a tile for itself, every other one of the CTA's: one multiplies while
+    the other one stores.  `overlay` has what CTAs of a `split` send each other in the ring of
+    buffers, if that is large enough.
     """
 
     m: int = 128

@@ -137,23 +137,26 @@ class BlackwellGemm(gemm.Gemm):
             b.mbarrier_arrive_expect_tx(self.full[stage], 2 * nbytes)
 
     def bring(self, name: str, stage, work: Work, step) -> None:
-        """Of a pair each CTA brings its rows of x and its half of y; pairs bring parts of halves
-        for each other."""
+        """Of a pair the even CTA counts bytes; pairs bring parts of halves for each other."""
         if self.multiplying == 1:
             super().bring(name, stage, work, step)
             return
-        b, config, others = self.b, self.config, None
-        tile, row = self.x_ring[stage], work.row
-        if name == self.right:
-            tile, half, part = self.y_ring[stage], self.rank % 2, self.rank // 2
-            row = work.column + half * self.held_rows
-            if config.cluster > 2:
-                row = row + part * self.shared_rows
-                tile, others = tile.part(part * self.shared_rows, self.shared_rows), self.same(half)
-        b.load_tile(
-            tile, self.args[name], self.at(name, row, step), self.counted(stage), cta_mask=others,
+        tile, row = self.part_of(name, stage, work)
+        shares = name == self.right and self.config.cluster > 2
+        self.b.load_tile(
+            tile, self.args[name], self.at(name, row, step), self.counted(stage),
+            cta_mask=self.same(self.rank % 2) if shares else None,
             cache_policy=self.policy if name == "b" else None, cta_group=self.of_pair,
         )  # fmt: skip
+
+    def part_of(self, name: str, stage, work: Work) -> tuple:
+        """Of a pair each CTA brings its rows of x and its half of y, or a part of that."""
+        if self.multiplying == 1 or name == self.left:
+            return super().part_of(name, stage, work)
+        y, part = self.y_ring[stage], self.rank // 2 * self.shared_rows
+        if self.config.cluster > 2:
+            y = y.part(part, self.shared_rows)
+        return y, work.column + self.rank % 2 * self.held_rows + part
 
     def counted(self, stage):
         """Where a step's bytes are counted: at the even CTA of a pair."""

@@ -27,14 +27,18 @@ CASES = {
     "two consumers": ({"m": 256, "n": 64, "consumers": 2}, {}, (300, 72, 152)),
     "rows along M and N": (
         {"m": 128, "n": 64}, {"a_major": Major.MN, "b_major": Major.MN}, (200, 72, 152)),
-    "weights early": ({"m": 128, "n": 64, "early": True, "once": True}, {}, (200, 136, 344)),
+    "weights early": (
+        {"m": 128, "n": 64, "early": True, "once": True}, {"weights": True}, (200, 136, 344)),
+    "weights asked for": ({"m": 128, "n": 64, "early": True}, {}, (200, 136, 344)),
     "a pair": ({"m": 128, "n": 64, "cluster": 2}, {}, (264, 136, 136)),
     "a pair, few rows": ({"m": 128, "n": 32, "cluster": 2, "swap": True}, {}, (40, 264, 72)),
     "a pair, D in f32": (
         {"m": 128, "n": 256, "cluster": 2}, {"dtype": E.E4M3, "out": E.F32}, (136, 132, 144)),
     "a pair, rows along M and N": (
         {"m": 128, "n": 128, "cluster": 2, "early": True},
-        {"a_major": Major.MN, "b_major": Major.MN}, (136, 136, 72)),
+        {"a_major": Major.MN, "b_major": Major.MN, "weights": True}, (136, 136, 72)),
+    "two pairs that ask for B": (
+        {"m": 128, "n": 64, "cluster": 4, "early": True}, {}, (300, 72, 152)),
     "two pairs that bring B for each other": (
         {"m": 128, "n": 64, "cluster": 4}, {}, (300, 72, 152)),
     "K in two parts": ({"m": 128, "n": 32, "split": 2}, {}, (40, 40, 136)),
@@ -84,6 +88,24 @@ def test_gated_products(launch: Launch) -> None:
     made = kernel.compile(target=launch.target)
     launch(made, x, gated.interleaved(gate, up), d, m, 2 * n, k, grid=2)
     assert_exact(d, (np.maximum(of_gate, 0) * of_up).astype(x.dtype))
+
+
+@pytest.mark.turns(3)
+@kernel_test(schedules=["late"], targets="sm_100a")
+def test_rows_in_fp8_have_scales(launch: Launch) -> None:
+    """By the same code too."""
+    quantised, sample, (m, n, k) = named("gemm_quantised"), named(NAME), (72, 256, 72)
+    a, b, sums = sample.gemm.operands(m, n, k, sample.Kind(out=E.F32))
+    d, scales = np.zeros((m, n), E.E4M3.numpy), np.zeros((m, n // 128), np.float32)
+    amax = np.zeros(1, np.uint32)
+    config = sample.Config(m=128, n=128, consumers=1, stages=2)
+    kernel = sample.build(config, quantised.FP8, output=quantised.QuantisedOutput)
+    launch(kernel.compile(target=launch.target), a, b, d, scales, amax, m, n, k, grid=2)
+    blocks = sums.reshape(m, -1, 128)
+    np.testing.assert_allclose(scales, np.abs(blocks).max(2) / 448, rtol=1e-6)
+    assert amax.view(np.float32)[0] == np.abs(sums).max()
+    back = d.astype(np.float32).reshape(blocks.shape) * scales[:, :, None]
+    np.testing.assert_allclose(back, blocks, rtol=2.0**-4, atol=scales.max() * 2.0**-7)
 
 
 ASSEMBLED = [
