@@ -107,11 +107,11 @@ class Finding:
     follows: bool = False
 
     def at(self, place: Place) -> Finding:
-        """The same finding at `place`."""
+        """The finding at `place`."""
         return replace(self, place=place)
 
     def renamed(self, names: Mapping[str, str]) -> Finding:
-        """The same finding with names replaced, as whole words."""
+        """The finding with names replaced, as whole words."""
         if not names:
             return self
         pattern = re.compile(r"\b(" + "|".join(map(re.escape, names)) + r")\b")

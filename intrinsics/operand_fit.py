@@ -146,7 +146,7 @@ class _KnownSlot:
 
 @functools.cache
 def plain_fit(form: Form) -> PlainFit:
-    """The short cut of a form without packed words, whatever the target has: no special register
-    is plainly right.
+    """The fast check of a form without packed words, independent of the target: no special register
+    passes it.
     """
     return PlainFit(form, lambda op, type: False)

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 def reach(
     after: Sequence[Iterable[int]], starts: Iterable[int], stops: Container[int] = ()
 ) -> set[int]:
-    """The nodes that paths from `starts` come to, these among them, up to the first of `stops`."""
+    """The nodes reachable from `starts`, these among them, up to the first of `stops`."""
     found: set[int] = set()
     pending = list(starts)
     while pending:

@@ -1,4 +1,4 @@
-"""MIR of an earlier stage goes on: the passes that are missing, on records that were read.
+"""Resumes MIR of an earlier stage: runs the missing passes on records that were read.
 
 Layer: isel.  Input: a module from MIR text, as `--print-after` prints it or a person writes it.
 Output: the same module, final.  A text that does not say its stage is taken for the latest one that

@@ -72,7 +72,7 @@ class Token(NamedTuple):
 
 
 class BadTextError(Exception):
-    """Text that does not follow the grammar, or speaks of what is not there."""
+    """Text that does not follow the grammar, or names something undefined."""
 
     def __init__(self, message: str, token: Token, expected: str = "", got: str = "") -> None:
         super().__init__(message)

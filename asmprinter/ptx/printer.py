@@ -102,7 +102,7 @@ def _above(mi: MachineInstr, module: Module) -> str:
 
 
 def used_before(module: Module) -> list[MachineFunction]:
-    """The functions that are named above their definition, which PTX wants declared."""
+    """The functions used above their definition, which PTX wants declared."""
     place = {f.name: i for i, f in enumerate(module.functions)}
     early: set[str] = set()
     for variable in module.variables:

@@ -88,7 +88,7 @@ class FragmentLayout:
         )
 
     def stacked(self, times: int) -> FragmentLayout:
-        """The same layout `times` one below the other, each thread's elements in turn."""
+        """The layout stacked `times` below each other, each thread's elements in turn."""
         down = tuple(row + number * self.rows for number in range(times) for row in self.down)
         rows = self.rows * times
         return FragmentLayout(

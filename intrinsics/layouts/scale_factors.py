@@ -133,7 +133,7 @@ def columns_of(rows: int, factors: int, scale_id: int = 0, parts: int = 1) -> in
 
 
 def factor_rows(group: int, rank: int, m: int, n: int) -> tuple[range, range]:
-    """Of which rows of A, and of which of B, the tensor memory of a CTA holds the factors.
+    """The rows of A, and of B, whose factors the tensor memory of a CTA holds.
 
     A CTA of a pair holds those of its own rows of A and of all N rows of B: CuTe gives each of the
     two a fragment for all of N (CUTLASS, `mma_traits_sm100.hpp`), and so do JAX

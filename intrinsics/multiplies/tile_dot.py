@@ -175,7 +175,7 @@ def tile_of(atom: Atom) -> TileMultiply:
 
 
 def parse_any(name: str) -> Atom:
-    """The atom called `name`, of whatever machine.
+    """The atom called `name`, of any target.
 
     Raises: AtomError.
     """

@@ -74,7 +74,7 @@ class By(Generic[T]):
 
 
 def under(found: T | By[T], attributes: Attributes) -> T:
-    """The property itself, looked up where a qualifier decides it."""
+    """The property under these attributes: looked up where a qualifier decides it."""
     return found.of(attributes) if isinstance(found, By) else found
 
 

@@ -119,7 +119,7 @@ class Row:
 
     @cached_property
     def attribute_names(self) -> tuple[str, ...]:
-        """Everything a rule of this row may speak of, in a fixed order."""
+        """The attributes that rules of this row may test, in a fixed order."""
         matrices = tuple(o.name for o in self.operands if o.kind is Kind.MATRIX)
         return (*self.qualifier, *sorted(self.optional), *matrices)
 

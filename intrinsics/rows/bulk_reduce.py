@@ -51,7 +51,7 @@ def _rules(table: _Table, scopes: tuple[Scope, ...]) -> tuple[Rule, ...]:
 
 
 def reduced_in_global() -> tuple[Rule, ...]:
-    """Which operations of which types global memory is combined by."""
+    """The operations and types of reductions in global memory."""
     return (
         *_rules(IN_GLOBAL, tuple(Scope)),
         when(op=AtomicOp.ADD, type=_HALVES).must("noftz", noftz=NoFtz.NOFTZ),

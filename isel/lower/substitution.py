@@ -18,7 +18,7 @@ Change = Callable[[llvm.Value], llvm.Value]
 
 
 def with_values(i: ir.Instruction, change: Change) -> ir.Instruction:
-    """An instruction with its operands changed, and what constants among them speak of."""
+    """An instruction with its operands replaced, also inside constant expressions."""
     for value in i.operands():
         if changed(value, change) is not value:
             break

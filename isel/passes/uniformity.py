@@ -145,6 +145,6 @@ def _successors(function: MachineFunction) -> list[list[int]]:
 
 
 def reaches(function: MachineFunction) -> list[set[int]]:
-    """For each block, the blocks that control may come to after it; itself only round a loop."""
+    """For each block, the blocks reachable after it; itself only round a loop."""
     after = successors(function)
     return [reach(after, following) for following in after]

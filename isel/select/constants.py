@@ -1,4 +1,4 @@
-"""Constant expressions: what they come to, where that is known before the program is linked.
+"""Constant expressions: their values, where known before linking.
 
 Layer: isel.select.  Input: a constant of LLVM IR.  Output: a number, or the address of a global and
 a number of bytes; for the others the instructions that compute them.  LLVM Language Reference,

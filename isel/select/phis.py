@@ -82,7 +82,7 @@ def _part(type_: Type) -> int:
 
 
 def carried(state: FunctionState, merges: Sequence[Merge]) -> set[Reg]:
-    """The words of phis that are known on every way: all that nothing speaks against."""
+    """The words of phis that are known on every path."""
     coming = {
         state.words[one.results[at]]: [
             word_of(state, values[at], one.bits) for values in one.incoming

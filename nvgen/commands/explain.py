@@ -1,4 +1,4 @@
-"""`nvgen explain`: what the bits of a word say, and what a layout's name stands for.
+"""`nvgen explain`: decodes packed fields, and explains layouts and rules by name.
 
 Layer: nvgen.commands.
 """

@@ -1,4 +1,4 @@
-"""`nvgen compile --print-after PASS`: MIR of one stage, or of all, written where it is asked for.
+"""`nvgen compile --print-after PASS`: writes MIR after one pass, or after each.
 
 Layer: nvgen.commands.  A directory gets one file for each stage; nothing else is written.
 """

@@ -1,4 +1,4 @@
-"""MIR after every pass, as text that is made when it is asked for.
+"""MIR after every pass, as text, printed when it is first read.
 
 Layer: nvgen.  Printing a module after each pass costs as much as compiling it, and hardly anybody
 looks; whoever does waits for the passes to run again.
@@ -47,7 +47,7 @@ class Stages(Mapping[str, str]):
         return len(self._all())
 
     def followed_by(self, name: str, make: Callable[[], str]) -> Stages:
-        """These and one more; none where there are none."""
+        """These stages and one more; empty if these are not kept."""
         if self._make is None:
             return self
         return Stages(lambda: {**self, name: make()})

@@ -46,7 +46,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A title, what there is to know before looking, and the panels."""
+    """A picture: its title, a legend, and the panels."""
 
     title: str
     notes: Sequence[str]

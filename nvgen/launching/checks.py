@@ -101,7 +101,7 @@ def required_block(function: MachineFunction) -> Dim3:
 
 
 def of_known_kinds(values: Sequence[object], function: MachineFunction) -> list[Argument | Output]:
-    """The arguments, all of which the simulator knows what to do with.
+    """The arguments, checked to be of types that the simulator takes.
 
     Raises: InputError.
     """

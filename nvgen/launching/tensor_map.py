@@ -1,4 +1,4 @@
-"""Tensor maps: what a TMA copy knows of a tensor in global memory.
+"""Tensor maps: the description of a tensor in global memory for TMA copies.
 
 Layer: nvgen.  A `TensorMap` is made on the host from an array, checked as the CUDA driver would
 check it, and passed to a kernel as a 128-byte grid constant.  CUDA driver API,

@@ -109,7 +109,7 @@ def _requests(source: BinaryIO) -> Iterator[list[bytes]]:
 
 
 def answer(request: list[bytes]) -> list[bytes]:
-    """Do what a message asks for."""
+    """Handle one request."""
     kind, *fields = request
     if kind == b"try":
         return [_try(fields[0])]

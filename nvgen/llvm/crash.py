@@ -59,7 +59,7 @@ class _Suspect:
 
 
 def crashed(words: str, text: str, file: str, survives: Callable[[str], bool]) -> InputError:
-    """The error for a text that LLVM dies of."""
+    """The error for a text on which LLVM does not terminate."""
     expected = "intrinsics with LLVM's signatures, well-formed metadata and debug info"
     hint = "an intrinsic of an older LLVM with other arguments is the usual reason"
     if words.startswith(("SIG", "signal")):
@@ -86,7 +86,7 @@ def crashed(words: str, text: str, file: str, survives: Callable[[str], bool]) -
 
 
 def timed_out(limit: str, file: str, doing: str, hint: str = "") -> InputError:
-    """The error for a text that LLVM does not come to an end with."""
+    """The error for a text on which LLVM does not terminate."""
     return InputError(
         [
             Finding(

@@ -18,7 +18,7 @@ _DECLARED = re.compile(r'declare\b[^\n]*@"?__nv_')
 
 
 def wants_libdevice(text: str) -> bool:
-    """Whether a module seems to declare functions of libdevice: LLVM knows."""
+    """Whether a module seems to declare functions of libdevice; LLVM decides."""
     return "__nv_" in text and _DECLARED.search(text) is not None
 
 

@@ -210,7 +210,7 @@ def last_words(said: str) -> str:
 
 
 class Llvm:
-    """LLVM, in as many processes as are asked at the same time."""
+    """LLVM, in as many processes as there are concurrent calls."""
 
     def __init__(self, most: int = min(_MOST, os.cpu_count() or 1)) -> None:
         self._most = most
@@ -270,7 +270,7 @@ class Llvm:
         return self._done(self._ask((b"merge", *parts), _limit(60.0, b"".join(parts))))
 
     def survives(self, text: str) -> bool:
-        """Whether LLVM reads the text, or says why not, and lives on.
+        """Whether LLVM reads or rejects the text without crashing.
 
         Raises: LlvmDiedError, LlvmTimeoutError.
         """

@@ -55,7 +55,7 @@ def not_simulated(what: str, *, hint: str = "") -> NotSimulatedError:
 
 
 def located(error: SimulationError, place: Place, op: str) -> SimulationError:
-    """The same error with this source location, unless it has one already."""
+    """The error at this source location, unless it has one already."""
     findings = [
         f if f.place.line or f.place.function else replace(f, place=place, op=f.op or op)
         for f in error.findings

@@ -1,4 +1,4 @@
-"""`kernel_test`: what a test asks for, kept as a mark on it.
+"""`kernel_test`: options of a kernel test, kept as a mark on it.
 
 Layer: nvgen.testing.
 """

@@ -235,7 +235,7 @@ class _Rewriter:
         self.taken |= {param.name for param in function.params}
 
     def is_followed(self, pointer: llvm.Value) -> bool:
-        """Whether a pointer is only steps behind the stack's: selection knows where it points."""
+        """Whether a pointer is only offset from a stack address, which selection follows."""
         return isinstance(pointer, llvm.Local) and pointer.name in self.followed
 
     def rewritten(self, wanted: list[str]) -> ir.Function:

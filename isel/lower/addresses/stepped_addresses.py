@@ -187,7 +187,7 @@ class _Loop:
         return any(isinstance(self.maker(part), ir.BinaryOp) for part in (i.lhs, i.rhs))
 
     def certain(self) -> Iterator[ir.Instruction]:
-        """The instructions that each turn comes to: a function that is called may not return."""
+        """The instructions that every iteration executes: a called function may not return."""
         for i in self.block.instructions:
             if isinstance(i, ir.Call) and not (i.callee_name or "").startswith("llvm."):
                 return
@@ -244,7 +244,7 @@ class _Loop:
         return None if factor is None else left * factor
 
     def flags(self, i: ir.BinaryOp | ir.Cast) -> frozenset[Flag]:
-        """What an instruction promises, whatever has been taken from it."""
+        """The flags of an instruction, including those that were removed from it."""
         if not self.promises:
             return i.flags
         return i.flags | self.promises.get(

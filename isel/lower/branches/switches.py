@@ -306,7 +306,7 @@ class _Search:
         return made
 
     def with_phis(self, block: ir.Block) -> ir.Block:
-        """The block, whose phis know the blocks that values come from now."""
+        """The block, with the predecessors of its phis updated."""
         return ir.Block(block.name, [self._phi(i, block.name) for i in block.instructions])
 
     def _phi(self, i: ir.Instruction, block: str) -> ir.Instruction:

@@ -254,7 +254,7 @@ def _place(i: ir.Instruction) -> tuple[int, int, int | None, ir.Attachments]:
 
 
 def may_pass_loads(i: ir.Instruction, pure: frozenset[str]) -> bool:
-    """Whether a load may move across an instruction: it writes no memory, and control goes on."""
+    """Whether a load may move across an instruction: it writes no memory and always continues."""
     if isinstance(i, ir.Load):
         return not i.volatile and i.ordering is None
     return type(i) in _WITHOUT_MEMORY or (isinstance(i, ir.Call) and i.callee_name in pure)

@@ -1,1 +1,1 @@
-"""Records of walkthroughs, which speak for whole CTAs: inlined, checked, and made the machine's."""
+"""Records of walkthroughs, which act for whole CTAs: inlined, checked and expanded."""

@@ -1,4 +1,5 @@
-"""Do all threads of a CTA come to the walkthrough's operations, with one value, in a right order?
+"""Control flow of walkthroughs: all threads of a CTA must execute each operation, with equal
+operands.
 
 Layer: isel.passes.  Input: a function with pseudo records, after SSA form was left.  Output: what
 is wrong, as findings.  PTX ISA, tcgen05.commit; tcgen05.mma.
@@ -84,7 +85,7 @@ class _Flow:
         return pair
 
     def check_flow(self) -> None:
-        """All threads of the CTA come to every operation, with the same operands."""
+        """Check that all threads of the CTA execute every operation, with the same operands."""
         found = divergence(self.function)
         after = reaches(self.function)
         for i, block in enumerate(self.function.blocks):
@@ -173,7 +174,7 @@ class _Flow:
         return found
 
     def check_first(self) -> None:
-        """Somebody overwrites what tensor memory held before."""
+        """Check that something overwrites the old contents of tensor memory."""
         multiplies = self._records(*MULTIPLIES)
         if not multiplies or any(mi["enable_d"] != Imm(1) for mi in multiplies):
             return

@@ -1,4 +1,4 @@
-"""One kernel as machine code, with what a launch needs to know of it: plain data that travels.
+"""One kernel as machine code with its launch parameters: plain data that can be pickled.
 
 Layer: nvgen.driver.  Between processes it goes by pickle, to files as `code_cache` writes it.
 """

@@ -80,7 +80,7 @@ def padded(ticks: Ticks, size: int) -> Ticks:
 
 
 def unfenced(prior: Epochs, relied: Ticks) -> NDArray[np.bool_]:
-    """Which epochs are of operations whose completion may not be relied on."""
+    """A mask of epochs of operations whose completion is not ordered."""
     operations = prior >= OPERATION
     columns = np.where(operations, prior & ACTOR, 0)
     inside = columns < relied.size

@@ -154,7 +154,7 @@ def narrowed(clock: Clock) -> Clock:
 
 
 def whole(clock: Clock) -> Clock:
-    """A clock with what is known through scopes that are too narrow."""
+    """A clock joined with those acquired through scopes that are too narrow."""
     return clock if clock.narrow is None else join(clock, clock.narrow)
 
 

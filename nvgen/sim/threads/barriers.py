@@ -57,7 +57,7 @@ class MBarrier:
 
     def arrive(self, count: int, relaxed: int = -1, sent: Sent | None = None) -> None:
         """Count arrivals; `relaxed` is the lane of a thread whose arrival does not release, `sent`
-        what one from another CTA hands on.
+        the clocks that an arrival from another CTA releases.
 
         Raises: Fault when there are more than the phase still expects.
         """

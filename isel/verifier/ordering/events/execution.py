@@ -82,7 +82,7 @@ class Execution:
             self.strand.registers.pop(reg, None)
 
     def is_unknown(self, what: str) -> bool:
-        """Log something that the run cannot model; the strand goes on."""
+        """Log something that the run cannot model, and continue."""
         self.run.log.cannot_follow(what)
         return True
 

@@ -1,4 +1,4 @@
-"""Which accesses the contents of global memory decide, which a run has made up.
+"""Accesses that depend on contents of global memory, which a run has made up.
 
 Layer: isel.verifier.ordering.  In a run every integer in memory is the same number.  Indices that
 are loaded may be a permutation, though, so that threads which met in the run do not meet: two

@@ -274,9 +274,9 @@ class History:
 
 
 def is_out_of_scope(old: Access, new: Access) -> bool:
-    """Whether threads of another CTA know of a store by a scope that does not have them.
+    """Whether no release with a scope that includes another CTA orders a store before its access.
 
-    Of what was read they need not: libraries give buffers back by arrivals without a scope.
+    Loads are not asked: libraries give buffers back by arrivals without a scope.
     """
     if old.kind is not Kind.SHARED_STORE or old.rank == new.rank:
         return False

@@ -45,7 +45,7 @@ class _Columns:
         self.sets[region.rank, region.lanes] |= (1 << region.last) - (1 << region.first)
 
     def among(self, region: Region) -> int:
-        """The columns of a region that are in the set in one of its lanes."""
+        """The columns of a region that are in the set in at least one of its lanes."""
         here = 0
         for (rank, lanes), columns in self.sets.items():
             if rank == region.rank and lanes & region.lanes:

@@ -22,7 +22,7 @@ from isel.verifier.ordering.run.machine import shared_variables
 
 
 def check(report: Report, logs: list[Log]) -> None:
-    """Report loads of bytes that nothing writes, in every run that comes to them."""
+    """Report loads of bytes that no run writes, in runs that reach them."""
     if report.analysis.graph.has_opaque or any(log.assumed for log in logs):
         return
     adding = {

@@ -30,7 +30,7 @@ _SECTION = "cp.async"
 
 
 def copy(c: Compiler, mi: MachineInstr) -> Step:
-    """Issue the copies of a strand, of as many bytes each as its thread wants."""
+    """Issue the copies of a strand, each of its thread's number of bytes."""
     amount = mi["size"]
     assert isinstance(amount, Imm)
     size = amount.value
@@ -79,7 +79,7 @@ class _Copy:
     size: int
 
     def check(self) -> None:
-        """Whether the threads want no more than they write.
+        """Check that no thread reads more bytes than it writes.
 
         Raises: Fault.
         """
