@@ -127,6 +127,8 @@ class KernelBuilder(TileOperations, DeviceCalls):
 
         A launch may give a negative number (a coordinate, say), which is passed as the same bits;
         `u32` and `u64` refuse one.
+
+        Raises: InputError for other `bits` than 8, 16, 32 and 64.
         """
         if bits not in _WIDTHS:
             got = described(bits)

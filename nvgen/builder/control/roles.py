@@ -223,6 +223,8 @@ class Roles(ControlFlow):
         """A block (`with`) for one warpgroup of the CTA: four warps, 128 threads.
 
         With `count` for that many warpgroups, from `number` on, each by itself.
+
+        Raises: InputError for a number that is known and that the block does not have.
         """
         self._check_role("warpgroups", number, 128, whole(count, "number of warpgroups"))
         mine = self.thread >> 7
@@ -232,14 +234,14 @@ class Roles(ControlFlow):
 
     @contextmanager
     def if_warp(self, number: IntLike) -> Iterator[None]:
-        """A block (`with`) for one warp of the CTA."""
+        """A block (`with`) for one warp of the CTA; numbers are checked as in `if_warpgroup`."""
         self._check_role("warps", number, 32)
         with self._in_scope(ExecutionScope.WARP, (self.thread >> 5) == number, "warp"):
             yield
 
     @contextmanager
     def if_thread(self, number: IntLike) -> Iterator[None]:
-        """A block (`with`) for one thread of the CTA."""
+        """A block (`with`) for one thread of the CTA; numbers are checked as in `if_warpgroup`."""
         self._check_role("threads", number, 1)
         with self._in_scope(ExecutionScope.THREAD, self.thread == number, "thread"):
             yield

@@ -20,12 +20,7 @@ from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.builder.control.roles import WARPGROUP, ExecutionScope
 from nvgen.builder.fragments.fragment import Fragment
 from nvgen.builder.shared_memory.allocations import SharedMemory
-from nvgen.builder.shared_memory.tiles import (
-    WORD_FACTORS,
-    SharedTile,
-    check_factors,
-    container_bits,
-)
+from nvgen.builder.shared_memory.tiles import SharedTile, container_bits, scale_bytes
 from nvgen.builder.values.pointers import Pointer
 from nvgen.builder.values.vectors import Vector, as_words
 from nvgen.calling.guards import guarded
@@ -34,7 +29,7 @@ from nvgen.calling.refusals import refuse
 WORD_COLUMNS = 4
 """What scale factors and metadata are aligned to: the columns that one copy of them fills."""
 
-_CELL = 32
+_CELL, _LANES = 32, 128
 _WIDTHS = tuple(sorted((num.times for num in LdStNum), reverse=True))
 
 
@@ -164,32 +159,24 @@ class ScaleTile:
     @property
     def pitch(self) -> int:
         """Columns of one word of all rows."""
-        return _pitch(self.rows // self.parts)
+        return row_blocks(self.rows // self.parts) * WORD_COLUMNS
 
     @property
     def columns(self) -> int:
         """Columns of all of them."""
         return scale_columns(self.rows, self.k, self.size, self.parts)
 
-    @property
-    def extent(self) -> int:
-        """Columns to the next ones of a ring."""
-        return self.columns
+    extent = columns
 
     @property
     def nbytes(self) -> int:
         """Bytes without the copies for the other groups of lanes."""
-        return self.columns * 128 * self.parts
+        return scale_bytes(self.rows, self.k, self.size, self.parts)
 
 
 def scale_columns(rows: int, k: int, size: int, parts: int = 1) -> int:
     """Columns that the factors of `rows` rows of `k` elements take, one for `size` of them."""
-    check_factors(rows, k, size, parts)
-    return -(-k // (WORD_FACTORS * size)) * _pitch(rows // parts)
-
-
-def _pitch(rows: int) -> int:
-    return row_blocks(rows) * 4
+    return scale_bytes(rows, k, size, parts) // (_LANES * parts)
 
 
 # ---- columns -------------------------------------------------------------------------------------

@@ -106,7 +106,7 @@ class SharedMemory(Roles):
         padded: bool = False,
         atom: int = PLAIN_SPAN,
     ) -> SharedTile:
-        """A tile of `shape` (rows, K) in shared memory; see `SharedTile`."""
+        """A tile of `shape` (rows, K) in shared memory; see `SharedTile` and `shared_tiles`."""
         tiles = self.shared_tiles(
             name, dtype, shape, 1, swizzle=swizzle, major=major, padded=padded, atom=atom
         )
@@ -124,7 +124,11 @@ class SharedMemory(Roles):
         padded: bool = False,
         atom: int = PLAIN_SPAN,
     ) -> Tiles[SharedTile]:
-        """`count` tiles of `shape` (rows, K) in shared memory, one after the other."""
+        """`count` tiles of `shape` (rows, K) in shared memory, one after the other.
+
+        Raises: InputError for no shape or swizzling, a size at which the next tile is not aligned,
+        and for more than fits.
+        """
         rows, k = two(shape)
         count = whole(count, "number of tiles")
         mode = swizzle_mode(swizzle, atom)
@@ -162,7 +166,10 @@ class SharedMemory(Roles):
         return self._shared_variable(name, size, align)
 
     def mbarrier(self, name: str) -> Barrier:
-        """Shared memory for an mbarrier; `make_mbarriers` initialises it."""
+        """Shared memory for an mbarrier, 8 bytes; `make_mbarriers` initialises it.
+
+        Raises: InputError for a name that something else has; so do the others here.
+        """
         return Barrier(name, self._shared_variable(name, 8, 8))
 
     def mbarriers(self, name: str, count: int) -> Barriers:

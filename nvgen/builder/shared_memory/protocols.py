@@ -191,6 +191,8 @@ class Protocols(SharedMemory):
 
         The CTA's rank is at bit 24 of a shared::cluster address; a TMA copy with cta_group 2 may
         arrive there.
+
+        Raises: InputError for what is not an mbarrier.
         """
         builder, pointer = self.at_caller(), pointer_of(barrier).value
         address = Int(self, builder.ptrtoint(pointer, ir.IntType(32))) & ~_ODD_CTA

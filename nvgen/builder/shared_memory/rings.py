@@ -133,7 +133,10 @@ class TileRing:
         return Consumer(self)
 
     def slot(self, stage: IntLike) -> Slot:
-        """A buffer by its index, which the kernel may compute."""
+        """A buffer by its index, which the kernel may compute.
+
+        Raises: InputError for an index that is known and too large.
+        """
         known = index_of(stage, self.stages, "the ring")
         number = known if isinstance(known, Int) else self.builder.const(known)
         tiles = tuple(tile[number] for tile in self.tiles)

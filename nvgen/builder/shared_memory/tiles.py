@@ -183,6 +183,8 @@ class SharedTile:
         MN-major tile.
 
         The chunks of one number of eight consecutive lines are in different banks.
+
+        Raises: InputError where swizzling keeps 32 bytes together.
         """
         if self.atom != PLAIN_SPAN:
             raise refuse(f"tile {self.name} keeps {self.atom} bytes together", expected="16 bytes")
@@ -280,18 +282,10 @@ class SharedScales:
 
 
 def scale_bytes(rows: int, k: int, size: int, parts: int = 1) -> int:
-    """Bytes of the factors of `rows` rows of `k` elements, one for `size` of them."""
-    check_factors(rows, k, size, parts)
-    down, along = _blocks(rows // parts, k, size)
-    return down * along * parts * SCALE_BLOCK
+    """Bytes of the factors of `rows` rows of `k` elements, one for `size` of them.
 
-
-def _blocks(rows: int, k: int, size: int) -> tuple[int, int]:
-    return row_blocks(rows), -(-k // (WORD_FACTORS * size))
-
-
-def check_factors(rows: int, k: int, size: int, parts: int = 1) -> None:
-    """Whether there are scale factors of `rows` rows of `k` elements, one for `size` of them."""
+    Raises: InputError where there are no such factors.
+    """
     if min(rows, k, size) < 1:
         got = f"{rows} rows of K {k}, one for {size} elements"
         expected = "one row, one element and one of a factor at least"
@@ -300,6 +294,12 @@ def check_factors(rows: int, k: int, size: int, parts: int = 1) -> None:
         got = f"{rows} rows in {parts}"
         expected = "one part; two equal ones of B on a pair with M = 128"
         raise refuse("no such parts of scale factors", got=got, expected=expected)
+    down, along = _blocks(rows // parts, k, size)
+    return down * along * parts * SCALE_BLOCK
+
+
+def _blocks(rows: int, k: int, size: int) -> tuple[int, int]:
+    return row_blocks(rows), -(-k // (WORD_FACTORS * size))
 
 
 # ---- rings ---------------------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 Layer: nvgen.builder.  Floating-point numbers are computed as LLVM vectors, which selection
 legalises to scalars, or to pairs where the target has instructions for them; other numbers one by
 one.  A multiply gives registers of its accumulator's type: floating-point numbers, pairs of f16, or
-signed integers.  `Elementwise` and `Vector` need each other: one question, whatever its length.
-PTX ISA, Matrix Fragments.
+signed integers.  PTX ISA, Matrix Fragments.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Concatenate, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from llvmlite import ir
@@ -400,15 +398,15 @@ class Vector(Elementwise):
 
 
 def _narrowed(vector: Vector, type_: ScalarType) -> Vector:
-    """f32 rounded to numbers of 8 bits, two with each instruction."""
-    numbers = list(vector)
-    pairs = zip(numbers[::2], numbers[1::2], strict=True)
-    words = [_narrow(low, high, type_) for low, high in pairs]
-    return replace(vector, value=_rejoined(vector_of(words), vector.count), type=type_)
-
-
-def _narrow(low: Number, high: Number, type_: ScalarType) -> Int:
-    return Int(low.builder, narrow_word(low.builder, low.value, high.value, type_))
+    """f32 rounded to numbers of 8 bits, two with each instruction; in registers of 32 bits where
+    they fill these.
+    """
+    host, raw, count = vector.builder, [number.value for number in vector], vector.count
+    pairs = zip(raw[::2], raw[1::2], strict=True)
+    words = vector_of([Int(host, narrow_word(host, low, high, type_)) for low, high in pairs])
+    whole = ir.VectorType(ir.IntType(8), count)
+    whole = ir.VectorType(_I32, count // 4) if count % 4 == 0 else whole
+    return Vector(host, host.at_caller().bitcast(words.value, whole), count, type_)
 
 
 def _widened(vector: Vector) -> Vector:
@@ -421,26 +419,16 @@ def _widened(vector: Vector) -> Vector:
     return vector_of([pair[i] for pair in pairs for i in (0, 1)])
 
 
-def _rejoined(words: Vector, count: int) -> ir.Value:
-    """Words of 16 bits as numbers of 8: in registers of 32 bits where they fill these."""
-    i8 = ir.VectorType(ir.IntType(8), count)
-    whole = ir.VectorType(_I32, count // 4) if count % 4 == 0 else i8
-    return words.builder.at_caller().bitcast(words.value, whole)
-
-
 def _halves(vector: Vector, type_: ScalarType, *, packed: bool) -> Vector:
     """Integers of 8 bits, or of 4, as f16 or bf16."""
-    words, signed = as_words(vector), vector.type is T.S8
     pairs = [
         pair.word.value
-        for word in words
+        for word in as_words(vector)
         if isinstance(word, Int)
-        for pair in halves_of(word, type_, signed=signed, packed=packed)
+        for pair in halves_of(word, type_, signed=vector.type is T.S8, packed=packed)
     ]
-    builder = vector.builder
-    return Vector(
-        builder, vector_value(builder.at_caller(), _I32, len(pairs), pairs), 2 * len(pairs), type_
-    )
+    value = vector_value(vector.builder.at_caller(), _I32, len(pairs), pairs)
+    return Vector(vector.builder, value, 2 * len(pairs), type_)
 
 
 def joined(numbers: list[N], function: Callable[[N, N], N]) -> N:
