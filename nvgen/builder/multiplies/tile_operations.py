@@ -202,11 +202,7 @@ class TileOperations(TileCopies):
         notes: bool = False,
         writers: int = 0,
     ) -> TileRing:
-        """A ring of buffers, each with one of each of the `tiles`, for one producer and consumers.
-
-        One thread of each consumer releases a buffer; with `warps=4` one of each warp of a
-        warpgroup.  With `notes` each buffer carries a 32-bit number.  With `writers` that many
-        warps fill a buffer (`producer.write()`), in place of TMA copies.
+        """A ring of buffers, each with one of each of the `tiles`: see `TileRing`.
 
         Raises: InputError where the `tiles` are not equally many.
         """

@@ -76,8 +76,8 @@ class TileRing:
     A consumer releases a buffer by one arrival, or with `warps=4` by one of each warp of a
     warpgroup, which then need not synchronise first; a warp whose lanes have read it (ldmatrix)
     executes `bar_warp_sync` before.  With `notes` each buffer carries a 32-bit number.  With
-    `writers` that many warps fill a buffer, in place of TMA copies.  `full` and `empty` are the
-    buffers' mbarriers: `full[slot.stage]`.
+    `writers` that many warps fill a buffer (`producer.write()`), in place of TMA copies.  `full`
+    and `empty` are the buffers' mbarriers: `full[slot.stage]`.
     """
 
     def __init__(
