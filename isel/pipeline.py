@@ -17,6 +17,7 @@ from isel.passes.block_placement import place_blocks
 from isel.passes.common_subexpressions import share_values
 from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
+from isel.passes.early_steps import step_first
 from isel.passes.extending_loads import extend_in_loads
 from isel.passes.fill_wgmma import multiplies_among
 from isel.passes.joint_steps import join_steps
@@ -59,6 +60,7 @@ MODULE_PASSES: dict[str, Pass] = {
     "common-subexpressions": _each(share_values),
     "extending-loads": _each(extend_in_loads),
     "joint-steps": _each(join_steps),
+    "early-steps": _each(step_first),
     "stack-addresses": _each(sink_stack_addresses),
     "comparisons": _each(sink_comparisons),
     "destruct-ssa": _each(destruct_ssa),
@@ -72,6 +74,7 @@ MODULE_PASSES: dict[str, Pass] = {
 _ABOUT: dict[str, Memo[Form, bool]] = {
     "extending-loads": Memo(lambda form: form.row.id == "cvt.int"),
     "joint-steps": Memo(lambda form: form.row.id == "phi"),
+    "early-steps": Memo(lambda form: form.row.id == "phi"),
     "comparisons": Memo(lambda form: form.row.head == "setp"),
     "order-wgmma": Memo(lambda form: bool(multiplies_among((form,)))),
     "expand-walkthrough": Memo(lambda form: form.row.pseudo and form.row.id != "phi"),

@@ -21,7 +21,8 @@ from isel.passes.common_subexpressions import share_values
 from isel.passes.dead_code import remove_dead_code
 
 _PHI = "phi"
-_ADD = "add.int"
+ADD = "add.int"
+"""The row of the additions that step values."""
 _TYPES = (ScalarType.S32, ScalarType.U32, ScalarType.S64, ScalarType.U64)
 
 _Key = tuple[Form, Op, Op | None, tuple[Op, ...]]
@@ -57,7 +58,7 @@ def join_steps(function: MachineFunction) -> None:
     remove_dead_code(function)  # the steps of those that went
 
 
-def _wraps(form: Form) -> bool:
+def wraps(form: Form) -> bool:
     """Whether a form adds one number, modulo its width."""
     return form.attributes["sat"] is None and form.attributes["type"] in _TYPES
 
@@ -74,9 +75,9 @@ class _Walks:
         self.additions = {
             mi.ops[0]: mi
             for mi in function.instructions()
-            if mi.form.row.id == _ADD
+            if mi.form.row.id == ADD
             and mi.guard is None
-            and _wraps(mi.form)
+            and wraps(mi.form)
             and type(mi.ops[0]) is int
         }
 

@@ -18,7 +18,7 @@ from collections.abc import Hashable, Iterator
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import I8, I64, IntType, PointerType
+from isel.llvm.types import I8, I32, I64, IntType, PointerType
 from isel.llvm.vocabulary import Flag, Opcode
 from isel.lower.addresses.index_sums import is_sum
 from isel.lower.rewriter import NONE, FreshNames, number
@@ -31,8 +31,9 @@ _MOST = 8
 _DEPTH = 16
 """Operations that an index is looked through for."""
 
-_SPACES = frozenset((0, 1, 4))
-"""Generic, global and constant memory: the others' addresses are scaled by their accesses."""
+_SHARED = 3
+_SPACES = frozenset((0, 1, _SHARED, 4))
+"""Generic, global, shared and constant memory."""
 
 _EXTENSIONS = {Opcode.SEXT: frozenset({Flag.NSW}), Opcode.ZEXT: frozenset({Flag.NUW})}
 """What operations must promise for their operands to be extended in their place."""
@@ -67,6 +68,13 @@ def kept_promises(function: ir.Function) -> Promises:
                     key = loop.expression(value)
                     found[key] = found.get(key, NONE) | i.flags
     return found
+
+
+def _space(pointer: llvm.Value) -> int | None:
+    """The address space that a pointer leads to: that of a variable whose generic address it is."""
+    if isinstance(pointer, llvm.ConstExpr) and pointer.opcode is Opcode.ADDRSPACECAST:
+        pointer = pointer.operands[0]
+    return pointer.type.address_space if isinstance(pointer.type, PointerType) else None
 
 
 def _pointer(i: ir.Instruction) -> llvm.Value | None:
@@ -132,6 +140,7 @@ class _Loop:
         self.expressions: dict[str, Expression] = {}
         self.growths: dict[tuple[str, frozenset[Flag]], _Growth] = {}
         self.made = {i.result: i for i in block.instructions if i.result is not None}
+        self.accessed = self._accessed()
         self.positive = {
             i.operand
             for i in block.instructions
@@ -160,16 +169,31 @@ class _Loop:
             return None
         by = 0
         for size, index, _ in walked:
-            wide = self._as_wide(index)
-            growth = None if wide is None else self.growth(wide)
+            growth = self._of_wide(index, i)
             if growth is None:
                 return self._of_index(index) if len(walked) == 1 else None
             by += size * growth
         return _Step(i, by) if by else None
 
-    def _as_wide(self, index: llvm.Value) -> llvm.Value | None:
-        """An index as it is added to an address: a narrow one would be extended first."""
-        return index if index.type == I64 or self.maker(index) is None else None
+    def _of_wide(self, index: llvm.Value, i: ir.GetElementPtr) -> _Growth:
+        """What an index grows by as it is added to an address: a narrow one is extended first.
+
+        One of 32 bits that wraps leads to another place 4 GB away, which is not in shared memory.
+        """
+        if index.type != I64 and self.maker(index) is not None:
+            return None
+        growth = self.growth(index)
+        made = self.maker(index)
+        if (
+            growth is None
+            and isinstance(made, ir.Cast)
+            and made.opcode in _EXTENSIONS
+            and made.operand.type == I32
+            and _space(i.base) == _SHARED
+            and i.result in self.accessed
+        ):
+            return self.growth(made.operand)
+        return growth
 
     def _of_index(self, index: llvm.Value) -> _Step | None:
         """What an index extends, if that takes more than a counter."""
@@ -185,6 +209,16 @@ class _Loop:
     def _is_long(self, i: ir.BinaryOp) -> bool:
         """Whether one operand of an operation is the result of another one, of this loop."""
         return any(isinstance(self.maker(part), ir.BinaryOp) for part in (i.lhs, i.rhs))
+
+    def _accessed(self) -> set[str | None]:
+        """The addresses that are accessed in each turn, and those that they are stepped from."""
+        found: set[str | None] = set()
+        for access in self.certain():
+            step = self.maker(pointer) if (pointer := _pointer(access)) is not None else None
+            while isinstance(step, ir.GetElementPtr) and step.result not in found:
+                found.add(step.result)
+                step = self.maker(step.base)
+        return found
 
     def certain(self) -> Iterator[ir.Instruction]:
         """The instructions that every iteration executes: a called function may not return."""

@@ -142,6 +142,57 @@ def test_rows_that_are_told_apart_by_numbers_are_one_address() -> None:
     assert "mul.wide" not in loop
 
 
+IN_SHARED = """
+@tile = internal addrspace(3) global [64 x i32] undef, align 4
+define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %out, i32 %turns) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %from = getelementptr i32, ptr addrspace(1) %a, i32 %tid
+  %given = load i32, ptr addrspace(1) %from
+  %to = getelementptr [64 x i32], ptr addrspacecast (ptr addrspace(3) @tile to ptr), i32 0, i32 %tid
+  store i32 %given, ptr %to
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %low = and i32 %tid, 31
+  br label %loop
+loop:
+  %i = phi i32 [ -3, %0 ], [ %next, %loop ]
+  %n = phi i32 [ 0, %0 ], [ %m, %loop ]
+  %sum = phi i32 [ 0, %0 ], [ %t, %loop ]
+  %far = add i32 %low, 3
+  %at = add i32 %far, %i
+  %x = sext i32 %at to i64
+  %p = getelementptr [64 x i32], ptr addrspacecast (ptr addrspace(3) @tile to ptr), i64 0, i64 %x
+  %v = load i32, ptr %p
+  %s3 = mul i32 %sum, 3
+  %t = add i32 %s3, %v
+  %next = add i32 %i, 1
+  %m = add i32 %n, 1
+  %again = icmp ne i32 %m, %turns
+  br i1 %again, label %loop, label %done
+done:
+  %o = getelementptr i32, ptr addrspace(1) %out, i32 %tid
+  store i32 %t, ptr addrspace(1) %o
+  ret void
+}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+"""
+
+
+def test_addresses_in_shared_memory_are_stepped_whatever_wraps() -> None:
+    """An index that wraps would lead out of shared memory, where nothing is loaded."""
+    compiled = nvgen.compile(IN_SHARED, target="sm_90a", opt=0)
+    a = np.random.default_rng(2).integers(0, 1 << 32, 64, np.uint32)
+    out = np.zeros(64, np.uint32)
+    compiled.run(a, out, np.int32(8), block=64, device="sim")
+    sums = np.zeros(64, np.uint32)
+    for turn in range(8):
+        sums = sums * 3 + np.tile(a[turn : turn + 32], 2)
+    assert (out == sums).all()
+    loop = re.split(r"\$L_loop:|bra \$L_loop", compiled.ptx)[1]
+    assert re.findall(r"add\.s64 (%rd\d+), \1, 4;", loop)
+    assert "mul.wide" not in loop
+
+
 WRAPS = """
 define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %out, i32 %first, i32 %turns) {
   br label %loop

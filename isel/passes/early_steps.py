@@ -1,0 +1,134 @@
+"""Counters that a loop compares before it steps them: they are stepped first.
+
+Layer: isel.passes.  Input and output: a function in SSA form.  Where a loop of one block compares
+a PHI, and its next value goes to the PHI alone, the PHI begins one step earlier and is stepped at
+the head of each turn: what was the PHI is its next value.  That takes no move at the end of a turn,
+and ptxas unrolls a loop whose test compares what is stepped, and none that compares what it was.
+Integers wrap, so the values are the same whatever overflows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from intrinsics.lazy_dataclass import dataclass
+from intrinsics.mir import (
+    Block,
+    Form,
+    Imm,
+    MachineFunction,
+    MachineInstr,
+    Reg,
+    Scalar,
+    phis_of,
+    written_often,
+)
+from intrinsics.modifiers import ScalarType
+from isel.passes.joint_steps import ADD, wraps
+
+_PHI = "phi"
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """A PHI, its step, and which of its two values is the next one."""
+
+    phi: MachineInstr
+    step: MachineInstr
+    again: int
+
+
+def step_first(function: MachineFunction) -> None:
+    """Step counters at the heads of loops where that is what they compare."""
+    blocks = [block for block in function.blocks if _compares_a_phi(block)]
+    if not blocks or any(form.row.pseudo and form.row.id != _PHI for form in function.forms()):
+        return
+    reads = Counter(reg for mi in function.instructions() for reg in mi.uses())
+    often = written_often(function)
+    by_name = {block.name: block for block in function.blocks}
+    for block in blocks:
+        for counter in _counters(block, reads):
+            mentioned = {*counter.phi.defs(), *counter.phi.uses(), *counter.step.uses()}
+            if mentioned.isdisjoint(often):
+                _move(function, block, by_name, counter)
+
+
+def _compared(block: Block) -> set[Reg]:
+    return {reg for mi in block.instrs if mi.form.row.head == "setp" for reg in mi.uses()}
+
+
+def _compares_a_phi(block: Block) -> bool:
+    phis = phis_of(block)
+    results = {reg for phi in phis for reg in phi.defs()}
+    return bool(results) and not results.isdisjoint(_compared(block))
+
+
+def _counters(block: Block, reads: Counter[Reg]) -> list[_Counter]:
+    """The PHIs that a block compares, and whose next value nothing else reads."""
+    compared = _compared(block)
+    steps = {
+        mi.ops[0]: mi
+        for mi in block.instrs
+        if mi.form.row.id == ADD and mi.guard is None and wraps(mi.form)
+    }
+    found: list[_Counter] = []
+    for phi in phis_of(block):
+        result, values, labels = phi.ops
+        assert isinstance(values, tuple)
+        assert isinstance(labels, tuple)
+        names = [getattr(label, "name", "") for label in labels]
+        if result not in compared or len(values) != 2 or names.count(block.name) != 1:
+            continue
+        again = names.index(block.name)
+        begin, following = values[1 - again], values[again]
+        step = steps.get(following) if type(following) is int and reads[following] == 1 else None
+        if step is None or step.ops[1] != result or not isinstance(step.ops[2], Imm):
+            continue
+        if type(begin) is int or isinstance(begin, Imm):
+            found.append(_Counter(phi, step, again))
+    return found
+
+
+def _move(
+    function: MachineFunction, block: Block, by_name: dict[str, Block], counter: _Counter
+) -> None:
+    """Let a PHI begin a step earlier, and be stepped behind all PHIs."""
+    phi, step, again = counter.phi, counter.step, counter.again
+    result, values, labels = phi.ops
+    by = step.ops[2]
+    assert type(result) is int
+    assert isinstance(values, tuple)
+    assert isinstance(labels, tuple)
+    assert isinstance(by, Imm)
+    earlier = function.regs.new(function.regs.classes[result])
+    before = by_name[getattr(labels[1 - again], "name", "")]
+    first = _earlier(function, before, values[1 - again], by.value, step)
+    ways: tuple[Scalar, ...] = (first, result) if again else (result, first)
+    number = len(phis_of(block))
+    instrs = [
+        MachineInstr(phi.form, (earlier, ways, labels), None, phi.loc) if mi is phi else mi
+        for mi in block.instrs
+        if mi is not step
+    ]
+    instrs.insert(number, MachineInstr(step.form, (result, earlier, by), None, step.loc))
+    block.instrs = instrs
+
+
+def _earlier(
+    function: MachineFunction, before: Block, value: Scalar, by: int, step: MachineInstr
+) -> Scalar:
+    """What a counter begins with, less one step: computed before the loop, if it is no number."""
+    if isinstance(value, Imm):
+        return Imm(_signed(step.form, value.value - by))
+    assert type(value) is int
+    made = function.regs.new(function.regs.classes[value])
+    back = Imm(_signed(step.form, -by))
+    before.instrs.insert(before.end, MachineInstr(step.form, (made, value, back), None, step.loc))
+    return made
+
+
+def _signed(form: Form, number: int) -> int:
+    type_ = form.attributes["type"]
+    assert isinstance(type_, ScalarType)
+    half = 1 << type_.bits - 1
+    return (number + half) % (2 * half) - half
