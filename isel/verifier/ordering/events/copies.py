@@ -10,7 +10,7 @@ from intrinsics.limits import TENSOR_COPY_ALIGNMENT
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import CtaGroup
 from isel.verifier.function.events import Kind
-from isel.verifier.ordering.events import regions
+from isel.verifier.ordering.events import regions, warp_order
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.events.memory import note_astray
 from isel.verifier.ordering.integers import windows
@@ -171,6 +171,7 @@ def _copy_async(e: Execution) -> bool:
 
 def _copies_arrive(e: Execution) -> bool:
     counts = e.mi.form.attributes.get("noinc") is not None
+    warp_order.arrived(e.machine, e.strand.actor, e.mask, e.index)
     for mbarrier, threads in e.mbarriers():
         release = Release(joined(e.release().known, e.issued(_CP_ASYNC)))
         e.signals(mbarrier)
