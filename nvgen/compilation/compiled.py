@@ -42,7 +42,6 @@ from nvgen.launching.launches import (
 from nvgen.sim.threads.limits import limits_of
 
 if TYPE_CHECKING:
-    from nvgen.driver.jobs import LaunchConfig
     from nvgen.driver.loaded import LoadedKernel
     from nvgen.launching.arguments import Parameter
     from nvgen.launching.launches import Statistics
@@ -235,31 +234,52 @@ class Compiled:
         limits_of(timeout, max_steps)
         check_named(named, self.kernel.names if self.kernel else None)
         with by_names(self._names):
-            name = kernel or self._only_kernel()
-            function = kernel_of(self.module, name)
-            chosen = dim3(block if block is not None else required_block(function), "block")
-            sizes = grid_of(grid, args, named), chosen, dim3(cluster, "cluster")
-            check_shape(function, sizes[0], chosen)
-            dynamic = self._dynamic_shared() if smem is None else smem
-            shape = LaunchShape(*sizes, dynamic)
-            check_launch(self.module, function, self.target, shape, self.file)
+            function = kernel_of(self.module, kernel or self._only_kernel())
+            sizes = grid_of(grid, args, named)
+            shape = self._shape_of(function, sizes, block, dim3(cluster, "cluster"), smem)
             arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
-            from nvgen.launching.map_launch import check_maps
-
-            check_maps(self.module, function, self.target, arguments)
-            if self.level in LAUNCH_LEVELS:
-                said = shape.cluster == (1, 1, 1) and function.launch.cluster
-                meant = replace(shape, boxes=boxes_of(function, arguments))
-                self._judge(replace(meant, cluster=()) if said else meant)
+            self._judge_launch(function, arguments, shape)
             if device == "cuda":
-                from nvgen.driver.jobs import LaunchConfig
-
                 seconds = GPU_SECONDS if timeout is None else timeout
-                return self._on_gpu(function, arguments, LaunchConfig(*sizes, dynamic), seconds)
+                return self._on_gpu(function, arguments, shape, seconds)
             return self._simulated(
                 function, arguments, shape, schedule, races=races, timeout=timeout,
                 max_steps=max_steps,
             )  # fmt: skip
+
+    def _shape_of(
+        self,
+        function: MachineFunction,
+        grid: Dim3,
+        block: Dim3 | int | None,
+        cluster: Dim3,
+        smem: int | None,
+    ) -> LaunchShape:
+        """The shape of a launch, checked against the kernel and the target.
+
+        Raises: InputError.
+        """
+        chosen = dim3(block if block is not None else required_block(function), "block")
+        check_shape(function, grid, chosen)
+        dynamic = self._dynamic_shared() if smem is None else smem
+        shape = LaunchShape(grid, chosen, cluster, dynamic)
+        check_launch(self.module, function, self.target, shape, self.file)
+        return shape
+
+    def _judge_launch(
+        self, function: MachineFunction, arguments: list[object], shape: LaunchShape
+    ) -> None:
+        """Judge a launch's tensor maps, and at the levels of launches the kernel for its shape.
+
+        Raises: InputError, VerificationError.
+        """
+        from nvgen.launching.map_launch import check_maps
+
+        check_maps(self.module, function, self.target, arguments)
+        if self.level in LAUNCH_LEVELS:
+            said = shape.cluster == (1, 1, 1) and function.launch.cluster
+            meant = replace(shape, boxes=boxes_of(function, arguments))
+            self._judge(replace(meant, cluster=()) if said else meant)
 
     def _simulated(
         self, function: MachineFunction, arguments: list[object], shape: LaunchShape, schedule: str,
@@ -368,9 +388,10 @@ class Compiled:
         self,
         function: MachineFunction,
         arguments: list[object],
-        shape: LaunchConfig,
+        shape: LaunchShape,
         timeout: float,
     ) -> Statistics:
+        from nvgen.driver.jobs import LaunchConfig
         from nvgen.driver.launch import launch_host, on_device
         from nvgen.launching.launches import Statistics
 
@@ -381,17 +402,19 @@ class Compiled:
                 self.target,
                 function,
                 arguments,
-                shape,
+                LaunchConfig(
+                    three(shape.grid), three(shape.block), three(shape.cluster), shape.smem or 0
+                ),
                 timeout,
                 self.bounded.bounds if self.bounded else None,
             )
             return Statistics(milliseconds=took)
         took = self.load(function.name).time(
             *arguments,
-            grid=shape.grid,
-            block=shape.block,
-            cluster=shape.cluster,
-            smem=shape.smem,
+            grid=three(shape.grid),
+            block=three(shape.block),
+            cluster=three(shape.cluster),
+            smem=shape.smem or 0,
             timeout=timeout,
         )
         return Statistics(milliseconds=took)
