@@ -21,7 +21,7 @@ from pathlib import Path
 from threading import get_ident
 from typing import IO
 
-from intrinsics.findings import InternalError
+from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
 from nvgen import python_child
 from nvgen.llvm.child import CANNOT_START, pack, split
@@ -158,7 +158,12 @@ class _Child:
         status = self.process.wait()
         said = self.said.decode(errors="replace")
         if status == CANNOT_START:
-            return InternalError(f"LLVM cannot be loaded: {said.strip()[-400:]}")
+            return input_error(
+                "system/llvm",
+                "LLVM cannot be loaded",
+                got=said.strip()[-400:],
+                expected="llvmlite as pip installs it, and 300 MB of addresses (ulimit -v)",
+            )
         words = last_words(said)
         if status > 0 or words:
             return LlvmDiedError(words or f"exit status {status}")
