@@ -99,6 +99,8 @@ def _run_command(argv: Sequence[str] | None) -> int:
         gc.disable()  # what is made stays until the process ends, which is soon
     command = importlib.import_module(f"nvgen.commands.{arguments.command}")
     status: int = command.run(arguments)
+    if not gc.isenabled():
+        gc.freeze()  # or Python visits all of it once more as it ends
     return status
 
 
