@@ -381,7 +381,8 @@ def plan(
     best, other = int(np.argmin(times)), table.overlapping(product, times)
     overlaps = bool(other.min() < times[best])
     config = table.configs[int(np.argmin(other)) if overlaps else best]
-    return replace(config, once=reads_once(config, m), early=m <= FEW and overlaps), overlaps
+    early = overlaps and (m <= FEW or not kind.weights)
+    return replace(config, once=reads_once(config, m), early=early), overlaps
 
 
 def reads_once(config: Config, m: int) -> bool:
