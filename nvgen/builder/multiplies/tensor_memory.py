@@ -61,23 +61,6 @@ _refuse = functools.partial(refuse, rule="tensor-memory")
 _WITH_TENSOR_MEMORY = with_feature(Feature.HAS_TMEM)
 
 _ROWS = 128
-_ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE).encode()
-"""Rows of 16 bytes, one after the other: a matrix without swizzling, one piece wide."""
-
-
-_COPIES = {
-    1: (CopyShape.S32X128B, CopyMulticast.WARPX4),
-    2: (CopyShape.S64X128B, CopyMulticast.WARPX2_01_23),
-}
-"""What copies a block of each part: to all groups of 32 lanes, or of two to two of them each."""
-
-
-def _shape(scales: ScaleTile | SharedScales) -> str:
-    parts = f", in {scales.parts} parts" if scales.parts > 1 else ""
-    rows = f"{scales.rows} rows of K {scales.k}"
-    return f"{rows}, one for {scales.size} {scales.dtype.value}{parts}"
-
-
 _TYPES = {ElementType.F32: ScalarType.F32, ElementType.S32: ScalarType.S32}
 
 
@@ -397,6 +380,16 @@ def _sparse_columns(k: int, dtype: ElementType) -> SparseColumns:
 # ---- scale factors -----------------------------------------------------------------------------
 
 
+_ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE).encode()
+"""Rows of 16 bytes, one after the other: a matrix without swizzling, one piece wide."""
+
+_COPIES = {
+    1: (CopyShape.S32X128B, CopyMulticast.WARPX4),
+    2: (CopyShape.S64X128B, CopyMulticast.WARPX2_01_23),
+}
+"""What copies a block of each part: to all groups of 32 lanes, or of two to two of them each."""
+
+
 def copy_scales(
     b: Roles, target: ScaleTile, source: SharedScales, *, cta_group: CtaGroup = CtaGroup.ONE
 ) -> None:
@@ -407,10 +400,9 @@ def copy_scales(
 
     Raises: InputError when the two are of different shapes or types.
     """
-    wanted = (target.rows, target.k, target.dtype, target.size, target.parts)
-    given = (source.rows, source.k, source.dtype, source.size, source.parts)
-    if wanted != given:
-        raise refuse("scale factors of another shape", got=_shape(source), expected=_shape(target))
+    got, expected = _shape(source), _shape(target)
+    if got != expected:
+        raise refuse("scale factors of another shape", got=got, expected=expected)
     first = descriptor_at(b, source.pointer, _ROWS_OF_16)
     down, along = source.blocks
     shape, multicast = _COPIES[source.parts]
@@ -424,6 +416,12 @@ def copy_scales(
                 multicast=multicast,
                 cta_group=cta_group,
             )
+
+
+def _shape(scales: ScaleTile | SharedScales) -> str:
+    parts = f", in {scales.parts} parts" if scales.parts > 1 else ""
+    rows = f"{scales.rows} rows of K {scales.k}"
+    return f"{rows}, one for {scales.size} {scales.dtype.value}{parts}"
 
 
 def copy_metadata(
