@@ -13,6 +13,7 @@ LLVM Language Reference, getelementptr; add; zext; sext.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Hashable, Iterator
 
 from intrinsics.lazy_dataclass import dataclass
@@ -140,10 +141,13 @@ class _Loop:
         self.expressions: dict[str, Expression] = {}
         self.growths: dict[tuple[str, frozenset[Flag]], _Growth] = {}
         self.made = {i.result: i for i in block.instructions if i.result is not None}
-        self.accessed = self._accessed()
-        self.positive = {
+
+    @functools.cached_property
+    def positive(self) -> set[llvm.Value]:
+        """What is extended with the promise that it is not negative."""
+        return {
             i.operand
-            for i in block.instructions
+            for i in self.block.instructions
             if isinstance(i, ir.Cast) and Flag.NNEG in self.flags(i)
         }
 
@@ -210,7 +214,8 @@ class _Loop:
         """Whether one operand of an operation is the result of another one, of this loop."""
         return any(isinstance(self.maker(part), ir.BinaryOp) for part in (i.lhs, i.rhs))
 
-    def _accessed(self) -> set[str | None]:
+    @functools.cached_property
+    def accessed(self) -> set[str | None]:
         """The addresses that are accessed in each turn, and those that they are stepped from."""
         found: set[str | None] = set()
         for access in self.certain():
