@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
@@ -84,12 +85,16 @@ class Runs:
         Another run executes both records by the same warps, at other addresses, without a race.
         """
         pairs = {race.records for race in races}
+        records = set(itertools.chain.from_iterable(pairs))
+        runs = [
+            (pairs & {race.records for race in finder.races()}, _places(finder.log, records))
+            for finder in (self.finders() if pairs else ())
+        ]
         found: set[tuple[int, int]] = set()
-        for racing, other in itertools.permutations(self.finders() if pairs else (), 2):
-            raced = pairs & {race.records for race in racing.races()}
-            for pair in raced - {race.records for race in other.races()} - found:
-                here, there = _places(racing.log, pair), _places(other.log, pair)
-                if here != there and here.keys() == there.keys():
+        for (raced, here), (others, there) in itertools.permutations(runs, 2):
+            for pair in raced - others:
+                alike = [here[index].keys() == there[index].keys() for index in pair]
+                if all(alike) and any(here[index] != there[index] for index in pair):
                     found.add(pair)
         return found
 
@@ -272,10 +277,10 @@ class Runs:
         return ctas > MOST_CLUSTER or (ctas > PORTABLE_CLUSTER and ctas * self._steps > _MOST)
 
 
-def _places(log: Log, records: Collection[int]) -> dict[tuple[int, int], Sequence[Region]]:
-    """What each warp accesses first by each of these records."""
-    found: dict[tuple[int, int], Sequence[Region]] = {}
+def _places(log: Log, records: Container[int]) -> dict[int, dict[int, Sequence[Region]]]:
+    """What each warp accesses first by each of these records: by record and warp."""
+    found: dict[int, dict[int, Sequence[Region]]] = defaultdict(dict)
     for access in log.accesses:
         if access.index in records:
-            found.setdefault((access.index, access.warp), access.regions)
+            found[access.index].setdefault(access.warp, access.regions)
     return found
