@@ -7,6 +7,7 @@ form are compared: they are the same where no loop has gone round in between.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Iterable
 
 from intrinsics.lazy_dataclass import dataclass
@@ -59,8 +60,13 @@ class Places:
         self.layout = layout
         self.made = {i.result: i for i in function.instructions() if i.result is not None}
         self.known: dict[str, tuple[Hashable, int]] = {}
-        is_kernel = function.calling_convention == _KERNEL
-        self.unwritten = unwritten_pointers(function) if is_kernel else set()
+        self._function = function
+
+    @functools.cached_property
+    def unwritten(self) -> set[str]:
+        """The pointers to what nobody writes while the kernel runs."""
+        is_kernel = self._function.calling_convention == _KERNEL
+        return unwritten_pointers(self._function) if is_kernel else set()
 
     def of(self, pointer: llvm.Value, type_: Type) -> Place:
         """The location of an access to a value of some type."""

@@ -33,7 +33,7 @@ def unwritten_pointers(kernel: ir.Function) -> set[str]:
     made = {
         i.result: origins
         for i in kernel.instructions()
-        if i.result is not None and (origins := _origins(i))
+        if type(i) in _POINTING and i.result is not None and (origins := _origins(i))
     }
     found |= made.keys()
     followers: dict[str, list[str]] = defaultdict(list)
@@ -50,6 +50,10 @@ def unwritten_pointers(kernel: ir.Function) -> set[str]:
             found.remove(result)
             others += followers[result]
     return found
+
+
+_POINTING = frozenset((ir.GetElementPtr, ir.Phi, ir.Select))
+"""The instructions that give a pointer out of others."""
 
 
 def _origins(i: ir.Instruction) -> tuple[llvm.Value, ...]:
