@@ -50,7 +50,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -280,9 +280,8 @@ class Gemm:
                 early.begin(work)
             with b.range(work.end, start=work.first) as step:
                 b.wait(self.empty[ring.stage], ring.parity ^ 1)
-                with early.others() if early else nullcontext():
-                    self.expect(ring.stage)
-                    self.bring("b", ring.stage, work, step)
+                self.expect(ring.stage)
+                self.bring("b", ring.stage, work, step)
                 self.bring("a", ring.stage, work, step)
                 self.bring_more(ring.stage, work, step)
                 ring.advance()

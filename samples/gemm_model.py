@@ -225,8 +225,7 @@ class Table:
         """
         if p.size[0] > FEW:
             return times * (1 + self._slower(p, times)) - p.machine.follow
-        asked = 0 if self.kind.weights else p.machine.asked
-        return times * (1 + self._slower_of_few(p)) - p.machine.follow - asked
+        return times * (1 + self._slower_of_few(p)) - p.machine.follow - p.machine.asked
 
     def _slower(self, p: Product, times: np.ndarray) -> np.ndarray:
         """By how much they are slower: L2 reads from HBM what neighbours ask for one after the
@@ -248,8 +247,7 @@ class Table:
     def _slower_of_few(self, p: Product) -> np.ndarray:
         """The same of few rows of A.  Where a single wave is not whole some of the GPU's clusters
         of multiprocessors have too many CTAs.  Two launches that fill a little more than half the
-        GPU each, or two waves but for a quarter of it, wait for each other's last CTAs.  Weights
-        that come early make up for much.
+        GPU each, or two waves but for a quarter of it, wait for each other's last CTAs.
         """
         c, machine = self.columns, p.machine
         units = p.tiles * np.where(c["tail"] > 1, c["tail"], 1)
@@ -260,8 +258,6 @@ class Table:
         slower = np.where(uneven, 0.025 + 0.05 * alone, 0)
         both = (p.down > 1) & (p.across > 1)  # operands are what several CTAs read
         slower = slower + np.where(single & ~uneven & both, 0.065, 0)
-        if self.kind.weights:
-            return slower - np.where(uneven, 0.09, 0.06)
         slower = slower + np.where(alone & uneven & (part < 0.7), 0.18, 0)
         slower = slower + np.where(single & (c["split"] > 3) & (c["resident"] > 1), 0.18, 0)
         return slower + np.where(alone & (part > 1.6) & (part < 1.9), 0.06, 0)
@@ -381,8 +377,7 @@ def plan(
     best, other = int(np.argmin(times)), table.overlapping(product, times)
     overlaps = bool(other.min() < times[best])
     config = table.configs[int(np.argmin(other)) if overlaps else best]
-    early = overlaps and (m <= FEW or not kind.weights)
-    return replace(config, once=reads_once(config, m), early=early), overlaps
+    return replace(config, once=reads_once(config, m), early=overlaps), overlaps
 
 
 def reads_once(config: Config, m: int) -> bool:

@@ -33,7 +33,6 @@ class Kind:
     K-major, an array of A is M × K, MN-major it is K × M; the same of B with N.  `epilogue` makes
     of the kernel's parameters, a sum, its row and its column in D what is stored there; `reads` are
     further parameters, pointers by their names and types, which come behind D.
-    `weights` promises that no launch before, with which one may overlap, writes B.
     """
 
     dtype: ElementType = ElementType.BF16
@@ -42,7 +41,6 @@ class Kind:
     b_major: Major = Major.K
     epilogue: Callable[[dict[str, Pointer | Number], F32, Int, Int], Float] | None = None
     reads: tuple[tuple[str, NumberType], ...] = ()
-    weights: bool = False
 
 
 BF16 = Kind()
@@ -59,11 +57,10 @@ class Config:
     of B begin; where CTAs of a cluster have the same rows of A, along those of B.  A warp has
     `staged` buffers for what it stores.  `resident` CTAs share a multiprocessor.  The tiles that do
     not fill the GPU are cut into `tail` parts along K.  `once` says that B is not read again: L2
-    gives up its lines first.  `early` begins with B before the launch before has ended: with copies
-    where the kind promises that this does not write it, else L2 is asked for some.  With `pingpong`
-    each of two warpgroups has a tile for itself, every other one of the CTA's: one multiplies while
-    the other one stores.  `overlay` has what CTAs of a `split` send each other in the ring of
-    buffers, if that is large enough.
+    gives up its lines first.  `early` asks L2 for the first of B before the launch before has
+    ended.  With `pingpong` each of two warpgroups has a tile for itself, every other one of the
+    CTA's: one multiplies while the other one stores.  `overlay` has what CTAs of a `split` send
+    each other in the ring of buffers, if that is large enough.
     """
 
     m: int = 128

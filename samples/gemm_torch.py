@@ -53,22 +53,18 @@ def flat(x: torch.Tensor) -> tuple[torch.Tensor, Major]:
 
 
 @operator
-def gemm(
-    a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None, weights: bool = False
-) -> torch.Tensor:
-    """A·Bᵀ, with sums in f32; `weights` promises that no kernel still running writes B.
+def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> torch.Tensor:
+    """A·Bᵀ, with sums in f32.
 
     Raises: RuntimeError for tensors that do not fit, InputError for rows in memory that are no
     multiple of 16 bytes.
     """
-    d = shape_of_gemm(a, b, out, weights)
+    d = shape_of_gemm(a, b, out)
     (m, k), n = a.shape, b.size(0)
     if not d.numel():
         return d
-    given = b.data_ptr()
     (a, a_major), (b, b_major) = flat(a), flat(b)
-    weights = weights and b.data_ptr() == given  # and no copy of them
-    kind = Kind(ELEMENTS[a.dtype], ELEMENTS[d.dtype], a_major, b_major, weights=weights)
+    kind = Kind(ELEMENTS[a.dtype], ELEMENTS[d.dtype], a_major, b_major)
     check(m, n, k, kind)
     machine = machine_of(torch.cuda.get_device_name(a.device))
     config, overlaps = plan(m, n, k, kind, machine)
@@ -103,7 +99,7 @@ def flags(like: torch.Tensor, count: int) -> torch.Tensor:
 
 
 @shape_of(gemm)
-def shape_of_gemm(a, b, out=None, weights=False):
+def shape_of_gemm(a, b, out=None):
     """What a graph needs to know of D."""
     demand(gemm, product((*HALVES, *EIGHTS), a, b, out))
     return a.new_empty(a.size(0), b.size(0), dtype=out or default_type(a.dtype))
@@ -120,7 +116,7 @@ def derivatives(ctx, grad):
     grad = grad.to(a.dtype)
     of_a = gemm(grad, b.t(), a.dtype) if ctx.needs_input_grad[0] else None
     of_b = gemm(grad.t(), a.t(), b.dtype) if ctx.needs_input_grad[1] else None
-    return of_a, of_b, None, None
+    return of_a, of_b, None
 
 
 differentiable(gemm, derivatives, keep)

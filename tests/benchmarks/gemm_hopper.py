@@ -16,8 +16,7 @@ two events.  The launches take turns over as many operands as L2 does not hold, 
 come from memory, as they do in a model; D is written anew.  Ratios are medians of the ratios of
 each round, which drifting clocks do not touch.  "waiting" launches begin when the launch before has
 ended, as cuBLAS' do, which torch launches so; "nvgen" is what the model chooses, launches that
-overlap (programmatic dependent launch) where it thinks that faster; "weights" is what it chooses
-when B is promised to be written by no launch before.
+overlap (programmatic dependent launch) where it thinks that faster.
 """
 
 from __future__ import annotations
@@ -83,7 +82,6 @@ def ways(shape: Shape, machine: Machine) -> dict[str, Way]:
     """What is timed of ours."""
     size, kind = (shape.m, shape.n, shape.k), kind_of(shape)
     found = {"nvgen": plan(*size, kind, machine)}
-    found["weights"] = plan(*size, replace(kind, weights=True), machine)
     best = candidates(kind).times(*size, machine).argmin()
     found["waiting"] = replace(candidates(kind).configs[best], once=found["nvgen"][0].once), False
     return found
@@ -274,8 +272,8 @@ def short(config: Config) -> str:
 
 def line(shape: Shape, chosen: dict[str, Way], row: dict) -> str:
     """One row in words."""
-    config, overlaps = chosen["weights"]
-    took = row["microseconds"]["weights"]
+    config, overlaps = chosen["nvgen"]
+    took = row["microseconds"]["nvgen"]
     ratios = " ".join(f"{ratio:5.3f}" for ratio in row["ratio"].values())
     wrong = "" if row["off"] < 0.02 else f"  WRONG by {row['off']:.2g}"
     name = short(config) + "o" * overlaps
@@ -348,7 +346,7 @@ def main() -> None:
     groups |= {"M <= 128": [r for r in rows if r["shape"][0] <= DECODING]}
     groups |= {"M > 128": [r for r in rows if r["shape"][0] > DECODING], "all": rows}
     for name, of in groups.items():
-        for label in ("waiting", "nvgen", "weights"):
+        for label in ("waiting", "nvgen"):
             print(summary(name, of, label, memory))
     if given.json:
         Path(given.json).write_text(json.dumps(rows, indent=1))

@@ -104,21 +104,18 @@ def test_the_time_grows_with_the_work() -> None:
 
 
 def test_launches_that_overlap_begin_early() -> None:
-    """Weights are copied for few rows; lines are given up first where nothing is read twice."""
-    sample = named("10_gemm_sm90")
+    """They ask L2 for B; lines are given up first where nothing is read twice."""
     from gemm_model import H200, plan
     from gemm_plan import tiles
 
     seen = set()
     for shape in drawn(5, 30):
-        for weights in (False, True):
-            kind = sample.Kind(weights=weights)
-            config, overlaps = plan(shape.m, shape.n, shape.k, kind, H200)
-            rows = tiles(config, shape.m, shape.n) // tiles(config, 1, shape.n)  # that read B anew
-            assert config.once == (shape.m <= 128 and rows == 1)
-            assert config.early == (overlaps and (shape.m <= 128 or not weights))
-            seen.add((overlaps, config.early))
-    assert seen == {(False, False), (True, False), (True, True)}
+        config, overlaps = plan(shape.m, shape.n, shape.k, machine=H200)
+        rows = tiles(config, shape.m, shape.n) // tiles(config, 1, shape.n)  # that read B anew
+        assert config.once == (shape.m <= 128 and rows == 1)
+        assert config.early == overlaps
+        seen.add(overlaps)
+    assert seen == {False, True}
 
 
 def test_only_possible_configurations_are_chosen() -> None:

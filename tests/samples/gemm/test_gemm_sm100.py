@@ -27,16 +27,15 @@ CASES = {
     "two consumers": ({"m": 256, "n": 64, "consumers": 2}, {}, (300, 72, 152)),
     "rows along M and N": (
         {"m": 128, "n": 64}, {"a_major": Major.MN, "b_major": Major.MN}, (200, 72, 152)),
-    "weights early": (
-        {"m": 128, "n": 64, "early": True, "once": True}, {"weights": True}, (200, 136, 344)),
-    "weights asked for": ({"m": 128, "n": 64, "early": True}, {}, (200, 136, 344)),
+    "B asked for early": ({"m": 128, "n": 64, "early": True}, {}, (200, 136, 344)),
+    "B read once": ({"m": 128, "n": 64, "early": True, "once": True}, {}, (200, 136, 344)),
     "a pair": ({"m": 128, "n": 64, "cluster": 2}, {}, (264, 136, 136)),
     "a pair, few rows": ({"m": 128, "n": 32, "cluster": 2, "swap": True}, {}, (40, 264, 72)),
     "a pair, D in f32": (
         {"m": 128, "n": 256, "cluster": 2}, {"dtype": E.E4M3, "out": E.F32}, (136, 132, 144)),
     "a pair, rows along M and N": (
         {"m": 128, "n": 128, "cluster": 2, "early": True},
-        {"a_major": Major.MN, "b_major": Major.MN, "weights": True}, (136, 136, 72)),
+        {"a_major": Major.MN, "b_major": Major.MN}, (136, 136, 72)),
     "two pairs that ask for B": (
         {"m": 128, "n": 64, "cluster": 4, "early": True}, {}, (300, 72, 152)),
     "two pairs that bring B for each other": (
