@@ -6,6 +6,7 @@ C++, Triton and others have for an operation are recognised.
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
@@ -45,13 +46,29 @@ def described(value: object) -> str:
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-def function_of(given: Function) -> Function:
-    """A function of Python's.
+def function_of(given: Function, *takes: str) -> Function:
+    """A function of Python's that is called with `takes`, which are for the error.
 
-    Raises: InputError for what is none.
+    Raises: InputError for what is none, and for a function of other arguments.
     """
+    expected = f"a function: lambda {', '.join(takes)}: …" if takes else "a function: lambda: …"
     if not callable(given):
-        raise refuse("no function", got=described(given), expected="a function: lambda x: …")
+        raise refuse("no function", got=described(given), expected=expected)
+    try:
+        signature = inspect.signature(given)
+    except ValueError:  # one of C's may have none
+        return given
+    try:
+        signature.bind(*takes)
+    except TypeError as error:
+        name = getattr(given, "__name__", type(given).__name__)
+        raise refuse(
+            f"a function of other arguments than it is called with: {error}",
+            rule="function-arguments",
+            got=f"{name}{signature}",
+            expected=expected,
+            hint="what else it needs has a default, or comes from around it",
+        ) from None
     return given
 
 

@@ -28,7 +28,8 @@ class Options:
     keep_stages: bool = False
 
     def check(self) -> None:
-        """Check that there are such levels of optimisation and of verification.
+        """Check that there are such levels of optimisation and of verification, and that what is
+        switched on is True.
 
         Raises: InputError.
         """
@@ -46,6 +47,23 @@ class Options:
                 got=repr(self.level),
                 expected=", ".join(LEVELS),
             )
+        extension = self.extension
+        _check_switch("contract", extension.contract)
+        _check_switch("lineinfo", extension.lineinfo)
+        _check_switch("cuda_atomics", extension.cuda_atomics)
+        _check_switch("keep_stages", self.keep_stages)
+
+
+def _check_switch(name: str, given: object) -> None:
+    """Check that an option is on or off: text, "no" among it, would be on."""
+    if given and not isinstance(given, bool):
+        raise input_error(
+            f"compile/{name.replace('_', '-')}",
+            f"{name} is neither on nor off",
+            got=repr(given),
+            expected="True or False",
+            hint=f"{name}=True",
+        )
 
 
 PLAIN_OPTIONS = Options()

@@ -48,6 +48,10 @@ def refusal(**options: object) -> tuple[str, str, str]:
         ({"opt": True}, "compile/opt", "True"),
         ({"level": None}, "compile/level", "None"),
         ({"bound_waits": "1"}, "bound-waits/seconds", "'1' s"),
+        ({"contract": "no"}, "compile/contract", "'no'"),
+        ({"lineinfo": "yes"}, "compile/lineinfo", "'yes'"),
+        ({"cuda_atomics": 1}, "compile/cuda-atomics", "1"),
+        ({"keep_stages": "no"}, "compile/keep-stages", "'no'"),
         ({"text": "define void @f() {\n  ret\0 void\n}\n"}, "llvm/syntax", "U+0000"),
         ({"text": "; \udc80\n"}, "llvm/syntax", "U+DC80"),
         ({"text": Path("kernel.ll")}, "compile/module", type(Path()).__name__),
@@ -60,6 +64,17 @@ def refusal(**options: object) -> tuple[str, str, str]:
 )
 def test_an_option_of_compile(options: dict[str, object], rule: str, got: str) -> None:
     assert refusal(**options)[:2] == (rule, got)
+
+
+def test_an_option_of_a_kernels_compile() -> None:
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.begin()
+    kernel = b.finish()
+    with pytest.raises(InputError) as caught:
+        kernel.compile(lineinfo="yes")
+    (found,) = caught.value.findings
+    assert (found.rule, found.expected) == ("compile/lineinfo", "True or False")
+    assert kernel.compile(lineinfo=True).ptx != kernel.compile().ptx
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from nvgen.builder.values.number_types import float_constant
 from nvgen.builder.values.numbers import F32, Int, IntLike
 from nvgen.builder.values.regions import Changing, Frame, Held, Variable
 from nvgen.builder.verbs.atomics import Atomics
-from nvgen.calling.refusals import described, refuse
+from nvgen.calling.refusals import described, function_of, refuse
 
 _ROLES = ("warpgroup", "warp", "thread", "elected")
 """What blocks of roles are called."""
@@ -259,6 +259,7 @@ class ControlFlow(Atomics):
 
         Raises: InputError for what is not a condition of the kernel.
         """
+        condition = function_of(condition)
         head, body, after = self._new_blocks("while", "loop", "after")
         builder = self.at_caller()
         before = builder.block

@@ -153,7 +153,7 @@ class Fragment(OfThreads):
 
         Raises: InputError for a number of another type, and for `Rows` of another layout.
         """
-        b, condition = self.builder, function_of(condition)
+        b, condition = self.builder, function_of(condition, "row", "column")
         places = self.coordinates()
         if of is not None:
             spread = zip(self._of_rows(of), places, strict=True)
@@ -178,8 +178,9 @@ class Fragment(OfThreads):
 
     def map_at(self, function: Callable[[Number, Int, Int], Number]) -> Fragment:
         """Apply `function(element, row, column)` to each element."""
+        made = function_of(function, "element", "row", "column")
         pairs = zip(self.vector, self.coordinates(), strict=True)
-        return self.made(vector_of([function(x, row, column) for x, (row, column) in pairs]))
+        return self.made(vector_of([made(x, row, column) for x, (row, column) in pairs]))
 
     # ---- rows --------------------------------------------------------------------------------
 
@@ -194,7 +195,7 @@ class Fragment(OfThreads):
 
         Raises: InputError where several warps share a row.
         """
-        numbers, function = list(self.vector), function_of(function)
+        numbers, function = list(self.vector), function_of(function, "x", "y")
         parts = [
             joined([x for x, s in zip(numbers, self.layout.slot_of, strict=True) if s == slot],
                     function)
@@ -220,7 +221,8 @@ class Fragment(OfThreads):
             count = len(self.layout.slots)
             return Rows(self.vector.taken_apart([0] * count).splat(function), self.holders)
         row, _ = self.holders.corner()
-        numbers = [function(row + down if down else row) for down in self.layout.slots]
+        made = function_of(function, "row")
+        numbers = [made(row + down if down else row) for down in self.layout.slots]
         return Rows(vector_of(numbers), self.holders)
 
     def columns(self, function: Callable[[Int], Number]) -> Columns:
@@ -231,7 +233,7 @@ class Fragment(OfThreads):
         Raises: InputError where it does not give numbers of one type.
         """
         _, column = self.holders.corner()
-        made = function_of(function)
+        made = function_of(function, "column")
         numbers = [made(column + along if along else column) for along in self.layout.column_slots]
         return Columns(vector_of(numbers), self.holders)
 

@@ -35,7 +35,7 @@ from nvgen.builder.control.roles import WARPGROUP, ExecutionScope, check_scope
 from nvgen.builder.shared_memory.allocations import SharedMemory
 from nvgen.builder.shared_memory.copies import copies
 from nvgen.builder.shared_memory.reductions import Reductions
-from nvgen.builder.shared_memory.tiles import PLAIN_SPAN, SharedTile, fitting_swizzle
+from nvgen.builder.shared_memory.tiles import PLAIN_SPAN, SharedTile
 from nvgen.builder.values.number_types import constant, is_float, u64
 from nvgen.builder.values.numbers import Int, IntLike, Number
 from nvgen.builder.values.pointers import (
@@ -173,7 +173,7 @@ class Rows(OfThreads):
             expected = "warp_tile(…, warps=(rows, 1))"
             hint = "a reduction across warps goes through shared memory"
             raise refuse("rows that several warps share", got=got, expected=expected, hint=hint)
-        numbers, function = list(self.vector), function_of(function)
+        numbers, function = list(self.vector), function_of(function, "x", "y")
         exchange = self.builder.shfl_sync
         for bit in holders.layout.sharing:
             numbers = [function(x, exchange(Shuffle.BFLY, x, bit)) for x in numbers]  # type: ignore[type-var]  # of either type
@@ -302,13 +302,7 @@ def _check(tile: SharedTile, holders: Holders, words: str, same: bool) -> None:
     if not fits or not same or tile.bits != tile.dtype.bits or tile.atom != PLAIN_SPAN:
         got = f"{tile.rows}x{tile.k} of {tile.dtype.value}, {tile.mode.words}"
         raise refuse(f"tile {tile.name} does not hold this matrix", got=got, expected=words)
-    if tile.line_bytes % tile.width:
-        raise refuse(
-            f"the lines of tile {tile.name} end within a swizzle span, and overlap",
-            got=f"{tile.line_bytes} bytes in a line, {tile.mode.words}",
-            expected=f"a multiple of {tile.width} bytes",
-            hint=fitting_swizzle(tile.line_bytes),
-        )
+    tile.check_spans()
 
 
 def _matrices(

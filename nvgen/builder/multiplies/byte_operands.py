@@ -23,7 +23,7 @@ from nvgen.builder.shared_memory.tiles import SharedTile
 from nvgen.builder.values.number_types import scalar_type
 from nvgen.builder.values.numbers import Int, IntLike, Number
 from nvgen.builder.values.vectors import from_words, vector_of
-from nvgen.calling.refusals import refuse, whole
+from nvgen.calling.refusals import function_of, refuse, whole
 
 _STEP = 32
 """Columns of B that are transposed at once."""
@@ -65,7 +65,8 @@ def warpgroup_operand_of(
     ]
     holders = Holders(b, _laid_out(m, k, places))
     row, column = holders.corner()
-    numbers = [function(row + down, column + along) for down, along in places]
+    made = function_of(function, "row", "column")
+    numbers = [made(row + down, column + along) for down, along in places]
     return Fragment(vector_of(numbers), holders).as_a_operand(dtype)
 
 

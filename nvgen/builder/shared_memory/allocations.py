@@ -28,9 +28,11 @@ from nvgen.builder.values.pointers import (
     Barrier,
     Barriers,
     Pointer,
+    Room,
     TileLayout,
     check_floats,
     check_pointer,
+    check_room,
     checked_align,
     load_numbers,
 )
@@ -197,7 +199,7 @@ class SharedMemory(Roles):
         pointer = self._shared_variable(name, size, align) if fits else (
             self._dynamic_variable(name, size, align)
         )  # fmt: skip
-        return replace(pointer, dtype=type_)
+        return replace(pointer, dtype=type_, room=Room(name, size))
 
     def shared_tensor_map(self, name: str) -> Pointer:
         """128 bytes of shared memory for a tensor map, to change its fields there."""
@@ -254,6 +256,7 @@ class SharedMemory(Roles):
                 hint="b.const(0) is a number as a value of 32 bits, b.f32(0) one in f32",
             )  # fmt: skip
         check_floats(pointer, None if isinstance(value, Int) else value.type, "stored")
+        check_room(pointer, _bits(value))
         self.at_caller().store(value.value, pointer.value, align=align)
 
 
@@ -262,6 +265,14 @@ def two(shape: object) -> tuple[int, int]:
     if not isinstance(shape, (tuple, list)) or len(shape) != 2:
         raise refuse("no shape of a tile", got=repr(shape), expected="(rows, K)")
     return whole(shape[0], "number of rows"), whole(shape[1], "number of elements along K")
+
+
+def _bits(value: Vector | Number) -> int:
+    """Bits that a value takes in memory."""
+    if isinstance(value, Int):
+        return value.bits
+    count = value.count if isinstance(value, Vector) else 1
+    return count * (value.type.bits if value.type else 32)
 
 
 def _check_size(name: str, size: int) -> None:

@@ -266,7 +266,7 @@ def _filled(value: Combined, given: object) -> Combined:
 
 def _checked(function: Function[Combined], value: object) -> Function[Combined]:
     """A function whose results are what it is given."""
-    made, expected = function_of(function), _words(value)
+    made, expected = function_of(function, "x", "y"), _words(value)
 
     def checked(one: Combined, other: Combined) -> Combined:
         found = made(one, other)

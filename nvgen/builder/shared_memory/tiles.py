@@ -160,8 +160,23 @@ class SharedTile:
 
     def _ask(self) -> None:
         """Where elements lie matters from here on."""
+        self.check_spans()
         if self.pointer.layout is not None:
             self.pointer.layout.ask()
+
+    def check_spans(self) -> None:
+        """Check that its lines are whole spans: the rest of a last one is not the tile's memory.
+
+        Raises: InputError.
+        """
+        if self.line_bytes % self.width:
+            raise refuse(
+                f"the lines of tile {self.name} end within a swizzle span, and overlap",
+                rule="swizzle-span",
+                got=f"{self.line_bytes} bytes in a line, {self.mode.words}",
+                expected=f"a multiple of {self.width} bytes",
+                hint=fitting_swizzle(self.line_bytes),
+            )
 
     @property
     def lines(self) -> int:
@@ -184,7 +199,8 @@ class SharedTile:
 
         The chunks of one number of eight consecutive lines are in different banks.
 
-        Raises: InputError where swizzling keeps 32 bytes together.
+        Raises: InputError where swizzling keeps 32 bytes together, and where lines are no whole
+        spans.
         """
         if self.atom != PLAIN_SPAN:
             raise refuse(f"tile {self.name} keeps {self.atom} bytes together", expected="16 bytes")
@@ -196,7 +212,10 @@ class SharedTile:
         return self.pointer + (line * self.width + place * 16 + block)
 
     def descriptor(self, address: int = 0) -> SharedMemoryDescriptor:
-        """The tcgen05 descriptor of the tile at a shared address."""
+        """The tcgen05 descriptor of the tile at a shared address.
+
+        Raises: InputError where lines are no whole spans.
+        """
         self._ask()
         mode, group = self.mode, self.mode.rows * self.width
         if self.major is Major.K:

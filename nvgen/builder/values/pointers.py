@@ -68,6 +68,36 @@ class TileLayout:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The array in shared memory that an address lies in, of `size` bytes, `away` bytes from its
+    beginning.
+    """
+
+    name: str
+    size: int
+    away: int = 0
+
+    def check(self, size: int, unit: int) -> None:
+        """Check that the array has `size` bytes from here on; `unit` of them are an element.
+
+        Raises: InputError.
+        """
+        if 0 <= self.away <= self.size - size:
+            return
+        first, last = self.away // unit, (self.away + size - 1) // unit
+        end = self.size // unit - 1
+        raise refuse(
+            f"array {self.name} has no such element",
+            rule="array-bounds",
+            got=f"{self.name}[{first}]" + f" to {self.name}[{last}]" * (last > first),
+            expected=f"{self.name}[0] to {self.name}[{end}]",
+            hint=f"the last one is {self.name}[{end}]; no index counts from the end"
+            if first < 0
+            else "b.shared_array(name, type, count) says how many elements there are",
+        )
+
+
 _TENSOR = 6
 _NARROW_SPACES = (3, _TENSOR, 7)
 """LLVM's numbers of tensor memory, and of all memory whose addresses have 32 bits."""
@@ -79,13 +109,15 @@ class Pointer:
     """An address in one of LLVM's address spaces.
 
     With a `dtype`, `x[i]` and `x[i] = y` load and store by index; `+` always counts bytes.  Within
-    a tile in shared memory it keeps the tile's layout.
+    a tile in shared memory it keeps the tile's layout, and its `room` as far as its place in an
+    array is known while the kernel is built.
     """
 
     builder: Host
     value: ir.Value
     layout: TileLayout | None = None
     dtype: ScalarType | None = None
+    room: Room | None = None
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
@@ -109,7 +141,7 @@ class Pointer:
 
     def like(self, value: ir.Value) -> Pointer:
         """Another value of llvmlite's as such an address."""
-        return replace(self, value=value)
+        return replace(self, value=value, room=None)
 
     def taken(self, other: object) -> ir.Value:
         """Another address in the same space as llvmlite's."""
@@ -125,7 +157,11 @@ class Pointer:
         bits = 32 if self.space == _TENSOR else 64
         index = self._wide(offset).value if isinstance(offset, Int) else constant(offset, bits)
         moved = self.builder.at_caller().gep(self.value, [index], source_etype=ir.IntType(8))
-        return replace(self, value=moved)
+        room = self.room
+        if room is not None:
+            away = None if isinstance(offset, Int) else room.away + operator.index(offset)
+            room = None if away is None else replace(room, away=away)
+        return replace(self, value=moved, room=room)
 
     def of(self, dtype: object) -> Pointer:
         """The same address as a pointer to numbers of `dtype`.
@@ -147,6 +183,7 @@ class Pointer:
 
     def __getitem__(self, index: IntLike) -> Number:
         place, type_ = self.at(index), self.typed()
+        check_room(place, type_.bits, type_)
         llvm, align = llvm_type_of(type_), type_.bits // 8
         value = self.builder.at_caller().load(place.value, typ=llvm, align=align)
         return number_of(self.builder, value, type_)
@@ -267,10 +304,18 @@ def load_numbers(pointer: Pointer, dtype: object, count: int, align: int | None)
         got = f"{count} of {name_of_type(type_)}"
         raise refuse("no such numbers", got=got, expected="one or more, no pairs")
     check_floats(pointer, type_, "loaded")
+    check_room(pointer, count * type_.bits, type_)
     align = checked_align(align, type_.bits // 8)
     llvm = ir.VectorType(llvm_type_of(type_), count)
     value = pointer.builder.at_caller().load(pointer.value, typ=llvm, align=align)
     return Vector(pointer.builder, value, count, type_)
+
+
+def check_room(pointer: Pointer, bits: int, type_: ScalarType | None = None) -> None:
+    """Whether the array that a pointer is in, as far as that is known, has so many bits there."""
+    if pointer.room is not None:
+        unit = type_ or pointer.typed()
+        pointer.room.check(bits // 8, unit.bits // 8)
 
 
 def check_floats(pointer: Pointer, type_: ScalarType | None, verb: str) -> None:
@@ -290,6 +335,7 @@ def check_floats(pointer: Pointer, type_: ScalarType | None, verb: str) -> None:
 
 def store_number(pointer: Pointer, type_: ScalarType, value: Number | float) -> None:
     """Store a number of `type_`, or a Python number."""
+    check_room(pointer, type_.bits, type_)
     stored = numbered(pointer, type_, value)
     pointer.builder.at_caller().store(stored, pointer.value, align=type_.bits // 8)
 

@@ -121,7 +121,7 @@ class Elementwise(ABC):
 
         Raises: InputError where it does not give numbers of one type.
         """
-        made = function_of(function)
+        made = function_of(function, "x")
         return self.made(vector_of([made(number) for number in self.vector]))
 
     def to(self, dtype: object) -> Self:
@@ -331,7 +331,7 @@ class Vector(Elementwise):
 
     def reduce(self, function: Callable[[Number, Number], Number]) -> Number:
         """All numbers combined by `function`, as a tree, neighbours first."""
-        return joined(list(self), function)
+        return joined(list(self), function_of(function, "x", "y"))
 
     def sum(self) -> Number:
         """Their sum, added as a tree."""

@@ -18,7 +18,13 @@ from intrinsics.element import ElementType
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Sem
 from nvgen.builder.values.number_types import FloatType, NumberType, llvm_type_of, worded
 from nvgen.builder.values.numbers import Float, FloatLike, Int, IntLike, Number, as_float, number_of
-from nvgen.builder.values.pointers import Pointer, check_pointer, numbered
+from nvgen.builder.values.pointers import (
+    Pointer,
+    check_floats,
+    check_pointer,
+    check_room,
+    numbered,
+)
 from nvgen.builder.verbs.methods import Verbs
 from nvgen.calling.refusals import described, refuse, whole
 
@@ -148,6 +154,8 @@ class Atomics(Verbs):
         is_float, bits = known in _FLOATS, ir.IntType(known.bits)
         given = as_float(self, value, known) if is_float else self.raw(value, bits)
         check_pointer(self, address)
+        check_floats(address, known, "combined")
+        check_room(address, known.bits, known)
         operation, there = _OPERATIONS[op][known], address.value
         made = self._scoped(_RMW, scope, operation, there, given, _ordering(sem), name="old")
         if is_float and isinstance(value, Int):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 import pytest
 
-from nvgen import InputError, KernelBuilder, bf16, device_function, f16x2, f32, i32, u32
+from intrinsics.modifiers import AtomicOp
+from nvgen import InputError, KernelBuilder, bf16, device_function, f16, f16x2, f32, f64, i32, u32
+from nvgen.builder.fragments.fragment import Fragment
 from nvgen.builder.values.pointers import Pointer
 from tests.each import each
 
@@ -187,3 +190,136 @@ def test_what_a_pointer_has_not(name: str, here: str) -> None:
     x = b.begin()["x"]
     with pytest.raises(AttributeError, match=f"a Pointer has no '{name}': .*{here}"):
         getattr(x, name)
+
+
+# ---- functions of other arguments, places that are not there -------------------------------------
+
+
+def _thread(b: KernelBuilder) -> Fragment:
+    return b.warpgroup_tile(64, 64).fragment
+
+
+OTHER_ARGUMENTS: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
+    "warp_reduce": (lambda b: b.warp_reduce(b.f32(1), lambda x: x), "x, y"),
+    "cta_reduce": (lambda b: b.cta_reduce(b.f32(1), lambda x: x), "x, y"),
+    "cluster_reduce": (lambda b: b.cluster_reduce(b.f32(1), lambda x: x), "x, y"),
+    "warp_scan": (lambda b: b.warp_scan(b.f32(1), lambda x: x), "x, y"),
+    "cta_scan": (lambda b: b.cta_scan(b.f32(1), lambda x: x, 0.0), "x, y"),
+    "three": (lambda b: b.warp_reduce(b.f32(1), lambda x, y, z: x), "x, y"),
+    "by name": (lambda b: b.warp_reduce(b.f32(1), lambda x, *, y: x), "x, y"),
+    "operator": (lambda b: b.warp_reduce(b.f32(1), operator.neg), "x, y"),
+    "vector reduce": (lambda b: b.vector([b.f32(1.0)] * 2).reduce(lambda x: x), "x, y"),
+    "vector map": (lambda b: b.vector([b.f32(1.0)]).map(lambda x, y: x), "x"),
+    "row_reduce": (lambda b: _thread(b).row_reduce(lambda x: x), "x, y"),
+    "whole": (lambda b: _thread(b).row_sum(whole=False).whole(lambda x: x), "x, y"),
+    "map_at": (lambda b: _thread(b).map_at(lambda x, row: x), "element, row, column"),
+    "where": (lambda b: _thread(b).where(lambda row: row < 3, 0.0), "row, column"),
+    "rows": (lambda b: _thread(b).rows(lambda row, column: row), "row"),
+    "columns": (lambda b: _thread(b).columns(lambda row, column: row), "column"),
+    "while": (lambda b: b.while_(lambda x: x < 3).__enter__(), ""),
+}
+
+
+@each("name", OTHER_ARGUMENTS)
+def test_a_function_of_other_arguments(name: str) -> None:
+    call, takes = OTHER_ARGUMENTS[name]
+    with pytest.raises(InputError) as caught:
+        call(begun())
+    (found,) = caught.value.findings
+    assert (found.rule, found.place.file) == ("builder/function-arguments", __file__)
+    assert found.expected == f"a function: lambda{' ' * bool(takes)}{takes}: …"
+    assert found.got.startswith(("<lambda>(", "neg("))
+
+
+def test_functions_of_more_that_has_defaults_and_of_any_number() -> None:
+    b = begun()
+    two = 2
+    b.warp_reduce(b.f32(1), lambda x, y, by=two: x + y * by)
+    b.warp_reduce(b.f32(1), lambda *numbers: numbers[0] + numbers[1])
+    b.warp_reduce(b.f32(1), operator.add)
+    assert "@k" in b.finish().llvm
+
+
+BEYOND: dict[str, tuple[Callable[[KernelBuilder, Pointer], object], str]] = {
+    "the next": (lambda b, a: a[64], "a[64]"),
+    "before": (lambda b, a: a[-1], "a[-1]"),
+    "stored": (lambda b, a: a.__setitem__(64, 1.0), "a[64]"),
+    "added up": (lambda b, a: a.at(60).at(5)[-1], "a[64]"),
+    "in bytes": (lambda b, a: (a + 256)[0], "a[64]"),
+    "bytes back": (lambda b, a: (a - 4)[0], "a[-1]"),
+    "of another type": (lambda b, a: a.of(f64)[32], "a[32]"),
+    "several": (lambda b, a: b.load(a.at(60), f32, 8), "a[60] to a[67]"),
+    "several stored": (lambda b, a: b.store(b.vector([b.f32(0)] * 4), a.at(62)), "a[62] to a[65]"),
+    "atomic": (lambda b, a: b.atom(AtomicOp.ADD, f32, a.at(64), 1.0), "a[64]"),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", BEYOND)
+def test_an_index_out_of_a_shared_array(name: str, dynamic: bool) -> None:
+    """It would be another array's element, or nobody's."""
+    call, got = BEYOND[name]
+    b = begun()
+    if dynamic:
+        b.shared_array("much", f32, 12_000)
+    with pytest.raises(InputError) as caught:
+        call(b, b.shared_array("a", f32, 64))
+    (found,) = caught.value.findings
+    assert (found.rule, found.got, found.place.file) == ("builder/array-bounds", got, __file__)
+    assert found.expected == f"a[0] to a[{31 if 'type' in name else 63}]"
+    assert found.hint
+
+
+def test_what_lies_in_a_shared_array_or_may() -> None:
+    """The end is an address, too, and what the kernel computes is known on the GPU only."""
+    b = begun()
+    a = b.shared_array("a", f32, 64)
+    a[63] = a[0]
+    b.store(b.load(a.at(60), f32, 4), (a + 256) - 16)
+    b.store(b.load(a, u32, 64), a)
+    a.at(64)[-64] = 0.0
+    a.at(b.tid_x - 64)[64] = 0.0
+    first = b.variable(a)
+    first.set(a.at(32))
+    first.value[-32] = 1.0
+    assert "@k" in b.finish().llvm
+
+
+def test_an_atomic_of_floats_has_the_pointers() -> None:
+    """Two bytes of an f32 are no f16."""
+    b = begun()
+    x: Pointer = b.args["x"]  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="of another type are combined") as caught:
+        b.atom(AtomicOp.ADD, f16, x, b.f16(1.0))
+    (found,) = caught.value.findings
+    assert (found.got, found.expected) == ("f16, at a pointer to f32", "f32")
+    assert (found.rule, found.place.file) == ("builder/value", __file__)
+    assert "pointer.of(f16)" in found.hint
+    b.atom(AtomicOp.ADD, f16, x.of(f16), b.f16(1.0))
+    b.atom(AtomicOp.MAX, u32, x, b.f32(1.0).word)
+    b.atom(AtomicOp.ADD, f16x2, b.shared_array("halves", f16, 8), b.pair(b.f16(1), b.f16(2)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "swizzle", "hint"),
+    [((64, 24), 128, "swizzle=0"), ((64, 48), 128, "swizzle=32"), ((64, 32), 128, "swizzle=64")],
+)
+def test_a_place_in_a_tile_whose_lines_end_within_a_span(
+    shape: tuple[int, int], swizzle: int, hint: str
+) -> None:
+    """A line begins where a span does: the last ones would be behind the tile.
+
+    As mere room there may be such a tile.
+    """
+    b = begun()
+    tile = b.shared_tile("t", bf16, shape, swizzle=swizzle)
+    b.store(b.tid_x, tile.pointer)
+    for use in (lambda: tile.chunk(b.tid_x % 64, 0), tile.descriptor):
+        with pytest.raises(InputError, match="end within a swizzle span") as caught:
+            use()
+        (found,) = caught.value.findings
+        assert (found.rule, found.place.file) == ("builder/swizzle-span", __file__)
+        assert found.got == f"{2 * shape[1]} bytes in a line, 128-byte swizzling"
+        assert (found.expected, found.hint) == (
+            "a multiple of 128 bytes", f"{hint} has whole spans",
+        )  # fmt: skip
