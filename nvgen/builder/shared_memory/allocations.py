@@ -187,7 +187,8 @@ class SharedMemory(Roles):
         """`count` numbers of a type in shared memory, aligned to `align` bytes.
 
         What a tensor copy writes without swizzling, a tile with a halo, say, is aligned to 128.  An
-        array that has no room in static shared memory is in dynamic, with `dynamic_shared`.
+        array that has no room in static shared memory is in dynamic, with `dynamic_shared`.  A load
+        or a store beyond it is refused where the index is known while the kernel is built.
 
         Raises: InputError for what is no number type, an alignment that is no power of two, and for
         more than fits.

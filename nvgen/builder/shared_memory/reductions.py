@@ -47,8 +47,8 @@ class Reductions(Protocols):
         `operator.add`, `lambda x, y: x.max(y)`.  All threads of the warp execute it.  Numbers of 64
         bits take two shuffles per step.
 
-        Raises: InputError for what is not a number of the kernel, and where `function` gives
-        another type.
+        Raises: InputError for what is not a number of the kernel, and where `function` takes other
+        arguments or gives another type.
         """
         made = _checked(function, value)
         for distance in reversed(_STEPS):

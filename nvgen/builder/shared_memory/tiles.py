@@ -160,7 +160,6 @@ class SharedTile:
 
     def _ask(self) -> None:
         """Where elements lie matters from here on."""
-        self.check_spans()
         if self.pointer.layout is not None:
             self.pointer.layout.ask()
 
@@ -204,6 +203,7 @@ class SharedTile:
         """
         if self.atom != PLAIN_SPAN:
             raise refuse(f"tile {self.name} keeps {self.atom} bytes together", expected="16 bytes")
+        self.check_spans()
         self._ask()
         in_span = self.width // 16
         turns = line >> (128 // self.width).bit_length() - 1
@@ -212,10 +212,7 @@ class SharedTile:
         return self.pointer + (line * self.width + place * 16 + block)
 
     def descriptor(self, address: int = 0) -> SharedMemoryDescriptor:
-        """The tcgen05 descriptor of the tile at a shared address.
-
-        Raises: InputError where lines are no whole spans.
-        """
+        """The tcgen05 descriptor of the tile at a shared address."""
         self._ask()
         mode, group = self.mode, self.mode.rows * self.width
         if self.major is Major.K:

@@ -148,7 +148,8 @@ class Atomics(Verbs):
         `type` is `u32`, `f32`, `bf16x2` and so on, or for bits `ScalarType.B32`.  The old number
         has that type; if `value` is a float's bits in an integer, so is the old one.
 
-        Raises: InputError for an operation that PTX does not have for `type`.
+        Raises: InputError for an operation that PTX does not have for `type`, and for floats of
+        another type than the pointer's.
         """
         known = _operand_type(op, type)
         is_float, bits = known in _FLOATS, ir.IntType(known.bits)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from typing import Never, TypeAlias
 
 import pytest
 
 from intrinsics.modifiers import AtomicOp
 from nvgen import InputError, KernelBuilder, bf16, device_function, f16, f16x2, f32, f64, i32, u32
 from nvgen.builder.fragments.fragment import Fragment
+from nvgen.builder.values.numbers import Float
 from nvgen.builder.values.pointers import Pointer
 from tests.each import each
 
@@ -194,37 +196,39 @@ def test_what_a_pointer_has_not(name: str, here: str) -> None:
 
 # ---- functions of other arguments, places that are not there -------------------------------------
 
+Given: TypeAlias = Callable[..., Never]
 
-def _thread(b: KernelBuilder) -> Fragment:
+
+def matrix(b: KernelBuilder) -> Fragment:
     return b.warpgroup_tile(64, 64).fragment
 
 
-OTHER_ARGUMENTS: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
-    "warp_reduce": (lambda b: b.warp_reduce(b.f32(1), lambda x: x), "x, y"),
-    "cta_reduce": (lambda b: b.cta_reduce(b.f32(1), lambda x: x), "x, y"),
-    "cluster_reduce": (lambda b: b.cluster_reduce(b.f32(1), lambda x: x), "x, y"),
-    "warp_scan": (lambda b: b.warp_scan(b.f32(1), lambda x: x), "x, y"),
-    "cta_scan": (lambda b: b.cta_scan(b.f32(1), lambda x: x, 0.0), "x, y"),
-    "three": (lambda b: b.warp_reduce(b.f32(1), lambda x, y, z: x), "x, y"),
-    "by name": (lambda b: b.warp_reduce(b.f32(1), lambda x, *, y: x), "x, y"),
-    "operator": (lambda b: b.warp_reduce(b.f32(1), operator.neg), "x, y"),
-    "vector reduce": (lambda b: b.vector([b.f32(1.0)] * 2).reduce(lambda x: x), "x, y"),
-    "vector map": (lambda b: b.vector([b.f32(1.0)]).map(lambda x, y: x), "x"),
-    "row_reduce": (lambda b: _thread(b).row_reduce(lambda x: x), "x, y"),
-    "whole": (lambda b: _thread(b).row_sum(whole=False).whole(lambda x: x), "x, y"),
-    "map_at": (lambda b: _thread(b).map_at(lambda x, row: x), "element, row, column"),
-    "where": (lambda b: _thread(b).where(lambda row: row < 3, 0.0), "row, column"),
-    "rows": (lambda b: _thread(b).rows(lambda row, column: row), "row"),
-    "columns": (lambda b: _thread(b).columns(lambda row, column: row), "column"),
-    "while": (lambda b: b.while_(lambda x: x < 3).__enter__(), ""),
+OTHER_ARGUMENTS: dict[str, tuple[Callable[[KernelBuilder, Given], object], Given, str]] = {
+    "warp_reduce": (lambda b, f: b.warp_reduce(b.f32(1), f), lambda x: x, "x, y"),
+    "cta_reduce": (lambda b, f: b.cta_reduce(b.f32(1), f), lambda x: x, "x, y"),
+    "cluster_reduce": (lambda b, f: b.cluster_reduce(b.f32(1), f), lambda x: x, "x, y"),
+    "warp_scan": (lambda b, f: b.warp_scan(b.f32(1), f), lambda x: x, "x, y"),
+    "cta_scan": (lambda b, f: b.cta_scan(b.f32(1), f, 0.0), lambda x: x, "x, y"),
+    "three": (lambda b, f: b.warp_reduce(b.f32(1), f), lambda x, y, z: x, "x, y"),
+    "by name": (lambda b, f: b.warp_reduce(b.f32(1), f), lambda x, *, y: x, "x, y"),
+    "operator": (lambda b, f: b.warp_reduce(b.f32(1), f), operator.neg, "x, y"),
+    "vector reduce": (lambda b, f: b.vector([b.f32(1.0)] * 2).reduce(f), lambda x: x, "x, y"),
+    "vector map": (lambda b, f: b.vector([b.f32(1.0)]).map(f), lambda x, y: x, "x"),
+    "row_reduce": (lambda b, f: matrix(b).row_reduce(f), lambda x: x, "x, y"),
+    "whole": (lambda b, f: matrix(b).row_sum(whole=False).whole(f), lambda x: x, "x, y"),
+    "map_at": (lambda b, f: matrix(b).map_at(f), lambda x, row: x, "element, row, column"),
+    "where": (lambda b, f: matrix(b).where(f, 0.0), lambda row: row < 3, "row, column"),
+    "rows": (lambda b, f: matrix(b).rows(f), lambda row, column: row, "row"),
+    "columns": (lambda b, f: matrix(b).columns(f), lambda row, column: row, "column"),
+    "while": (lambda b, f: b.while_(f).__enter__(), lambda x: x < 3, ""),
 }
 
 
 @each("name", OTHER_ARGUMENTS)
 def test_a_function_of_other_arguments(name: str) -> None:
-    call, takes = OTHER_ARGUMENTS[name]
+    call, given, takes = OTHER_ARGUMENTS[name]
     with pytest.raises(InputError) as caught:
-        call(begun())
+        call(begun(), given)
     (found,) = caught.value.findings
     assert (found.rule, found.place.file) == ("builder/function-arguments", __file__)
     assert found.expected == f"a function: lambda{' ' * bool(takes)}{takes}: …"
@@ -232,9 +236,11 @@ def test_a_function_of_other_arguments(name: str) -> None:
 
 
 def test_functions_of_more_that_has_defaults_and_of_any_number() -> None:
+    def doubled(x: Float, y: Float, by: int = 2) -> Float:
+        return x + y * by
+
     b = begun()
-    two = 2
-    b.warp_reduce(b.f32(1), lambda x, y, by=two: x + y * by)
+    b.warp_reduce(b.f32(1), doubled)
     b.warp_reduce(b.f32(1), lambda *numbers: numbers[0] + numbers[1])
     b.warp_reduce(b.f32(1), operator.add)
     assert "@k" in b.finish().llvm
@@ -314,12 +320,10 @@ def test_a_place_in_a_tile_whose_lines_end_within_a_span(
     b = begun()
     tile = b.shared_tile("t", bf16, shape, swizzle=swizzle)
     b.store(b.tid_x, tile.pointer)
-    for use in (lambda: tile.chunk(b.tid_x % 64, 0), tile.descriptor):
-        with pytest.raises(InputError, match="end within a swizzle span") as caught:
-            use()
-        (found,) = caught.value.findings
-        assert (found.rule, found.place.file) == ("builder/swizzle-span", __file__)
-        assert found.got == f"{2 * shape[1]} bytes in a line, 128-byte swizzling"
-        assert (found.expected, found.hint) == (
-            "a multiple of 128 bytes", f"{hint} has whole spans",
-        )  # fmt: skip
+    with pytest.raises(InputError, match="end within a swizzle span") as caught:
+        tile.chunk(b.tid_x % 64, 0)
+    (found,) = caught.value.findings
+    assert (found.rule, found.place.file) == ("builder/swizzle-span", __file__)
+    assert found.got == f"{2 * shape[1]} bytes in a line, {swizzle}-byte swizzling"
+    assert found.expected == f"a multiple of {swizzle} bytes"
+    assert found.hint == f"{hint} has whole spans"
