@@ -35,7 +35,7 @@ from nvgen.builder.control.roles import WARPGROUP, ExecutionScope, check_scope
 from nvgen.builder.shared_memory.allocations import SharedMemory
 from nvgen.builder.shared_memory.copies import copies
 from nvgen.builder.shared_memory.reductions import Reductions
-from nvgen.builder.shared_memory.tiles import PLAIN_SPAN, SharedTile
+from nvgen.builder.shared_memory.tiles import PLAIN_SPAN, SharedTile, check_spans
 from nvgen.builder.values.number_types import constant, is_float, u64
 from nvgen.builder.values.numbers import Int, IntLike, Number
 from nvgen.builder.values.pointers import (
@@ -302,7 +302,7 @@ def _check(tile: SharedTile, holders: Holders, words: str, same: bool) -> None:
     if not fits or not same or tile.bits != tile.dtype.bits or tile.atom != PLAIN_SPAN:
         got = f"{tile.rows}x{tile.k} of {tile.dtype.value}, {tile.mode.words}"
         raise refuse(f"tile {tile.name} does not hold this matrix", got=got, expected=words)
-    tile.check_spans()
+    check_spans(tile)
 
 
 def _matrices(

@@ -163,20 +163,6 @@ class SharedTile:
         if self.pointer.layout is not None:
             self.pointer.layout.ask()
 
-    def check_spans(self) -> None:
-        """Check that its lines are whole spans: the rest of a last one is not the tile's memory.
-
-        Raises: InputError.
-        """
-        if self.line_bytes % self.width:
-            raise refuse(
-                f"the lines of tile {self.name} end within a swizzle span, and overlap",
-                rule="swizzle-span",
-                got=f"{self.line_bytes} bytes in a line, {self.mode.words}",
-                expected=f"a multiple of {self.width} bytes",
-                hint=fitting_swizzle(self.line_bytes),
-            )
-
     @property
     def lines(self) -> int:
         """Lines of a block in memory: rows, or the k of an MN-major tile."""
@@ -203,7 +189,7 @@ class SharedTile:
         """
         if self.atom != PLAIN_SPAN:
             raise refuse(f"tile {self.name} keeps {self.atom} bytes together", expected="16 bytes")
-        self.check_spans()
+        check_spans(self)
         self._ask()
         in_span = self.width // 16
         turns = line >> (128 // self.width).bit_length() - 1
@@ -222,6 +208,21 @@ class SharedTile:
             spans = self.lines * self.width
             lbo, sbo = (spans, group) if self.swizzle else (group, spans)
         return SharedMemoryDescriptor(address, lbo=lbo, sbo=sbo, swizzle=mode)
+
+
+def check_spans(tile: SharedTile) -> None:
+    """Check that a tile's lines are whole spans: the rest of a last one is not the tile's memory.
+
+    Raises: InputError.
+    """
+    if tile.line_bytes % tile.width:
+        raise refuse(
+            f"the lines of tile {tile.name} end within a swizzle span, and overlap",
+            rule="swizzle-span",
+            got=f"{tile.line_bytes} bytes in a line, {tile.mode.words}",
+            expected=f"a multiple of {tile.width} bytes",
+            hint=fitting_swizzle(tile.line_bytes),
+        )
 
 
 def fitting_swizzle(*lines: int) -> str:
