@@ -89,14 +89,14 @@ def lower(
     while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
         present = set(_opcodes(function))
-    promises = stepped_addresses.kept_promises(function) if _ADDRESS in present else {}
+    promised = function
     function = _as_a_whole(function, layout, pure, present)
     if function is not before:
         opcodes = _opcodes(function)
     if opcodes.count(_PRODUCT) > 1:
         function = straight_lines.with_shared_products(function, layout)
     if _ADDRESS in present:
-        function = stepped_addresses.with_stepped_addresses(function, layout, promises)
+        function = stepped_addresses.with_stepped_addresses(function, layout, promised)
     return function
 
 

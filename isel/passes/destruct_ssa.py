@@ -285,7 +285,7 @@ def _rename(block: Block, touches: Iterable[_Touch], table: dict[Reg, Reg]) -> N
             if reg in table:
                 mi.map_registers(table)
                 break
-        if copies:
+        if copies and written:
             copies.forget(find(reg, reg) for reg in written)
         if is_move and mi.guard is None and len(touched) == len(mi.ops):
             copies = copies or _Copies()
@@ -351,8 +351,9 @@ def _part(
         if given and not same:
             given, taken = {}, set()
         touches.append((mi, is_move, writes, reads, same))
-        if reads:
-            awaited |= set(reads) - written
+        for reg in reads:
+            if reg not in written:
+                awaited.add(reg)
         if guard is None:
             written.update(writes)
     return _Part(touches, written, awaited)

@@ -58,8 +58,7 @@ def _compared(block: Block) -> set[Reg]:
 
 
 def _compares_a_phi(block: Block) -> bool:
-    phis = phis_of(block)
-    results = {reg for phi in phis for reg in phi.defs()}
+    results = {phi.ops[0] for phi in phis_of(block)}
     return bool(results) and not results.isdisjoint(_compared(block))
 
 

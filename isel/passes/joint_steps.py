@@ -12,7 +12,9 @@ value that is compared is the one that others follow, and what begins as it does
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
+from collections.abc import Sequence
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Block, Form, Imm, MachineFunction, MachineInstr, Op, Reg, phis_of
@@ -40,7 +42,8 @@ class _Walk:
 
 def join_steps(function: MachineFunction) -> None:
     """Let PHIs that keep their distance be one."""
-    blocks = [block for block in function.blocks if len(phis_of(block)) > 1]
+    classes = function.regs.classes
+    blocks = [block for block in function.blocks if _may_be_alike(phis_of(block), classes)]
     if not blocks:
         return
     walks = _Walks(function)
@@ -58,6 +61,15 @@ def join_steps(function: MachineFunction) -> None:
     remove_dead_code(function)  # the steps of those that went
 
 
+def _may_be_alike(phis: list[MachineInstr], classes: Sequence[ScalarType]) -> bool:
+    """Whether two PHIs are integers of one width: without, no two have the same step."""
+    if len(phis) < 2:
+        return False
+    found = [classes[_result(phi)] for phi in phis]
+    widths = [class_.bits for class_ in found if class_.kind != "f"]
+    return len(set(widths)) < len(widths)
+
+
 def wraps(form: Form) -> bool:
     """Whether a form adds one number, modulo its width."""
     return form.attributes["sat"] is None and form.attributes["type"] in _TYPES
@@ -69,9 +81,6 @@ class _Walks:
     def __init__(self, function: MachineFunction) -> None:
         self.function = function
         self.same: dict[Reg, Reg] = {}  # a PHI's result -> that of the one which begins as it does
-        self.compared = {
-            reg for mi in function.instructions() if mi.form.row.head == "setp" for reg in mi.uses()
-        }
         self.additions = {
             mi.ops[0]: mi
             for mi in function.instructions()
@@ -80,6 +89,12 @@ class _Walks:
             and wraps(mi.form)
             and type(mi.ops[0]) is int
         }
+
+    @functools.cached_property
+    def compared(self) -> set[Reg]:
+        """The registers that comparisons read."""
+        comparisons = (mi for mi in self.function.instructions() if mi.form.row.head == "setp")
+        return {reg for mi in comparisons for reg in mi.uses()}
 
     def leave_out_what_is_written_again(self) -> None:
         """Inline assembly may write a register more than once."""
@@ -163,7 +178,8 @@ class _Walks:
 
 
 def _result(phi: MachineInstr) -> Reg:
-    (result,) = phi.defs()
+    result = phi.ops[0]
+    assert type(result) is int
     return result
 
 

@@ -12,7 +12,6 @@ LLVM Language Reference, getelementptr; add; zext; sext.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Hashable, Iterator
 
@@ -36,6 +35,8 @@ _SHARED = 3
 _SPACES = frozenset((0, 1, _SHARED, 4))
 """Generic, global, shared and constant memory."""
 
+_NOT_NEGATIVE = frozenset({Flag.NNEG})
+
 _EXTENSIONS = {Opcode.SEXT: frozenset({Flag.NSW}), Opcode.ZEXT: frozenset({Flag.NUW})}
 """What operations must promise for their operands to be extended in their place."""
 
@@ -46,29 +47,33 @@ _Growth = int | None
 Expression = Hashable
 """How a value is computed from what comes into a block, or is a phi there."""
 
-Promises = dict[Expression, frozenset[Flag]]
-"""What is promised of what is computed so."""
 
+class _Promises:
+    """What a function promises that computes the same as another, before flags went from it."""
 
-def kept_promises(function: ir.Function) -> Promises:
-    """What the addresses of accesses promise that a loop of one block makes in each turn.
+    def __init__(self, function: ir.Function) -> None:
+        self._function = function
 
-    A promise that was not kept would give an access without an address, so these hold whoever else
-    computes the same, and whatever takes the flags from it.
-    """
-    found: Promises = {}
-    for _, loop in _loops(function):
-        pending = [value for i in loop.certain() if (value := _pointer(i)) is not None]
-        seen: set[llvm.Value] = set()
-        while pending:
-            i = loop.maker(value := pending.pop())
-            if isinstance(i, (ir.GetElementPtr, ir.BinaryOp, ir.Cast)) and value not in seen:
-                seen.add(value)
-                pending += i.operands()
-                if not isinstance(i, ir.GetElementPtr) and i.flags:
-                    key = loop.expression(value)
-                    found[key] = found.get(key, NONE) | i.flags
-    return found
+    @functools.cached_property
+    def kept(self) -> dict[Expression, frozenset[Flag]]:
+        """What addresses of accesses promise that a loop of one block makes in each turn.
+
+        A promise that was not kept would give an access without an address, so these hold whoever
+        else computes the same, and whatever takes the flags from it.
+        """
+        found: dict[Expression, frozenset[Flag]] = {}
+        for loop in _loops(self._function, None):
+            pending = [value for i in loop.certain() if (value := _pointer(i)) is not None]
+            seen: set[llvm.Value] = set()
+            while pending:
+                i = loop.maker(value := pending.pop())
+                if isinstance(i, (ir.GetElementPtr, ir.BinaryOp, ir.Cast)) and value not in seen:
+                    seen.add(value)
+                    pending += i.operands()
+                    if not isinstance(i, ir.GetElementPtr) and i.flags:
+                        key = loop.expression(value)
+                        found[key] = found.get(key, NONE) | i.flags
+        return found
 
 
 def _space(pointer: llvm.Value) -> int | None:
@@ -83,20 +88,22 @@ def _pointer(i: ir.Instruction) -> llvm.Value | None:
 
 
 def with_stepped_addresses(
-    function: ir.Function, layout: TypeLayout, promises: Promises
+    function: ir.Function, layout: TypeLayout, promised: ir.Function
 ) -> ir.Function:
-    """The function with addresses stepped where a block is a loop."""
-    loops = dict(_loops(function, promises))
-    found = {name: steps for name, loop in loops.items() if (steps := loop.steps(layout))}
+    """The function with addresses stepped where a block is a loop.
+
+    `promised` is the same function before flags were removed from what it computes.
+    """
+    promises = _Promises(promised)
+    found = [(loop, steps) for loop in _loops(function, promises) if (steps := loop.steps(layout))]
     if not found:
         return function
     names = FreshNames(function)
     before: dict[str, list[ir.Instruction]] = {}
     bodies: dict[str, list[ir.Instruction]] = {}
-    for name, steps in found.items():
-        loop = loops[name]
-        made = _Start(loop, names, before.setdefault(loop.before, []))
-        bodies[name] = list(_body(loop, steps, made, names))
+    for loop, steps in found:
+        start = _Start(loop, names, before.setdefault(loop.before, []))
+        bodies[loop.block.name] = _body(loop, steps, start, names)
     return function.with_blocks(
         [
             _with_ending(ir.Block(block.name, bodies.get(block.name, block.instructions)), more)
@@ -107,7 +114,7 @@ def with_stepped_addresses(
     )
 
 
-def _loops(function: ir.Function, promises: Promises | None = None) -> Iterator[tuple[str, _Loop]]:
+def _loops(function: ir.Function, promises: _Promises | None) -> Iterator[_Loop]:
     """The blocks that may follow themselves, and are come to from one other block, no such one."""
     loops = {
         block.name: block
@@ -120,7 +127,7 @@ def _loops(function: ir.Function, promises: Promises | None = None) -> Iterator[
         assert isinstance(first, ir.Phi)
         others = [before for _, before in first.incoming if before != name]
         if len(others) == 1 and others[0] not in loops:
-            yield block.name, _Loop(block, others[0], promises or {})
+            yield _Loop(block, others[0], promises)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +141,7 @@ class _Step:
 class _Loop:
     """What grows from turn to turn of a block, and how."""
 
-    def __init__(self, block: ir.Block, before: str, promises: Promises) -> None:
+    def __init__(self, block: ir.Block, before: str, promises: _Promises | None) -> None:
         self.block = block
         self.before = before
         self.promises = promises
@@ -148,19 +155,22 @@ class _Loop:
         return {
             i.operand
             for i in self.block.instructions
-            if isinstance(i, ir.Cast) and Flag.NNEG in self.flags(i)
+            if isinstance(i, ir.Cast) and self.keeps(i, _NOT_NEGATIVE)
         }
 
     def steps(self, layout: TypeLayout) -> list[_Step]:
         """What to step; nothing where that is too much."""
         found: dict[str, _Step] = {}
-        different: set[Expression] = set()
         for i in self.block.instructions:
             if isinstance(i, ir.GetElementPtr) and (step := self._step(i, layout)) is not None:
-                value = step.value
-                found[value.result or ""] = step
-                different.add((type(value), *map(self.expression, value.operands())))
-        return list(found.values()) if len(different) <= _MOST else []
+                found[step.value.result or ""] = step
+        steps = list(found.values())
+        return steps if len(steps) <= _MOST or self._different(steps) <= _MOST else []
+
+    def _different(self, steps: list[_Step]) -> int:
+        """How many of the values to be stepped are computed in different ways."""
+        values = [step.value for step in steps]
+        return len({(type(i), *map(self.expression, i.operands())) for i in values})
 
     def _step(self, i: ir.GetElementPtr, layout: TypeLayout) -> _Step | None:
         if not isinstance(i.type, PointerType) or i.type.address_space not in _SPACES:
@@ -186,18 +196,18 @@ class _Loop:
         """
         if index.type != I64 and self.maker(index) is not None:
             return None
-        growth = self.growth(index)
+        if (growth := self.growth(index)) is not None:
+            return growth
         made = self.maker(index)
         if (
-            growth is None
-            and isinstance(made, ir.Cast)
+            isinstance(made, ir.Cast)
             and made.opcode in _EXTENSIONS
             and made.operand.type == I32
             and _space(i.base) == _SHARED
             and i.result in self.accessed
         ):
             return self.growth(made.operand)
-        return growth
+        return None
 
     def _of_index(self, index: llvm.Value) -> _Step | None:
         """What an index extends, if that takes more than a counter."""
@@ -270,7 +280,7 @@ class _Loop:
             return self._of_extension(i, depth)
         if not isinstance(i, ir.BinaryOp) or not isinstance(i.type, IntType):
             return None
-        if not promised <= self.flags(i) and i.opcode is not Opcode.OR:
+        if i.opcode is not Opcode.OR and not self.keeps(i, promised):
             return None
         left, right = (self.growth(part, promised, depth) for part in (i.lhs, i.rhs))
         if left is None or right is None:
@@ -282,13 +292,14 @@ class _Loop:
         factor = _factor(i)
         return None if factor is None else left * factor
 
-    def flags(self, i: ir.BinaryOp | ir.Cast) -> frozenset[Flag]:
-        """The flags of an instruction, including those that were removed from it."""
-        if not self.promises:
-            return i.flags
-        return i.flags | self.promises.get(
-            self.expression(llvm.Local(i.result or "", i.type)), NONE
-        )
+    def keeps(self, i: ir.BinaryOp | ir.Cast, promised: frozenset[Flag]) -> bool:
+        """Whether an instruction promises as much, by flags that were removed from it too."""
+        if promised <= i.flags:
+            return True
+        if self.promises is None or not self.promises.kept:
+            return False
+        expression = self.expression(llvm.Local(i.result or "", i.type))
+        return promised <= i.flags | self.promises.kept.get(expression, NONE)
 
     def expression(self, value: llvm.Value, depth: int = _DEPTH) -> Expression:
         """How a value is computed: values of one turn that are computed alike are equal."""
@@ -306,7 +317,7 @@ class _Loop:
 
     def _of_counter(self, phi: ir.Phi, promised: frozenset[Flag]) -> _Growth:
         found = self.counter(phi)
-        if found is None or not promised <= self.flags(found[1]):
+        if found is None or not self.keeps(found[1], promised):
             return None
         assert isinstance(found[1].rhs, llvm.ConstInt)
         growth = found[1].rhs.signed
@@ -335,9 +346,14 @@ class _Start:
         i = self.loop.maker(value)
         if i is None or i.result is None:
             return value
-        if i.result not in self.known:
-            self.known[i.result] = self._made(i)
-        return self.known[i.result]
+        return self.result_of(i)
+
+    def result_of(self, i: ir.Instruction) -> llvm.Value:
+        """What an instruction of the loop gives in the first turn."""
+        name = i.result or ""
+        if name not in self.known:
+            self.known[name] = self._made(i)
+        return self.known[name]
 
     def _made(self, i: ir.Instruction) -> llvm.Value:
         if isinstance(i, ir.Phi):
@@ -345,20 +361,21 @@ class _Start:
             assert counter is not None
             return counter[0]
         name = self.names.new("first")
+        common = (i.opcode, name, i.line, i.ordinal, i.dbg, i.metadata, i.type)
         match i:
             case ir.Cast():
                 operand = self.of(i.operand)
                 if isinstance(operand, llvm.ConstInt):
                     return _extended(operand, i)
-                made: ir.Instruction = dataclasses.replace(i, result=name, operand=operand)
+                made: ir.Instruction = ir.Cast(*common, operand, i.flags)
             case ir.BinaryOp():
                 lhs, rhs = self.of(i.lhs), self.of(i.rhs)
                 if (known := _folded(i, lhs, rhs)) is not None:
                     return known
-                made = dataclasses.replace(i, result=name, lhs=lhs, rhs=rhs, flags=NONE)
+                made = ir.BinaryOp(*common, lhs, rhs, NONE)
             case ir.GetElementPtr():
                 indices = tuple(map(self.of, i.indices))
-                made = dataclasses.replace(i, result=name, indices=indices, flags=NONE)
+                made = ir.GetElementPtr(*common, i.element_type, i.base, indices, NONE)
             case _:
                 raise AssertionError(i)
         self.out.append(made)
@@ -394,21 +411,20 @@ def _folded(i: ir.BinaryOp, lhs: llvm.Value, rhs: llvm.Value) -> llvm.Value | No
 
 def _body(
     loop: _Loop, steps: list[_Step], start: _Start, names: FreshNames
-) -> Iterator[ir.Instruction]:
+) -> list[ir.Instruction]:
     """The instructions of a loop: phis first, then all that is not stepped, then the steps."""
     gone = {step.value.result for step in steps}
     nexts = [_next(step, names) for step in steps]
+    phis: list[ir.Instruction] = []
     for step, following in zip(steps, nexts, strict=True):
         value = step.value
-        first = start.of(llvm.Local(value.result or "", value.type))
         again = llvm.Local(following.result or "", value.type)
-        ways = ((first, loop.before), (again, loop.block.name))
+        ways = ((start.result_of(value), loop.before), (again, loop.block.name))
         common = (Opcode.PHI, value.result, value.line, value.ordinal, value.dbg, ())
-        yield ir.Phi(*common, value.type, ways, NONE)
+        phis.append(ir.Phi(*common, value.type, ways, NONE))
     *instructions, last = loop.block.instructions
-    yield from (i for i in instructions if i.result is None or i.result not in gone)
-    yield from nexts
-    yield last
+    kept = [i for i in instructions if i.result is None or i.result not in gone]
+    return [*phis, *kept, *nexts, last]
 
 
 def _next(step: _Step, names: FreshNames) -> ir.Instruction:
