@@ -58,8 +58,8 @@ machine, by the processor's time; the figures of each step are in the log of the
     cold start                        check 196 ms, compile 187 ms
 
 Two hours later loops of one block stepped their addresses: by callgrind's count of the user's
-process a reduction's compile took 14.8 % more instructions for that, and after all else of that
-evening many blocks 2.6 % more, a switch as many, a vector addition as many, a transposition 3.5 %
+process a reduction's compile took 12 % more instructions for that, and after all else of that
+evening many blocks 1 % more, a switch as many, a vector addition as many, a transposition 4 %
 less.  No processor was idle then, so the ratios above are those before.
 
 On the 24th, of growth:
