@@ -36,7 +36,11 @@ def send(
     An `ordered` one takes effect after earlier ones.
     """
     before = tuple(_under_way(cta)) if ordered else ()
-    cta.machine.engine.issue(AsyncOp(name, thread, KIND, effect, place, before))
+    engine = cta.machine.engine
+    op = AsyncOp(name, thread, KIND, effect, place, before)
+    engine.issue(op)
+    if engine.clocks is not None:
+        engine.clocks.precedes(op)
 
 
 def deliver(cta: Cta) -> None:

@@ -80,7 +80,8 @@ def site_of(clocks: Clocks, agent: str) -> int:
         number = clocks.sites.numbers.get((-actor.number, agent))
         if number is None:
             what = str(actor) if _is_one(agent, actor.name) else f"{agent}, {actor}"
-            number = clocks.sites.add((-actor.number, agent), Site(what, actor.place, actor.kind))
+            site = Site(what, actor.place, actor.kind, actor.thread[0])
+            number = clocks.sites.add((-actor.number, agent), site)
         return number
     number = clocks.sites.numbers.get((id(at), agent))
     if number is None:

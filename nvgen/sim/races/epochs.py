@@ -48,11 +48,14 @@ class Accessor:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The description and source location of an access; `kind` is that of an operation."""
+    """The description and source location of an access; `kind` is that of an operation, `cta` the
+    CTA that issued it.
+    """
 
     what: str
     place: Place
     kind: str = ""
+    cta: int = -1
 
 
 @dataclass(slots=True, eq=False)

@@ -180,6 +180,11 @@ class Clocks:
         near = narrowed(join(begun, self.release_of_arrival(lane)))
         return near, join(mine.released[lane][Reach.CLUSTER], begun)
 
+    def sent_with_actor(self, sent: Sent) -> Sent:
+        """What a relaxed arrival releases, and that the arrival itself is complete."""
+        assert isinstance(self.actor, AsyncOp)
+        return join(sent[0], _alone(self.actor)), sent[1]
+
     def sent_by_actor(self) -> Sent | None:
         """The clocks that an arrival with release semantics releases to another CTA."""
         release = self.release_of_actor()
@@ -438,6 +443,11 @@ class Clocks:
         clocks = [self.of(warp).common(warp.launched) for warp in warps]
         return functools.reduce(common, {id(clock): clock for clock in clocks}.values())
 
+    def precedes(self, op: AsyncOp) -> None:
+        """Order an operation that its thread does not wait for before what that releases later."""
+        if op.issuer is not None:
+            self.of(op.issuer).acquire(1 << op.thread[2], _alone(op))
+
     def is_observed(self, op: AsyncOp) -> bool:
         """Whether an operation's completion happens before its issuer's next instruction."""
         if op.issuer is None:
@@ -457,6 +467,11 @@ class Clocks:
                 mine.multiplied = join(mine.multiplied, Clock(ops=found.ops))
         self.acquire(warp, mask, found)
         self.of(warp).tensor.waited(lane_indices(mask).tolist(), ops)
+
+
+def _alone(op: AsyncOp) -> Clock:
+    """The completion of an operation, without what happens before it."""
+    return Clock(ops=marked(NO_TICKS, op.column, op.tick))
 
 
 def _has(clock: Clock, op: AsyncOp) -> bool:

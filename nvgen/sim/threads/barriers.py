@@ -83,8 +83,10 @@ class MBarrier:
         self.next_expected -= count
         self.arrive(count, relaxed, sent)
 
-    def expect(self, size: int) -> None:
-        """Expect `size` more bytes in this phase."""
+    def expect(self, size: int, sent: Sent | None = None) -> None:
+        """Expect `size` more bytes in this phase; `sent` as for arrivals."""
+        if sent is not None:
+            self._gather(sent=sent)
         self.tx += size
         self.bytes_expected += size
         self._check_tx()

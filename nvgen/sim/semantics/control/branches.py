@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from intrinsics.mir import MachineInstr
 from nvgen.sim.faults import fault
+from nvgen.sim.races.exits import check_exit
 from nvgen.sim.semantics.control.calls import return_to_caller
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import flags
@@ -76,6 +77,9 @@ def leave(c: Compiler, mi: MachineInstr) -> Step:
         for barrier in warp.cta.barriers.values():
             barrier.settle(warp.cta.threads_alive)
         warp.cta.cluster.settle()
+        shadow = warp.cta.shared.shadow
+        if shadow is not None and shadow.home < 0 and not warp.cta.threads_alive:
+            check_exit(shadow, warp.cta.warps)
         warp.cta.machine.changed()
         strand.mask &= ~leaving
         if strand.mask:

@@ -70,7 +70,7 @@ class _Arrival:
             use_object(self.cta, np.array([self.offset], np.int64), self.where.op)
         found = self.where.object(self.cta, self.offset)
         if self.expect:
-            found.expect(self.expect)
+            found.expect(self.expect, self._sent(found.clocks))
         if self.complete:
             found.complete(self.complete)
         if self.arrivals:
@@ -82,7 +82,7 @@ class _Arrival:
         """What it hands on to another CTA, as far as its scope goes; None within its own."""
         if not self.remote or clocks is None:
             return None
-        sent = self.sent or clocks.sent_by_actor()
+        sent = clocks.sent_with_actor(self.sent) if self.sent else clocks.sent_by_actor()
         return (sent[0], NOTHING) if sent is not None and self.narrow else sent
 
 
