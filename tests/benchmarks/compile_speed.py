@@ -44,23 +44,25 @@ and nothing else.
 lines, next to that of an interpreter that only imports llvmlite's binding; each runs once before,
 so that Python has the modules' bytecode.  Nothing is asserted.
 
-What it said in the night to 30 November 2026 (Python 3.11, LLVM 22, two idle cores of a virtual
+What it said in the evening of 29 November 2026 (Python 3.11, LLVM 22, two idle cores of a virtual
 machine, by the processor's time; the figures of each step are in the log of the commits):
 
-    small kernels, scalar code        1.26, 1.53, 1.53, 1.64, 1.66 times LLVM -O0
-    judged as a whole too             tcgen05 multiply 6.5, TMA load 5.8
+    small kernels, scalar code        vector addition 1.38, transposition 1.49, many blocks 1.59,
+                                      switch 1.75, reduction 1.76 times LLVM -O0
+    judged as a whole too             tcgen05 multiply 7.9, TMA load 6.1
     113 modules of other compilers    geometric mean 1.21 times LLVM -O3, most 3.1: clang (37)
                                       1.02, numba (14) 1.25, Triton (40) 1.45, Warp (12) 1.38,
                                       Zig (10) 0.91
     the tree's six                    3.07: two of scalar code 1.04 and 1.22, four that are judged
                                       as a whole 3.8 to 8.3
     these 119                         1.27
-    cold start                        check 196 ms, compile 187 ms
+    cold start                        check 202 ms, compile 207 ms
 
-Two hours later loops of one block stepped their addresses: by callgrind's count of the user's
-process a reduction's compile took 12 % more instructions for that, and after all else of that
-evening many blocks 1 % more, a switch as many, a vector addition as many, a transposition 4 %
-less.  No processor was idle then, so the ratios above are those before.
+Small kernels and the cold start are of 22:40.  Two hours before, on the same machine when it was
+faster, the five were 1.26 to 1.66, and the sources of that time had 1.32, 1.47, 1.59, 1.72 and 1.58
+when they were measured again at 22:46: what a reduction takes more is for loops that step their
+addresses (by callgrind's count 12 % more instructions; many blocks 1 % more, a switch and a vector
+addition as many, a transposition 4 % less).  The 119 modules were not measured again.
 
 On the 24th, of growth:
 

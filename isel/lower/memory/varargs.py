@@ -15,6 +15,7 @@ from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.types import I8, I64, PTR, VOID, IntType, PointerType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
+from isel.select.diagnostics import Unselectable
 from isel.select.types import TypeLayout
 
 _WORD = 8
@@ -39,7 +40,7 @@ def with_list(function: ir.Function) -> ir.Function:
 def lowered(i: ir.Instruction, function: ir.Function, layout: TypeLayout) -> Replacement | None:
     """The replacement of va_arg, of intrinsics on lists, and of calls with variable arguments."""
     if isinstance(i, ir.VAArg) and isinstance(i.pointer.type, PointerType):
-        return lambda out: _next(out, i, layout)
+        return (lambda out: _next(out, i, layout)) if _has_size(i.type, layout) else None
     if not isinstance(i, ir.Call):
         return None
     name = i.callee_name or ""
@@ -54,6 +55,15 @@ def lowered(i: ir.Instruction, function: ir.Function, layout: TypeLayout) -> Rep
     if name.startswith("llvm.va_copy"):
         return lambda out: _copy(out, i)
     return None
+
+
+def _has_size(type_: Type, layout: TypeLayout) -> bool:
+    """Whether memory holds such values; selection refuses what is of other types."""
+    try:
+        layout.size(type_)
+    except Unselectable:
+        return False
+    return True
 
 
 def _copy(out: Rewriter, call: ir.Call) -> None:
