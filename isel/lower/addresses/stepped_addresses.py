@@ -1,90 +1,21 @@
 """Addresses that a loop computes from its counters: made before it, and stepped with them.
 
 Layer: isel.lower.  Input: a function.  Output: the same function, or one in which an address of a
-loop of one block, `base + f(counter)`, is a phi to which each turn adds what f grows by.  f is made
-of sums, products and extensions; an extension may be taken apart where the numbers in it keep their
-sign (`nsw`, `nuw`), else what is extended is stepped where it takes more than one operation.
+loop of one block, `base + f(counter)`, is a phi to which each iteration adds what f grows by.
 Loads then wait for no arithmetic, and where ptxas unrolls the loop, it adds a number to the address
-of each turn for nothing.  LLVM's NVPTX back end does likewise (LoopStrengthReduce).
-
-LLVM Language Reference, getelementptr; add; zext; sext.
+of each iteration for nothing.  LLVM's NVPTX back end does likewise (LoopStrengthReduce).
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Hashable, Iterator
-
-from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import I8, I32, I64, IntType, PointerType
-from isel.llvm.vocabulary import Flag, Opcode
+from isel.llvm.types import I8, I64, IntType
+from isel.llvm.vocabulary import Opcode
+from isel.lower.addresses.growing_values import Loop, Promises, Step, factor, loops
 from isel.lower.addresses.index_sums import is_sum
 from isel.lower.rewriter import NONE, FreshNames, number
-from isel.select.diagnostics import Unselectable
-from isel.select.types import TypeLayout, walk_indices
-
-_MOST = 8
-"""Addresses of a loop that may be stepped: each takes two registers for as long as it goes on."""
-
-_DEPTH = 16
-"""Operations that an index is looked through for."""
-
-_SHARED = 3
-_SPACES = frozenset((0, 1, _SHARED, 4))
-"""Generic, global, shared and constant memory."""
-
-_NOT_NEGATIVE = frozenset({Flag.NNEG})
-
-_EXTENSIONS = {Opcode.SEXT: frozenset({Flag.NSW}), Opcode.ZEXT: frozenset({Flag.NUW})}
-"""What operations must promise for their operands to be extended in their place."""
-
-_Growth = int | None
-"""What a value grows by from turn to turn; None where it is not the same each time."""
-
-
-Expression = Hashable
-"""How a value is computed from what comes into a block, or is a phi there."""
-
-
-class _Promises:
-    """What a function promises that computes the same as another, before flags went from it."""
-
-    def __init__(self, function: ir.Function) -> None:
-        self._function = function
-
-    @functools.cached_property
-    def kept(self) -> dict[Expression, frozenset[Flag]]:
-        """What addresses of accesses promise that a loop of one block makes in each turn.
-
-        A promise that was not kept would give an access without an address, so these hold whoever
-        else computes the same, and whatever takes the flags from it.
-        """
-        found: dict[Expression, frozenset[Flag]] = {}
-        for loop in _loops(self._function, None):
-            pending = [value for i in loop.certain() if (value := _pointer(i)) is not None]
-            seen: set[llvm.Value] = set()
-            while pending:
-                i = loop.maker(value := pending.pop())
-                if isinstance(i, (ir.GetElementPtr, ir.BinaryOp, ir.Cast)) and value not in seen:
-                    seen.add(value)
-                    pending += i.operands()
-                    if not isinstance(i, ir.GetElementPtr) and i.flags:
-                        key = loop.expression(value)
-                        found[key] = found.get(key, NONE) | i.flags
-        return found
-
-
-def _space(pointer: llvm.Value) -> int | None:
-    """The address space that a pointer leads to: that of a variable whose generic address it is."""
-    if isinstance(pointer, llvm.ConstExpr) and pointer.opcode is Opcode.ADDRSPACECAST:
-        pointer = pointer.operands[0]
-    return pointer.type.address_space if isinstance(pointer.type, PointerType) else None
-
-
-def _pointer(i: ir.Instruction) -> llvm.Value | None:
-    return i.pointer if isinstance(i, (ir.Load, ir.Store)) else None
+from isel.select.types import TypeLayout
 
 
 def with_stepped_addresses(
@@ -94,8 +25,8 @@ def with_stepped_addresses(
 
     `promised` is the same function before flags were removed from what it computes.
     """
-    promises = _Promises(promised)
-    found = [(loop, steps) for loop in _loops(function, promises) if (steps := loop.steps(layout))]
+    promises = Promises(promised)
+    found = [(loop, steps) for loop in loops(function, promises) if (steps := loop.steps(layout))]
     if not found:
         return function
     names = FreshNames(function)
@@ -114,228 +45,10 @@ def with_stepped_addresses(
     )
 
 
-def _loops(function: ir.Function, promises: _Promises | None) -> Iterator[_Loop]:
-    """The blocks that may follow themselves, and are come to from one other block, no such one."""
-    loops = {
-        block.name: block
-        for block in function.blocks
-        if isinstance(block.instructions[0], ir.Phi)
-        and block.name in block.instructions[-1].targets()
-    }
-    for name, block in loops.items():
-        first = block.instructions[0]
-        assert isinstance(first, ir.Phi)
-        others = [before for _, before in first.incoming if before != name]
-        if len(others) == 1 and others[0] not in loops:
-            yield _Loop(block, others[0], promises)
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A value to be stepped, and by how much each turn: bytes, if it is an address."""
-
-    value: ir.Instruction
-    by: int
-
-
-class _Loop:
-    """What grows from turn to turn of a block, and how."""
-
-    def __init__(self, block: ir.Block, before: str, promises: _Promises | None) -> None:
-        self.block = block
-        self.before = before
-        self.promises = promises
-        self.expressions: dict[str, Expression] = {}
-        self.growths: dict[tuple[str, frozenset[Flag]], _Growth] = {}
-        self.made = {i.result: i for i in block.instructions if i.result is not None}
-
-    @functools.cached_property
-    def positive(self) -> set[llvm.Value]:
-        """What is extended with the promise that it is not negative."""
-        return {
-            i.operand
-            for i in self.block.instructions
-            if isinstance(i, ir.Cast) and self.keeps(i, _NOT_NEGATIVE)
-        }
-
-    def steps(self, layout: TypeLayout) -> list[_Step]:
-        """What to step; nothing where that is too much."""
-        found: dict[str, _Step] = {}
-        for i in self.block.instructions:
-            if isinstance(i, ir.GetElementPtr) and (step := self._step(i, layout)) is not None:
-                found[step.value.result or ""] = step
-        steps = list(found.values())
-        return steps if len(steps) <= _MOST or self._different(steps) <= _MOST else []
-
-    def _different(self, steps: list[_Step]) -> int:
-        """How many of the values to be stepped are computed in different ways."""
-        values = [step.value for step in steps]
-        return len({(type(i), *map(self.expression, i.operands())) for i in values})
-
-    def _step(self, i: ir.GetElementPtr, layout: TypeLayout) -> _Step | None:
-        if not isinstance(i.type, PointerType) or i.type.address_space not in _SPACES:
-            return None
-        if self.maker(i.base) is not None:
-            return None
-        try:
-            walked = walk_indices(layout, i.element_type, i.indices)
-        except Unselectable:  # told where the step is selected
-            return None
-        by = 0
-        for size, index, _ in walked:
-            growth = self._of_wide(index, i)
-            if growth is None:
-                return self._of_index(index) if len(walked) == 1 else None
-            by += size * growth
-        return _Step(i, by) if by else None
-
-    def _of_wide(self, index: llvm.Value, i: ir.GetElementPtr) -> _Growth:
-        """What an index grows by as it is added to an address: a narrow one is extended first.
-
-        One of 32 bits that wraps leads to another place 4 GB away, which is not in shared memory.
-        """
-        if index.type != I64 and self.maker(index) is not None:
-            return None
-        if (growth := self.growth(index)) is not None:
-            return growth
-        made = self.maker(index)
-        if (
-            isinstance(made, ir.Cast)
-            and made.opcode in _EXTENSIONS
-            and made.operand.type == I32
-            and _space(i.base) == _SHARED
-            and i.result in self.accessed
-        ):
-            return self.growth(made.operand)
-        return None
-
-    def _of_index(self, index: llvm.Value) -> _Step | None:
-        """What an index extends, if that takes more than a counter."""
-        made = self.maker(index)
-        if not isinstance(made, ir.Cast) or made.opcode not in _EXTENSIONS:
-            return None
-        inner = self.maker(made.operand)
-        if not isinstance(inner, ir.BinaryOp) or not self._is_long(inner):
-            return None
-        growth = self.growth(made.operand)
-        return _Step(inner, growth) if growth else None
-
-    def _is_long(self, i: ir.BinaryOp) -> bool:
-        """Whether one operand of an operation is the result of another one, of this loop."""
-        return any(isinstance(self.maker(part), ir.BinaryOp) for part in (i.lhs, i.rhs))
-
-    @functools.cached_property
-    def accessed(self) -> set[str | None]:
-        """The addresses that are accessed in each turn, and those that they are stepped from."""
-        found: set[str | None] = set()
-        for access in self.certain():
-            step = self.maker(pointer) if (pointer := _pointer(access)) is not None else None
-            while isinstance(step, ir.GetElementPtr) and step.result not in found:
-                found.add(step.result)
-                step = self.maker(step.base)
-        return found
-
-    def certain(self) -> Iterator[ir.Instruction]:
-        """The instructions that every iteration executes: a called function may not return."""
-        for i in self.block.instructions:
-            if isinstance(i, ir.Call) and not (i.callee_name or "").startswith("llvm."):
-                return
-            yield i
-
-    # ---- what grows --------------------------------------------------------------------------
-
-    def maker(self, value: llvm.Value) -> ir.Instruction | None:
-        """The instruction of this block that a value is the result of."""
-        return self.made.get(value.name) if isinstance(value, llvm.Local) else None
-
-    def counter(self, phi: ir.Phi) -> tuple[llvm.Value, ir.BinaryOp] | None:
-        """What a counter begins with, and its addition of a number; None if it is none."""
-        ways = {name: value for value, name in phi.incoming}
-        step = self.maker(ways[self.block.name])
-        if (
-            isinstance(step, ir.BinaryOp)
-            and step.opcode is Opcode.ADD
-            and step.lhs == llvm.Local(phi.result or "", phi.type)
-            and isinstance(step.rhs, llvm.ConstInt)
-        ):
-            return ways[self.before], step
-        return None
-
-    def growth(
-        self, value: llvm.Value, promised: frozenset[Flag] = NONE, depth: int = _DEPTH
-    ) -> _Growth:
-        """What an integer grows by, if all that it is made of promises as much."""
-        i = self.maker(value)
-        if i is None or i.result is None:
-            return 0
-        key = i.result, promised
-        if key not in self.growths and depth:
-            self.growths[key] = self._growth(i, promised, depth - 1)
-        return self.growths.get(key)
-
-    def _growth(self, i: ir.Instruction, promised: frozenset[Flag], depth: int) -> _Growth:
-        if isinstance(i, ir.Phi):
-            return self._of_counter(i, promised)
-        if isinstance(i, ir.Cast) and i.opcode in _EXTENSIONS:
-            return self._of_extension(i, depth)
-        if not isinstance(i, ir.BinaryOp) or not isinstance(i.type, IntType):
-            return None
-        if i.opcode is not Opcode.OR and not self.keeps(i, promised):
-            return None
-        left, right = (self.growth(part, promised, depth) for part in (i.lhs, i.rhs))
-        if left is None or right is None:
-            return None
-        if is_sum(i):
-            return left + right
-        if i.opcode is Opcode.SUB and Flag.NUW not in promised:
-            return left - right
-        factor = _factor(i)
-        return None if factor is None else left * factor
-
-    def keeps(self, i: ir.BinaryOp | ir.Cast, promised: frozenset[Flag]) -> bool:
-        """Whether an instruction promises as much, by flags that were removed from it too."""
-        if promised <= i.flags:
-            return True
-        if self.promises is None or not self.promises.kept:
-            return False
-        expression = self.expression(llvm.Local(i.result or "", i.type))
-        return promised <= i.flags | self.promises.kept.get(expression, NONE)
-
-    def expression(self, value: llvm.Value, depth: int = _DEPTH) -> Expression:
-        """How a value is computed: values of one turn that are computed alike are equal."""
-        i = self.maker(value)
-        if not isinstance(i, (ir.BinaryOp, ir.Cast)) or not depth:
-            return value
-        assert isinstance(value, llvm.Local)
-        if value.name not in self.expressions:
-            parts = tuple([self.expression(part, depth - 1) for part in i.operands()])
-            made: Expression = (i.opcode, i.type, parts)
-            if isinstance(i, ir.BinaryOp) and is_sum(i):
-                made = (Opcode.ADD, i.type, frozenset(parts))
-            self.expressions[value.name] = made
-        return self.expressions[value.name]
-
-    def _of_counter(self, phi: ir.Phi, promised: frozenset[Flag]) -> _Growth:
-        found = self.counter(phi)
-        if found is None or not self.keeps(found[1], promised):
-            return None
-        assert isinstance(found[1].rhs, llvm.ConstInt)
-        growth = found[1].rhs.signed
-        return None if growth < 0 and Flag.NUW in promised else growth
-
-    def _of_extension(self, i: ir.Cast, depth: int) -> _Growth:
-        """Both extensions of what is not negative are the same."""
-        growth = self.growth(i.operand, _EXTENSIONS[i.opcode], depth)
-        if growth is None and i.operand in self.positive:
-            other = Opcode.ZEXT if i.opcode is Opcode.SEXT else Opcode.SEXT
-            return self.growth(i.operand, _EXTENSIONS[other], depth)
-        return growth
-
-
 class _Start:
     """Makes what values are in the first turn, before the loop."""
 
-    def __init__(self, loop: _Loop, names: FreshNames, out: list[ir.Instruction]) -> None:
+    def __init__(self, loop: Loop, names: FreshNames, out: list[ir.Instruction]) -> None:
         self.loop = loop
         self.names = names
         self.out = out
@@ -382,16 +95,6 @@ class _Start:
         return llvm.Local(name, i.type)
 
 
-def _factor(i: ir.BinaryOp) -> int | None:
-    """What an operation multiplies by, if that is a number that is not negative."""
-    assert isinstance(i.type, IntType)
-    if not isinstance(i.rhs, llvm.ConstInt) or i.rhs.signed < 0:
-        return None
-    if i.opcode is Opcode.SHL and i.rhs.value < i.type.bits:
-        return 1 << i.rhs.value
-    return i.rhs.value if i.opcode is Opcode.MUL else None
-
-
 def _extended(value: llvm.ConstInt, i: ir.Cast) -> llvm.Value:
     assert isinstance(i.type, IntType)
     return number(i.type, value.signed if i.opcode is Opcode.SEXT else value.value)
@@ -405,13 +108,11 @@ def _folded(i: ir.BinaryOp, lhs: llvm.Value, rhs: llvm.Value) -> llvm.Value | No
         if left == 0 or right == 0:
             return rhs if left == 0 else lhs
         return number(i.type, left + right) if left is not None and right is not None else None
-    factor = _factor(i)
-    return None if left is None or factor is None else number(i.type, left * factor)
+    times = factor(i)
+    return None if left is None or times is None else number(i.type, left * times)
 
 
-def _body(
-    loop: _Loop, steps: list[_Step], start: _Start, names: FreshNames
-) -> list[ir.Instruction]:
+def _body(loop: Loop, steps: list[Step], start: _Start, names: FreshNames) -> list[ir.Instruction]:
     """The instructions of a loop: phis first, then all that is not stepped, then the steps."""
     gone = {step.value.result for step in steps}
     nexts = [_next(step, names) for step in steps]
@@ -427,7 +128,7 @@ def _body(
     return [*phis, *kept, *nexts, last]
 
 
-def _next(step: _Step, names: FreshNames) -> ir.Instruction:
+def _next(step: Step, names: FreshNames) -> ir.Instruction:
     """What a value is in the next turn."""
     value = step.value
     this = llvm.Local(value.result or "", value.type)
