@@ -14,7 +14,6 @@ from collections import Counter
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import (
     Block,
-    Form,
     Imm,
     MachineFunction,
     MachineInstr,
@@ -23,8 +22,7 @@ from intrinsics.mir import (
     phis_of,
     written_often,
 )
-from intrinsics.modifiers import ScalarType
-from isel.passes.joint_steps import ADD, wraps
+from isel.passes.integer_steps import compared, is_step, signed
 
 _PHI = "phi"
 
@@ -53,30 +51,22 @@ def step_first(function: MachineFunction) -> None:
                 _move(function, block, by_name, counter)
 
 
-def _compared(block: Block) -> set[Reg]:
-    return {reg for mi in block.instrs if mi.form.row.head == "setp" for reg in mi.uses()}
-
-
 def _compares_a_phi(block: Block) -> bool:
     results = {phi.ops[0] for phi in phis_of(block)}
-    return bool(results) and not results.isdisjoint(_compared(block))
+    return bool(results) and not results.isdisjoint(compared(block.instrs))
 
 
 def _counters(block: Block, reads: Counter[Reg]) -> list[_Counter]:
     """The PHIs that a block compares, and whose next value nothing else reads."""
-    compared = _compared(block)
-    steps = {
-        mi.ops[0]: mi
-        for mi in block.instrs
-        if mi.form.row.id == ADD and mi.guard is None and wraps(mi.form)
-    }
+    read = compared(block.instrs)
+    steps = {mi.ops[0]: mi for mi in block.instrs if is_step(mi)}
     found: list[_Counter] = []
     for phi in phis_of(block):
         result, values, labels = phi.ops
         assert isinstance(values, tuple)
         assert isinstance(labels, tuple)
         names = [getattr(label, "name", "") for label in labels]
-        if result not in compared or len(values) != 2 or names.count(block.name) != 1:
+        if result not in read or len(values) != 2 or names.count(block.name) != 1:
             continue
         again = names.index(block.name)
         begin, following = values[1 - again], values[again]
@@ -118,16 +108,9 @@ def _earlier(
 ) -> Scalar:
     """What a counter begins with, less one step: computed before the loop, if it is no number."""
     if isinstance(value, Imm):
-        return Imm(_signed(step.form, value.value - by))
+        return signed(step.form, value.value - by)
     assert type(value) is int
     made = function.regs.new(function.regs.classes[value])
-    back = Imm(_signed(step.form, -by))
-    before.instrs.insert(before.end, MachineInstr(step.form, (made, value, back), None, step.loc))
+    back = MachineInstr(step.form, (made, value, signed(step.form, -by)), None, step.loc)
+    before.instrs.insert(before.end, back)
     return made
-
-
-def _signed(form: Form, number: int) -> int:
-    type_ = form.attributes["type"]
-    assert isinstance(type_, ScalarType)
-    half = 1 << type_.bits - 1
-    return (number + half) % (2 * half) - half

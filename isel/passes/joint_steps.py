@@ -21,11 +21,9 @@ from intrinsics.mir import Block, Form, Imm, MachineFunction, MachineInstr, Op, 
 from intrinsics.modifiers import ScalarType
 from isel.passes.common_subexpressions import share_values
 from isel.passes.dead_code import remove_dead_code
+from isel.passes.integer_steps import compared, is_step, signed
 
 _PHI = "phi"
-ADD = "add.int"
-"""The row of the additions that step values."""
-_TYPES = (ScalarType.S32, ScalarType.U32, ScalarType.S64, ScalarType.U64)
 
 _Key = tuple[Form, Op, Op | None, tuple[Op, ...]]
 """The addition of a round and what it adds, what a value begins as but for a number, the labels."""
@@ -70,11 +68,6 @@ def _may_be_alike(phis: list[MachineInstr], classes: Sequence[ScalarType]) -> bo
     return len(set(widths)) < len(widths)
 
 
-def wraps(form: Form) -> bool:
-    """Whether a form adds one number, modulo its width."""
-    return form.attributes["sat"] is None and form.attributes["type"] in _TYPES
-
-
 class _Walks:
     """What is known of the registers of a function."""
 
@@ -84,17 +77,13 @@ class _Walks:
         self.additions = {
             mi.ops[0]: mi
             for mi in function.instructions()
-            if mi.form.row.id == ADD
-            and mi.guard is None
-            and wraps(mi.form)
-            and type(mi.ops[0]) is int
+            if is_step(mi) and type(mi.ops[0]) is int
         }
 
     @functools.cached_property
     def compared(self) -> set[Reg]:
         """The registers that comparisons read."""
-        comparisons = (mi for mi in self.function.instructions() if mi.form.row.head == "setp")
-        return {reg for mi in comparisons for reg in mi.uses()}
+        return compared(self.function.instructions())
 
     def leave_out_what_is_written_again(self) -> None:
         """Inline assembly may write a register more than once."""
@@ -186,8 +175,5 @@ def _result(phi: MachineInstr) -> Reg:
 def _sum(leader: _Walk, walk: _Walk) -> MachineInstr:
     """A value as the one that is stepped plus a number."""
     form = walk.key[0]
-    type_ = form.attributes["type"]
-    assert isinstance(type_, ScalarType)
-    bits = type_.bits
-    apart = (walk.start - leader.start + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
-    return MachineInstr(form, (walk.phi.ops[0], leader.phi.ops[0], Imm(apart)), None, walk.phi.loc)
+    apart = signed(form, walk.start - leader.start)
+    return MachineInstr(form, (walk.phi.ops[0], leader.phi.ops[0], apart), None, walk.phi.loc)
