@@ -395,6 +395,8 @@ class Compiled:
         from nvgen.driver.launch import launch_host, on_device
         from nvgen.launching.launches import Statistics
 
+        sizes = three(shape.grid), three(shape.block), three(shape.cluster)
+        config = LaunchConfig(*sizes, shape.smem or 0)
         if not on_device(arguments):
             took = launch_host(
                 self.final,
@@ -402,19 +404,17 @@ class Compiled:
                 self.target,
                 function,
                 arguments,
-                LaunchConfig(
-                    three(shape.grid), three(shape.block), three(shape.cluster), shape.smem or 0
-                ),
+                config,
                 timeout,
                 self.bounded.bounds if self.bounded else None,
             )
             return Statistics(milliseconds=took)
         took = self.load(function.name).time(
             *arguments,
-            grid=three(shape.grid),
-            block=three(shape.block),
-            cluster=three(shape.cluster),
-            smem=shape.smem or 0,
+            grid=config.grid,
+            block=config.block,
+            cluster=config.cluster,
+            smem=config.smem,
             timeout=timeout,
         )
         return Statistics(milliseconds=took)

@@ -29,29 +29,26 @@ def arrived(machine: Machine, actor: int, mask: int, index: int) -> None:
     """Note that threads of a warp arrive at the record `index`: it releases what the others
     accessed.
     """
+    left = _without(machine, actor, mask)
+    for access in left:
+        if access.by < 0:
+            access.by = index
+    machine.unsynchronised[actor] = left[-_MOST:]
+
+
+def synchronised(machine: Machine, actor: int, members: int = -1) -> None:
+    """Note that threads of a warp have synchronised: their earlier accesses are ordered."""
+    machine.unsynchronised[actor] = _without(machine, actor, members)
+
+
+def _without(machine: Machine, actor: int, mask: int) -> list[Access]:
+    """The accesses of a warp that threads outside of a mask made, too: the others are ordered."""
     here = machine.unsynchronised.get(actor)
     if not here:
-        return
+        return []
     whole = machine.counters[actor].next("warp")
     for access in here:
         access.alone &= ~mask
         if not access.alone:
             access.synchronised = whole
-        elif access.by < 0:
-            access.by = index
-    machine.unsynchronised[actor] = [access for access in here if access.alone][-_MOST:]
-
-
-def synchronised(machine: Machine, actor: int, members: int = -1) -> None:
-    """Note that threads of a warp have synchronised: their earlier accesses are ordered."""
-    here = machine.unsynchronised.pop(actor, None)
-    if not here:
-        return
-    whole = machine.counters[actor].next("warp")
-    for access in here:
-        access.alone &= ~members
-        if not access.alone:
-            access.synchronised = whole
-    left = [access for access in here if access.alone]
-    if left:
-        machine.unsynchronised[actor] = left
+    return [access for access in here if access.alone]

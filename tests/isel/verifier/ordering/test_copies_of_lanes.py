@@ -1,4 +1,4 @@
-"""What the lanes of a warp copy by cp.async, and who arrives for them.
+"""cp.async copies by the lanes of a warp, and the arrivals that signal their completion.
 
 PTX ISA, cp.async.mbarrier.arrive: each thread's arrival follows its own copies; an arrival of one
 thread behind its own cp.async.wait_all says nothing of what the other lanes have copied.
