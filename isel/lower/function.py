@@ -7,6 +7,7 @@ what has no instruction.
 from __future__ import annotations
 
 from isel.llvm import ir
+from isel.llvm.type_layout import TypeLayout
 from isel.llvm.vocabulary import Opcode
 from isel.lower import intrinsics
 from isel.lower.addresses import index_offsets, stepped_addresses, straight_lines
@@ -22,7 +23,6 @@ from isel.lower.branches import equal_phis, switches
 from isel.lower.memory import atomics, copies, known_contents, memory_elements, neighbours, varargs
 from isel.lower.rewriter import Replacement, Rewriter
 from isel.lower.vectors import elementwise, masked, predicated, vector_moves
-from isel.select.types import TypeLayout
 
 _ATOMIC = {Opcode.ATOMICRMW, Opcode.CMPXCHG}
 _ACCESSES = {Opcode.LOAD, Opcode.STORE}

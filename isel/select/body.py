@@ -8,15 +8,16 @@ registers are known before its uses.
 from __future__ import annotations
 
 from intrinsics.mir import Block
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.lower.branches.reflection import REFLECT
 from isel.lower.substitution import in_flow_order
 from isel.select.assembly.inline import inline_assembly
 from isel.select.calls import call_function
 from isel.select.context import ModuleContext
-from isel.select.diagnostics import Unselectable
 from isel.select.instructions import SELECTORS, select_instruction
-from isel.select.intrinsics.specials import REFLECT, reflect
+from isel.select.intrinsics.specials import reflect
 from isel.select.intrinsics.table import select_call
 from isel.select.intrinsics.walkthrough import Spellings, select_walkthrough
 from isel.select.intrinsics.written import as_assembly

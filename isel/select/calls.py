@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from intrinsics.mir import Mem, Op, Param, Prototype, Reg, Sym, Variable
 from intrinsics.modifiers import ScalarType, Space, Uniform
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.types import VOID, Type
 from isel.llvm.vocabulary import TailKind
-from isel.select.diagnostics import Unselectable
 from isel.select.state import FunctionState, form
 from isel.select.symbols.abi import device_param, is_passed, load_value, store_value
 

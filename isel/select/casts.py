@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from intrinsics.mir import Imm, Reg, Scalar, Sym
 from intrinsics.modifiers import ScalarType, Space
+from isel.diagnostics import not_yet
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED, container
 from isel.llvm.types import IntType, PointerType
 from isel.llvm.vocabulary import Opcode
-from isel.select.diagnostics import not_yet
 from isel.select.integers.widths import (
     LIMB,
     elements,
@@ -31,7 +32,6 @@ from isel.select.memory.repack import (
     to_predicate,
 )
 from isel.select.state import FunctionState, Values, form
-from isel.select.types import BITS, SIGNED, UNSIGNED, container
 
 T = ScalarType
 

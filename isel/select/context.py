@@ -13,13 +13,13 @@ from collections.abc import Callable
 from intrinsics.findings import Place
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
+from isel.diagnostics import Diagnostics, Unselectable
 from isel.llvm import ir
+from isel.llvm.type_layout import layout_of
 from isel.lower.memory.neighbours import pure_functions
 from isel.places.align import places_of_globals
-from isel.select.diagnostics import Diagnostics, Unselectable
 from isel.select.locations import Locations, Source
 from isel.select.symbols.names import kernels, ptx_names
-from isel.select.types import layout_of
 from isel.select.unrolling import ids_of_loops_kept
 
 

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from intrinsics.mir import Imm
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
+from isel.diagnostics import not_yet
 from isel.llvm import ir
+from isel.llvm.type_layout import BITS
 from isel.llvm.types import ArrayType, IntType, StructType, Type
 from isel.llvm.vocabulary import BINARY_OPCODES, CAST_OPCODES, IntPredicate, Opcode
 from isel.select.casts import cast
-from isel.select.diagnostics import not_yet
 from isel.select.floats.casts import FLOAT_CASTS, float_cast
 from isel.select.floats.instructions import (
     FLOAT_OPERATIONS,
@@ -32,7 +33,6 @@ from isel.select.memory.stack import alloca
 from isel.select.phis import phi
 from isel.select.state import FunctionState, form
 from isel.select.symbols.functions import return_value
-from isel.select.types import BITS
 from isel.select.vectors import extract_element, insert_element, select, shuffle
 
 T = ScalarType

@@ -27,8 +27,10 @@ from intrinsics.mir import Linkage as FunctionLinkage
 from intrinsics.modifiers import Space
 from intrinsics.rows.atomic import BFLOAT_ATOMICS
 from intrinsics.targets import Ptx, Target
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import SPACES
 from isel.llvm.vocabulary import Linkage
 from isel.lower.addresses.address_spaces import (
     GLOBAL,
@@ -48,7 +50,6 @@ from isel.select.assembly.module_asm import (
 from isel.select.assembly.shared import Assembly
 from isel.select.body import Body
 from isel.select.context import ModuleContext
-from isel.select.diagnostics import Unselectable
 from isel.select.floats.casts import flushes_subnormals
 from isel.select.floats.steps import ordered_halves
 from isel.select.instructions import select_instruction
@@ -66,7 +67,6 @@ from isel.select.symbols.launch import launch_of
 from isel.select.symbols.machine import check_machine
 from isel.select.symbols.variables import WEAK, Variables, alignment_of, is_list
 from isel.select.symbols.weak_references import is_weak, refusal
-from isel.select.types import SPACES
 
 KERNEL = "ptx_kernel"
 RUNTIME = ("vprintf", "malloc", "free", "__assertfail", "cudaDeviceSynchronize")

@@ -33,21 +33,21 @@ from intrinsics.modifiers import ScalarType, Space
 from intrinsics.row import Attribute
 from intrinsics.rows.memory import WIDE_ACCESS
 from intrinsics.targets import Capability, Ptx, Target
+from isel.diagnostics import NoValue, Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES
+from isel.llvm.constants import as_instruction, known
 from isel.llvm.data_layout import TENSOR_SPACE
-from isel.llvm.types import PointerType, Type
-from isel.select.assembly.shared import Assembly
-from isel.select.constants import as_instruction, known
-from isel.select.diagnostics import NoValue, Unselectable
-from isel.select.memory.stack_slots import Slot
-from isel.select.register_facts import RegisterFacts
-from isel.select.types import (
+from isel.llvm.type_layout import (
     SPACES,
     TypeLayout,
     walk_indices,
 )
+from isel.llvm.types import PointerType, Type
+from isel.select.assembly.shared import Assembly
+from isel.select.memory.stack_slots import Slot
+from isel.select.register_facts import RegisterFacts
 
 Values: TypeAlias = tuple[Scalar, ...]
 

@@ -14,12 +14,12 @@ from intrinsics.mir import Module
 from intrinsics.targets import Target, parse_ptx, parse_target
 from isel.llvm import ir
 from isel.llvm.reader import read_module
+from isel.llvm.type_layout import MOST_REGISTERS
 from isel.pipeline import lower
 from isel.places.align import align_places, places_of_globals
 from isel.places.debug import NO_DEBUG
 from isel.select.locations import Source
 from isel.select.symbols.machine import check_machine
-from isel.select.types import MOST_REGISTERS
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
 from isel.verifier.levels import LAUNCH_LEVELS, beyond, concerned, verify
 from isel.verifier.lowest_ptx import lowest_ptx

@@ -13,9 +13,9 @@ from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.targets import Target
 from isel.llvm import ir
 from isel.llvm.reader import read_module
+from isel.lower.branches.reflection import REFLECT, answer_of
 from isel.places.align import places_of_globals
 from isel.places.debug import NO_DEBUG, DebugPlaces
-from isel.select.intrinsics.specials import REFLECT, answer_of
 from isel.select.locations import Source
 from nvgen.llvm.crash import timed_out
 from nvgen.llvm.process import LlvmDiedError, LlvmTimeoutError

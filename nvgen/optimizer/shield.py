@@ -28,10 +28,10 @@ from dataclasses import field
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.patterns import PREFIX
 from isel.llvm import ir
+from isel.llvm.type_layout import SHARED_SPACE
 from isel.llvm.types import METADATA, TOKEN
 from isel.llvm.vocabulary import C_CALLING_CONVENTION, Linkage
 from isel.select.symbols.names import kernels
-from isel.select.types import SHARED_SPACE
 from nvgen.optimizer.waits import Handed, shown, through_waits
 
 ARITHMETIC = r"""

@@ -14,13 +14,13 @@ from typing import TypeAlias
 
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.constants import known
+from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import I1, I64, IntType, PointerType
 from isel.llvm.vocabulary import Opcode
 from isel.lower.addresses import kernel_structs
 from isel.lower.branches.folding import Known, folded
 from isel.lower.rewriter import NONE, number
-from isel.select.constants import known
-from isel.select.types import TypeLayout
 
 Spaces: TypeAlias = dict[str, int]
 """The address spaces that generic pointers point to, by name."""

@@ -14,14 +14,14 @@ import functools
 from collections.abc import Hashable, Iterator
 
 from intrinsics.lazy_dataclass import dataclass
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import TypeLayout, walk_indices
 from isel.llvm.types import I32, I64, IntType, PointerType
 from isel.llvm.vocabulary import Flag, Opcode
 from isel.lower.addresses.index_sums import is_sum
 from isel.lower.rewriter import NONE
-from isel.select.diagnostics import Unselectable
-from isel.select.types import TypeLayout, walk_indices
 
 _MOST = 8
 """Addresses of a loop that may be stepped: each takes two registers for as long as it goes on."""

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import dataclasses
 
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import TypeLayout, walk_indices
 from isel.llvm.types import I8, I64, IntType, PointerType
 from isel.llvm.vocabulary import Flag, Opcode
 from isel.lower.addresses.index_sums import SCALES, Node, Split, Sums, Tree, is_sum
 from isel.lower.rewriter import NONE, FreshNames, number
-from isel.select.diagnostics import Unselectable
-from isel.select.types import TypeLayout, walk_indices
 
 _FARTHEST = 1 << 23
 """Offsets of fewer bytes than that stand in an instruction of the machine."""

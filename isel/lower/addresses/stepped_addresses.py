@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import I8, I64, IntType
 from isel.llvm.vocabulary import Opcode
 from isel.lower.addresses.growing_values import Loop, Promises, Step, factor, loops
 from isel.lower.addresses.index_sums import is_sum
 from isel.lower.rewriter import NONE, FreshNames, number
-from isel.select.types import TypeLayout
 
 
 def with_stepped_addresses(

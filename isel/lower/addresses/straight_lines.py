@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import I8, I32, I64, IntType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.lower.addresses.index_sums import is_sum
 from isel.lower.rewriter import NONE, Replacement, Rewriter, number
-from isel.select.types import TypeLayout
 
 _ADD, _SUB, _MUL = Opcode.ADD, Opcode.SUB, Opcode.MUL
 

@@ -13,10 +13,13 @@ import dataclasses
 from intrinsics.targets import Target
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.metadata import module_flag
 from isel.llvm.types import IntType
 from isel.lower.branches.folding import Known, folded
 from isel.lower.rewriter import number
-from isel.select.intrinsics.specials import REFLECT, answer_of
+
+REFLECT = ("llvm.nvvm.reflect", "__nvvm_reflect", "__nvvm_reflect_ocl")
+"""Questions that are answered while compiling.  LLVM, NVPTX Usage: libdevice."""
 
 
 def with_answers(module: ir.Module, target: Target) -> ir.Module:
@@ -40,3 +43,25 @@ def _answered(function: ir.Function, module: ir.Module, target: Target) -> ir.Fu
             if answer is not None and isinstance(i.type, IntType):
                 known[i.result] = number(i.type, answer)
     return folded(function, known)
+
+
+def answer_of(call: ir.Call, module: ir.Module, target: Target) -> int | None:
+    """The answer to a question by name: 0 for a name that means nothing, None where none is."""
+    match _text(module, call.arguments[0] if call.arguments else None):
+        case "__CUDA_FTZ":
+            return module_flag(module, "nvvm-reflect-ftz") or 0
+        case "__CUDA_ARCH":
+            return target.number * 10
+        case None:
+            return None
+    return 0
+
+
+def _text(module: ir.Module, value: llvm.Value | None) -> str | None:
+    while isinstance(value, llvm.ConstExpr):
+        value = value.operands[0]
+    variable = module.globals.get(value.name) if isinstance(value, llvm.GlobalRef) else None
+    data = variable.initializer if variable is not None else None
+    if not isinstance(data, llvm.ConstString):
+        return None
+    return data.data.rstrip(b"\0").decode("ascii", "replace")

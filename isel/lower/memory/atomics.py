@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.atomics import has_instruction
+from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.llvm.vocabulary import Opcode, Ordering
 from isel.llvm.vocabulary import RMWOperation as Rmw
 from isel.lower.rewriter import NONE, Replacement, Rewriter, number
-from isel.select.memory.atomics import has_instruction
-from isel.select.types import TypeLayout
 
 _I32 = IntType(32)
 _I64 = IntType(64)

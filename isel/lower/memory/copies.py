@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import I8, IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
-from isel.select.types import TypeLayout
 
 _FAMILY = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 _UNROLLED = 128

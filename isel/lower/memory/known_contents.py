@@ -17,11 +17,11 @@ from collections.abc import Hashable
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
 from isel.lower.memory.neighbours import may_pass_loads
 from isel.lower.memory.places_in_memory import Place, Places
 from isel.lower.substitution import in_flow_order, with_values
-from isel.select.types import TypeLayout
 
 _MOVED = (IntType, FloatType, PointerType, VectorType)
 

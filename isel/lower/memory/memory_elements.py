@@ -16,11 +16,11 @@ from collections import Counter
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import I64, FloatType, IntType, PointerType, VectorType
 from isel.llvm.vocabulary import IntPredicate, Opcode
 from isel.lower.memory.neighbours import may_pass_loads
 from isel.lower.rewriter import NONE, Replacement, Rewriter, number
-from isel.select.types import TypeLayout
 
 _FEWEST = 4
 """Elements of a vector from which on an element is fetched by its address."""

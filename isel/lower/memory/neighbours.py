@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import TypeLayout, constant_offset
 from isel.llvm.types import I64, FloatType, IntType, PointerType, StructType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import NONE, FreshNames, number
-from isel.select.types import TypeLayout, constant_offset
 
 _MOST = 16
 """Bytes of a vector."""

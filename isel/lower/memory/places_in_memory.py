@@ -13,9 +13,9 @@ from collections.abc import Hashable, Iterable
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import TypeLayout, constant_offset
 from isel.llvm.types import PointerType, Type
 from isel.lower.memory.unwritten import unwritten_pointers
-from isel.select.types import TypeLayout, constant_offset
 
 _DEPTH = 5
 """Instructions that are looked through for how a value is computed."""

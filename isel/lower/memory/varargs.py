@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES
+from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import I8, I64, PTR, VOID, IntType, PointerType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
-from isel.select.diagnostics import Unselectable
-from isel.select.types import TypeLayout
 
 _WORD = 8
 """Bytes of a pointer."""

@@ -13,7 +13,7 @@ the same function without them.  What a whole CTA does together is done so:
     dealloc   fences and a barrier; warp 0 gives the columns back
     relinquish  warp 0
 
-Barriers stand where all threads come by (`isel.passes.uniformity`); two waits in a row need one
+Barriers stand where all threads come by (`isel.uniformity`); two waits in a row need one
 between them, or a slow thread could miss a whole phase of the mbarrier, and a load followed by a
 multiply needs one, or the multiply could overwrite what is being read.  They are barrier 0, which
 a kernel of this spelling keeps for all of its threads.
@@ -56,10 +56,10 @@ from intrinsics.modifiers import (
     WaitOp,
 )
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
-from isel.passes.uniformity import reaches
 from isel.passes.walkthrough import allocations, flow
 from isel.passes.walkthrough.accumulators import MULTIPLIES
 from isel.passes.walkthrough.code import B32, B64, U32, U64, Code, form
+from isel.uniformity import reaches
 from isel.verifier.locations import place_of
 
 _WARP = 32

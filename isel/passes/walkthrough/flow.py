@@ -21,8 +21,8 @@ from intrinsics.mir import (
     successors,
 )
 from intrinsics.modifiers import Space
-from isel.passes.uniformity import divergence, reaches
 from isel.passes.walkthrough.accumulators import MULTIPLIES, group_of
+from isel.uniformity import divergence, reaches
 from isel.verifier.locations import place_of
 
 ALLOC, ENCODE, WAIT, LD, CP, DEALLOC, RELINQUISH = (

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import ScalarType
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import BITS, UNSIGNED, container
 from isel.llvm.types import VOID, IntType, StructType, Type
 from isel.select.assembly.statements import append
 from isel.select.assembly.text import Constraint, read_constraints, substitute
-from isel.select.diagnostics import Unselectable
 from isel.select.integers.widths import extend, resize
 from isel.select.memory.repack import element_widths, from_predicate, repack
 from isel.select.state import FunctionState, Values, form
-from isel.select.types import BITS, UNSIGNED, container
 
 if TYPE_CHECKING:
     from asmprinter.ptx.reading.fragment import Fragment

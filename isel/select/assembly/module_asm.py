@@ -17,7 +17,7 @@ from intrinsics.findings import Finding, Place, Severity
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Kept, MachineFunction, Module, Prototype, Variable, Where
 from intrinsics.targets import PTX_VERSIONS, Ptx, Target
-from isel.select.diagnostics import Unselectable
+from isel.diagnostics import Unselectable
 
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType, Space
-from isel.select.diagnostics import Unselectable
+from isel.diagnostics import Unselectable
 
 if TYPE_CHECKING:
     from asmprinter.ptx.reading.fragment import Fragment

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
-from isel.select.diagnostics import Unselectable
+from isel.diagnostics import Unselectable
 
 T = ScalarType
 

@@ -11,13 +11,13 @@ from intrinsics.mir import Form, Imm, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import Rounding, ScalarType
 from isel.llvm import ir
+from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
 from isel.llvm.types import IntType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
 from isel.select.floats.steps import Floats, kind_of
 from isel.select.integers.widths import extend, register_bits
 from isel.select.memory.repack import to_predicate
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS, SIGNED, UNSIGNED
 
 T = ScalarType
 

@@ -12,17 +12,17 @@ from collections.abc import Callable
 from intrinsics.mir import Form, Imm, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import Ftz, NaN, Rounding, ScalarType
+from isel.diagnostics import Unselectable, not_yet
 from isel.llvm.ir import Call
+from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
 from isel.llvm.types import FloatType, IntType, VectorType
 from isel.llvm.vocabulary import Flag
-from isel.select.diagnostics import Unselectable, not_yet
 from isel.select.floats.casts import whole_number
 from isel.select.floats.instructions import float_test, fused, pair_sign
 from isel.select.floats.steps import PAIRS, Floats, kind_of
 from isel.select.integers.widths import register_bits
 from isel.select.register_facts import Root
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS, SIGNED, UNSIGNED
 
 T = ScalarType
 RN = Rounding.RN

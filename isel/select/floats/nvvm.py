@@ -16,15 +16,15 @@ from intrinsics.legality import judge, text_of
 from intrinsics.mir import Form, Op, Reg, Scalar
 from intrinsics.modifiers import Rounding, ScalarType
 from intrinsics.row import Attribute, Qualifier
+from isel.diagnostics import Unselectable
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
+from isel.llvm.type_layout import BITS
 from isel.llvm.types import VectorType
 from isel.llvm.vocabulary import Flag
-from isel.select.diagnostics import Unselectable
 from isel.select.floats.steps import Floats
 from isel.select.register_facts import Root
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS
 
 T = ScalarType
 _TYPES = {

@@ -18,11 +18,11 @@ from intrinsics.mir import FloatImm, Form, Imm, Op, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import Ftz, Rounding, ScalarType, TestOp
 from intrinsics.row import Attribute
+from isel.diagnostics import not_yet
+from isel.llvm.type_layout import BITS
 from isel.llvm.types import FloatType, Type, VectorType
 from isel.llvm.vocabulary import Flag, Opcode
-from isel.select.diagnostics import not_yet
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS
 
 T = ScalarType
 RN = Rounding.RN

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from intrinsics.mir import Form, Imm, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
+from isel.diagnostics import not_yet
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED, container
 from isel.llvm.types import IntType, PointerType
 from isel.llvm.vocabulary import Flag, IntPredicate, Opcode
-from isel.select.diagnostics import not_yet
 from isel.select.integers import wide
 from isel.select.integers.division import divide_by_number, rest_of_quotient
 from isel.select.integers.packed import logic_by_words
@@ -31,7 +32,6 @@ from isel.select.integers.widths import (
 )
 from isel.select.register_facts import Added, Sum
 from isel.select.state import FunctionState, Values, form, typed
-from isel.select.types import BITS, SIGNED, UNSIGNED, container
 
 T = ScalarType
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import ScalarType
+from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
 from isel.llvm.vocabulary import Opcode
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS, SIGNED, UNSIGNED
 
 T = ScalarType
 

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import FunnelMode, ScalarType
+from isel.diagnostics import Unselectable
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
+from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
 from isel.llvm.types import IntType, StructType, VectorType
 from isel.llvm.vocabulary import Opcode
-from isel.select.diagnostics import Unselectable
 from isel.select.integers.arithmetic import binary_element
 from isel.select.integers.element import Work
 from isel.select.integers.overflow import OVERFLOWS, SATURATES
@@ -26,7 +27,6 @@ from isel.select.integers.wide_intrinsics import WIDE
 from isel.select.integers.widths import LIMB, elements, zeros_from
 from isel.select.memory.repack import permute
 from isel.select.state import FunctionState, Values, form
-from isel.select.types import BITS, SIGNED, UNSIGNED
 
 T = ScalarType
 _NAME = re.compile(r"llvm\.([a-z.]+)\.(?:v\d+)?i(\d+)(?:\.(?:v\d+)?i\d+)?")

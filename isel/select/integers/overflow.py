@@ -11,13 +11,13 @@ from collections.abc import Callable
 from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import Sat, ScalarType
+from isel.diagnostics import not_yet
+from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
 from isel.llvm.vocabulary import IntPredicate, Opcode
-from isel.select.diagnostics import not_yet
 from isel.select.integers.arithmetic import binary_element, compare_element
 from isel.select.integers.element import Work
 from isel.select.integers.widths import LIMB, limb_widths, register
 from isel.select.state import Values, form
-from isel.select.types import BITS, SIGNED, UNSIGNED
 
 T = ScalarType
 Select = Callable[[Work], Values]

@@ -10,12 +10,12 @@ import re
 from intrinsics.mir import Reg, Scalar
 from intrinsics.modifiers import ScalarType
 from isel.llvm.ir import Call
+from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
 from isel.llvm.types import IntType
 from isel.llvm.vocabulary import IntPredicate, Opcode
 from isel.select.integers.arithmetic import binary_element, compare_element
 from isel.select.integers.widths import LIMB, elements, extend, register, register_bits
 from isel.select.state import FunctionState, Values, form
-from isel.select.types import BITS, SIGNED, UNSIGNED
 
 T = ScalarType
 _NAME = re.compile(r"llvm\.vector\.reduce\.(\w+)\.v\d+i\d+")

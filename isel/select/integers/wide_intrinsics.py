@@ -10,8 +10,8 @@ from collections.abc import Callable
 from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
+from isel.diagnostics import not_yet
 from isel.llvm.vocabulary import Opcode
-from isel.select.diagnostics import not_yet
 from isel.select.integers import wide
 from isel.select.integers.element import Work
 from isel.select.integers.widths import LIMB, extend

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import ScalarType
+from isel.diagnostics import Unselectable
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED, container
 from isel.llvm.types import IntType, Type, VectorType
-from isel.select.diagnostics import Unselectable
 from isel.select.state import FunctionState, Values, form
-from isel.select.types import BITS, SIGNED, UNSIGNED, container
 
 T = ScalarType
 

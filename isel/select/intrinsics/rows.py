@@ -15,9 +15,9 @@ from intrinsics.mir import FloatImm, Imm, Mem, Op, Reg, Scalar, form_of
 from intrinsics.modifiers import ScalarType
 from intrinsics.patterns import PAIRS, Argument, arguments, element_type, results
 from intrinsics.row import Access, Attribute, Kind, Operand, Residency, Row, VectorNumbers
+from isel.diagnostics import Unselectable
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
-from isel.select.diagnostics import Unselectable
 from isel.select.intrinsics.signatures import check_result, check_vectors, group, lengths
 from isel.select.memory.repack import join, split
 from isel.select.state import FunctionState, form

@@ -12,10 +12,10 @@ from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.patterns import PAIRS, PREFIX, Argument, arguments, element_type, results
 from intrinsics.row import Attribute, Operand, Row
+from isel.diagnostics import Unselectable
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
 from isel.llvm.types import PointerType, Type, VectorType
-from isel.select.diagnostics import Unselectable
 
 
 @functools.lru_cache(1 << 12)

@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping
 from intrinsics.mir import Imm, Special
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
-from isel.llvm import values as llvm
-from isel.llvm.metadata import module_flag
-from isel.select.diagnostics import Unselectable
+from isel.lower.branches.reflection import answer_of
 from isel.select.state import FunctionState, form
 
 T = ScalarType
@@ -124,9 +123,6 @@ def select_special(state: FunctionState, call: ir.Call, name: str) -> bool:
 
 # ---- what the program is compiled for --------------------------------------------------------
 
-REFLECT = ("llvm.nvvm.reflect", "__nvvm_reflect", "__nvvm_reflect_ocl")
-"""Questions that are answered while compiling.  LLVM, NVPTX Usage: libdevice."""
-
 
 def reflect(state: FunctionState, call: ir.Call, module: ir.Module, target: Target) -> None:
     """The answer to a question by name.
@@ -142,25 +138,3 @@ def reflect(state: FunctionState, call: ir.Call, module: ir.Module, target: Targ
             expected="the address of a constant global",
         )
     state.forward(call.result, (Imm(answer),))
-
-
-def answer_of(call: ir.Call, module: ir.Module, target: Target) -> int | None:
-    """The answer to a question by name: 0 for a name that means nothing, None where none is."""
-    match _text(module, call.arguments[0] if call.arguments else None):
-        case "__CUDA_FTZ":
-            return module_flag(module, "nvvm-reflect-ftz") or 0
-        case "__CUDA_ARCH":
-            return target.number * 10
-        case None:
-            return None
-    return 0
-
-
-def _text(module: ir.Module, value: llvm.Value | None) -> str | None:
-    while isinstance(value, llvm.ConstExpr):
-        value = value.operands[0]
-    variable = module.globals.get(value.name) if isinstance(value, llvm.GlobalRef) else None
-    data = variable.initializer if variable is not None else None
-    if not isinstance(data, llvm.ConstString):
-        return None
-    return data.data.rstrip(b"\0").decode("ascii", "replace")

@@ -20,9 +20,9 @@ from intrinsics.patterns import PREFIX
 from intrinsics.row import Attribute, Guard, Row, Rule
 from intrinsics.special import SpecialRegister, significant_bits, special_registers
 from intrinsics.targets import Capability, Ptx, Target, spell
+from isel.diagnostics import Unselectable
 from isel.llvm.ir import Call
 from isel.llvm.types import IntType
-from isel.select.diagnostics import Unselectable
 from isel.select.floats.intrinsics import select_float_intrinsic
 from isel.select.floats.nvvm import select_float_nvvm
 from isel.select.integers.intrinsics import select_generic

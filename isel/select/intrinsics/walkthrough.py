@@ -17,9 +17,9 @@ from intrinsics.findings import Finding
 from intrinsics.patterns import PREFIX
 from intrinsics.rows.walkthrough import LD, VALUES_OF_LD, LoadShape, LoadValues
 from intrinsics.targets import Ptx, Target
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm.types import VectorType
-from isel.select.diagnostics import Unselectable
 from isel.select.intrinsics.rows import select_row
 from isel.select.intrinsics.table import check_available, forbidden
 from isel.select.intrinsics.walkthrough_multiply import select_multiply

@@ -25,11 +25,11 @@ from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.multiplies.mma_atom import PATTERN, VARIANTS, AtomError, MmaAtom, parse_atom
 from intrinsics.patterns import arguments
 from intrinsics.row import Residency
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.values import MetadataString
 from isel.llvm.values import Value as LlvmValue
-from isel.select.diagnostics import Unselectable
 from isel.select.intrinsics.signatures import group, lengths
 from isel.select.state import FunctionState
 

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from intrinsics.targets import Feature, Ptx, Target, named, since, with_feature
+from isel.diagnostics import Unselectable
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
 from isel.llvm.types import PTR
-from isel.select.diagnostics import Unselectable
 from isel.select.intrinsics.statement import Statement
 from isel.select.intrinsics.table import check_capability
 from isel.select.intrinsics.textures import texture_statement

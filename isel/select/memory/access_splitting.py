@@ -12,9 +12,9 @@ import functools
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
+from isel.diagnostics import not_yet
+from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType
-from isel.select.diagnostics import not_yet
-from isel.select.types import TypeLayout
 
 T = ScalarType
 

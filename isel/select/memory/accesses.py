@@ -13,17 +13,17 @@ from typing import TypeAlias
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form, Imm, Mem, Op, Reg
 from intrinsics.modifiers import NonCoherent, ScalarType, Scope, Sem, Space, Vec
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.data_layout import TENSOR_SPACE
+from isel.llvm.type_layout import BITS, SPACES, UNSIGNED
 from isel.llvm.types import PointerType, Type
-from isel.select.diagnostics import Unselectable
 from isel.select.memory.access_splitting import AccessPart, aligned_at, pieces
 from isel.select.memory.atomics import access_order, check_atomic
 from isel.select.memory.legalised_accesses import is_illegal, load_illegal, members, store_illegal
 from isel.select.memory.repack import from_predicate, join, split, to_predicate
 from isel.select.state import FunctionState, Values, form
-from isel.select.types import BITS, SPACES, UNSIGNED
 
 T = ScalarType
 _BYTE = T.B8

@@ -14,17 +14,18 @@ from intrinsics.modifiers import Compare as Cmp
 from intrinsics.rows.atomic import LONG_ATOMICS, LONG_ATOMICS_OF_SYSTEM
 from intrinsics.rows.memory import MMIO
 from intrinsics.rows.sync import ONE_WAY_FENCE
+from isel.diagnostics import Unselectable, not_yet
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
+from isel.llvm.atomics import COUNTERS, LONG, PLAIN, float_kind
+from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED, TypeLayout
+from isel.llvm.types import FloatType, IntType, PointerType, Type
 from isel.llvm.vocabulary import IntPredicate, Ordering
 from isel.llvm.vocabulary import RMWOperation as Rmw
-from isel.select.diagnostics import Unselectable, not_yet
 from isel.select.integers.arithmetic import compare_element
 from isel.select.memory.orders import SINGLE_THREAD, scope_of, semantics_of
 from isel.select.memory.repack import join, split
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS, SIGNED, UNSIGNED, TypeLayout
 
 T = ScalarType
 
@@ -32,50 +33,6 @@ _ORDERED = (None, Space.GLOBAL, *SHARED_SPACES)
 """The spaces that other threads see."""
 
 _SC = Ordering.SEQ_CST
-
-_PLAIN = {
-    Rmw.XCHG: (AtomicOp.EXCH, BITS),
-    Rmw.ADD: (AtomicOp.ADD, UNSIGNED),
-    Rmw.AND: (AtomicOp.AND, BITS),
-    Rmw.OR: (AtomicOp.OR, BITS),
-    Rmw.XOR: (AtomicOp.XOR, BITS),
-    Rmw.MAX: (AtomicOp.MAX, SIGNED),
-    Rmw.MIN: (AtomicOp.MIN, SIGNED),
-    Rmw.UMAX: (AtomicOp.MAX, UNSIGNED),
-    Rmw.UMIN: (AtomicOp.MIN, UNSIGNED),
-}
-_COUNTERS = {Rmw.UINC_WRAP: AtomicOp.INC, Rmw.UDEC_WRAP: AtomicOp.DEC}
-_FLOATS = {"half": T.F16, "bfloat": T.BF16, "float": T.F32, "double": T.F64}
-_HALVES = {"half": T.F16X2, "bfloat": T.BF16X2}
-
-
-LONG = 128
-"""Bits of the widest integer that PTX exchanges in memory."""
-
-
-def has_instruction(operation: Rmw, type_: Type, *, bfloats: bool) -> bool:
-    """Whether PTX has an instruction for an atomicrmw; `bfloats`: the target adds those, too."""
-    if operation is Rmw.FADD:
-        kind = _float_kind(type_)
-        return kind is not None and (bfloats or kind not in (T.BF16, T.BF16X2))
-    if operation is Rmw.XCHG and isinstance(type_, (FloatType, PointerType)):
-        return not isinstance(type_, FloatType) or type_.bits in (32, 64)
-    if not isinstance(type_, IntType):
-        return False
-    if operation in _COUNTERS:
-        return type_.bits == 32
-    if type_.bits == LONG:
-        return operation is Rmw.XCHG
-    return type_.bits in (32, 64) and (operation in _PLAIN or operation is Rmw.SUB)
-
-
-def _float_kind(type_: Type) -> ScalarType | None:
-    match type_:
-        case FloatType(name):
-            return _FLOATS.get(name)
-        case VectorType(FloatType(name), 2, False):
-            return _HALVES.get(name)
-    return None
 
 
 def _only_class(state: FunctionState, type_: Type, what: str) -> ScalarType:
@@ -88,7 +45,7 @@ def _only_class(state: FunctionState, type_: Type, what: str) -> ScalarType:
 
 def read_modify_write(state: FunctionState, i: ir.AtomicRMW) -> None:
     """An atomicrmw that PTX has an instruction for."""
-    kind = _float_kind(i.type) if i.operation is Rmw.FADD else None
+    kind = float_kind(i.type) if i.operation is Rmw.FADD else None
     if kind is not None:
         _add_floats(state, i, kind)
         return
@@ -98,15 +55,15 @@ def read_modify_write(state: FunctionState, i: ir.AtomicRMW) -> None:
         return
     cls = _only_class(state, i.type, "atomicrmw")
     (value,) = state.value(i.value)
-    entry = _PLAIN.get(i.operation)
+    entry = PLAIN.get(i.operation)
     if entry is not None:
         op, types = entry
         type_ = types[cls.bits]
     elif i.operation is Rmw.SUB:
         op, type_ = AtomicOp.ADD, UNSIGNED[cls.bits]
         value = _negated(state, value if isinstance(value, Imm) else state.reg(value, cls), cls)
-    elif i.operation in _COUNTERS:
-        op, type_ = _COUNTERS[i.operation], T.U32
+    elif i.operation in COUNTERS:
+        op, type_ = COUNTERS[i.operation], T.U32
     else:
         raise not_yet(f"atomicrmw {i.operation.value} of {i.type}")
     operand = value if isinstance(value, Imm) else state.reg(value, cls)

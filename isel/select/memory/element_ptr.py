@@ -14,12 +14,12 @@ from intrinsics.mir import Imm, Mem, Reg, Scalar, Sym
 from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import BITS, SIGNED, SPACES, UNSIGNED, container, walk_indices
 from isel.llvm.types import IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import Flag
 from isel.select.integers.widths import LIMB, elements, extend
 from isel.select.register_facts import Added, Sum
 from isel.select.state import FunctionState, form, typed
-from isel.select.types import BITS, SIGNED, SPACES, UNSIGNED, container, walk_indices
 
 T = ScalarType
 _SMALL = (Space.SHARED, Space.LOCAL)

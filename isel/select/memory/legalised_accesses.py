@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 from intrinsics.mir import Form, Imm, Mem, Reg, Scalar
 from intrinsics.modifiers import ScalarType
+from isel.llvm.type_layout import BITS, TypeLayout
 from isel.llvm.types import ArrayType, IntType, StructType, Type, VectorType
 from isel.select.memory.repack import element_widths, repack
 from isel.select.state import FunctionState
-from isel.select.types import BITS, TypeLayout
 
 T = ScalarType
 

@@ -7,8 +7,8 @@ a store, releases), as LLVM's NVPTX back end has it.  PTX ISA, Memory Consistenc
 from __future__ import annotations
 
 from intrinsics.modifiers import Scope, Sem
+from isel.diagnostics import Unselectable
 from isel.llvm.vocabulary import Ordering
-from isel.select.diagnostics import Unselectable
 
 SINGLE_THREAD = "singlethread"
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from intrinsics.mir import Imm, Op, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
+from isel.llvm.type_layout import BITS, UNSIGNED
 from isel.llvm.types import IntType, Type, VectorType
 from isel.select.integers.widths import limb_widths, resize
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS, UNSIGNED
 
 T = ScalarType
 

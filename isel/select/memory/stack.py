@@ -12,14 +12,14 @@ from intrinsics import catalog
 from intrinsics.mir import Imm, Mem, Reg, Scalar, Sym, Variable
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.targets import spell
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import container
 from isel.llvm.types import IntType, PointerType
-from isel.select.diagnostics import Unselectable
 from isel.select.integers.widths import LIMB, elements, extend, resize
 from isel.select.memory.stack_slots import Slot, room
 from isel.select.state import FunctionState, form
-from isel.select.types import container
 
 _LARGEST = 1 << 19
 """Bytes of local memory that a thread can have.  CUDA, Compute Capabilities: Technical

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.select.types import TypeLayout
+from isel.llvm.type_layout import TypeLayout
 
 _MARK = "llvm.lifetime."
 _START = "llvm.lifetime.start"

@@ -14,8 +14,10 @@ from collections.abc import Iterator
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form, Imm, Mem, Op, Param, Reg, Scalar, Sym
 from intrinsics.modifiers import ScalarType, Space, Vec
+from isel.diagnostics import Unselectable
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
+from isel.llvm.type_layout import BITS, TypeLayout
 from isel.llvm.types import (
     ArrayType,
     FloatType,
@@ -25,11 +27,9 @@ from isel.llvm.types import (
     Type,
     VectorType,
 )
-from isel.select.diagnostics import Unselectable
 from isel.select.integers.widths import extended
 from isel.select.memory.repack import from_predicate, join, split, to_predicate
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS, TypeLayout
 
 T = ScalarType
 _PRED = T.PRED

@@ -11,16 +11,17 @@ from collections.abc import Iterator
 
 from intrinsics.mir import Linkage, Param, Prototype
 from intrinsics.modifiers import ScalarType
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.data_layout import TENSOR_SPACE
+from isel.llvm.type_layout import SPACES, UNSIGNED, TypeLayout
 from isel.llvm.types import PTR, FloatType, IntType, PointerType, Type
 from isel.llvm.vocabulary import Linkage as LlvmLinkage
 from isel.lower.memory.unwritten import unwritten_pointers
 from isel.select.assembly.shared import WORD
 from isel.select.calls import result_param
-from isel.select.diagnostics import Unselectable
 from isel.select.state import FunctionState
 from isel.select.symbols.abi import (
     alignment,
@@ -32,7 +33,6 @@ from isel.select.symbols.abi import (
     store_value,
 )
 from isel.select.symbols.parameters import know_pointer, struct_by_value, struct_of_function
-from isel.select.types import SPACES, UNSIGNED, TypeLayout
 
 T = ScalarType
 RESULT = "func_retval0"

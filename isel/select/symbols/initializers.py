@@ -10,13 +10,13 @@ from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Address
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.constants import known
+from isel.llvm.type_layout import SHARED_SPACE, TypeLayout
 from isel.llvm.types import IntType, StructType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
-from isel.select.constants import known
-from isel.select.diagnostics import Unselectable
-from isel.select.types import SHARED_SPACE, TypeLayout
 
 _LARGEST = 1 << 28
 _ADDRESS = 8

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from intrinsics.mir import NOTHING_SAID, Launch
 from intrinsics.targets import Feature, Target
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
-from isel.select.diagnostics import Unselectable
 
 
 def launch_of(function: ir.Function, target: Target) -> Launch:

@@ -11,11 +11,11 @@ from intrinsics.mir import Mem, Param, Reg, Sym, Variable
 from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import BITS
 from isel.llvm.types import PointerType
 from isel.lower.addresses.kernel_structs import is_copied, is_written
 from isel.select.memory.access_splitting import UNITS
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS
 
 T = ScalarType
 

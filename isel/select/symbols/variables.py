@@ -11,17 +11,17 @@ import functools
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Export, Kept, Variable, Where
 from intrinsics.modifiers import Space
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm.data_layout import TENSOR_SPACE
+from isel.llvm.type_layout import SPACES, TypeLayout
 from isel.llvm.types import ArrayType
 from isel.llvm.vocabulary import Linkage
 from isel.select.context import ModuleContext
-from isel.select.diagnostics import Unselectable
 from isel.select.intrinsics.textures import REFERENCES
 from isel.select.symbols.initializers import Initializers, unkept_zeros
 from isel.select.symbols.names import annotated
 from isel.select.symbols.weak_references import is_weak, refusal, uses_of_weak
-from isel.select.types import SPACES, TypeLayout
 
 MANAGED = ".attribute(.managed)"
 """What is said of a variable that the host sees, too.  PTX ISA, .attribute."""

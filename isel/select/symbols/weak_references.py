@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.vocabulary import Linkage, Opcode
-from isel.select.diagnostics import Unselectable
 
 _SOMEWHERE = ("nonnull", "dereferenceable")
 """Attributes of an argument that is not null."""

@@ -13,7 +13,7 @@ from intrinsics import catalog
 from intrinsics.patterns import PREFIX
 from intrinsics.special import special_registers
 from intrinsics.targets import Capability, spell
-from isel.select.diagnostics import nearest
+from isel.diagnostics import nearest
 from isel.select.intrinsics.unselected import unselected
 from isel.select.intrinsics.written import statement_of
 from nvgen.commands.explanations.question import Fields, Question

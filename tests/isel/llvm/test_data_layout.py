@@ -14,8 +14,8 @@ import nvgen
 from intrinsics.findings import NvgenError
 from isel.llvm.data_layout import NVPTX
 from isel.llvm.reader import read_module
+from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import StructType, Type
-from isel.select.types import TypeLayout
 from tests.each import each
 
 LAYOUTS = {

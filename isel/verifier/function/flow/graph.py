@@ -15,7 +15,7 @@ from typing import TypeAlias
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Label, MachineFunction, MachineInstr, Reg, Special, guard_register
 from isel.control_flow import live_on_entry, nodes_of
-from isel.passes.uniformity import thread_parameters
+from isel.uniformity import thread_parameters
 from isel.verifier.function.flow.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.flow.conditions import Conditions
 from isel.verifier.function.flow.decisive import of_rules, of_warps, synchronises

@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from intrinsics.mir import MachineInstr, Reg, Special, guard_register
 from intrinsics.modifiers import Space
 from isel.control_flow import reach
-from isel.passes.uniformity import is_same_for_all
+from isel.uniformity import is_same_for_all
 from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.graph import Graph
 from isel.verifier.ordering.judgement.races import Race

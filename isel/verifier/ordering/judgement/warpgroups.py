@@ -18,7 +18,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Reg, guard_register
 from intrinsics.modifiers import Space
 from intrinsics.row import IssueScope
-from isel.passes.uniformity import Divergence, divergence
+from isel.uniformity import Divergence, divergence
 from isel.verifier.function.flow.warp_flow import WarpFlow
 from isel.verifier.function.participants.warpgroups import IN_PIECES, WARPGROUP, change
 from isel.verifier.function.report import Report

@@ -6,7 +6,7 @@ import pytest
 
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.mir import Module, successors
-from isel.passes.uniformity import divergent_blocks
+from isel.uniformity import divergent_blocks
 from isel.verifier.function.check import verify_functions
 from isel.verifier.function.flow.tables import with_comparisons
 

@@ -1,6 +1,6 @@
 """LLVM types to register classes.
 
-Layer: isel.select.  A scalar is one register, an aggregate or vector one register for each scalar
+Layer: isel.llvm.  A scalar is one register, an aggregate or vector one register for each scalar
 in it.  Floating-point values live in untyped registers of their width: every PTX instruction takes
 those where it wants a floating-point type.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 
 from intrinsics.modifiers import ScalarType, Space
+from isel.diagnostics import Unselectable
 from isel.llvm import values as llvm
 from isel.llvm.data_layout import read_layout
 from isel.llvm.types import (
@@ -21,7 +22,6 @@ from isel.llvm.types import (
     Type,
     VectorType,
 )
-from isel.select.diagnostics import Unselectable
 
 BITS = {16: ScalarType.B16, 32: ScalarType.B32, 64: ScalarType.B64}
 SIGNED = {16: ScalarType.S16, 32: ScalarType.S32, 64: ScalarType.S64}

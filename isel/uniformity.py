@@ -1,6 +1,6 @@
 """Which blocks only some of a CTA's threads may reach together.
 
-Layer: isel.passes.  Input: a function, in SSA form or not.  Output: its divergent blocks, each with
+Layer: isel.  Input: a function, in SSA form or not.  Output: its divergent blocks, each with
 the branch to blame.  A register is divergent when what it holds may differ from thread to thread:
 it comes from %tid and its like, from the thread's own memory, from an instruction with an effect,
 from another divergent register, or is written in a divergent block.  A branch on a divergent

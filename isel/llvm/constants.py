@@ -1,6 +1,6 @@
 """Constant expressions: their values, where known before linking.
 
-Layer: isel.select.  Input: a constant of LLVM IR.  Output: a number, or the address of a global and
+Layer: isel.llvm.  Input: a constant of LLVM IR.  Output: a number, or the address of a global and
 a number of bytes; for the others the instructions that compute them.  LLVM Language Reference,
 Constant Expressions.
 """
@@ -12,9 +12,9 @@ from dataclasses import replace
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.type_layout import TypeLayout, walk_indices
 from isel.llvm.types import IntType, PointerType, Type
 from isel.llvm.vocabulary import CAST_OPCODES, Opcode
-from isel.select.types import TypeLayout, walk_indices
 
 _SAME_BITS = (Opcode.BITCAST, Opcode.PTRTOINT, Opcode.INTTOPTR, Opcode.PTRTOADDR)
 _GLOBAL = 1

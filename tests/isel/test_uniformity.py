@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asmprinter.mir.reader import read_mir
 from intrinsics.mir import MachineFunction
-from isel.passes.uniformity import divergent_blocks, reaches
+from isel.uniformity import divergent_blocks, reaches
 from tests.each import each
 
 

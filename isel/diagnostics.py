@@ -1,6 +1,6 @@
 """Findings about LLVM IR that cannot be selected, at the LLVM instruction.
 
-Layer: isel.select.  Selection reports and goes on, so that all that is wrong is told at once.
+Layer: isel.  Selection reports and goes on, so that all that is wrong is told at once.
 """
 
 from __future__ import annotations
