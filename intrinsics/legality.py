@@ -34,7 +34,7 @@ from intrinsics.modifiers import (
     WaitOp,
     WarpReduce,
 )
-from intrinsics.multiplies.wgmma import MatrixType
+from intrinsics.modifiers.wgmma import MatrixType
 from intrinsics.row import Attribute, Attributes, Guard, Row, Rule
 from intrinsics.targets import (
     EVERY_TARGET,

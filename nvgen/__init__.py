@@ -58,11 +58,11 @@ if TYPE_CHECKING:
         Vote,
         WarpReduce,
     )
-    from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
-    from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
+    from intrinsics.modifiers.matrix import MatrixNum, MatrixShape
+    from intrinsics.modifiers.mma_sync import MmaLayout, MmaShape
+    from intrinsics.modifiers.wgmma import BitOperation, MatrixType
     from intrinsics.multiplies.tile_dot import TileDot, pick_dot
     from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
-    from intrinsics.multiplies.wgmma import BitOperation, MatrixType
     from intrinsics.tma.rules import Im2col
     from nvgen.api import compile
     from nvgen.builder.control.device_functions import device_function
@@ -100,7 +100,8 @@ if TYPE_CHECKING:
     from nvgen.compilation.compiled import Compiled
     from nvgen.compilation.extension import place_of
     from nvgen.compilation.judgement import FindingWarning
-    from nvgen.driver.code.code_cache import CodeCache
+    from nvgen.kernel_code.cache import CodeCache
+    from nvgen.launching.parameters import Output
     from nvgen.launching.tensor_map import TensorMap, im2col_map
     from nvgen.machine_code.assembler import assemble, find_ptxas
     from nvgen.render import print_findings
@@ -155,6 +156,7 @@ __all__ = [
     "Number",
     "NumberType",
     "NvgenError",
+    "Output",
     "Place",
     "Pointer",
     "PrefetchSize",
@@ -228,11 +230,11 @@ _MODULES = {
         "LoadMode MapField MmaKind Multicast PrefetchSize ReduceOp ScalarType ScaleVec Scope Sem "
         "Shuffle Space SyncRestrict Vec Vote WarpReduce"
     ),
-    "intrinsics.multiplies.matrix": "MatrixNum MatrixShape",
-    "intrinsics.multiplies.mma_sync": "MmaLayout MmaShape",
+    "intrinsics.modifiers.matrix": "MatrixNum MatrixShape",
+    "intrinsics.modifiers.mma_sync": "MmaLayout MmaShape",
     "intrinsics.multiplies.tile_dot": "TileDot pick_dot",
     "intrinsics.multiplies.tile_multiply": "Tile TileMultiply",
-    "intrinsics.multiplies.wgmma": "BitOperation MatrixType",
+    "intrinsics.modifiers.wgmma": "BitOperation MatrixType",
     "intrinsics.tma.rules": "Im2col",
     "nvgen.api": "compile",
     "nvgen.machine_code.assembler": "assemble find_ptxas",
@@ -252,10 +254,11 @@ _MODULES = {
     "nvgen.builder.shared_memory.tiles": "SharedTile",
     "nvgen.builder.values.vectors": "Vector",
     "nvgen.compilation.compiled": "Compiled",
-    "nvgen.driver.code.code_cache": "CodeCache",
+    "nvgen.kernel_code.cache": "CodeCache",
     "nvgen.compilation.extension": "place_of",
     "nvgen.compilation.judgement": "FindingWarning",
     "nvgen.render": "print_findings",
+    "nvgen.launching.parameters": "Output",
     "nvgen.launching.tensor_map": "TensorMap im2col_map",
     "nvgen.tuning": "Candidate",
 }

@@ -92,7 +92,7 @@ def compile(
 
 
 def _compile(module_or_text: object, options: Options) -> Compiled:
-    from nvgen.compilation.loading import language_of
+    from nvgen.loading import language_of
 
     if isinstance(module_or_text, str) and (
         language_of("", module_or_text) != "llvm" or has_tiles(module_or_text)
@@ -174,7 +174,7 @@ def _compile_records(text: str, options: Options) -> Compiled:
 
     Raises: see `compile`.
     """
-    from nvgen.compilation.loading import load
+    from nvgen.loading import load
 
     options.check()
     program = load("", text, options)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from intrinsics import modifiers
 from nvgen.builder.values.numbers import Float
 from nvgen.builder.verbs.methods import Verbs
 from nvgen.builder.verbs.table import NAMED, others
@@ -28,7 +29,6 @@ _VALUES = {
     "nvgen.builder.values.pointers": ("Barrier", "Barriers", "Pointer"),
     "nvgen.builder.values.vectors": ("Vector",),
 }
-_MODIFIERS = "intrinsics.modifiers"
 _WIDTH = 100
 
 
@@ -64,9 +64,9 @@ def _imports(verbs: list[Verb]) -> Iterator[str]:
     homes[Float.__module__].add(Float.__name__)  # of what is shuffled
     for value in (value for one in parameters if one.qualifier for value in one.qualifier.values):
         if type(value).__name__ in words:
-            home = type(value).__module__
-            home = _MODIFIERS if home.startswith(_MODIFIERS) else home
-            homes.setdefault(home, set()).add(type(value).__name__)
+            name = type(value).__name__
+            home = modifiers.__name__ if hasattr(modifiers, name) else type(value).__module__
+            homes.setdefault(home, set()).add(name)
     yield "from collections.abc import Sequence\nfrom typing import TypeVar\n\n"
     for home, names in sorted(homes.items()):
         listed = "".join(f"    {name},\n" for name in sorted(names))

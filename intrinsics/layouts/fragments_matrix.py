@@ -12,7 +12,7 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.multiplies.matrix import MatrixShape
+from intrinsics.modifiers.matrix import MatrixShape
 
 Indices = NDArray[np.int64]
 

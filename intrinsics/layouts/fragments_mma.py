@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.multiplies.mma_sync import MmaShape
+from intrinsics.modifiers.mma_sync import MmaShape
 
 Indices = NDArray[np.int64]
 

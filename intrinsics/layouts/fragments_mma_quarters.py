@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.multiplies.mma_sync import MmaLayout
+from intrinsics.modifiers.mma_sync import MmaLayout
 
 Indices = NDArray[np.int64]
 Cells = tuple[Indices, Indices, Indices]

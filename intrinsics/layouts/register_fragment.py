@@ -19,7 +19,7 @@ from intrinsics.layouts.fragments_matrix import LINE, matrix_bytes
 from intrinsics.layouts.fragments_wgmma import a_fragment, accumulator_fragment
 from intrinsics.layouts.register_elements import RegisterFragment
 from intrinsics.layouts.register_fragment_mma import mma_fragment
-from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
+from intrinsics.modifiers.matrix import MatrixNum, MatrixShape
 
 EXAMPLES = (
     "ldmatrix.m8n8.x4.trans, stmatrix.m16n8.x2, mma.m16n8k16.a.f16, mma.m16n8k16.d.f32, "

@@ -21,7 +21,7 @@ from intrinsics.layouts.fragments_mma import fragment_a, fragment_b, fragment_c
 from intrinsics.layouts.fragments_mma_factors import factor_fragment
 from intrinsics.layouts.fragments_mma_sparse import chunk_size, metadata_fragment, stored
 from intrinsics.layouts.register_elements import RegisterFragment
-from intrinsics.multiplies.mma_sync import MmaShape
+from intrinsics.modifiers.mma_sync import MmaShape
 
 Indices = NDArray[np.int64]
 S = MmaShape

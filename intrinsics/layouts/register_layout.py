@@ -17,7 +17,7 @@ from intrinsics.layouts.fragments_mma import fragment_a, fragment_c
 from intrinsics.layouts.fragments_wgmma import THREADS, a_fragment, accumulator_fragment
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import LdStShape
-from intrinsics.multiplies.mma_sync import MmaShape
+from intrinsics.modifiers.mma_sync import MmaShape
 
 Indices = NDArray[np.int64]
 

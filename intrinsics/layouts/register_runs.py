@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from intrinsics.layouts.fragments_matrix import matrix_bytes
 from intrinsics.layouts.register_layout import FragmentLayout, layout_of
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.multiplies.matrix import MatrixShape
+from intrinsics.modifiers.matrix import MatrixShape
 
 MATRIX = 8
 """Rows, and elements of 16 bits in a row, of one matrix of stmatrix."""

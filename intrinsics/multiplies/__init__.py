@@ -1,5 +1,5 @@
-"""Matrix multiplies as data: shapes, element types, atoms and tiles.
+"""Matrix multiplies as data: element types, atoms and tiles, on top of the rows.
 
-Here belongs which multiplies there are, by family; the instructions themselves are in `rows`, how
-their matrices lie in `layouts`.
+Here belongs what is multiplied with what, and by which instruction; how instructions are spelled is
+in `modifiers` and `rows`, how their matrices lie in `layouts`.
 """

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from intrinsics.element import ElementType
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
+from intrinsics.modifiers.mma_sync import MmaShape
 from intrinsics.multiplies.element_names import ELEMENTS
-from intrinsics.multiplies.mma_sync import MmaShape
 from intrinsics.multiplies.register_atom import TARGETS, Machine
-from intrinsics.multiplies.wgmma_families import B1, HALF
-from intrinsics.multiplies.wgmma_families import FAMILIES as WGMMA
 from intrinsics.rows.mma_families import DENSE
+from intrinsics.rows.wgmma_families import B1, HALF
+from intrinsics.rows.wgmma_families import FAMILIES as WGMMA
 from intrinsics.targets import Feature, TargetSet, at_least, with_feature
 
 E = ElementType

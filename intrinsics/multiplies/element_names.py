@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from intrinsics.element import ElementType
 from intrinsics.modifiers import Modifier, ScalarType
-from intrinsics.multiplies.wgmma import MatrixType
+from intrinsics.modifiers.wgmma import MatrixType
 
 _E, _T = ElementType, ScalarType
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from intrinsics.limits import MATRIX_ROW_BYTES
 from intrinsics.modifiers import CopyFormat, ScalarType, Space
-from intrinsics.multiplies.matrix import MatrixNum, MatrixShape, Transposed
+from intrinsics.modifiers.matrix import MatrixNum, MatrixShape, Transposed
 from intrinsics.row import (
     Access,
     Attribute,

@@ -11,8 +11,8 @@ from dataclasses import field, replace
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
-from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
-from intrinsics.multiplies.wgmma import BitOperation, MatrixType
+from intrinsics.modifiers.mma_sync import MmaLayout, MmaShape
+from intrinsics.modifiers.wgmma import BitOperation, MatrixType
 from intrinsics.row import Attribute, By, Numbers, Rule, when
 from intrinsics.targets import EVERYWHERE, Capability, Feature, at_least, since, with_feature
 

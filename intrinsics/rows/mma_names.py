@@ -21,8 +21,8 @@ from collections.abc import Iterator, Mapping
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType, ScaleVec
-from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
-from intrinsics.multiplies.wgmma import BitOperation, MatrixType
+from intrinsics.modifiers.mma_sync import MmaLayout, MmaShape
+from intrinsics.modifiers.wgmma import BitOperation, MatrixType
 from intrinsics.row import Attribute, Attributes, Llvm
 from intrinsics.rows.mma_families import LARGE, SMALL, Family
 

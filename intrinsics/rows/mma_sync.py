@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType
-from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
-from intrinsics.multiplies.wgmma import BitOperation
+from intrinsics.modifiers.mma_sync import MmaLayout, MmaShape
+from intrinsics.modifiers.wgmma import BitOperation
 from intrinsics.row import (
     Access,
     Attribute,

@@ -19,9 +19,7 @@ from collections.abc import Iterable
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType
-from intrinsics.multiplies import wgmma_families as families
-from intrinsics.multiplies.wgmma import BitOperation, WgmmaShape, shapes
-from intrinsics.multiplies.wgmma_families import WgmmaFamily
+from intrinsics.modifiers.wgmma import BitOperation, WgmmaShape, shapes
 from intrinsics.row import (
     Access,
     Attribute,
@@ -44,6 +42,8 @@ from intrinsics.row import (
     vector,
     when,
 )
+from intrinsics.rows import wgmma_families as families
+from intrinsics.rows.wgmma_families import WgmmaFamily
 from intrinsics.targets import Feature, since, with_feature
 
 T = ScalarType

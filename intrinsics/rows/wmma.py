@@ -16,9 +16,9 @@ from typing import TypeAlias
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier, Rounding, SatFinite, ScalarType, Space
-from intrinsics.multiplies.mma_sync import MmaLayout
-from intrinsics.multiplies.wgmma import BitOperation, MatrixType
-from intrinsics.multiplies.wmma import WmmaShape
+from intrinsics.modifiers.mma_sync import MmaLayout
+from intrinsics.modifiers.wgmma import BitOperation, MatrixType
+from intrinsics.modifiers.wmma import WmmaShape
 from intrinsics.row import (
     Access,
     Attribute,

@@ -26,8 +26,8 @@ from intrinsics.mir import Module
 from isel.verifier.launch import LaunchShape
 from nvgen.commands.given.inputs import read_input
 from nvgen.commands.given.own_functions import extension_from
-from nvgen.compilation.loading import load
 from nvgen.compilation.options import Options
+from nvgen.loading import load
 from nvgen.render import Printer, as_json, print_findings, summary
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from nvgen.commands.given.inputs import Input, read_input
 from nvgen.commands.given.own_functions import extension_from
 from nvgen.commands.print_after import check_output, write_stages
 from nvgen.compilation.judgement import check_certain
-from nvgen.compilation.loading import Program, load
 from nvgen.compilation.options import Options
 from nvgen.files import STANDARD, check_writable, write_whole
+from nvgen.loading import Program, load
 from nvgen.render import print_findings
 
 _BY_SUFFIX = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx", ".cubin": "cubin"}

@@ -12,8 +12,8 @@ from pathlib import Path
 from intrinsics.findings import input_error
 from isel.passes.bound_waits import BOUND_WAITS
 from isel.pipeline import PASSES
-from nvgen.compilation.loading import Program
 from nvgen.files import STANDARD, check_writable, write_whole
+from nvgen.loading import Program
 
 ALL = "all"
 """Every pass."""

@@ -24,10 +24,10 @@ from intrinsics.findings import (
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.commands.given.inputs import Input, read_input
 from nvgen.commands.given.shape import parse_dim3
-from nvgen.compilation.loading import load
 from nvgen.compilation.options import Options
 from nvgen.files import check_writable, write_whole
 from nvgen.launching.launches import Statistics, three
+from nvgen.loading import load
 from nvgen.render import as_json, print_findings
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from asmprinter.tile_reader import refuse_lowered
 from asmprinter.tile_words import has_tiles
 from intrinsics.findings import Finding, InputError, NvgenError, errors, input_error
 from nvgen.commands.given.inputs import read_input
-from nvgen.compilation.loading import language_of
 from nvgen.compilation.options import Options, no_target
 from nvgen.files import printable
+from nvgen.loading import language_of
 from nvgen.render import Line, Printer, as_json, print_findings
 from nvgen.tiles.trace import Decoded, Stage, Story, trace
 

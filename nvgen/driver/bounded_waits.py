@@ -18,7 +18,7 @@ from intrinsics.lazy_dataclass import dataclass
 from isel import wait_bounds as entry
 from isel.wait_bounds import REPORT, WaitBounds, WaitSite
 from nvgen.driver.errors import SIMULATE, WAIT_BOUND
-from nvgen.sim.threads.report import lanes_in_words
+from nvgen.launching.launches import lanes_in_words
 
 if TYPE_CHECKING:
     from nvgen.driver.device import Code

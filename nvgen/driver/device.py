@@ -19,8 +19,8 @@ from intrinsics.findings import InputError, input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import PORTABLE_CLUSTER, STATIC_SHARED
 from intrinsics.tma.rules import Request, findings
-from nvgen.driver.code.images import Image
 from nvgen.driver.errors import driver_error
+from nvgen.driver.images import Image
 from nvgen.driver.jobs import LaunchConfig, MapOf, Pointer, Value
 from nvgen.driver.maps import encode, function_of, words_of
 

@@ -16,10 +16,9 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
 from intrinsics.tma.rules import Request
 from isel.wait_bounds import WaitBounds
-from nvgen.driver.code.images import Image
+from nvgen.driver.images import Image
 from nvgen.launching.launches import Dim3
-from nvgen.launching.tensor_map import SIZE, TensorMap
-from nvgen.parameters import (
+from nvgen.launching.parameters import (
     Array,
     Output,
     bytes_by_value,
@@ -33,6 +32,7 @@ from nvgen.parameters import (
     overlapping,
     put_back,
 )
+from nvgen.launching.tensor_map import SIZE, TensorMap
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from intrinsics.findings import input_error
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target
 from isel.wait_bounds import WaitBounds
-from nvgen.driver.code.images import Image, images
 from nvgen.driver.gpus import gpu, unfit
+from nvgen.driver.images import Image, images
 from nvgen.driver.jobs import Job, LaunchConfig, bind_host
 from nvgen.driver.loaded import LoadedKernel
-from nvgen.driver.views import is_device_array
 from nvgen.launching.arguments import Parameter
+from nvgen.launching.parameters import Output, check_count
 from nvgen.launching.tensor_map import TensorMap
-from nvgen.parameters import Output, check_count
+from nvgen.launching.views import is_device_array
 
 
 def on_device(arguments: Sequence[object]) -> bool:

@@ -18,11 +18,17 @@ from nvgen.driver.bounded_waits import WaitTable, told
 from nvgen.driver.device import Code, parameter, wait
 from nvgen.driver.errors import timed_out
 from nvgen.driver.jobs import LaunchConfig, Value, map_value, pointer_value
-from nvgen.driver.views import LEGACY, is_device_array, view_of
 from nvgen.launching.arguments import Parameter, arguments, on_host
 from nvgen.launching.launches import Dim3, dim3
+from nvgen.launching.parameters import (
+    Output,
+    bytes_by_value,
+    check_count,
+    is_by_value,
+    number_value,
+)
 from nvgen.launching.tensor_map import TensorMap
-from nvgen.parameters import Output, bytes_by_value, check_count, is_by_value, number_value
+from nvgen.launching.views import LEGACY, is_device_array, view_of
 
 if TYPE_CHECKING:
     from cuda.core import Device, Stream

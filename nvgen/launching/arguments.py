@@ -20,9 +20,9 @@ from intrinsics.element import ElementType
 from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
-from nvgen.driver.views import is_device_array
+from nvgen.launching.parameters import Output
 from nvgen.launching.tensor_map import TensorMap, tensor_map
-from nvgen.parameters import Output
+from nvgen.launching.views import is_device_array
 
 T = ScalarType
 

@@ -13,8 +13,7 @@ from intrinsics.mir import MachineFunction, Module
 from nvgen.launching.launches import DEVICES, Dim3, three
 
 if TYPE_CHECKING:
-    from nvgen.parameters import Output
-    from nvgen.sim.binding import Argument
+    from nvgen.launching.parameters import Argument, Output
 
 
 def check_device(device: str, schedule: str = "early") -> None:
@@ -107,8 +106,8 @@ def of_known_kinds(values: Sequence[object], function: MachineFunction) -> list[
     """
     import numpy as np
 
+    from nvgen.launching.parameters import Output
     from nvgen.launching.tensor_map import TensorMap
-    from nvgen.parameters import Output
 
     found: list[Argument | Output] = []
     names = [f" for {param.name}" for param in function.params]

@@ -119,8 +119,8 @@ def check_shape(function: MachineFunction, grid: Dim3, block: Dim3) -> None:
 
 def boxes_of(function: MachineFunction, arguments: Sequence[object]) -> tuple[tuple[str, int], ...]:
     """The bytes of a box of each tensor map among a kernel's arguments, by parameter."""
+    from nvgen.launching.parameters import Output
     from nvgen.launching.tensor_map import TensorMap
-    from nvgen.parameters import Output
 
     plain = [a.array if isinstance(a, Output) else a for a in arguments]
     return tuple(
@@ -161,3 +161,17 @@ def check_launch(
     if wrong:
         placed = [found.at(replace(found.place, file=found.place.file or file)) for found in wrong]
         raise InputError(placed)
+
+
+def lanes_in_words(mask: int) -> str:
+    """A mask of lanes as text: `lane 0`, `lanes 0-31`, `lanes 1-31`."""
+    lanes = [lane for lane in range(32) if mask >> lane & 1]
+    if len(lanes) == 1:
+        return f"lane {lanes[0]}"
+    runs: list[list[int]] = []
+    for lane in lanes:
+        if runs and runs[-1][1] == lane - 1:
+            runs[-1][1] = lane
+        else:
+            runs.append([lane, lane])
+    return "lanes " + ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in runs)

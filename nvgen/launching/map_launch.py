@@ -17,8 +17,8 @@ from intrinsics.targets import Target
 from intrinsics.tma.fields import REDUCTIONS
 from intrinsics.tma.rules import findings
 from isel.verifier.locations import place_of
+from nvgen.launching.parameters import Output
 from nvgen.launching.tensor_map import TensorMap
-from nvgen.parameters import Output
 
 _REDUCTION = "cp.reduce.async.bulk.tensor"
 _HANDED_ON = ("mov", "cvta", "cvta.to")

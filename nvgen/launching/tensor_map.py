@@ -244,7 +244,7 @@ def _form_of(array: object) -> _Form:
         dtype, size = array.dtype, array.dtype.itemsize
         element = element_of(dtype, size) if dtype.kind in "biufV" else None
         return _Form(array.shape, array.strides, size, element, f"{dtype}, {size} bytes")
-    from nvgen.driver.views import view_of
+    from nvgen.launching.views import view_of
 
     view = view_of(array)
     element = element_of(getattr(array, "dtype", ""), view.item_size)

@@ -7,16 +7,14 @@ bytes, regions of global memory, and the arrays again, with what the kernel wrot
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
 
 from intrinsics.mir import MachineFunction, Param
 from isel.variables import round_up
-from nvgen.launching.tensor_map import TensorMap
-from nvgen.parameters import (
+from nvgen.launching.parameters import (
+    Argument,
     Array,
-    Number,
     Output,
     bytes_by_value,
     check_array,
@@ -31,13 +29,11 @@ from nvgen.parameters import (
     overlapping,
     put_back,
 )
+from nvgen.launching.tensor_map import TensorMap
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.bound_maps import BoundMap
 from nvgen.sim.memory.regions import Memory, Region
 from nvgen.sim.memory.tensor_maps import TensorMaps
-
-Argument: TypeAlias = Array | TensorMap | Number | np.generic
-"""The types of arguments; a tensor map contains its array."""
 
 
 class Binding:

@@ -15,10 +15,10 @@ from intrinsics.findings import SimulationError
 from intrinsics.mir import MachineFunction, Module, Sym, Variable
 from intrinsics.modifiers import Space
 from nvgen.launching.launches import Dim3, Statistics, check_shape, kernel_of
-from nvgen.parameters import Output
+from nvgen.launching.parameters import Argument, Output
 from nvgen.sim.async_ops.engine import Engine
 from nvgen.sim.async_ops.schedule import Schedule
-from nvgen.sim.binding import Argument, Binding
+from nvgen.sim.binding import Binding
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.layout import check_size, local_layout, shared_layout
 from nvgen.sim.memory.local import first_places

@@ -98,8 +98,8 @@ def _arrays(arguments: Sequence[object]) -> list[Array]:
     """The host's arrays among arguments, also those of tensor maps and outputs."""
     import numpy as np
 
+    from nvgen.launching.parameters import Output
     from nvgen.launching.tensor_map import TensorMap
-    from nvgen.parameters import Output
 
     found: list[Array] = []
     for argument in arguments:

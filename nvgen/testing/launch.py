@@ -149,8 +149,8 @@ class Launch:
     def _compile(self, program: object, text: str, ptx: str | None, level: str) -> Compiled:
         from nvgen.api import compile
         from nvgen.compilation.compiled import Compiled
-        from nvgen.compilation.loading import load
         from nvgen.compilation.options import Options
+        from nvgen.loading import load
 
         if isinstance(program, Compiled):
             return self._of_target(program)

@@ -3,7 +3,7 @@
 Layer: nvgen.tuning.
 """
 
-from nvgen.driver.code.kernel_code import MachineCode
+from nvgen.kernel_code.code import MachineCode
 from nvgen.tuning.candidates import Candidate, compile_kernel
 from nvgen.tuning.problem import Problem
 from nvgen.tuning.results import Results, Trial

@@ -11,7 +11,7 @@ from typing import Generic, TypeAlias
 from intrinsics.findings import Finding, NvgenError
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.built import Kernel
-from nvgen.driver.code.kernel_code import MachineCode, machine_code
+from nvgen.kernel_code.code import MachineCode, machine_code
 from nvgen.tuning.config import ConfigT
 
 

@@ -14,7 +14,7 @@ from typing import Generic, TypeAlias
 from intrinsics.findings import Finding, InputError, NvgenError, Severity, input_error
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.built import Kernel
-from nvgen.driver.code.kernel_code import MachineCode
+from nvgen.kernel_code.code import MachineCode
 from nvgen.tuning.candidates import Candidate, Outcome, compile_kernel
 from nvgen.tuning.config import ConfigT, Settings, settings
 from nvgen.tuning.problem import Problem

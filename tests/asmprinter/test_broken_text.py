@@ -25,8 +25,8 @@ from intrinsics.catalog import find_head
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.mir import MachineInstr, renumber
 from intrinsics.modifiers import CachePriority, CopyFormat, Modifier, ScalarType, Space
-from intrinsics.multiplies.mma_sync import MmaLayout
-from intrinsics.multiplies.wgmma import BitOperation, MatrixType
+from intrinsics.modifiers.mma_sync import MmaLayout
+from intrinsics.modifiers.wgmma import BitOperation, MatrixType
 from intrinsics.row import Kind, Literal, Row
 from intrinsics.targets import TARGETS, Target
 from isel.verifier.record import verify_records

@@ -18,8 +18,8 @@ from asmprinter.ptx.statements import instruction
 from intrinsics.catalog import find_head
 from intrinsics.mir import Location, MachineInstr, Module
 from intrinsics.modifiers import CachePriority, CopyFormat, ScalarType, Space
-from intrinsics.multiplies.mma_sync import MmaLayout
-from intrinsics.multiplies.wgmma import BitOperation, MatrixType
+from intrinsics.modifiers.mma_sync import MmaLayout
+from intrinsics.modifiers.wgmma import BitOperation, MatrixType
 from tests.asmprinter.ptx_texts import TENSOR_CORE, TEXTS
 from tests.asmprinter.strategies import (
     NEWEST,

@@ -11,7 +11,7 @@ import pytest
 import nvgen
 from intrinsics.element import Major
 from intrinsics.findings import DriverError, InputError
-from nvgen.driver.code import images
+from nvgen.driver import images
 from nvgen.launching.tensor_map import tensor_map
 from tests.nvgen.portable_programs import STEPS, Case
 from tests.oracle.gpu import on_gpu

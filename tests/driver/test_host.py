@@ -15,7 +15,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from nvgen.driver import host
-from nvgen.driver.code.images import Image
+from nvgen.driver.images import Image
 from nvgen.driver.jobs import Job, LaunchConfig, Pointer
 
 STREAM, ADDRESS = 77, 0x1000

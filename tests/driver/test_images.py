@@ -6,7 +6,7 @@ import pytest
 
 import nvgen
 from intrinsics.findings import AssemblerError
-from nvgen.driver.code import images as made
+from nvgen.driver import images as made
 
 ADD = """
 define ptx_kernel void @store(ptr addrspace(1) %to, i32 %value) {

@@ -17,8 +17,8 @@ from intrinsics.tma.fields import Element
 from intrinsics.tma.rules import Request
 from nvgen.driver.gpus import architecture
 from nvgen.driver.jobs import HostMemory, MapOf, Pointer, bind_host
+from nvgen.launching.parameters import Output
 from nvgen.launching.tensor_map import tensor_map
-from nvgen.parameters import Output
 
 KERNEL = """
 define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %b, i32 %n, float %x) {

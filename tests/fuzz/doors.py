@@ -26,9 +26,9 @@ from intrinsics.mir import Module
 from intrinsics.targets import Ptx
 from nvgen import cli
 from nvgen.commands.given.arguments import parse_argument
-from nvgen.compilation.loading import load
 from nvgen.compilation.options import Options
 from nvgen.files import decode
+from nvgen.loading import load
 from nvgen.render import as_json, finding_lines
 from nvgen.tuning import Results, Trial
 from tests.fuzz import simulated

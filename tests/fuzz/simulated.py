@@ -14,7 +14,7 @@ import numpy as np
 from intrinsics.findings import InputError, SimulationError
 from intrinsics.mir import Param
 from nvgen import Compiled
-from nvgen.parameters import is_by_value
+from nvgen.launching.parameters import is_by_value
 
 SECONDS = 1.0
 """Of processor time, until a program is left."""

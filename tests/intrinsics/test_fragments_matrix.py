@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from intrinsics.layouts.fragments_matrix import matrix_bytes
-from intrinsics.multiplies.matrix import MatrixShape
+from intrinsics.modifiers.matrix import MatrixShape
 from tests.each import each
 
 S = MatrixShape

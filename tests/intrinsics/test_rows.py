@@ -19,8 +19,8 @@ from intrinsics.catalog import form_of_opcode, forms, spellings
 from intrinsics.legality import expected, judge, nearest_legal, text_of
 from intrinsics.mir import form_attribute_names, form_of, opcode_name
 from intrinsics.modifiers import CachePriority, Modifier, ScalarType, Space
-from intrinsics.multiplies.mma_sync import MmaLayout
-from intrinsics.multiplies.wgmma import MatrixType
+from intrinsics.modifiers.mma_sync import MmaLayout
+from intrinsics.modifiers.wgmma import MatrixType
 from intrinsics.row import (
     Access,
     Attribute,

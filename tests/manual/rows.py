@@ -23,8 +23,8 @@ from typing import Protocol, TypeVar
 
 from intrinsics.findings import Severity
 from isel.verifier.descriptors.check import verify_descriptors
-from nvgen.compilation.loading import load
 from nvgen.compilation.options import Options
+from nvgen.loading import load
 from tests.each import Test, each
 from tests.isel.verifier.descriptors.descriptor_words import found_in
 from tests.isel.verifier.function import function_mistakes, function_sync_mistakes

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from intrinsics.findings import Finding, Severity
-from nvgen.compilation.loading import load
 from nvgen.compilation.options import Options
+from nvgen.loading import load
 from nvgen.machine_code.assembler import find_ptxas
 from tests.each import each
 from tests.isel.verifier.patterns.pattern_runs import run

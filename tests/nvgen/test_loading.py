@@ -7,8 +7,8 @@ import pytest
 import nvgen
 from intrinsics.findings import InputError
 from isel.pipeline import PASSES
-from nvgen.compilation.loading import language_of, load
 from nvgen.compilation.options import Options
+from nvgen.loading import language_of, load
 from tests.each import each
 from tests.nvgen.programs import ADD
 

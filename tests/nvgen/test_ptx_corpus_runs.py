@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from nvgen.compilation.loading import load
 from nvgen.launching.tensor_map import tensor_map
+from nvgen.loading import load
 from tests.nvgen.conftest import Nvgen
 from tests.ptx_corpus import FOLDER, text_of
 

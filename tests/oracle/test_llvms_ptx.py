@@ -9,10 +9,9 @@ from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
 from intrinsics.mir import Module
 from isel.verifier.record import verify_records
+from nvgen.launching.parameters import Argument, Output
 from nvgen.launching.tensor_map import tensor_map
-from nvgen.parameters import Output
 from nvgen.sim.async_ops.schedule import parse_schedule
-from nvgen.sim.binding import Argument
 from nvgen.sim.launch import simulate
 from tests.oracle import llvm
 from tests.samples.modules import gemm_llvm, gemm_tile, warp_specialized

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 
 from intrinsics.findings import Finding, NvgenError, Severity, SimulationError
 from nvgen.compilation.compiled import Compiled
-from nvgen.compilation.loading import Program, load
 from nvgen.compilation.options import Options
+from nvgen.loading import Program, load
 from tests.samples.sample_mutants_unfound import UNFOUND
 from tests.samples.sample_subjects import SUBJECTS, Subject, subject
 from tests.samples.synchronisation import Mutant, mutants

@@ -20,7 +20,7 @@ from nvgen import Kernel
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.compiled import Compiled
 from nvgen.compilation.options import Options
-from nvgen.parameters import Output
+from nvgen.launching.parameters import Output
 from tests.samples.modules import WALKTHROUGH, named
 
 Array = NDArray[np.generic]

@@ -21,10 +21,9 @@ from intrinsics.targets import TARGETS, Ptx
 from nvgen.driver.jobs import LaunchConfig
 from nvgen.driver.launch import launch_host
 from nvgen.launching.launches import Dim3, Statistics
+from nvgen.launching.parameters import Argument, Output
 from nvgen.launching.tensor_map import TensorMap
-from nvgen.parameters import Output
 from nvgen.sim.async_ops.schedule import parse_schedule
-from nvgen.sim.binding import Argument
 from nvgen.sim.launch import simulate
 from nvgen.sim.threads.machine import Code
 from tests.oracle import gpu

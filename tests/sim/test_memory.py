@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nvgen.launching.parameters import Output
 from nvgen.launching.tensor_map import tensor_map
-from nvgen.parameters import Output
 from nvgen.sim.faults import Fault
 from nvgen.sim.memory.regions import Access, Memory, Proxy, Region, gather, scatter
 from tests.sim.ptx import findings, rule, run

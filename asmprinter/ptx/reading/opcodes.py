@@ -21,8 +21,8 @@ from intrinsics.catalog import (
 )
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CachePriority, CopyFormat, Modifier, ScalarType, Space
-from intrinsics.multiplies.mma_sync import MmaLayout
-from intrinsics.multiplies.wgmma import BitOperation, MatrixType
+from intrinsics.modifiers.mma_sync import MmaLayout
+from intrinsics.modifiers.wgmma import BitOperation, MatrixType
 from intrinsics.row import Attribute, Literal, Problem, Qualifier, Row
 
 TWICE = ("sync", "sat", "relu", "uni", "approx", "satfinite", "NaN")

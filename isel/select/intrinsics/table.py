@@ -15,7 +15,6 @@ from intrinsics import catalog
 from intrinsics.legality import expected, judge, section_of, text_of
 from intrinsics.mir import Special
 from intrinsics.modifiers import ScalarType
-from intrinsics.multiplies.mma_name import multiply_of
 from intrinsics.patterns import PREFIX
 from intrinsics.row import Attribute, Guard, Row, Rule
 from intrinsics.special import SpecialRegister, significant_bits, special_registers
@@ -27,6 +26,7 @@ from isel.select.floats.intrinsics import select_float_intrinsic
 from isel.select.floats.nvvm import select_float_nvvm
 from isel.select.integers.intrinsics import select_generic
 from isel.select.integers.nvvm import select_nvvm_integer
+from isel.select.intrinsics.mma_name import multiply_of
 from isel.select.intrinsics.rows import select_row
 from isel.select.intrinsics.specials import select_special
 from isel.select.intrinsics.unselected import unselected

@@ -18,7 +18,7 @@ from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
 from intrinsics.layouts.umma_layout import STRIDE_FAILURE, check_umma_layout
 from intrinsics.mir import Imm, MachineInstr
-from intrinsics.multiplies.wgmma import WgmmaShape
+from intrinsics.modifiers.wgmma import WgmmaShape
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.rule import VerifierRule
 

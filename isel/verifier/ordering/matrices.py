@@ -16,7 +16,7 @@ from intrinsics.element import Major
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import MmaKind
-from intrinsics.multiplies.wgmma import WgmmaShape
+from intrinsics.modifiers.wgmma import WgmmaShape
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow.threads import Threads
 from isel.verifier.function.flow.values import constant

@@ -30,7 +30,7 @@ from intrinsics.layouts.register_runs import (
 )
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import AtomicOp, ScalarType, Shuffle, Space
-from intrinsics.multiplies.matrix import MatrixNum
+from intrinsics.modifiers.matrix import MatrixNum
 from nvgen.builder.control.roles import WARPGROUP, ExecutionScope, check_scope
 from nvgen.builder.shared_memory.allocations import SharedMemory
 from nvgen.builder.shared_memory.copies import copies

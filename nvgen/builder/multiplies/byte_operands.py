@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.register_layout import FragmentLayout, operand_layout
-from intrinsics.multiplies.matrix import MatrixNum
+from intrinsics.modifiers.matrix import MatrixNum
 from nvgen.builder.control.roles import WARPGROUP
 from nvgen.builder.fragments.fragment import Fragment
 from nvgen.builder.fragments.layouts import Holders, RegisterTile, shared_tile

@@ -13,8 +13,8 @@ from dataclasses import field
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.modifiers.wgmma import INTEGER_WIDTHS, WIDTHS
 from intrinsics.multiplies.element_families import OF_WARPGROUPS, OF_WARPS, RegisterFamily
-from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS
 from intrinsics.targets import Target, TargetSet, spell
 from nvgen.builder.control.roles import WARP, WARPGROUP, ExecutionScope
 from nvgen.builder.fragments.layouts import RegisterTile

@@ -25,8 +25,8 @@ from intrinsics.layouts.register_layout import (
 )
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
+from intrinsics.modifiers.matrix import MatrixNum
 from intrinsics.multiplies.element_names import MODIFIERS
-from intrinsics.multiplies.matrix import MatrixNum
 from nvgen.builder.control.roles import ExecutionScope
 from nvgen.builder.fragments.layouts import Holders, RegisterTile
 from nvgen.builder.multiplies.accumulators import HeldAccumulator, Multiply

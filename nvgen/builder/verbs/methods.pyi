@@ -39,19 +39,19 @@ from intrinsics.modifiers import (
     Vote,
     WarpReduce,
 )
-from intrinsics.multiplies.matrix import (
+from intrinsics.modifiers.matrix import (
     MatrixNum,
     MatrixShape,
 )
-from intrinsics.multiplies.mma_sync import (
+from intrinsics.modifiers.mma_sync import (
     MmaLayout,
     MmaShape,
 )
-from intrinsics.multiplies.wgmma import (
+from intrinsics.modifiers.wgmma import (
     BitOperation,
     MatrixType,
 )
-from intrinsics.multiplies.wmma import (
+from intrinsics.modifiers.wmma import (
     WmmaShape,
 )
 from nvgen.builder.values.numbers import (

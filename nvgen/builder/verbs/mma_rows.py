@@ -18,9 +18,9 @@ from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.layouts.register_layout import warpgroup_layout
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MmaKind, Modifier, ScalarType, ScaleVec
-from intrinsics.multiplies.wgmma import MatrixType, WgmmaShape, shapes
-from intrinsics.multiplies.wgmma_families import FAMILY_OF, INT
+from intrinsics.modifiers.wgmma import MatrixType, WgmmaShape, shapes
 from intrinsics.rows.mma_families import DENSE, KINDS, SPARSE
+from intrinsics.rows.wgmma_families import FAMILY_OF, INT
 from nvgen.builder.values.base import BuilderBase
 from nvgen.builder.values.numbers import Int, IntLike
 from nvgen.builder.values.pointers import Pointer, descriptor_at

@@ -33,7 +33,7 @@ from intrinsics.modifiers import (
     Vote,
     WarpReduce,
 )
-from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
+from intrinsics.modifiers.matrix import MatrixNum, MatrixShape
 from intrinsics.row import Attribute, Residency
 from intrinsics.targets import Feature
 from nvgen.builder.values.base import BuilderBase

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from intrinsics.findings import InputError, input_error
-from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS
+from intrinsics.modifiers.wgmma import INTEGER_WIDTHS, WIDTHS
 from nvgen.commands.explanations.question import Fields, Question
 
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "b1": 1}

@@ -17,9 +17,8 @@ import numpy as np
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError, Place, input_error
 from intrinsics.lazy_dataclass import dataclass
+from nvgen.launching.parameters import Argument, Array, Output
 from nvgen.launching.tensor_map import TensorMap, tensor_map
-from nvgen.parameters import Array, Output
-from nvgen.sim.binding import Argument
 
 _PLAIN = {f"{letter}{bits}": np.dtype(f"{name}{bits}") for letter, name in
           (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)}  # fmt: skip

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from intrinsics.findings import Place, input_error
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.compilation.loading import LANGUAGES, language_of
 from nvgen.files import decode, is_bitcode, printable, read_data
+from nvgen.loading import LANGUAGES, language_of
 
 if TYPE_CHECKING:
     from nvgen.built import Kernel

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.lazy_dataclass import dataclass
+from nvgen.launching.launches import lanes_in_words
 from nvgen.sim.faults import DeadlockError, LimitError
 from nvgen.sim.threads.suppliers import Suppliers
 
@@ -200,20 +201,6 @@ _HINTS = {
     "operation that arrives",
 }
 """What to look at, by what an mbarrier lacks."""
-
-
-def lanes_in_words(mask: int) -> str:
-    """A mask of lanes as text: `lane 0`, `lanes 0-31`, `lanes 1-31`."""
-    lanes = [lane for lane in range(32) if mask >> lane & 1]
-    if len(lanes) == 1:
-        return f"lane {lanes[0]}"
-    runs: list[list[int]] = []
-    for lane in lanes:
-        if runs and runs[-1][1] == lane - 1:
-            runs[-1][1] = lane
-        else:
-            runs.append([lane, lane])
-    return "lanes " + ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in runs)
 
 
 def _name(cta: Cta) -> str:

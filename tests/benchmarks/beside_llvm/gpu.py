@@ -21,8 +21,8 @@ import numpy as np
 from cuda.bindings import driver
 from numpy.typing import NDArray
 
-from nvgen.driver.code.images import Image
 from nvgen.driver.device import Code, load, ok, open_device
+from nvgen.driver.images import Image
 from tests.benchmarks.beside_llvm import launches
 from tests.benchmarks.beside_llvm.differences import difference
 from tests.benchmarks.beside_llvm.launches import COMPILERS, LEVELS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from intrinsics.layouts.fragments_mma import fragment_a, fragment_b, fragment_c
-from intrinsics.multiplies.mma_sync import MmaShape
+from intrinsics.modifiers.mma_sync import MmaShape
 from tests.each import each
 from tests.intrinsics.published.mma_fragments import FACTORS, SUMS, places
 

@@ -10,7 +10,7 @@ import pytest
 from intrinsics.layouts.fragments_mma import fragment_a, fragment_b
 from intrinsics.layouts.fragments_mma_factors import factor_bytes, factor_fragment
 from intrinsics.layouts.fragments_mma_sparse import metadata_fragment, selectors, stored
-from intrinsics.multiplies.mma_sync import MmaShape
+from intrinsics.modifiers.mma_sync import MmaShape
 from tests.intrinsics.published.mma_fragments import places
 from tests.intrinsics.published.mma_sparse import DEEP_B, METADATA, SCALES, SPARSE_A
 

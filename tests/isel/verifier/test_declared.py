@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from intrinsics.findings import Severity
-from nvgen.compilation.loading import load
 from nvgen.compilation.options import Options
+from nvgen.loading import load
 
 KERNEL = """\
 target sm_90a

@@ -25,8 +25,8 @@ from intrinsics.mir import Module
 from intrinsics.row import Attribute
 from intrinsics.special import SpecialRegister, special_registers
 from intrinsics.targets import EVERYWHERE, PTX_VERSIONS, TARGETS, Ptx, Target, spell
-from nvgen.compilation.loading import load
 from nvgen.compilation.options import Options
+from nvgen.loading import load
 from tests.each import each
 from tests.isel.verifier.gate_records import Gate, gates, judgement, module_of, shown, shut
 from tests.isel.verifier.test_verifier import Call, text_of

@@ -14,8 +14,8 @@ import nvgen
 from asmprinter.mir.printer import print_mir
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, NvgenError, errors
-from nvgen.compilation.loading import load
 from nvgen.compilation.options import Options
+from nvgen.loading import load
 from tests.each import each
 
 COMPLETE = "mbarrier::complete_tx::bytes"

@@ -39,7 +39,7 @@ from intrinsics.modifiers import (
     SyncRestrict,
     WarpReduce,
 )
-from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
+from intrinsics.modifiers.matrix import MatrixNum, MatrixShape
 from intrinsics.patterns import arguments
 from intrinsics.row import Kind
 from nvgen import KernelBuilder

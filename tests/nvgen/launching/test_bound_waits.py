@@ -21,8 +21,8 @@ from intrinsics.modifiers import Space
 from isel.passes.bound_waits import Bounded, bound_waits
 from isel.verifier.levels import verify
 from isel.wait_bounds import COUNT, ENTRIES, REPORT, WaitBounds, WaitSite
-from nvgen.compilation.loading import load
 from nvgen.driver.bounded_waits import overdue
+from nvgen.loading import load
 from nvgen.machine_code.assembler import assemble
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import DeadlockError

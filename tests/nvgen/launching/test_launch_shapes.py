@@ -9,7 +9,7 @@ import pytest
 
 import nvgen
 from intrinsics.findings import InputError
-from nvgen.compilation.loading import load
+from nvgen.loading import load
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 from tests.each import each

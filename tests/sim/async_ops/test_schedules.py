@@ -33,8 +33,8 @@ from nvgen.builder.values.vectors import Vector
 from nvgen.compilation.compile_text import check_text
 from nvgen.compilation.compiled import Compiled
 from nvgen.compilation.options import Options
+from nvgen.launching.parameters import Output
 from nvgen.launching.tensor_map import tensor_map
-from nvgen.parameters import Output
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError
 from nvgen.sim.launch import simulate

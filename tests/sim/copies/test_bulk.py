@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nvgen.parameters import Output
+from nvgen.launching.parameters import Output
 from tests.each import each
 from tests.sim.ptx import SCHEDULES, findings, run
 

@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from intrinsics.tma.rules import Im2col
+from nvgen.launching.parameters import Output
 from nvgen.launching.tensor_map import TensorMap, im2col_map, tensor_map
-from nvgen.parameters import Output
 from tests.sim.layouts import tma_tile
 from tests.sim.ptx import SCHEDULES, findings, run
 

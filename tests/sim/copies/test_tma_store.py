@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from nvgen.launching.parameters import Output
 from nvgen.launching.tensor_map import TensorMap, tensor_map
-from nvgen.parameters import Output
 from tests.sim.copies.test_tma import SIZE, Copy, copies
 from tests.sim.layouts import tma_stored
 from tests.sim.ptx import SCHEDULES, findings, run

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nvgen.parameters import Output
+from nvgen.launching.parameters import Output
 from tests.sim.ptx import SCHEDULES, findings, run
 
 LINES = 4

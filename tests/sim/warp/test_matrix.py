@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nvgen.parameters import Output
+from nvgen.launching.parameters import Output
 from tests.sim.ptx import SCHEDULES, findings, rule, run
 
 pytestmark = pytest.mark.turns(6)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import nvgen
 from intrinsics.layouts.fragments_mma_quarters import quarter_a, quarter_b, quarter_c
-from intrinsics.multiplies.mma_sync import MmaLayout
+from intrinsics.modifiers.mma_sync import MmaLayout
 from tests.intrinsics.published.mma_quarters import FACTORS, SUMS, quarter_places
 from tests.oracle import gpu
 from tests.oracle.test_mma_sync_names import NAMES

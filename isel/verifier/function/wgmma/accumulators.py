@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from intrinsics.findings import Severity
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Reg, registers_of
-from intrinsics.multiplies.wgmma import WgmmaShape
+from intrinsics.modifiers.wgmma import WgmmaShape
 from intrinsics.row import Attribute, Completion
 from isel.verifier.function.events import Event, Kind, guarded
 from isel.verifier.function.flow.graph import Graph

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from intrinsics.mir import Form, MachineInstr
 from intrinsics.modifiers import ScalarType, Space, Vec
-from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
+from intrinsics.modifiers.matrix import MatrixNum, MatrixShape
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow.threads import Threads
 from isel.verifier.function.flow.values import LANES, Loaded, Value, Where, constant

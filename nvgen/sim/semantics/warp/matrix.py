@@ -18,7 +18,7 @@ from intrinsics.layouts.packing import widened
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import CopyFormat, ScalarType, Space
-from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
+from intrinsics.modifiers.matrix import MatrixNum, MatrixShape
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter, window_of
 from nvgen.sim.semantics.memory.accesses import find

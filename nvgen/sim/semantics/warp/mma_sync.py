@@ -17,7 +17,7 @@ from intrinsics.layouts.fragments_mma_sparse import stored
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
-from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
+from intrinsics.modifiers.mma_sync import MmaLayout, MmaShape
 from nvgen.sim.semantics.warp import mma_sync_quarters
 from nvgen.sim.semantics.warp.mma_sync_factors import factors
 from nvgen.sim.semantics.warp.mma_sync_numbers import Factors, Kept, multiplier

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType
 from intrinsics.layouts.packing import decode
 from intrinsics.modifiers import Modifier, Rounding, ScalarType
-from intrinsics.multiplies.wgmma import BitOperation, MatrixType
+from intrinsics.modifiers.wgmma import BitOperation, MatrixType
 from intrinsics.row import Attributes
 from nvgen.sim.semantics.arithmetic.ieee import F64, multiply_add
 from nvgen.sim.semantics.tcgen05.mma_numbers import (

@@ -11,7 +11,7 @@ import numpy as np
 from intrinsics.layouts.fragments_mma_quarters import QUARTERS, quarter_a, quarter_b, quarter_c
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType
-from intrinsics.multiplies.mma_sync import MmaLayout
+from intrinsics.modifiers.mma_sync import MmaLayout
 from nvgen.sim.semantics.warp.mma_sync_numbers import multiplier
 from nvgen.sim.semantics.warp.mma_sync_registers import elements, matrices, too_few, writer
 from nvgen.sim.threads.compile import Compiler

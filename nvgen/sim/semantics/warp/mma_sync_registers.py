@@ -18,7 +18,7 @@ from intrinsics.element import ElementType
 from intrinsics.layouts.fragments_mma import Indices
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import Modifier, ScalarType
-from intrinsics.multiplies.wgmma import MatrixType
+from intrinsics.modifiers.wgmma import MatrixType
 from nvgen.sim.faults import fault
 from nvgen.sim.threads.compile import Compiler
 from nvgen.sim.threads.machine import Strand, Warp

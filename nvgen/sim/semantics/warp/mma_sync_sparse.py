@@ -18,7 +18,7 @@ from intrinsics.layouts.fragments_mma_sparse import ROWS, chunk_size, metadata_f
 from intrinsics.layouts.sparse import ASCENDING_INDICES, HALF_INDICES
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import ScalarType
-from intrinsics.multiplies.mma_sync import MmaShape
+from intrinsics.modifiers.mma_sync import MmaShape
 from nvgen.sim.faults import fault
 from nvgen.sim.semantics.warp.mma_sync_registers import Bits
 from nvgen.sim.threads.compile import Compiler

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Modifier, Rounding, ScalarType, Space
-from intrinsics.multiplies.mma_sync import MmaLayout
-from intrinsics.multiplies.wmma import WmmaShape
+from intrinsics.modifiers.mma_sync import MmaLayout
+from intrinsics.modifiers.wmma import WmmaShape
 from intrinsics.row import Attribute, Attributes
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter

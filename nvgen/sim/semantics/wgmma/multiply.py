@@ -21,9 +21,9 @@ from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr, Reg
 from intrinsics.modifiers import MmaKind, Modifier, ScalarType
+from intrinsics.modifiers.wgmma import BitOperation, WgmmaShape
 from intrinsics.multiplies.element_names import ELEMENTS
-from intrinsics.multiplies.wgmma import BitOperation, WgmmaShape
-from intrinsics.multiplies.wgmma_families import FAMILIES, FAMILY_OF
+from intrinsics.rows.wgmma_families import FAMILIES, FAMILY_OF
 from nvgen.sim.async_ops.multiplies import Registers, Use
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 
 from intrinsics.findings import Finding, Severity
-from nvgen.compilation.loading import load
 from nvgen.compilation.options import Options
+from nvgen.loading import load
 from tests.each import each
 from tests.isel.verifier.patterns.pattern_missed import SEQUENCES, SEQUENCES_RULES
 from tests.isel.verifier.patterns.pattern_sequences import EXAMPLES, STEPS, Step, kernel

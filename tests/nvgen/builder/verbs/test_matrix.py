@@ -10,7 +10,7 @@ import pytest
 
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
-from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
+from intrinsics.modifiers.matrix import MatrixNum, MatrixShape
 from nvgen import KernelBuilder
 from nvgen.builder.shared_memory.tiles import SharedTile
 from nvgen.builder.values.numbers import Int

@@ -12,8 +12,8 @@ import pytest
 from intrinsics.findings import InputError
 from intrinsics.modifiers import MmaKind, Modifier, ScaleVec
 from intrinsics.modifiers import ScalarType as T
-from intrinsics.multiplies.mma_sync import MmaShape
-from intrinsics.multiplies.wgmma import MatrixType
+from intrinsics.modifiers.mma_sync import MmaShape
+from intrinsics.modifiers.wgmma import MatrixType
 from nvgen import Kernel, KernelBuilder, u16
 from nvgen.builder.verbs.mma_rows import WarpScales
 from tests.each import each

@@ -10,8 +10,8 @@ import pytest
 from intrinsics.findings import InputError
 from intrinsics.modifiers import Modifier
 from intrinsics.modifiers import ScalarType as T
-from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
-from intrinsics.multiplies.wgmma import BitOperation, MatrixType
+from intrinsics.modifiers.mma_sync import MmaLayout, MmaShape
+from intrinsics.modifiers.wgmma import BitOperation, MatrixType
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.values.numbers import Int
 from tests.each import each

@@ -11,7 +11,7 @@ from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.findings import InputError
 from intrinsics.modifiers import Modifier
 from intrinsics.modifiers import ScalarType as T
-from intrinsics.multiplies.wgmma import MatrixType
+from intrinsics.modifiers.wgmma import MatrixType
 from nvgen import KernelBuilder
 from tests.each import each
 from tests.oracle.ptxas_modules import report

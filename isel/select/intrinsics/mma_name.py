@@ -1,6 +1,6 @@
 """Names of multiplies in LLVM's scheme for which LLVM has no intrinsic.
 
-Layer: intrinsics.  Input: a name after `llvm.nvvm.`, such as
+Layer: isel.select.  Input: a name after `llvm.nvvm.`, such as
 `tcgen05.mma.tensor.mxf8f6f4.block_scale.ashift`.  Output: the row and the attributes that its words
 state, by which the row's rules say why there is no such form.  LLVM, User Guide for NVPTX Back-end.
 """

@@ -7,7 +7,7 @@ Shape.
 
 from __future__ import annotations
 
-from intrinsics.modifiers import Modifier
+from intrinsics.modifiers.kinds import Modifier
 
 
 class MatrixType(Modifier):

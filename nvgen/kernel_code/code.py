@@ -1,6 +1,6 @@
 """One kernel as machine code with its launch parameters: plain data that can be pickled.
 
-Layer: nvgen.driver.  Between processes it goes by pickle, to files as `code_cache` writes it.
+Layer: nvgen.kernel_code.  Between processes it goes by pickle, to files as `files` writes it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class MachineCode:
 
         Raises: InputError when there is none, DriverError.
         """
-        from nvgen.driver.code.images import Image
         from nvgen.driver.device import load, open_device
+        from nvgen.driver.images import Image
         from nvgen.driver.loaded import LoadedKernel
 
         code = load(open_device(), [Image("cubin", self.cubin)], self.name)

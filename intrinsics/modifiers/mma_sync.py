@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from intrinsics.modifiers import Modifier
+from intrinsics.modifiers.kinds import Modifier
 
 
 class MmaShape(Modifier):

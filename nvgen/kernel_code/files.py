@@ -1,7 +1,7 @@
 """Machine code in files: plain data, written whole or not at all, read where no other user writes.
 
-Layer: nvgen.driver.  A file is the digest of what follows it, a line of JSON, what a launch needs
-to know, and the cubin.  `nvgen.driver.code.code_cache` names the files.
+Layer: nvgen.kernel_code.  A file is the digest of what follows it, a line of JSON, what a launch
+needs to know, and the cubin.  `nvgen.kernel_code.cache` names the files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.driver.code.kernel_code import MachineCode
+from nvgen.kernel_code.code import MachineCode
 from nvgen.launching.arguments import MapKind, Parameter
 from nvgen.machine_code.ptxas_log import Resources
 

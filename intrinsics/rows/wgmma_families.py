@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Modifier, ScalarType
-from intrinsics.multiplies.wgmma import MatrixType
+from intrinsics.modifiers.wgmma import MatrixType
 
 T = ScalarType
 

@@ -7,7 +7,7 @@ instruction: movmatrix.
 
 from __future__ import annotations
 
-from intrinsics.modifiers import Modifier
+from intrinsics.modifiers.kinds import Modifier
 
 
 class MatrixShape(Modifier):

@@ -1,8 +1,8 @@
 """Machine code that is kept on disk: compiled once, by whichever process comes first.
 
-Layer: nvgen.driver.  An entry is a file, named by the digest of all that the code depends on: the
-kernel's LLVM IR, or what it is built of, the target, the level of optimisation, nvgen's own source
-and the versions of llvmlite and the assembler.  A folder that others write into is left
+Layer: nvgen.kernel_code.  An entry is a file, named by the digest of all that the code depends on:
+the kernel's LLVM IR, or what it is built of, the target, the level of optimisation, nvgen's own
+source and the versions of llvmlite and the assembler.  A folder that others write into is left
 alone.  Files are written whole or not at all (a temporary one is renamed), and processes need no
 lock: several that miss at once compile alike, and the last rename wins.  What cannot be read or
 written is compiled, as if there were no cache.
@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING
 from intrinsics.collector import paused_collector
 from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.driver.code.code_files import is_trusted, read, write
-from nvgen.driver.code.kernel_code import MachineCode, machine_code
+from nvgen.kernel_code.code import MachineCode, machine_code
+from nvgen.kernel_code.files import is_trusted, read, write
 from nvgen.machine_code.assembler import find_ptxas
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def _digest(files: Iterable[str | Path], root: str = "") -> str:
 @functools.cache
 def _own_digest() -> str:
     """The digest of nvgen's source."""
-    root = str(Path(__file__).resolve().parents[3])
+    root = str(Path(__file__).resolve().parents[2])
     folders = (found for name in _PACKAGES for found in os.walk(os.path.join(root, name)))
     files = (os.path.join(at, name) for at, _, names in folders for name in names)
     return _digest((path for path in files if path.endswith(".py")), root)

@@ -1,7 +1,7 @@
 """Kernel parameters and the arguments given for them, on the simulator and on GPUs alike.
 
-Layer: nvgen.  Input: a parameter of a kernel and a Python or numpy value.  Output: its bytes, or
-the error that it does not fit; and whether two arrays are one memory.
+Layer: nvgen.launching.  Input: a parameter of a kernel and a Python or numpy value.  Output: its
+bytes, or the error that it does not fit; and whether two arrays are one memory.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from intrinsics.findings import InputError, input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
-from nvgen.launching.tensor_map import SIZE
+from nvgen.launching.tensor_map import SIZE, TensorMap
 
 Array: TypeAlias = NDArray[np.generic]
 Number: TypeAlias = int | float | np.integer | np.floating
+Argument: TypeAlias = Array | TensorMap | Number | np.generic
+"""The types of arguments; a tensor map contains its array."""
 
 
 @dataclass(slots=True)

@@ -23,10 +23,11 @@ from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import beyond
 from nvgen import CodeCache, ElementType, InputError, Kernel, KernelBuilder, TensorMap
 from nvgen.compilation import compile_text
-from nvgen.driver.code import code_cache, code_files
-from nvgen.driver.code.kernel_code import MachineCode, machine_code
+from nvgen.kernel_code import cache as code_cache
+from nvgen.kernel_code import files as code_files
+from nvgen.kernel_code.code import MachineCode, machine_code
 from nvgen.launching.arguments import arguments
-from nvgen.parameters import Output
+from nvgen.launching.parameters import Output
 
 TARGET = "sm_90a"
 

@@ -1,6 +1,6 @@
 """Arrays that live on a GPU, of any library: where they begin and how their elements lie.
 
-Layer: nvgen.driver.  DLPack and `__cuda_array_interface__`, read by cuda.core.
+Layer: nvgen.launching.  DLPack and `__cuda_array_interface__`, read by cuda.core.
 """
 
 from __future__ import annotations
