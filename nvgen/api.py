@@ -42,45 +42,17 @@ def compile(
     cuda_atomics: bool = False,
     keep_stages: bool = True,
 ) -> Compiled:
-    """Compile a module of LLVM IR (its text, bitcode, an llvmlite module, or a built kernel) for
-    `target`; a list of such modules is linked first.
+    """Compile LLVM IR (text, bitcode, an llvmlite module or a built kernel; a list is linked), MIR,
+    PTX, or one multiply of tiles for `target`.  docs/compiling-and-running.md tells each option.
 
-    Text may be MIR of any stage and PTX too, which say their target themselves: `target` is another
-    one to judge them for.  One `cuda_tile.mmaf`, `cuda_tile.mmai` or `nv_tileaa.dot` becomes a
-    kernel @multiply(a, b, d) of a CTA, or of a pair.
+    `ptx` is the PTX version, by default the lowest that does; `opt` the level of LLVM's optimiser,
+    0 to 3; by default variables on the stack become registers, and all else is left as written.
+    `level` ("record", "function", "launch" or "all") says of which rules errors are raised; other
+    findings are a `FindingWarning`.  `grid`, `block`, `cluster` and `smem` are how the kernels will
+    be launched, which is judged then.  `bound_waits`: seconds, for waits for mbarriers on a GPU.
 
-    `ptx` is the PTX version (default: the lowest that target and program need).  `opt` is the level
-    of LLVM's optimiser: 0 compiles as written; None (the default) too, except for modules with
-    stack variables, whose variables become registers (LLVM's SROA) and which are simplified
-    (InstCombine and SimplifyCFG, where no call is asynchronous or a tensor core's); 1 to 3 are
-    LLVM's pipelines, and tensor-core calls are shielded from them.  `bound_waits` is a limit in
-    seconds to each wait for an mbarrier on a GPU; see `Compiled.with_bounded_waits`.
-
-    `level` is the verification level ("record", "function", "launch" or "all") whose errors are
-    raised; what it leaves unchecked is a finding.  Findings of rules about whole functions that the
-    level did not ask for are Python warnings (`nvgen.FindingWarning`), except certain errors
-    (`nvgen.compilation.judgement.CERTAIN`), which are raised.
-
-    `grid` (CTAs), `block` (threads), `cluster` (CTAs), each a number or up to three, and `smem`
-    (bytes of dynamic shared memory) are how the kernels will be launched.  If given they are judged
-    by the rules of launch level, whatever `level` is: a block or a cluster other than the kernel's
-    own is an error.
-
-    `passes` are functions that change the machine records (`intrinsics.mir.Module`) of LLVM IR as
-    selection made them, before nvgen's own passes; `rules` judge the final records and give
-    findings, of which errors are raised.  `contract` allows a floating-point product and sum to
-    become an fma without a fast-math flag (Triton's and libNVVM's default).  `lineinfo` writes
-    `.file` and `.loc` into the PTX, for profilers and debuggers.  `cuda_atomics` makes sequentially
-    consistent atomicrmw relaxed and of device scope, as CUDA's atomicAdd is (clang emits the one
-    for the other).  Without `keep_stages` there are no `Compiled.stages`, which saves their memory.
-    `docs/extending.md` shows these.
-
-    May be called from several threads at once, and from a process that was forked.  LLVM runs in a
-    process of its own, which is started by the first call and kept until this process ends.
-
-    Raises: InputError for what LLVM rejects, crashes or hangs on, and for impossible sizes;
-    SelectionError for what cannot be selected; VerificationError for what the rules find; whatever
-    a pass or a rule of the caller's raises.
+    Raises: InputError for what LLVM rejects and for impossible sizes, SelectionError for what
+    cannot be selected, VerificationError for what the rules find; what a pass or rule raises.
     """
     shape = shape_of(grid, block, cluster, smem)
     extension = extension_of(

@@ -73,18 +73,7 @@ def lower(
         function = memory_elements.with_elements(function, layout, pure)
 
     def choose(i: ir.Instruction) -> Replacement | None:
-        opcode = i.opcode
-        if opcode not in _CANDIDATES:
-            return None
-        if opcode in _ATOMIC or (isinstance(i, (ir.Load, ir.Store)) and i.ordering is not None):
-            return atomics.lowered(i, layout, bfloats=bfloats)
-        if opcode in _ACCESSES:
-            return None
-        if opcode is _REMAINDER:
-            return remainders.lowered(i)
-        if opcode in _CONVERSIONS:
-            return elementwise.lowered(i)
-        return _of_intrinsic(i, layout) or varargs.lowered(i, function, layout)
+        return _replacement(i, function, layout, bfloats=bfloats)
 
     while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
@@ -98,6 +87,24 @@ def lower(
     if _ADDRESS in present:
         function = stepped_addresses.with_stepped_addresses(function, layout, promised)
     return function
+
+
+def _replacement(
+    i: ir.Instruction, function: ir.Function, layout: TypeLayout, *, bfloats: bool
+) -> Replacement | None:
+    """What stands for an instruction that PTX has none for; None where PTX has one."""
+    opcode = i.opcode
+    if opcode not in _CANDIDATES:
+        return None
+    if opcode in _ATOMIC or (isinstance(i, (ir.Load, ir.Store)) and i.ordering is not None):
+        return atomics.lowered(i, layout, bfloats=bfloats)
+    if opcode in _ACCESSES:
+        return None
+    if opcode is _REMAINDER:
+        return remainders.lowered(i)
+    if opcode in _CONVERSIONS:
+        return elementwise.lowered(i)
+    return _of_intrinsic(i, layout) or varargs.lowered(i, function, layout)
 
 
 def _as_a_whole(

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from nvgen.machine_code.assembler import Assembled
     from nvgen.machine_code.ptxas_log import Resources
     from nvgen.machine_code.sass import Sass
+    from nvgen.sim.threads.limits import Limits
     from nvgen.sim.threads.machine import Code
 
 GPU_SECONDS = 60.0
@@ -224,14 +225,13 @@ class Compiled:
         simulator, counted once for threads that execute together: 20 million, if neither it nor a
         timeout is given.
 
-        A kernel compiled at level "launch" or "all" is judged again for this shape and these tensor
-        maps.
+        A kernel compiled at level "launch" or "all" is judged again for this launch.
 
         Raises: InputError for arguments or a shape that do not fit, VerificationError for what the
         rules find, SimulationError or DriverError for what goes wrong.
         """
         check_device(device, schedule)
-        limits_of(timeout, max_steps)
+        limits = limits_of(timeout, max_steps)
         check_named(named, self.kernel.names if self.kernel else None)
         with by_names(self._names):
             function = kernel_of(self.module, kernel or self._only_kernel())
@@ -242,10 +242,7 @@ class Compiled:
             if device == "cuda":
                 seconds = GPU_SECONDS if timeout is None else timeout
                 return self._on_gpu(function, arguments, shape, seconds)
-            return self._simulated(
-                function, arguments, shape, schedule, races=races, timeout=timeout,
-                max_steps=max_steps,
-            )  # fmt: skip
+            return self._simulated(function, arguments, shape, schedule, limits, races=races)
 
     def _shape_of(
         self,
@@ -283,7 +280,7 @@ class Compiled:
 
     def _simulated(
         self, function: MachineFunction, arguments: list[object], shape: LaunchShape, schedule: str,
-        *, races: bool, timeout: float | None, max_steps: int | None,
+        limits: Limits, *, races: bool,
     ) -> Statistics:  # fmt: skip
         from nvgen.sim.async_ops.schedule import parse_schedule
         from nvgen.sim.launch import simulate
@@ -298,8 +295,7 @@ class Compiled:
             smem=shape.smem or 0,
             schedule=parse_schedule(schedule),
             races=races,
-            timeout=timeout,
-            max_steps=max_steps,
+            limits=limits,
             codes=self._codes,
         )
 

@@ -7,7 +7,8 @@ arrays, numbers and tensor maps, and the launch shape.  Output: the arrays, chan
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from nvgen.sim.semantics.control.calls import addresses
 from nvgen.sim.semantics.table import makers
 from nvgen.sim.threads.compile import Compiler
 from nvgen.sim.threads.grid import cluster_of, grid_of, populate
-from nvgen.sim.threads.limits import limits_of
+from nvgen.sim.threads.limits import Limits, limits_of
 from nvgen.sim.threads.machine import Code, Machine
 from nvgen.sim.threads.run import Run
 
@@ -44,23 +45,17 @@ def simulate(
     smem: int = 0,
     schedule: Schedule,
     races: bool = True,
-    timeout: float | None = None,
-    max_steps: int | None = None,
+    limits: Limits | None = None,
     codes: dict[str, Mapping[str, Code]] | None = None,
 ) -> Statistics:
     """Run `kernel` on the CPU; output arrays are written in place.
 
-    `smem` is in bytes.  With `races` data races are sought.  `timeout` in seconds and `max_steps`
-    limit the run; see `nvgen.sim.threads.limits`.  `codes` caches the compiled functions of the
-    module, by kernel, for the next launch.
-    Raises: InputError for a launch that does not fit the kernel, SimulationError for what goes
-    wrong.
+    `smem` is in bytes.  With `races` data races are sought.  `codes` keeps compiled functions.
+
+    Raises: InputError for what does not fit the kernel, SimulationError for what goes wrong.
     """
-    limits = limits_of(timeout, max_steps)
     function = kernel_of(module, kernel)
-    check_shape(function, grid, block)
-    cluster = cluster_of(function, cluster)
-    grid = grid_of(function, grid, cluster)
+    grid, cluster = _whole_clusters(function, grid, block, cluster)
     symbols, static = shared_layout(module, function)
     check_size(static, smem)
     memory, shared_names = Memory(), frozenset(symbols)
@@ -73,19 +68,35 @@ def simulate(
     functions = _cached(module, function, {} if codes is None else codes)
     machine = Machine(
         functions, memory, Engine(schedule), grid, block, cluster, symbols, binding.tensor_maps,
-        limits, shared_names,
+        limits or limits_of(), shared_names,
         explicit_cluster=bool(function.launch.cluster) or cluster != (1, 1, 1),
     )  # fmt: skip
-    limits.start()
-    try:
+    with _explained(machine):
+        machine.limits.start()
         populate(machine, functions[kernel], params, static, smem, local)
         if races:
             watch(machine)
         Run(machine).to_end()
-    except SimulationError as error:
-        raise explained(machine, error) from None
     binding.deliver()
     return Statistics(machine.steps, machine.engine.issued)
+
+
+def _whole_clusters(
+    function: MachineFunction, grid: Dim3, block: Dim3, cluster: Dim3
+) -> tuple[Dim3, Dim3]:
+    """The grid and the cluster of a launch that the kernel allows."""
+    check_shape(function, grid, block)
+    cluster = cluster_of(function, cluster)
+    return grid_of(function, grid, cluster), cluster
+
+
+@contextmanager
+def _explained(machine: Machine) -> Iterator[None]:
+    """Say of an error what else is known about the state of the machine."""
+    try:
+        yield
+    except SimulationError as error:
+        raise explained(machine, error) from None
 
 
 def _cached(

@@ -106,7 +106,13 @@ class Launch:
                 **dict(zip(named, given[len(arguments) :], strict=True)),
             )
 
-        given = (*arguments, *named.values())
+        return self._launched(compiled, (*arguments, *named.values()), run, races=races)
+
+    def _launched(
+        self, compiled: Compiled, given: Sequence[object], run: Run, *, races: bool
+    ) -> Statistics:
+        """Run a launch under the item's schedule."""
+        __tracebackhide__ = True
         self._keep(given, run)
         try:
             return run(given, self.schedule, races)

@@ -25,6 +25,7 @@ from nvgen.launching.parameters import Argument, Output
 from nvgen.launching.tensor_map import TensorMap
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
+from nvgen.sim.threads.limits import Limits
 from nvgen.sim.threads.machine import Code
 from tests.oracle import gpu
 
@@ -133,7 +134,7 @@ def run(
         smem=smem,
         schedule=parse_schedule(schedule),
         races=races,
-        max_steps=100_000,
+        limits=Limits(100_000),
         codes=codes,
     )
 

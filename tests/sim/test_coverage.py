@@ -29,6 +29,7 @@ from nvgen.sim.faults import NotSimulatedError
 from nvgen.sim.launch import simulate
 from nvgen.sim.semantics.table import makers
 from nvgen.sim.threads.compile import Compiler
+from nvgen.sim.threads.limits import Limits
 from tests.each import each
 from tests.oracle import (
     bulk_forms,
@@ -303,7 +304,7 @@ def run_alone(where: Family, statement: Statement, schedule: str) -> Finding | N
             grid=(1, 1, 1),
             block=(32, 1, 1),
             schedule=parse_schedule(schedule),
-            max_steps=1000,
+            limits=Limits(1000),
         )
     except SimulationError as error:
         return error.findings[0]

@@ -35,7 +35,7 @@ class Limits:
         return time.monotonic() > self.deadline
 
 
-def limits_of(timeout: float | None, max_steps: int | None) -> Limits:
+def limits_of(timeout: float | None = None, max_steps: int | None = None) -> Limits:
     """The limits for these arguments.
 
     Raises: InputError for an invalid number of seconds or steps.

@@ -38,6 +38,7 @@ from nvgen.launching.tensor_map import tensor_map
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError
 from nvgen.sim.launch import simulate
+from nvgen.sim.threads.limits import Limits
 from tests.each import each
 from tests.oracle.gemm import Gemm
 from tests.sim.kernels import (
@@ -681,7 +682,7 @@ on:
         grid=(1, 1, 1),
         block=(1, 1, 1),
         schedule=parse_schedule(schedule),
-        max_steps=20_000,
+        limits=Limits(20_000),
     )
     assert out[0] == 0x2A
     assert out[1] >= 1

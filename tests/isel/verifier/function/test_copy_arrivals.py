@@ -18,6 +18,7 @@ from intrinsics.findings import Finding, Severity, SimulationError
 from isel.verifier.function.check import verify_functions
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
+from nvgen.sim.threads.limits import Limits
 
 COUNTED = "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [full];"
 UNCOUNTED = "cp.async.mbarrier.arrive.shared::cta.b64 [full];"
@@ -78,7 +79,7 @@ def run(text: str, schedule: str = "late") -> list[str]:
     try:
         simulate(
             read_ptx(text, "k.ptx").module, "k", [source], block=(128, 1, 1), grid=(1, 1, 1),
-            schedule=parse_schedule(schedule), max_steps=100_000,
+            schedule=parse_schedule(schedule), limits=Limits(100_000),
         )  # fmt: skip
     except SimulationError as error:
         return [f.rule for f in error.findings]

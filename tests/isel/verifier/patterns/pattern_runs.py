@@ -18,6 +18,7 @@ from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 from nvgen.sim.memory.layout import LocalLayout
 from nvgen.sim.threads.grid import populate
+from nvgen.sim.threads.limits import Limits
 from nvgen.sim.threads.machine import Code, Machine
 from tests.isel.verifier.patterns.pattern_ptx import SWIZZLED, Kernel
 from tests.sim.ptx import program
@@ -74,7 +75,7 @@ def run(kernel: Kernel, schedule: str, *, steps: int = STEPS, races: bool = True
                 cluster=pair,
                 schedule=parse_schedule(schedule),
                 races=races,
-                max_steps=MAX_STEPS,
+                limits=Limits(MAX_STEPS),
                 codes=codes,
             )
     except SimulationError as error:
