@@ -12,7 +12,7 @@ P never leaves the registers: as bf16 or f16 it is A of the next multiply (atten
 Blocks of keys come from the last one on, so that only the first has a mask: for what is causal,
 and for rows behind the end, which TMA fills with zeros.  Arrays are heads × length × d; Q and O
 have `ratio` times as many heads as K and V, and the lengths may differ.
-It has run on an H100: docs/attention.md has figures and method.
+It has run on an H100 and an H200: docs/attention.md has figures and method.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nvgen import Kernel, KernelBuilder, Major, Space, u32
+from nvgen import Kernel, KernelBuilder, Major, u32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
@@ -115,12 +115,6 @@ class Attention(Blocks):
         heads = (self.args["heads"] - first).min(section)
         return first + inside % heads, (across - 1 - inside // heads) * self.config.rows
 
-    def blocks(self, row, rows: int):
-        """How many blocks of keys some rows see, from `row` on."""
-        block = self.config.block
-        count = ((self.end + (block - 1)) // block).max(1)
-        return count.min((row + (rows + block - 1)) // block) if self.config.causal else count
-
     # ---- roles -------------------------------------------------------------------------------
 
     def produce(self) -> None:
@@ -178,15 +172,6 @@ class Attention(Blocks):
             b.wgmma_wait_group(0)
             self.values.release(self.held.value)
             self.hand_over(o.scale_rows(self.factor()), slot.stage, row + first, head)
-
-    def hand_over(self, o, stage, row, head) -> None:
-        """Rows of O to the warp that stores them."""
-        b = self.b
-        self.write(o, stage, row, head)
-        b.fence_proxy_async(Space.SHARED_CTA)
-        b.bar_warp_sync()
-        with b.elect():
-            b.mbarrier_arrive(self.o_full[stage])
 
 
 def build(config: Config = PLAIN) -> Kernel:

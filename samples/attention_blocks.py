@@ -16,7 +16,7 @@ import math
 import operator
 from contextlib import AbstractContextManager, nullcontext
 
-from nvgen import Vote, f32, i32
+from nvgen import Space, Vote, f32, i32
 
 
 class Blocks:
@@ -77,6 +77,12 @@ class Blocks:
         p.set(numbers), part.set(sums), self.m.set(greatest)
         self.sums.set(self.sums.value * shrink), self.o.set(self.o.scale_rows(shrink))
 
+    def blocks(self, row, rows: int):
+        """How many blocks of keys some rows see, from `row` on."""
+        block = self.config.block
+        count = ((self.end + (block - 1)) // block).max(1)
+        return count.min((row + (rows + block - 1)) // block) if self.config.causal else count
+
     def seen(self, s, row, column):
         """Scores of an item's first block: minus infinity for keys that a row does not see."""
         left = self.end - column
@@ -99,6 +105,15 @@ class Blocks:
             b.wgmma_fence()
         b.gemm_async(self.o, self.operand(self.p.value), v, accumulate=True)
         b.wgmma_commit_group()
+
+    def hand_over(self, o, stage, row, head) -> None:
+        """Rows of O to the warp that stores them."""
+        b = self.b
+        self.write(o, stage, row, head)
+        b.fence_proxy_async(Space.SHARED_CTA)
+        b.bar_warp_sync()
+        with b.elect():
+            b.mbarrier_arrive(self.o_full[stage])
 
     # ---- what others have otherwise ----------------------------------------------------------
 
