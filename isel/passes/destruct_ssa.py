@@ -1,11 +1,11 @@
 """Leave SSA form: PHI records become moves, and most moves go away again.
 
 Layer: isel.passes.  Input: a function whose blocks begin with PHI records.  Output: the same
-function without them.  A PHI's moves stand at the end of each block that it comes from; an edge
-between a block with several successors and one with several predecessors gets a block of its own
-first.  Moves at one place happen at the same time, so they are put in an order that reads before
-it overwrites.  Registers that a move connects and that are never needed at the same time become
-one (coalescing); those that a multiply of a warpgroup reads are needed up to the wait for it.
+function without them.  A PHI's moves stand at the end of each block that it comes from, before its
+branch; some edges that leave an inner loop get a block of their own first.  Moves at one place
+happen at the same time, so they are put in an order that reads before it overwrites.  Registers
+that a move connects and that are never needed at the same time become one (coalescing); those that
+a multiply of a warpgroup reads are needed up to the wait for it.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from intrinsics.mir import (
 )
 from intrinsics.modifiers import ScalarType
 from isel.passes.fill_wgmma import multiplies_among, read_by
+from isel.passes.loop_ends import separate_ends
 from isel.passes.wgmma_reads import read_until
 
 _PHI = "phi"
@@ -54,6 +55,8 @@ def destruct_ssa(function: MachineFunction) -> None:
     if not ties and not phis:
         return
     after = successors(function)
+    if separate_ends(function, phis, after):
+        after = successors(function)
     before = inverted(after)
     forks = {i for i, following in enumerate(after) if len(following) > 1}
     moves, last = _isolate(function, phis, before, forks)

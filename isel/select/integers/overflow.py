@@ -72,17 +72,32 @@ def _does_not_fit(work: Work, total: Reg) -> Reg:
 
 
 def _sign_is_wrong(work: Work, name: str, a: Reg, b: Scalar, total: Reg) -> Reg:
-    """A sum overflows if both have the other sign; a difference, if only the first has."""
-    cls = BITS[work.bits]
+    """A sum overflows if both have the other sign; a difference, if only the first has.
+
+    Of 16 bits ptxas makes an instruction of each step of that: there the total, which should be
+    less than the first number where the second is negative, is compared.
+    """
+    cls, type_ = BITS[work.bits], SIGNED[work.bits]
     if isinstance(b, Imm):
         # The total should lie on one side of the first number.
         rises = (b.value >= 0) == (name == "add")
-        return work.test(Cmp.LT if rises else Cmp.GT, SIGNED[work.bits], total, a)
+        return work.test(Cmp.LT if rises else Cmp.GT, type_, total, a)
+    if work.bits == 16:
+        falls = work.test(Cmp.LT if name == "add" else Cmp.GT, type_, b, Imm(0))
+        fell = work.test(Cmp.LT, type_, total, a)
+        return _differ(work, falls, fell)
     other = total if name == "add" else a
     differs = work.emit("xor", cls, b, other)
     turned = work.emit("xor", cls, total, a)
     both = work.emit("and", cls, differs, turned)
-    return work.test(Cmp.LT, SIGNED[work.bits], both, Imm(0))
+    return work.test(Cmp.LT, type_, both, Imm(0))
+
+
+def _differ(work: Work, one: Reg, other: Reg) -> Reg:
+    """Whether one of two predicates is set and the other is not."""
+    result = work.state.new(T.PRED)
+    work.state.emit(form("xor", type=T.PRED), result, one, other)
+    return result
 
 
 def _product(*, signed: bool) -> Select:
@@ -152,9 +167,7 @@ def _wide_signed_sum(work: Work, name: str) -> Values:
         work, IntPredicate.SLT if name == "add" else IntPredicate.SGT, work.arguments[1], zero
     )
     fell = _wide_test(work, IntPredicate.SLT, total, work.arguments[0])
-    over = work.state.new(T.PRED)
-    work.state.emit(form("xor", type=T.PRED), over, falls, fell)
-    return (*total, over)
+    return (*total, _differ(work, falls, fell))
 
 
 # ---- saturated -------------------------------------------------------------------------------

@@ -1,0 +1,84 @@
+"""An edge that leaves a loop for the next turn of the loop around it: a block of its own.
+
+Layer: isel.passes.  Input and output: a function in SSA form.  The moves of a PHI stand before the
+branch that it comes from.  Where that branch ends a turn of an inner loop, and the outer loop's
+next value was there before, they would be executed in each of these turns, while the inner loop
+still reads the value of this one: that would be copied away at the head of the outer loop.  ptxas
+13.5 then neither unrolls the inner loop nor moves out of it what does not change in it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+
+from intrinsics import catalog
+from intrinsics.mir import Block, Form, Label, MachineFunction, MachineInstr, Reg, form_of
+from isel.loops import Loop, innermost_loops
+
+_Phis = Mapping[int, list[MachineInstr]]
+"""The PHI records of the blocks that have some, by the blocks' indices."""
+
+
+def separate_ends(function: MachineFunction, phis: _Phis, after: Sequence[Sequence[int]]) -> bool:
+    """Put a block on each such edge, behind all others; whether there is one.
+
+    `after` are the blocks' successors.
+    """
+    back = [
+        (end, head)
+        for end, following in enumerate(after)
+        if len(following) > 1
+        for head in following
+        if head < end and head in phis
+    ]
+    loops = innermost_loops(after) if back else {}
+    found = False
+    for end, head in back:
+        inner = loops.get(end)
+        if inner is None or head in inner.blocks:
+            continue
+        if not _written_in(function, inner).issuperset(_values(function, phis[head], end)):
+            _separate(function, end, head, phis[head])
+            found = True
+    return found
+
+
+def _written_in(function: MachineFunction, loop: Loop) -> set[Reg]:
+    """The registers that a loop writes."""
+    return {reg for i in loop.blocks for mi in function.blocks[i].instrs for reg in mi.defs()}
+
+
+def _values(function: MachineFunction, phis: Sequence[MachineInstr], end: int) -> Iterator[Reg]:
+    """The registers whose values some PHIs take from a block, but for their own."""
+    name = Label(function.blocks[end].name)
+    for phi in phis:
+        result, values, labels = phi.ops
+        assert isinstance(values, tuple)
+        assert isinstance(labels, tuple)
+        for value, label in zip(values, labels, strict=True):
+            if label == name and type(value) is int and value != result:
+                yield value
+
+
+def _separate(function: MachineFunction, end: int, head: int, phis: Sequence[MachineInstr]) -> None:
+    """Put a block between two others."""
+    old, to = function.blocks[end], function.blocks[head]
+    names = {block.name for block in function.blocks}
+    name = f"{old.name}_next"
+    while name in names:
+        name += "_"
+    for mi in old.terminators():
+        mi.map_labels({to.name: name})
+    for phi in phis:
+        result, values, labels = phi.ops
+        assert isinstance(labels, tuple)
+        own = tuple(Label(name) if label == Label(old.name) else label for label in labels)
+        phi.ops = (result, values, own)
+    branch = MachineInstr(_bra(), (Label(to.name),), None, old.instrs[-1].loc)
+    function.blocks.append(Block(name, [branch]))
+
+
+@functools.cache
+def _bra() -> Form:
+    return form_of(catalog.row("bra"))
