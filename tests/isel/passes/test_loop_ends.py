@@ -1,4 +1,4 @@
-"""An inner loop's end that is the outer one's next turn: the outer values are copied there, once."""
+"""An inner loop ends where the outer one goes on: the outer values are copied there, once."""
 
 from __future__ import annotations
 
