@@ -30,16 +30,21 @@ class LineSources:
         """The number of a file."""
         return self.files.setdefault(file, len(self.files) + 1)
 
+    def loc(self, file: str, line: int, column: int = 0, inlined: str = "") -> str:
+        """The `.loc` of a line, with a comment that names the file."""
+        name = escaped_path(file).rpartition("/")[2]
+        return f"\t.loc {self.number(file)} {line} {column}{inlined}  // {name}:{line}"
+
     def called(self, place: Location) -> tuple[str, ...]:
         """The `.loc` of a line, of those that called it, and how it was called."""
         chain = [*place.callers[::-1], (place.python_file, place.python_line)]
         names = reversed(place.called or [""] * len(place.callers))
-        found = [f"\t.loc {self.number(chain[0][0])} {chain[0][1]} 0"]
+        found = [self.loc(*chain[0])]
         for (outer, at), (inner, here) in itertools.pairwise(chain):
             called = next(names) or escaped_path(inner).rpartition("/")[2]
             label = self.helpers.setdefault(called, f"$L__info_string{len(self.helpers)}")
-            said = f"function_name {label}, inlined_at {self.number(outer)} {at} 0"
-            found.append(f"\t.loc {self.number(inner)} {here} 0, {said}")
+            inlined = f", function_name {label}, inlined_at {self.number(outer)} {at} 0"
+            found.append(self.loc(inner, here, inlined=inlined))
         return tuple(found)
 
     def section(self) -> Iterator[str]:
@@ -78,5 +83,5 @@ def line_sources(module: Module, ptx: Ptx) -> LineSources:
         if not file:
             file, line, column = place.file, place.line, place.column
         if file and line:
-            found.places[index] = (f"\t.loc {found.number(file)} {line} {column}",)
+            found.places[index] = (found.loc(file, line, column),)
     return found

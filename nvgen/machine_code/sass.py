@@ -23,14 +23,18 @@ from nvgen.machine_code.ptxas_log import Resources
 
 _TEXT = re.compile(r"^\.text\.([\w$]+):", re.MULTILINE)
 _LINE = re.compile(
-    r"^(?P<label>\.L\w+):|/\*[0-9a-f]{4,}\*/\s+(?P<guard>@!?U?P\w+\s+)?(?P<name>[A-Z][\w.]*)"
-    r"(?P<rest>[^;]*);",
+    r"^(?P<label>\.L\w+):"
+    r'|//## File "(?P<file>[^"]*)", line (?P<number>\d+)'
+    r"|/\*[0-9a-f]{4,}\*/\s+(?P<guard>@!?U?P\w+\s+)?(?P<name>[A-Z][\w.]*)(?P<rest>[^;]*);",
     re.MULTILINE,
 )
 _TARGET = re.compile(r"`\((\.L\w+)\)")
 _REGISTER = re.compile(r"\bR(\d+)\b")
 _IMMEDIATE = re.compile(r"0x([0-9a-f]+)")
 _ENDS = ("USETMAXREG",)
+_WAITS = {"SYNCS", "USETMAXREG", "BRA", "PLOP3", "WARPSYNC", "YIELD", "NANOSLEEP"}
+"""All that a loop has which asks until an mbarrier's phase is over, or registers are free."""
+
 _MOVES = ("MOV", "UMOV", "IMAD.MOV", "R2UR")
 _MOST_SHOWN = 8
 
@@ -38,13 +42,14 @@ _MOST_SHOWN = 8
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One instruction: its mnemonic with modifiers, the rest of its text, where it branches to,
-    and whether the next one may follow.
+    whether the next one may follow, and its `file.py:line`, where the cubin has lines.
     """
 
     mnemonic: str
     text: str
     target: str = ""
     goes_on: bool = True
+    place: str = ""
 
     @property
     def kind(self) -> str:
@@ -54,10 +59,14 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some of a kernel's instructions: a loop, a role, all of them."""
+    """Some of a kernel's instructions: a loop, a role, all of them.
+
+    `place` is the line of the source that begins it, where the cubin has lines.
+    """
 
     name: str
     instructions: tuple[Instruction, ...]
+    place: str = ""
 
     @property
     def kinds(self) -> Counter[str]:
@@ -85,12 +94,18 @@ class Part:
         """Instructions of the tensor cores: HMMA, HGMMA, UTCHMMA and their like."""
         return sum(n for kind, n in self.kinds.items() if kind.endswith("MMA"))
 
+    @property
+    def waits(self) -> bool:
+        """Whether it does nothing but wait."""
+        return self.kinds.keys() <= _WAITS
+
     def __str__(self) -> str:
         found = self.kinds
         shown = ", ".join(f"{n} {kind}" for kind, n in found.most_common(_MOST_SHOWN))
         more = f" and {len(found) - _MOST_SHOWN} other kinds" if len(found) > _MOST_SHOWN else ""
         return (
-            f"{self.name}: {found.total()} instructions ({shown}{more}); "
+            f"{self.name}{self.place and f' at {self.place}'}: "
+            f"{found.total()} instructions ({shown}{more}); "
             f"{self.registers} registers, {self.moves} moves, {self.spills} spills"
         )
 
@@ -121,8 +136,8 @@ class Sass:
         every = [instruction for instruction, _ in read]
         found = _natural_loops([_following(i, at, places, every) for at, i in enumerate(every)])
         return tuple(
-            Part(f"loop {number}", tuple(every[at] for at in sorted(loop)))
-            for number, loop in enumerate(found)
+            Part(f"loop {number}", tuple(every[at] for at in sorted(loop)), every[back].place)
+            for number, (back, loop) in enumerate(found)
         )
 
     @property
@@ -132,12 +147,16 @@ class Sass:
         starts = [at for at, i in enumerate(every) if i.kind in _ENDS]
         ends = [*starts[1:], len(every)]
         return tuple(
-            Part(f"role of {_asked(every[first])} registers", every[first:last])
+            Part(f"role of {_asked(every[first])} registers", every[first:last], every[first].place)
             for first, last in zip(starts, ends, strict=False)
         )
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, (self.whole, *self.loops, *self.roles)), *self._beside()])
+        loops = self.loops
+        parts = (self.whole, *(loop for loop in loops if not loop.waits), *self.roles)
+        waiting = sum(loop.waits for loop in loops)
+        waits = [f"loops that only wait: {waiting}"] * (waiting > 0)
+        return "\n".join([*map(str, parts), *waits, *self._beside()])
 
     def _beside(self) -> Iterator[str]:
         """What stands in no instruction."""
@@ -157,19 +176,24 @@ def _following(
     return found + [at + 1] * (instruction.goes_on and at + 1 < len(every))
 
 
-def _natural_loops(following: list[list[int]]) -> list[set[int]]:
-    """The instructions of each natural loop, by the first of them; longer ones come first."""
+def _natural_loops(following: list[list[int]]) -> list[tuple[int, set[int]]]:
+    """The last branch back of each natural loop and its instructions, by the first of these; longer
+    ones come first.
+    """
     before: list[list[int]] = [[] for _ in following]
     for at, others in enumerate(following):
         for other in others:
             before[other].append(at)
     loops: dict[int, set[int]] = {}
+    back: dict[int, int] = {}
     for at, others in enumerate(following):
         for head in (other for other in others if other < at):
             body = _reaching(before, at, head)
             if 0 not in body or head == 0:  # else a way leads into it that the head is not on
                 loops.setdefault(head, {head}).update(body)
-    return sorted(loops.values(), key=lambda loop: (min(loop), -len(loop)))
+                back[head] = at
+    found = [(back[head], loop) for head, loop in loops.items()]
+    return sorted(found, key=lambda one: (min(one[1]), -len(one[1])))
 
 
 def _reaching(before: list[list[int]], at: int, head: int) -> set[int]:
@@ -191,15 +215,21 @@ def _asked(instruction: Instruction) -> str:
 def _read(text: str) -> Iterator[tuple[Instruction, tuple[str, ...]]]:
     """Each instruction with the labels right before it."""
     labels: list[str] = []
+    place, is_inlined = "", False
     for line in _LINE.finditer(text):
         if line["label"]:
             labels.append(line["label"])
             continue
+        if line["file"]:  # an inlined line comes before those of its callers
+            place = place if is_inlined else f"{Path(line['file']).name}:{line['number']}"
+            is_inlined = True
+            continue
+        is_inlined = False
         target = _TARGET.search(line["rest"])
         name, is_bare = line["name"], line["guard"] is None
         ends = is_bare and name.partition(".")[0] in ("BRA", "EXIT", "RET", "BRX", "JMP")
-        made = Instruction(name, line["rest"].strip(), target[1] if target else "", not ends)
-        yield made, tuple(labels)
+        made = line["rest"].strip(), target[1] if target else "", not ends
+        yield Instruction(name, *made, place), tuple(labels)
         labels.clear()
 
 
@@ -223,7 +253,8 @@ def disassemble(cubin: bytes) -> dict[str, Sass]:
     with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)
-        ran = subprocess.run([tool, "-c", str(path)], capture_output=True, text=True, check=False)
+        asked = [tool, "-c", "-gi", str(path)]
+        ran = subprocess.run(asked, capture_output=True, text=True, check=False)
     if ran.returncode:
         raise _failed(f"nvdisasm failed: {ran.stderr.strip()}", "")
     parts = _TEXT.split(ran.stdout)

@@ -43,7 +43,7 @@ class Binding:
         self.memory = memory
         self.stores = stores  # whether the kernel may write a tensor, or a tensor map
         self.tensor_maps = TensorMaps()
-        self._maps: list[tuple[bytes, BoundMap]] = []
+        self._maps: list[tuple[str, bytes, BoundMap]] = []
         self._written: list[tuple[Array, Region]] = []
 
     def bind(
@@ -82,7 +82,7 @@ class Binding:
         check_takes_map(param)
         bound = BoundMap(argument, argument.units)
         key = self.tensor_maps.bound(len(self._maps), bound)
-        self._maps.append((key, bound))
+        self._maps.append((param.name, key, bound))
         if self.stores:
             self._region(param, argument.array, written=written)
         return key.ljust(param.size, b"\0")
@@ -92,7 +92,7 @@ class Binding:
 
         Raises: NotSimulatedError when only parts of the arrays are the same.
         """
-        for key, found in self._maps:
+        for name, key, found in self._maps:
             for array, region in self._written:
                 if is_same(array, found.map.array):
                     units = found.array
@@ -101,7 +101,10 @@ class Binding:
                     live_map = BoundMap(found.map, live, written, region)
                     self.tensor_maps.known[key] = live_map
                 elif overlap(array, found.map.array):
-                    raise not_simulated("a tensor map that overlaps with another argument")
+                    both = f"{name} and {region.name} share memory: pass the same array to both"
+                    raise not_simulated(
+                        "a tensor map that overlaps with another argument", hint=both
+                    )
 
     def _pointer(self, param: Param, array: Array, *, written: bool) -> bytes:
         check_takes_address(param, f"an array of {array.dtype}")

@@ -106,7 +106,7 @@ def test_contraction_rounds_once(opt: int | None) -> None:
 def test_lines_of_the_source_stand_in_the_ptx() -> None:
     ptx = nvgen.compile(SUM, target="sm_90a", lineinfo=True).ptx
     assert '.file 1 "/src/k.py"' in ptx
-    assert re.findall(r"\.loc 1 (\d+) 0\n\t(\w+)", ptx) == [
+    assert re.findall(r"\.loc 1 (\d+) 0  // k\.py:\1\n\t(\w+)", ptx) == [
         ("4", "mov"), ("5", "mul"), ("6", "mul"), ("7", "st"),
     ]  # fmt: skip
     plain = "\n".join(line for line in ptx.split("\n") if not re.match(r"\s*\.(loc|file)\b", line))

@@ -92,6 +92,37 @@ def multiplied() -> Kernel:
 
 
 @pytest.mark.skipif(find_nvdisasm() is None, reason="nvdisasm is not installed")
+def test_loops_are_named_by_the_line_of_the_source_that_begins_them() -> None:
+    sass = counted().compile(lineinfo=True).sass
+    lines, first = inspect.getsourcelines(counted)
+    (begun,) = (first + at for at, line in enumerate(lines) if "b.range" in line)
+    assert {loop.place for loop in sass.loops} == {f"{Path(__file__).name}:{begun}"}
+    assert f"\nloop 0 at {Path(__file__).name}:{begun}: " in str(sass)
+    assert not any(loop.place for loop in counted().compile().sass.loops)
+
+
+WAITING = """
+.L_x_0:
+        /*0000*/                   SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R6+UR7], R5 ;
+        /*0010*/              @!P0 BRA `(.L_x_0) ;
+.L_x_1:
+        /*0020*/                   IADD3 R1, R1, 0x1, RZ ;
+        /*0030*/              @!P1 BRA `(.L_x_1) ;
+        /*0040*/                   EXIT ;
+"""
+"""Machine code as nvdisasm lists it."""
+
+
+def test_loops_that_only_wait_are_counted() -> None:
+    waiting = Sass("k", WAITING)
+    assert [loop.waits for loop in waiting.loops] == [True, False]
+    assert "loops that only wait: 1" in str(waiting).splitlines()
+    assert [line.partition(":")[0] for line in str(waiting).splitlines() if "loop " in line] == [
+        "loop 1"
+    ]
+
+
+@pytest.mark.skipif(find_nvdisasm() is None, reason="nvdisasm is not installed")
 def test_multiplies_stand_beside_those_that_the_shapes_need() -> None:
     sass = multiplied().compile().sass
     assert sass.whole.multiplies == sass.whole.kinds["HGMMA"] == sass.asked == 64 // 16
