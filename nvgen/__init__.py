@@ -65,13 +65,24 @@ if TYPE_CHECKING:
     from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
     from intrinsics.tma.rules import Im2col
     from nvgen.api import compile
-    from nvgen.builder.control.device_functions import device_function
-    from nvgen.builder.fragments.fragment import Fragment
+    from nvgen.builder.device_functions import device_function
     from nvgen.builder.kernel import KernelBuilder
-    from nvgen.builder.multiplies.register_tiles import WarpgroupTile, WarpTile
-    from nvgen.builder.multiplies.tensor_memory import TensorTile
-    from nvgen.builder.shared_memory.tiles import SharedTile
-    from nvgen.builder.values.number_types import (
+    from nvgen.built import Kernel
+    from nvgen.compilation.compiled import Compiled
+    from nvgen.compilation.extension import place_of
+    from nvgen.compilation.judgement import FindingWarning
+    from nvgen.fragments.fragment import Fragment
+    from nvgen.instructions.mma_rows import WarpScales
+    from nvgen.kernel_code.cache import CodeCache
+    from nvgen.launching.parameters import Output
+    from nvgen.launching.tensor_map import TensorMap, im2col_map
+    from nvgen.machine_code.assembler import assemble, find_ptxas
+    from nvgen.multiplies.register_tiles import WarpgroupTile, WarpTile
+    from nvgen.multiplies.tensor_memory import TensorTile
+    from nvgen.render import print_findings
+    from nvgen.shared_memory.tiles import SharedTile
+    from nvgen.tuning import Candidate
+    from nvgen.values.number_types import (
         NumberType,
         bf16,
         bf16x2,
@@ -92,20 +103,9 @@ if TYPE_CHECKING:
         u32,
         u64,
     )
-    from nvgen.builder.values.numbers import F32, Float, Int, IntLike, Number
-    from nvgen.builder.values.pointers import Barrier, Pointer
-    from nvgen.builder.values.vectors import Vector
-    from nvgen.builder.verbs.mma_rows import WarpScales
-    from nvgen.built import Kernel
-    from nvgen.compilation.compiled import Compiled
-    from nvgen.compilation.extension import place_of
-    from nvgen.compilation.judgement import FindingWarning
-    from nvgen.kernel_code.cache import CodeCache
-    from nvgen.launching.parameters import Output
-    from nvgen.launching.tensor_map import TensorMap, im2col_map
-    from nvgen.machine_code.assembler import assemble, find_ptxas
-    from nvgen.render import print_findings
-    from nvgen.tuning import Candidate
+    from nvgen.values.numbers import F32, Float, Int, IntLike, Number
+    from nvgen.values.pointers import Barrier, Pointer
+    from nvgen.values.vectors import Vector
 
 __version__ = "0.1.0"
 __all__ = [
@@ -239,20 +239,20 @@ _MODULES = {
     "nvgen.api": "compile",
     "nvgen.machine_code.assembler": "assemble find_ptxas",
     "nvgen.built": "Kernel",
-    "nvgen.builder.control.device_functions": "device_function",
-    "nvgen.builder.fragments.fragment": "Fragment",
+    "nvgen.builder.device_functions": "device_function",
+    "nvgen.fragments.fragment": "Fragment",
     "nvgen.builder.kernel": "KernelBuilder",
-    "nvgen.builder.verbs.mma_rows": "WarpScales",
-    "nvgen.builder.values.number_types": (
+    "nvgen.instructions.mma_rows": "WarpScales",
+    "nvgen.values.number_types": (
         "NumberType bf16 bf16x2 e4m3 e5m2 f16 f16x2 f32 f32x2 f64 "
         "i16 i32 i64 i8 tf32 u16 u32 u64 u8"
     ),
-    "nvgen.builder.values.numbers": "F32 Float Int IntLike Number",
-    "nvgen.builder.values.pointers": "Barrier Pointer",
-    "nvgen.builder.multiplies.register_tiles": "WarpTile WarpgroupTile",
-    "nvgen.builder.multiplies.tensor_memory": "TensorTile",
-    "nvgen.builder.shared_memory.tiles": "SharedTile",
-    "nvgen.builder.values.vectors": "Vector",
+    "nvgen.values.numbers": "F32 Float Int IntLike Number",
+    "nvgen.values.pointers": "Barrier Pointer",
+    "nvgen.multiplies.register_tiles": "WarpTile WarpgroupTile",
+    "nvgen.multiplies.tensor_memory": "TensorTile",
+    "nvgen.shared_memory.tiles": "SharedTile",
+    "nvgen.values.vectors": "Vector",
     "nvgen.compilation.compiled": "Compiled",
     "nvgen.kernel_code.cache": "CodeCache",
     "nvgen.compilation.extension": "place_of",

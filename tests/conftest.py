@@ -30,7 +30,7 @@ GPU_TARGET = TARGETS["sm_90a"]
 LONG = (
     "samples/test_samples.py",
     "samples/gemm/test_gemm_sm90.py",
-    "nvgen/builder/multiplies/test_portable_gemm.py",
+    "nvgen/multiplies/test_portable_gemm.py",
     "nvgen/testing/test_testing.py",
     "nvgen/test_tiles.py",
     "oracle/test_legality.py",

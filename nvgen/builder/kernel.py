@@ -17,15 +17,8 @@ from intrinsics.limits import MOST_CLUSTER, MOST_THREADS
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import parse_target
 from intrinsics.tma.rules import MOST_PIXELS
-from nvgen.builder.control.device_functions import DeviceCalls
-from nvgen.builder.multiplies.tile_operations import TileOperations
-from nvgen.builder.shared_memory.allocations import two
-from nvgen.builder.shared_memory.copies import box_of, check_box, in_bytes, tile_box
-from nvgen.builder.shared_memory.tiles import PLAIN_SPAN, check_element, swizzle_mode
-from nvgen.builder.values.number_types import NumberType, llvm_type_of, scalar_type
-from nvgen.builder.values.numbers import Float, Int, IntLike, Number, number_of
-from nvgen.builder.values.pointers import Pointer
-from nvgen.builder.values.regions import PlacedBuilder
+from nvgen.builder.device_functions import DeviceCalls
+from nvgen.builder.tile_operations import TileOperations
 from nvgen.built import Kernel
 from nvgen.calling.callers import stack
 from nvgen.calling.refusals import described, refuse, whole
@@ -33,6 +26,13 @@ from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.launching.arguments import MapKind, Parameter
 from nvgen.launching.launches import dim3
 from nvgen.llvm.ir_text import TENSOR_MAP_ATTRIBUTES, DebugLines, TextAttributes, make_kernel
+from nvgen.shared_memory.allocations import two
+from nvgen.shared_memory.copies import box_of, check_box, in_bytes, tile_box
+from nvgen.shared_memory.tiles import PLAIN_SPAN, check_element, swizzle_mode
+from nvgen.values.number_types import NumberType, llvm_type_of, scalar_type
+from nvgen.values.numbers import Float, Int, IntLike, Number, number_of
+from nvgen.values.pointers import Pointer
+from nvgen.values.regions import PlacedBuilder
 
 _WIDTHS = (8, 16, 32, 64)
 """Bits of an integer that is a parameter."""

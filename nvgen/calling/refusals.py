@@ -18,9 +18,6 @@ from nvgen.calling.callers import place_of_caller
 
 Asked = TypeVar("Asked", contravariant=True)
 
-_OF_THE_KERNEL = ("nvgen.builder.", "nvgen.built")
-"""Where the types of what a kernel has are."""
-
 
 def refuse(message: str, *, rule: str = "value", **details: Unpack[Details]) -> InputError:
     """The error about an invalid argument; `section` is one of the PTX ISA."""
@@ -38,9 +35,9 @@ def whole(value: object, what: str, least: int = 1) -> int:
 
 
 def described(value: object) -> str:
-    """The description of a value that is no number: the type of a value of the kernel."""
+    """The description of a value that is no number: of what is nvgen's its type."""
     type_ = type(value)
-    return type_.__name__ if type_.__module__.startswith(_OF_THE_KERNEL) else repr(value)
+    return type_.__name__ if type_.__module__.startswith("nvgen.") else repr(value)
 
 
 Function = TypeVar("Function", bound=Callable[..., object])

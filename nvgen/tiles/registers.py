@@ -20,8 +20,8 @@ from intrinsics.multiplies.register_atom import Machine, RegisterAtom
 from intrinsics.multiplies.tile_dot import TileDot
 from intrinsics.targets import Target
 from nvgen.builder.kernel import KernelBuilder
-from nvgen.builder.values.pointers import Pointer
 from nvgen.built import Kernel
+from nvgen.values.pointers import Pointer
 
 _SPAN = 128
 """Bytes of K in one piece of shared memory, at most."""

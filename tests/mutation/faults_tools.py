@@ -4,60 +4,58 @@ from __future__ import annotations
 
 from tests.mutation.fault import Fault, Kind
 
-_BUILDER = "nvgen/builder/"
-
 # fmt: off
 FAULTS = (
     Fault(
-        "builder-shift", Kind.COMPARE, _BUILDER + "values/numbers.py",
+        "builder-shift", Kind.COMPARE, "nvgen/values/numbers.py",
         '__rrshift__ = _ints("ashr", "lshr"),', '__rrshift__ = _ints("ashr", "ashr"),',
         "x >> n keeps a sign that unsigned integers do not have",
-        "tests/nvgen/builder/values/test_operators.py",
+        "tests/nvgen/values/test_operators.py",
     ),
     Fault(
-        "builder-less", Kind.COMPARE, _BUILDER + "values/numbers.py",
+        "builder-less", Kind.COMPARE, "nvgen/values/numbers.py",
         'map(_int_order, ("<", "<=", ">", ">="))', 'map(_int_order, ("<", "<", ">", ">="))',
         "x <= y as x < y",
-        "tests/nvgen/builder/values/test_operators.py",
+        "tests/nvgen/values/test_operators.py",
     ),
     Fault(
-        "even-cta-bit", Kind.CLUSTER, _BUILDER + "shared_memory/protocols.py",
+        "even-cta-bit", Kind.CLUSTER, "nvgen/shared_memory/protocols.py",
         "_ODD_CTA = 1 << 24", "_ODD_CTA = 1 << 25",
         "the pair of CTAs 1 and 3",
-        "tests/nvgen/builder/values/test_operators.py",
+        "tests/nvgen/values/test_operators.py",
     ),
     Fault(
-        "remote-scope", Kind.ORDER, _BUILDER + "verbs/table.py",
+        "remote-scope", Kind.ORDER, "nvgen/instructions/table.py",
         '_REMOTE: Attributes = {"scope": Scope.CLUSTER, "space": _CLUSTER}',
         '_REMOTE: Attributes = {"scope": Scope.CTA, "space": _CLUSTER}',
         "arrivals at other CTAs release nothing",
-        "tests/nvgen/builder/verbs/test_clusters.py",
+        "tests/nvgen/instructions/test_clusters.py",
     ),
     Fault(
-        "loaded-tile-fence", Kind.ORDER, _BUILDER + "shared_memory/copies.py",
+        "loaded-tile-fence", Kind.ORDER, "nvgen/shared_memory/copies.py",
         "            self.fence_proxy_async(Space.SHARED_CTA)\n", "            pass\n",
         "multiplies read a tile through another proxy than wrote it",
-        "tests/nvgen/builder/shared_memory/test_tile_copies.py",
+        "tests/nvgen/shared_memory/test_tile_copies.py",
     ),
     Fault(
-        "expected-bytes", Kind.BARRIER, _BUILDER + "shared_memory/protocols.py",
+        "expected-bytes", Kind.BARRIER, "nvgen/shared_memory/protocols.py",
         "found = ctas * sum(self._bytes_of(one) for one in copied)",
         "found = sum(self._bytes_of(one) for one in copied)",
         "the bytes of the other CTA are not expected",
-        "tests/nvgen/builder/shared_memory/test_protocols.py",
+        "tests/nvgen/shared_memory/test_protocols.py",
     ),
     Fault(
-        "announced-mbarriers", Kind.ORDER, _BUILDER + "shared_memory/protocols.py",
+        "announced-mbarriers", Kind.ORDER, "nvgen/shared_memory/protocols.py",
         "            if not self._is_wide(scope):\n                self._announce()\n",
         "",
         "copies come to an mbarrier before its initialisation",
-        "tests/nvgen/builder/shared_memory/test_protocols.py",
+        "tests/nvgen/shared_memory/test_protocols.py",
     ),
     Fault(
-        "tile-copy-width", Kind.ALIGNMENT, _BUILDER + "shared_memory/copies.py",
+        "tile-copy-width", Kind.ALIGNMENT, "nvgen/shared_memory/copies.py",
         "PERIOD = 8\n", "PERIOD = 4\n",
         "swizzling taken to repeat after four lines",
-        "tests/nvgen/builder/shared_memory/test_tile_copies.py",
+        "tests/nvgen/shared_memory/test_tile_copies.py",
     ),
     Fault(
         "driver-swizzle", Kind.FIELD, "nvgen/driver/maps.py",

@@ -12,8 +12,8 @@ from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.control.roles import ExecutionScope
-from nvgen.builder.multiplies.tensor_tiles import OperandTile, ScaleTile, SparseTile
+from nvgen.instructions.roles import ExecutionScope
+from nvgen.multiplies.tensor_tiles import OperandTile, ScaleTile, SparseTile
 
 SFA, SFB, A = 256, 320, 384
 """Columns of what the kernels have in tensor memory; the accumulator is at 0."""

@@ -17,11 +17,11 @@ from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from intrinsics.modifiers import CtaGroup, LdStNum
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.multiplies.tensor_tiles import OperandTile, SparseTile
-from nvgen.builder.shared_memory.tiles import SharedTile
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.values.pointers import Barrier, Pointer
-from nvgen.builder.values.vectors import Vector
+from nvgen.multiplies.tensor_tiles import OperandTile, SparseTile
+from nvgen.shared_memory.tiles import SharedTile
+from nvgen.values.numbers import Int
+from nvgen.values.pointers import Barrier, Pointer
+from nvgen.values.vectors import Vector
 from tests.oracle.block_scaled import numbers
 
 Bytes = npt.NDArray[np.uint8]

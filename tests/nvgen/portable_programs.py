@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.multiplies.portable import PortableAccumulator
-from nvgen.builder.shared_memory.tiles import SharedTile
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.values.pointers import Pointer
 from nvgen.compilation.compiled import Compiled
+from nvgen.multiplies.portable import PortableAccumulator
+from nvgen.shared_memory.tiles import SharedTile
 from nvgen.testing import Launch, assert_exact
+from nvgen.values.numbers import Int
+from nvgen.values.pointers import Pointer
 
 TARGETS = ("sm_80", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_103a", "sm_110a", "sm_120a")
 ONE_OF_EACH = ("sm_80", "sm_90a", "sm_100a")

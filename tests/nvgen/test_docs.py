@@ -26,10 +26,11 @@ from intrinsics.findings import VerificationError
 from intrinsics.targets import TARGETS
 from isel.pipeline import PASSES, SELECT
 from isel.verifier.function.check import verify_functions
-from nvgen import FindingWarning, KernelBuilder, builder_reference, builder_stubs
-from nvgen.builder.verbs.table import SENTENCES, others
-from nvgen.builder_stubs import is_free
+from nvgen import FindingWarning, KernelBuilder
+from nvgen.builder import reference, stubs
+from nvgen.builder.stubs import is_free
 from nvgen.cli import _parser, main
+from nvgen.instructions.table import SENTENCES, others
 from nvgen.render import print_findings
 from tests.each import each
 from tests.isel.verifier.function import (
@@ -225,12 +226,12 @@ def test_every_page_is_reached_from_readme():
 
 def test_the_stub_of_the_builder_is_not_stale():
     """Written by `make docs`."""
-    assert builder_stubs.stub() == builder_stubs.STUB.read_text(encoding="utf-8")
+    assert stubs.stub() == stubs.STUB.read_text(encoding="utf-8")
 
 
 def test_the_reference_of_the_builder_is_not_stale():
     """`make docs` writes it."""
-    assert builder_reference.page() == PAGES["docs/builder.md"]
+    assert reference.page() == PAGES["docs/builder.md"]
 
 
 def test_every_verb_of_the_builder_is_described():
@@ -239,7 +240,7 @@ def test_every_verb_of_the_builder_is_described():
         name
         for made in KernelBuilder.__mro__
         for name in vars(made)
-        if made is not object and builder_reference.is_public(made, name)
+        if made is not object and reference.is_public(made, name)
     ]
     assert len(verbs) > 150
     undescribed = [name for name in verbs if f"\n#### b.{name}\n" not in page]

@@ -24,11 +24,11 @@ from intrinsics.findings import SimulationError
 from intrinsics.modifiers import CtaGroup, LdStNum, MmaKind, Scope
 from intrinsics.tma.fields import Element
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.values.pointers import Barrier, Pointer
 from nvgen.compilation.compiled import Compiled
 from nvgen.launching.tensor_map import Options, TensorMap, tensor_map
 from nvgen.testing import Launch, assert_exact, kernel_test
+from nvgen.values.numbers import Int
+from nvgen.values.pointers import Barrier, Pointer
 from tests.oracle.block_scaled import numbers
 
 Array = npt.NDArray[np.generic]

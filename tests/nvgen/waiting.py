@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.values.pointers import Pointer
+from nvgen.values.pointers import Pointer
 
 ROUNDS = 3
 THREADS = 64

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType
 from intrinsics.modifiers import LdStNum
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.multiplies.tensor_memory import TensorTile
-from nvgen.builder.shared_memory.tiles import SharedTile
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.values.pointers import Barrier, Pointer
-from nvgen.builder.values.vectors import Vector
+from nvgen.multiplies.tensor_memory import TensorTile
+from nvgen.shared_memory.tiles import SharedTile
+from nvgen.values.numbers import Int
+from nvgen.values.pointers import Barrier, Pointer
+from nvgen.values.vectors import Vector
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float32]

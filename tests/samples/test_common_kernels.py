@@ -10,8 +10,8 @@ import math
 import numpy as np
 
 from nvgen import Kernel, KernelBuilder, f32, i32, u32
-from nvgen.builder.values.numbers import Float, Int
 from nvgen.testing import Launch, assert_exact, kernel_test
+from nvgen.values.numbers import Float, Int
 from tests.samples.modules import named
 
 THREADS = 64

@@ -25,10 +25,10 @@ from intrinsics.modifiers import (
     ScaleVec,
 )
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.shared_memory.tiles import SharedTile
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.values.pointers import Barrier, Pointer
-from nvgen.builder.values.vectors import Vector
+from nvgen.shared_memory.tiles import SharedTile
+from nvgen.values.numbers import Int
+from nvgen.values.pointers import Barrier, Pointer
+from nvgen.values.vectors import Vector
 from tests.oracle.gpu import launch
 
 TARGET = "sm_100a"

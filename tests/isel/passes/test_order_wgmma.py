@@ -21,10 +21,10 @@ from intrinsics.targets import parse_ptx
 from isel.passes.order_wgmma import order_wgmma
 from isel.verifier.function.check import verify_functions
 from nvgen import KernelBuilder
-from nvgen.builder.shared_memory.tiles import SharedTile
-from nvgen.builder.values.numbers import Int
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.options import Options
+from nvgen.shared_memory.tiles import SharedTile
+from nvgen.values.numbers import Int
 from tests.each import each
 from tests.isel.verifier.function.wgmma_kernels import DESCRIPTORS, kernel
 from tests.oracle.ptxas_modules import report

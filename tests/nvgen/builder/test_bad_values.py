@@ -10,9 +10,9 @@ import pytest
 
 from intrinsics.modifiers import AtomicOp
 from nvgen import InputError, KernelBuilder, bf16, device_function, f16, f16x2, f32, f64, i32, u32
-from nvgen.builder.fragments.fragment import Fragment
-from nvgen.builder.values.numbers import Float
-from nvgen.builder.values.pointers import Pointer
+from nvgen.fragments.fragment import Fragment
+from nvgen.values.numbers import Float
+from nvgen.values.pointers import Pointer
 from tests.each import each
 
 

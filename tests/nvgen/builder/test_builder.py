@@ -43,11 +43,11 @@ from intrinsics.modifiers.matrix import MatrixNum, MatrixShape
 from intrinsics.patterns import arguments
 from intrinsics.row import Kind
 from nvgen import KernelBuilder
-from nvgen.builder.control.roles import ExecutionScope
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.verbs.calls import llvm_type
-from nvgen.builder.verbs.table import NAMED, others
+from nvgen.instructions.calls import llvm_type
+from nvgen.instructions.roles import ExecutionScope
+from nvgen.instructions.table import NAMED, others
 from nvgen.llvm.ir_text import BFloatType
+from nvgen.values.numbers import Int
 from tests.each import each
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from nvgen import Kernel, KernelBuilder, Major, bf16, f16, f32, i8, i32, u32, u64
-from nvgen.builder.values.numbers import Int
 from nvgen.testing import Launch, assert_exact, kernel_test
+from nvgen.values.numbers import Int
 
 TARGET, LOG2_E = "sm_90a", 1.4426950408889634
 pytestmark = [pytest.mark.filterwarnings("error::nvgen.FindingWarning"), pytest.mark.seldom(3)]

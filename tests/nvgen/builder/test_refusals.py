@@ -14,8 +14,8 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError
 from intrinsics.modifiers import AtomicOp
 from nvgen import KernelBuilder, f32
-from nvgen.builder.values.numbers import Float
-from nvgen.builder.values.pointers import Pointer
+from nvgen.values.numbers import Float
+from nvgen.values.pointers import Pointer
 from tests.each import each
 
 E = ElementType

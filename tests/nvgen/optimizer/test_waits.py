@@ -18,9 +18,9 @@ from isel.llvm import ir
 from isel.verifier.function.check import verify_functions
 from nvgen import Kernel, KernelBuilder
 from nvgen import compile as compile_module
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.values.pointers import Pointer
 from nvgen.optimizer import shield
+from nvgen.values.numbers import Int
+from nvgen.values.pointers import Pointer
 from tests.nvgen.optimizer.passes import LEVELS, body, shielded
 
 MULTIPLY = "@llvm.nvvm.wgmma.mma_async.m64n8k16.f32.f16.f16"

@@ -17,9 +17,9 @@ from llvmlite import ir
 from intrinsics.element import ElementType
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, LdStNum
 from nvgen import Compiled, KernelBuilder
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.values.pointers import Pointer
-from nvgen.builder.values.vectors import Vector
+from nvgen.values.numbers import Int
+from nvgen.values.pointers import Pointer
+from nvgen.values.vectors import Vector
 from tests.oracle.executed.forms import Family, Form, family_of, forms_of
 from tests.sim.kernels import (
     THREADS,

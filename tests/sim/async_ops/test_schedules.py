@@ -26,19 +26,19 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, SimulationError
 from intrinsics.modifiers import LdStNum, MmaKind
 from nvgen import KernelBuilder
-from nvgen.builder.shared_memory.tiles import SharedTile
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.values.pointers import Barrier, Pointer
-from nvgen.builder.values.vectors import Vector
 from nvgen.compilation.compile_text import check_text
 from nvgen.compilation.compiled import Compiled
 from nvgen.compilation.options import Options
 from nvgen.launching.parameters import Output
 from nvgen.launching.tensor_map import tensor_map
+from nvgen.shared_memory.tiles import SharedTile
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError
 from nvgen.sim.launch import simulate
 from nvgen.sim.threads.limits import Limits
+from nvgen.values.numbers import Int
+from nvgen.values.pointers import Barrier, Pointer
+from nvgen.values.vectors import Vector
 from tests.each import each
 from tests.oracle.gemm import Gemm
 from tests.sim.kernels import (

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from intrinsics.modifiers import CtaGroup, LdStNum
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.values.pointers import Pointer
+from nvgen.values.numbers import Int
+from nvgen.values.pointers import Pointer
 from tests.sim.kernels import (
     LANES,
     THREADS,

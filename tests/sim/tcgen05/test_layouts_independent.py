@@ -17,9 +17,9 @@ from intrinsics.element import ElementType
 from intrinsics.findings import SimulationError
 from intrinsics.modifiers import MmaKind
 from nvgen import KernelBuilder
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.values.pointers import Pointer
 from nvgen.sim.faults import Fault
+from nvgen.values.numbers import Int
+from nvgen.values.pointers import Pointer
 from tests.sim.kernels import (
     FILLER,
     LANES,

@@ -13,7 +13,7 @@ from intrinsics.findings import VerificationError
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope
 from isel.verifier.function.barriers.phases import NO_BYTES
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.values.pointers import Pointer
+from nvgen.values.pointers import Pointer
 
 LANES = 32
 

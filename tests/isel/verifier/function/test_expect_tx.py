@@ -18,9 +18,9 @@ from intrinsics.findings import Finding, SimulationError, VerificationError
 from isel.verifier.function.barriers.expect_tx import BYTES
 from isel.verifier.function.check import verify_functions
 from nvgen import Kernel, KernelBuilder, u16
-from nvgen.builder.values.numbers import Int
-from nvgen.builder.values.pointers import Pointer
 from nvgen.launching.tensor_map import tensor_map
+from nvgen.values.numbers import Int
+from nvgen.values.pointers import Pointer
 from tests.each import each
 
 E = ElementType

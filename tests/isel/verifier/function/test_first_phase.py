@@ -17,7 +17,7 @@ from isel.verifier.function.barriers.first_phase import FIRST_PARITY
 from isel.verifier.function.barriers.mbarriers import ARRIVALS
 from isel.verifier.function.check import RULES
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.values.pointers import Pointer
+from nvgen.values.pointers import Pointer
 
 E = ElementType
 STEPS, STAGES, BYTES = 4, 2, 8 * 32 * 4

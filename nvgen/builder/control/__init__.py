@@ -1,1 +1,0 @@
-"""Which threads execute what: branches, loops, roles, functions on the device."""

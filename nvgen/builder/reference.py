@@ -1,0 +1,297 @@
+"""The builder's reference: every public class and verb with its signature and its docstring.
+
+Layer: nvgen.builder.  Input: its classes, and those of the rooms below it.  Output:
+`docs/builder.md`, by groups of what things are for.  `python -m nvgen.builder.reference`
+(`make docs`) writes it where the project's sources are; a test holds it up to date.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+import sys
+import types
+import typing
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from pathlib import Path
+
+import nvgen
+from intrinsics.lazy_dataclass import dataclass
+from nvgen.builder.kernel import KernelBuilder
+from nvgen.builder.stubs import is_free
+from nvgen.built import Kernel
+from nvgen.instructions.base import BuilderBase, NumberVerb
+from nvgen.instructions.calls import function_of
+from nvgen.instructions.methods import Verbs
+from nvgen.instructions.roles import SpecialRegister
+from nvgen.instructions.table import CHAPTERS, others
+from nvgen.instructions.verb import Verb
+from nvgen.values.number_types import is_float
+from nvgen.values.numbers import Float
+
+PAGE = Path(__file__).parents[2] / "docs" / "builder.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Things that are for the same: verbs of the builder by module, and objects by name."""
+
+    title: str
+    modules: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    verbs: tuple[Verb, ...] = ()
+
+
+OBJECTS = {"wgmma": ("Accumulator",), "mma": ("WarpScales",)}
+"""What the verbs of a chapter take or give."""
+
+GROUPS = (
+    Group("The kernel and its parameters", ("kernel",), ("Kernel",)),
+    Group("Numbers", ("base",), ("Int", "Float", "F32", "Vector", "Elementwise")),
+    Group("Addresses and memory", ("allocations",), ("Pointer",)),
+    Group("Threads, branches, loops and roles", ("control_flow", "roles"),
+          ("Variable", "Ring", "ExecutionScope", "Turns")),
+    Group("Tiles and their copies", ("copies",),
+          ("SharedTile", "Tiles", "SharedScales", "TileRing", "Producer", "Consumer", "Slot")),
+    Group("Matrix multiplies of tiles", ("tile_operations",),
+          ("AccumulatorTile", "WarpgroupTile", "WarpTile", "RegisterTile", "PortableAccumulator",
+           "TensorMemory", "TensorTile", "OperandTile", "SparseTile", "ScaleTile",
+           "TensorOptions")),
+    Group("Matrices in registers", (), ("HeldAccumulator", "Fragment", "Rows", "Columns")),
+    Group("Reductions and scans", ("reductions",)),
+    Group("mbarriers and clusters", ("protocols",), ("Barrier", "Barriers")),
+    Group("Functions of the device, printing, PTX", ("device_functions",), ("DeviceFunction",)),
+    Group("Instructions: fences, atomic operations, random numbers", ("atomics",)),
+    *(Group(f"Instructions: {title}", (), OBJECTS.get(title, ()), verbs)
+      for title, verbs in CHAPTERS.items()),
+    Group("Instructions: others", (), (), tuple(filter(is_free, others().values()))),
+)  # fmt: skip
+"""What there is, in the order of the page; verbs of modules that are not named come last."""
+
+INNER = frozenset({
+    "at_caller", "known_target", "declared_map", "declare", "raw", "changing",
+    "declare_number", "defined", "free_accumulators", "perform", "take_fragment",
+    "start", "start_on_target",
+    "like", "taken", "made", "spread", "builder", "typed", "splat", "taken_apart",
+    "Int.words", "Scalar.words", "Float.words", "FloatFunctions.words", "Vector.words",
+    "Pointer.words", "Fragment.words", "OfThreads.value",
+    "OfThreads.words", "OfThreads.builder", "SharedTile.in_lines",
+})  # fmt: skip
+"""Members that are public to the builder's own parts only."""
+
+_OBJECTS = frozenset(name for group in GROUPS for name in group.objects)
+_ROOMS = tuple(
+    f"nvgen.{room}."
+    for room in ("values", "instructions", "shared_memory", "fragments", "multiplies", "builder")
+)
+_PARTS = (*_ROOMS, Kernel.__module__)
+_HEAD = """# Which verbs does the builder have?
+
+Made from the docstrings by `make docs`; do not edit.
+
+`b` is an `nvgen.KernelBuilder`; [writing-kernels.md](writing-kernels.md) says how they go together.
+A `Pointer`, a `Barrier`, an `Int` or a `Float` is a value of the kernel; an `IntLike` or
+`FloatLike` may be Python's number, too.  `Self` is the type of what a function is called on.  A
+`NumberType` or `ElementType` is one of these of nvgen:
+"""
+
+
+def page() -> str:
+    """The page."""
+    return "\n".join([_HEAD.replace(".  ", ". ") + _types(), *_contents(), *_groups()]) + "\n"
+
+
+def main() -> None:
+    """Write the page."""
+    if not PAGE.parent.is_dir():
+        sys.exit(f"{PAGE.parent}: no such folder; run this where nvgen's sources are")
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+def _types() -> str:
+    names = [name for name in nvgen.__all__ if re.fullmatch(r"[a-z]+\d\w*", name)]
+    return ", ".join(f"`{name}`" for name in names) + ".\n"
+
+
+def _contents() -> Iterator[str]:
+    for title, *_ in _titled():
+        anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+        yield f"- [{title}](#{anchor})"
+    yield ""
+
+
+def _groups() -> Iterator[str]:
+    classes = {made.__name__: made for made in _classes()}
+    for title, parents, objects, verbs in _titled():
+        yield f"## {title}\n"
+        for verb in verbs:
+            yield from _verb(verb)
+        if "kernel" in title.lower() and KernelBuilder in parents:
+            yield from _class(KernelBuilder, verbs=False)
+        for parent in parents:
+            yield from _members(parent, "b.")
+        for name in objects:
+            yield from _class(classes[name], verbs=True)
+
+
+def _titled() -> Iterator[tuple[str, list[type], tuple[str, ...], tuple[Verb, ...]]]:
+    """Each group with the parts of the builder that it shows, names of objects, and verbs."""
+    parts = [c for c in KernelBuilder.__mro__ if issubclass(c, BuilderBase) and c is not Verbs]
+    by_module: dict[str, list[type]] = {}
+    for part in parts:
+        by_module.setdefault(part.__module__.rpartition(".")[2], []).append(part)
+    for group in GROUPS:
+        found = [part for module in group.modules for part in by_module.pop(module, [])]
+        yield group.title, found, group.objects, group.verbs
+    left = (part for parts in by_module.values() for part in parts)
+    if rest := [part for part in left if any(_public(part))]:
+        yield "Others", rest, (), ()
+
+
+def _verb(verb: Verb) -> Iterator[str]:
+    yield f"#### b.{verb.name}\n"
+    shown = _signature(function_of(verb), bound=True)
+    if verb.like:  # a type of the caller's choice, which the result has too
+        given, arrow, gives = shown.rpartition(" -> ")
+        given = given.replace(f"{verb.like}: WordLike", f"{verb.like}: Number")
+        shown = given + arrow + gives.replace("Int", "Number", 1)
+    yield from _code([f"{verb.name}{shown}"])
+    yield verb.doc.replace(".  ", ". ") + "\n"
+
+
+def _classes() -> Iterator[type]:
+    """The classes of all modules of the builder."""
+    for room in _ROOMS:
+        folder = importlib.import_module(room.removesuffix(".")).__path__
+        for module in pkgutil.iter_modules(folder, room):
+            loaded = importlib.import_module(module.name)
+            for _, made in inspect.getmembers(loaded, inspect.isclass):
+                if made.__module__ == loaded.__name__:
+                    yield made
+    yield Kernel
+
+
+def _class(made: type, *, verbs: bool) -> Iterator[str]:
+    yield f"### {made.__name__}\n"
+    if made is KernelBuilder:
+        yield from _code([f"{made.__name__}{_signature(made)}"])
+    yield f"{_text(made)}\n"
+    if not verbs:
+        return
+    if known := [f"`{parent.__name__}`" for parent in made.__mro__[1:] if _is_shown(parent)]:
+        yield f"It also has what {', '.join(known)} has.\n"
+    elsewhere = {
+        base for parent in made.__mro__[1:] if _is_shown(parent) for base in parent.__mro__
+    }
+    for parent in made.__mro__:
+        if parent not in elsewhere:
+            yield from _members(parent, f"{made.__name__}.")
+
+
+def _is_shown(made: type) -> bool:
+    return made.__module__.startswith(_PARTS) and made.__name__ in _OBJECTS
+
+
+def _members(made: type, prefix: str) -> Iterator[str]:
+    """The public members that the class itself defines."""
+    for name, member in _public(made):
+        if isinstance(member, NumberVerb):
+            yield f"#### {prefix}{name}\n"
+            yield from _code(
+                [f"{name}(value: str) -> None", f"{name}(value: Given) -> {_kind(member)}"]
+            )
+            yield f"{_text(member)}\n"
+        elif isinstance(member, (property, SpecialRegister)):
+            yield f"#### {prefix}{name}\n"
+            yield f"{_text(member)}\n"
+        elif inspect.isroutine(member):
+            yield f"#### {prefix}{name}\n"
+            bound = not isinstance(vars(made)[name], staticmethod)
+            yield from _code(_overloads(name, member, bound=bound))
+            yield f"{_text(member)}\n"
+
+
+def _kind(member: NumberVerb[Float]) -> str:
+    """What such a verb gives."""
+    return "Float" if is_float(member.type) else "Int"
+
+
+def _public(made: type) -> Iterator[tuple[str, object]]:
+    if not made.__module__.startswith(_PARTS):
+        return
+    for name, found in vars(made).items():
+        member = found.__func__ if isinstance(found, staticmethod) else found
+        if is_public(made, name) and inspect.getdoc(member):
+            yield name, member
+
+
+def is_public(made: type, name: str) -> bool:
+    """Whether a member is public."""
+    return not name.startswith("_") and not {name, f"{made.__name__}.{name}"} & INNER
+
+
+def _overloads(name: str, member: object, *, bound: bool) -> list[str]:
+    """The ways to call it."""
+    assert callable(member)
+    inner = inspect.unwrap(member)
+    ways = typing.get_overloads(inner) if isinstance(inner, types.FunctionType) else []
+    return [f"{name}{_signature(way, bound=bound)}" for way in (ways or [inner])]
+
+
+def _signature(member: object, *, bound: bool = False) -> str:
+    """The parameters, of a method without the object itself, and the result."""
+    assert callable(member)
+    found = inspect.signature(member)
+    given, is_named = [], False
+    for one in [*found.parameters.values()][bound:]:
+        if one.kind is one.KEYWORD_ONLY and not is_named:
+            given.append("*")
+        is_named = is_named or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL)
+        given.append(_parameter(one))
+    is_said = found.return_annotation not in (None, "None", inspect.Signature.empty)
+    return f"({', '.join(given)})" + (f" -> {found.return_annotation}" if is_said else "")
+
+
+def _parameter(one: inspect.Parameter) -> str:
+    text = "*" * (one.kind is one.VAR_POSITIONAL) + one.name
+    if one.annotation is not one.empty:
+        text += f": {one.annotation}"
+    return text if one.default is one.empty else f"{text} = {_value(one.default)}"
+
+
+def _value(value: object) -> str:
+    return repr(value) if not isinstance(value, Enum) else f"{type(value).__name__}.{value.name}"
+
+
+def _code(lines: Iterable[str]) -> Iterator[str]:
+    yield "```pyi"
+    yield from (_folded(line) for line in lines)
+    yield "```\n"
+
+
+def _folded(line: str, width: int = 100) -> str:
+    """A signature, one parameter a line where it is long."""
+    if len(line) <= width:
+        return line
+    begin, end = line.index("(") + 1, line.rindex(")")
+    depth, parts, last = 0, [], begin
+    for at in range(begin, end):
+        depth += (line[at] in "([{") - (line[at] in ")]}")
+        if line[at] == "," and depth == 0:
+            parts.append(line[last:at].strip())
+            last = at + 1
+    parts.append(line[last:end].strip())
+    return line[:begin] + "\n" + "".join(f"    {part},\n" for part in parts) + line[end:]
+
+
+def _text(member: object) -> str:
+    """The docstring as Markdown."""
+    text = (inspect.getdoc(member) or "").replace(".  ", ". ")
+    return re.sub(r"^Raises: ", "*Raises:* ", text, flags=re.MULTILINE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""Operations on tiles: multiplies into every kind of D, rings, tensor memory, scale factors.
+
+Layer: nvgen.builder.  D in tensor memory is tcgen05.mma's (`tensor_memory`), D in registers of a
+warpgroup wgmma.mma_async's, D in those of warps mma.sync's (both `register_tiles`), D of
+`accumulator` the target's (`portable`).  Each carries its operations: `d.multiply(a, b)`; the verbs
+here are the primitive's names.
+"""
+
+from __future__ import annotations
+
+from intrinsics.descriptors.tensor_address import ZeroColumnMask
+from intrinsics.element import ElementType
+from intrinsics.modifiers import AtomicOp, CollectorA, CollectorWs, CtaGroup
+from nvgen.calling.refusals import refuse
+from nvgen.fragments.layouts import RegisterTile
+from nvgen.instructions import mma_rows
+from nvgen.multiplies import byte_operands, register_tiles, tensor_gemm
+from nvgen.multiplies.accumulators import (
+    AccumulatorTile,
+    LaneMask,
+    Multiply,
+    TensorOptions,
+    check_tiles,
+)
+from nvgen.multiplies.portable import PortableAccumulator, accumulator
+from nvgen.multiplies.register_tiles import WarpgroupTile
+from nvgen.multiplies.tensor_memory import (
+    TensorTile,
+    copy_metadata,
+    copy_scales,
+    pointer_at,
+    tensor_memory,
+)
+from nvgen.multiplies.tensor_tiles import LeftTile, OperandTile, ScaleTile
+from nvgen.shared_memory.copies import Coordinates, TileCopies, copies
+from nvgen.shared_memory.rings import TileRing
+from nvgen.shared_memory.tiles import SharedTile, Tiles
+from nvgen.values.numbers import Int, IntLike
+from nvgen.values.pointers import Pointer
+from nvgen.values.vectors import Vector
+
+
+class TileOperations(TileCopies):
+    """Operations on tiles."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._accumulators: list[PortableAccumulator] = []
+
+    # ---- multiplies --------------------------------------------------------------------------
+
+    def gemm_async(
+        self,
+        d: AccumulatorTile,
+        a: LeftTile | RegisterTile,
+        b: SharedTile,
+        *,
+        accumulate: bool | Int = False,
+        step: IntLike | None = None,
+        cta_group: CtaGroup = CtaGroup.ONE,
+        metadata: Pointer | Vector | None = None,
+        sfa: ScaleTile | None = None,
+        sfb: ScaleTile | None = None,
+        stationary: bool = False,
+        collector: CollectorWs = CollectorWs.B0_DISCARD,
+        zero_mask: ZeroColumnMask | None = None,
+        max_shift: int | None = None,
+        collector_a: CollectorA = CollectorA.DISCARD,
+        reuse_a: bool = False,
+        ashift: bool = False,
+        negate_a: bool = False,
+        negate_b: bool = False,
+        scale_d: int | None = None,
+        lane_mask: LaneMask | None = None,
+        k96: bool = False,
+    ) -> None:
+        """Start D = A·Bᵀ (+ D with `accumulate`), asynchronously; a commit and a wait follow.
+
+        `a` is M × K, `b` is N × K in shared memory, `d` is M × N. The kernel may compute
+        `accumulate`, a condition.  Without `step` all of K is multiplied; with it only that step,
+        in units of the instruction's K, which the kernel may compute.
+
+        With `d` from `accumulator`, all threads of the CTA execute it, `a` is in shared memory, and
+        no other option is allowed; `d.commit()` and `d.wait()` follow.
+
+        With `d` in the registers of a warpgroup, all its threads execute it; `a` is in shared
+        memory or in their registers.  Of a 2:4 sparse A, M × K/2, `metadata` are the thread's
+        words, one for each 64 rows and in these for each step of K, in which indices lie as
+        `intrinsics.layouts.fragments_wgmma.metadata_fragment` says; no other option is allowed.  A
+        `wgmma_fence` goes before the first multiply, and before any whose registers other
+        instructions have written; `gemm` is the whole protocol.
+
+        With `d` in the registers of warps, all their threads execute it; `a` is in shared memory or
+        in their registers, no other option is allowed, and the multiplies are synchronous.
+
+        With `d` in tensor memory, `a` is in shared or tensor memory, and one thread executes it; in
+        warp scope one is elected.  `TensorOptions` describes the other options, and the layout of D
+        for M and N beyond one instruction.
+
+        Raises: InputError when a requirement is not met.
+        """
+        check_tiles(d, a, b)
+        options = TensorOptions(
+            cta_group, metadata, sfa, sfb, stationary, collector, zero_mask, max_shift,
+            collector_a, reuse_a, ashift, negate_a, negate_b, scale_d, lane_mask, k96,
+        )  # fmt: skip
+        d.start(Multiply(self, d, a, b, accumulate, step, options))
+
+    def gemm(
+        self,
+        d: WarpgroupTile | PortableAccumulator,
+        a: SharedTile | RegisterTile,
+        b: SharedTile,
+        *,
+        accumulate: bool | Int = False,
+        metadata: Vector | None = None,
+        in_flight: int = 0,
+    ) -> None:
+        """D = A·Bᵀ (+ D with `accumulate`): the multiplies, their commit, and the wait for them.
+
+        For a warpgroup's registers: fence, multiplies, commit, wait.  With `in_flight` that many of
+        the latest groups, this one among them, may still run afterwards; D, the registers of A, and
+        shared memory that they read, are then still in use.  `metadata` are those of a sparse A.
+
+        Raises: InputError when a requirement of `gemm_async` is not met.
+        """
+        if isinstance(d, PortableAccumulator):
+            self.gemm_async(d, a, b, accumulate=accumulate, metadata=metadata)
+            d.commit()
+            d.wait()
+            return
+        if not isinstance(d, WarpgroupTile):
+            raise refuse(
+                "the whole protocol of such a D is the caller's",
+                got=type(d).__name__,
+                expected="accumulator(…) or warpgroup_tile(…)",
+                hint="gemm_async, then tcgen05_commit on an mbarrier, and a wait for it",
+            )
+        self.wgmma_fence()
+        self.gemm_async(d, a, b, accumulate=accumulate, metadata=metadata)
+        self.wgmma_commit_group()
+        self.wgmma_wait_group(in_flight)
+
+    transpose_bytes = byte_operands.transpose_bytes
+
+    # ---- D -----------------------------------------------------------------------------------
+
+    warp_tile = register_tiles.warp_tile
+    warpgroup_tile = register_tiles.warpgroup_tile
+    warpgroup_operand = staticmethod(register_tiles.warpgroup_operand)
+    warpgroup_operand_of = byte_operands.warpgroup_operand_of
+    warpgroup_fragment = byte_operands.warpgroup_fragment
+
+    def accumulator(
+        self, m: int, n: int, dtype: ElementType = ElementType.F32
+    ) -> PortableAccumulator:
+        """D of the whole CTA, in the memory that the target's multiplies use; made before loops and
+        branches.
+
+        That is tensor memory (freed by `finish`), or the registers of all warpgroups, or of all
+        warps; `dtype` is f32, or i32 for products of integers.
+
+        Raises: InputError when the target has no such accumulator, or none is known.
+        """
+        made = accumulator(self, len(self._accumulators), m, n, dtype)
+        self._accumulators.append(made)
+        return made
+
+    def free_accumulators(self) -> None:
+        """Free what accumulators have allocated, as `finish` does; all threads execute it."""
+        while self._accumulators:
+            self._accumulators.pop().free()
+
+    def store_tile(
+        self,
+        tile: SharedTile,
+        target: Pointer,
+        coordinates: Coordinates,
+        *,
+        op: AtomicOp | None = None,
+    ) -> None:
+        """Store a tile in shared memory by TMA; one thread executes it.
+
+        `target` is a tensor map, as `tile_map` declares it; the coordinates are those of the tile's
+        first element, innermost first.  Threads that wrote the tile execute `fence_proxy_async` and
+        a barrier before.  The store is a bulk group of its own, for which
+        `cp_async_bulk_wait_group` waits.  Elements beyond the array are not stored.  With `op`
+        (`AtomicOp.ADD`, …) it is combined with what the array holds, each element atomically, as
+        where CTAs share the sums of a tile.
+
+        Raises: InputError for several threads, or a tile that is not made of whole boxes of the
+        map.
+        """
+        copies(self, tile, target, coordinates).store(op)
+
+    def tile_ring(
+        self,
+        name: str,
+        *tiles: Tiles[SharedTile],
+        consumers: int = 1,
+        warps: int = 1,
+        notes: bool = False,
+        writers: int = 0,
+    ) -> TileRing:
+        """A ring of buffers, each with one of each of the `tiles`: see `TileRing`.
+
+        Raises: InputError where the `tiles` are not equally many.
+        """
+        return TileRing(self, name, tiles, consumers, warps, notes=notes, writers=writers)
+
+    wgmma_accumulator, wgmma_descriptor = mma_rows.wgmma_accumulator, mma_rows.wgmma_descriptor
+
+    # ---- tensor memory -----------------------------------------------------------------------
+
+    tensor_memory, tensor_pointer = tensor_memory, pointer_at
+
+    def tensor_tile(
+        self, taddr: Int, m: int, n: int, dtype: ElementType = ElementType.F32
+    ) -> TensorTile:
+        """The accumulator tile that begins at a tensor memory address."""
+        return TensorTile(self.tensor_pointer(taddr), m, n, dtype)
+
+    def tensor_operand(self, taddr: Int, m: int, k: int, dtype: ElementType) -> OperandTile:
+        """The A of a multiply, at a tensor memory address; `as_tile` stores a fragment there."""
+        return OperandTile(self.tensor_pointer(taddr), m, k, dtype)
+
+    descriptor, copy_scales, copy_metadata = tensor_gemm.descriptor, copy_scales, copy_metadata

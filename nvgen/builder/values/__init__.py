@@ -1,1 +1,0 @@
-"""What kernels compute with: numbers, vectors, addresses, variables, and the module they are in."""

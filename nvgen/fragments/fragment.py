@@ -1,0 +1,357 @@
+"""Matrices in the registers of several threads.
+
+Layer: nvgen.fragments.  A fragment is a value: what an accumulator holds at a place of the kernel,
+or what was computed of it.  Which elements a thread has is its layout's; reductions along a row
+take those of a thread, and `Rows` joins them.  PTX ISA, Register Fragments of wgmma.mma_async;
+Matrix Fragments for mma; tcgen05.ld.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol, runtime_checkable
+
+from llvmlite import ir
+
+from intrinsics.element import ElementType
+from intrinsics.layouts.register_layout import (
+    FragmentLayout,
+    operand_layout,
+    sources,
+    warp_layout,
+    warpgroup_layout,
+)
+from intrinsics.lazy_dataclass import dataclass
+from intrinsics.modifiers import ScalarType
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import described, function_of, refuse
+from nvgen.fragments.layouts import (
+    Columns,
+    Condition,
+    Joined,
+    OfThreads,
+    RegisterTile,
+    Rows,
+    load_from_tile,
+    shared_tile,
+    store,
+    store_in_tile,
+    store_through,
+)
+from nvgen.instructions.control_flow import condition_of
+from nvgen.instructions.roles import WARP
+from nvgen.llvm.ir_text import vector_value
+from nvgen.shared_memory.allocations import SharedMemory
+from nvgen.shared_memory.tiles import SharedTile
+from nvgen.values.number_types import narrow_word
+from nvgen.values.numbers import Int, Number
+from nvgen.values.vectors import Elementwise, Vector, as_words, greater, joined, vector_of
+
+_STEP = 32
+"""Columns of an A of bytes in one multiply."""
+
+_WORDS = ((0, 4), (2, 6), (8, 12), (10, 14))
+"""The first columns of the two pairs in each register of such an A, of the 16 columns of a step.
+
+Eight columns are a pair of one row and a pair of the row eight further down.
+"""
+
+_BYTES = (ElementType.E4M3, ElementType.E5M2)
+
+
+def as_bytes(self: OfThreads, dtype: ElementType) -> Vector:
+    """Round f32 to fp8, as the registers of A of another multiply: four for 32 columns.
+
+    K is in the order in which `transpose_bytes` stores B; `warpgroup_operand` makes A of them.
+    Numbers beyond the type saturate.
+
+    Raises: InputError for other types, and columns that are not a multiple of 32.
+    """
+    b, vector, layout = self.builder, self.vector, self.holders.layout
+    known = vector.type is ScalarType.F32 and _is_of_a_multiply(layout)
+    if not known or dtype not in _BYTES or layout.columns % _STEP:
+        expected = "sums of one multiply's rows in f32, multiples of 32 columns; e4m3 or e5m2"
+        raise refuse("no bytes of A", got=f"{self.words} to {dtype.value}", expected=expected)
+    sums = list(vector)
+    steps = range(0, len(sums), len(_WORDS) * 4)
+    return b.words([_word(b, sums, step, pair, dtype) for step in steps for pair in _WORDS])
+
+
+def _is_of_a_multiply(layout: FragmentLayout) -> bool:
+    """Whether the matrix is what one multiply of a warp or a warpgroup leaves."""
+    if layout.threads == WARP:
+        return layout == warp_layout(16, layout.columns)
+    return layout == warpgroup_layout(64, layout.columns, 32)
+
+
+def _word(
+    b: SharedMemory, sums: list[Number], step: int, pair: tuple[int, int], dtype: ElementType
+) -> Int:
+    """Two pairs of adjacent elements in a register, the first one in its low bytes."""
+    type_ = ScalarType(dtype.value)
+    values = ([sums[step + at + i].value for i in (0, 1)] for at in pair)
+    halves = (narrow_word(sums[step].builder, low, high, type_) for low, high in values)
+    word = vector_value(b.at_caller(), ir.IntType(16), 2, halves)
+    return Int(b, b.at_caller().bitcast(word, ir.IntType(32)))
+
+
+@guarded
+@dataclass(frozen=True, slots=True, eq=False)
+class Fragment(OfThreads):
+    """A matrix in registers; operators go element by element.
+
+    The other operand is a fragment of the same layout, `Rows` or `Columns` of it, which are
+    broadcast along the rows or the columns, or one number for all.
+    """
+
+    @property
+    def layout(self) -> FragmentLayout:
+        """Which elements each thread holds."""
+        return self.holders.layout
+
+    @property
+    def words(self) -> str:
+        """What it is, in words."""
+        return f"{self.layout.rows}x{self.layout.columns}, {self.vector.words}"
+
+    def __repr__(self) -> str:
+        held = self.vector.type.value if self.vector.type else "registers"
+        return f"<matrix of {held}; layout {self.layout}>"
+
+    def spread(self, other: Elementwise) -> Vector:
+        """A matrix of the same layout, or the numbers of its rows or columns along them."""
+        if isinstance(other, Fragment) and other.layout == self.layout:
+            return other.vector
+        if isinstance(other, Rows) and other.holders.layout.slots == self.layout.slots:
+            return other.vector.taken_apart(self.layout.slot_of)
+        if isinstance(other, Columns) and other.holders.layout == self.layout:
+            return other.vector.taken_apart(self.layout.column_slot_of)
+        got = other.words if isinstance(other, OfThreads) else described(other)
+        raise refuse("another layout", got=got, expected=f"{self.words}, or rows of it")
+
+    def _operand(self, other: object) -> Vector:
+        """The other side, of an accumulator what it holds."""
+        return Elementwise._operand(self, getattr(other, "fragment", other))
+
+    # ---- places ------------------------------------------------------------------------------
+
+    def coordinates(self) -> list[tuple[Int, Int]]:
+        """The row and the column of each of the thread's elements, as unsigned integers."""
+        row, column = self.holders.corner()
+        places = zip(self.layout.down, self.layout.along, strict=True)
+        return [(row + down, column + along) for down, along in places]
+
+    def where(
+        self, condition: Condition, otherwise: Number | float, *, of: Rows | None = None
+    ) -> Fragment:
+        """The matrix with `otherwise` in place of elements for whose row and column `condition`
+        does not hold.
+
+        `acc.where(lambda row, column: column <= row, -math.inf)` is a causal mask.  With `of`
+        (`Rows`) `condition` gets the row's number of these in place of the row.
+
+        Raises: InputError for a number of another type, and for `Rows` of another layout.
+        """
+        b, condition = self.builder, function_of(condition, "row", "column")
+        places = self.coordinates()
+        if of is not None:
+            spread = zip(self._of_rows(of), places, strict=True)
+            places = [(number, column) for number, (_, column) in spread]
+        kept = [
+            number.like(
+                b.at_caller().select(
+                    condition_of(condition(row, column)), number.value, number.taken(otherwise)
+                )
+            )
+            for number, (row, column) in zip(self.vector, places, strict=True)
+        ]
+        return self.made(vector_of(kept))
+
+    def _of_rows(self, rows: Rows) -> list[Int]:
+        """The integer of each element's row."""
+        slots, found = self.layout.slots, rows.vector if isinstance(rows, Rows) else ()
+        numbers = [number for number in found if isinstance(number, Int)]
+        if len(numbers) != len(slots) or rows.holders.layout.slots != slots:
+            raise refuse("no integers of these rows", got=described(rows), expected="s.rows(…)")
+        return [numbers[slot] for slot in self.layout.slot_of]
+
+    def map_at(self, function: Callable[[Number, Int, Int], Number]) -> Fragment:
+        """Apply `function(element, row, column)` to each element."""
+        made = function_of(function, "element", "row", "column")
+        pairs = zip(self.vector, self.coordinates(), strict=True)
+        return self.made(vector_of([made(x, row, column) for x, (row, column) in pairs]))
+
+    # ---- rows --------------------------------------------------------------------------------
+
+    def scale_rows(self, factors: Rows) -> Fragment:
+        """Multiply each row by its factor."""
+        return self * factors
+
+    def row_reduce(self, function: Joined, *, whole: bool = True) -> Rows:
+        """Each row's elements combined by `function`, in no fixed order.
+
+        Without `whole` each thread combines its own elements only, without a shuffle.
+
+        Raises: InputError where several warps share a row.
+        """
+        numbers, function = list(self.vector), function_of(function, "x", "y")
+        parts = [
+            joined([x for x, s in zip(numbers, self.layout.slot_of, strict=True) if s == slot],
+                    function)
+            for slot in range(len(self.layout.slots))
+        ]  # fmt: skip
+        found = Rows(vector_of(parts), self.holders)
+        return found.whole(function) if whole else found
+
+    def row_max(self, *, whole: bool = True) -> Rows:
+        """The maximum of each row; see `row_reduce`."""
+        return self.row_reduce(greater, whole=whole)
+
+    def row_sum(self, *, whole: bool = True) -> Rows:
+        """The sum of each row; see `row_reduce`."""
+        return self.row_reduce(_sum, whole=whole)
+
+    def rows(self, function: Callable[[Int], Number] | float) -> Rows:
+        """A number for each row: `function(row)`, or the same number for all.
+
+        Raises: InputError where it does not give numbers of one type.
+        """
+        if not callable(function):
+            count = len(self.layout.slots)
+            return Rows(self.vector.taken_apart([0] * count).splat(function), self.holders)
+        row, _ = self.holders.corner()
+        made = function_of(function, "row")
+        numbers = [made(row + down if down else row) for down in self.layout.slots]
+        return Rows(vector_of(numbers), self.holders)
+
+    def columns(self, function: Callable[[Int], Number]) -> Columns:
+        """A number for each column, `function(column)`: a bias, say.
+
+        `sums + sums.columns(lambda column: bias[column])` loads each number once for all rows.
+
+        Raises: InputError where it does not give numbers of one type.
+        """
+        _, column = self.holders.corner()
+        made = function_of(function, "column")
+        numbers = [made(column + along if along else column) for along in self.layout.column_slots]
+        return Columns(vector_of(numbers), self.holders)
+
+    def part_of_columns(self, first: int, columns: int) -> Fragment:
+        """Columns `first` to `first + columns` - 1, whose own columns are counted from 0.
+
+        An epilogue of 256 columns goes through a tile of 64 in four parts.
+
+        Raises: InputError for columns that not all threads hold alike, or out of range: with wgmma
+        and mma.sync multiples of eight.
+        """
+        layout = self.layout
+        there = [e for e, along in enumerate(layout.along) if 0 <= along - first < columns]
+        part = replace(
+            layout,
+            columns=columns,
+            down=tuple(layout.down[e] for e in there),
+            along=tuple(layout.along[e] - first for e in there),
+        )
+        even = part.count * layout.columns == layout.count * columns
+        within = even and part.along and max(part.along) + sum(part.column_bits) < columns
+        if self.holders.first is not None or not within or first + columns > layout.columns:
+            got = f"{columns} from {first} on"
+            expected = f"multiples of eight within {layout.columns}, not shared by warps"
+            raise refuse("no such part of the columns", got=got, expected=expected)
+        held = self.vector.taken_apart(there)
+        return Fragment(held, replace(self.holders, layout=part))
+
+    # ---- elsewhere ---------------------------------------------------------------------------
+
+    def as_a_operand(self, dtype: ElementType | None = None) -> RegisterTile:
+        """The matrix as A of a multiply by the same threads, rounded to `dtype` if that is given.
+
+        Raises: InputError for a type that no multiply has, for K that is not a multiple of the
+        instruction's, and where a thread does not hold the elements of A that it must give: 8-bit
+        types have another layout in A than in D.
+        """
+        made = self if dtype is None else self.to(dtype)
+        type_, layout = made.vector.type, self.layout
+        element = next((e for e in ElementType if type_ and e.value == type_.value), None)
+        steps = layout.columns * type_.bits // 256 if type_ else 0
+        if element is None or self.holders.across or steps * 256 != layout.columns * element.bits:
+            expected = "f16 or bf16, whole steps of 32 bytes along K, not shared by warps"
+            raise refuse("no A of a multiply", got=made.words, expected=expected)
+        wanted = operand_layout(layout.threads, element.bits)
+        typed, fragments = made.vector, []
+        for row in range(0, layout.rows, wanted.rows):
+            line = []
+            for step in range(steps):
+                found = sources(layout, wanted, row, step * wanted.columns)
+                if not found:
+                    raise refuse(
+                        f"threads do not hold their part of A in {element.value}",
+                        got=made.words,
+                        expected="f16 or bf16",
+                        hint="as_tile(…) stores it for a multiply that reads shared memory",
+                    )
+                line.append(as_words(typed.taken_apart(found)))
+            fragments.append(tuple(line))
+        return RegisterTile(tuple(fragments), element, wanted.rows)
+
+    as_bytes = as_bytes
+
+    def as_rows_of(self, whole: Fragment) -> Fragment:
+        """A warp's own matrix as its rows of a warpgroup's matrix.
+
+        D of mma.sync has the layout of a warp's rows of wgmma's D.
+
+        Raises: InputError where the threads do not hold the same elements.
+        """
+        mine, theirs = self.layout, whole.layout
+        lanes = len(mine.row_bits)
+        same = (mine.row_bits, mine.column_bits, mine.down, mine.along) == (
+            theirs.row_bits[:lanes], theirs.column_bits[:lanes], theirs.down, theirs.along
+        )  # fmt: skip
+        if not same or self.vector.type is not whole.vector.type:
+            raise refuse("no rows of that matrix", got=self.words, expected=whole.words)
+        return whole.made(self.vector)
+
+    def as_tile(self, tile: SharedTile | TakesFragment, *, first: int = 0) -> None:
+        """Store the matrix into a tile of the same shape in shared memory, swizzled; by stmatrix
+        where possible (16-bit elements, sm_90 and later).
+
+        Rows of the matrix are rows of a K-major tile.  All threads that hold the matrix execute it,
+        without a barrier: `fence_proxy_async` and a barrier follow.
+
+        A fragment that was loaded from tensor memory may be stored to an accumulator there, or
+        rounded into an A, from its column `first` on; the store is waited for.
+
+        Raises: InputError for a tile of another shape or type, or with elements of less than a
+        byte.
+        """
+        if isinstance(tile, TakesFragment):
+            tile.take_fragment(self, first)
+            return
+        store_in_tile(self, shared_tile(tile))
+
+    def from_tile(self, tile: SharedTile) -> Fragment:
+        """A matrix of this layout: what a tile of this shape in shared memory holds, by ldmatrix
+        where possible (16-bit elements).
+
+        `sums + sums.from_tile(c_tile).to(f32)` adds a C that came by TMA.  Rows of the matrix are
+        rows of the tile.  All threads that hold the matrix execute it, without a barrier.
+
+        Raises: InputError for a tile of another shape, or with elements of less than a byte.
+        """
+        return self.made(load_from_tile(self.holders, shared_tile(tile)))
+
+    store, store_through = store, store_through
+
+
+@runtime_checkable
+class TakesFragment(Protocol):
+    """What a matrix may be stored in by its own instructions: D or A in tensor memory."""
+
+    def take_fragment(self, fragment: Fragment, first: int) -> None:
+        """Store columns, from the column `first` on, and wait until they are there."""
+
+
+def _sum(a: Number, b: Number) -> Number:
+    return a + b  # type: ignore[operator, arg-type]  # both are of one type

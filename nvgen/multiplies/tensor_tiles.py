@@ -1,0 +1,227 @@
+"""Matrices and scale factors in tensor memory, and columns of it to and from registers.
+
+Layer: nvgen.multiplies.  A tile is an element type, a shape and the columns from a pointer on;
+lanes are given by the data path of the instruction.  Each warp of a warpgroup has the 32 lanes of
+its number modulo 4, a thread a lane.  PTX ISA, tcgen05.ld; tcgen05.st; tcgen05.wait; Data Path
+Layout Organization; Block Scaling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from intrinsics.element import ElementType
+from intrinsics.layouts.register_layout import tensor_layout
+from intrinsics.layouts.sparse import SparseColumns
+from intrinsics.lazy_dataclass import dataclass
+from intrinsics.modifiers import LdStNum
+from intrinsics.multiplies.tensor_shapes import row_blocks
+from nvgen.calling.guards import guarded
+from nvgen.calling.refusals import refuse
+from nvgen.fragments.fragment import Fragment
+from nvgen.instructions.roles import WARPGROUP, ExecutionScope
+from nvgen.shared_memory.allocations import SharedMemory
+from nvgen.shared_memory.tiles import SharedTile, container_bits, scale_bytes
+from nvgen.values.pointers import Pointer
+from nvgen.values.vectors import Vector, as_words
+
+WORD_COLUMNS = 4
+"""What scale factors and metadata are aligned to: the columns that one copy of them fills."""
+
+_CELL, _LANES = 32, 128
+_WIDTHS = tuple(sorted((num.times for num in LdStNum), reverse=True))
+
+
+@guarded
+@dataclass(frozen=True, slots=True)
+class OperandTile:
+    """A in tensor memory: `m` rows of one CTA by `k` elements, packed into 32-bit cells along K.
+
+    Each 128 rows are a block of `pitch` columns, one after the other.  A `padded` tile keeps a
+    4-bit element in a byte; 6-bit elements always are.  For M = 32 or 64, or half of a pair's 128,
+    the tensor core may read A from several groups of lanes: write all of them.
+    """
+
+    pointer: Pointer
+    m: int
+    k: int
+    dtype: ElementType
+    padded: bool = False
+
+    def __repr__(self) -> str:
+        lies = f"{self.pitch} columns for each 128 rows, row r in lane r mod 128"
+        return f"<A in tensor memory: {self.m}x{self.k} of {self.dtype.value}, {lies}>"
+
+    @property
+    def bits(self) -> int:
+        """Bits of an element in tensor memory."""
+        return container_bits(self.dtype, padded=self.padded)
+
+    @property
+    def pitch(self) -> int:
+        """Columns of all k of a row."""
+        return self.k * self.bits // _CELL
+
+    @property
+    def columns(self) -> int:
+        """Columns of all of it."""
+        return self.pitch * row_blocks(self.m)
+
+    def take_fragment(self, fragment: Fragment, first: int) -> None:
+        """Store 128 rows of some columns of it, rounded to the tile's type, and wait for that.
+
+        `first` is the first column, of elements.  PTX ISA, tcgen05.st.
+        """
+        b, layout = fragment.builder, fragment.layout
+        made = fragment.to(self.dtype).vector
+        begin, cells = first * self.bits, layout.columns * self.bits
+        inside = first >= 0 and first + layout.columns <= self.k
+        rows = layout == tensor_layout(layout.columns) and self.m == layout.rows
+        if not (inside and rows and begin % _CELL == cells % _CELL == 0 and by_warpgroup(b)):
+            raise refuse(
+                "no columns of an A in tensor memory",
+                got=f"{fragment.words}, from column {first} on",
+                expected=f"whole cells of {self.m}x{self.k}, a row in a thread of a warpgroup, as "
+                "load(…) of an accumulator has it",
+            )
+        store_columns(b, self.pointer, begin // _CELL, made)
+
+
+@guarded
+@dataclass(frozen=True, slots=True)
+class SparseTile:
+    """A sparse A in tensor memory: `m` rows of `k` elements, of which half are stored, at `values`,
+    and its metadata; both are of one allocation and in the same lanes.
+
+    Each 128 rows are a block of `pitch` columns, values and then metadata.
+    """
+
+    values: Pointer
+    metadata: Pointer
+    m: int
+    k: int
+    dtype: ElementType
+    columns: SparseColumns
+
+    def __repr__(self) -> str:
+        lies = f"{self.columns.values} columns of values and {self.columns.metadata} of metadata"
+        return f"<sparse A in tensor memory: {self.m}x{self.k} of {self.dtype.value}, {lies}>"
+
+    @property
+    def bits(self) -> int:
+        """Bits of an element in tensor memory."""
+        return self.columns.values * _CELL * 2 // self.k
+
+    @property
+    def pitch(self) -> int:
+        """Columns of a block, a multiple of a metadata copy's."""
+        return whole_words(self.columns.values + self.columns.metadata)
+
+
+def whole_words(columns: int) -> int:
+    """Columns, rounded up to those that copies of scale factors or metadata fill."""
+    return -(-columns // WORD_COLUMNS) * WORD_COLUMNS
+
+
+LeftTile: TypeAlias = SharedTile | OperandTile | SparseTile
+"""What A may be."""
+
+# ---- scale factors -------------------------------------------------------------------------------
+
+
+@guarded
+@dataclass(frozen=True, slots=True)
+class ScaleTile:
+    """Scale factors in tensor memory: for each of `rows` rows one for `size` elements of its `k`.
+
+    Four along K make a word.  Word w of row r is at lane r mod 32, in all four groups of 32 lanes,
+    and column r div 32 of the columns of w; these are four for 128 rows.
+
+    B in a CTA pair with M = 128 has 2 `parts`: the factors of the even CTA's rows of B, in the
+    first two groups of lanes, and those of the odd CTA's, in the last two; `rows` counts those of
+    one part.
+    """
+
+    pointer: Pointer
+    rows: int
+    k: int
+    dtype: ElementType = ElementType.UE8M0
+    size: int = 32
+    name: str = "the scale factors"
+    parts: int = 1
+
+    def __repr__(self) -> str:
+        lies = f"{self.columns} columns of tensor memory, row r in lane r mod 32"
+        of = f"one {self.dtype.value} for {self.size} elements"
+        return f"<scale factors of {self.rows}x{self.k}, {of}: {lies}>"
+
+    @property
+    def pitch(self) -> int:
+        """Columns of one word of all rows."""
+        return row_blocks(self.rows // self.parts) * WORD_COLUMNS
+
+    @property
+    def columns(self) -> int:
+        """Columns of all of them."""
+        return scale_columns(self.rows, self.k, self.size, self.parts)
+
+    extent = columns
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes without the copies for the other groups of lanes."""
+        return scale_bytes(self.rows, self.k, self.size, self.parts)
+
+
+def scale_columns(rows: int, k: int, size: int, parts: int = 1) -> int:
+    """Columns that the factors of `rows` rows of `k` elements take, one for `size` of them."""
+    return scale_bytes(rows, k, size, parts) // (_LANES * parts)
+
+
+# ---- columns -------------------------------------------------------------------------------------
+
+
+def by_warpgroup(b: SharedMemory) -> bool:
+    """Whether one warpgroup executes what is built, which has all 128 lanes."""
+    whole = b.scope is ExecutionScope.CTA and b.threads == WARPGROUP
+    return whole or b.scope is ExecutionScope.WARPGROUP
+
+
+def load_columns(b: SharedMemory, pointer: Pointer, first: int, columns: int) -> list[Vector]:
+    """The registers of some columns, behind the wait for them; several loads where one is not so
+    wide."""
+    base, found = _from(b, pointer, first), []
+    for at, count in in_pieces(columns):
+        found.append(b.tcgen05_ld(base + at if at else base, num=LdStNum(f"x{count}")))
+    b.tcgen05_wait_ld()
+    return found
+
+
+def store_columns(b: SharedMemory, pointer: Pointer, first: int, numbers: Vector) -> None:
+    """Store a thread's numbers, 32 bits a column, and wait until they are there."""
+    assert numbers.type is not None
+    base, each = _from(b, pointer, first), _CELL // numbers.type.bits
+    for at, count in in_pieces(numbers.count // each):
+        part = as_words(numbers.taken_apart(range(at * each, (at + count) * each)))
+        b.tcgen05_st(base + at if at else base, part, num=LdStNum(f"x{count}"))
+    b.tcgen05_wait_st()
+
+
+def lanes_of_warp(b: SharedMemory, pointer: Pointer) -> Pointer:
+    """Where the lanes of this warp begin, at the column that `pointer` is at."""
+    return pointer + ((b.thread >> 5 & 3) << 21)
+
+
+def _from(b: SharedMemory, pointer: Pointer, first: int) -> Pointer:
+    lanes = lanes_of_warp(b, pointer)
+    return lanes + first if first else lanes
+
+
+def in_pieces(columns: int, widths: tuple[int, ...] = _WIDTHS) -> Iterator[tuple[int, int]]:
+    """What each load or store moves: the first column, and how many, the widest first."""
+    at = 0
+    for width in widths:
+        while columns - at >= width:
+            yield at, width
+            at += width
