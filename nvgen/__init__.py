@@ -77,8 +77,9 @@ if TYPE_CHECKING:
     from nvgen.launching.parameters import Output
     from nvgen.launching.tensor_map import TensorMap, im2col_map
     from nvgen.machine_code.assembler import assemble, find_ptxas
-    from nvgen.multiplies.register_tiles import WarpgroupTile, WarpTile
     from nvgen.multiplies.tensor_memory import TensorTile
+    from nvgen.multiplies.warp_tile import WarpTile
+    from nvgen.multiplies.warpgroup_tile import WarpgroupTile
     from nvgen.render import print_findings
     from nvgen.shared_memory.tiles import SharedTile
     from nvgen.tuning import Candidate
@@ -249,7 +250,8 @@ _MODULES = {
     ),
     "nvgen.values.numbers": "F32 Float Int IntLike Number",
     "nvgen.values.pointers": "Barrier Pointer",
-    "nvgen.multiplies.register_tiles": "WarpTile WarpgroupTile",
+    "nvgen.multiplies.warp_tile": "WarpTile",
+    "nvgen.multiplies.warpgroup_tile": "WarpgroupTile",
     "nvgen.multiplies.tensor_memory": "TensorTile",
     "nvgen.shared_memory.tiles": "SharedTile",
     "nvgen.values.vectors": "Vector",

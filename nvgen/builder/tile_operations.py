@@ -1,7 +1,8 @@
 """Operations on tiles: multiplies into every kind of D, rings, tensor memory, scale factors.
 
 Layer: nvgen.builder.  D in tensor memory is tcgen05.mma's (`tensor_memory`), D in registers of a
-warpgroup wgmma.mma_async's, D in those of warps mma.sync's (both `register_tiles`), D of
+warpgroup wgmma.mma_async's, D in those of warps mma.sync's (`warpgroup_tile`,
+`warp_tile`), D of
 `accumulator` the target's (`portable`).  Each carries its operations: `d.multiply(a, b)`; the verbs
 here are the primitive's names.
 """
@@ -14,7 +15,7 @@ from intrinsics.modifiers import AtomicOp, CollectorA, CollectorWs, CtaGroup
 from nvgen.calling.refusals import refuse
 from nvgen.fragments.layouts import RegisterTile
 from nvgen.instructions import mma_rows
-from nvgen.multiplies import byte_operands, register_tiles, tensor_gemm
+from nvgen.multiplies import byte_operands, tensor_gemm
 from nvgen.multiplies.accumulators import (
     AccumulatorTile,
     LaneMask,
@@ -23,7 +24,6 @@ from nvgen.multiplies.accumulators import (
     check_tiles,
 )
 from nvgen.multiplies.portable import PortableAccumulator, accumulator
-from nvgen.multiplies.register_tiles import WarpgroupTile
 from nvgen.multiplies.tensor_memory import (
     TensorTile,
     copy_metadata,
@@ -32,6 +32,8 @@ from nvgen.multiplies.tensor_memory import (
     tensor_memory,
 )
 from nvgen.multiplies.tensor_tiles import LeftTile, OperandTile, ScaleTile
+from nvgen.multiplies.warp_tile import warp_tile
+from nvgen.multiplies.warpgroup_tile import WarpgroupTile, warpgroup_operand, warpgroup_tile
 from nvgen.shared_memory.copies import Coordinates, TileCopies, copies
 from nvgen.shared_memory.rings import TileRing
 from nvgen.shared_memory.tiles import SharedTile, Tiles
@@ -145,9 +147,8 @@ class TileOperations(TileCopies):
 
     # ---- D -----------------------------------------------------------------------------------
 
-    warp_tile = register_tiles.warp_tile
-    warpgroup_tile = register_tiles.warpgroup_tile
-    warpgroup_operand = staticmethod(register_tiles.warpgroup_operand)
+    warp_tile, warpgroup_tile = warp_tile, warpgroup_tile
+    warpgroup_operand = staticmethod(warpgroup_operand)
     warpgroup_operand_of = byte_operands.warpgroup_operand_of
     warpgroup_fragment = byte_operands.warpgroup_fragment
 

@@ -21,7 +21,7 @@ from intrinsics.findings import InputError
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import found_wrong
+from nvgen.calling.refusals import Requirement, found_wrong
 from nvgen.fragments.fragment import Fragment
 from nvgen.fragments.layouts import Holders, RegisterTile
 from nvgen.instructions.roles import ExecutionScope
@@ -172,12 +172,25 @@ class Multiply:
         return (self.a, self.b) if isinstance(self.a, SharedTile) else (self.b,)
 
     @property
+    def needless(self) -> list[str]:
+        """Options that are given and that a multiply into registers does not have."""
+        return list(self.options.given())
+
+    @property
     def strangers(self) -> list[str]:
         """Which of the matrices and scale factors belong to another kernel."""
         factors = {"sfa": self.options.sfa, "sfb": self.options.sfb}
         tiles = {"D": self.d, "A": self.a, "B": self.b, **factors}
         owners = {name: _owner(tile) for name, tile in tiles.items() if tile is not None}
         return [name for name, owner in owners.items() if owner is not self.builder]
+
+
+def no_option(text: str, section: str) -> Requirement[Multiply]:
+    """The requirement that no option is given that another kind of multiply has."""
+    return Requirement(
+        "option", text, lambda r: not r.needless, lambda r: ", ".join(r.needless),
+        "accumulate and step", section,
+    )  # fmt: skip
 
 
 def _owner(tile: AccumulatorTile | LeftTile | RegisterTile | ScaleTile) -> Host:

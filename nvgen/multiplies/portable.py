@@ -15,32 +15,22 @@ from typing import ClassVar, assert_never
 from intrinsics.element import ElementType
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import tensor_layout, warp_grids, warpgroup_layout
+from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.multiplies.element_families import targets_for
 from intrinsics.multiplies.register_atom import Machine, machine_of
+from intrinsics.targets import Target, TargetSet, spell
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import check, refuse
+from nvgen.calling.refusals import Requirement, check, refuse
 from nvgen.fragments.fragment import Fragment
 from nvgen.fragments.layouts import Holders
-from nvgen.instructions.roles import WARP, WARPGROUP
-from nvgen.multiplies.accumulators import AccumulatorTile, Multiply
-from nvgen.multiplies.register_requirements import (
-    FRAGMENT_ROWS,
-    OF_ACCUMULATORS,
-    OF_PORTABLE,
-    AccumulatorRequest,
-    PortableRequest,
-)
-from nvgen.multiplies.register_tiles import (
-    FRAGMENT_COLUMNS,
-    WarpgroupTile,
-    WarpTile,
-    warp_tile,
-    warpgroup_tile,
-)
+from nvgen.instructions.roles import WARP, WARPGROUP, ExecutionScope
+from nvgen.multiplies.accumulators import AccumulatorTile, Multiply, no_option
 from nvgen.multiplies.tensor_memory import TensorTile, tensor_memory
 from nvgen.multiplies.tensor_tiles import in_pieces, lanes_of_warp
+from nvgen.multiplies.warp_tile import FRAGMENT_COLUMNS, FRAGMENT_ROWS, WarpTile, warp_tile
+from nvgen.multiplies.warpgroup_tile import WarpgroupTile, warpgroup_tile
 from nvgen.shared_memory.protocols import Protocols
 from nvgen.shared_memory.tiles import SharedTile
 from nvgen.values.numbers import IntLike
@@ -48,6 +38,67 @@ from nvgen.values.pointers import Pointer
 
 E = ElementType
 HALVES = (E.F16, E.BF16)
+
+
+# ---- what they require ---------------------------------------------------------------------------
+
+_SECTION = "tcgen05.mma; wgmma.mma_async; mma"
+
+
+@dataclass(frozen=True, slots=True)
+class AccumulatorRequest:
+    """One call of `accumulator`."""
+
+    target: Target
+    scope: ExecutionScope
+    dtype: ElementType
+    able: TargetSet
+    """The targets with multiplies whose sums are of the type."""
+
+
+OF_ACCUMULATORS: tuple[Requirement[AccumulatorRequest], ...] = (
+    Requirement("scope", "an accumulator is made by all threads of the CTA",
+        lambda r: r.scope is ExecutionScope.CTA, "{r.scope.value}", ExecutionScope.CTA.value,
+        _SECTION),
+    Requirement("accumulator", "sums have a type that only some instructions have",
+        lambda r: r.dtype in (ElementType.F32, ElementType.S32), "{r.dtype.value}", "f32 or s32",
+        _SECTION),
+    Requirement("target", "the target does not multiply tiles into such an accumulator",
+        lambda r: r.target in r.able, "{r.target.name}, sums in {r.dtype.value}",
+        lambda r: spell(r.able), _SECTION),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PortableRequest(Multiply):
+    """One call of gemm_async with an accumulator that every target has."""
+
+    able: TargetSet = frozenset()
+    """The targets that multiply elements of A's type."""
+
+    @property
+    def sums(self) -> ElementType:
+        """The type of the sums of A's products."""
+        return ElementType.S32 if self.a.dtype.is_integer else ElementType.F32
+
+
+OF_PORTABLE: tuple[Requirement[PortableRequest], ...] = (
+    Requirement("kernel", "a tile belongs to another kernel", lambda r: r.d.builder is r.builder,
+        "D of another KernelBuilder", "tiles of the builder that multiplies them", _SECTION),
+    Requirement("scope", "tiles are multiplied by all threads of the CTA",
+        lambda r: r.builder.scope is ExecutionScope.CTA, "{r.builder.scope.value}",
+        ExecutionScope.CTA.value, _SECTION),
+    no_option("an option of tcgen05.mma that not every target has", _SECTION),
+    Requirement("target", "the target does not multiply elements of this type",
+        lambda r: r.builder.known_target() in r.able,
+        lambda r: f"{r.a.dtype.value} on {r.builder.known_target().name}", lambda r: spell(r.able),
+        _SECTION),
+    Requirement("accumulator", "D has a type in which these products are not summed",
+        lambda r: r.d.dtype is r.sums, "{r.d.dtype.value}", "{r.sums.value}", _SECTION),
+)  # fmt: skip
+
+
+# ---- D of the CTA --------------------------------------------------------------------------------
 
 
 @guarded

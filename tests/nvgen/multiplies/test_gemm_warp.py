@@ -14,8 +14,8 @@ from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
 from nvgen.instructions.roles import ExecutionScope
-from nvgen.multiplies.register_requirements import WARP_REQUIREMENTS
-from nvgen.multiplies.register_tiles import WarpTile
+from nvgen.multiplies.register_multiplies import REQUIREMENTS
+from nvgen.multiplies.warp_tile import WarpTile
 from nvgen.testing import Launch, assert_exact, kernel_test
 from nvgen.values.pointers import Pointer
 
@@ -182,7 +182,7 @@ def test_a_broken_requirement_is_named(rule: str) -> None:
 
 def test_every_requirement_can_be_broken() -> None:
     """All but those that `load_tile` has, too, and the kernel's own tiles: below."""
-    rules = {r.rule for r in WARP_REQUIREMENTS}
+    rules = {r.rule for r in REQUIREMENTS}
     assert rules - set(BROKEN) == {
         "kernel",
         "k",

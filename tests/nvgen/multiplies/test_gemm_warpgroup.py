@@ -13,8 +13,7 @@ from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
 from nvgen.instructions.roles import ExecutionScope
-from nvgen.multiplies.register_requirements import WARPGROUP_REQUIREMENTS
-from nvgen.multiplies.register_tiles import WarpgroupTile
+from nvgen.multiplies.warpgroup_tile import WARPGROUP_REQUIREMENTS, WarpgroupTile
 from tests.oracle.ptxas_modules import report
 from tests.oracle.sass import find_nvdisasm, listing
 

@@ -18,7 +18,7 @@ from intrinsics.findings import InputError, Verdict, verdict
 from intrinsics.modifiers import CtaGroup
 from nvgen import KernelBuilder
 from nvgen.compilation.compiled import Compiled
-from nvgen.multiplies.register_requirements import OF_ACCUMULATORS, OF_PORTABLE
+from nvgen.multiplies.portable import OF_ACCUMULATORS, OF_PORTABLE
 from nvgen.shared_memory.tiles import SharedTile
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.portable_programs import (

@@ -1,57 +1,45 @@
-"""D in registers: of warps (sm_80 and later, mma.sync), of a warpgroup (sm_90a, wgmma.mma_async).
+"""D in the registers of warps: mma.sync, on sm_80 and later.
 
-Layer: nvgen.multiplies.  Both read the same swizzled tiles.  A fragment of a warp is 32 bytes of K,
-two chunks of 16, of 16 rows of A or of 8 rows of B; of a warpgroup each warp holds 16 of every 64
-rows.  The nest of steps of K and of rows is unrolled.  PTX ISA, ldmatrix; mma; Matrix Fragments for
-mma.m16n8k16 and its like; Asynchronous Warpgroup Level Matrix Instructions.
+Layer: nvgen.multiplies.  A fragment is 32 bytes of K, two chunks of 16, of 16 rows of A or of 8
+rows of B.  The nest of steps of K and of rows is unrolled.  PTX ISA, ldmatrix; mma; Matrix
+Fragments for mma.m16n8k16 and its like.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar
 
 from llvmlite import ir
 
-from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.element import ElementType, Major
-from intrinsics.layouts.fragments_wgmma import A_REGISTERS
-from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import (
-    FragmentLayout,
     warp_grids,
     warp_layout,
-    warpgroup_layout,
 )
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from intrinsics.modifiers.matrix import MatrixNum
+from intrinsics.multiplies.element_families import OF_WARPS
 from intrinsics.multiplies.element_names import MODIFIERS
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import check, described, refuse
+from nvgen.calling.refusals import check, refuse
 from nvgen.fragments.layouts import Holders, RegisterTile
-from nvgen.instructions.mma_rows import Accumulator, wgmma_accumulator, wgmma_descriptor
-from nvgen.instructions.roles import ExecutionScope
+from nvgen.instructions.mma_rows import Accumulator
+from nvgen.instructions.roles import WARP, ExecutionScope
 from nvgen.multiplies.accumulators import HeldAccumulator, Multiply
-from nvgen.multiplies.register_requirements import (
-    BY_A_WARPGROUP,
-    BY_WARPS,
-    FRAGMENT_ROWS,
-    WARP_REQUIREMENTS,
-    WARPGROUP_REQUIREMENTS,
-    RegisterRequest,
-)
+from nvgen.multiplies.register_multiplies import REQUIREMENTS, RegisterMultiply, RegisterRequest
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.tiles import SharedTile
 from nvgen.values.numbers import Int, IntLike
-from nvgen.values.pointers import Pointer, advanced
+from nvgen.values.pointers import Pointer
 from nvgen.values.vectors import Vector
 
 E = ElementType
 T = ScalarType
 
-
-# ---- warps -------------------------------------------------------------------------------------
+FRAGMENT_ROWS = 16
+"""Rows of D that one multiply of a warp has."""
 
 FRAGMENT_COLUMNS = 8
 """Columns of D that one multiply of a warp has."""
@@ -70,6 +58,22 @@ _STEP_LINES = 16
 
 _WARP_SUMS = {E.F32: T.F32, E.S32: T.S32}
 _ZEROS = ir.Constant(ir.VectorType(ir.IntType(32), _REGISTERS), None)
+
+
+def _all_warps(r: RegisterRequest) -> bool:
+    (rows, columns), scope, threads = r.shares, r.builder.scope, r.builder.threads
+    here = {ExecutionScope.WARPGROUP: 4, ExecutionScope.WARP: 1}.get(scope, threads // WARP)
+    together = rows * columns in (1, here)
+    return scope is not ExecutionScope.THREAD and threads % WARP == 0 and together
+
+
+BY_WARPS = RegisterMultiply(
+    "warp", "mma", FRAGMENT_ROWS, OF_WARPS, _all_warps,
+    "of warps is issued by all threads of the warps that hold D",
+    lambda r: f"{r.shares[0]}x{r.shares[1]} warps",
+    "the target's warps do not multiply elements of these types",
+    "Warp Level Matrix Instructions, Matrix Shape", "mma", "ldmatrix",
+)  # fmt: skip
 
 
 @guarded
@@ -127,7 +131,7 @@ class WarpTile(HeldAccumulator):
     def start(self, asked: Multiply) -> None:
         """By all threads of the warps; it is complete then."""
         request = asked.asked_of(RegisterRequest, by=BY_WARPS, shares=self.warps)
-        check("gemm_async", WARP_REQUIREMENTS, request)
+        check("gemm_async", REQUIREMENTS, request)
         b, left = request.builder, request.a
         self._begin(asked.accumulate)
         row, column = self.corner()
@@ -240,112 +244,3 @@ def warp_tile(
     for part in made._parts:
         b.changing(part)
     return made
-
-
-# ---- warpgroups --------------------------------------------------------------------------------
-
-_GROUP_SUMS = {E.F32: T.F32, E.F16: T.F16, E.S32: T.S32}
-
-
-@guarded
-@dataclass(frozen=True, slots=True, eq=False)
-class WarpgroupTile(HeldAccumulator):
-    """D in the registers of a warpgroup: `m` rows by `n` columns of `dtype`, `parts` of 64 rows
-    each.
-
-    It keeps its value across branches and loops.  Its registers are valid after a wait for the
-    group of multiplies that last wrote them.
-    """
-
-    parts: tuple[Accumulator, ...]
-    m: int
-    n: int
-    dtype: ElementType
-
-    instruction: ClassVar[str] = BY_A_WARPGROUP.op
-    expected_a: ClassVar[str] = "shared_tile(…), warpgroup_operand(…) or sums.as_a_operand()"
-
-    @property
-    def layout(self) -> FragmentLayout:
-        """Which elements each thread holds."""
-        return warpgroup_layout(self.m, self.n, 16 if self.dtype is ElementType.F16 else 32)
-
-    def __repr__(self) -> str:
-        return f"<D of a warpgroup: {self.dtype.value}; layout {self.layout}>"
-
-    @property
-    def _parts(self) -> tuple[Accumulator, ...]:
-        return self.parts
-
-    @property
-    def _holders(self) -> Holders:
-        return Holders(self.builder, self.layout)
-
-    def start(self, asked: Multiply) -> None:
-        """By all threads of the warpgroup: steps of K, and in each the parts of 64 rows."""
-        request = asked.asked_of(RegisterRequest, by=BY_A_WARPGROUP)
-        check("gemm_async", WARPGROUP_REQUIREMENTS, request)
-        builder, a, b, adds = request.builder, request.a, request.b, request.accumulate
-        begins_a = _descriptor(builder, a) if isinstance(a, SharedTile) else None
-        begins_b = _descriptor(builder, b)
-        trans_a = int(isinstance(a, SharedTile) and a.major is Major.MN)
-        trans_b = int(b.major is Major.MN)
-        metadata = request.metadata
-        for number in asked.chosen(request.steps):
-            k = number * request.depth
-            at_b = advanced(begins_b, b.offset(k if metadata is None else 2 * k))
-            for part, accumulator in enumerate(self.parts):
-                at_a: Int | Vector
-                if isinstance(a, SharedTile):
-                    assert begins_a is not None
-                    at_a = advanced(begins_a, a.offset(k, part * WARPGROUP_ROWS))
-                else:
-                    assert isinstance(number, int)
-                    at_a = a.fragments[part][number]
-                place = part * request.steps + number if isinstance(number, int) else 0
-                builder.wgmma_mma_async(
-                    accumulator, at_a, at_b, adds, atype=MODIFIERS[a.dtype],
-                    btype=MODIFIERS[b.dtype], trans_a=trans_a, trans_b=trans_b,
-                    sp_meta=None if metadata is None else metadata[place],
-                )  # fmt: skip
-            adds = True
-
-
-def _descriptor(builder: SharedMemory, tile: SharedTile) -> Int:
-    """The wgmma descriptor of a tile in shared memory."""
-    layout = tile.descriptor()
-    at_zero = WgmmaDescriptor(0, layout.lbo, layout.sbo, layout.swizzle)
-    return wgmma_descriptor(builder, tile.pointer, at_zero)
-
-
-def warpgroup_tile(
-    b: SharedMemory, m: int, n: int, dtype: ElementType = ElementType.F32
-) -> WarpgroupTile:
-    """A zeroed D of `m` rows, a multiple of 64, by `n` columns in a warpgroup's registers.
-
-    Raises: InputError when no wgmma has such a D.
-    """
-    if m < WARPGROUP_ROWS or m % WARPGROUP_ROWS or dtype not in _GROUP_SUMS:
-        got = f"{m}x{n} of {dtype.value}"
-        expected = f"a multiple of {WARPGROUP_ROWS} rows of f32, f16 or s32"
-        raise refuse("no such tile in the registers of a warpgroup", got=got, expected=expected)
-    parts = tuple(wgmma_accumulator(b, n, _GROUP_SUMS[dtype]) for _ in range(m // WARPGROUP_ROWS))
-    return WarpgroupTile(parts, m, n, dtype)
-
-
-def warpgroup_operand(fragments: Sequence[Sequence[Vector]], dtype: ElementType) -> RegisterTile:
-    """A in registers: four 32-bit registers for each 64 rows and each step of K.
-
-    Raises: InputError when some are missing.
-    """
-    found = tuple(tuple(steps) for steps in fragments)
-    for vector in (vector for steps in found for vector in steps):
-        if not isinstance(vector, Vector):
-            raise refuse("no registers of A", got=described(vector), expected="a Vector of four")
-    counts = {len(steps) for steps in found}
-    widths = {vector.count for steps in found for vector in steps}
-    if len(counts) != 1 or widths != {A_REGISTERS}:
-        got = f"{len(found)} times {sorted(counts)} steps of {sorted(widths)} registers"
-        expected = "for every 64 rows as many steps of K, of four registers each"
-        raise refuse("no A in the registers of a warpgroup", got=got, expected=expected)
-    return RegisterTile(found, dtype)
