@@ -82,22 +82,9 @@ class TileOperations(TileCopies):
         `accumulate`, a condition.  Without `step` all of K is multiplied; with it only that step,
         in units of the instruction's K, which the kernel may compute.
 
-        With `d` from `accumulator`, all threads of the CTA execute it, `a` is in shared memory, and
-        no other option is allowed; `d.commit()` and `d.wait()` follow.
-
-        With `d` in the registers of a warpgroup, all its threads execute it; `a` is in shared
-        memory or in their registers.  Of a 2:4 sparse A, M × K/2, `metadata` are the thread's
-        words, one for each 64 rows and in these for each step of K, in which indices lie as
-        `intrinsics.layouts.fragments_wgmma.metadata_fragment` says; no other option is allowed.  A
-        `wgmma_fence` goes before the first multiply, and before any whose registers other
-        instructions have written; `gemm` is the whole protocol.
-
-        With `d` in the registers of warps, all their threads execute it; `a` is in shared memory or
-        in their registers, no other option is allowed, and the multiplies are synchronous.
-
-        With `d` in tensor memory, `a` is in shared or tensor memory, and one thread executes it; in
-        warp scope one is elected.  `TensorOptions` describes the other options, and the layout of D
-        for M and N beyond one instruction.
+        Who executes it, where `a` may be and what follows depends on where D is: see
+        `PortableAccumulator`, `WarpgroupTile`, `WarpTile` and `TensorTile`.  The other options are
+        those of tensor memory, which `TensorOptions` describes.
 
         Raises: InputError when a requirement is not met.
         """

@@ -372,16 +372,7 @@ def store(
     power of two.
     """
     b, vector, holders = self.builder, self.vector, self.holders
-    layout, type_ = holders.layout, vector.type
-    check_pointer(b, target)
-    assert type_ is not None
-    if not isinstance(pitch, (int, Int)):
-        raise refuse("no pitch", got=described(pitch), expected="elements from row to row")
-    if target.dtype not in (None, type_):
-        expected = target.dtype.value if target.dtype else ""
-        raise refuse(
-            "numbers of another type are stored", got=type_.value, expected=expected, hint="x.to(…)"
-        )
+    layout, type_ = holders.layout, _stored_type(self, target, pitch)
     size, places = type_.bits // 8, holders.corner()
     most = 1 if where else max(min(checked_align(align, size), _CHUNK) // size, 1)
     wide = [place.to(u64) for place in places]
@@ -400,6 +391,21 @@ def store(
                 each = where and b.if_(where(places[0] + down, places[1] + along))
                 with each or contextlib.nullcontext():
                     store_number(place, type_, vector[run[0]])
+
+
+def _stored_type(self: OfThreads, target: Pointer, pitch: IntLike) -> ScalarType:
+    """The type of the numbers, which may be stored there."""
+    type_ = self.vector.type
+    check_pointer(self.builder, target)
+    assert type_ is not None
+    if not isinstance(pitch, (int, Int)):
+        raise refuse("no pitch", got=described(pitch), expected="elements from row to row")
+    if target.dtype not in (None, type_):
+        expected = target.dtype.value if target.dtype else ""
+        raise refuse(
+            "numbers of another type are stored", got=type_.value, expected=expected, hint="x.to(…)"
+        )
+    return type_
 
 
 def store_through(

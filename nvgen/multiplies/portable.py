@@ -103,7 +103,11 @@ OF_PORTABLE: tuple[Requirement[PortableRequest], ...] = (
 
 @guarded
 class PortableAccumulator(AccumulatorTile):
-    """D = A·Bᵀ of a whole CTA: `m` rows by `n` columns of `dtype`."""
+    """D = A·Bᵀ of a whole CTA: `m` rows by `n` columns of `dtype`.
+
+    All threads of the CTA multiply into it, with A in shared memory and no other option than
+    `accumulate` and `step`; `d.commit()` and `d.wait()` follow.
+    """
 
     instruction: ClassVar[str] = "tcgen05.mma; wgmma.mma_async; mma"
     of_a: ClassVar[tuple[type, ...]] = (SharedTile,)

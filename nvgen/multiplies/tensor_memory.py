@@ -71,6 +71,9 @@ class TensorTile(AccumulatorColumns):
 
     Each 128 rows of a CTA are a block of `n` columns, one after the other.  In a CTA pair each CTA
     holds its half at the same address.  `columns` is their number in each CTA, where it is known.
+
+    One thread multiplies into it, in warp scope one that is elected, with A in shared or tensor
+    memory; `TensorOptions` are its options.
     """
 
     instruction: ClassVar[str] = "tcgen05.mma"

@@ -83,6 +83,9 @@ class WarpTile(HeldAccumulator):
 
     `parts[i][j]` begins at row 16·i and column 8·j of each warp's part.  It keeps its value across
     branches and loops.
+
+    All threads of the warps multiply into it, with A in shared memory or in their registers and no
+    other option than `accumulate` and `step`; D is complete then.
     """
 
     parts: tuple[tuple[Accumulator, ...], ...]

@@ -99,6 +99,13 @@ class WarpgroupTile(HeldAccumulator):
 
     It keeps its value across branches and loops.  Its registers are valid after a wait for the
     group of multiplies that last wrote them.
+
+    All threads of the warpgroup multiply into it, with A in shared memory or in their registers.
+    Of a 2:4 sparse A, M × K/2, `metadata` are the thread's words, one for each 64 rows and in these
+    for each step of K, in which indices lie as
+    `intrinsics.layouts.fragments_wgmma.metadata_fragment` says; no other option is allowed.  A
+    `wgmma_fence` goes before the first multiply, and before any whose registers other instructions
+    have written; `b.gemm` is the whole protocol.
     """
 
     parts: tuple[Accumulator, ...]

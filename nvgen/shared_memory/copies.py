@@ -300,21 +300,18 @@ class TileCopies(Reductions):
         """Copy a tile from global memory, swizzled, asynchronously: by TMA, or by all threads.
 
         By TMA, `source` is a tensor map as `tile_map` declares it, and the coordinates of the
-        tile's first element, innermost first, take the place of `pitch`; one thread executes it.
-        The innermost coordinate is a multiple of 16 bytes; it may be negative, as the others may.
-        Elements beyond the array are zeros.  The copy completes `tile.nbytes` bytes on `barrier`,
-        which must expect them (`arrive_expecting`).  `cta_mask` multicasts the tile to these CTAs
-        of the cluster, each of which counts it on its own mbarrier; with `cta_group` 2 that may be
-        the mbarrier of each pair's even CTA: `of_even_cta(barrier)` (from sm_100 on).
+        tile's first element, innermost first and a multiple of 16 bytes, take the place of `pitch`;
+        one thread executes it.  Elements beyond the array are zeros.  `barrier` expects the
+        `tile.nbytes` bytes (`arrive_expecting`).  `cta_mask` multicasts the tile to these CTAs of
+        the cluster, each of which counts it on its own mbarrier, or with `cta_group` 2 on that of
+        the pair's even CTA: `of_even_cta(barrier)`.  With an `image_map` the coordinates are those
+        of the first pixel, and `offsets` the filter tap (W first; im2col); with a `row_map` they
+        are `(column, rows)`, an index for each row of the tile (gather, from sm_100 on).
 
-        With an `image_map` the coordinates are those of the first pixel, and `offsets` the filter
-        tap (W first; im2col); with a `row_map` they are `(column, rows)`, as many row indices as
-        the tile has rows (gather, from sm_100 on).
-
-        By all threads (cp.async), `source` is the address of the first element, `pitch` the
-        elements from one row to the next, in an MN-major tile from one k to the next.  Rows begin
-        at multiples of 16 bytes, the last within 4 GiB of the first.  All threads of the CTA, or of
-        the enclosing warpgroup or warp, execute it; `load_wait` waits for the copies.
+        By all threads of the CTA, or of the enclosing warpgroup or warp (cp.async), `source` is the
+        address of the first element, `pitch` the elements from one row to the next, in an MN-major
+        tile from one k to the next.  Rows begin at multiples of 16 bytes, the last within 4 GiB of
+        the first.  `load_wait` waits for the copies.
 
         Raises: InputError for a single thread, or a tile that is not made of whole swizzle spans;
         by TMA for several threads, or a tile that is not made of whole boxes of the map.
@@ -324,7 +321,11 @@ class TileCopies(Reductions):
                 raise refuse("a copy by TMA is counted on an mbarrier", expected="barrier=…")
             made = copies(self, tile, source, pitch, offsets)
             made.load(barrier, cta_mask=cta_mask, cache_policy=cache_policy, cta_group=cta_group)
-            return
+        else:
+            self._load_by_threads(tile, source, pitch)
+
+    def _load_by_threads(self, tile: SharedTile, source: Pointer, pitch: IntLike) -> None:
+        """Copies of 16 bytes, each thread's as far apart as there are threads."""
         scopes = {ExecutionScope.CTA: self.threads, **_THREADS}
         what, expected = (
             "a tile is loaded by all threads of a scope",
