@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from asmprinter.mir.printer import print_mir
+from asmprinter.part_names import with_part_names
 from asmprinter.ptx.printer import print_ptx
 from intrinsics.findings import Finding, VerificationError, by_names, errors
 from intrinsics.lazy_dataclass import dataclass
@@ -125,12 +126,13 @@ class Compiled:
     @property
     def mir(self) -> str:
         """The final machine records as text (MIR)."""
-        return print_mir(self.final).text
+        return with_part_names(print_mir(self.final).text, self.final, self.shape.parts, ";")
 
     @property
     def ptx(self) -> str:
-        """The PTX."""
-        return print_ptx(self.final, self.ptx_version, lineinfo=self.lineinfo).text
+        """The PTX; an address in dynamic shared memory has the tile's name in a comment."""
+        text = print_ptx(self.final, self.ptx_version, lineinfo=self.lineinfo).text
+        return with_part_names(text, self.final, self.shape.parts, "//")
 
     @ends_at_caller
     def cubin(self) -> bytes:

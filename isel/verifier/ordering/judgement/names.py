@@ -26,6 +26,12 @@ def region_in_words(report: Report, region: Region) -> str:
     return f"{what}bytes {first} to {last}{of}"
 
 
+def byte_in_words(report: Report, offset: int) -> str:
+    """A byte of shared memory, such as `byte 16 of tile`."""
+    name, start = _variable(report, offset)
+    return f"byte {offset - start} of {name}" if name else f"byte {offset}"
+
+
 def _variable(report: Report, offset: int) -> tuple[str, int]:
     """The name of what lies at an offset, and where it begins; "" and 0 where nothing does."""
     variables = shared_variables(report.module, report.analysis.function)

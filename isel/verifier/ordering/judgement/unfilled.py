@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from isel.verifier.function.report import Report
+from isel.verifier.ordering.judgement.names import byte_in_words
 from isel.verifier.ordering.judgement.rows import BEYOND_VARIABLE, NOT_FILLED
-from isel.verifier.ordering.judgement.written import GRAIN, record_of, said, written
+from isel.verifier.ordering.judgement.written import GRAIN, record_of, written
 from isel.verifier.ordering.matrices import Matrix
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.run.log import Log
@@ -41,10 +42,10 @@ def check(report: Report, program: Program, runs: Runs) -> None:
     there = written(report, runs.logs, variables)
     if there is None:
         return
-    unfilled = _judged(program, logs, lambda matrix: _unfilled(matrix, there, variables))
+    unfilled = _judged(program, logs, lambda matrix: _unfilled(matrix, there, report))
     if any(unfilled):
         least = _least(runs, logs)
-        unfilled += _judged(program, least, lambda matrix: _unfilled(matrix, there, variables))
+        unfilled += _judged(program, least, lambda matrix: _unfilled(matrix, there, report))
         _report(report, NOT_FILLED, [*logs, *least], unfilled)
 
 
@@ -115,9 +116,7 @@ def _beyond(matrix: Matrix, variables: list[SharedVariable]) -> _Wrong | None:
 # ---- what is written -----------------------------------------------------------------------------
 
 
-def _unfilled(
-    matrix: Matrix, there: Mapping[int, int], variables: list[SharedVariable]
-) -> _Wrong | None:
+def _unfilled(matrix: Matrix, there: Mapping[int, int], report: Report) -> _Wrong | None:
     """The breach of a matrix with a row of which no byte is written."""
     here = there.get(matrix.rank, 0)
     for begin, spans, size in matrix.atoms():
@@ -126,10 +125,8 @@ def _unfilled(
         for span in range(spans if missing else 0):
             if missing >> span * size // GRAIN & every == every:
                 first = begin + span * size
-                return (
-                    (matrix.name, first),
-                    f"matrix {matrix.name.upper()} of {matrix.rows} rows at "
-                    f"{said(matrix.descriptor.address, variables)}; nothing writes the {size} "
-                    f"bytes at {said(first, variables)}",
-                )
+                where = byte_in_words(report, matrix.descriptor.address)
+                missed = f"nothing writes the {size} bytes at {byte_in_words(report, first)}"
+                what = f"matrix {matrix.name.upper()} of {matrix.rows} rows at {where}; {missed}"
+                return (matrix.name, first), what
     return None

@@ -15,8 +15,9 @@ from intrinsics.modifiers import AtomicOp
 from isel.verifier.function.events import ATOMICS, Kind
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.integers.windows import offset_of, rank_of
+from isel.verifier.ordering.judgement.names import byte_in_words
 from isel.verifier.ordering.judgement.rows import UNWRITTEN_BYTES
-from isel.verifier.ordering.judgement.written import GRAIN, said, written
+from isel.verifier.ordering.judgement.written import GRAIN, written
 from isel.verifier.ordering.run.log import Log, Region
 from isel.verifier.ordering.run.machine import shared_variables
 
@@ -38,7 +39,7 @@ def check(report: Report, logs: list[Log]) -> None:
     for index in dict.fromkeys(index for run in loads for index in run):
         found = [_unwritten(run[index], there) for run in loads if index in run]
         if all(at is not None for at in found) and found[0] is not None:
-            report.add(UNWRITTEN_BYTES, index, got=said(found[0], variables))
+            report.add(UNWRITTEN_BYTES, index, got=byte_in_words(report, found[0]))
 
 
 def _reads_and_writes(mi: MachineInstr) -> bool:

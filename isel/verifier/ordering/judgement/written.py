@@ -28,12 +28,6 @@ _WRITE = frozenset(("st", "stmatrix", "atom", "red", "cp", "multimem", "clusterl
 """The first words of rows that may write shared memory; wmma.store is another."""
 
 
-def said(offset: int, variables: list[SharedVariable]) -> str:
-    """An address in shared memory, in words."""
-    found = next((v for v in variables if v.first <= offset < v.last), None)
-    return f"byte {offset - found.first} of {found.name}" if found else f"byte {offset}"
-
-
 def written(
     report: Report, logs: list[Log], variables: list[SharedVariable],
     but: Container[int] = (), *, at_most: bool = False,

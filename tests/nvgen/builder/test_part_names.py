@@ -1,0 +1,62 @@
+"""What lies in dynamic shared memory has its names in PTX, MIR and findings.
+
+Offsets are counted by hand: a tile of 128 rows of 64 bf16 takes 16 KiB.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from asmprinter.ptx.reading.reader import read_ptx
+from nvgen import FindingWarning, KernelBuilder, bf16
+from nvgen.compilation.compiled import Compiled
+
+TILE = 128 * 64 * 2
+
+
+def compiled(*, filled: bool) -> Compiled:
+    """The second of three tiles is filled, and read beside a fourth that nothing fills."""
+    b = KernelBuilder("product", block=128, target="sm_90a", dynamic_shared=True)
+    b.tile_map("x", bf16, (128, 64))
+    args = b.begin()
+    tiles = b.shared_tiles("tiles", bf16, (128, 64), 3)
+    other = b.shared_tile("other", bf16, (128, 64))
+    full = b.mbarrier("full")
+    b.make_mbarriers((full, 1))
+    with b.if_thread(0):
+        b.arrive_expecting(full, *([tiles[1], other] if filled else [tiles[1]]))
+        b.load_tile(tiles[1], args["x"], (0, 0), full)
+        if filled:
+            b.load_tile(other, args["x"], (0, 0), full)
+    b.wait(full, 0)
+    b.gemm(b.warpgroup_tile(128, 128), tiles[1], other)
+    return b.finish().compile()
+
+
+def test_an_address_has_the_name_of_the_tile_that_it_is_in():
+    text = compiled(filled=True).ptx
+    [declared] = [line for line in text.split("\n") if line.startswith(".extern")]
+    assert declared.endswith(f"dynamic_shared[];  // tiles at 0, other at {3 * TILE}")
+    loads = [line for line in text.split("\n") if "cp.async.bulk.tensor" in line]
+    assert [line.split("  // ")[1] for line in loads] == [f"tiles+{TILE}", "other"]
+    assert f"[dynamic_shared+{TILE}]" in loads[0]
+    assert f"[dynamic_shared+{3 * TILE}]" in loads[1]
+
+
+def test_names_are_comments():
+    made = compiled(filled=True)
+    plain = re.sub(r"  // .*", "", made.ptx)
+    assert plain != made.ptx
+    assert read_ptx(made.ptx).module == read_ptx(plain).module
+
+
+def test_mir_has_them_beside_the_line_of_python():
+    [load, _] = [line for line in compiled(filled=True).mir.split("\n") if "TENSOR_LOAD" in line]
+    assert re.search(rf"@dynamic_shared\+{TILE}\].* ; .*, tiles\+{TILE}$", load)
+
+
+def test_a_finding_names_the_tile():
+    with pytest.warns(FindingWarning, match="nothing writes the 128 bytes at byte 0 of other"):
+        compiled(filled=False)
