@@ -117,7 +117,8 @@ class Block:
         self._inner: AbstractContextManager[object, bool | None] = inner
         self._called = function, args, named
         self._place = place_of_caller()
-        kernel = getattr(args[0], "builder", args[0])
+        owner = args[0]  # of what a builder lacks it would look for the nearest name
+        kernel = owner if hasattr(owner, "not_entered") else getattr(owner, "builder", owner)
         self._waiting: list[Block] = kernel.not_entered  # type: ignore[attr-defined]
         self._waiting.append(self)
 
