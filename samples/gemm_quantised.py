@@ -139,12 +139,7 @@ class TurnedOutput(QuantisedOutput):
         the tile have seen: a lane finds those of a row or two, and tells the others."""
         b, wide, lane, mine = self.b, self.wide, self.b.tid_x % 32, self.b.tid_x % 4 * 2
         rows = [begin + i for begin in range(0, wide, 8) for i in range(2)]  # and `mine`
-        for at, row in enumerate(rows):
-            of_row = at // 2 * 4 + at % 2  # a thread's first register of it
-            numbers = [values[of_row + i].abs() for values in pieces for i in (0, 2)]
-            greatest = exchanged(b, largest(numbers), (4, 8, 16))
-            with b.if_(lane < 4):
-                b.store(greatest, self.place(b.warp, mine + row))
+        self.tell(pieces)
         b.barrier_cta_sync_aligned(TOLD + self.which, self.config.team * WARPGROUP)
         warp, found = self.which * 4, []
         for begin in range(0, wide, 32):
@@ -155,6 +150,34 @@ class TurnedOutput(QuantisedOutput):
         self.turns.advance()
         return [b.shfl_sync(Shuffle.IDX, found[row // 32], mine + row % 32) for row in rows]
 
+    def tell(self, pieces) -> None:
+        """Tell the other warps the greatest of each row.  Of eight lanes that share rows half keep
+        the even rows and half the odd ones, and give away the others; then each halves its rows
+        again, as long as there is an even number of them."""
+        b, wide, lane, same = self.b, self.wide, self.b.tid_x % 32, 0
+        rows, row = list(range(0, wide, 8)), lane % 4 * 2
+        seen = [
+            largest([x[of_row + odd + i].abs() for x in pieces for i in (0, 2)])
+            for odd in range(2)
+            for of_row in range(0, wide // 2, 4)
+        ]
+        for bit in (16, 8, 4):
+            half = len(seen) // 2
+            if len(seen) % 2:
+                seen = [exchanged(b, value, (bit,)) for value in seen]
+                same |= bit
+                continue
+            upper, pairs = (lane & bit) != 0, [*zip(seen[:half], seen[half:], strict=True)]
+            row = row + b.select(upper, 1 if bit == 16 else rows[half], 0)
+            rows = rows[:half]
+            kept = [b.select(upper, y, x) for x, y in pairs]
+            given = [b.select(upper, x, y) for x, y in pairs]
+            given = [b.shfl_sync(Shuffle.BFLY, value, bit) for value in given]
+            seen = [x.max(y) for x, y in zip(kept, given, strict=True)]
+        with b.if_((lane & same) == 0):
+            for value, further in zip(seen, rows, strict=True):
+                b.store(value, self.place(b.warp, row + further))
+
     def place(self, warp, row):
         """Where a warp tells what it has seen of a row of the piece."""
         return self.told.at((self.turns.stage * self.wide + row) * WARPS + warp)
@@ -162,12 +185,13 @@ class TurnedOutput(QuantisedOutput):
     def put(self, staged, begin: int, values) -> None:
         """Put up to 16 rows of D from `begin` on and 16 columns, two of a row at a time."""
         b, lane = self.b, self.b.tid_x % 32
+        corner = staged.chunk(lane % 4 * 2, 0) + lane // 4
         for i in range(len(values)):
             if i % 4 < 2:
-                row = begin + i // 4 * 8 + lane % 4 * 2 + i % 2
-                place, pair = staged.chunk(row, 0) + lane // 4, b.vector([values[i], values[i + 2]])
+                row = begin + i // 4 * 8 + i % 2  # of 16 bytes
+                pair = b.vector([values[i], values[i + 2]])
                 for half, value in enumerate(pair.to(e4m3)):
-                    b.store(value, place + half * 8)
+                    b.store(value, corner + (row * STORED + half * 8))
 
 
 class QuantisedGemm(gemm.Gemm):
