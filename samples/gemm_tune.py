@@ -1,6 +1,7 @@
 """The problem for `nvgen tune`: which configuration of sample 10 is fastest on this GPU.
 
-`nvgen tune samples/gemm_tune.py m=4096 n=4096 k=4096 dtype=bf16 --cache results.jsonl` tries some.
+`nvgen tune samples/gemm_tune.py m=4096 n=4096 k=4096 dtype=bf16 --cache results.jsonl` tries 64;
+`tries=16` fewer.
 """
 
 from __future__ import annotations
@@ -47,20 +48,20 @@ class Tuning:
 
     target, opt = gemm.TARGET, 3
 
-    def __init__(self, m: int, n: int, k: int, dtype: ElementType) -> None:
+    def __init__(self, m: int, n: int, k: int, dtype: ElementType, tries: int = 64) -> None:
         self.kind = Kind(dtype, ElementType.F16 if dtype is ElementType.F16 else ElementType.BF16)
         check(m, n, k, self.kind)
-        self.shape = (m, n, k)
+        self.shape, self.tries = (m, n, k), tries
         self.name = f"gemm_sm90 {m}x{n}x{k} {dtype.value}"
         self.flops = 2.0 * m * n * k
 
     def configs(self) -> list[Config]:
-        """The 64 configurations that the model thinks the fastest on this GPU, its choice first."""
+        """Those that the model thinks the fastest on this GPU, its choice first."""
         import torch
 
         table, once = candidates(self.kind), self.shape[0] <= FEW
         times = table.times(*self.shape, machine_of(torch.cuda.get_device_name()))
-        return [replace(table.configs[i], once=once) for i in np.argsort(times)[:64]]
+        return [replace(table.configs[i], once=once) for i in np.argsort(times)[: self.tries]]
 
     def build(self, config: Config) -> Kernel:
         """The kernel of a configuration."""
@@ -136,6 +137,8 @@ class Tuning:
         return launch
 
 
-def tuning(m: int = 4096, n: int = 4096, k: int = 4096, dtype: str = "bf16") -> Tuning:
-    """What `nvgen tune samples/gemm_tune.py m=… n=… k=… dtype=…` tunes."""
-    return Tuning(m, n, k, ElementType(dtype))
+def tuning(
+    m: int = 4096, n: int = 4096, k: int = 4096, dtype: str = "bf16", tries: int = 64
+) -> Tuning:
+    """What `nvgen tune samples/gemm_tune.py m=… n=… k=… dtype=… tries=…` tunes."""
+    return Tuning(m, n, k, ElementType(dtype), tries)

@@ -29,6 +29,12 @@ OPERATORS = {
         "attention_decode_torch", "attention_decode(*example(4, 32, 8, 128, 64, [999] * 4), 999)",
         "1"),
     "gemm": ("gemm_torch", "gemm(x[0], x[1])", "4096, 1024"),
+    "gated": ("gemm_family_torch", "gemm_gated(x[0], x[1])", "4096, 4096"),
+    "experts": (
+        "gemm_family_torch", "gemm_grouped(x[0], x[1].view(8, 512, 4096), experts)", "4096, 4096"),
+    "D in e4m3": (
+        "gemm_family_torch", "gemm_quantised(x[0, :4096], x[1], with_amax=False)", "14336, 4096"),
+    "block-scaled": ("gemm_family_torch", "gemm_block_scaled(*eights, *ones)", "4096, 4096"),
 }  # fmt: skip
 PROGRAM = """
 import sys, time
@@ -37,6 +43,9 @@ import torch
 torch.randn(64, 64, device="cuda").mm(torch.randn(64, 64, device="cuda"))
 x = torch.randn(3, {shape}, device="cuda", dtype=torch.bfloat16)
 ends = torch.tensor([0, 300, 1000], dtype=torch.int32, device="cuda")
+experts = torch.arange(32, dtype=torch.int32, device="cuda") // 4
+eights, ones = x[:2].to(torch.float8_e4m3fn), torch.ones(4096, 32, device="cuda")
+ones = ones, ones[:32]
 torch.cuda.synchronize()
 begin = time.perf_counter()
 from {module} import *

@@ -5,9 +5,10 @@
 Gated products beside torch's product, silu and multiplication; products of experts beside
 `torch._grouped_mm` and one product after the other; D in e4m3 with scales beside torch's product
 and quantisation; block-scaled products beside `torch._scaled_mm` with the same scales.
-Torch's ways are eager and torch.compile, or these.  Each is timed as a CUDA graph of
-several calls, in random order; a ratio is the median over the rounds of the time of the faster of
-torch's ways by ours.  Calls take turns over as many operands as L2 does
+Torch's ways are eager and torch.compile, or these.  Beside all of them stands a Triton kernel that
+does the same (gemm_triton.py).  Each is timed as a CUDA graph of several calls, in random order;
+a ratio is the median over the rounds of the time of the faster of torch's ways by ours, and of
+Triton's by ours.  Calls take turns over as many operands as L2 does
 not hold.  Every product is compared with torch's, of those in e4m3 the scales.
 """
 
@@ -31,6 +32,7 @@ import gemm_family_torch as family
 import torch
 from gemm_model import machine_of
 
+from tests.benchmarks import gemm_triton as beside
 from tests.benchmarks.gemm_hopper import UNCACHED, graph_of, in_turn, short
 
 FP8 = torch.float8_e4m3fn
@@ -69,44 +71,45 @@ def silu_gated(x: torch.Tensor, gate: torch.Tensor, up: torch.Tensor) -> torch.T
     return torch.nn.functional.silu(x @ gate.T) * (x @ up.T)
 
 
-def both_ways(way: Way) -> tuple[Way, Way]:
+Calls: TypeAlias = dict[str, Call]
+
+
+def both_ways(way: Way, *operands: torch.Tensor) -> Calls:
     """Eager, and what torch.compile makes of it."""
-
-    def compiled(*operands):
-        return fused(*operands)
-
     fused = torch.compile(way, dynamic=False)
-    return way, compiled
+    return {"eager": partial(way, *operands), "compiled": lambda: fused(*operands)}
 
 
-def gated(m: int, n: int, k: int) -> tuple[Call, tuple[Way, ...], tuple]:
-    """Ours, torch's ways, and what these take: of rows of G and of U, n together."""
+def gated(m: int, n: int, k: int) -> Calls:
+    """Of rows of G and of U, n together."""
     x, gate, up = normal(m, k) * 0.3, normal(n // 2, k) * 0.3, normal(n // 2, k) * 0.3
     both = family.interleaved(gate, up)
-    return lambda: family.gemm_gated(x, both), both_ways(silu_gated), (x, gate, up)
+    ours = {"nvgen": lambda: family.gemm_gated(x, both)}
+    theirs = both_ways(silu_gated, x, gate, up)
+    return ours | theirs | {"triton": lambda: beside.triton_gated(x, gate, up)}
 
 
 EXPERTS = 8
 
 
-def by_grouped(a, b, ends) -> torch.Tensor:
-    return torch._grouped_mm(a, b.mT, offs=ends)
-
-
-def one_by_one(a, b, ends) -> torch.Tensor:
+def one_by_one(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     d = a.new_empty(len(a), b.size(1))
     for x, y, out in zip(a.chunk(EXPERTS), b, d.chunk(EXPERTS), strict=True):
         torch.mm(x, y.T, out=out)
     return d
 
 
-def grouped(m: int, n: int, k: int) -> tuple[Call, tuple[Way, ...], tuple]:
+def grouped(m: int, n: int, k: int) -> Calls:
     """As many rows for each of eight experts."""
     a, b, each = normal(m, k), normal(EXPERTS * n, k).view(EXPERTS, n, k), m // EXPERTS
     count = torch.arange(EXPERTS, device="cuda", dtype=torch.int32)
-    numbers = count.repeat_interleave(each // plans.BLOCK)
-    ours = lambda: family.gemm_grouped(a, b, numbers)  # noqa: E731
-    return ours, (by_grouped, one_by_one), (a, b, (count + 1) * each)
+    numbers, ends = count.repeat_interleave(each // plans.BLOCK), (count + 1) * each
+    return {
+        "nvgen": lambda: family.gemm_grouped(a, b, numbers),
+        "grouped": lambda: torch._grouped_mm(a, b.mT, offs=ends),
+        "one by one": lambda: one_by_one(a, b),
+        "triton": lambda: beside.triton_grouped(a, b, numbers),
+    }
 
 
 def in_blocks(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -115,23 +118,25 @@ def in_blocks(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Ten
     return scales, (d / scales[:, :, None]).to(FP8)
 
 
-def quantised(m: int, n: int, k: int) -> tuple[Call, tuple[Way, ...], tuple]:
+def quantised(m: int, n: int, k: int) -> Calls:
     """D's scales, which are the same but for rounding, are what is compared."""
     a, b = normal(m, k), normal(n, k)
-    return lambda: family.gemm_quantised(a, b, with_amax=False)[1], both_ways(in_blocks), (a, b)
+    ours = {"nvgen": lambda: family.gemm_quantised(a, b, with_amax=False)[1]}
+    return ours | both_ways(in_blocks, a, b) | {"triton": lambda: beside.triton_quantised(a, b)}
 
 
-def block_scaled(a, b, of_a, of_b) -> torch.Tensor:
-    return torch._scaled_mm(a, b.T, scale_a=of_a.T, scale_b=of_b.T, out_dtype=torch.bfloat16)
-
-
-def scaled(m: int, n: int, k: int) -> tuple[Call, tuple[Way, ...], tuple]:
+def scaled(m: int, n: int, k: int) -> Calls:
     a, b = (normal(rows, k).to(FP8) for rows in (m, n))
     blocks = k // plans.BLOCK
     of_a = torch.rand(blocks, m, device="cuda") + 0.5
     of_b = torch.rand(-(-n // plans.BLOCK), blocks, device="cuda") + 0.5
-    ours = lambda: family.gemm_block_scaled(a, b, of_a.T, of_b)  # noqa: E731
-    return ours, (block_scaled,), (a, b, of_a, of_b)
+    return {
+        "nvgen": lambda: family.gemm_block_scaled(a, b, of_a.T, of_b),
+        "scaled": lambda: torch._scaled_mm(
+            a, b.T, scale_a=of_a.T, scale_b=of_b.T, out_dtype=torch.bfloat16
+        ),
+        "triton": lambda: beside.triton_scaled(a, b, of_a, of_b),
+    }
 
 
 MAKERS = {"gated": gated, "grouped": grouped, "quantised": quantised, "scaled": scaled}
@@ -151,18 +156,12 @@ def apart(one: Result, other: Result) -> float:
     return ((one.float() - other.float()).abs().max() / other.float().abs().max()).item()
 
 
-def ways(name: str, size: tuple[int, int, int]) -> dict[str, Call]:
-    """Calls on operands of their own: ours and torch's."""
-    ours, theirs, operands = MAKERS[name](*size)
-    return {"nvgen": ours} | {way.__name__: partial(way, *operands) for way in theirs}
-
-
 def compared(name: str, size: tuple[int, int, int], rounds: int) -> dict:
     """One row of the table."""
     m, n, k = size
     sets = max(1, min(12, math.ceil(UNCACHED / (m * k + n * k + 2 * m * n))))
     torch._dynamo.reset()  # which compiles no more than eight shapes
-    calls = [ways(name, size) for _ in range(sets)]
+    calls = [MAKERS[name](*size) for _ in range(sets)]
     off = max(apart(calls[0]["nvgen"](), call()) for call in calls[0].values())
     count = sets * max(1, 12 // sets)
     graphs = {
@@ -172,12 +171,13 @@ def compared(name: str, size: tuple[int, int, int], rounds: int) -> dict:
     times = in_turn(graphs, count, rounds)
     plan, kind = PLANS[name]
     config, overlaps = plan(*size, kind, machine_of(torch.cuda.get_device_name(0)))
-    ours, *theirs = times.values()
+    ours, *theirs, of_triton = times.values()
     ratios = [min(others) / x for x, *others in zip(ours, *theirs, strict=True)]
     return {
         "name": name, "shape": size, "config": short(config) + "o" * overlaps, "off": off,
         "microseconds": {label: statistics.median(each) for label, each in times.items()},
         "ratio": statistics.median(ratios),
+        "triton": statistics.median(y / x for x, y in zip(ours, of_triton, strict=True)),
     }  # fmt: skip
 
 
@@ -188,9 +188,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     given = parser.parse_args()
     torch.manual_seed(0)
-    rows = []
+    rows, names = [], [given.only] if given.only else list(SIZES)
+    beside.compile_all(names)
     print(torch.cuda.get_device_name(0))
-    for name in [given.only] if given.only else SIZES:
+    for name in names:
         for size in SIZES[name]:
             row = compared(name, size, given.rounds)
             rows.append(row)
@@ -198,11 +199,18 @@ def main() -> None:
             took = " ".join(f"{each:8.1f}" for each in row["microseconds"].values())
             print(
                 f"{name:<9} {'x'.join(map(str, size)):<17} {row['config']:<14} "
-                f"{took} us {row['ratio']:6.3f}{wrong}", flush=True,
+                f"{took} us {row['ratio']:6.3f} {row['triton']:6.3f}{wrong}", flush=True,
             )  # fmt: skip
             torch.cuda.empty_cache()
-        mean = statistics.geometric_mean(r["ratio"] for r in rows if r["name"] == name)
-        print(f"{name}: geometric mean {mean:.3f}")
+        told = [r for r in rows if r["name"] == name]
+        torchs, tritons, both = (
+            statistics.geometric_mean(map(ratio, told))
+            for ratio in (
+                lambda r: r["ratio"], lambda r: r["triton"],
+                lambda r: min(r["ratio"], r["triton"]),
+            )
+        )  # fmt: skip
+        print(f"{name}: torch {torchs:.3f}, Triton {tritons:.3f}, the faster {both:.3f}")
     if given.json:
         Path(given.json).write_text(json.dumps(rows, indent=1))
 
