@@ -41,6 +41,8 @@ from intrinsics.row import (
     VectorNumbers,
 )
 
+_RANK = "TMA rank must be in the range 1..5, with a coordinate for each dimension"
+
 
 def operand_problems(
     form: Form,
@@ -320,7 +322,8 @@ class OperandSlot:
             text = f"{operand.name} has {len(op)} {parts}"
             if deciding := operand.count.modifiers(self.attributes):
                 text += f", and {deciding} takes {count}"
-            yield Problem("vector-size", text, str(len(op)), str(count))
+            hint = _RANK if operand.name == "coords" else ""
+            yield Problem("vector-size", text, str(len(op)), str(count), hint=hint)
         registers = [part for part in op if type(part) is int]
         # ptxas takes a vector with a register of untyped bits for such bits as a whole
         bits = self.type.kind == "i" and "" in map(self._element_kind, registers)

@@ -687,6 +687,7 @@ def test_a_vector_of_the_wrong_length_says_which_modifiers_decide(statement: str
     (found,) = [f for f in verdicts(statement) if f.rule.endswith("/vector-size")]
     assert text in found.message
     assert found.got != found.expected
+    assert ("TMA rank must be in the range 1..5" in found.hint) == ("coords" in text)
 
 
 def test_each_record_is_judged_alone_and_at_its_place():
