@@ -143,7 +143,7 @@ class Runs:
         """
         is_known = cluster_size(self._report.analysis.function, self._report.cluster) is not None
         logs: list[Log] = []
-        for log in self._in_cluster(()):
+        for log in self._in_cluster((), seeks=not is_known):
             logs.append(log)
             if log.highest_rank and not is_known:
                 return self._guessed(log.highest_rank.bit_length(), logs)
@@ -201,13 +201,15 @@ class Runs:
 
     # ---- runs ----------------------------------------------------------------------------------
 
-    def _in_cluster(self, cluster: tuple[int, ...], *, sizes: bool = False) -> Iterator[Log]:
+    def _in_cluster(
+        self, cluster: tuple[int, ...], *, sizes: bool = False, seeks: bool = False
+    ) -> Iterator[Log]:
         """The logs of all runs in a cluster of this shape.
 
-        () is the one that the kernel and the user give.  With `sizes` the run whose arguments are
-        a size comes first: a wrong shape shows in it.  Where arguments do not matter, since none is
-        loaded or another run has the same log until both are cut, the first is made once more with
-        a larger budget.
+        () is the one that the kernel and the user give, or one to seek the size in.  With `sizes`
+        the run whose arguments are a size comes first: a wrong shape shows in it.  Where arguments
+        do not matter, since none is loaded or another run has the same log until both are cut, the
+        first is made once more with a larger budget.
         """
         done = None
         if sizes:
@@ -223,7 +225,7 @@ class Runs:
             if (
                 late or first is None or first.reads_arguments
             ):  # else it would be the first run again
-                log = self._run(number, cluster, late=late)
+                log = self._run(number, cluster, late=late, seeks=seeks)
                 yield log
                 alike |= log == first
                 first = first or log
@@ -240,7 +242,7 @@ class Runs:
 
     def _run(
         self, number: int, cluster: tuple[int, ...], *, late: bool, longer: int = 1,
-        sized: bool = False, contents: int | None = None,
+        sized: bool = False, contents: int | None = None, seeks: bool = False,
     ) -> Log:  # fmt: skip
         """The log of a run that may take so many times what others may."""
         report, function = self._report, self._report.analysis.function
@@ -255,7 +257,8 @@ class Runs:
         launch = Launch((x, y, z), (cx, cy, cz), number, self._held, sized, contents)
         rounds = _FEWER if number == _SIZE else _ROUNDS
         budget = longer * min(max(self._steps * launch.ctas * rounds, _LEAST), _MOST)
-        log = Run(report.module, function, self._program, launch, budget, late=late).run()
+        run = Run(report.module, function, self._program, launch, budget, late=late, seeks=seeks)
+        log = run.run()
         if launch.ctas < math.prod(size):
             log.unknown.append("a cluster of more CTAs")
             log.certain = 0

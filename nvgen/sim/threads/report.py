@@ -16,7 +16,7 @@ from nvgen.sim.threads.suppliers import Suppliers
 
 if TYPE_CHECKING:
     from nvgen.sim.threads.barriers import MBarrier
-    from nvgen.sim.threads.machine import Cta, Instruction, Machine, Strand
+    from nvgen.sim.threads.machine import Cta, Instruction, Machine, Polled, Strand
 
 
 def deadlock(machine: Machine) -> DeadlockError:
@@ -37,7 +37,8 @@ def deadlock(machine: Machine) -> DeadlockError:
         polled = strands[0].polled
         if polled is not None:
             why = f"{findings[0].expected}; {blame.reason(polled.barrier)}"
-            findings[0] = replace(findings[0], expected=why)
+            hint = _FIRST_FILL if blame.is_first_fill(polled) else findings[0].hint
+            findings[0] = replace(findings[0], expected=why, hint=hint)
     more = len(strands) - len(findings)
     if more > 0:
         text = f"deadlock: {more} more groups of threads wait"
@@ -68,34 +69,37 @@ class _Blame:
 
     waited: dict[int, MBarrier]
     suppliers: dict[int, list[Strand]]
+    fillers: set[int]  # the mbarriers that threads wait for which fill stages
 
     @classmethod
     def of(cls, machine: Machine, strands: list[Strand]) -> _Blame:
         """The wait-for graph of threads that wait."""
         waited = {id(f.polled.barrier): f.polled.barrier for f in strands if f.polled is not None}
         those = Suppliers(machine, strands)
-        return cls(waited, {key: those.of(barrier) for key, barrier in waited.items()})
+        suppliers = {key: those.of(barrier) for key, barrier in waited.items()}
+        fill = {id(f.polled.barrier) for f in strands if f.polled is not None and those.fills(f)}
+        return cls(waited, suppliers, fill)
 
     def sorted(self, barriers: list[tuple[str, MBarrier]]) -> list[tuple[str, MBarrier]]:
         """The mbarriers in the order of the report: root causes first, idle ones last.
 
         A root cause is one that no thread is left to signal, or one in a cycle.  Among these the
         one on which most others depend is first, then one whose bytes are outstanding, then one
-        that is phases behind.
+        that is phases behind, then one for which threads wait that fill stages: they go first.
         """
         hangs = {key: self._hangs_on(key) for key in self.waited}
         order = {key: number for number, key in enumerate(self.waited)}
 
-        def place(item: tuple[str, MBarrier]) -> tuple[bool, bool, bool, int, bool, int, int]:
+        def place(item: tuple[str, MBarrier]) -> tuple[bool, bool, bool, int, bool, int, bool, int]:
             key, barrier = id(item[1]), item[1]
             if key not in self.waited:
-                return True, True, True, 0, True, 0, 0
+                return True, True, True, 0, True, 0, True, 0
             on = hangs[key]
             circle = all(key in hangs[other] for other in on)
             others = sum(key in later for other, later in hangs.items() if other != key)
             return (
                 False, bool(self.suppliers[key]), not circle, -others, barrier.tx == 0,
-                barrier.phase, order[key],
+                barrier.phase, key not in self.fillers, order[key],
             )  # fmt: skip
 
         return sorted(barriers, key=place)
@@ -114,6 +118,12 @@ class _Blame:
     def _next(self, key: int) -> set[int]:
         those = self.suppliers[key]
         return {id(f.polled.barrier) for f in those if f.polled is not None} - {key}
+
+    def is_first_fill(self, polled: Polled) -> bool:
+        """Whether threads that fill stages wait for one that nobody has filled or emptied yet."""
+        barrier = polled.barrier
+        fresh = not barrier.phase and barrier.pending == barrier.expected
+        return fresh and polled.awaits == 0 and id(barrier) in self.fillers
 
     def reason(self, barrier: MBarrier) -> str:
         """Why an mbarrier is not signalled."""
@@ -136,6 +146,10 @@ def _table(barriers: list[tuple[str, MBarrier]]) -> str:
 _ROWS = 8
 """The most mbarriers in the table of a report."""
 
+_FIRST_FILL = (
+    "who waits for a stage to be empty begins with parity 1: the phase before the first counts as "
+    "complete"
+)
 _EACH_ARRIVES = "let each warp that waits arrive, so that none is two phases late"
 
 _SHOWN = 24

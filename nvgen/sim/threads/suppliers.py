@@ -203,6 +203,11 @@ class Suppliers:
             return list(self._fragments)
         return [f for f in self._fragments if self._may(f, barrier, *where)]
 
+    def fills(self, strand: Strand) -> bool:
+        """Whether threads expect or bring bytes behind their wait."""
+        those = self._of(strand) or ()
+        return any(mi.row.id in _EXPECTS or _brings_bytes(mi) for mi, _ in those)
+
     def _may(self, strand: Strand, barrier: MBarrier, cta: Cta, offset: int) -> bool:
         if strand.warp.cta.cluster is not cta.cluster:
             return False
@@ -268,9 +273,13 @@ def _is_pure(mi: MachineInstr) -> bool:
 
 def _brings(mi: MachineInstr, barrier: MBarrier) -> bool:
     """Whether a record signals what the barrier lacks: arrivals, or bytes."""
-    brings_bytes = mi.row.effects.completion is Completion.TRANSACTION or mi.row.id == _COMPLETES
     return (
         (barrier.pending > 0 and mi.row.id in _ARRIVALS)
-        or (barrier.tx > 0 and brings_bytes)
+        or (barrier.tx > 0 and _brings_bytes(mi))
         or (barrier.tx < 0 and mi.row.id in _EXPECTS)
     )
+
+
+def _brings_bytes(mi: MachineInstr) -> bool:
+    """Whether a record completes bytes of an mbarrier."""
+    return mi.row.effects.completion is Completion.TRANSACTION or mi.row.id == _COMPLETES

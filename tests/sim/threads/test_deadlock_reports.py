@@ -116,6 +116,50 @@ def test_those_in_a_circle_come_before_those_that_hang_on_it() -> None:
     )
 
 
+FILLS = """mbarrier.arrive.expect_tx.shared::cta.b64 _, [full], 64;
+    mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [full], 64;"""
+EMPTIES = "mbarrier.arrive.shared::cta.b64 _, [empty];"
+
+
+def unstarted(producer: int) -> str:
+    """Two warps with a ring of one stage, whose producer begins with parity 0."""
+    roles = [("full", EMPTIES)]
+    roles.insert(producer, ("empty", FILLS))
+    ways = "\n".join(
+        f"""
+    setp.ne.u32 %p2, %r1, {warp};
+    @%p2 bra over{warp};
+spin{warp}:
+    mbarrier.try_wait.parity.shared::cta.b64 %p3, [{wanted}], 0;
+    @!%p3 bra spin{warp};
+    setp.ne.u32 %p4, %lane, 0;
+    @%p4 bra over{warp};
+    {then}
+over{warp}:"""
+        for warp, (wanted, then) in enumerate(roles)
+    )
+    return f"""
+    shr.u32 %r1, %tx, 5;
+    setp.ne.u32 %p1, %tx, 0;
+    @%p1 bra made;
+    mbarrier.init.shared::cta.b64 [full], 1;
+    mbarrier.init.shared::cta.b64 [empty], 1;
+made:
+    bar.sync 0;
+    {ways}
+"""
+
+
+@pytest.mark.parametrize("producer", [0, 1])
+def test_who_fills_a_stage_is_told_first_where_a_ring_never_starts(producer: int) -> None:
+    """Both wait for their phase 0; the mbarrier of an empty stage is waited for with parity 1."""
+    variables = ".shared .align 8 .b64 full;\n.shared .align 8 .b64 empty;"
+    first, second = findings(unstarted(producer), variables=variables, threads=64)
+    assert f"warp {producer}, lanes 0-31 wait for empty, parity 0" in first.message
+    assert first.hint.startswith("who waits for a stage to be empty begins with parity 1")
+    assert f"warp {1 - producer}, lanes 0-31 wait for full, parity 0" in second.message
+
+
 def test_a_thread_that_has_arrived_arrives_no_more() -> None:
     """Two arrivals are expected; one thread arrives and exits, and another one waits."""
     body = """

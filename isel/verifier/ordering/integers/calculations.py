@@ -81,7 +81,6 @@ def is_straight(what: Calculation) -> bool:
 COMPUTED = (
     *("elect.sync", "ld", "activemask", "shfl.sync", "vote.sync", "vote.sync.ballot"),
     "match.sync",
-    *("mov.unpack2", "mov.unpack4", "mov.pack2", "mov.pack4"),
 )
 """Rows whose results also depend on the thread or on memory; `plain` computes them."""
 
@@ -97,7 +96,13 @@ def calculation_of(mi: MachineInstr, results: Results) -> Calculation | None:
     if found is None:
         return None
     sources, targets, make = found
-    return Calculation(tuple(map(mi.get, sources)), tuple(map(mi.get, targets)), make(mi), results)
+    return Calculation(_single(mi, sources), _single(mi, targets), make(mi), results)
+
+
+def _single(mi: MachineInstr, slots: Sequence[str]) -> tuple[Op | None, ...]:
+    """The operands in these slots, those of vectors one by one."""
+    ops = [mi.get(slot) for slot in slots]
+    return tuple(one for op in ops for one in (op if isinstance(op, tuple) else (op,)))
 
 
 def _arithmetic(
@@ -119,16 +124,42 @@ def _alone(run: Callable[..., Number]) -> _Make:
     return lambda _: lambda *numbers: (run(*numbers),)
 
 
+def _whole(run: Callable[..., tuple[Number, ...]]) -> _Make:
+    """A factory of a function that also takes the record."""
+    return lambda mi: functools.partial(run, mi)
+
+
 def _pure(make: Callable[[MachineInstr], Operation | None]) -> _Make:
     return lambda mi: lambda *numbers: (_arithmetic(mi, make, *numbers),)
+
+
+def _unpacked(mi: MachineInstr, a: Number) -> tuple[Number, ...]:
+    """The parts of a number, the low one first."""
+    parts = len(_single(mi, "d"))
+    width = mi.scalar_type().bits // parts
+    return tuple(
+        lanewise(lambda x, at=at: x >> at * width & (1 << width) - 1, a) for at in range(parts)
+    )
+
+
+def _packed(mi: MachineInstr, *parts: Number) -> tuple[Number, ...]:
+    """The number of which these are the parts."""
+    width = mi.scalar_type().bits // len(parts)
+    return (
+        lanewise(
+            lambda *xs: sum((x & (1 << width) - 1) << i * width for i, x in enumerate(xs)), *parts
+        ),
+    )
 
 
 _CALCULATIONS: dict[str, tuple[Sequence[str], Sequence[str], _Make]] = {
     **{row: (operands, "d", _pure(make)) for row, (operands, make) in PURE.items()},
     **dict.fromkeys(("mov", "cvta", "cvta.to"), ("a", "d", _alone(lambda a: a))),
-    "setp.int": ("abc", "pq", lambda mi: functools.partial(compared, mi)),
-    "setp.float": ("abc", "pq", lambda mi: functools.partial(compared_with_zero, mi)),
+    "setp.int": ("abc", "pq", _whole(compared)),
+    "setp.float": ("abc", "pq", _whole(compared_with_zero)),
     "selp": ("abc", "d", _alone(selected)),
+    **dict.fromkeys(("mov.unpack2", "mov.unpack4"), ("a", "d", _whole(_unpacked))),
+    **dict.fromkeys(("mov.pack2", "mov.pack4"), ("a", "d", _whole(_packed))),
     "mapa": ("ab", "d", _alone(functools.partial(lanewise, windows.in_window))),
     "getctarank": ("a", "d", _alone(functools.partial(lanewise, windows.rank_of))),
 }

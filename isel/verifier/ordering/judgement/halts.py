@@ -8,13 +8,16 @@ it.
 from __future__ import annotations
 
 from intrinsics.findings import Severity, errors
+from intrinsics.mir import MachineInstr
+from intrinsics.row import Completion
 from isel.verifier.function.barriers.clusters import PAIR
+from isel.verifier.function.flow.graph import EXIT
 from isel.verifier.function.participants import registers
 from isel.verifier.function.report import Report
 from isel.verifier.ordering import lifetimes
 from isel.verifier.ordering.judgement.rows import BOXES_COUNT, DEADLOCK, MISSED
 from isel.verifier.ordering.run.log import Log, Stuck
-from isel.verifier.ordering.run.strand import named
+from isel.verifier.ordering.run.strand import named, place_of
 from isel.verifier.ordering.run.synchronisation import Progress
 from isel.verifier.rule import VerifierRule
 
@@ -33,7 +36,7 @@ def halts(report: Report, logs: list[Log]) -> None:
         causes = {s.index: (s, rule) for s in log.stuck if (rule := _cause(report, log, s))}
         others = {
             s.index: (s, lifetimes.DEADLOCK if s.at_mbarrier else DEADLOCK)
-            for s in reversed(_roots(log.stuck)) if s.index >= 0 and alone
+            for s in reversed(_roots(report, log.stuck)) if s.index >= 0 and alone
         }  # fmt: skip
         for index, (stuck, rule) in (causes or others).items():
             there = [
@@ -45,14 +48,49 @@ def halts(report: Report, logs: list[Log]) -> None:
             _report(report, stuck, rule, None if certain else Severity.REVIEW, with_what)
 
 
-def _roots(stuck: list[Stuck]) -> list[Stuck]:
+def _roots(report: Report, stuck: list[Stuck]) -> list[Stuck]:
     """The waits that others follow from; all where that is not known.
 
     Of those for one mbarrier, at which something has arrived, the first stands for all.
     """
     roots = [one for one in stuck if one.alone]
     first = {one.waits_for: one for one in reversed(roots)}
-    return [r for r in roots if not _has_come(r) or first[r.waits_for] is r] or stuck
+    return [r for r in roots if not _has_come(r) or first[r.waits_for] is r] or _first(
+        report, stuck
+    )
+
+
+def _first(report: Report, stuck: list[Stuck]) -> list[Stuck]:
+    """Of waits in a circle, those that have to end first; all where that is not known.
+
+    Where nothing has come at any of their mbarriers, no ring has started: who fills a stage goes
+    first.
+    """
+    waits = [one for one in stuck if one.progress is not None]
+    fresh = [s for s in waits if s.progress and not (s.progress.phase or s.progress.come)]
+    if len(fresh) < len(waits):
+        return stuck
+    return [one for one in fresh if _fills_behind(report, one)] or stuck
+
+
+def _fills_behind(report: Report, stuck: Stuck) -> bool:
+    """Whether a warp expects or brings bytes of mbarriers behind a wait."""
+    graph, (_, warp) = report.analysis.graph, place_of(stuck.actor)
+    edges = report.analysis.walkers[warp].flow.edges
+    work = [graph.node_of(stuck.index)]
+    seen = {*work, EXIT}
+    while work:
+        node = work.pop()
+        if any(_fills(mi) for mi in graph.nodes[node].records):
+            return True
+        after = {edge.target for edge in edges[node]} - seen
+        seen |= after
+        work += after
+    return False
+
+
+def _fills(mi: MachineInstr) -> bool:
+    return mi.row.effects.completion is Completion.TRANSACTION or mi.row.id.endswith("expect_tx")
 
 
 def _has_come(stuck: Stuck) -> bool:

@@ -29,6 +29,11 @@ from isel.verifier.ordering.run.synchronisation import Mbarrier
 ROUNDS = 3
 """Iterations of a loop whose condition is not known."""
 
+_QUIET = 4
+"""The part of the budget, one in so many, after which a run ends if no warp comes to an event: a
+loop that counts down from 0 does nothing else until the budget is spent.
+"""
+
 
 class Run(RunState):
     """One run of a cluster; `budget` is how many records it may execute.
@@ -46,6 +51,8 @@ class Run(RunState):
                 count = min(threads - warp * LANES, LANES)
                 self.begin(Strand(rank, warp, (1 << count) - 1, clocks=_begun(self.launch, rank)))
         self.ready.extend(reversed(self.strands) if self.late else self.strands)
+        self.most_quiet = self.budget // _QUIET
+        self.least = self.budget - self.most_quiet
         while self.budget > 0:
             while self.ready and self.budget > 0:
                 self._advance(self.ready.popleft())
@@ -198,6 +205,7 @@ class Run(RunState):
                 strand.step += 1
                 if step.is_event:
                     self.ready.append(strand)
+                    self.least = self.budget - self.most_quiet
                     return
                 if self.budget <= 0:
                     return
@@ -241,6 +249,8 @@ class Run(RunState):
     def _leave(self, strand: Strand) -> bool:
         """Go on to the successor node; whether these threads still exist as one group."""
         self.budget -= 1  # a loop may have no record in the slice
+        if self.budget < self.least:
+            self.budget = 0
         end = self.program.exits[strand.node]
         strand.step = 0
         if end.branch is None:

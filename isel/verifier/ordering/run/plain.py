@@ -15,7 +15,7 @@ from intrinsics.modifiers import Match, Shuffle, Space, Vote
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.flow.warps import shuffle_source
 from isel.verifier.ordering.integers.calculations import COMPUTED
-from isel.verifier.ordering.integers.numbers import Number, lanes_of, lanewise, masks_of, packed
+from isel.verifier.ordering.integers.numbers import Number, lanes_of, masks_of, packed
 from isel.verifier.ordering.integers.windows import POINTER
 from isel.verifier.ordering.program import is_one_place
 from isel.verifier.ordering.run.run_state import RunState
@@ -159,35 +159,10 @@ def _match(p: Plain) -> None:
     p.write("p", alike)
 
 
-def _unpack(p: Plain) -> None:
-    ops = p.mi.get("d")
-    if not isinstance(ops, tuple):
-        return
-    number, part = p.slot("a"), p.mi.scalar_type().bits // len(ops)
-    for at, op in enumerate(ops):
-        found = lanewise(lambda x, at=at: x >> at * part & (1 << part) - 1, number)
-        p.run.write(p.strand, op, found, p.mask)
-
-
-def _pack(p: Plain) -> None:
-    ops = p.mi.get("a")
-    if not isinstance(ops, tuple):
-        return
-    part = p.mi.scalar_type().bits // len(ops)
-    numbers = [p.run.value(p.strand, op) for op in ops]
-    found = lanewise(
-        lambda *xs: sum((x & (1 << part) - 1) << i * part for i, x in enumerate(xs)), *numbers
-    )
-    p.write("d", found)
-
-
 _OTHERS: dict[str, Callable[[Plain], None]] = dict(
     zip(
         COMPUTED,
-        (
-            *(_elect, _load, _activemask, _shuffle, _vote, _vote, _match),
-            *(_unpack, _unpack, _pack, _pack),
-        ),
+        (*(_elect, _load, _activemask, _shuffle, _vote, _vote, _match),),
         strict=True,
     )
 )

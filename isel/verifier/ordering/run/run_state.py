@@ -33,19 +33,23 @@ class RunState:
     """A cluster in the middle of a run: its machine, and its strands; `ready` are the runnable
     ones.
 
-    `budget` is how many more records may be executed; in a `late` run asynchronous operations
-    complete as late as they can.
+    `budget` is how many more records may be executed, `most_quiet` how many of them while no warp
+    comes to an event, and `least` the budget at which that many are; in a `late` run asynchronous
+    operations complete as late as they can.  A run that `seeks` is made to learn which CTAs the
+    cluster has: when one is named that it lacks, it takes at most as long again.
     """
 
     def __init__(
         self, module: Module, function: MachineFunction, program: Program, launch: Launch,
-        budget: int, *, late: bool = False,
+        budget: int, *, late: bool = False, seeks: bool = False,
     ) -> None:  # fmt: skip
         self.program = program
         self.launch = launch
         self.machine = Machine.of(module, function, launch)
         self.budget = budget
+        self.most_quiet = self.least = 0
         self.late = late
+        self._whole = budget if seeks else 0
         self.end = len(program.steps)
         self.strands: list[Strand] = []
         self.of_warps: dict[int, list[Strand]] = {}
@@ -168,9 +172,10 @@ class RunState:
         """
         rank = rank_of(address)
         is_there = rank < self.launch.ctas
-        self.log.highest_rank = (
-            self.log.highest_rank if is_there else max(self.log.highest_rank, rank)
-        )
+        if not is_there and rank > self.log.highest_rank:
+            self.log.highest_rank = rank
+            if self._whole:
+                self.budget = min(self.budget, self._whole - self.budget)
         if self.log.guessed or not is_there:
             self.log.cannot_follow(f"no mbarrier at {address:#x}")
 

@@ -85,3 +85,27 @@ def test_a_wait_that_an_argument_decides_says_which() -> None:
 def first_line_behind() -> int:
     """The number of the line behind that of the call."""
     return sys._getframe(1).f_lineno + 1
+
+
+@pytest.mark.parametrize("first", ["producer", "consumer"])
+def test_of_a_ring_that_never_starts_only_who_fills_it_is_told(first: str) -> None:
+    """Both wait for phase 0, wherever they stand in the text: the producer has to ask for the phase
+    before it.
+    """
+    b = KernelBuilder("k", block=64, target="sm_90a")
+    b.begin()
+    full, empty = b.mbarrier("full"), b.mbarrier("empty")
+    b.make_mbarriers((full, 1), (empty, 1))
+    for role in (first, {"producer": "consumer", "consumer": "producer"}[first]):
+        with b.if_thread(0 if role == "producer" else 32):
+            b.wait(empty if role == "producer" else full, 0)
+            if role == "producer":
+                b.mbarrier_arrive_expect_tx(full, 64)
+                b.mbarrier_complete_tx(full, 64)
+            else:
+                b.mbarrier_arrive(empty)
+    with pytest.raises(VerificationError) as caught:
+        b.finish().compile()
+    (found,) = caught.value.findings
+    assert found.rule == "mbarrier/deadlock"
+    assert found.got.startswith("warp 0 waits here for mbarrier empty, parity 0")
