@@ -19,6 +19,7 @@ from isel.control_flow import components, nodes_of, post_dominators
 from isel.verifier.function.flow.decisive import SHARED, synchronises
 from isel.verifier.function.flow.evaluate import WAITS
 from isel.verifier.function.flow.graph import EXIT, Graph, Node
+from isel.verifier.function.flow.warp_flow import WarpFlow
 from isel.verifier.ordering.integers.calculations import (
     COMPUTED,
     Calculation,
@@ -80,7 +81,7 @@ class Program:
     `reads_flags` that memory is read strongly or atomically, `allocates` that tensor memory is
     allocated, `invalidates` that mbarriers are; `unread` are waits whose result nothing reads;
     `touched` caches the regions of multiplies by record, CTA and operands; `boxes` are the bytes
-    that tensor stores read, by record, where they are known.
+    that tensor stores read, by record, where they are known; `flows` are those of the warps.
     """
 
     graph: Graph
@@ -99,6 +100,7 @@ class Program:
     exits: list[NodeEnd] = field(default_factory=list)
     touched: dict[Operands, Multiplied] = field(default_factory=dict)
     boxes: Mapping[int, int] = field(default_factory=dict)
+    flows: Sequence[WarpFlow] = ()
 
     @classmethod
     def of(cls, graph: Graph) -> Program:
@@ -135,15 +137,16 @@ class Program:
         found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
 
-    def reachable(self, node: int) -> set[int]:
-        """The records of a node, and of those that a CFG path leads to from it."""
+    def reachable(self, node: int, warp: int) -> set[int]:
+        """The records of a node, and of those that a CFG path of a warp leads to from it."""
+        edges = self.flows[warp].edges
         found, work = set[int](), [node]
-        seen = {node, len(self.steps)}
+        seen = {node, EXIT, len(self.steps)}
         while work:
             here = work.pop()
             if here < len(self.steps):
                 found |= {step.index for step in self.steps[here]}
-                after = {self.exits[here].taken, self.exits[here].next} - seen
+                after = {edge.target for edge in edges[here]} - seen
                 seen |= after
                 work += after
         return found

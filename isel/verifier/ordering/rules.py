@@ -62,6 +62,7 @@ def check(report: Report) -> None:
     if program.calls or not any(s.is_event for steps in program.steps for s in steps):
         return
     program.boxes = bytes_of_stores(report)
+    program.flows = [walker.flow for walker in report.analysis.walkers]
     runs = Runs(report, program)
     logs = runs.logs
     _doubts_about_threads(report, logs)

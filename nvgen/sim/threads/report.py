@@ -12,7 +12,7 @@ from intrinsics.findings import Finding, Place, Severity
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.launching.launches import lanes_in_words
 from nvgen.sim.faults import DeadlockError, LimitError
-from nvgen.sim.threads.suppliers import Suppliers
+from nvgen.sim.threads.suppliers import LAST, Suppliers
 
 if TYPE_CHECKING:
     from nvgen.sim.threads.barriers import MBarrier
@@ -69,7 +69,7 @@ class _Blame:
 
     waited: dict[int, MBarrier]
     suppliers: dict[int, list[Strand]]
-    fillers: set[int]  # the mbarriers that threads wait for which fill stages
+    starts: dict[int, int]  # for mbarriers that threads wait for the first time, their rank
 
     @classmethod
     def of(cls, machine: Machine, strands: list[Strand]) -> _Blame:
@@ -77,29 +77,36 @@ class _Blame:
         waited = {id(f.polled.barrier): f.polled.barrier for f in strands if f.polled is not None}
         those = Suppliers(machine, strands)
         suppliers = {key: those.of(barrier) for key, barrier in waited.items()}
-        fill = {id(f.polled.barrier) for f in strands if f.polled is not None and those.fills(f)}
-        return cls(waited, suppliers, fill)
+        starts: dict[int, int] = {}
+        for f in strands:
+            if f.polled is not None and f.warp.number not in f.polled.barrier.seen:
+                key = id(f.polled.barrier)
+                starts[key] = min(those.rank(f), starts.get(key, LAST))
+        return cls(waited, suppliers, starts)
 
     def sorted(self, barriers: list[tuple[str, MBarrier]]) -> list[tuple[str, MBarrier]]:
         """The mbarriers in the order of the report: root causes first, idle ones last.
 
         A root cause is one that no thread is left to signal, or one in a cycle.  Among these the
-        one on which most others depend is first, then one whose bytes are outstanding, then one
-        that is phases behind, then one for which threads wait that fill stages: they go first.
+        one on which most others depend is first, then one at which all have arrived that could,
+        then one whose bytes are outstanding, then one that is phases behind, then one for which
+        threads wait for the first time, those that fill stages before the others.
         """
         hangs = {key: self._hangs_on(key) for key in self.waited}
         order = {key: number for number, key in enumerate(self.waited)}
 
-        def place(item: tuple[str, MBarrier]) -> tuple[bool, bool, bool, int, bool, int, bool, int]:
+        def place(
+            item: tuple[str, MBarrier],
+        ) -> tuple[bool, bool, bool, int, bool, bool, int, int, int]:
             key, barrier = id(item[1]), item[1]
             if key not in self.waited:
-                return True, True, True, 0, True, 0, True, 0
+                return True, True, True, 0, True, True, 0, 0, 0
             on = hangs[key]
             circle = all(key in hangs[other] for other in on)
             others = sum(key in later for other, later in hangs.items() if other != key)
             return (
-                False, bool(self.suppliers[key]), not circle, -others, barrier.tx == 0,
-                barrier.phase, key not in self.fillers, order[key],
+                False, bool(self.suppliers[key]), not circle, -others, not self._is_miscounted(key),
+                barrier.tx == 0, barrier.phase, self.starts.get(key, LAST + 1), order[key],
             )  # fmt: skip
 
         return sorted(barriers, key=place)
@@ -119,11 +126,17 @@ class _Blame:
         those = self.suppliers[key]
         return {id(f.polled.barrier) for f in those if f.polled is not None} - {key}
 
+    def _is_miscounted(self, key: int) -> bool:
+        """Whether as many threads have arrived as could, and the phase expects more."""
+        barrier, those = self.waited[key], self.suppliers[key]
+        come = barrier.expected - barrier.pending
+        return bool(barrier.pending and come) and sum(f.mask.bit_count() for f in those) <= come
+
     def is_first_fill(self, polled: Polled) -> bool:
         """Whether threads that fill stages wait for one that nobody has filled or emptied yet."""
         barrier = polled.barrier
         fresh = not barrier.phase and barrier.pending == barrier.expected
-        return fresh and polled.awaits == 0 and id(barrier) in self.fillers
+        return fresh and polled.awaits == 0 and self.starts.get(id(barrier), LAST) < LAST
 
     def reason(self, barrier: MBarrier) -> str:
         """Why an mbarrier is not signalled."""

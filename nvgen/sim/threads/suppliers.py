@@ -30,6 +30,9 @@ _ARRIVALS = (
 _EXPECTS = ("mbarrier.expect_tx", "mbarrier.arrive.expect_tx", "mbarrier.arrive_drop.expect_tx")
 _COMPLETES = "mbarrier.complete_tx"
 
+LAST = 2
+"""The rank of threads that neither fill stages nor multiply."""
+
 _KEEPS_OFFSET = ("mov", "cvt", "cvta", "mapa")
 _FOLLOWED = 64
 """The most records that an address is traced through."""
@@ -203,10 +206,14 @@ class Suppliers:
             return list(self._fragments)
         return [f for f in self._fragments if self._may(f, barrier, *where)]
 
-    def fills(self, strand: Strand) -> bool:
-        """Whether threads expect or bring bytes behind their wait."""
-        those = self._of(strand) or ()
-        return any(mi.row.id in _EXPECTS or _brings_bytes(mi) for mi, _ in those)
+    def rank(self, strand: Strand) -> int:
+        """Who goes first where no ring has started: who expects or brings bytes behind the wait,
+        who multiplies, others.
+        """
+        rows = [mi.row for mi, _ in self._of(strand) or ()]
+        if any(r.id in _EXPECTS or r.effects.completion is Completion.TRANSACTION for r in rows):
+            return 0
+        return 1 if any(row.id == "tcgen05.commit" for row in rows) else LAST
 
     def _may(self, strand: Strand, barrier: MBarrier, cta: Cta, offset: int) -> bool:
         if strand.warp.cta.cluster is not cta.cluster:
@@ -273,13 +280,9 @@ def _is_pure(mi: MachineInstr) -> bool:
 
 def _brings(mi: MachineInstr, barrier: MBarrier) -> bool:
     """Whether a record signals what the barrier lacks: arrivals, or bytes."""
+    brings_bytes = mi.row.effects.completion is Completion.TRANSACTION or mi.row.id == _COMPLETES
     return (
         (barrier.pending > 0 and mi.row.id in _ARRIVALS)
-        or (barrier.tx > 0 and _brings_bytes(mi))
+        or (barrier.tx > 0 and brings_bytes)
         or (barrier.tx < 0 and mi.row.id in _EXPECTS)
     )
-
-
-def _brings_bytes(mi: MachineInstr) -> bool:
-    """Whether a record completes bytes of an mbarrier."""
-    return mi.row.effects.completion is Completion.TRANSACTION or mi.row.id == _COMPLETES

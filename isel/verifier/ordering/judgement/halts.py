@@ -11,13 +11,12 @@ from intrinsics.findings import Severity, errors
 from intrinsics.mir import MachineInstr
 from intrinsics.row import Completion
 from isel.verifier.function.barriers.clusters import PAIR
-from isel.verifier.function.flow.graph import EXIT
 from isel.verifier.function.participants import registers
 from isel.verifier.function.report import Report
 from isel.verifier.ordering import lifetimes
 from isel.verifier.ordering.judgement.rows import BOXES_COUNT, DEADLOCK, MISSED
 from isel.verifier.ordering.run.log import Log, Stuck
-from isel.verifier.ordering.run.strand import named, place_of
+from isel.verifier.ordering.run.strand import named
 from isel.verifier.ordering.run.synchronisation import Progress
 from isel.verifier.rule import VerifierRule
 
@@ -63,34 +62,25 @@ def _roots(report: Report, stuck: list[Stuck]) -> list[Stuck]:
 def _first(report: Report, stuck: list[Stuck]) -> list[Stuck]:
     """Of waits in a circle, those that have to end first; all where that is not known.
 
-    Where nothing has come at any of their mbarriers, no ring has started: who fills a stage goes
-    first.
+    Where nothing has come at any of their mbarriers, a ring has not started.  Of those that wait
+    for theirs for the first time, who brings bytes goes first, and then who multiplies.
     """
     waits = [one for one in stuck if one.progress is not None]
-    fresh = [s for s in waits if s.progress and not (s.progress.phase or s.progress.come)]
-    if len(fresh) < len(waits):
+    if any(s.progress.phase or s.progress.come for s in waits if s.progress):
         return stuck
-    return [one for one in fresh if _fills_behind(report, one)] or stuck
+    for kind in (_expects_or_brings, _commits):
+        found = [s for s in waits if any(kind(report.record(index)) for index in s.behind)]
+        if found:
+            return found
+    return stuck
 
 
-def _fills_behind(report: Report, stuck: Stuck) -> bool:
-    """Whether a warp expects or brings bytes of mbarriers behind a wait."""
-    graph, (_, warp) = report.analysis.graph, place_of(stuck.actor)
-    edges = report.analysis.walkers[warp].flow.edges
-    work = [graph.node_of(stuck.index)]
-    seen = {*work, EXIT}
-    while work:
-        node = work.pop()
-        if any(_fills(mi) for mi in graph.nodes[node].records):
-            return True
-        after = {edge.target for edge in edges[node]} - seen
-        seen |= after
-        work += after
-    return False
-
-
-def _fills(mi: MachineInstr) -> bool:
+def _expects_or_brings(mi: MachineInstr) -> bool:
     return mi.row.effects.completion is Completion.TRANSACTION or mi.row.id.endswith("expect_tx")
+
+
+def _commits(mi: MachineInstr) -> bool:
+    return mi.row.id == "tcgen05.commit"
 
 
 def _has_come(stuck: Stuck) -> bool:

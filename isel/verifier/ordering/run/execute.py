@@ -82,7 +82,13 @@ class Run(RunState):
                 progress = None if mbarrier is None else mbarrier.progress
                 alone = mbarrier is not None and not self._is_helped(mbarrier)
                 afar = () if at is None else self._signals_elsewhere(at)
-                stuck = Stuck(s.at, s.actor, s.what, at is not None, lacks, progress, alone, afar)
+                begins = all(
+                    one.mbarrier is not mbarrier for one in self.log.waits.get(s.actor, ())
+                )
+                behind = frozenset(self.program.reachable(s.node, s.warp) if begins else ())
+                stuck = Stuck(
+                    s.at, s.actor, s.what, at is not None, lacks, progress, alone, afar, behind
+                )
                 self.log.stuck.append(stuck)
         if self.log.stuck:
             return
@@ -106,7 +112,7 @@ class Run(RunState):
             return bool(others)
         return any(
             s.actor not in mbarrier.came
-            and not self.program.reachable(s.node).isdisjoint(mbarrier.signals)
+            and not self.program.reachable(s.node, s.warp).isdisjoint(mbarrier.signals)
             for s in others
         )
 

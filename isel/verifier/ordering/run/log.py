@@ -115,6 +115,8 @@ class Stuck:
     arrival while that of another CTA did; `progress` is how far its phase has come, None where it
     is no mbarrier.  `alone` says that no thread which waits for something else can signal it;
     `elsewhere` are the records that signal other mbarriers of its variable, here or in another CTA.
+    `behind` are the records that the warp may come to then, where it is its first wait for this
+    mbarrier.
     """
 
     index: int
@@ -125,6 +127,7 @@ class Stuck:
     progress: Progress | None = None
     alone: bool = False
     elsewhere: tuple[int, ...] = ()
+    behind: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
