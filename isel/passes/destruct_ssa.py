@@ -38,6 +38,7 @@ from intrinsics.mir import (
 from intrinsics.modifiers import ScalarType
 from isel.passes.fill_wgmma import multiplies_among, read_by
 from isel.passes.loop_ends import separate_ends
+from isel.passes.plain_joins import joined_plainly
 from isel.passes.wgmma_reads import read_until
 
 _PHI = "phi"
@@ -59,9 +60,14 @@ def destruct_ssa(function: MachineFunction) -> None:
         after = successors(function)
     before = inverted(after)
     forks = {i for i, following in enumerate(after) if len(following) > 1}
+    multiplies = multiplies_among(forms)
+    if not ties and not multiplies and all(forks.isdisjoint(before[i]) for i in phis):
+        merged = [phi for of_block in phis.values() for phi in of_block]
+        if joined_plainly(function, merged):
+            _place_moves(function, phis)
+            return
     moves, last = _isolate(function, phis, before, forks)
     moves += _place_moves(function, phis) + last
-    multiplies = multiplies_among(forms)
     _coalesce(function, moves + ties, before, multiplies)
 
 

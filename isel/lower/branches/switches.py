@@ -307,6 +307,8 @@ class _Search:
 
     def with_phis(self, block: ir.Block) -> ir.Block:
         """The block, with the predecessors of its phis updated."""
+        if not isinstance(block.instructions[0], ir.Phi):
+            return block
         return ir.Block(block.name, [self._phi(i, block.name) for i in block.instructions])
 
     def _phi(self, i: ir.Instruction, block: str) -> ir.Instruction:

@@ -37,6 +37,9 @@ class _Held:
     unwritten: bool
 
 
+_Access = tuple[int, ir.Load | ir.Store]
+"""An access, and the number of its block."""
+
 _Contents = dict[tuple[Place, Type], _Held]
 
 
@@ -45,21 +48,44 @@ def with_known_contents(
 ) -> ir.Function:
     """The function without needless accesses; calls of `pure` functions touch no memory."""
     accesses = [
-        i
-        for i in function.instructions()
+        (number, i)
+        for number, block in enumerate(function.blocks)
+        for i in block.instructions
         if isinstance(i, (ir.Load, ir.Store)) and not i.volatile and i.ordering is None
     ]
     if len(accesses) < _FEWEST:
         return function
     places = Places(function, layout)
-    behind: defaultdict[llvm.Value, list[ir.Load | ir.Store]] = defaultdict(list)
-    for i in accesses:
-        behind[places.root(i.pointer)].append(i)
-    near = [i for together in behind.values() if len(together) >= _FEWEST for i in together]
+    behind: defaultdict[llvm.Value, list[_Access]] = defaultdict(list)
+    for access in accesses:
+        behind[places.root(access[1].pointer)].append(access)
+    near = [
+        i
+        for together in behind.values()
+        if len(together) >= _FEWEST and not _is_loaded_and_changed(together)
+        for _, i in together
+    ]
+    if not near:
+        return function  # as most
     moved = [(i.pointer, i.type if isinstance(i, ir.Load) else i.value.type) for i in near]
     if not _may_overlap([places.of(to, what) for to, what in moved if isinstance(what, _MOVED)]):
-        return function  # as most
+        return function
     return _Memory(function, places, pure).run()
+
+
+def _is_loaded_and_changed(together: list[_Access]) -> bool:
+    """Whether behind a pointer there is one load, from memory of which nothing is known yet, and
+    one store, of something else: as most that is changed in place.
+    """
+    if len(together) > _FEWEST:
+        return False
+    (block, load), (other, store) = together
+    is_first = isinstance(load, ir.Load) and block in (0, other)
+    return is_first and isinstance(store, ir.Store) and not _is_result(store.value, load)
+
+
+def _is_result(value: llvm.Value, load: ir.Load | ir.Store) -> bool:
+    return isinstance(value, llvm.Local) and value.name == load.result
 
 
 def _may_overlap(places: list[Place]) -> bool:

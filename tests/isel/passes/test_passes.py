@@ -451,6 +451,53 @@ def test_registers_that_get_the_same_value_and_then_part_stay_two():
     assert run(b.function) == [8, 3]
 
 
+@pytest.mark.parametrize(("number", "expected"), [(0, 5), (1, 6)])
+def test_the_arms_of_a_fork_make_their_values_where_they_go(number: int, expected: int):
+    b = Builder()
+    entry, left, right, join = map(b.block, ("entry", "left", "right", "join"))
+    c, x, y, z = b.reg("c", PRED), b.reg(), b.reg("y"), b.reg("z")
+    b.compare(entry, c, Compare.EQ, Imm(number), Imm(0))
+    b.branch(entry, "left", c)
+    b.branch(entry, "right")
+    b.add(left, y, Imm(2), Imm(3))
+    b.branch(left, "join")
+    b.add(right, z, Imm(2), Imm(4))
+    b.branch(right, "join")
+    b.phi(join, x, {"left": y, "right": z})
+    b.store(join, x)
+    b.ret(join)
+    assert run(b.function) == [expected]
+    destruct_ssa(b.function)
+    assert not is_ssa(b.function)
+    assert moves(b.function) == 0
+    assert run(b.function) == [expected]
+    assert b.function.regs.names[left.instrs[0].ops[0]] == "y"
+
+
+@pytest.mark.parametrize("reader", ["value", "phi"])
+def test_a_value_that_is_made_before_the_last_one_is_read_has_its_own_register(reader: str):
+    """A turn reads the old value behind the new one, or the end the one before the last."""
+    b = Builder()
+    entry, head, turn, end = map(b.block, ("entry", "head", "turn", "end"))
+    begin, x, following, again = b.reg(), b.reg(), b.reg(), b.reg("", PRED)
+    b.add(entry, begin, Imm(1), Imm(0))
+    b.branch(entry, "head")
+    b.phi(head, x, {"entry": begin, "turn": following})
+    b.compare(head, again, Compare.LT, x, Imm(3))
+    b.branch(head, "turn", again)
+    b.branch(head, "end")
+    b.add(turn, following, x, Imm(1))
+    b.store(turn, x if reader == "phi" else following)
+    b.branch(turn, "head")
+    b.store(end, x)
+    b.ret(end)
+    expected = [1, 2, 3] if reader == "phi" else [2, 3, 3]
+    assert run(b.function) == expected
+    destruct_ssa(b.function)
+    assert not is_ssa(b.function)
+    assert run(b.function) == expected
+
+
 def test_a_function_without_phis_is_left_alone():
     b = Builder()
     entry = b.block("entry")

@@ -244,3 +244,45 @@ def test_addresses_that_step_round_in_circles_where_nothing_leads() -> None:
     x, y = arrays()
     run(text, x, y)
     assert y.tolist() == [5] * 4
+
+
+def test_what_is_loaded_and_changed_elsewhere_is_loaded_and_stored() -> None:
+    text = kernel(
+        "%a = load i32, ptr addrspace(1) %p",
+        "br label %then",
+        "then:",
+        "%b = add i32 %a, 1",
+        "store i32 %b, ptr addrspace(1) %p",
+        "ret void",
+    )
+    assert accesses(text) == (1, 1)
+    x, y = arrays()
+    run(text, x, y)
+    assert x.tolist() == [4, 51, 8, 91]
+
+
+def test_what_is_loaded_behind_the_store_though_it_stands_before_it_is_known() -> None:
+    """Blocks may stand in any order: what dominates a load may stand below it."""
+    text = kernel(
+        "br label %first",
+        "second:",
+        "%a = load i32, ptr addrspace(1) %p",
+        "store i32 %a, ptr addrspace(1) %q",
+        "ret void",
+        "first:",
+        "store i32 %t, ptr addrspace(1) %p",
+        "br label %second",
+    )
+    assert accesses(text) == (0, 2)
+    x, y = arrays()
+    run(text, x, y)
+    assert x.tolist() == y.tolist() == [0, 1, 2, 3]
+
+
+def test_what_is_stored_where_it_was_loaded_is_there_already() -> None:
+    text = kernel(
+        "%a = load i32, ptr addrspace(1) %p",
+        "store i32 %a, ptr addrspace(1) %p",
+        "ret void",
+    )
+    assert accesses(text)[1] == 0
