@@ -18,6 +18,11 @@ from isel.select.state import FunctionState, form
 from isel.select.symbols.abi import device_param, is_passed, load_value, store_value
 
 T = ScalarType
+_THROWING = frozenset(
+    ("__cxa_throw", "__cxa_rethrow", "_Unwind_RaiseException", "_Unwind_Resume_or_Rethrow")
+)
+"""What starts an exception.  Itanium C++ ABI: Exception Handling."""
+
 _UNITS = ((8, T.B64), (4, T.B32), (2, T.B16), (1, T.B8))
 
 
@@ -62,6 +67,15 @@ def _check(call: ir.Call, callee: ir.Function | None) -> None:
             op="call",
             got="musttail",
             expected="a call that names its arguments",
+        )
+    if callee is not None and callee.name in _THROWING and callee.is_declaration:
+        raise Unselectable(
+            "exceptions",
+            f"a call of {name} throws an exception, and PTX has none",
+            op="call",
+            got=name,
+            expected="llvm.trap, or a value that says what went wrong",
+            hint="invoke and landingpad alone are selected: an invoke is a call where nothing throws",
         )
 
 

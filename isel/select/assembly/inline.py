@@ -19,11 +19,11 @@ from intrinsics.modifiers import ScalarType
 from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.type_layout import BITS, UNSIGNED, container
-from isel.llvm.types import VOID, IntType, StructType, Type
+from isel.llvm.type_layout import BITS, SHARED_SPACE, UNSIGNED, container
+from isel.llvm.types import VOID, IntType, PointerType, StructType, Type
 from isel.select.assembly.statements import append
 from isel.select.assembly.text import Constraint, read_constraints, substitute
-from isel.select.integers.widths import extend, resize
+from isel.select.integers.widths import LIMB, extend, resize
 from isel.select.memory.repack import element_widths, from_predicate, repack
 from isel.select.state import FunctionState, Values, form
 
@@ -148,6 +148,8 @@ def _passed(state: FunctionState, value: llvm.Value, cls: ScalarType) -> Scalar:
     ops = state.value(value)
     if len(classes) == 1 and classes[0].bits == cls.bits:
         return ops[0]
+    if cls is T.B32 and value.type == PointerType(SHARED_SPACE):  # such addresses have 32 bits
+        return resize(state, state.reg(ops[0], T.B64), LIMB, cls.bits)
     widths = element_widths(state, value.type)
     if sum(widths) > cls.bits or (cls is T.PRED):
         raise _misfit(value.type, cls)

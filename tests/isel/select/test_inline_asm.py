@@ -40,6 +40,7 @@ work:
 {body}
   ret void
 }}
+@words = internal addrspace(3) global [32 x i32] undef
 """
 
 
@@ -123,6 +124,10 @@ done:
   %i = call <2 x half> asm "add.f16x2 $0, $1, $1;", "=r,r"(<2 x half> %h)
   store <2 x half> %i, ptr addrspace(1) %out""",
     "memory": """%v = call i32 asm sideeffect "ld.global.b32 $0, [$1+4]; st.global.b32 [$2], $0;", "=r,l,l,~{memory}"(ptr addrspace(1) @table, ptr addrspace(1) %out)""",
+    "a place in shared memory in a register of 32 bits": f"""%s = getelementptr i32, ptr addrspace(3) @words, i64 %n
+  call void asm sideeffect "st.shared.u32 [$0], $1;", "r,r,~{{memory}}"(ptr addrspace(3) %s, i32 %x)
+  %y = load i32, ptr addrspace(3) %s
+  {STORE}""",
     "a variable by name": f'%y = call i32 asm "ld.global.b32 $0, [table+8];", "=r"()\n{STORE}',
     "memory as an operand": """call void asm sideeffect "st.global.b32 $0, $1;", "=*m,r"(ptr addrspace(1) elementtype(i32) %out, i32 %x)""",
     "nothing comes back": """call void asm sideeffect "st.global.u32 [$0], $1;", "l,r,~{memory}"(ptr addrspace(1) %out, i32 %x)""",

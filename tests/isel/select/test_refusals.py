@@ -85,6 +85,11 @@ REFUSED = {
         2, INSTRUCTIONS, "callbr", "branch",
     ),
     "an exception": Refused(RESUME, 2, INSTRUCTIONS, "resume", "-fno-exceptions"),
+    "what throws an exception": Refused(
+        "declare void @__cxa_throw(ptr, ptr, ptr)\ndefine void @f(ptr %x) {\n"
+        "  call void @__cxa_throw(ptr %x, ptr null, ptr null)\n  unreachable\n}\n",
+        3, "select/exceptions", "@__cxa_throw",
+    ),
     "musttail": Refused(
         "declare void @g(i32, ...)\ndefine void @f(i32 %n, ...) {\n"
         "  musttail call void (i32, ...) @g(i32 %n, ...)\n  ret void\n}\n",
