@@ -10,11 +10,20 @@ still reads the value of this one: that would be copied away at the head of the 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from intrinsics import catalog
-from intrinsics.mir import Block, Form, Label, MachineFunction, MachineInstr, Reg, form_of
-from isel.loops import Loop, innermost_loops
+from intrinsics.mir import (
+    Block,
+    Form,
+    Label,
+    MachineFunction,
+    MachineInstr,
+    Reg,
+    form_of,
+    inverted,
+)
+from isel.control_flow import reach
 
 _Phis = Mapping[int, list[MachineInstr]]
 """The PHI records of the blocks that have some, by the blocks' indices."""
@@ -32,11 +41,10 @@ def separate_ends(function: MachineFunction, phis: _Phis, after: Sequence[Sequen
         for head in following
         if head < end and head in phis
     ]
-    loops = innermost_loops(after) if back else {}
     found = False
     for end, head in back:
-        inner = loops.get(end)
-        if inner is None or head in inner.blocks:
+        inner = _inner_loop(end, head, after)
+        if not inner:
             continue
         if not _written_in(function, inner).issuperset(_values(function, phis[head], end)):
             _separate(function, end, head, phis[head])
@@ -44,9 +52,19 @@ def separate_ends(function: MachineFunction, phis: _Phis, after: Sequence[Sequen
     return found
 
 
-def _written_in(function: MachineFunction, loop: Loop) -> set[Reg]:
-    """The registers that a loop writes."""
-    return {reg for i in loop.blocks for mi in function.blocks[i].instrs for reg in mi.defs()}
+def _inner_loop(end: int, head: int, after: Sequence[Sequence[int]]) -> Set[int]:
+    """The blocks between `end` and itself, where control comes back without passing `head`."""
+    within = [() if i == head else following for i, following in enumerate(after)]
+    reached = reach(within, within[end])
+    if end not in reached:
+        return frozenset()
+    before = inverted([within[i] if i in reached else () for i in range(len(within))])
+    return reached & reach(before, [end])
+
+
+def _written_in(function: MachineFunction, loop: Set[int]) -> set[Reg]:
+    """The registers that the blocks of a loop write."""
+    return {reg for i in loop for mi in function.blocks[i].instrs for reg in mi.defs()}
 
 
 def _values(function: MachineFunction, phis: Sequence[MachineInstr], end: int) -> Iterator[Reg]:

@@ -75,7 +75,7 @@ def _check(call: ir.Call, callee: ir.Function | None) -> None:
             op="call",
             got=name,
             expected="llvm.trap, or a value that says what went wrong",
-            hint="invoke and landingpad alone are selected: an invoke is a call where nothing throws",
+            hint="an invoke alone is selected: as a call that goes on where nothing was thrown",
         )
 
 
