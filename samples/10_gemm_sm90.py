@@ -13,7 +13,7 @@ registers, and store their part of D while the others still multiply:
 
 A brings rows to a multiply and B columns; with `swap` it is the other way round and D is stored
 transposed, so that few rows of A make narrow tiles.  With `split` several CTAs of a cluster share
-a tile, with `tail` all CTAs share those that do not fill the GPU (gemm_sharing.py).
+a tile, with `tail` all CTAs share those that do not fill the GPU (gemm/sharing.py).
 
 CTAs stay and walk over the tiles of D, in groups of rows whose operands L2 holds.  A warpgroup that
 is ahead stores its part while the other one has the tensor cores for itself: so much skew as the
@@ -59,12 +59,12 @@ from nvgen import CachePriority, Kernel, KernelBuilder, Major, Scope, i32, u16
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_early import Early
-from gemm_output import Output
-from gemm_overlay import Overlay
-from gemm_plan import BF16, LARGE, ROW, STORED, WARPGROUP, Config, Kind
-from gemm_problem import operands
-from gemm_sharing import Alone, PingPong, Split, Tail, Work
+from gemm.early import Early
+from gemm.output import Output
+from gemm.overlay import Overlay
+from gemm.plan import BF16, LARGE, ROW, STORED, WARPGROUP, Config, Kind
+from gemm.problem import operands
+from gemm.sharing import Alone, PingPong, Split, Tail, Work
 
 READY = 1  # the named barrier behind which the mbarriers are there
 

@@ -8,7 +8,7 @@ through takes the next number of a counter in global memory, which the last one 
     tensor cores   S₁ = Q·K₁ᵀ   O += P₀·V₀     S₂ = Q·K₂ᵀ   O += P₁·V₁     …
     registers                   P₁ = 2^(S₁ - m)             P₂ = 2^(S₂ - m)
 
-P never leaves the registers: as bf16 or f16 it is A of the next multiply (attention_blocks.py).
+P never leaves the registers: as bf16 or f16 it is A of the next multiply (attention/blocks.py).
 Blocks of keys come from the last one on, so that only the first has a mask: for what is causal,
 and for rows behind the end, which TMA fills with zeros.  Arrays are heads × length × d; Q and O
 have `ratio` times as many heads as K and V, and the lengths may differ.
@@ -26,8 +26,8 @@ from nvgen import Kernel, KernelBuilder, Major, u32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from attention_blocks import Blocks
-from attention_plan import PLAIN, ROWS, Config, attention, choose, grid, numbers, operands
+from attention.blocks import Blocks
+from attention.plan import PLAIN, ROWS, Config, attention, choose, grid, numbers, operands
 
 TARGET, TARGETS = "sm_90a", ("sm_90a",)
 

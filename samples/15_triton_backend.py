@@ -4,7 +4,7 @@
     python samples/15_triton_backend.py --device cuda    # both run, are compared and timed
 
 `with nvgen_backend():` is all that a program of Triton's needs.  The kernels are those of
-samples/triton_kernels.py.  Needs triton 3.6 or newer and, with a GPU, PyTorch.
+samples/compilers/triton_kernels.py.  Needs triton 3.6 or newer and, with a GPU, PyTorch.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from triton.compiler import ASTSource
 import nvgen
 
 sys.path.append(str(Path(__file__).parent))
-from side_by_side import Pair, Timed, code, main
-from triton_kernels import KERNELS, Case
+from compilers.side_by_side import Pair, Timed, code, main
+from compilers.triton_kernels import KERNELS, Case
 
 TARGET = "sm_90a"
 

@@ -4,7 +4,7 @@
     python samples/16_numba_backend.py --device cuda    # both run, are compared and timed
 
 `with nvgen_backend():` is all that a program of numba's needs.  The kernels are those of
-samples/numba_kernels.py.  Needs numba-cuda: pip install 'nvgen[tools,ptxas]'.
+samples/compilers/numba_kernels.py.  Needs numba-cuda: pip install 'nvgen[tools,ptxas]'.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from numba.cuda.cudadrv import nvvm
 import nvgen
 
 sys.path.append(str(Path(__file__).parent))
-from numba_kernels import KERNELS, Case
-from side_by_side import Pair, Timed, code, main
+from compilers.numba_kernels import KERNELS, Case
+from compilers.side_by_side import Pair, Timed, code, main
 
 TARGET = "sm_90"
 

@@ -18,7 +18,7 @@ from llvmlite import binding, ir
 import nvgen
 
 sys.path.append(str(Path(__file__).parent))
-from side_by_side import code
+from compilers.side_by_side import code
 
 TARGET = "sm_90a"
 TRIPLE = "nvptx64-nvidia-cuda"

@@ -23,7 +23,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from tests.benchmarks.attention_beside import graph_of, medians
 
-decode = importlib.import_module("attention_decode_torch")
+decode = importlib.import_module("attention.decode_pytorch")
 HEADS, OWN, D = 32, 8, 128
 SHAPES = [
     (1, 1024),

@@ -28,7 +28,7 @@ from tests.benchmarks.attention_beside import (
     truth,
 )  # fmt: skip
 
-family = importlib.import_module("attention_family_torch")
+family = importlib.import_module("attention.family_pytorch")
 
 
 def off_by(d: int, *, causal: bool) -> float:

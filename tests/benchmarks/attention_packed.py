@@ -23,7 +23,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from tests.benchmarks.attention_beside import ROWS, WIDTH, cudnn, graph_of, medians, truth
 
-family = importlib.import_module("attention_family_torch")
+family = importlib.import_module("attention.family_pytorch")
 
 
 def lengths(kind: str) -> list[int]:

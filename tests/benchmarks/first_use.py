@@ -19,22 +19,23 @@ from pathlib import Path
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 PACKAGES = "intrinsics", "asmprinter", "isel", "nvgen", "samples"
 OPERATORS = {
-    "attention d128": ("attention_torch", "attention(*x, True)", "1, 16, 1024, 128"),
-    "attention d64": ("attention_torch", "attention(*x, False)", "1, 16, 4096, 64"),
-    "attention d256": ("attention_torch", "attention(*x, True)", "1, 8, 1024, 256"),
+    "attention d128": ("attention.pytorch", "attention(*x, True)", "1, 16, 1024, 128"),
+    "attention d64": ("attention.pytorch", "attention(*x, False)", "1, 16, 4096, 64"),
+    "attention d256": ("attention.pytorch", "attention(*x, True)", "1, 8, 1024, 256"),
     "packed d128": (
-        "attention_family_torch", "attention_packed(*x, ends, ends, 700, 700, True)",
+        "attention.family_pytorch", "attention_packed(*x, ends, ends, 700, 700, True)",
         "1000, 16, 128"),
     "decode d128": (
-        "attention_decode_torch", "attention_decode(*example(4, 32, 8, 128, 64, [999] * 4), 999)",
+        "attention.decode_pytorch", "attention_decode(*example(4, 32, 8, 128, 64, [999] * 4), 999)",
         "1"),
-    "gemm": ("gemm_torch", "gemm(x[0], x[1])", "4096, 1024"),
-    "gated": ("gemm_family_torch", "gemm_gated(x[0], x[1])", "4096, 4096"),
+    "gemm": ("gemm.pytorch", "gemm(x[0], x[1])", "4096, 1024"),
+    "gated": ("gemm.family_pytorch", "gemm_gated(x[0], x[1])", "4096, 4096"),
     "experts": (
-        "gemm_family_torch", "gemm_grouped(x[0], x[1].view(8, 512, 4096), experts)", "4096, 4096"),
+        "gemm.family_pytorch", "gemm_grouped(x[0], x[1].view(8, 512, 4096), experts)",
+        "4096, 4096"),
     "D in e4m3": (
-        "gemm_family_torch", "gemm_quantised(x[0, :4096], x[1], with_amax=False)", "14336, 4096"),
-    "block-scaled": ("gemm_family_torch", "gemm_block_scaled(*eights, *ones)", "4096, 4096"),
+        "gemm.family_pytorch", "gemm_quantised(x[0, :4096], x[1], with_amax=False)", "14336, 4096"),
+    "block-scaled": ("gemm.family_pytorch", "gemm_block_scaled(*eights, *ones)", "4096, 4096"),
 }  # fmt: skip
 PROGRAM = """
 import sys, time

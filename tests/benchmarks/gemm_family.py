@@ -1,4 +1,4 @@
-"""samples/gemm_family_torch.py beside torch on the GPU that is here, in one process.
+"""samples/gemm/family_pytorch.py beside torch on the GPU that is here, in one process.
 
     python tests/benchmarks/gemm_family.py [--rounds N] [--only NAME] [--json OUT]
 
@@ -27,10 +27,10 @@ from typing import TypeAlias
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "samples"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as a script: before its own folder
 
-import gemm_family_plan as plans
-import gemm_family_torch as family
 import torch
-from gemm_model import machine_of
+from gemm import family_plan as plans
+from gemm import family_pytorch as family
+from gemm.model import machine_of
 
 from tests.benchmarks import gemm_triton as beside
 from tests.benchmarks.gemm_hopper import UNCACHED, graph_of, in_turn, short

@@ -39,8 +39,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "samples"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as a script: before its own folder
 
-from gemm_model import Machine, candidates, machine_of, plan
-from gemm_plan import Config, Kind, grid, workspace
+from gemm.model import Machine, candidates, machine_of, plan
+from gemm.plan import Config, Kind, grid, workspace
 
 from intrinsics.element import ElementType
 from nvgen import CodeCache

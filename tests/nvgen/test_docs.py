@@ -154,7 +154,7 @@ def test_the_test_of_a_kernel_is_the_one_of_the_guide():
 
 def test_lines_of_samples_are_those_of_a_sample():
     """But for where they break."""
-    samples = ["".join(path.read_text().split()) for path in FOLDER.glob("*.py")]
+    samples = ["".join(path.read_text().split()) for path in FOLDER.rglob("*.py")]
     excerpts = [(page, text) for page in PAGES for text in blocks(page, "py")]
     for page, text in excerpts:
         assert any("".join(text.split()) in sample for sample in samples), page
@@ -307,7 +307,8 @@ def test_every_sample_is_described():
 
 def test_every_file_of_the_samples_is_on_their_page():
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
-    others = [path.name for path in FOLDER.glob("*.py") if not path.name[0].isdigit()]
+    files = [path for path in FOLDER.rglob("*.py") if path.name != "__init__.py"]
+    others = [str(f.relative_to(FOLDER)) for f in files if not f.name[0].isdigit()]
     assert [name for name in others if page.count(f"[{name}]({name})") != 1] == []
     named = re.findall(r"\]\(([^)#]+)", page)
     assert [name for name in named if not (FOLDER / name).exists()] == []

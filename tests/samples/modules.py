@@ -34,7 +34,8 @@ def sample(path: Path) -> ModuleType:
     """A sample, or a copy of one; its file name is no module name."""
     if str(FOLDER) not in sys.path:
         sys.path.append(str(FOLDER))  # for what samples import of each other
-    spec = importlib.util.spec_from_file_location(f"sample_{path.stem}", path)
+    name = f"sample_{path.parent.name}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -54,7 +55,7 @@ def warp_specialized() -> ModuleType:
 
 
 def named(stem: str) -> ModuleType:
-    """The sample of that file name, without its ending."""
+    """The sample of that path in the folder of samples, without its ending."""
     return sample(FOLDER / f"{stem}.py")
 
 
@@ -63,7 +64,7 @@ def edited(stem: str, old: str, new: str) -> ModuleType:
     path = FOLDER / f"{stem}.py"
     text = path.read_text(encoding="utf-8")
     assert text.count(old) == 1
-    module = ModuleType(f"{stem}_edited")
+    module = ModuleType(f"{stem.replace('/', '_')}_edited")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses look their module up
     exec(compile(text.replace(old, new), module.__file__, "exec"), module.__dict__)

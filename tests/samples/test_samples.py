@@ -32,7 +32,7 @@ from tests.samples.modules import (
 pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 
 
-SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("*.py"))
+SAMPLES = sorted((Path(__file__).parents[2] / "samples").rglob("*.py"))
 
 
 def test_samples_import_nothing_of_ours_but_nvgen() -> None:

@@ -33,7 +33,7 @@ def decode(**changed) -> dict:
     given = {
         "q": of((5, 2, 32, 128)), "k": of((90, 16, 8, 128)), "v": of((90, 16, 8, 128)),
         "table": of((5, 20), I32), "lengths": of((5,), I32), "rows": 64,
-        "block_of": lambda d: named("attention_decode_plan").Config(d).block,
+        "block_of": lambda d: named("attention/decode_plan").Config(d).block,
     }  # fmt: skip
     return given | changed
 
@@ -127,7 +127,7 @@ WRONG = [
 
 def said(name: str, given: dict) -> list[str]:
     """The first words, if any."""
-    rules = named("tensor_rules")
+    rules = named("operators/tensor_rules")
     found = rules.broken(getattr(rules, name)(**given))
     return [words for _, words in [next(found, (None, ""))] if words]
 
@@ -147,8 +147,8 @@ def test_plans_need_no_builder() -> None:
     """What operators import, and a choice, take neither kernels nor what these are built of."""
     text = (
         "import sys; sys.path.append(sys.argv[1])\n"
-        "import attention_decode_plan, attention_plan, gemm_problem, tensor_rules\n"
-        "import gemm_family_plan as plan\n"
+        "import attention.decode_plan, attention.plan, gemm.problem, operators.tensor_rules\n"
+        "from gemm import family_plan as plan\n"
         "for name in ('gated', 'grouped', 'quantised', 'scaled'):\n"
         "    chosen = getattr(plan, f'plan_{name}')\n"
         "    assert chosen(64, 4096, 4096) is chosen(64, 4096, 4096)\n"
@@ -159,4 +159,4 @@ def test_plans_need_no_builder() -> None:
     imported = done.stdout.split()
     assert "nvgen.builder.kernel" not in imported
     assert "isel.pipeline" not in imported
-    assert "gemm_output" not in imported
+    assert "gemm.output" not in imported

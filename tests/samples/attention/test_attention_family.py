@@ -42,7 +42,7 @@ PAGES = {
 @pytest.mark.parametrize("case", PAGES)
 def test_pages(launch: Launch, case: str) -> None:
     """P and O are rounded once each, and parts of O are joined in f32."""
-    sample = named("attention_decode")
+    sample = named("attention/decode")
     cut, lengths, rows, heads, page, ctas, window = PAGES[case]
     config = sample.Config(**cut)
     q, k, v, table = sample.operands(lengths, 1, rows, config, page)
@@ -60,7 +60,7 @@ def test_pages(launch: Launch, case: str) -> None:
 
 def test_how_keys_are_cut() -> None:
     """Every block is somebody's, and CTAs have as many as each other, but for the last."""
-    sample = named("attention_decode_plan")
+    sample = named("attention/decode_plan")
     for items in (1, 8, 300):
         for keys in (0, 1, 1000, 100_000):
             parts, most = sample.cut(sample.Config(), items, keys)
@@ -79,7 +79,7 @@ PACKED = {
 @kernel_test(schedules=["late"], targets=TARGET)
 @pytest.mark.parametrize("case", PACKED)
 def test_sequences_side_by_side(launch: Launch, case: str) -> None:
-    sample = named("attention_varlen")
+    sample = named("attention/varlen")
     causal, windowed, lengths, keys, window, ratio = PACKED[case]
     config = sample.Config(64, causal=causal, window=windowed, block=64)
     *given, begins, begins_keys = sample.operands(lengths, keys, 2, ratio, config)
@@ -105,7 +105,7 @@ FP8 = [
 @pytest.mark.parametrize("number", range(len(FP8)))
 def test_fp8(launch: Launch, number: int) -> None:
     """P is rounded to 4 bits: by a sixteenth of itself at most, or by 2^-10 of its greatest."""
-    sample, (d, causal, (length, keys), ratio, huge) = named("attention_fp8"), FP8[number]
+    sample, (d, causal, (length, keys), ratio, huge) = named("attention/fp8"), FP8[number]
     rng = np.random.default_rng(0)
     wide = [rng.standard_normal((heads, n, d)) for heads, n in
             ((ratio, length), (1, keys), (1, keys))]  # fmt: skip
@@ -123,23 +123,23 @@ def test_fp8(launch: Launch, number: int) -> None:
     assert (np.abs(o.astype(np.float64) - expected) <= bound).all()
 
 
-@each("name", ("attention_decode", "attention_varlen", "attention_fp8"), turns=3)
+@each("name", ("attention/decode", "attention/varlen", "attention/fp8"), turns=3)
 def test_ptxas_has_nothing_to_say(name: str) -> None:
     """No spilled registers in loops, no multiplies one after the other."""
     sample = named(name)
-    config = sample.Config(128) if name != "attention_fp8" else sample.Config(128, dtype=e4m3)
+    config = sample.Config(128) if name != "attention/fp8" else sample.Config(128, dtype=e4m3)
     made = sample.build(config).compile(level="all")
     assert verdict(made.findings) is Verdict.CLEAN
     assembled = made.assembled()
     assert "serialized" not in assembled.log
-    assert made.resources.spill_stores <= (200 if name == "attention_fp8" else 24)
+    assert made.resources.spill_stores <= (200 if name == "attention/fp8" else 24)
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not on_gpu(), reason="needs a GPU: --device cuda")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.compile's own
 @pytest.mark.parametrize(
-    "name", ["attention_torch", "attention_decode_torch", "attention_family_torch"]
+    "name", ["attention/pytorch", "attention/decode_pytorch", "attention/family_pytorch"]
 )
 def test_the_operators_of_torch(name: str) -> None:
     """Forward, backward, torch.compile and a CUDA graph, beside torch's own attention."""
@@ -151,7 +151,7 @@ FIRST_CALL = """
 import sys
 sys.path[:0] = [{root!r}, {samples!r}]
 import torch
-from attention_torch import attention
+from attention.pytorch import attention
 x = torch.randn(3, 1, 2, 300, 64, device="cuda", dtype=torch.bfloat16)
 theirs = torch.nn.functional.scaled_dot_product_attention(*x)
 torch.testing.assert_close(attention(*x), theirs, rtol=2e-2, atol=2e-2)

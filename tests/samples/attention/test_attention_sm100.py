@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.filterwarnings("error::nvgen.FindingWarning"),
     pytest.mark.seldom(3),
 ]
-NAME = "attention_sm100"
+NAME = "attention/sm100"
 
 CASES = {
     "d 64, causal, two items of one CTA, heads that share K": (64, True, 128, (136, 136), 2, 1.0),

@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("error::nvgen.FindingWarning"),
     pytest.mark.seldom(3),
 ]
-NAME = "attention_sm100_varlen"
+NAME = "attention/sm100_varlen"
 
 CASES = {
     "d 64, causal, a window, heads that share K": (64, True, True, (3, 200), (90, 300), 100, 2),
@@ -79,10 +79,10 @@ def test_ptxas_has_nothing_to_say(d: int, causal: bool, window: bool) -> None:
 
 MISTAKES: dict[str, tuple[str, str, str]] = {
     "a later block is not masked": (
-        "attention_sm100", "        self.mask(row, column)\n        return self.s",
+        "attention/sm100", "        self.mask(row, column)\n        return self.s",
         "        return self.s"),
     "keys of the next sequence are seen": (
-        "attention_varlen", "return head * self.config.d, self.first_key + row",
+        "attention/varlen", "return head * self.config.d, self.first_key + row",
         "return head * self.config.d, self.first + row"),
 }  # fmt: skip
 

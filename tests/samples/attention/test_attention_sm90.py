@@ -10,6 +10,7 @@ import functools
 import importlib
 import sys
 import warnings
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -27,7 +28,7 @@ pytestmark = [
     pytest.mark.seldom(3),
 ]
 TARGET = "sm_90a"
-PARTS = ("attention_blocks", "14_attention_sm90")
+PARTS = ("attention.blocks", "14_attention_sm90")
 
 
 def sample() -> ModuleType:
@@ -171,7 +172,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 def planted(name: str) -> ModuleType:
     """The sample with a mistake in it, or in the module of its blocks."""
     old, new, _ = MISTAKES[name]
-    texts = {path.stem: path.read_text() for path in (FOLDER / f"{x}.py" for x in PARTS)}
+    texts = {part: path_of(part).read_text() for part in PARTS}
     (where,) = (stem for stem, text in texts.items() if old in text)
     wrong = texts[where]
     if name.startswith("K given back"):
@@ -183,10 +184,15 @@ def planted(name: str) -> ModuleType:
     return sample_
 
 
+def path_of(part: str) -> Path:
+    """The file of a module among the samples."""
+    return FOLDER / f"{part.replace('.', '/')}.py"
+
+
 def executed(stem: str, text: str) -> ModuleType:
     """A module of this text, which others import by its name while the sample's is made."""
     module = ModuleType(stem)
-    module.__file__ = str(FOLDER / f"{stem}.py")
+    module.__file__ = str(path_of(stem))
     sys.modules[stem] = module
     exec(compile(text, module.__file__, "exec"), module.__dict__)
     return module

@@ -1,6 +1,6 @@
 """Mistakes planted in the Hopper GEMM, or in how its CTAs and warpgroups share tiles.
 
-Input: what stands in samples/10_gemm_sm90.py, gemm_sharing.py or gemm_overlay.py, and what instead
+Input: what stands in samples/10_gemm_sm90.py, gemm/sharing.py or gemm/overlay.py, and what instead
 of it.  Output: the rules of the verifier, else those of a run in the simulator.
 """
 
@@ -15,7 +15,7 @@ from tests.samples.found_mistakes import found_by
 from tests.samples.modules import FOLDER, edited, named
 
 GEMM, TARGET = "10_gemm_sm90", "sm_90a"
-WAYS = {"gemm_sharing": "PingPong", "gemm_overlay": "Overlay"}
+WAYS = {"gemm/sharing": "PingPong", "gemm/overlay": "Overlay"}
 """The classes of other files that the sample is built with."""
 
 _ANY = "class Gemm:\n"

@@ -45,7 +45,7 @@ def built(kernel: Kernel):
 @pytest.mark.parametrize("number", range(len(SCALED)))
 def test_scales_of_blocks(launch: Launch, number: int) -> None:
     """Of A's rows in columns of D too, of a block that K ends in, of a part of K."""
-    sample, (cut, (m, n, k), grid) = named("gemm_block_scaled"), SCALED[number]
+    sample, (cut, (m, n, k), grid) = named("gemm/block_scaled"), SCALED[number]
     config = sample.Config(**{"consumers": 1, "stages": 2} | cut)
     a, b, scale_a, scale_b, expected = sample.operands(m, n, k)
     d = np.full_like(expected, np.nan)
@@ -65,7 +65,7 @@ GROUPED = [
 @pytest.mark.parametrize("number", range(len(GROUPED)))
 def test_blocks_of_experts(launch: Launch, number: int) -> None:
     """In any order; rows of none are left as they are, at the beginning, between others, behind."""
-    sample, experts = named("gemm_grouped"), np.array([-1, 2, -1, -1, 0, -1], np.int32)
+    sample, experts = named("gemm/grouped"), np.array([-1, 2, -1, -1, 0, -1], np.int32)
     a, b, expected = sample.operands(experts, 72, 136, 3)
     d = np.zeros_like(expected)
     made = built(sample.build(sample.Config(**GROUPED[number])))
@@ -77,7 +77,7 @@ def test_blocks_of_experts(launch: Launch, number: int) -> None:
 @kernel_test(schedules=["early", "late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(GROUPED)))
 def test_rows_that_count(launch: Launch, number: int) -> None:
-    sample, counts = named("gemm_grouped"), np.array([70, 0, 130], np.int32)
+    sample, counts = named("gemm/grouped"), np.array([70, 0, 130], np.int32)
     rng, dtype = np.random.default_rng(0), ElementType.BF16.numpy
     a, b = (rng.integers(-4, 5, (3, rows, 136)).astype(dtype) for rows in (130, 72))
     expected = (a.astype(np.float32) @ b.astype(np.float32).transpose(0, 2, 1)).astype(dtype)
@@ -124,9 +124,9 @@ CTAs multiply."""
 @kernel_test(schedules=["late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(GATED)))
 def test_two_products_are_joined_in_registers(launch: Launch, number: int) -> None:
-    sample, (cut, (m, n, k), grid) = named("gemm_gate_up"), GATED[number]
+    sample, (cut, (m, n, k), grid) = named("gemm/gate_up"), GATED[number]
     config = sample.Config(**{"consumers": 1, "stages": 2} | cut)
-    assert named("gemm_family_plan").can_gate(config)
+    assert named("gemm/family_plan").can_gate(config)
     x, gate, up, of_gate, of_up = sample.operands(m, n, k)
     d = np.full((m, n), np.nan, x.dtype)
     made = built(sample.build(config, activation=lambda gate: gate.max(0.0)))
@@ -158,7 +158,7 @@ QUANTISED = [
 @pytest.mark.parametrize("number", range(len(QUANTISED)))
 def test_rows_in_fp8_have_scales(launch: Launch, number: int) -> None:
     """Behind an epilogue; a row of zeros has the scale 1, and the greatest is exact."""
-    sample, (cut, (m, n, k), grid) = named("gemm_quantised"), QUANTISED[number]
+    sample, (cut, (m, n, k), grid) = named("gemm/quantised"), QUANTISED[number]
     kind = replace(sample.FP8, epilogue=lambda args, value, row, column: value.max(0.0))
     a, b, sums = sample.gemm.operands(m, n, k, sample.Kind(ElementType.BF16, ElementType.F32))
     a[3] = 0
@@ -166,7 +166,7 @@ def test_rows_in_fp8_have_scales(launch: Launch, number: int) -> None:
     d, scales = np.zeros((m, n), ElementType.E4M3.numpy), np.zeros((m, n // 128), np.float32)
     amax = np.zeros(1, np.uint32)
     config = sample.Config(**{"m": 64, "consumers": 1, "stages": 2} | cut)
-    assert named("gemm_family_plan").can_quantise(config)
+    assert named("gemm/family_plan").can_quantise(config)
     made = built(sample.build(config, kind))
     launch(made, a, b, d, scales, amax, m, n, k, grid=grid, cluster=config.ctas)
     bare, without = np.zeros_like(d), np.zeros_like(scales)
@@ -183,10 +183,10 @@ def test_rows_in_fp8_have_scales(launch: Launch, number: int) -> None:
 
 
 PLANS = {
-    "gemm_gate_up": ("plan_gated", "BF16"),
-    "gemm_grouped": ("plan_grouped", "BF16"),
-    "gemm_quantised": ("plan_quantised", "QUANTISED"),
-    "gemm_block_scaled": ("plan_scaled", "BLOCK_SCALED"),
+    "gemm/gate_up": ("plan_gated", "BF16"),
+    "gemm/grouped": ("plan_grouped", "BF16"),
+    "gemm/quantised": ("plan_quantised", "QUANTISED"),
+    "gemm/block_scaled": ("plan_scaled", "BLOCK_SCALED"),
 }
 
 
@@ -194,7 +194,7 @@ PLANS = {
 @pytest.mark.parametrize("name", PLANS)
 def test_what_is_chosen_is_right(name: str) -> None:
     """Each kernel has no findings in any configuration that is chosen for these sizes."""
-    plans, (plan, kind) = named("gemm_family_plan"), PLANS[name]
+    plans, (plan, kind) = named("gemm/family_plan"), PLANS[name]
     sizes = [(16, 4096, 7168), (300, 7168, 2048), (512, 4096, 7168), (4096, 4096, 7168)]
     chosen = {getattr(plans, plan)(*size)[0] for size in sizes}
     assert len(chosen) > 2
@@ -205,7 +205,7 @@ def test_what_is_chosen_is_right(name: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.skipif(not on_gpu(), reason="needs a GPU: --device cuda")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.compile's own
-@pytest.mark.parametrize("name", ["gemm_torch", "gemm_family_torch"])
+@pytest.mark.parametrize("name", ["gemm/pytorch", "gemm/family_pytorch"])
 def test_the_operators_of_torch(name: str) -> None:
     """Forward, backward, torch.compile and a CUDA graph, beside torch's own products."""
     pytest.importorskip("torch", reason="PyTorch is not installed")

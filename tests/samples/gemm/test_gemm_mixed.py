@@ -23,7 +23,7 @@ CUTS = [
 @pytest.mark.parametrize("bits", [8, 4])
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: str(cut["m"]))
 def test_weights_of_few_bits(launch: Launch, bits: int, cut: dict[str, int]) -> None:
-    sample, m, n, k = named("gemm_mixed"), 88, 128, 384
+    sample, m, n, k = named("gemm/mixed"), 88, 128, 384
     config = sample.Config(bits, **cut)
     *given, expected = sample.operands(bits, m, n, k)
     y = np.zeros_like(expected)
@@ -33,11 +33,11 @@ def test_weights_of_few_bits(launch: Launch, bits: int, cut: dict[str, int]) -> 
 
 
 def test_the_sample_runs_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    named("gemm_mixed").main()
+    named("gemm/mixed").main()
     assert capsys.readouterr().out.count("equal to numpy") == 2
 
 
 def test_a_step_has_one_scale_for_a_row() -> None:
     """One over two groups would scale both with the first one's."""
     with pytest.raises(ValueError, match="a step of 256"):
-        named("gemm_mixed").Config(4, step=256)
+        named("gemm/mixed").Config(4, step=256)

@@ -119,7 +119,7 @@ MISTAKES = {
     "a lane gives back for its warp": (
         BACK, BACK.replace("        b.bar_warp_sync()\n", ""), "mbarrier.arrive/other-threads"),
 }  # fmt: skip
-"""What stands in gemm_overlay.py or the sample, what instead of it, and the rule that finds it."""
+"""What stands in gemm/overlay.py or the sample, what instead of it, and the rule that finds it."""
 
 
 @pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")

@@ -161,7 +161,7 @@ MISTAKES = {
         "config.team * arrivals", "config.consumers * arrivals", "mbarrier/deadlock"),
     "both multiply every tile": ("step=step * 2", "step=step", "sim/race"),
 }  # fmt: skip
-"""What stands in the sample or in gemm_sharing.py, what instead of it, and the rule that finds it:
+"""What stands in the sample or in gemm/sharing.py, what instead of it, and the rule that finds it:
 the verifier, or the first run in the simulator."""
 
 IN_PAIRS = {

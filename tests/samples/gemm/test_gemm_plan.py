@@ -24,7 +24,7 @@ def kinds(sample) -> list:
 def test_what_is_chosen_fits(number: int) -> None:
     sample = named("10_gemm_sm90")
     kind = kinds(sample)[number]
-    from gemm_model import candidates
+    from gemm.model import candidates
 
     table = candidates(kind)
     new = [config for config in table.configs if config.pingpong or config.overlay]
@@ -39,7 +39,7 @@ def test_what_is_chosen_fits(number: int) -> None:
 def test_what_warpgroups_hide_in_turn_makes_short_products_faster() -> None:
     """Of 12 steps of K a tile's end is a large part, of 128 a small one."""
     sample = named("10_gemm_sm90")
-    from gemm_model import H200, candidates
+    from gemm.model import H200, candidates
 
     def gain(k: int) -> float:
         table = candidates(sample.Kind())
@@ -52,8 +52,8 @@ def test_what_warpgroups_hide_in_turn_makes_short_products_faster() -> None:
 def test_every_shape_has_a_configuration_that_works() -> None:
     """Each CTA of a split has a step of K, and narrow tiles take all columns at once."""
     sample = named("10_gemm_sm90")
-    from gemm_model import plan
-    from gemm_plan import tiles
+    from gemm.model import plan
+    from gemm.plan import tiles
 
     shapes = [(s.m, s.n, s.k) for s in drawn(3, 60)] + [(1, 8, 8), (100000, 8, 8), (5, 4096, 40)]
     for m, n, k in shapes:
@@ -67,7 +67,7 @@ def test_every_shape_has_a_configuration_that_works() -> None:
 def test_few_rows_are_columns_of_multiplies() -> None:
     """A single row of A takes one tile of eight columns, and K is split where tiles are few."""
     named("10_gemm_sm90")
-    from gemm_model import plan
+    from gemm.model import plan
 
     (one, _), (few, _) = plan(1, 28672, 4096), plan(1, 1024, 8192)
     assert (one.swap, one.n, one.split) == (True, 8, 1)
@@ -77,7 +77,7 @@ def test_few_rows_are_columns_of_multiplies() -> None:
 def test_the_ring_brings_nothing_while_sums_lie_in_it() -> None:
     """Where HBM is busy, in each of several waves, other ways to share a tile are faster."""
     named("10_gemm_sm90")
-    from gemm_model import H200, plan
+    from gemm.model import H200, plan
 
     config, _ = plan(139, 36864, 7168, machine=H200)
     assert not config.overlay
@@ -86,7 +86,7 @@ def test_the_ring_brings_nothing_while_sums_lie_in_it() -> None:
 def test_the_gpu_decides() -> None:
     """The H200 has more bandwidth, so that what cost nothing on an H100 counts on it."""
     named("10_gemm_sm90")
-    from gemm_model import H100, H200, machine_of, plan
+    from gemm.model import H100, H200, machine_of, plan
 
     assert machine_of("NVIDIA H200") is H200
     assert machine_of("NVIDIA H100 80GB HBM3") is machine_of("another") is H100
@@ -96,7 +96,7 @@ def test_the_gpu_decides() -> None:
 
 def test_the_time_grows_with_the_work() -> None:
     sample = named("10_gemm_sm90")
-    from gemm_model import candidates
+    from gemm.model import candidates
 
     table = candidates(sample.Kind())
     least = [table.times(m, 4096, 4096).min() for m in (1, 128, 1024, 4096, 16384)]
@@ -105,8 +105,8 @@ def test_the_time_grows_with_the_work() -> None:
 
 def test_launches_that_overlap_begin_early() -> None:
     """They ask L2 for B; lines are given up first where nothing is read twice."""
-    from gemm_model import H200, plan
-    from gemm_plan import tiles
+    from gemm.model import H200, plan
+    from gemm.plan import tiles
 
     seen = set()
     for shape in drawn(5, 30):
@@ -120,7 +120,7 @@ def test_launches_that_overlap_begin_early() -> None:
 
 def test_only_possible_configurations_are_chosen() -> None:
     """For what is built on the GEMM, of which some tiles are no choice."""
-    family = named("gemm_family_plan")
+    family = named("gemm/family_plan")
     ways = {
         family.plan_scaled: family.can_scale,
         family.plan_gated: family.can_gate,

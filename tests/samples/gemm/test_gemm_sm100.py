@@ -18,7 +18,7 @@ from tests.samples.modules import named
 pytestmark = pytest.mark.seldom(3)
 
 E = ElementType
-NAME = "gemm_sm100"
+NAME = "gemm/sm100"
 CASES = {
     "edges, two tiles of a CTA": ({"m": 128, "n": 64}, {}, (200, 136, 152)),
     "few rows": ({"m": 128, "n": 32, "swap": True}, {}, (40, 200, 152)),
@@ -78,7 +78,7 @@ def test_products(launch: Launch, case: str) -> None:
 @kernel_test(schedules=["late"], targets="sm_100a")
 def test_gated_products(launch: Launch) -> None:
     """The same code joins and stores them as on Hopper."""
-    gated, sample, (m, n, k) = named("gemm_gate_up"), named(NAME), (72, 136, 72)
+    gated, sample, (m, n, k) = named("gemm/gate_up"), named(NAME), (72, 136, 72)
     x, gate, up, of_gate, of_up = gated.operands(m, n, k)
     d = np.full((m, n), np.nan, x.dtype)
     relu = {"activation": staticmethod(lambda gate: gate.max(0.0))}
@@ -93,7 +93,7 @@ def test_gated_products(launch: Launch) -> None:
 @kernel_test(schedules=["late"], targets="sm_100a")
 def test_rows_in_fp8_have_scales(launch: Launch) -> None:
     """By the same code too."""
-    quantised, sample, (m, n, k) = named("gemm_quantised"), named(NAME), (72, 256, 72)
+    quantised, sample, (m, n, k) = named("gemm/quantised"), named(NAME), (72, 256, 72)
     a, b, sums = sample.gemm.operands(m, n, k, sample.Kind(out=E.F32))
     d, scales = np.zeros((m, n), E.E4M3.numpy), np.zeros((m, n // 128), np.float32)
     amax = np.zeros(1, np.uint32)

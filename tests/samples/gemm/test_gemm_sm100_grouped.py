@@ -14,7 +14,7 @@ from tests.samples.modules import named
 
 pytestmark = pytest.mark.seldom(3)
 
-NAME = "gemm_sm100_grouped"
+NAME = "gemm/sm100_grouped"
 CUTS = {
     "a CTA": {"n": 64},
     "transposed, few rows": {"n": 32, "swap": True},

@@ -16,7 +16,7 @@ from tests.samples.modules import edited
 
 pytestmark = pytest.mark.seldom(3)
 
-NAME = "gemm_sm100"
+NAME = "gemm/sm100"
 FREE = "            b.wait(self.free[turn.stage], turn.parity ^ 1, scope=self.scope)\n"
 FULL = "                b.wait(self.full[ring.stage], ring.parity, scope=self.scope)\n"
 SUMS = "            b.wait(self.sums[turn.stage], turn.parity, scope=self.scope)\n"

@@ -18,7 +18,7 @@ from tests.samples.modules import edited, named
 
 pytestmark = pytest.mark.seldom(3)
 
-NAME = "gemm_sm100_scaled"
+NAME = "gemm/sm100_scaled"
 KINDS = {"MXFP8": "MX", "MXFP4": "MX", "NVFP4": "NV"}
 CASES = {
     "edges, two tiles of a CTA": ("MXFP8", {}, (140, 200, 160)),

@@ -30,11 +30,11 @@ def sample() -> ModuleType:
 
 
 def plan() -> ModuleType:
-    return named("gemm_plan")
+    return named("gemm/plan")
 
 
 def problem() -> ModuleType:
-    return named("gemm_problem")
+    return named("gemm/problem")
 
 
 SMALL = {

@@ -1,0 +1,1 @@
+"""The GEMMs for Hopper (sample 10) and Blackwell, and what is built on them."""

@@ -1,0 +1,392 @@
+"""Which configuration of the Hopper GEMM is the fastest: a model of the time that each takes.
+
+A product is waves of tiles, one for each CTA that the GPU holds at once.  A wave takes the time of
+all steps of K of a tile, or that of HBM with what it reads.  A step takes as long as the unit that
+bounds it: the tensor cores, the shared memory that copies write and these read, or L2 for all CTAs.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from gemm.candidates import configurations
+from gemm.plan import BF16, ROW, ROWS, Config, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the model knows of a GPU: rates in bytes or cycles per microsecond, times in µs.
+
+    Fitted to 5,219 timings of 1,130 products, many of them drawn several times, on an H200 (24
+    November 2026).  Of an H100 no more is known than its memory's rate.  Fitted without half of 98
+    products, it chose of these the one that took 2.0 % longer than the fastest of about twelve
+    timed, in the mean, and 24 % at most.  `both` was fitted to 2,172 timings of 102 further
+    products, `gap`, `wide`, OVERLAP and IN_TURN to 2,582 of 103 others (28 November 2026),
+    what a step, a store and the begin of a launch take to 4,000 of 175, most of them of more
+    than 128 rows of A, and `spare`, `scatter` and `apart` to 848 pairs of timings of 123 of more
+    than 128 rows, each configuration with launches that wait and that overlap (29 November 2026).
+    `leave`, IN_TURN of 64 rows, and that overlapping costs nothing by itself follow from 1,646
+    timings of 59 products of the same evening, `asked` from 51 others of up to 128 rows.
+    Of 279 further products it chose what took 1.8 % longer than the fastest of about thirteen
+    timed, in the mean.
+    """
+
+    at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
+    memory: float = 3.0e6  # from HBM
+    held: float = 30e6  # bytes of A and B that are found in L2 by the next wave
+    drift: float = 0.204  # the part of B that each further column or row of tiles reads anew
+    far: float = 32768.0  # bytes of a row of B from which on this is so
+    cache: float = 14.5e6  # from L2 to all shared memories
+    neighbour: float = 0.452  # the part of B's rows that L2 reads once for two CTAs
+    beyond: float = 4.37  # times a row of a matrix, what a row beyond its edge costs L2
+    port: float = 226e3  # into one shared memory
+    ragged: float = 2.34  # times the bytes where rows are no multiple of 128
+    latency: float = 1.4  # of a copy, for which the ring has buffers
+    clock: float = 1633.0  # cycles of a multiprocessor
+    write: float = 0.08  # cycles of shared memory for 128 bytes that a copy writes
+    gap: float = 0.25  # cycles behind a multiply
+    pause: float = 2.16  # cycles behind a step
+    begin: float = 1.97  # of a launch
+    together: float = 0.49  # of a launch of clusters, more
+    turn: float = 0.0274  # of a step, whatever is in it
+    shown: float = 0.59  # the part of a step's shortest time that the others do not hide
+    tile: float = 0.384  # of a tile, from its last multiply on
+    store: float = 269e3  # sums, to D
+    turned: float = 2.12  # times that, for a D that is stored transposed
+    piece: float = 0.058  # of each piece that a warp stores
+    issue: float = 0.0134  # of each that a multiprocessor stores, and
+    out: float = 13.0e3  # bytes, while it multiplies other tiles
+    meet: float = 0.105  # of a tile that is split
+    send: float = 30.0e3  # sums, from a CTA to others
+    leave: float = 1.9  # of a tile whose parts meet in L2,
+    leave_few: float = 2.96  # and where A has few rows
+    back: float = 32.8e3  # sums, through L2 to who adds them up
+    multicast: float = 0.0058  # of a step, more, where CTAs share an operand
+    turned_pair: float = 0.0065  # of a step, more, where these have 64 rows of B
+    both: float = 1.11  # times several waves, where CTAs share an operand and others their tile
+    beside: float = 0.277  # the part of a wave's shorter time, of multiplying or of HBM, that shows
+    crowd: float = 0.047  # the part of a step's shorter time, of a CTA or of L2 for all, that shows
+    odd: float = 1.005  # times a multiply whose columns are no multiple of 16
+    heat: float = 0.1  # by how much a launch slows down, for each factor of e beyond 300 µs
+    wide: float = 0.008  # by how much long launches are slower of tiles that are 64 columns wider
+    hidden: float = 0.6  # the part of `multicast` that multiplies of 128 x 128 and more hide
+    follow: float = 0.92  # that a launch begins earlier, where it overlaps with the one before
+    asked: float = 0.3  # earlier still, where L2 is asked for B before
+    spare: float = 12.9e6  # bytes that L2 gives in a microsecond in whatever order CTAs ask
+    scatter: float = 5.4e-8  # times bytes beyond, by how much launches that overlap are slower
+    apart: float = 51.0  # steps of K until CTAs of a wave are as far apart as they come
+
+    def longer(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """The time of two things that happen beside each other."""
+        return np.maximum(one, other) + self.beside * np.minimum(one, other)
+
+
+H100 = Machine()
+H200 = Machine(memory=4.76e6)  # the same chip with faster memory
+
+
+def machine_of(name: str) -> Machine:
+    """What the model knows of a GPU with this name; of an unknown one that it is an H100."""
+    return H200 if "H200" in name else H100
+
+
+FEW = 128  # rows of A up to which B is most of what is read, and L2 may give its lines up first
+
+OVERLAP = {64: 0.958, 128: 0.964, 192: 0.986, 256: 0.989}
+"""Times the multiplies of tiles of so many rows, of which other warpgroups hide the gaps."""
+
+IN_TURN = {64: 0.98, 128: 0.954}  # the same of warpgroups that have whole tiles in turn
+
+SECTOR = 32  # bytes of D that L2 takes at once
+
+AFTER = {1: 1.0, 2: 1.0, 3: 1.01}  # of what comes behind the last multiply of warpgroups
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What no product changes: a column of each for all configurations, on a GPU, of rows of A and
+    B that are `ragged` or not.  Times in µs.
+    """
+
+    at_once: np.ndarray  # clusters
+    ctas: np.ndarray  # of these
+    begin: np.ndarray
+    tail: np.ndarray  # of a tile, behind its last multiply
+    after: np.ndarray  # what of it no other warpgroup hides
+    stores: np.ndarray  # of the tiles of a multiprocessor at least, where many follow one another
+    meet: np.ndarray  # of each part of a tile that is cut along K
+    low: np.ndarray  # of a step: the shorter time of multiplying and of what is brought
+    high: np.ndarray  # and the longer one
+    least: np.ndarray  # of a step, however little is in it
+    common: np.ndarray  # of a step, more
+    again: np.ndarray  # times more than one wave
+    cache: np.ndarray  # of a step of each CTA that L2 serves
+    near: np.ndarray  # what of it a neighbour has asked for
+    beyond: np.ndarray  # more, for each row beyond an edge
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product as configurations cut it: tiles down and across, waves and what is left of them."""
+
+    size: tuple[int, int, int]
+    machine: Machine
+    fixed: Fixed
+    row: float  # bytes of a row of A or B
+    down: np.ndarray
+    across: np.ndarray
+    steps: np.ndarray  # of K
+    cache: np.ndarray  # µs of a step of each CTA that L2 serves
+
+    @property
+    def tiles(self) -> np.ndarray:
+        """How many clusters' tiles there are."""
+        return self.down * self.across
+
+    def step(self, ctas: np.ndarray, resident: np.ndarray) -> np.ndarray:
+        """Microseconds of a step of K of so many CTAs, some `resident` on a multiprocessor."""
+        fixed, machine = self.fixed, self.machine
+        sharing = np.minimum(np.maximum(ctas / machine.at_once[1], 1), resident)
+        step = np.maximum(fixed.high * sharing, machine.turn)
+        step += machine.shown * np.minimum(fixed.low * sharing, machine.turn)
+        step = np.maximum(step, fixed.least) + fixed.common
+        cache = ctas * self.cache
+        return np.maximum(step, cache) + machine.crowd * np.minimum(step, cache)
+
+
+class Table:
+    """Configurations, and columns of their numbers: time is predicted for all at once."""
+
+    def __init__(self, configs: Sequence[Config], kind: Kind) -> None:
+        self.configs, self.kind = tuple(configs), kind
+        names = (*(field.name for field in fields(Config)), "slice", "ctas")
+        self.columns = {
+            name: np.array([float(getattr(config, name)) for config in configs]) for name in names
+        }
+        self.columns["wide"] = np.array([float(config.wide(kind.out)) for config in configs])
+        self.columns["pieces"] = np.array([config.pieces(kind.out) for config in configs])
+        self.columns["team"] = np.array([config.team for config in configs])
+        self.columns["stored"] = np.array([written(config, kind) for config in configs])
+        self.columns["overlap"] = np.array(
+            [(IN_TURN if config.pingpong else OVERLAP)[config.m] for config in configs]
+        )
+        self.columns["after"] = np.array([AFTER[config.consumers] for config in configs])
+        self.columns["high"] = self.columns["m"] * self.columns["cluster"]
+        self.swap, self.pingpong = (self.columns[name] > 0 for name in ("swap", "pingpong"))
+        self.is_down = np.array([config.is_down for config in configs])
+        self.large = (self.columns["m"] >= 128) & (self.columns["n"] >= 128)
+        self._fixed: dict[tuple[Machine, bool], Fixed] = {}
+
+    def times(self, m: int, n: int, k: int, machine: Machine = H100) -> np.ndarray:
+        """Microseconds of a product, for each configuration."""
+        return self.waiting(self.cut(m, n, k, machine))
+
+    def waiting(self, p: Product) -> np.ndarray:
+        """The same: waves of tiles, each step of which one unit bounds.
+
+        A split that leaves a CTA without a step takes for ever, and so do several narrow columns.
+        """
+        c, f, machine = self.columns, p.fixed, p.machine
+        count, steps = p.tiles, np.ceil(p.steps / c["split"])
+        full = np.floor(count / f.at_once)
+        rest = count - full * f.at_once
+        moved = self._moved(p) / count
+        multiplies = steps * p.step(f.ctas, c["resident"])
+        hidden = np.maximum(multiplies, (multiplies + f.tail) / 2)  # by the other's multiplies
+        whole = np.maximum(np.where(self.pingpong, hidden, multiplies + f.after), f.stores)
+        parts = np.minimum(c["tail"], p.steps)
+        units = np.ceil(rest * parts / f.at_once)
+        clusters = np.where(parts > 1, f.at_once, rest)
+        step = p.step(clusters * c["ctas"], c["resident"])
+        left = units * (np.ceil(steps / parts) * step + f.after)
+        leave = machine.leave if p.size[0] > FEW else machine.leave_few
+        meet = np.where(parts > 1, leave + f.meet * parts, 0)
+        left = machine.longer(left + meet, moved * rest)
+        stalls = np.where(c["overlay"] > 0, f.after, 0)  # what others send lies in the ring
+        wave = stalls + machine.longer(whole - stalls, moved * f.at_once)
+        found = f.begin + f.tail + full * wave
+        found += np.where(rest > 0, left, 0)
+        found *= np.where(count > f.at_once, f.again, 1)
+        found *= 1 + machine.heat * np.minimum(np.log(np.maximum(found / 300, 1)), 2.5)
+        long = np.clip(np.log(np.maximum(found / 150, 1)), 0, 1)
+        found *= 1 + long * machine.wide * (c["n"] - 192) / 64
+        narrow = (c["n"] < 64) & (p.across > 1)  # they would read x again and again
+        return np.where((p.steps < c["split"]) | narrow, math.inf, found)
+
+    def overlapping(self, p: Product, times: np.ndarray) -> np.ndarray:
+        """The same of launches that overlap with those before them, by `times` of those that wait.
+
+        They begin earlier; but CTAs go where there is room, and no more in the order in which
+        neighbours read the same at the same time.
+        """
+        if p.size[0] > FEW:
+            return times * (1 + self._slower(p, times)) - p.machine.follow
+        return times * (1 + self._slower_of_few(p)) - p.machine.follow - p.machine.asked
+
+    def _slower(self, p: Product, times: np.ndarray) -> np.ndarray:
+        """By how much they are slower: L2 reads from HBM what neighbours ask for one after the
+        other, which shows where they ask for more than it has to spare, and HBM is busy."""
+        c, fixed, machine = self.columns, p.fixed, p.machine
+        clusters = np.where(c["tail"] > 1, fixed.at_once, np.minimum(p.tiles, fixed.at_once))
+        ctas = clusters * c["ctas"]
+        asked = ctas * (c["m"] + c["n"]) * ROW * c["depth"] / p.step(ctas, c["resident"])
+        m, n, _ = p.size
+        busy = (m + n) * p.row / machine.memory / times
+        scattered = np.maximum(asked - machine.spare, 0) * np.sqrt(busy) * (p.down > 1)
+        scattered *= np.minimum(p.steps / c["split"] / machine.apart, 1)
+        scattered *= np.where(c["ctas"] > 1, 0.25, 1)  # who share wait for each other
+        single, part = p.tiles <= fixed.at_once, clusters / fixed.at_once
+        scattered *= np.where(single, 1, 0.56)
+        uneven = single & (part < 0.95) & (c["ctas"] == 1)  # too many in some GPCs
+        return machine.scatter * scattered + np.where(uneven & (busy > 0.5), 0.06, 0)
+
+    def _slower_of_few(self, p: Product) -> np.ndarray:
+        """The same of few rows of A.  Where a single wave is not whole some of the GPU's clusters
+        of multiprocessors have too many CTAs.  Two launches that fill a little more than half the
+        GPU each, or two waves but for a quarter of it, wait for each other's last CTAs.
+        """
+        c, machine = self.columns, p.machine
+        units = p.tiles * np.where(c["tail"] > 1, c["tail"], 1)
+        alone = c["split"] * c["tail"] == 1
+        single, part = p.tiles <= p.fixed.at_once, units * c["ctas"] / c["resident"]
+        part = part / machine.at_once[1]  # of the GPU
+        uneven = single & (part > 0.5) & (part < 0.95)
+        slower = np.where(uneven, 0.025 + 0.05 * alone, 0)
+        both = (p.down > 1) & (p.across > 1)  # operands are what several CTAs read
+        slower = slower + np.where(single & ~uneven & both, 0.065, 0)
+        slower = slower + np.where(alone & uneven & (part < 0.7), 0.18, 0)
+        slower = slower + np.where(single & (c["split"] > 3) & (c["resident"] > 1), 0.18, 0)
+        return slower + np.where(alone & (part > 1.6) & (part < 1.9), 0.06, 0)
+
+    def cut(self, m: int, n: int, k: int, machine: Machine = H100) -> Product:
+        """A product, cut by each configuration."""
+        c, row = self.columns, k * self.kind.dtype.bits / 8
+        fixed = self.fixed(machine, ragged=bool(row % ROW))
+        high, wide = np.where(self.swap, n, m), np.where(self.swap, m, n)
+        down, across = np.ceil(high / c["high"]), np.ceil(wide / c["n"])
+        below = down * c["high"] - high  # or the last tile begins earlier, by 16 rows
+        below = np.where(high < c["m"], below, below - 16 * np.floor(below / 16))
+        right = across * c["n"] - wide
+        more = right - c["wide"] * np.floor(right / c["wide"])
+        right = np.where(wide < c["n"], right, more)
+        beyond = (below / down + right / across) / c["cluster"]  # of a CTA's tiles, in the mean
+        shared = np.where(self.is_down, down, across) > 1  # rows of B, by neighbours
+        cache = fixed.cache - np.where(shared, fixed.near, 0) + fixed.beyond * beyond
+        steps = np.ceil(row / (ROW * c["depth"]))
+        return Product((m, n, k), machine, fixed, row, down, across, steps, cache)
+
+    def fixed(self, machine: Machine, *, ragged: bool) -> Fixed:
+        """What is known before the product is, kept for the next one."""
+        found = self._fixed.get((machine, ragged))
+        if found is None:
+            found = self._fixed[machine, ragged] = self._of_any(machine, ragged=ragged)
+        return found
+
+    def _of_any(self, machine: Machine, *, ragged: bool) -> Fixed:
+        c = self.columns
+        at_once = np.array(machine.at_once)[c["ctas"].astype(int)] * c["resident"]
+        turned = np.where(self.swap, machine.turned, 1)
+        tail = machine.tile + c["m"] * c["slice"] * 2 / machine.store * turned
+        tail = tail + machine.piece * c["pieces"]
+        sent = np.where(c["overlay"] > 0, 1 - 1 / c["split"], 1)  # nothing to itself
+        split = machine.meet + c["m"] * c["n"] * 4 / machine.send * sent
+        tail = tail + np.where(c["split"] > 1, split, 0)
+        instructions = c["m"] / ROWS * 4 * c["depth"]
+        longer = c["overlap"] * np.where(c["n"] % 16 > 0, machine.odd, 1)
+        cycles = instructions * longer * (c["n"] / 2 + machine.gap) + machine.pause
+        multiply = cycles / machine.clock
+        written = machine.write * (c["m"] + c["n"]) * c["depth"]
+        shared = (instructions * (16 + c["n"] / 4) + written) / machine.clock
+        span = ROW * c["depth"] * (machine.ragged if ragged else 1.0)
+        of_b = np.where(self.swap, c["m"], c["n"])
+        of_rows = self.swap & (c["m"] == ROWS)
+        brought = (c["m"] + c["n"] / np.sqrt(c["cluster"])) * span / machine.port
+        brought = np.maximum(brought, shared)
+        multicast = machine.multicast * np.where(self.large, 1 - machine.hidden, 1)
+        tile_stores = 4 * c["team"] * c["pieces"]
+        return Fixed(
+            at_once=at_once,
+            ctas=at_once * c["ctas"],
+            begin=machine.begin + np.where(c["ctas"] > 1, machine.together, 0),
+            tail=tail,
+            after=tail * c["after"] + np.where(c["overlay"] > 0, machine.latency, 0),
+            stores=c["resident"] * tile_stores * (machine.issue + c["stored"] / machine.out),
+            meet=c["m"] * c["n"] * 4 / machine.back,
+            low=np.minimum(multiply, brought),
+            high=np.maximum(multiply, brought),
+            least=machine.latency / c["stages"],
+            common=np.where(c["cluster"] > 1, multicast + machine.turned_pair * of_rows, 0),
+            again=np.where((c["cluster"] > 1) & (c["split"] > 1), machine.both, 1),
+            cache=(c["m"] + c["n"] / c["cluster"]) * span / machine.cache,
+            near=np.where(c["ctas"] == 1, machine.neighbour, 0) * of_b * span / machine.cache,
+            beyond=(machine.beyond - 1) * ROW * c["depth"] / machine.cache,
+        )
+
+    def _moved(self, p: Product) -> np.ndarray:
+        """Microseconds of the bytes that HBM moves: each wave's anew where L2 does not hold all."""
+        c, machine, (m, n, _) = self.columns, p.machine, p.size
+        stored, least = m * n * self.kind.out.bits / 8, (m + n) * p.row
+        if least + stored <= machine.held:
+            return (least + stored) / machine.memory
+        few, many = np.where(self.is_down, (p.down, p.across), (p.across, p.down))
+        few = np.ceil(few / np.maximum(np.floor(few / c["group"] + 0.5), 1))
+        many = np.minimum(np.ceil(p.fixed.at_once / few), many)
+        high, wide = np.where(self.is_down, (few, many), (many, few))
+        wave = (high * c["high"] + wide * c["n"]) * p.row
+        again = np.maximum(least, p.tiles / p.fixed.at_once * wave)
+        if n * p.row > machine.held:  # CTAs that read the same of B drift apart where K is long
+            times = np.minimum(np.where(self.swap, p.across, p.down), 4) - 1
+            again = again + times * n * p.row * min(p.row / machine.far, 1) * machine.drift
+        return (again + stored) / machine.memory
+
+
+def written(config: Config, kind: Kind) -> int:
+    """The bytes of a piece of D as L2 takes them: at least SECTOR of a row."""
+    rows, columns = config.piece(kind.out)
+    return rows * max(columns * kind.out.bits // 8, SECTOR)
+
+
+@functools.cache
+def candidates(kind: Kind = BF16) -> Table:
+    """All configurations that are worth a thought."""
+    return Table(configurations(kind), kind)
+
+
+def as_it_is(config: Config) -> float:
+    """Times the plain product's time, what the plain product takes."""
+    return 1.0
+
+
+@functools.lru_cache(4096)
+def plan(
+    m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100,
+    slower: Callable[[Config], float] = as_it_is,
+) -> tuple[Config, bool]:  # fmt: skip
+    """The configuration that the model thinks the fastest, and whether its launches overlap.
+
+    `slower` says how many times the plain product's time a configuration takes: of impossible ones
+    infinitely many.
+    """
+    table = candidates(kind)
+    product = table.cut(m, n, k, machine)
+    times = table.waiting(product) * factors(kind, slower)
+    best, other = int(np.argmin(times)), table.overlapping(product, times)
+    overlaps = bool(other.min() < times[best])
+    config = table.configs[int(np.argmin(other)) if overlaps else best]
+    return replace(config, once=reads_once(config, m), early=overlaps), overlaps
+
+
+def reads_once(config: Config, m: int) -> bool:
+    """Whether A has few rows, all in one tile, or in those of a cluster: B is not read again."""
+    return m <= FEW and m <= (config.n if config.swap else config.m * config.cluster)
+
+
+@functools.cache
+def factors(kind: Kind, slower: Callable[[Config], float]) -> np.ndarray:
+    """What `slower` says of each configuration."""
+    return np.array([slower(config) for config in candidates(kind).configs])

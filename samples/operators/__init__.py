@@ -1,0 +1,1 @@
+"""What all PyTorch operators of the samples share."""
