@@ -22,6 +22,7 @@ def with_part_names(text: str, module: Module, parts: Parts, comment: str) -> st
     names = [v.name for v in module.variables if v.space is Space.SHARED and not v.size]
     if not parts or not names:
         return text
+    parts = [(name if name.isprintable() else ascii(name), at) for name, at in parts]
     address = re.compile(rf"(?<![\w$.])(?:{'|'.join(map(re.escape, names))})(?:\+(\d+))?(?![\w$+])")
     lines = text.split("\n")
     for number, line in enumerate(lines):

@@ -60,10 +60,7 @@ class SharedMemory(Roles):
         self.tensor_columns = 0
 
     def _shared_variable(self, name: str, size: int, align: int) -> Pointer:
-        _check_size(name, size)
-        if not name or name in self.module.globals:
-            expected = "one that nothing else has"
-            raise refuse("shared memory has a name of its own", got=repr(name), expected=expected)
+        self._check(name, size)
         type_ = ir.ArrayType(ir.IntType(8), size)
         variable = ir.GlobalVariable(self.module, type_, name, addrspace=3)
         variable.linkage = "internal"
@@ -81,9 +78,17 @@ class SharedMemory(Roles):
             )
         return Pointer(self, variable)
 
+    def _check(self, name: str, size: int) -> None:
+        """Whether something of such a name and size can be in shared memory."""
+        if size <= 0:
+            raise refuse(f"{name} takes no room", got=f"{size} bytes", expected="at least one byte")
+        if not name or name in self.module.globals or name in dict(self._dynamic_parts):
+            expected = "one that nothing else has"
+            raise refuse("shared memory has a name of its own", got=repr(name), expected=expected)
+
     def _dynamic_variable(self, name: str, size: int, align: int) -> Pointer:
         """Room in the one array of dynamic shared memory."""
-        _check_size(name, size)
+        self._check(name, size)
         if self._dynamic is None:
             type_ = ir.ArrayType(ir.IntType(8), 0)
             self._dynamic = ir.GlobalVariable(self.module, type_, "dynamic_shared", addrspace=3)
@@ -274,8 +279,3 @@ def _bits(value: Vector | Number) -> int:
         return value.bits
     count = value.count if isinstance(value, Vector) else 1
     return count * (value.type.bits if value.type else 32)
-
-
-def _check_size(name: str, size: int) -> None:
-    if size <= 0:
-        raise refuse(f"{name} takes no room", got=f"{size} bytes", expected="at least one byte")

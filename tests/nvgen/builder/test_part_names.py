@@ -10,7 +10,7 @@ import re
 import pytest
 
 from asmprinter.ptx.reading.reader import read_ptx
-from nvgen import FindingWarning, KernelBuilder, bf16
+from nvgen import FindingWarning, InputError, KernelBuilder, bf16
 from nvgen.compilation.compiled import Compiled
 
 TILE = 128 * 64 * 2
@@ -60,3 +60,20 @@ def test_mir_has_them_beside_the_line_of_python():
 def test_a_finding_names_the_tile():
     with pytest.warns(FindingWarning, match="nothing writes the 128 bytes at byte 0 of other"):
         compiled(filled=False)
+
+
+def test_a_name_that_ends_a_line_stays_in_its_comment():
+    b = KernelBuilder("odd", block=32, target="sm_90a", dynamic_shared=True)
+    b.begin()
+    b.store(b.const(1), b.shared_tile("a\nb", bf16, (128, 64)).pointer)
+    text = b.finish().compile().ptx
+    assert "[dynamic_shared], 1;  // 'a\\nb'\n" in text
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_name_is_given_once(dynamic):
+    b = KernelBuilder("twice", block=32, target="sm_90a", dynamic_shared=dynamic)
+    b.begin()
+    b.shared_tile("tile", bf16, (64, 64))
+    with pytest.raises(InputError, match="a name of its own"):
+        b.shared_tile("tile", bf16, (64, 64))
