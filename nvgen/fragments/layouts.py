@@ -40,13 +40,7 @@ from nvgen.shared_memory.reductions import Reductions
 from nvgen.shared_memory.tiles import PLAIN_SPAN, SharedTile, check_spans
 from nvgen.values.number_types import constant, is_float, u64
 from nvgen.values.numbers import Int, IntLike, Number
-from nvgen.values.pointers import (
-    Pointer,
-    check_pointer,
-    checked_align,
-    load_numbers,
-    store_number,
-)
+from nvgen.values.pointers import Pointer, check_pointer, checked_align, load_numbers, store_number
 from nvgen.values.regions import Host
 from nvgen.values.vectors import Elementwise, Vector, as_words, from_words, vector_of
 

@@ -20,13 +20,7 @@ from nvgen.calling.refusals import described, refuse, whole
 from nvgen.instructions.methods import Verbs
 from nvgen.values.number_types import FloatType, NumberType, llvm_type_of, worded
 from nvgen.values.numbers import Float, FloatLike, Int, IntLike, Number, as_float, number_of
-from nvgen.values.pointers import (
-    Pointer,
-    check_floats,
-    check_pointer,
-    check_room,
-    numbered,
-)
+from nvgen.values.pointers import Pointer, check_floats, check_pointer, check_room, numbered
 
 _ORDERINGS: Mapping[Sem, str] = {
     Sem.RELAXED: "monotonic",

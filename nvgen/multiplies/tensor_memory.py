@@ -46,13 +46,7 @@ from nvgen.multiplies.tensor_tiles import (
     whole_words,
 )
 from nvgen.shared_memory.allocations import SharedMemory
-from nvgen.shared_memory.tiles import (
-    SCALE_BLOCK,
-    SharedScales,
-    SharedTile,
-    Tiles,
-    container_bits,
-)
+from nvgen.shared_memory.tiles import SCALE_BLOCK, SharedScales, SharedTile, Tiles, container_bits
 from nvgen.values.numbers import Int, Number
 from nvgen.values.pointers import Pointer, descriptor_at
 from nvgen.values.vectors import Vector, vector_of

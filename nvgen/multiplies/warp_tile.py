@@ -13,10 +13,7 @@ from typing import ClassVar
 from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
-from intrinsics.layouts.register_layout import (
-    warp_grids,
-    warp_layout,
-)
+from intrinsics.layouts.register_layout import warp_grids, warp_layout
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from intrinsics.modifiers.matrix import MatrixNum

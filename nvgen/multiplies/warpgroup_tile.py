@@ -14,10 +14,7 @@ from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.fragments_wgmma import A_REGISTERS
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
-from intrinsics.layouts.register_layout import (
-    FragmentLayout,
-    warpgroup_layout,
-)
+from intrinsics.layouts.register_layout import FragmentLayout, warpgroup_layout
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from intrinsics.modifiers.wgmma import INTEGER_WIDTHS, WIDTHS
