@@ -40,8 +40,8 @@ def of_a_cluster(ctas: int) -> KernelBuilder:
     return b
 
 
-def tile(b: KernelBuilder):
-    return b.shared_tile("t", bf16, (64, 64))
+def tile(b: KernelBuilder, name: str = "t"):
+    return b.shared_tile(name, bf16, (64, 64))
 
 
 def tiles(b: KernelBuilder):
@@ -59,7 +59,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "a float for a count": (lambda b: b.warpgroup_tile(64.0, 64), "64.0", "a whole number"),
     "a float for a width": (lambda b: b.tid_x.zext(48.0), "48.0", "a whole number"),
     "a float for a step of K": (
-        lambda b: b.gemm_async(b.warpgroup_tile(64, 64), tile(b), tile(b), step=0.5), "0.5",
+        lambda b: b.gemm_async(b.warpgroup_tile(64, 64), tile(b), tile(b, "u"), step=0.5), "0.5",
         "an integer of the kernel, or Python's or None"),
     "a float for columns": (
         lambda b: blackwell().tensor_memory("s", 128.0), "128.0", "a whole number"),
