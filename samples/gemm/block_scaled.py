@@ -156,7 +156,8 @@ class BlockScaledGemm(gemm.Gemm):
 
 
 def build(config: Config, kind: Kind = FP8) -> Kernel:
-    """The kernel, as LLVM IR; its arguments are A, B, D, scale_b, M, N, K and scale_a."""
+    """The kernel, as LLVM IR; its arguments are A, B, D, scale_b, M, N, K, what a `tail` needs, and
+    scale_a."""
     return BlockScaledGemm(config, kind).finish()
 
 

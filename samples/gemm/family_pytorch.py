@@ -43,7 +43,7 @@ from gemm import family_plan as plans
 from gemm.model import machine_of
 from gemm.plan import Config, Kind, grid
 from gemm.problem import check
-from gemm.pytorch import ELEMENTS
+from gemm.pytorch import ELEMENTS, may_overlap, workspace_of
 
 
 def launch(
@@ -63,10 +63,11 @@ def launch(
     code = loaded(device, sample, config, kind, *more, opt=3)
     processors = torch.cuda.get_device_properties(device).multi_processor_count
     rows = m if many == 1 else -(-m // config.m) * config.m * many  # whole tiles for each
+    ctas = grid(config, rows, n, processors)
+    room = workspace_of(arrays[0], config, rows, n, ctas)
     code.launch(
-        *code.arguments(*arrays, *size, *behind),
-        grid=grid(config, rows, n, processors), cluster=config.ctas,
-        stream=torch.cuda.current_stream(), dependent=overlaps,
+        *code.arguments(*arrays, *size, *room, *behind), grid=ctas, cluster=config.ctas,
+        stream=torch.cuda.current_stream(), dependent=overlaps and may_overlap(config),
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from operators.registration import demand, differentiable, loaded, operator, sha
 from operators.tensor_rules import EIGHTS, HALVES, product
 
 from gemm.model import machine_of, plan
-from gemm.plan import Kind, grid, workspace
+from gemm.plan import Config, Kind, grid, workspace
 from gemm.problem import check
 
 ELEMENTS = {
@@ -72,16 +72,26 @@ def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> to
     code = loaded(a.get_device(), "10_gemm_sm90", config, kind, opt=3)
     a, b = (x.view(torch.uint8) if x.element_size() == 1 else x for x in (a, b))
     processors = torch.cuda.get_device_properties(a.device).multi_processor_count
-    ctas, more = grid(config, m, n, processors), ()
-    if config.tail > 1:
-        sums, words = workspace(config, m, n, ctas)
-        overlaps = overlaps and not torch.cuda.is_current_stream_capturing()  # zeros go before
-        more = d.new_empty(max(sums, 1), dtype=torch.float32), flags(d, words)
+    ctas = grid(config, m, n, processors)
+    room = workspace_of(d, config, m, n, ctas)
     code.launch(
-        *code.arguments(a, b, d, m, n, k, *more), grid=ctas,
-        cluster=config.ctas, stream=torch.cuda.current_stream(), dependent=overlaps,
+        *code.arguments(a, b, d, m, n, k, *room), grid=ctas, cluster=config.ctas,
+        stream=torch.cuda.current_stream(), dependent=overlaps and may_overlap(config),
     )  # fmt: skip
     return d
+
+
+def workspace_of(d: torch.Tensor, config: Config, m: int, n: int, ctas: int) -> tuple:
+    """Room for parts of tiles, and flags, where a launch needs them."""
+    if config.tail == 1:
+        return ()
+    sums, words = workspace(config, m, n, ctas)
+    return d.new_empty(max(sums, 1), dtype=torch.float32), flags(d, words)
+
+
+def may_overlap(config: Config) -> bool:
+    """Whether nothing goes before a launch: in a graph zeros do, where it needs flags."""
+    return config.tail == 1 or not torch.cuda.is_current_stream_capturing()
 
 
 @functools.cache

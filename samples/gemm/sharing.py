@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from gemm.plan import ROWS, WARPGROUP
-from nvgen import AtomicOp, ElementType, ScalarType, Scope, Sem, f32, u32
+from nvgen import AtomicOp, ElementType, ScalarType, Scope, Sem, Vote, f32, u32
 
 TURN = 2  # the named barriers of two warpgroups in turn
 
@@ -234,15 +234,17 @@ class Tail(Alone):
         """Whole tiles, then parts: first the first one of each tile."""
         b, (_, steps) = self.b, self.steps()
         clusters, me = b.nctaid_x // self.config.cluster, b.ctaid_x // self.config.cluster
-        self.rest, parts = (count % clusters).max(1), steps.min(self.config.tail)
+        together = self.gemm.together
+        pieces = steps // together
+        self.rest, parts = (count % clusters).max(1), pieces.min(self.config.tail)
         wholes = count - count % clusters
         with b.range(wholes + count % clusters * parts, start=me, step=clusters) as unit:
             self.past = unit - wholes
             is_part = unit >= wholes
             number = b.select(is_part, wholes + self.past % self.rest, unit)
             part = self.past // self.rest
-            first = b.select(is_part, part * steps // parts, 0)
-            end = b.select(is_part, (part + 1) * steps // parts, steps)
+            first = b.select(is_part, part * pieces // parts * together, 0)
+            end = b.select(is_part, (part + 1) * pieces // parts * together, steps)
             yield number, first, end, b.const(0, 1)
 
     @contextmanager
@@ -286,16 +288,14 @@ class Tail(Alone):
         """Add the sums of a part, when they are there, and take its flag down."""
         b = self.b
         theirs, flag = self.places(part)
-        with b.elect(), b.while_(lambda: self.is_missing(flag)):
+        with b.while_(lambda: b.vote_sync(Vote.ANY, b.atom_load(flag) == 0)):  # by all as one
             pass
         b.bar_warp_sync()
+        with b.elect():
+            b.atom_store(flag, b.const(0), sem=Sem.RELAXED)
         found: list[list] = [[] for _ in held]
         for rows, first, offset in self.fours(len(held)):
             four = b.load(theirs + offset, f32, 4, align=16)
             found[rows] += [held[rows].value[first + i] + four[i] for i in range(4)]
         for values, now in zip(held, found, strict=True):
             values.set(b.vector(now))
-
-    def is_missing(self, flag):
-        """Whether sums are not there yet; if they are the flag is taken down."""
-        return self.b.atom_cas(flag, self.b.const(1), 0, sem=Sem.ACQUIRE) == 0

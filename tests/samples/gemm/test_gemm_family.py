@@ -30,6 +30,8 @@ SCALED = [
     ),
     ({"m": 128, "n": 64, "consumers": 2, "stages": 4}, (130, 72, 400), 2),
     ({"m": 128, "n": 64, "consumers": 2, "stages": 3, "cluster": 2}, (300, 72, 528), 2),
+    ({"m": 128, "n": 64, "consumers": 2, "stages": 4, "tail": 2}, (130, 72, 656), 3),
+    ({"m": 64, "n": 64, "tail": 3}, (72, 200, 784), 5),
 ]
 """Configurations, of one consumer if they do not say it, sizes, and how many CTAs multiply."""
 
@@ -49,8 +51,10 @@ def test_scales_of_blocks(launch: Launch, number: int) -> None:
     config = sample.Config(**{"consumers": 1, "stages": 2} | cut)
     a, b, scale_a, scale_b, expected = sample.operands(m, n, k)
     d = np.full_like(expected, np.nan)
-    made = built(sample.build(config))
-    launch(made, a, b, d, scale_b, m, n, k, scale_a, grid=grid, cluster=config.ctas)
+    made, room = built(sample.build(config)), ()
+    if config.tail > 1:
+        room = np.zeros(1 << 16, np.float32), np.zeros(64, np.uint32)
+    launch(made, a, b, d, scale_b, m, n, k, *room, scale_a, grid=grid, cluster=config.ctas)
     assert_exact(d, expected)
 
 
