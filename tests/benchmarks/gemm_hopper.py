@@ -16,7 +16,9 @@ two events.  The launches take turns over as many operands as L2 does not hold, 
 come from memory, as they do in a model; D is written anew.  Ratios are medians of the ratios of
 each round, which drifting clocks do not touch.  "waiting" launches begin when the launch before has
 ended, as cuBLAS' do, which torch launches so; "nvgen" is what the model chooses, launches that
-overlap (programmatic dependent launch) where it thinks that faster.
+overlap (programmatic dependent launch) where it thinks that faster.  Beside the large shapes the
+fastest of cuBLAS' ways stands once more as "control": what it falls short of 1 is what the fastest
+of several gains by noise.
 """
 
 from __future__ import annotations
@@ -55,6 +57,7 @@ SOME = 4e-4  # seconds of a graph's launches, about
 RATE = 7e14  # floating point operations in a second, about
 MEMORY = 4e12  # bytes in a second, about
 UNCACHED = 200e6  # bytes of all operands together that L2 does not hold
+CONTROL = "control"
 DECODING = 128  # rows of A up to which a product is one of decoding
 
 Launch = Callable[[object], None]
@@ -192,8 +195,8 @@ def places(shape: Shape, config: Config) -> tuple[dict[str, int], list]:
     return place, [room, flags.view(torch.uint32)]
 
 
-def contestants(shape: Shape, chosen: dict[str, Way], made) -> Contest:
-    """Everything that is timed of a shape, run once and compared."""
+def contestants(shape: Shape, chosen: dict[str, Way], made, control: bool) -> Contest:
+    """Everything that is timed of a shape, run once and compared; cuBLAS' ways twice, if asked."""
     import torch
 
     torch.manual_seed(0)
@@ -210,8 +213,9 @@ def contestants(shape: Shape, chosen: dict[str, Way], made) -> Contest:
         a, b = (torch.randn(rows, k, device="cuda").to(stored) for rows in (m, n))
         ours, theirs = (torch.full((m, n), math.nan, device="cuda", dtype=out) for _ in range(2))
         for label, (library, launch) in libraries(shape, a, b, theirs).items():
-            found.setdefault(label, []).append(launch)
-            prefers[label] = library
+            for name in (label, label.replace("cuBLAS", CONTROL))[: 1 + control]:
+                found.setdefault(name, []).append(launch)
+                prefers[name] = library
         seen = [x.view(torch.uint8) if x.element_size() == 1 else x for x in (a, b)]
         for label, (config, dependent) in chosen.items():
             kernel, code = made[config, kind_of(shape)]
@@ -243,13 +247,15 @@ def farthest(graph, pairs: list[tuple]) -> float:
     return math.inf if any(map(math.isnan, apart)) else max(apart)
 
 
-def compared(shape: Shape, chosen: dict[str, Way], made, rounds: int) -> dict:
+def compared(shape: Shape, chosen: dict[str, Way], made, rounds: int, control: bool) -> dict:
     """One row of the table; equal ways are timed once."""
     distinct = {way: label for label, way in reversed(chosen.items())}
-    contest = contestants(shape, {label: way for way, label in distinct.items()}, made)
+    contest = contestants(shape, {label: way for way, label in distinct.items()}, made, control)
     times = in_turn(contest.graphs, contest.launches, rounds)
     best = [min(step) for step in zip(*(t for x, t in times.items() if "BLAS" in x), strict=True)]
     of = {label: times[distinct[way]] for label, way in chosen.items()}
+    if control:
+        of[CONTROL] = min((t for x, t in times.items() if CONTROL in x), key=statistics.median)
     ratio = {
         label: statistics.median(b / t for b, t in zip(best, took, strict=True))
         for label, took in of.items()
@@ -338,7 +344,7 @@ def main() -> None:
         if time.time() - began > given.limit:
             print("no more time")
             break
-        row = compared(shape, chosen[shape], loaded, given.rounds)
+        row = compared(shape, chosen[shape], loaded, given.rounds, not given.draw)
         rows.append(row)
         print(line(shape, chosen[shape], row), flush=True)
         torch.cuda.empty_cache()
@@ -346,7 +352,7 @@ def main() -> None:
     groups |= {"M <= 128": [r for r in rows if r["shape"][0] <= DECODING]}
     groups |= {"M > 128": [r for r in rows if r["shape"][0] > DECODING], "all": rows}
     for name, of in groups.items():
-        for label in ("waiting", "nvgen"):
+        for label in ("waiting", "nvgen", *([] if given.draw else [CONTROL])):
             print(summary(name, of, label, memory))
     if given.json:
         Path(given.json).write_text(json.dumps(rows, indent=1))
