@@ -73,9 +73,9 @@ def _without_comments(text: str) -> str:
 
 
 def refuse_lowered(text: str, file: str = "") -> None:
-    """Whether the text is in one of the two forms that are read, if it is in any.
+    """Refuse a multiply of tiles that is in its third, lowered form: the first two are read.
 
-    Raises: InputError for the third.
+    Raises: InputError.
     """
     bare = _without_comments(text)
     lowered = None if BEGIN.search(bare) else LOWERED.search(bare)

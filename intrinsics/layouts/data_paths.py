@@ -62,7 +62,7 @@ class DataPath(Enum):
 
     @property
     def parts(self) -> int:
-        """Into how many parts N is cut that lie in lanes of their own."""
+        """The number of parts that N is split into, each in lanes of its own."""
         return _SHAPES[self].parts
 
     @property

@@ -53,7 +53,7 @@ class Found:
 
 
 def scan_tokens(text: str) -> dict[str, list[Found]]:
-    """The instructions of every named function that ends with its brace."""
+    """The instructions of each named function whose closing brace is found."""
     return _Scanner(text).scan()
 
 
@@ -71,7 +71,7 @@ class _Scanner:
         self._tokens += [""] * 8
 
     def scan(self) -> dict[str, list[Found]]:
-        """The instructions of every named function that ends with its brace."""
+        """The instructions of each named function whose closing brace is found."""
         functions: dict[str, list[Found]] = {}
         index = 0
         while index < len(self._offsets):

@@ -45,7 +45,7 @@ class _Held:
 
     @property
     def words(self) -> str:
-        """The description of the register that holds the cell."""
+        """The thread and register that hold the cell, as text."""
         part = "" if self.half is None else f", {('low', 'high')[self.half]} half"
         return f"thread {self.thread}, register {self.register}{part}"
 

@@ -259,7 +259,7 @@ class TensorAccumulator(PortableAccumulator):
 
 @guarded
 class WarpgroupAccumulator(PortableAccumulator):
-    """Rows of each warpgroup, 64 or more."""
+    """D in the registers of warpgroups (wgmma): each has 64 rows, or a multiple of them."""
 
     tile: WarpgroupTile
 

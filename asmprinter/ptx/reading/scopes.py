@@ -201,9 +201,8 @@ class Names:
     # ---- kept text ---------------------------------------------------------------------------
 
     def keep(self, text: str) -> tuple[str, tuple[Reg, ...], list[str]]:
-        """Kept text with `%[n]` for register n of those in it, these, and names yet unknown.
-
-        Unknown ones may be labels that come later.
+        """Text that is kept as it stands: with `%[n]` in place of its n-th register, the registers,
+        and the names that are not known yet, which may be labels that come later.
         """
         regs: dict[Reg, int] = {}
         unknown: list[str] = []

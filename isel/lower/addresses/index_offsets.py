@@ -171,7 +171,9 @@ class _Made:
         self._seen = 0
 
     def before(self, sought: _Key) -> ir.Instruction | None:
-        """The one that has computed the same, which promises nothing from now on."""
+        """The earlier instruction of the block that computes the same, or None; it loses its flags
+        (`nsw`, `nuw`), which may not hold for the later one.
+        """
         for at in range(self._seen, len(self.block)):
             if (key := _key(self.block[at])) is not None:
                 self._places.setdefault(key, at)

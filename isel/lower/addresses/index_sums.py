@@ -44,7 +44,9 @@ SCALES = (Opcode.SHL, Opcode.MUL)
 
 @dataclass(slots=True)
 class Node:
-    """An operation on what remains: add, sub, shl or mul by a number, zext, sext."""
+    """An operation of an index that is left when its numbers are split off: add, sub, shl or mul
+    by a number, zext, sext.
+    """
 
     opcode: Opcode
     type: Type

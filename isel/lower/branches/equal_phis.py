@@ -1,10 +1,10 @@
-"""Phis that have no value on some way into their block, where others have one.
+"""Phis that are equal but for edges on which one of them is undefined: one replaces the other.
 
-Layer: isel.lower.  Input: a function.  Output: the same function, or one in which of two phis of a
-block that merge the same values, but that one of them has none (`undef`, `poison`) where the other
-has one, this other one stands for both.  A loop that LLVM has unrolled hands over what it has
-computed so: to the turns that remain, which begin with a value if it had none, and to those who use
-it when none remains.  Two variables of the machine, copied in each turn, become one.
+Layer: isel.lower.  Input: a function.  Output: the same function, or one without such phis: where
+two phis of a block merge the same values, and one has `undef` or `poison` on edges on which the
+other has a value, the other one is used for both.  LLVM's loop unrolling makes such pairs: of a
+value that the unrolled loop has computed, one phi goes to the remaining iterations, one to the uses
+behind the loop.  One register is copied in each iteration then, not two.
 LLVM Language Reference, Undefined Values.
 """
 

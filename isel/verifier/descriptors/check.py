@@ -70,7 +70,7 @@ class _Judge:
 
     @functools.cached_property
     def constants(self) -> Constants:
-        """Known values of registers; literals need none."""
+        """The known values of registers, made when the first register is asked for."""
         return Constants(self.function, lambda name: self._aligns.get(name, 1))
 
     @functools.cached_property

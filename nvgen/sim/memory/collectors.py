@@ -90,7 +90,8 @@ class Collectors:
     held: dict[str, Held] = field(default_factory=dict)
 
     def claim(self, name: str, usage: Usage) -> Held | None:
-        """The contents that a multiply shares with others, at its issue; None for none.
+        """The contents of the collector buffer that a multiply uses, as it is issued; None where it
+        discards them.
 
         Raises: Fault when it uses a buffer that nothing has filled, or that was discarded.
         """

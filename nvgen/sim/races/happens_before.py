@@ -88,7 +88,7 @@ class Clocks:
         return self.warps_each * WIDE
 
     def warp_of(self, actor: int) -> Warp:
-        """The warp that a column of an epoch is of."""
+        """The CTA and the warp within it whose threads an epoch's column counts for."""
         cta, column = divmod(actor, self.stride)
         return cta, column // WIDE
 

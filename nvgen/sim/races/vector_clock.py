@@ -105,11 +105,11 @@ class Clock:
     narrow: Clock | None = None
 
     def floor(self, cta: int) -> int:
-        """The tick up to which all threads of a CTA happen before."""
+        """The tick of each thread of a CTA that this clock is ordered after."""
         return self.floors.get(cta, 0)
 
     def has_begun(self, cta: int) -> bool:
-        """Whether the beginning of some thread of a CTA happens before."""
+        """Whether this clock is ordered after the first instruction of some thread of a CTA."""
         row = self.rows.get(cta)
         if self.floor(cta) >= BEGIN or (row is not None and _latest(row) >= BEGIN):
             return True

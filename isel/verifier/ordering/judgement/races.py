@@ -89,14 +89,14 @@ class Shapes:
         self._equal: dict[tuple[Region, ...], _Parts] = {}
 
     def same(self, regions: Sequence[Region]) -> _Parts:
-        """The shapes of regions, made once for each list."""
+        """The shapes of a list of regions, kept for when the same list comes again."""
         found = self._same.get(id(regions))
         if found is None:
             found = self._same[id(regions)] = regions, _shapes(regions)
         return found[1]
 
     def equal(self, regions: tuple[Region, ...]) -> _Parts:
-        """The shapes of regions, made once for equal ones."""
+        """The shapes of regions, kept for when equal ones come again."""
         found = self._equal.get(regions)
         if found is None:
             found = self._equal[regions] = _shapes(regions)

@@ -58,7 +58,9 @@ them through scopes that have both.
 
 
 def parted(release: Release) -> tuple[Release, Clock]:
-    """A release for threads that its scope does not include, and what it lacks for these."""
+    """A release as threads outside of its scope see it, and the part of its clock that they do not
+    see.
+    """
     wide = {source: n for source, n in release.known.items() if source.kind == WIDE}
     known = {source: n for source, n in release.known.items() if source.kind != WIDE}
     relaxed = known if release.relaxed is release.known else release.relaxed
@@ -187,10 +189,10 @@ class Counters:
     counts: dict[str, int] = field(default_factory=dict)
 
     def next(self, kind: str) -> int:
-        """Issue one more; its epoch."""
+        """Count one more of a kind, and give its epoch."""
         self.counts[kind] = found = self.counts.get(kind, 0) + 1
         return found
 
     def get(self, kind: str) -> int:
-        """The epoch of the last one issued, 0 for none."""
+        """The epoch of the last one of a kind, 0 where there was none."""
         return self.counts.get(kind, 0)
