@@ -68,8 +68,6 @@ class Clusters:
 Heard = tuple[Clock | None, Clock | None, Clock | None]
 """What others have released to a thread, by how far they are away: a `Reach` is the index."""
 
-UNHEARD: Heard = (None, None, None)
-
 
 def joined(one: Heard | None, other: Heard) -> Heard:
     """The join of two sets of clocks that a thread has acquired."""
