@@ -51,9 +51,9 @@ def test_scales_of_blocks(launch: Launch, number: int) -> None:
     config = sample.Config(**{"consumers": 1, "stages": 2} | cut)
     a, b, scale_a, scale_b, expected = sample.operands(m, n, k)
     d = np.full_like(expected, np.nan)
-    made, room = built(sample.build(config)), ()
+    made, room = built(sample.build(config)), list[np.ndarray]()
     if config.tail > 1:
-        room = np.zeros(1 << 16, np.float32), np.zeros(64, np.uint32)
+        room = [np.zeros(1 << 16, np.float32), np.zeros(64, np.uint32)]
     launch(made, a, b, d, scale_b, m, n, k, *room, scale_a, grid=grid, cluster=config.ctas)
     assert_exact(d, expected)
 
