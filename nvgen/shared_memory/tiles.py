@@ -6,6 +6,7 @@ Layouts; Packing formats of elements; Block Scaling.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
@@ -360,6 +361,9 @@ class Tiles(Generic[Tile]):
     def nbytes(self) -> int:
         """Size in bytes of one of them."""
         return self.first.nbytes
+
+    def __iter__(self) -> Iterator[Tile]:
+        return (self[number] for number in range(self.count))
 
     def __getitem__(self, number: IntLike) -> Tile:
         """One of them, by a number that the kernel may compute.

@@ -8,6 +8,7 @@ PTX ISA, State Spaces; ld; st; mbarrier.
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
@@ -250,6 +251,9 @@ class Barriers:
                 f"{self.name} is {self.count} mbarriers", got="all of them", expected=expected
             )
         return self.first
+
+    def __iter__(self) -> Iterator[Barrier]:
+        return (self[number] for number in range(self.count))
 
     def __getitem__(self, number: IntLike) -> Barrier:
         """One of them, by a number that the kernel may compute.

@@ -295,3 +295,21 @@ def test_what_is_made_is_clean_at_every_level() -> None:
     for cluster in (1, 2):
         kernel = made(one_life, cluster=cluster)
         assert kernel.compile(target="sm_90a", level="function").findings == []
+
+
+@kernel_test(targets="sm_90a")
+def test_what_is_several_is_gone_through(launch: Launch) -> None:
+    """Tiles and mbarriers unpack to as many as there are, each at a place of its own."""
+    b = KernelBuilder("several", block=1, target="sm_90a")
+    b.pointer("out", u32, output=True)
+    out = b.begin()["out"]
+    first, second = b.shared_tiles("tiles", E.U8, (64, 64), 2, swizzle=64)
+    one, two, three = b.mbarriers("barriers", 3)
+    places = [thing.pointer for thing in (first, second, one, two, three)]
+    for number, place in enumerate(places):
+        b.store(b.const(number), place)
+    for number, place in enumerate(places):
+        out[number] = b.load_word(place)
+    found = np.full(5, 9, np.uint32)
+    launch(b.finish(), found)
+    assert_exact(found, np.arange(5, dtype=np.uint32))
