@@ -22,7 +22,7 @@ from intrinsics.mir import (
     phis_of,
     written_often,
 )
-from isel.passes.integer_steps import compared, is_step, signed
+from isel.passes.integer_steps import compared, signed, steps_among
 
 _PHI = "phi"
 
@@ -59,7 +59,7 @@ def _compares_a_phi(block: Block) -> bool:
 def _counters(block: Block, reads: Counter[Reg]) -> list[_Counter]:
     """The PHIs that a block compares, and whose next value nothing else reads."""
     read = compared(block.instrs)
-    steps = {mi.ops[0]: mi for mi in block.instrs if is_step(mi)}
+    steps = {mi.ops[0]: mi for mi in steps_among(block.instrs)}
     found: list[_Counter] = []
     for phi in phis_of(block):
         result, values, labels = phi.ops

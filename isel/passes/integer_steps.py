@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from intrinsics.memo import Memo
 from intrinsics.mir import Form, Imm, MachineInstr, Reg
 from intrinsics.modifiers import ScalarType
 
@@ -15,15 +16,17 @@ ADD = "add.int"
 _TYPES = (ScalarType.S32, ScalarType.U32, ScalarType.S64, ScalarType.U64)
 
 
-def is_step(mi: MachineInstr) -> bool:
-    """Whether a record is an addition without a guard, modulo its width."""
-    form = mi.form
-    return (
-        form.row.id == ADD
-        and mi.guard is None
-        and form.attributes["sat"] is None
-        and form.attributes["type"] in _TYPES
-    )
+def _steps(form: Form) -> bool:
+    attributes = form.attributes
+    return form.row.id == ADD and attributes["sat"] is None and attributes["type"] in _TYPES
+
+
+_IS_STEP = Memo(_steps)
+
+
+def steps_among(records: Iterable[MachineInstr]) -> list[MachineInstr]:
+    """The additions without a guard, modulo their width."""
+    return [mi for mi in records if _IS_STEP[mi.form] and mi.guard is None]
 
 
 def signed(form: Form, number: int) -> Imm:

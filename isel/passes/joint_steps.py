@@ -21,7 +21,7 @@ from intrinsics.mir import Block, Form, Imm, MachineFunction, MachineInstr, Op, 
 from intrinsics.modifiers import ScalarType
 from isel.passes.common_subexpressions import share_values
 from isel.passes.dead_code import remove_dead_code
-from isel.passes.integer_steps import compared, is_step, signed
+from isel.passes.integer_steps import compared, signed, steps_among
 
 _PHI = "phi"
 
@@ -75,9 +75,9 @@ class _Walks:
         self.function = function
         self.same: dict[Reg, Reg] = {}  # a PHI's result -> that of the one which begins as it does
         self.additions = {
-            mi.ops[0]: mi
-            for mi in function.instructions()
-            if is_step(mi) and type(mi.ops[0]) is int
+            result: mi
+            for mi in steps_among(function.instructions())
+            if type(result := mi.ops[0]) is int
         }
 
     @functools.cached_property

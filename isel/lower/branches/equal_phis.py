@@ -10,13 +10,13 @@ LLVM Language Reference, Undefined Values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.lower.substitution import with_values
 
-_NOTHING = (llvm.Undef, llvm.Poison)
+_NOTHING = frozenset((llvm.Undef, llvm.Poison))
 
 
 def with_equal_phis(function: ir.Function) -> ir.Function:
@@ -41,12 +41,15 @@ def with_equal_phis(function: ir.Function) -> ir.Function:
     return with_equal_phis(function.with_blocks(blocks))
 
 
-def _equal(phis: Iterable[ir.Phi]) -> dict[str, llvm.Value]:
+def _equal(phis: Sequence[ir.Phi]) -> dict[str, llvm.Value]:
     """What stands for phis of a block; never one that is replaced itself."""
+    lacking = [one for one in phis if _has_nothing(one)]
+    if not lacking:
+        return {}  # as most
     found: dict[str, llvm.Value] = {}
     whole = [one for one in phis if not _has_nothing(one)]
-    for one in phis:
-        if one.result is not None and _has_nothing(one):
+    for one in lacking:
+        if one.result is not None:
             other = next((other for other in whole if _agree(one, other)), None)
             if other is not None and other.result is not None:
                 found[one.result] = llvm.Local(other.result, other.type)
@@ -54,12 +57,12 @@ def _equal(phis: Iterable[ir.Phi]) -> dict[str, llvm.Value]:
 
 
 def _has_nothing(phi: ir.Phi) -> bool:
-    return any(isinstance(value, _NOTHING) for value, _ in phi.incoming)
+    return not _NOTHING.isdisjoint([type(value) for value, _ in phi.incoming])
 
 
 def _agree(one: ir.Phi, other: ir.Phi) -> bool:
     """Whether `one` has the values of `other`, or none."""
     theirs = {block: value for value, block in other.incoming}
     return one.type == other.type and all(
-        isinstance(value, _NOTHING) or value == theirs[block] for value, block in one.incoming
+        type(value) in _NOTHING or value == theirs[block] for value, block in one.incoming
     )

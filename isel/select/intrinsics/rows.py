@@ -8,13 +8,14 @@ whether an operand counts.  LLVM's immediates are converted, never taken for nvg
 from __future__ import annotations
 
 import functools
+from collections.abc import Container
 
 from intrinsics.catalog import Spelling
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import FloatImm, Imm, Mem, Op, Reg, Scalar, form_of
+from intrinsics.mir import FloatImm, Form, Imm, Mem, Op, Reg, Scalar, form_of
 from intrinsics.modifiers import ScalarType
 from intrinsics.patterns import PAIRS, Argument, arguments, element_type, results
-from intrinsics.row import Access, Attribute, Kind, Operand, Residency, Row, VectorNumbers
+from intrinsics.row import Access, Attribute, Kind, Llvm, Operand, Residency, Row, VectorNumbers
 from isel.diagnostics import Unselectable
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
@@ -40,6 +41,7 @@ class _Plan:
     results: tuple[Argument, ...]
     has_vectors: bool  # among the results
     has_pairs: bool
+    is_settled: bool  # whether all calls have one form
 
 
 @functools.lru_cache(1 << 12)
@@ -49,6 +51,8 @@ def _plan(spelling: Spelling) -> _Plan:
     attributes.update(spelling.attributes)
     formal, given = arguments(pattern.args), results(pattern.result)
     operands = tuple((n, row.operand[a.name]) for n, a in enumerate(formal) if a.sign == ":")
+    has_vectors = pattern.result.startswith(("{v*", "v*", "n*"))
+    says_more = has_vectors or pattern.own or any(argument.sign in "#?" for argument in formal)
     return _Plan(
         formal,
         lengths(spelling),
@@ -58,8 +62,9 @@ def _plan(spelling: Spelling) -> _Plan:
         tuple(n for n, a in enumerate(formal) if a.sign == "?"),
         any(operand.access is Access.UPDATE for _, operand in operands),
         given,
-        pattern.result.startswith(("{v*", "v*", "n*")),
+        has_vectors,
         any(element_type(a.type) in PAIRS for a in given),
+        not says_more,
     )
 
 
@@ -69,25 +74,16 @@ def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) 
     Raises: Unselectable.
     """
     row, pattern, plan = spelling.row, spelling.pattern, _plan(spelling)
-    formal, attributes = plan.formal, plan.attributes.copy()
-    actual = group(call, name, formal, plan.sizes)
-    if plan.immediates:
-        _read_immediates(state, name, spelling, plan, actual, attributes)
-    if plan.has_vectors:
-        check_result(call, name, spelling, attributes)
-    if pattern.own:
-        check_vectors(name, row, formal, actual, attributes)
+    actual = group(call, name, plan.formal, plan.sizes)
     operands = {operand.name: actual[n] for n, operand in plan.operands}
-    for n in plan.flags:
-        if not state.number(actual[n][0], formal[n].name):
-            del operands[formal[n].name]
-    for optional in row.optional:
-        attributes[optional] = optional in operands or optional in pattern.numbers
-    _define_results(state, call, row, plan.results, attributes)
-    for qualifier, operand_name in row.tied.items():
-        if attributes.get(qualifier) is None and attributes.get(operand_name):
-            attributes[qualifier] = row.qualifier[qualifier].values[0]
-    chosen = form_of(row, **attributes)
+    if plan.is_settled:
+        attributes, chosen = _settled(spelling)
+    else:
+        attributes = plan.attributes.copy()
+        _read_call(state, call, name, spelling, actual, operands, attributes)
+        chosen = _form(row, pattern, plan, operands, attributes)
+    if plan.results:
+        state.define(call.result, call.type)
     words = row.packed_fields.pack(attributes) if row.packed_fields else {}
     ops: dict[str, Op] = {slot: Imm(word) for slot, word in words.items()} if words else {}
     for _, operand in plan.operands:
@@ -103,6 +99,61 @@ def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) 
     state.emit(chosen, *[ops[slot] for slot in chosen.slots])
     for word, parts in pairs:
         split(state, parts, word, 16)
+
+
+@functools.lru_cache(1 << 12)
+def _settled(spelling: Spelling) -> tuple[dict[str, Attribute], Form]:
+    """The attributes and the form of all calls, where the name alone tells them."""
+    plan = _plan(spelling)
+    attributes = plan.attributes.copy()
+    names = {operand.name for _, operand in plan.operands}
+    chosen = _form(spelling.row, spelling.pattern, plan, names, attributes)
+    return attributes, chosen
+
+
+def _form(
+    row: Row, pattern: Llvm, plan: _Plan, given: Container[str], attributes: dict[str, Attribute]
+) -> Form:
+    """The form of a call that gives some operands; completes its attributes.
+
+    A result that the spelling does not give is discarded.
+    """
+    for optional in row.optional:
+        attributes[optional] = optional in given or optional in pattern.numbers
+    produced = [argument.name for argument in plan.results]
+    for operand in row.operands:
+        if operand.sink and operand.name in row.optional:
+            attributes[operand.name] = operand.name in produced
+    for qualifier, operand_name in row.tied.items():
+        if attributes.get(qualifier) is None and attributes.get(operand_name):
+            attributes[qualifier] = row.qualifier[qualifier].values[0]
+    return form_of(row, **attributes)
+
+
+def _read_call(
+    state: FunctionState,
+    call: Call,
+    name: str,
+    spelling: Spelling,
+    actual: list[tuple[llvm.Value, ...]],
+    operands: dict[str, tuple[llvm.Value, ...]],
+    attributes: dict[str, Attribute],
+) -> None:
+    """What a call says by immediates, flags and vectors: attributes, and which operands count.
+
+    Raises: Unselectable.
+    """
+    plan = _plan(spelling)
+    if plan.immediates:
+        _read_immediates(state, name, spelling, plan, actual, attributes)
+    if plan.has_vectors:
+        check_result(call, name, spelling, attributes)
+    if spelling.pattern.own:
+        check_vectors(name, spelling.row, plan.formal, actual, attributes)
+    for n in plan.flags:
+        flag = plan.formal[n].name
+        if not state.number(actual[n][0], flag):
+            del operands[flag]
 
 
 def _words_of_pairs(
@@ -245,22 +296,6 @@ def _copy_updated(
 def _tensor_address(state: FunctionState, value: llvm.Value) -> Mem:
     mem = state.address(value)
     return mem if isinstance(mem.base, int) else Mem(state.scalar_reg(value))
-
-
-def _define_results(
-    state: FunctionState,
-    call: Call,
-    row: Row,
-    found: tuple[Argument, ...],
-    attributes: dict[str, Attribute],
-) -> None:
-    """Registers for the results; a result that the spelling does not give is discarded."""
-    given = [argument.name for argument in found]
-    for operand in row.operands:
-        if operand.sink and operand.name in row.optional:
-            attributes[operand.name] = operand.name in given
-    if given:
-        state.define(call.result, call.type)
 
 
 def _results(
