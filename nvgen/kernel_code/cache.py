@@ -15,7 +15,6 @@ import functools
 import hashlib
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -26,11 +25,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 from intrinsics.collector import paused_collector
-from intrinsics.findings import input_error
+from intrinsics.findings import AssemblerError, input_error
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.kernel_code.code import MachineCode, machine_code
 from nvgen.kernel_code.files import is_trusted, read, write
 from nvgen.machine_code.assembler import find_ptxas
+from nvgen.machine_code.tools import run_tool
 
 if TYPE_CHECKING:
     from nvgen.built import Kernel
@@ -237,7 +237,6 @@ def _own_digest() -> str:
 def _assembler_version(path: str) -> str:
     """What the assembler says of itself; of one that cannot be run nothing."""
     try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    except OSError:
+        return run_tool([path, "--version"]).stdout
+    except AssemblerError:
         return ""
-    return done.stdout

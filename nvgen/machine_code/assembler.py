@@ -11,7 +11,6 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from dataclasses import field, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from intrinsics.targets import Ptx, Target, parse_target
 from isel.verifier.locations import place_of
 from nvgen.machine_code.instruction_count import instructions
 from nvgen.machine_code.ptxas_log import Resources, remarks, resources
+from nvgen.machine_code.tools import failed, run_tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +58,6 @@ def find_ptxas() -> Path | None:
 _LINKING = "a cubin is whole: nvgen.compile([module, …]) links what defines it, before ptxas"
 
 
-def _failed(message: str, *, hint: str = "", got: str = "") -> AssemblerError:
-    return AssemblerError([Finding("ptxas/failed", Severity.ERROR, message, got=got, hint=hint)])
-
-
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False
-        )
-    except OSError as error:
-        raise _failed("ptxas cannot be run", got=f"{command[0]}: {error.strerror}") from None
-
-
 def assemble(
     ptx: str, target: Target | str, arch: str = "", *, lineinfo: bool = False
 ) -> Assembled:
@@ -87,30 +74,20 @@ def assemble(
     target = target if isinstance(target, Target) else parse_target(target)
     ptxas = find_ptxas()
     if ptxas is None or not ptxas.exists():
-        raise _failed(
+        raise failed(
+            "ptxas",
             "ptxas was not found",
-            got=str(ptxas or ""),
+            str(ptxas or ""),
             hint="pip install 'nvgen[ptxas]', or set NVGEN_PTXAS",
         )
     with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
         source, cubin = Path(folder, "in.ptx"), Path(folder, "out.cubin")
         source.write_text(ptx)
         command = [str(ptxas), "-v", f"-arch={arch or target.renamed_to}", str(source), "-o"]
-        done = _run([*command, str(cubin), *(["-lineinfo"] if lineinfo else [])])
+        done = run_tool([*command, str(cubin), *(["-lineinfo"] if lineinfo else [])])
         log = done.stdout + done.stderr
         if done.returncode or not cubin.exists():
-            raise AssemblerError(
-                _findings(log)
-                or [
-                    Finding(
-                        "ptxas/failed",
-                        Severity.ERROR,
-                        f"ptxas failed with exit status {done.returncode}",
-                        got=log.strip()[:400],
-                        hint=_LINKING if "Unresolved extern" in log else "",
-                    )
-                ]
-            )
+            raise _refused(log, done.returncode)
         return Assembled(cubin.read_bytes(), log, resources(log), tuple(remarks(log)))
 
 
@@ -149,6 +126,15 @@ def _at_record(finding: Finding, module: Module, printed: Printed, lines: list[s
         file = f"{module.source or 'the module'}, line {number} as PTX"
         return replace(shown, place=Place(file, function=function))
     return replace(shown, place=place_of(location, function))
+
+
+def _refused(log: str, status: int) -> AssemblerError:
+    """The error about PTX of which ptxas made nothing."""
+    if found := _findings(log):
+        return AssemblerError(found)
+    hint = _LINKING if "Unresolved extern" in log else ""
+    message = f"ptxas failed with exit status {status}"
+    return failed("ptxas", message, log.strip()[:400], hint=hint)
 
 
 def _findings(log: str) -> list[Finding]:

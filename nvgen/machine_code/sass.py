@@ -11,15 +11,14 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
-import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from intrinsics.findings import AssemblerError, Finding, Severity
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.machine_code.ptxas_log import Resources
+from nvgen.machine_code.tools import failed, run_tool
 
 _TEXT = re.compile(r"^\.text\.([\w$]+):", re.MULTILINE)
 _LINE = re.compile(
@@ -249,17 +248,12 @@ def disassemble(cubin: bytes) -> dict[str, Sass]:
     """
     tool = find_nvdisasm()
     if tool is None:
-        raise _failed("nvdisasm was not found", "pip install nvidia-cuda-nvdisasm")
+        raise failed("nvdisasm", "nvdisasm was not found", hint="pip install nvidia-cuda-nvdisasm")
     with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)
-        asked = [tool, "-c", "-gi", str(path)]
-        ran = subprocess.run(asked, capture_output=True, text=True, check=False)
+        ran = run_tool([tool, "-c", "-gi", str(path)])
     if ran.returncode:
-        raise _failed(f"nvdisasm failed: {ran.stderr.strip()}", "")
+        raise failed("nvdisasm", f"nvdisasm failed: {ran.stderr.strip()}")
     parts = _TEXT.split(ran.stdout)
     return {name: Sass(name, text) for name, text in zip(parts[1::2], parts[2::2], strict=True)}
-
-
-def _failed(message: str, hint: str) -> AssemblerError:
-    return AssemblerError([Finding("nvdisasm/failed", Severity.ERROR, message, hint=hint)])
