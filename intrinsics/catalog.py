@@ -5,6 +5,7 @@ Layer: intrinsics.  Everything is built on first use and kept; importing this mo
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import importlib
 import itertools
@@ -93,6 +94,14 @@ def _by_id(word: str) -> dict[str, Row]:
 def row(name: str) -> Row:
     """The row whose id is `name`; KeyError if there is none."""
     return _by_id(first_word(name))[name]
+
+
+def _form(name: str, attributes: Attributes) -> Form:
+    return form_of(row(name), **attributes)
+
+
+# copies and unpickled forms are the interned object again
+copyreg.pickle(Form, lambda form: (_form, (form.row.id, form.attributes)))
 
 
 # ---- heads -----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ Layer: intrinsics.mir.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import field, fields
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -92,6 +92,10 @@ class Module:
                 raise AttributeError(name)
             self.locations = self._make_locations()
             return self.locations
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is pickled: the locations are computed for it, as what computes them is code."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def has_directives(self) -> bool:

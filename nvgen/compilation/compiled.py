@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Protocol
 
 from asmprinter.mir.printer import print_mir
@@ -355,6 +355,12 @@ class Compiled:
     def __repr__(self) -> str:
         names = ", ".join(f.name for f in self.module.functions if f.is_kernel) or "no kernel"
         return f"<Compiled {names} for {self.target}, PTX {self.ptx_version}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """What is pickled and copied: all but what a GPU or the simulator has made of it."""
+        given = [f.name for f in fields(self) if f.init]
+        assert given.pop() == "_loaded"
+        return Compiled, tuple(getattr(self, name) for name in given)
 
     def _judge(self, shape: LaunchShape) -> None:
         judged = verify(self.module, self.target, self.ptx_version, self.level, shape)

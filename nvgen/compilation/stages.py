@@ -46,6 +46,10 @@ class Stages(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._all())
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """What is pickled: the texts."""
+        return taken, (self._all(),)
+
     def followed_by(self, name: str, make: Callable[[], str]) -> Stages:
         """These stages and one more; empty if these are not kept."""
         if self._make is None:

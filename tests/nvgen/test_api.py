@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 
@@ -196,6 +198,33 @@ def test_an_array_out_of_bounds_is_a_fault_with_a_place() -> None:
         nvgen.compile(ADD, target="sm_90a").run(np.zeros(16, np.int32), 1, block=32)
     (finding,) = caught.value.findings
     assert finding.place.line == 6
+
+
+def test_what_is_compiled_goes_to_other_processes_and_back() -> None:
+    """Pickled before and after a run: what a run has made of it is made again there."""
+    compiled = nvgen.compile(ADD, target="sm_90a")
+    for given in (compiled, compiled.with_bounded_waits(1.0)):
+        out = np.zeros(4, np.int32)
+        given.run(out, 1, block=4)
+        other = pickle.loads(pickle.dumps(given))
+        assert (other.llvm, other.mir, other.ptx) == (given.llvm, given.mir, given.ptx)
+        assert (other.module, other.stages) == (given.module, given.stages)
+        assert other.findings == given.findings
+        forms = [[mi.form for mi in c.module.functions[0].instructions()] for c in (given, other)]
+        assert all(a is b for a, b in zip(*forms, strict=True))
+        again = np.zeros(4, np.int32)
+        other.run(again, 1, block=4)
+        assert again.tolist() == out.tolist() == [1, 2, 3, 4]
+
+
+def test_a_built_kernel_stays_one_in_other_processes() -> None:
+    kernel = gemm_tile().build()
+    compiled = kernel.compile(target="sm_100a")
+    other = pickle.loads(pickle.dumps(compiled))
+    assert other.kernel == kernel
+    assert other.module == compiled.module  # with the places
+    copied = copy.copy(compiled), copy.deepcopy(compiled)
+    assert [c.ptx for c in (other, *copied)] == [compiled.ptx] * 3
 
 
 def test_ptxas_errors_become_findings(monkeypatch, tmp_path) -> None:
