@@ -168,7 +168,7 @@ class TypeLayout:
             case IntType():
                 return _round_up(self.store_size(type_), self.align(type_))
             case FloatType(_, bits):
-                return bits // 8
+                return _power_of_two(bits // 8)  # of x86_fp80 16
             case PointerType(space):
                 return self.pointer_bits(space) // 8
             case VectorType(IntType()) | VectorType(_, _, False):

@@ -21,8 +21,10 @@ def ptx_name(name: str) -> str:
 
     No name begins with a digit, and neither `_` nor `$` is one alone.  PTX ISA, Identifiers.
     """
-    if name.isascii() and name.isidentifier() and name != "_":
+    if name.isascii() and name.isidentifier() and name not in ("_", "WARP_SZ"):
         return name
+    if name == "WARP_SZ":  # PTX ISA, Constants: 32
+        return "WARP_SZ_"
     name = re.sub(r"[.@]", "_$_", name)
     name = re.sub(r"[^A-Za-z0-9_$]", "_", name)
     return name if re.match(r"[A-Za-z]|[_$].", name) else "_" + name

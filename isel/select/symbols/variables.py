@@ -35,6 +35,9 @@ _HOMES = (0, 1, 3, 4)
 """Where module-scoped variables live: generic, which is global; global, shared, const."""
 
 _LARGEST = 1 << 40
+_CONSTANTS = 1 << 16
+"""Bytes of constant memory.  PTX ISA, State Spaces: .const."""
+_MOST_ALIGNED = 1 << 31
 _LARGE = 16
 """Bytes of a variable beyond which LLVM raises its alignment, and the alignment."""
 
@@ -91,13 +94,7 @@ class Variables:
         space = SPACES.get(variable.address_space) or Space.GLOBAL
         size = self.context.layout.size(variable.value_type)
         align = alignment_of(self.context.layout, variable, size)
-        if size > _LARGEST:
-            raise Unselectable(
-                "variable-size",
-                f"@{variable.name} is larger than any memory",
-                got=f"{size} bytes",
-                expected=f"at most {_LARGEST} bytes",
-            )
+        _check_size(variable, size, align, _CONSTANTS if space is Space.CONST else _LARGEST)
         if is_weak(variable) and not self.weak[variable.name]:
             raise refusal(variable)
         image = self.initializers.image(variable)
@@ -219,6 +216,27 @@ def _check_kind(variable: ir.GlobalVariable) -> None:
             got=f"{listed.count} functions",
             expected="an empty list",
             hint="call the functions from a kernel that is launched first or last",
+        )
+
+
+def _check_size(variable: ir.GlobalVariable, size: int, align: int, most: int) -> None:
+    """Whether a memory of `most` bytes holds a variable.
+
+    Raises: Unselectable.
+    """
+    if size > most:
+        raise Unselectable(
+            "variable-size",
+            f"@{variable.name} is larger than its memory",
+            got=f"{size} bytes",
+            expected=f"at most {most} bytes",
+        )
+    if align > _MOST_ALIGNED:
+        raise Unselectable(
+            "variable-alignment",
+            f"@{variable.name} is aligned to more than PTX can say",
+            got=f"align {align}",
+            expected=f"at most {_MOST_ALIGNED}",
         )
 
 
