@@ -16,7 +16,7 @@ from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.compilation.compile_text import compile_text, launched, shape_of, vetted
 from nvgen.compilation.compiled import Compiled
 from nvgen.compilation.extension import Rule, extension_of
-from nvgen.compilation.options import Options, no_target
+from nvgen.compilation.options import Options, no_target, patterns_of
 from nvgen.launching.launches import Dim3
 from nvgen.llvm.reading import parse
 
@@ -41,15 +41,17 @@ def compile(
     lineinfo: bool = False,
     cuda_atomics: bool = False,
     keep_stages: bool = True,
+    allow: Sequence[str] = (),
 ) -> Compiled:
     """Compile LLVM IR (text, bitcode, an llvmlite module or a built kernel; a list is linked), MIR,
     PTX, or one multiply of tiles for `target`.  docs/compiling-and-running.md tells each option.
 
     `ptx` is the PTX version, by default the lowest that does; `opt` the level of LLVM's optimiser,
     0 to 3; by default variables on the stack become registers, and all else is left as written.
-    `level` ("record", "function", "launch" or "all") says of which rules errors are raised; other
-    findings are a `FindingWarning`.  `grid`, `block`, `cluster` and `smem` are how the kernels will
-    be launched, which is judged then.  `bound_waits`: seconds, for waits for mbarriers on a GPU.
+    `level` ("record", "function", "launch" or "all") says of which rules errors are raised.  Beyond
+    it those are that are certain, but for rules in `allow`; other findings are a `FindingWarning`.
+    `grid`, `block`, `cluster` and `smem` are how the kernels will be launched, which is judged
+    then.  `bound_waits`: seconds, for waits for mbarriers on a GPU.
 
     Raises: InputError for what LLVM rejects and for impossible sizes, SelectionError for what
     cannot be selected, VerificationError for what the rules find; what a pass or rule raises.
@@ -58,7 +60,7 @@ def compile(
     extension = extension_of(
         passes, rules, contract=contract, lineinfo=lineinfo, cuda_atomics=cuda_atomics
     )
-    options = Options(target, ptx, opt, level, shape, extension, keep_stages)
+    options = Options(target, ptx, opt, level, shape, extension, keep_stages, patterns_of(allow))
     compiled = _compile(module_or_text, options)
     return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
 
@@ -154,7 +156,7 @@ def _compile_records(text: str, options: Options) -> Compiled:
     result.level = options.level
     if program.language != "llvm":
         result.judged += launched(result.module, result.target, options)
-    return vetted(result)
+    return vetted(result, options.allow)
 
 
 def _text_of(module: object) -> str:

@@ -16,7 +16,7 @@ from isel.verifier.levels import LAUNCH_LEVELS
 from nvgen.calling.refusals import refuse
 from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.compilation.extension import Extension
-from nvgen.compilation.options import Options
+from nvgen.compilation.options import Options, patterns_of
 from nvgen.launching.arguments import Parameter, arguments
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Kernel:
         smem: int | None = None,
         contract: bool = False,
         lineinfo: bool = False,
+        allow: Sequence[str] = (),
     ) -> Compiled:
         """Compile for a target, by default the one that it was built for; see `nvgen.compile`.
 
@@ -79,7 +80,7 @@ class Kernel:
 
         shape = shape_of(grid, block, cluster, smem)
         extension = Extension(contract=contract, lineinfo=lineinfo)
-        options = Options(target, ptx, opt, level, shape, extension, keep_stages=True)
+        options = Options(target, ptx, opt, level, shape, extension, True, patterns_of(allow))
         compiled = self.compile_for(options)
         return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
 

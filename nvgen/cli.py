@@ -248,6 +248,9 @@ def _compile(parser: argparse.ArgumentParser) -> None:
             f"-O{n}", dest="opt", action="store_const", const=n, default=None, help=text
         )
     _bound_waits(parser)
+    _allow(
+        parser, "of a rule beyond the level, warnings in place of errors (* stands for anything)"
+    )
     _extension(parser, compiles=True)
     parser.add_argument(
         "--print-after",
@@ -267,13 +270,14 @@ def _check(parser: argparse.ArgumentParser) -> None:
         "--box", metavar="PARAM=BYTES", action="append", default=[],
         help="the bytes of a box of the tensor map that a parameter holds",
     )  # fmt: skip
-    parser.add_argument(
-        "--allow", metavar="RULE", action="append", default=[],
-        help="leave out findings of a rule (* stands for anything)",
-    )  # fmt: skip
+    _allow(parser, "leave out findings of a rule (* stands for anything)")
     _extension(parser, compiles=False)
     parser.add_argument("--strict", action="store_true", help="reviews count as errors")
     parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def _allow(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("--allow", metavar="RULE", action="append", default=[], help=text)
 
 
 def _shape(parser: argparse.ArgumentParser) -> None:

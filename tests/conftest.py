@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from intrinsics.targets import TARGETS
+from nvgen.compilation import judgement
 from nvgen.testing.devices import obstacle
 from tests import turns, workers
 from tests.oracle.evidence import DAILY_VARIABLE, LIVE_VARIABLE, SEED_VARIABLE
@@ -46,6 +47,23 @@ LONG = (
 """Files of 20 CPU seconds and more, which come first: a worker has a whole file at a time."""
 
 
+class _AllButDeadlocks(frozenset[str]):
+    """Kernels of tests are wrong on purpose, or one instruction alone: errors of rules beyond the
+    level are warnings there, but for deadlocks."""
+
+    def __contains__(self, word: object) -> bool:
+        return word != "deadlock"
+
+
+_DOUBTED = judgement.DOUBTED
+
+
+@pytest.fixture
+def certain_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors that are certain stop a compilation, as they do for users."""
+    monkeypatch.setattr(judgement, "DOUBTED", _DOUBTED)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--case", metavar="TEXT", default="", help="of tests with `each`: only cases with TEXT"
@@ -62,6 +80,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: its kernels run on a GPU as they do on the simulator")
+    judgement.DOUBTED = _AllButDeadlocks()
     turns.configure(config)
     os.environ[DEVICE_VARIABLE] = config.option.nvgen_device or "sim"
     if config.option.live:

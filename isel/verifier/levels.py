@@ -57,15 +57,17 @@ def verify(
     return once(found)
 
 
-def beyond(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
+def beyond(
+    module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE, *, barriers: bool = False
+) -> list[Finding]:
     """The findings of levels beyond `level`, without notes on what could not be checked.
 
-    Kernels that only synchronise at barriers are not executed for it: every compile would pay for
-    that.
+    Kernels that only synchronise at barriers are executed for it where `barriers` says so: that
+    takes half as long as to compile them, to seven times as long.
     """
     if level != "record":
         return []
-    if not concerned(module):
+    if not (barriers or concerned(module)):
         return []
     found = [*_verify_descriptors(module), *_verify_functions(module, shape)]
     return [f for f in once(found) if f.severity is not Severity.NOTE]

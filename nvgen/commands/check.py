@@ -6,7 +6,6 @@ Layer: nvgen.commands.
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,6 +25,7 @@ from intrinsics.mir import Module
 from isel.verifier.launch import LaunchShape
 from nvgen.commands.given.inputs import read_input
 from nvgen.commands.given.own_functions import extension_from
+from nvgen.compilation.judgement import matches
 from nvgen.compilation.options import Options
 from nvgen.loading import load
 from nvgen.render import Printer, as_json, print_findings, summary
@@ -131,7 +131,7 @@ def _no_parameter(name: str, size: int, known: Sequence[str]) -> InputError:
 
 
 def _allowed(finding: Finding, patterns: Sequence[str]) -> bool:
-    return any(fnmatch.fnmatchcase(finding.rule, pattern) for pattern in patterns)
+    return matches(finding.rule, patterns)
 
 
 def _check_allowed(patterns: Sequence[str], findings: Sequence[Finding]) -> None:

@@ -9,12 +9,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from intrinsics.findings import InputError, NvgenError, errors, input_error
+from intrinsics.findings import Finding, InputError, NvgenError, errors, input_error
 from isel.verifier.levels import advice, beyond
 from nvgen.commands.given.inputs import Input, read_input
 from nvgen.commands.given.own_functions import extension_from
 from nvgen.commands.print_after import check_output, write_stages
-from nvgen.compilation.judgement import check_certain
+from nvgen.compilation.judgement import check_certain, eased
 from nvgen.compilation.options import Options
 from nvgen.files import STANDARD, check_writable, write_whole
 from nvgen.loading import Program, load
@@ -26,9 +26,9 @@ _BY_SUFFIX = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx", ".cubin": "cubin"}
 def run(arguments: argparse.Namespace) -> int:
     """Compile, report, write; an error of the level that is asked for leaves what OUT held before.
 
-    Rules beyond that level are run too: their errors make the status 1, and OUT is
-    written all the same, unless one is certain (`nvgen.compilation.judgement.CERTAIN`).  Of PTX,
-    which another compiler has made, they say warnings, and the status is 0.
+    Rules beyond that level are run too: their errors make the status 1, and OUT is written only
+    where they are not certain (`nvgen.compilation.judgement`).  Of PTX, which another compiler has
+    made, they say warnings, and the status is 0.
     """
     emit = arguments.emit or _BY_SUFFIX.get(Path(arguments.output).suffix, "ptx")
     if emit == "cubin" and arguments.output == STANDARD and sys.stdout.isatty():
@@ -61,8 +61,7 @@ def _compile(arguments: argparse.Namespace, emit: str, given: Input) -> int:
     if errors(program.findings):
         return 1
     print_findings(program.bounded.findings if program.bounded else [], text)
-    judge = advice if program.language == "ptx" else beyond
-    unasked = judge(program.module, arguments.level)
+    unasked = eased(_beyond(program, arguments.level), arguments.allow)
     check_certain(unasked)
     print_findings(unasked, text)
     if emit == "cubin":
@@ -73,6 +72,13 @@ def _compile(arguments: argparse.Namespace, emit: str, given: Input) -> int:
     if arguments.verbose:
         _describe(program, given.name, emit, arguments.output, len(data))
     return int(bool(errors(unasked)))
+
+
+def _beyond(program: Program, level: str) -> list[Finding]:
+    """What rules beyond the level find."""
+    if program.language == "ptx":
+        return advice(program.module, level)
+    return beyond(program.module, level, barriers=True)
 
 
 def _assembled(program: Program, given: Input, *, verbose: bool) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 
 from intrinsics.findings import Finding, VerificationError, errors, once
 from intrinsics.mir import Module
@@ -19,6 +20,7 @@ from isel.pipeline import lower
 from isel.places.align import align_places, places_of_globals
 from isel.places.debug import NO_DEBUG
 from isel.select.locations import Source
+from isel.select.symbols.launch import check_launches
 from isel.select.symbols.machine import check_machine
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
 from isel.verifier.levels import LAUNCH_LEVELS, beyond, concerned, verify
@@ -26,7 +28,7 @@ from isel.verifier.lowest_ptx import lowest_ptx
 from isel.verifier.record import check_target
 from nvgen.compilation.compiled import Compiled
 from nvgen.compilation.extension import Extension
-from nvgen.compilation.judgement import check_certain, warn
+from nvgen.compilation.judgement import check_certain, eased, warn
 from nvgen.compilation.nesting import nesting_limit
 from nvgen.compilation.options import Options, no_target
 from nvgen.compilation.stages import Stages, stages_of
@@ -63,11 +65,12 @@ def compile_text(text: str, options: Options, *, file: str = "", judged: bool = 
 
     Raises: see `nvgen.compile`.
     """
-    return vetted(check_text(text, options, file=file), judged=judged)
+    return vetted(check_text(text, options, file=file), options.allow, judged=judged)
 
 
-def vetted(result: Compiled, *, judged: bool = True) -> Compiled:
-    """`result`, unless it has errors; errors of rules beyond its level become warnings.
+def vetted(result: Compiled, allowed: Sequence[str] = (), *, judged: bool = True) -> Compiled:
+    """`result`, unless it has errors; of rules beyond its level, those that are `allowed` or not
+    certain become warnings.
 
     Raises: VerificationError.
     """
@@ -75,7 +78,7 @@ def vetted(result: Compiled, *, judged: bool = True) -> Compiled:
         raise VerificationError(wrong)
     if not judged or not result.is_concerned:
         return result
-    unasked = beyond(result.module, result.level, result.shape)
+    unasked = eased(beyond(result.module, result.level, result.shape), allowed)
     check_certain(unasked)
     warn(unasked)
     return result
@@ -137,6 +140,7 @@ def _read(
     is_asked = opt or (opt is None and " = alloca " in printed and find.func is _places)
     if is_asked and not _has_huge_integers(text):
         check_machine(module, file, text)
+        check_launches(module, target, file, text)
         from nvgen.optimizer.optimize import optimize
 
         return optimize(printed, module, source.placed(module), opt, target)

@@ -5,6 +5,8 @@ Layer: nvgen.
 
 from __future__ import annotations
 
+import reprlib
+
 from intrinsics.findings import InputError, input_error
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
@@ -16,7 +18,8 @@ from nvgen.compilation.extension import PLAIN, Extension
 class Options:
     """The options of `nvgen.compile`, which describes them; `target` and `ptx` are as written.
 
-    `shape` is how the kernels will be launched, as far as it is known.
+    `shape` is how the kernels will be launched, as far as it is known.  `allow` are patterns of
+    rules beyond the level whose errors are warned of, and not raised.
     """
 
     target: str | None = None
@@ -26,6 +29,7 @@ class Options:
     shape: LaunchShape = UNKNOWN_SHAPE
     extension: Extension = PLAIN
     keep_stages: bool = False
+    allow: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Check that there are such levels of optimisation and of verification, and that what is
@@ -52,6 +56,22 @@ class Options:
         _check_switch("lineinfo", extension.lineinfo)
         _check_switch("cuda_atomics", extension.cuda_atomics)
         _check_switch("keep_stages", self.keep_stages)
+
+
+def patterns_of(allow: object) -> tuple[str, ...]:
+    """The patterns of rules that are allowed to be broken.
+
+    Raises: InputError for what is no list of texts.
+    """
+    if isinstance(allow, (list, tuple, set, frozenset)) and all(type(p) is str for p in allow):
+        return tuple(allow)
+    raise input_error(
+        "compile/allow",
+        "these are no rules",
+        got=reprlib.repr(allow),
+        expected="a list of their ids, as findings give them; * stands for anything",
+        hint=f"allow=[{allow!r}]" if isinstance(allow, str) and len(allow) < 60 else "",
+    )
 
 
 def _check_switch(name: str, given: object) -> None:

@@ -114,7 +114,9 @@ def pairs_of(folders: Sequence[str], target: str) -> list[Pair]:
         named = re.search(r"(sm_\d+[af]?)$", file.stem)
         wanted = named[1] if named else target
         try:
-            text = without_debug(nvgen.compile(file.read_text(), target=wanted, opt=0).llvm)
+            text = without_debug(
+                nvgen.compile(file.read_text(), target=wanted, opt=0, allow=["*"]).llvm
+            )
         except nvgen.NvgenError as error:
             print(f"skipped {file.stem}: {error.findings[0].message}", file=sys.stderr)
             continue
@@ -137,7 +139,7 @@ def _relaxed(text: str, target: str) -> str:
     """nvgen's PTX with atomic operations as LLVM's."""
     import nvgen
 
-    return nvgen.compile(text, target=target, cuda_atomics=True).ptx
+    return nvgen.compile(text, target=target, cuda_atomics=True, allow=["*"]).ptx
 
 
 def _whole(name: str, ours: str, llvms: str, target: str) -> Pair:
@@ -203,7 +205,7 @@ def _ours(text: str, target: str) -> tuple[Code | None, str]:
     import nvgen
 
     try:
-        compiled = nvgen.compile(text, target=target)
+        compiled = nvgen.compile(text, target=target, allow=["*"])
     except nvgen.SelectionError as error:
         return None, error.findings[0].message
     return assemble(compiled.ptx, target), ""

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from intrinsics.findings import Severity
-from tests.corpora.judged import JUDGED, LATER, TABLES, UNSEEN
+from nvgen.compilation import judgement
+from tests.corpora.judged import JUDGED, LATER, LIBRARIES, TABLES, UNSEEN
 from tests.corpora.precision import differences, found_in
 
 FOLDER = os.environ.get("NVGEN_CORPUS", "")
@@ -21,6 +22,17 @@ def test_a_rule_is_judged_once_and_with_a_reason() -> None:
         assert set(counts.values()) == {1}
         assert {j.severity for j in table} <= {s.value for s in Severity}
         assert all(j.why and 0 < j.modules <= j.findings for j in table)
+
+
+@pytest.mark.usefixtures("certain_errors")
+def test_what_says_an_error_of_kernels_in_use_stops_no_compilation() -> None:
+    """And whatever else says an error does: nothing is doubted without such a kernel, but for what
+    nvgen's own expansion of a sparse, weight-stationary multiply does, and CUTLASS with copies."""
+    tables = (*TABLES.values(), UNSEEN, LATER)
+    said = {j.rule for table in tables for j in table if j.severity == Severity.ERROR.value}
+    ours = "tcgen05.cp/not-pipelined"
+    assert ours in {j.rule for j in LIBRARIES}
+    assert {rule.partition("/")[2] for rule in (*said, ours)} == judgement.DOUBTED
 
 
 def test_what_differs_is_reported() -> None:

@@ -1,4 +1,4 @@
-"""Nothing that the rules find is silent: beyond the level asked for it is a warning, or certain."""
+"""Nothing that the rules find is silent: beyond the level asked for it is an error or a warning."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from intrinsics.element import ElementType as E
 from intrinsics.findings import Severity
 from nvgen import FindingWarning, InputError, Kernel, KernelBuilder, Space, VerificationError
 from nvgen.cli import main
+
+pytestmark = pytest.mark.usefixtures("certain_errors")
 
 ADD = """
 define ptx_kernel void @add(ptr addrspace(1) %x) "nvvm.reqntid"="64" {
@@ -40,6 +42,16 @@ def early_read() -> Kernel:
     b.wgmma_commit_group()
     b.store(d.parts[0].registers[0], out)
     b.wgmma_wait_group(0)
+    return b.finish()
+
+
+def several_warpgroups() -> Kernel:
+    """setmaxnreg by three of four warps: kernels in use do it."""
+    b = KernelBuilder("k", block=128, target="sm_90a")
+    b.begin()
+    with b.if_(b.tid_x < 96):
+        b.setmaxnreg_dec(40)
+    b.barrier_cta_sync_aligned()
     return b.finish()
 
 
@@ -75,23 +87,55 @@ COMPILERS = [of_text, of_kernel, lambda k: nvgen.compile(k, target="sm_90a")]
 
 
 @pytest.mark.parametrize("compiler", COMPILERS, ids=["text", "kernel", "function"])
-def test_what_the_rules_see_beyond_the_level_is_warned_of(
+def test_an_error_beyond_the_level_is_an_exception(
+    compiler: Callable[[object], nvgen.Compiled],
+) -> None:
+    with pytest.raises(VerificationError) as caught:
+        compiler(early_read())
+    assert {f.rule for f in caught.value.findings} == {"wgmma.mma_async/in-flight"}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS, ids=["text", "kernel", "function"])
+def test_what_kernels_in_use_do_is_warned_of(
     compiler: Callable[[object], nvgen.Compiled],
 ) -> None:
     with pytest.warns(FindingWarning) as told:
-        compiled = compiler(early_read())
-    (warning,) = told
-    assert str(warning.message).startswith("error[wgmma.mma_async/in-flight]: ")
+        compiled = compiler(several_warpgroups())
+    (warning,) = [w for w in told if str(w.message).startswith("error")]
+    assert str(warning.message).startswith("error[setmaxnreg.dec/warpgroup]: ")
     assert warning.filename == __file__
-    assert [f.severity for f in compiled.findings] == [Severity.WARNING]
+    assert "setmaxnreg.dec/warpgroup" in {f.rule for f in compiled.findings}
+    assert {f.severity for f in compiled.findings} == {Severity.WARNING}
     assert compiled.ptx
 
 
 def test_the_warning_names_the_line_that_compiles() -> None:
     lines, first = inspect.getsourcelines(of_kernel)
     with pytest.warns(FindingWarning) as told:
-        of_kernel(early_read())
+        of_kernel(several_warpgroups())
     assert "module.compile()" in lines[told[0].lineno - first]
+
+
+@pytest.mark.parametrize("pattern", ["wgmma.mma_async/in-flight", "wgmma.*", "*"])
+def test_a_rule_that_is_allowed_to_be_broken_warns(pattern: str) -> None:
+    kernel = early_read()
+    for make in (kernel.compile, lambda **given: nvgen.compile(kernel, target="sm_90a", **given)):
+        with pytest.warns(FindingWarning, match=r"warning\[wgmma.mma_async/in-flight\]"):
+            assert make(allow=["tcgen05.*", pattern]).ptx
+        with pytest.raises(VerificationError):
+            make(allow=["tcgen05.*", "wgmma.mma_async"])
+
+
+def test_what_the_level_asks_for_is_not_allowed() -> None:
+    with pytest.raises(VerificationError, match="in-flight"):
+        early_read().compile(level="function", allow=["*"])
+
+
+@pytest.mark.parametrize("allow", ["wgmma.*", [1], None, {"a": 1}])
+def test_what_is_allowed_is_a_list_of_rules(allow: object) -> None:
+    with pytest.raises(InputError) as caught:
+        early_read().compile(allow=allow)
+    assert caught.value.findings[0].rule == "compile/allow"
 
 
 @pytest.mark.parametrize("level", ["function", "all"])
@@ -151,10 +195,43 @@ def written(tmp_path: Path, module: Kernel | str, *options: str) -> tuple[int, P
 def test_the_commands_status_says_that_a_rule_beyond_the_level_found_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    status, out = written(tmp_path, several_warpgroups())
+    assert status == 1
+    assert "error[setmaxnreg.dec/warpgroup]" in capsys.readouterr().err
+    assert ".visible .entry k" in out.read_text()
+
+
+def test_a_rule_that_is_allowed_to_be_broken_lets_the_command_write(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out = written(tmp_path, early_read(), "--allow", "wgmma.mma_async/in-flight")
+    assert status == 0
+    assert "warning[wgmma.mma_async/in-flight]" in capsys.readouterr().err
+    assert ".visible .entry k" in out.read_text()
+
+
+def test_a_certain_error_keeps_the_command_from_writing(tmp_path: Path) -> None:
     status, out = written(tmp_path, early_read())
     assert status == 1
-    assert "error[wgmma.mma_async/in-flight]" in capsys.readouterr().err
-    assert ".visible .entry k" in out.read_text()
+    assert not out.exists()
+
+
+def test_the_command_judges_kernels_that_only_meet_at_barriers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`nvgen.compile` judges them where a level is asked for."""
+    b = KernelBuilder("k", block=64, target="sm_90a")
+    b.begin()
+    with b.if_(b.tid_x == 0):
+        b.barrier_cta_sync_aligned()
+    kernel = b.finish()
+    status, out = written(tmp_path, kernel)
+    assert status == 1
+    assert "error[bar.sync/aligned]" in capsys.readouterr().err
+    assert not out.exists()
+    assert kernel.compile().ptx
+    with pytest.raises(VerificationError, match=r"bar\.sync/aligned"):
+        kernel.compile(level="function")
 
 
 def test_an_error_of_the_level_keeps_the_command_from_writing(tmp_path: Path) -> None:

@@ -76,11 +76,11 @@ def compiled(text: str, target: str) -> Pair:
 
     Raises: nvgen.NvgenError where nvgen refuses it, llvm.LlvmFailedError where LLVM does.
     """
-    ours = nvgen.compile(text, target=target, ptx=PTX, cuda_atomics=True)
+    ours = nvgen.compile(text, target=target, ptx=PTX, cuda_atomics=True, allow=["*"])
     (outcome,) = llvm.compile_all([text], target, PTX, opt=3)
     if outcome.refusal:
         raise llvm.LlvmFailedError(outcome.refusal)
-    return Pair(ours, nvgen.compile(outcome.ptx, level="record"))
+    return Pair(ours, nvgen.compile(outcome.ptx, level="record", allow=["*"]))
 
 
 def without_flags(text: str) -> str:
@@ -187,7 +187,7 @@ def _shared(module: nvgen.Compiled) -> int:
 
 def compare(text: str, target: str, seeds: int) -> Iterator[tuple[str, str]]:
     """Each kernel with each seed, and what became of it."""
-    text = nvgen.compile(text, target=target, opt=0, level="record").llvm
+    text = nvgen.compile(text, target=target, opt=0, level="record", allow=["*"]).llvm
     plain, exact = compiled(text, target), None
     functions = {f.name: f for f in binding.parse_assembly(text).functions}
     for function in plain.ours.module.functions:

@@ -78,7 +78,9 @@ def built(file: Path, target: str) -> Built:
     kernels = {launch.kernel for launch in launches.read(file.with_suffix(".json"))}
     cubins, figures = {}, {}
     try:
-        text = without_debug(nvgen.compile(file.read_text(), target=target, opt=0).llvm)
+        text = without_debug(
+            nvgen.compile(file.read_text(), target=target, opt=0, allow=["*"]).llvm
+        )
         for key, made in _compiled(text, target):
             cubins[key] = made.cubin
             if "exact" not in key:
@@ -106,7 +108,7 @@ def _ptx(text: str, target: str, level: str, compiler: str) -> str:
     if compiler == "nvgen":
         asked = 3 if level == "O3" else None
         options = {} if asked is None else {"opt": asked}
-        return nvgen.compile(text, target=target, cuda_atomics=True, **options).ptx
+        return nvgen.compile(text, target=target, cuda_atomics=True, allow=["*"], **options).ptx
     if level == "O3":
         text = optimized(text, target)
     (outcome,) = llvm.compile_all([text], target, PTX, opt=3)

@@ -9,9 +9,10 @@ import pytest
 
 import nvgen
 from asmprinter.ptx.reading.reader import read_ptx
-from intrinsics.findings import NvgenError, Severity
+from intrinsics.findings import NvgenError, SelectionError, Severity
 from intrinsics.targets import parse_ptx, parse_target
 from isel.verifier.record import verify_records
+from tests.each import each
 from tests.oracle import llvm
 from tests.oracle.ptxas_modules import report
 
@@ -199,3 +200,72 @@ def test_a_list_that_llvm_has_numbered_is_no_memory():
     compiled = nvgen.compile(text, target="sm_90a")
     assert "compiler_used" not in compiled.ptx
     assert compiled.cubin()
+
+
+def is_assembled(text: str) -> bool:
+    """Whether ptxas makes machine code of a module."""
+    return "error" not in report(nvgen.compile(text, target="sm_90a").ptx, "sm_90a", "-c")
+
+
+def test_a_variable_may_be_called_as_a_constant_of_ptx() -> None:
+    text = "@WARP_SZ = global i32 3\n@WARP_SZ_ = global i32 4\n"
+    (first, second) = nvgen.compile(text, target="sm_90a").module.variables
+    assert {first.name, second.name} == {"WARP_SZ_", "WARP_SZ__1"}
+    assert is_assembled(text)
+
+
+def test_a_number_of_80_bits_lies_in_16_bytes() -> None:
+    """LLVM Language Reference, Data Layout: f80 is aligned to 16."""
+    text = "@g = global [2 x x86_fp80] zeroinitializer\n"
+    (variable,) = nvgen.compile(text, target="sm_90a").module.variables
+    assert (variable.size, variable.align) == (32, 16)
+    assert is_assembled(text)
+
+
+@each(
+    "variable, rule, got",
+    [
+        ("addrspace(4) global [65537 x i8] zeroinitializer", "variable-size", "65537 bytes"),
+        ("global i32 0, align 4294967296", "variable-alignment", "align 4294967296"),
+    ],
+)
+def test_what_no_memory_holds_is_refused(variable: str, rule: str, got: str) -> None:
+    with pytest.raises(SelectionError) as caught:
+        nvgen.compile(f"@g = {variable}\n", target="sm_90a")
+    (finding,) = caught.value.findings
+    assert (finding.rule, finding.got, finding.place.line) == (f"select/{rule}", got, 1)
+
+
+def test_the_largest_constant_is_taken() -> None:
+    assert is_assembled("@g = addrspace(4) global [65536 x i8] zeroinitializer\n")
+
+
+# ---- launches ------------------------------------------------------------------------------------
+
+BOUNDS = ("reqntid", "maxntid", "cluster_dim", "maxclusterrank", "minctasm", "maxnreg")
+NO_NUMBERS = ("", "-1", "a", "4294967296", "9" * 5000, "1,,2", "0x20", "1.5", "٣", "1_0", "+1")
+
+
+def with_bound(name: str, said: str) -> str:
+    return f'define ptx_kernel void @k() "nvvm.{name}"="{said}" {{\n  ret void\n}}\n'
+
+
+@each("name", BOUNDS)
+def test_a_bound_of_launches_is_a_list_of_numbers(name: str) -> None:
+    """At every level of LLVM's optimiser, which ends the process at some of these."""
+    several = name in ("reqntid", "maxntid", "cluster_dim")
+    zero = ["0", "32,0,1"] if name in ("reqntid", "maxntid") else []
+    for said in (*NO_NUMBERS, "1,2,3,4" if several else "1,2", *zero):
+        for opt in (None, 2):
+            with pytest.raises(SelectionError) as caught:
+                nvgen.compile(with_bound(name, said), target="sm_90a", opt=opt)
+            (finding,) = caught.value.findings
+            assert finding.rule == "select/attribute", (said, opt)
+            assert (finding.place.line, f"nvvm.{name}" in finding.message) == (1, True)
+
+
+@each("name", BOUNDS)
+def test_a_bound_of_launches_is_what_is_assembled(name: str) -> None:
+    several = name in ("reqntid", "maxntid", "cluster_dim")
+    for said in ("1", "4,2", "2, 2,1") if several else ("1", "32"):
+        assert is_assembled(with_bound(name, said)), said
