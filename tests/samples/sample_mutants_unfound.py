@@ -101,11 +101,13 @@ _BEFORE, _AFTER = "tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thr
 _WAIT = "tcgen05.wait::ld"
 
 UNFOUND = (
-    Unfound(_each("drop", "fence.mbarrier_init", "1"), tuple({*_ALL} - {"nvfp4", "pair"}), UNCLEAR),
+    Unfound(
+        _each("drop", "fence.mbarrier_init", "1"), tuple({*_ALL} - {*_SCALED, "pair"}), UNCLEAR
+    ),
     Unfound(_each("later", "fence.mbarrier_init", "1"), ("walkthrough",), UNCLEAR),
     Unfound(_each("later", _INIT, "1"), ("walkthrough",), UNCLEAR),
     Unfound(_each("later", _INIT, "2"), ("tile", "stationary"), UNCLEAR),
-    Unfound(_each("later", _INIT, "9"), _TILES, UNCLEAR),
+    Unfound(_each("later", _INIT, "9"), ("sparse",), UNCLEAR),
     Unfound(_each("later", _INIT, "12"), ("warps",), UNCLEAR),
     Unfound(_each("drop|later", "bar.warp.sync", "1"), (*_RINGS, "warps"), CONVERGED),
     # the allocation

@@ -190,6 +190,17 @@ def _multiply_high(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple
     yield from _write(mi, calculate(lambda x, y: x * y >> type_.bits, a, b, type_.bits))
 
 
+def _extreme(of: Callable[[int, int], int]) -> _Rule:
+    """The smaller or the greater one of two numbers, as their type reads them."""
+
+    def rule(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+        type_ = mi.scalar_type()
+        a, b = (as_typed(v, type_) for v in _pair(e, mi))
+        yield from _write(mi, calculate(of, a, b, type_.bits))
+
+    return rule
+
+
 # ---- bits ------------------------------------------------------------------------------------
 
 
@@ -426,6 +437,8 @@ _RULES: dict[str, _Rule] = {
     "mul.wide": _multiply(wide=True, add=False),
     "mad.lo": _multiply(wide=False, add=True),
     "mad.wide": _multiply(wide=True, add=True),
+    "min": _extreme(min),
+    "max": _extreme(max),
     "and": _and,
     "or": _or,
     "xor": _xor,

@@ -456,3 +456,53 @@ def test_a_volatile_load_of_data_waits_for_nobody() -> None:
 def test_a_volatile_load_that_decides_waits_for_ever_where_nobody_stores() -> None:
     spin = VOLATILE.replace("setp.lt.u32 %p1, %r5, %r6", "setp.eq.u32 %p1, %r4, 0")
     assert said(spin) == {"sync/deadlock"}
+
+
+# ---- nvcc: how often a loop over tid.x, tid.x + 128, … runs, before it is unrolled ---------------
+
+COUNTED_TURNS = """\
+.visible .entry k(.param .u64 .ptr .global x) .reqntid 128
+{
+    .reg .pred %p<9>;
+    .reg .b32 %r<30>;
+    .reg .b64 %rd<9>;
+    .shared .align 16 .b8 tile[512];
+    mov.u32 %r1, %tid.x;
+    max.s32 %r2, %r1, 384;
+    add.s32 %r3, %r2, 127;
+    sub.s32 %r4, %r3, %r1;
+    shr.u32 %r5, %r4, 7;
+    add.s32 %r6, %r5, 1;
+    and.b32 %r7, %r6, 3;
+    setp.eq.s32 %p1, %r7, 0;
+    @%p1 bra UNROLLED;
+    bar.sync 0;
+UNROLLED:
+    mov.u32 %r9, 0;
+TURN:
+    ld.param.u64 %rd1, [x];
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd3, %rd1, %rd2;
+    ld.global.u32 %r10, [%rd3];
+    shl.b32 %r11, %r1, 2;
+    mov.u32 %r12, tile;
+    add.s32 %r13, %r12, %r11;
+    st.shared.u32 [%r13], %r10;
+    bar.sync 0;
+    ld.shared.u32 %r14, [tile];
+    bar.sync 0;
+    add.u32 %r9, %r9, 1;
+    setp.lt.u32 %p2, %r9, 4;
+    @%p2 bra TURN;
+    ret;
+}
+"""
+
+
+def test_as_many_turns_for_each_thread_are_no_divergence() -> None:
+    """Each of 128 threads has 4 turns: none is left over for the loop before."""
+    assert said(COUNTED_TURNS) == set()
+
+
+def test_fewer_turns_for_some_threads_are() -> None:
+    assert "bar.sync/aligned" in said(COUNTED_TURNS.replace("127;", "111;"))
