@@ -6,14 +6,14 @@ mbarrier.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from enum import Enum
 
 from llvmlite import ir
 
-from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Shuffle
+from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Shuffle, Vote
 from intrinsics.special import special_registers
 from intrinsics.targets import Feature
 from nvgen.calling.guards import guarded
@@ -275,6 +275,20 @@ class Roles(ControlFlow):
         ready = look(barrier, phase, scope=scope)
         self.at_caller().cbranch(ready.value, done, spin)
         builder.position_at_end(done)
+
+    def wait_until(self, holds: Callable[[], Int]) -> None:
+        """Ask again and again until `holds` in all lanes of a warp, which stay together.
+
+        `b.wait_until(lambda: b.atom_load(flag) != 0)` waits for a flag of another CTA's.  Where a
+        lane asks alone (`b.elect()` around `b.while_`) ptxas takes what the loops around it count
+        for different in each lane: every use of it in a descriptor then costs an instruction more.
+
+        Raises: InputError for a single thread, and what is not a condition of the kernel.
+        """
+        several = ExecutionScope.CTA, ExecutionScope.WARPGROUP, ExecutionScope.WARP
+        check_scope(self, "whole warps wait", *several)
+        with self.while_(lambda: self.vote_sync(Vote.ALL, holds()) ^ 1):
+            pass
 
     @contextmanager
     def items(self, counter: Pointer, total: IntLike) -> Iterator[Int]:

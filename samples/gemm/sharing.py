@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from gemm.plan import ROWS, WARPGROUP
-from nvgen import AtomicOp, ElementType, ScalarType, Scope, Sem, Vote, f32, u32
+from nvgen import AtomicOp, ElementType, ScalarType, Scope, Sem, f32, u32
 
 TURN = 2  # the named barriers of two warpgroups in turn
 
@@ -288,8 +288,7 @@ class Tail(Alone):
         """Add the sums of a part, when they are there, and take its flag down."""
         b = self.b
         theirs, flag = self.places(part)
-        with b.while_(lambda: b.vote_sync(Vote.ANY, b.atom_load(flag) == 0)):  # by all as one
-            pass
+        b.wait_until(lambda: b.atom_load(flag) != 0)
         b.bar_warp_sync()
         with b.elect():
             b.atom_store(flag, b.const(0), sem=Sem.RELAXED)

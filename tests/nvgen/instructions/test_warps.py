@@ -372,3 +372,30 @@ def test_relaxed_ones_hand_nothing_on(sems: tuple[Sem, Sem]) -> None:
     sums, flags = np.zeros(8, np.uint32), np.zeros(8, np.uint32)
     with pytest.raises(SimulationError, match="race"):
         handed_on(*sems).compile(target="sm_90a").run(sums, flags, grid=8, device="sim")
+
+
+@kernel_test(schedules="all", targets="sm_90a")
+def test_whole_warps_wait_for_what_another_cta_hands_on(launch: Launch) -> None:
+    """All lanes see it, and no warp goes on before all of its flags are there."""
+    b = KernelBuilder("told_to_all", block=64)
+    b.pointer("words", u32)
+    b.pointer("flags", u32)
+    args = b.begin()
+    words, flags = args["words"], args["flags"]
+    with b.if_(b.ctaid_x == 0):
+        words[b.tid_x] = b.tid_x * 3
+        b.atom_store(flags.at(b.tid_x), 1)
+    with b.else_():
+        b.wait_until(lambda: b.atom_load(flags.at(b.tid_x)) != 0)
+        words[b.tid_x + 64] = words[b.tid_x ^ 31]
+    sums, told = np.zeros(128, np.uint32), np.zeros(64, np.uint32)
+    launch(b.finish(), sums, told, grid=2)
+    assert_exact(sums[64:], 3 * (np.arange(64, dtype=np.uint32) ^ 31))
+
+
+def test_a_lane_does_not_wait_for_its_warp_alone() -> None:
+    b = KernelBuilder("k", block=64)
+    b.pointer("flag", u32)
+    args = b.begin()
+    with pytest.raises(InputError, match="whole warps wait"), b.elect():
+        b.wait_until(lambda: b.atom_load(args["flag"]) != 0)
