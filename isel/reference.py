@@ -18,7 +18,7 @@ from intrinsics.reference.row_page import MADE, anchor, ptxas_says
 from intrinsics.row import Row, Rule
 from isel.select.intrinsics.unselected import UNSELECTED
 from isel.verifier.descriptors.check import RULES as DESCRIPTOR_RULES
-from isel.verifier.function.check import RULES
+from isel.verifier.functions import RULES
 from isel.verifier.launch import RULES as LAUNCH_RULES
 from isel.verifier.rule import VerifierRule
 

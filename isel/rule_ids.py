@@ -13,7 +13,7 @@ from functools import cache
 
 from intrinsics import catalog
 from isel.verifier.descriptors.check import RULES as DESCRIPTOR_RULES
-from isel.verifier.function.check import RULES
+from isel.verifier.functions import RULES
 from isel.verifier.launch import RULES as LAUNCH_RULES
 from isel.verifier.rule import VerifierRule
 

@@ -21,10 +21,10 @@ from isel.select.intrinsics.specials import reflect
 from isel.select.intrinsics.table import select_call
 from isel.select.intrinsics.walkthrough import Spellings, select_walkthrough
 from isel.select.intrinsics.written import as_assembly
-from isel.select.memory.stack_slots import shared_slots
+from isel.select.names import block_names
 from isel.select.phis import Merge, carried, merge, records
+from isel.select.stack_slots import shared_slots
 from isel.select.state import FunctionState
-from isel.select.symbols.names import block_names
 from isel.select.unrolling import loops_kept
 
 

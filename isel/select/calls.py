@@ -12,10 +12,9 @@ from isel.diagnostics import Unselectable
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
-from isel.llvm.types import VOID, Type
 from isel.llvm.vocabulary import TailKind
 from isel.select.state import FunctionState, form
-from isel.select.symbols.abi import device_param, is_passed, load_value, store_value
+from isel.select.symbols.abi import device_param, is_passed, load_value, result_param, store_value
 
 T = ScalarType
 _THROWING = frozenset(
@@ -102,13 +101,6 @@ def _fits(
 
 def _shape(param: Param) -> tuple[ScalarType, int, int]:
     return param.type, param.size, param.align
-
-
-def result_param(state: FunctionState, type_: Type, name: str) -> tuple[Param, ...]:
-    """The result parameter of a function type, if it has one."""
-    if type_ == VOID or not is_passed(state.layout, type_):
-        return ()
-    return (device_param(state.layout, name, type_, NO_ATTRIBUTES),)
 
 
 def _attributes(call: ir.Call, callee: ir.Function | None, number: int) -> Attributes:

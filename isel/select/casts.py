@@ -1,6 +1,6 @@
 """Casts to records: integers, pointers, bits.
 
-Layer: isel.select.  Vectors element by element; `isel.select.integers.widths` says how integers
+Layer: isel.select.  Vectors element by element; `isel.select.widths` says how integers
 lie in registers.
 """
 
@@ -14,7 +14,15 @@ from isel.llvm import values as llvm
 from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED, container
 from isel.llvm.types import IntType, PointerType
 from isel.llvm.vocabulary import Opcode
-from isel.select.integers.widths import (
+from isel.select.repack import (
+    element_widths,
+    extend_byte,
+    from_predicate,
+    repack,
+    to_predicate,
+)
+from isel.select.state import FunctionState, Values, form
+from isel.select.widths import (
     LIMB,
     elements,
     extend,
@@ -24,14 +32,6 @@ from isel.select.integers.widths import (
     register,
     resize,
 )
-from isel.select.memory.repack import (
-    element_widths,
-    extend_byte,
-    from_predicate,
-    repack,
-    to_predicate,
-)
-from isel.select.state import FunctionState, Values, form
 
 T = ScalarType
 

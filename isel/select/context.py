@@ -19,7 +19,7 @@ from isel.llvm.type_layout import layout_of
 from isel.lower.memory.neighbours import pure_functions
 from isel.places.align import places_of_globals
 from isel.select.locations import Locations, Source
-from isel.select.symbols.names import kernels, ptx_names
+from isel.select.names import kernels, ptx_names
 from isel.select.unrolling import ids_of_loops_kept
 
 

@@ -25,7 +25,6 @@ from isel.select.floats.instructions import (
     float_negate,
 )
 from isel.select.integers.arithmetic import binary, compare, compare_element
-from isel.select.integers.widths import LIMB, elements, extend, extended, register_bits
 from isel.select.memory.accesses import check_space, load, store
 from isel.select.memory.atomics import compare_exchange, fence, read_modify_write
 from isel.select.memory.element_ptr import get_element_ptr
@@ -34,6 +33,7 @@ from isel.select.phis import phi
 from isel.select.state import FunctionState, form
 from isel.select.symbols.functions import return_value
 from isel.select.vectors import extract_element, insert_element, select, shuffle
+from isel.select.widths import LIMB, elements, extend, extended, register_bits
 
 T = ScalarType
 

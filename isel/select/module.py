@@ -47,13 +47,13 @@ from isel.select.assembly.module_asm import (
     add_assembly,
     read_module_assembly,
 )
-from isel.select.assembly.shared import Assembly
 from isel.select.body import Body
 from isel.select.context import ModuleContext
 from isel.select.floats.casts import flushes_subnormals
 from isel.select.floats.steps import ordered_halves
 from isel.select.instructions import select_instruction
 from isel.select.locations import NO_SOURCE, Locations, Source
+from isel.select.shared_assembly import Assembly
 from isel.select.state import FunctionState, form
 from isel.select.symbols.functions import (
     device_interface,

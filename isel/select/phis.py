@@ -18,7 +18,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import FloatType, IntType, Type, VectorType
 from isel.select.integers.packed import word_of
-from isel.select.memory.repack import join, split
+from isel.select.repack import join, split
 from isel.select.state import FunctionState, Values, typed
 
 _WORD = 32

@@ -45,9 +45,9 @@ from isel.llvm.type_layout import (
     walk_indices,
 )
 from isel.llvm.types import PointerType, Type
-from isel.select.assembly.shared import Assembly
-from isel.select.memory.stack_slots import Slot
 from isel.select.register_facts import RegisterFacts
+from isel.select.shared_assembly import Assembly
+from isel.select.stack_slots import Slot
 
 Values: TypeAlias = tuple[Scalar, ...]
 

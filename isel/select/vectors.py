@@ -15,9 +15,9 @@ from isel.llvm import values as llvm
 from isel.llvm.type_layout import BITS
 from isel.llvm.types import FloatType, Type, VectorType
 from isel.select.floats.steps import Floats
-from isel.select.integers.widths import elements, extended, register_bits, zeros_from
-from isel.select.memory.repack import to_predicate
+from isel.select.repack import to_predicate
 from isel.select.state import FunctionState, Values, form
+from isel.select.widths import elements, extended, register_bits, zeros_from
 
 T = ScalarType
 

@@ -101,6 +101,6 @@ def _verify_functions(module: Module, shape: LaunchShape = UNKNOWN_SHAPE) -> lis
     """The findings of the function level; its rules are imported where a function needs them."""
     if not any(map(synchronises, module.functions)):
         return []
-    from isel.verifier.function.check import verify_functions
+    from isel.verifier.functions import verify_functions
 
     return verify_functions(module, shape.block, shape.cluster, dict(shape.boxes), shape.parts)

@@ -31,7 +31,7 @@ from isel.llvm import ir
 from isel.llvm.type_layout import SHARED_SPACE
 from isel.llvm.types import METADATA, TOKEN
 from isel.llvm.vocabulary import C_CALLING_CONVENTION, Linkage
-from isel.select.symbols.names import kernels
+from isel.select.names import kernels
 from nvgen.optimizer.waits import Handed, shown, through_waits
 
 ARITHMETIC = r"""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from tests.corpora.judged import TABLES, Judged
 
 Said = dict[tuple[str, str], tuple[int, int]]

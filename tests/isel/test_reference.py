@@ -15,7 +15,7 @@ import pytest
 from intrinsics import catalog
 from isel.reference import FOLDER, pages
 from isel.verifier.descriptors.check import RULES as DESCRIPTOR_RULES
-from isel.verifier.function.check import RULES as FUNCTION_RULES
+from isel.verifier.functions import RULES as FUNCTION_RULES
 from isel.verifier.launch import RULES as LAUNCH_RULES
 from tests.each import each
 

@@ -25,7 +25,7 @@ from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import VerificationError
 from intrinsics.targets import TARGETS
 from isel.pipeline import PASSES, SELECT
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from nvgen import FindingWarning, KernelBuilder
 from nvgen.builder import reference, stubs
 from nvgen.builder.stubs import is_free

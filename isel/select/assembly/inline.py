@@ -21,11 +21,11 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.type_layout import BITS, SHARED_SPACE, UNSIGNED, container
 from isel.llvm.types import VOID, IntType, PointerType, StructType, Type
-from isel.select.assembly.statements import append
 from isel.select.assembly.text import Constraint, read_constraints, substitute
-from isel.select.integers.widths import LIMB, extend, resize
-from isel.select.memory.repack import element_widths, from_predicate, repack
+from isel.select.repack import element_widths, from_predicate, repack
 from isel.select.state import FunctionState, Values, form
+from isel.select.statements import append
+from isel.select.widths import LIMB, extend, resize
 
 if TYPE_CHECKING:
     from asmprinter.ptx.reading.fragment import Fragment

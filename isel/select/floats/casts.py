@@ -15,9 +15,9 @@ from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
 from isel.llvm.types import IntType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
 from isel.select.floats.steps import Floats, kind_of
-from isel.select.integers.widths import extend, register_bits
-from isel.select.memory.repack import to_predicate
+from isel.select.repack import to_predicate
 from isel.select.state import FunctionState, form
+from isel.select.widths import extend, register_bits
 
 T = ScalarType
 

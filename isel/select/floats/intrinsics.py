@@ -20,9 +20,9 @@ from isel.llvm.vocabulary import Flag
 from isel.select.floats.casts import whole_number
 from isel.select.floats.instructions import float_test, fused, pair_sign
 from isel.select.floats.steps import PAIRS, Floats, kind_of
-from isel.select.integers.widths import register_bits
 from isel.select.register_facts import Root
 from isel.select.state import FunctionState, form
+from isel.select.widths import register_bits
 
 T = ScalarType
 RN = Rounding.RN

@@ -1,6 +1,6 @@
 """Integer arithmetic and comparison to records, element by element.
 
-Layer: isel.select.  PTX computes with 16, 32 and 64 bits; `isel.select.integers.widths` says how
+Layer: isel.select.  PTX computes with 16, 32 and 64 bits; `isel.select.widths` says how
 integers of other widths lie in registers.  An i1 is a predicate, and arithmetic with it is logic.
 """
 
@@ -22,7 +22,9 @@ from isel.llvm.vocabulary import Flag, IntPredicate, Opcode
 from isel.select.integers import wide
 from isel.select.integers.division import divide_by_number, rest_of_quotient
 from isel.select.integers.packed import logic_by_words
-from isel.select.integers.widths import (
+from isel.select.register_facts import Added, Sum
+from isel.select.state import FunctionState, Values, form, typed
+from isel.select.widths import (
     LIMB,
     elements,
     extend,
@@ -30,8 +32,6 @@ from isel.select.integers.widths import (
     shift_amount,
     zeros_from,
 )
-from isel.select.register_facts import Added, Sum
-from isel.select.state import FunctionState, Values, form, typed
 
 T = ScalarType
 

@@ -10,8 +10,8 @@ from intrinsics.mir import Imm, Op, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
 from isel.llvm.type_layout import BITS, container
-from isel.select.integers.widths import LIMB, extend, register, resize, shift_amount
 from isel.select.state import FunctionState, Values, form
+from isel.select.widths import LIMB, extend, register, resize, shift_amount
 
 T = ScalarType
 

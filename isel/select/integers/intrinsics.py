@@ -24,9 +24,9 @@ from isel.select.integers.element import Work
 from isel.select.integers.overflow import OVERFLOWS, SATURATES
 from isel.select.integers.reductions import select_reduction
 from isel.select.integers.wide_intrinsics import WIDE
-from isel.select.integers.widths import LIMB, elements, zeros_from
-from isel.select.memory.repack import permute
+from isel.select.repack import permute
 from isel.select.state import FunctionState, Values, form
+from isel.select.widths import LIMB, elements, zeros_from
 
 T = ScalarType
 _NAME = re.compile(r"llvm\.([a-z.]+)\.(?:v\d+)?i(\d+)(?:\.(?:v\d+)?i\d+)?")

@@ -16,8 +16,8 @@ from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
 from isel.llvm.vocabulary import IntPredicate, Opcode
 from isel.select.integers.arithmetic import binary_element, compare_element
 from isel.select.integers.element import Work
-from isel.select.integers.widths import LIMB, limb_widths, register
 from isel.select.state import Values, form
+from isel.select.widths import LIMB, limb_widths, register
 
 T = ScalarType
 Select = Callable[[Work], Values]

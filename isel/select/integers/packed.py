@@ -9,7 +9,7 @@ from __future__ import annotations
 from intrinsics.mir import Imm, Reg
 from intrinsics.modifiers import ScalarType
 from isel.llvm.vocabulary import Opcode
-from isel.select.memory.repack import split
+from isel.select.repack import split
 from isel.select.state import FunctionState, Values, form
 
 T = ScalarType

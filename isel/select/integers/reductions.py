@@ -14,8 +14,8 @@ from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
 from isel.llvm.types import IntType
 from isel.llvm.vocabulary import IntPredicate, Opcode
 from isel.select.integers.arithmetic import binary_element, compare_element
-from isel.select.integers.widths import LIMB, elements, extend, register, register_bits
 from isel.select.state import FunctionState, Values, form
+from isel.select.widths import LIMB, elements, extend, register, register_bits
 
 T = ScalarType
 _NAME = re.compile(r"llvm\.vector\.reduce\.(\w+)\.v\d+i\d+")

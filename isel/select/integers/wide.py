@@ -12,8 +12,8 @@ from intrinsics.modifiers import BoolOp, CarryOut, FunnelMode, ScalarType
 from intrinsics.modifiers import Compare as Cmp
 from isel.llvm.vocabulary import Opcode
 from isel.select.integers.wide_division import divide
-from isel.select.integers.widths import LIMB, extend
 from isel.select.state import FunctionState, Values, form
+from isel.select.widths import LIMB, extend
 
 T = ScalarType
 

@@ -13,9 +13,9 @@ import functools
 
 from intrinsics.modifiers import ScalarType
 from isel.llvm.vocabulary import Opcode
-from isel.select.assembly.statements import append
-from isel.select.integers.widths import LIMB, extend
 from isel.select.state import FunctionState, Values
+from isel.select.statements import append
+from isel.select.widths import LIMB, extend
 
 T = ScalarType
 _SIGNED = (Opcode.SDIV, Opcode.SREM)

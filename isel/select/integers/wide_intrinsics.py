@@ -14,9 +14,9 @@ from isel.diagnostics import not_yet
 from isel.llvm.vocabulary import Opcode
 from isel.select.integers import wide
 from isel.select.integers.element import Work
-from isel.select.integers.widths import LIMB, extend
-from isel.select.memory.repack import permute
+from isel.select.repack import permute
 from isel.select.state import Values, form
+from isel.select.widths import LIMB, extend
 
 T = ScalarType
 Select = Callable[[Work], Values]

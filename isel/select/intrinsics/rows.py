@@ -20,7 +20,7 @@ from isel.diagnostics import Unselectable
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
 from isel.select.intrinsics.signatures import check_result, check_vectors, group, lengths
-from isel.select.memory.repack import join, split
+from isel.select.repack import join, split
 from isel.select.state import FunctionState, form
 
 _VALUE, _UPDATE = Kind.VALUE, Access.UPDATE

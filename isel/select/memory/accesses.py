@@ -22,7 +22,7 @@ from isel.llvm.types import PointerType, Type
 from isel.select.memory.access_splitting import AccessPart, aligned_at, pieces
 from isel.select.memory.atomics import access_order, check_atomic
 from isel.select.memory.legalised_accesses import is_illegal, load_illegal, members, store_illegal
-from isel.select.memory.repack import from_predicate, join, split, to_predicate
+from isel.select.repack import from_predicate, join, split, to_predicate
 from isel.select.state import FunctionState, Values, form
 
 T = ScalarType

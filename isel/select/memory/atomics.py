@@ -24,7 +24,7 @@ from isel.llvm.vocabulary import IntPredicate, Ordering
 from isel.llvm.vocabulary import RMWOperation as Rmw
 from isel.select.integers.arithmetic import compare_element
 from isel.select.memory.orders import SINGLE_THREAD, scope_of, semantics_of
-from isel.select.memory.repack import join, split
+from isel.select.repack import join, split
 from isel.select.state import FunctionState, form
 
 T = ScalarType

@@ -17,9 +17,9 @@ from isel.llvm import values as llvm
 from isel.llvm.type_layout import BITS, SIGNED, SPACES, UNSIGNED, container, walk_indices
 from isel.llvm.types import IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import Flag
-from isel.select.integers.widths import LIMB, elements, extend
 from isel.select.register_facts import Added, Sum
 from isel.select.state import FunctionState, form, typed
+from isel.select.widths import LIMB, elements, extend
 
 T = ScalarType
 _SMALL = (Space.SHARED, Space.LOCAL)

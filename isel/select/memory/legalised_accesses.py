@@ -15,7 +15,7 @@ from intrinsics.mir import Form, Imm, Mem, Reg, Scalar
 from intrinsics.modifiers import ScalarType
 from isel.llvm.type_layout import BITS, TypeLayout
 from isel.llvm.types import ArrayType, IntType, StructType, Type, VectorType
-from isel.select.memory.repack import element_widths, repack
+from isel.select.repack import element_widths, repack
 from isel.select.state import FunctionState
 
 T = ScalarType

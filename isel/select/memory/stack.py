@@ -17,9 +17,9 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.type_layout import container
 from isel.llvm.types import IntType, PointerType
-from isel.select.integers.widths import LIMB, elements, extend, resize
-from isel.select.memory.stack_slots import Slot, room
+from isel.select.stack_slots import Slot, room
 from isel.select.state import FunctionState, form
+from isel.select.widths import LIMB, elements, extend, resize
 
 _LARGEST = 1 << 19
 """Bytes of local memory that a thread can have.  CUDA, Compute Capabilities: Technical

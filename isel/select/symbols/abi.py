@@ -19,6 +19,7 @@ from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.type_layout import BITS, TypeLayout
 from isel.llvm.types import (
+    VOID,
     ArrayType,
     FloatType,
     IntType,
@@ -27,9 +28,9 @@ from isel.llvm.types import (
     Type,
     VectorType,
 )
-from isel.select.integers.widths import extended
-from isel.select.memory.repack import from_predicate, join, split, to_predicate
+from isel.select.repack import from_predicate, join, split, to_predicate
 from isel.select.state import FunctionState, form
+from isel.select.widths import extended
 
 T = ScalarType
 _PRED = T.PRED
@@ -362,3 +363,10 @@ def _promoted(
     dtype, atype = (T.S32, T.S16) if signed else (T.U32, T.U16)
     state.emit(form("cvt.int", dtype=dtype, atype=atype), word, reg)
     return word
+
+
+def result_param(state: FunctionState, type_: Type, name: str) -> tuple[Param, ...]:
+    """The result parameter of a function type, if it has one."""
+    if type_ == VOID or not is_passed(state.layout, type_):
+        return ()
+    return (device_param(state.layout, name, type_, NO_ATTRIBUTES),)

@@ -20,8 +20,7 @@ from isel.llvm.type_layout import SPACES, UNSIGNED, TypeLayout
 from isel.llvm.types import PTR, FloatType, IntType, PointerType, Type
 from isel.llvm.vocabulary import Linkage as LlvmLinkage
 from isel.lower.memory.unwritten import unwritten_pointers
-from isel.select.assembly.shared import WORD
-from isel.select.calls import result_param
+from isel.select.shared_assembly import WORD
 from isel.select.state import FunctionState
 from isel.select.symbols.abi import (
     alignment,
@@ -29,6 +28,7 @@ from isel.select.symbols.abi import (
     device_param,
     is_passed,
     load_value,
+    result_param,
     slots,
     store_value,
 )

@@ -19,8 +19,8 @@ from isel.llvm.types import ArrayType
 from isel.llvm.vocabulary import Linkage
 from isel.select.context import ModuleContext
 from isel.select.intrinsics.textures import REFERENCES
+from isel.select.names import annotated
 from isel.select.symbols.initializers import Initializers, unkept_zeros
-from isel.select.symbols.names import annotated
 from isel.select.symbols.weak_references import is_weak, refusal, uses_of_weak
 
 MANAGED = ".attribute(.managed)"

@@ -21,7 +21,7 @@ from intrinsics.row import Kind as OperandKind
 from isel.verifier.function.flow.evaluate import WAITS, Evaluator
 from isel.verifier.function.flow.graph import Graph
 from isel.verifier.function.flow.threads import Threads
-from isel.verifier.function.flow.values import Value, Where, where
+from isel.verifier.function.flow.values import Symbol, Value, Where, where
 from isel.verifier.function.flow.warp_flow import Condition, WarpFlow
 
 ATOMICS = ("atom", "atom.cas", "red")
@@ -170,6 +170,12 @@ def first_place(event: Event) -> Where | None:
     """The mbarrier of a wait's first execution."""
     value = event.value("first_mbar")
     return where(value) if value is not None else None
+
+
+def signalled(event: Event) -> Where | None:
+    """The mbarrier that a copy completes on."""
+    value = event.value("mbar")
+    return where(value) if value is not None and isinstance(value.base, Symbol) else None
 
 
 def guarded(flow: WarpFlow, node: int, event: Event, evaluator: Evaluator) -> Event | None:

@@ -12,7 +12,6 @@ from functools import cached_property
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction
 from isel.control_flow import components
-from isel.verifier.function.barriers.waits import idle_waits
 from isel.verifier.function.events import Event, Kind, eventful, events_of
 from isel.verifier.function.flow.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.flow.graph import Graph
@@ -20,6 +19,7 @@ from isel.verifier.function.flow.threads import Threads, threads_of
 from isel.verifier.function.flow.values import LANES, constant
 from isel.verifier.function.flow.warp_flow import WarpFlow
 from isel.verifier.function.flow.warps import Warp
+from isel.verifier.function.idle_waits import idle_waits
 from isel.verifier.function.walks.paths import Walker
 from isel.verifier.function.walks.tracking import Tracked
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
+from nvgen.sim.semantics import bulk_groups
 from nvgen.sim.semantics.arithmetic import (
     float_comparisons,
     float_conversions,
@@ -18,7 +19,7 @@ from nvgen.sim.semantics.arithmetic import (
     scalar,
 )
 from nvgen.sim.semantics.control import branches, calls, stack, tables
-from nvgen.sim.semantics.copies import async_stores, bulk, bulk_groups, bulk_reduce, small
+from nvgen.sim.semantics.copies import async_stores, bulk, bulk_reduce, small
 from nvgen.sim.semantics.memory import accesses, atomic, bulk_store, caches
 from nvgen.sim.semantics.synchronization import (
     cluster,

@@ -19,7 +19,7 @@ from intrinsics.modifiers import ScalarType as T
 from intrinsics.modifiers import Space
 from intrinsics.targets import parse_ptx
 from isel.passes.order_wgmma import order_wgmma
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from nvgen import KernelBuilder
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.options import Options

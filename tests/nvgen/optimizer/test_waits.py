@@ -15,7 +15,7 @@ from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.modifiers import ScalarType as T
 from intrinsics.modifiers import Space
 from isel.llvm import ir
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from nvgen import Kernel, KernelBuilder
 from nvgen import compile as compile_module
 from nvgen.optimizer import shield

@@ -8,8 +8,7 @@ mbarrier: Phase of the mbarrier object; mbarrier.try_wait: .parity.
 
 from __future__ import annotations
 
-from isel.verifier.function.barriers.mbarriers import signalled
-from isel.verifier.function.events import Event, Kind, first_parity, first_place
+from isel.verifier.function.events import Event, Kind, first_parity, first_place, signalled
 from isel.verifier.function.flow.values import Symbol, Where
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule

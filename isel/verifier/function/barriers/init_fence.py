@@ -12,8 +12,7 @@ from collections.abc import Container, Sequence
 from intrinsics.findings import Severity
 from intrinsics.mir import Form, MachineInstr
 from isel.verifier.function.barriers.clusters import cluster_size, is_of_pair
-from isel.verifier.function.barriers.mbarriers import signalled
-from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.events import Event, Kind, signalled
 from isel.verifier.function.flow.values import Where, where
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from intrinsics.findings import Severity
 from isel.verifier.function.barriers.clusters import PAIR_SIZE, cluster_size, is_in_cluster
-from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.flow.values import Symbol, Where, where
+from isel.verifier.function.events import Event, Kind, signalled
+from isel.verifier.function.flow.values import Symbol, Where
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.rule import VerifierRule
@@ -54,12 +54,6 @@ def _uses(report: Report) -> list[tuple[Event, Where | None]]:
     """Every event that uses an mbarrier, with the mbarrier."""
     found = [(e, e.place) for e in report.analysis.events(*_USES)]
     return found + [(e, signalled(e)) for e in report.analysis.events(Kind.COPY_IN)]
-
-
-def signalled(event: Event) -> Where | None:
-    """The mbarrier that a copy completes on."""
-    value = event.value("mbar")
-    return where(value) if value is not None and isinstance(value.base, Symbol) else None
 
 
 def _initialised(

@@ -8,8 +8,7 @@ where anything may end it.  PTX ISA, mbarrier: Phase of the mbarrier object.
 from __future__ import annotations
 
 from intrinsics.lazy_dataclass import dataclass
-from isel.verifier.function.barriers.mbarriers import signalled
-from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.events import Event, Kind, signalled
 from isel.verifier.function.flow.values import Spread, Symbol, Where
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule

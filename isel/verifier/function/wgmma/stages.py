@@ -16,8 +16,7 @@ from dataclasses import field
 
 from intrinsics.findings import Severity
 from intrinsics.lazy_dataclass import dataclass
-from isel.verifier.function.barriers.mbarriers import signalled
-from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.events import Event, Kind, signalled
 from isel.verifier.function.flow.values import Sixteenth, Symbol, Where
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role

@@ -22,8 +22,8 @@ from nvgen.sim.memory.regions import Access, Bytes, Proxy, gather, scatter
 from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.copies.bulk import to_itself
 from nvgen.sim.semantics.copies.bulk_memory import count_bytes
+from nvgen.sim.semantics.mbarrier_operand import to_shared
 from nvgen.sim.semantics.memory.atomic import Combine, combination
-from nvgen.sim.semantics.synchronization.mbarrier_operand import to_shared
 from nvgen.sim.threads.clusters import check_runs, owner_of
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import unsigned

@@ -20,8 +20,8 @@ from nvgen.sim.async_ops.groups import CopyGroups
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
+from nvgen.sim.semantics.mbarrier_operand import MBarrierOperand, use_object
 from nvgen.sim.semantics.memory.accesses import find
-from nvgen.sim.semantics.synchronization.mbarrier_operand import MBarrierOperand, use_object
 from nvgen.sim.threads.barriers import MBarrier
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.machine import Cta, Outcome, Step, Strand, Warp, lane_numbers

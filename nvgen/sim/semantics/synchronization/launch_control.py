@@ -17,7 +17,7 @@ from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, scatter
 from nvgen.sim.semantics.copies.bulk_memory import count_bytes
-from nvgen.sim.semantics.synchronization.mbarrier_operand import to_shared
+from nvgen.sim.semantics.mbarrier_operand import to_shared
 from nvgen.sim.threads.clusters import check_runs, owner_of
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import words_of

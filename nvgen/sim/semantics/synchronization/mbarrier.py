@@ -16,13 +16,13 @@ from intrinsics.modifiers import ScalarType, Sem
 from nvgen.sim.async_ops.schedule import Mode
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy
-from nvgen.sim.semantics.synchronization.mbarrier_arrive import phase_of
-from nvgen.sim.semantics.synchronization.mbarrier_operand import (
+from nvgen.sim.semantics.mbarrier_operand import (
     SIZE,
     MBarrierOperand,
     count_of,
     is_narrow,
 )
+from nvgen.sim.semantics.synchronization.mbarrier_arrive import phase_of
 from nvgen.sim.threads.barriers import MBarrier
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import Outcome, Polled, Step, Strand, Warp, lanes_of

@@ -19,7 +19,7 @@ from nvgen.sim.async_ops.remote import deliver, send
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.races.happens_before import Clocks, Sent
 from nvgen.sim.races.vector_clock import NOTHING
-from nvgen.sim.semantics.synchronization.mbarrier_operand import (
+from nvgen.sim.semantics.mbarrier_operand import (
     MBarrierOperand,
     count_of,
     is_narrow,

@@ -12,7 +12,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Space, ThreadSync
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.semantics.synchronization.mbarrier_operand import signalled, to_shared
+from nvgen.sim.semantics.mbarrier_operand import signalled, to_shared
 from nvgen.sim.semantics.tma.targets import mask_type
 from nvgen.sim.threads.clusters import check_runs, members, owner_of, participants
 from nvgen.sim.threads.compile import Compiler, Maker

@@ -21,7 +21,7 @@ from nvgen.sim.memory.bound_maps import AnyMap, BoundMap
 from nvgen.sim.memory.map_fields import placed
 from nvgen.sim.memory.regions import Access, Addresses, Proxy, Region, gather, window_of
 from nvgen.sim.memory.tensor_maps import Fields
-from nvgen.sim.semantics.copies.bulk_groups import groups
+from nvgen.sim.semantics.bulk_groups import groups
 from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.semantics.tma.targets import SECTION
 from nvgen.sim.semantics.tma.tensor_maps import ALIGN

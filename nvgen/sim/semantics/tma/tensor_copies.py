@@ -26,8 +26,8 @@ from nvgen.sim.faults import Fault, fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, Rows
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
 from nvgen.sim.races.vector_clock import Order
-from nvgen.sim.semantics.copies.bulk_groups import groups
-from nvgen.sim.semantics.synchronization.mbarrier_operand import signalled
+from nvgen.sim.semantics.bulk_groups import groups
+from nvgen.sim.semantics.mbarrier_operand import signalled
 from nvgen.sim.semantics.tma.boxes import (
     ATOM,
     Box,

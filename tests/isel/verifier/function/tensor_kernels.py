@@ -8,7 +8,7 @@ of a_tile and b_tile, 16 KiB each, is written before anything is multiplied.
 from __future__ import annotations
 
 from intrinsics.findings import Finding, Severity
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from tests.isel.verifier.function.function_kernels import kernel
 from tests.isel.verifier.function.test_function_rules import module_of
 

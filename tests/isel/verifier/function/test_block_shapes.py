@@ -10,7 +10,7 @@ import numpy as np
 import nvgen
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from tests.each import each
 
 OF_ROWS = """\

@@ -7,8 +7,8 @@ import pytest
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.mir import Module, successors
 from isel.uniformity import divergent_blocks
-from isel.verifier.function.check import verify_functions
 from isel.verifier.function.flow.tables import with_comparisons
+from isel.verifier.functions import verify_functions
 
 HEAD = ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 c)\n"
 KERNEL = """.reqntid 64

@@ -13,7 +13,7 @@ import pytest
 
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from isel.verifier.ordering.integers.windows import in_window, rank_of, signals_of
 from tests.each import each
 from tests.isel.verifier.function.consequences import besides, others

@@ -15,7 +15,7 @@ import pytest
 
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity, SimulationError
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 from nvgen.sim.threads.limits import Limits

@@ -16,7 +16,7 @@ from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, SimulationError, VerificationError
 from isel.verifier.function.barriers.expect_tx import BYTES
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from nvgen import Kernel, KernelBuilder, u16
 from nvgen.launching.tensor_map import tensor_map
 from nvgen.values.numbers import Int

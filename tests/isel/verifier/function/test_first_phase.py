@@ -15,7 +15,7 @@ from intrinsics.findings import Severity, SimulationError
 from intrinsics.modifiers import Scope
 from isel.verifier.function.barriers.first_phase import FIRST_PARITY
 from isel.verifier.function.barriers.mbarriers import ARRIVALS
-from isel.verifier.function.check import RULES
+from isel.verifier.functions import RULES
 from nvgen import Kernel, KernelBuilder
 from nvgen.values.pointers import Pointer
 

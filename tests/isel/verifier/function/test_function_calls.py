@@ -9,8 +9,8 @@ from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
 from intrinsics.targets import PTX_VERSIONS
-from isel.verifier.function.check import verify_functions
 from isel.verifier.function.flow.callees import Callees
+from isel.verifier.functions import verify_functions
 from isel.verifier.levels import verify
 from tests.isel.verifier.function.function_kernels import TILE
 from tests.isel.verifier.function.test_function_rules import module_of

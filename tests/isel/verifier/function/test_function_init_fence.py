@@ -7,7 +7,7 @@ cluster.  Within one CTA the manual asks for no fence, and compilers leave it ou
 from __future__ import annotations
 
 from intrinsics.findings import Finding, Severity
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from tests.each import each
 from tests.isel.verifier.function.function_kernels import EPILOGUE, PROLOGUE, kernel
 from tests.isel.verifier.function.tensor_kernels import line_of

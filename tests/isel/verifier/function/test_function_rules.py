@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from isel.verifier.record import verify_records
 from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.options import Options

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from intrinsics.findings import Severity
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from tests.each import each
 from tests.isel.verifier.function import function_mistakes
 from tests.isel.verifier.function.consequences import besides, others

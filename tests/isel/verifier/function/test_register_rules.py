@@ -13,8 +13,8 @@ import pytest
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Launch
-from isel.verifier.function.check import verify_functions
 from isel.verifier.function.participants.registers import at_entry
+from isel.verifier.functions import verify_functions
 from tests.each import each
 from tests.isel.verifier.function.function_kernels import kernel
 from tests.oracle.ptxas_modules import report

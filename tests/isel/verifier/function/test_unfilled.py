@@ -15,7 +15,7 @@ import pytest
 import nvgen
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity, SimulationError
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from nvgen.launching.tensor_map import tensor_map
 from tests.each import each
 from tests.isel.verifier.function import wgmma_kernels

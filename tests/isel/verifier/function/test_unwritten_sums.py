@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from tests.each import each
 
 HEAD = """\

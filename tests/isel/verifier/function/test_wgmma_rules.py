@@ -6,7 +6,7 @@ import re
 
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from tests.each import each
 from tests.isel.verifier.function.consequences import besides, others
 from tests.isel.verifier.function.wgmma_kernels import CLEAN

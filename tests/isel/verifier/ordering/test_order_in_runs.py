@@ -10,7 +10,7 @@ import pytest
 
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from isel.verifier.ordering.judgement import races
 from tests.each import each
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from tests.each import each
 
 CORPUS = Path(__file__).resolve().parents[3] / "ptx_corpus"

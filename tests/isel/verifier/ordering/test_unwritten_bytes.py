@@ -12,7 +12,7 @@ import pytest
 import nvgen
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Severity, SimulationError
-from isel.verifier.function.check import verify_functions
+from isel.verifier.functions import verify_functions
 from tests.each import each
 
 HEAD = """\

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from intrinsics.mir import UNNAMED, Block, Label, MachineInstr, Mem, Op, Reg, Scalar, Sym, Text
 from intrinsics.modifiers import ScalarType
 from isel.llvm.type_layout import BITS
-from isel.select.assembly.shared import WORD
+from isel.select.shared_assembly import WORD
 from isel.select.state import FunctionState
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
 from isel.llvm.type_layout import BITS, UNSIGNED
 from isel.llvm.types import IntType, Type, VectorType
-from isel.select.integers.widths import limb_widths, resize
 from isel.select.state import FunctionState, form
+from isel.select.widths import limb_widths, resize
 
 T = ScalarType
 

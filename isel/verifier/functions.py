@@ -1,6 +1,6 @@
 """The function level of the verifier: analysis of every kernel, and the rules on it.
 
-Layer: isel.verifier.function.  Input: a module.  Output: findings.  Functions whose threads do not
+Layer: isel.verifier.  Input: a module.  Output: findings.  Functions whose threads do not
 synchronise are skipped.  Where the size of the block is not known, the rules that hold for a thread
 of any number are checked, and then the largest block that the kernel allows; a finding says so.
 """
