@@ -21,6 +21,9 @@ ROOM = "columns of tensor memory that are free"
 
 # ---- tensor memory ---------------------------------------------------------------------------
 
+COMMIT = "tcgen05.commit"
+"""The row, and the manual's section, of what makes an mbarrier track multiplies."""
+
 MAYBE_UNALLOCATED = VerifierRule(
     "tcgen05/unallocated",
     "tensor memory is used, and was not allocated on every way here",
@@ -146,7 +149,7 @@ COMPLETES = VerifierRule(
 WITHOUT_ARRIVALS = VerifierRule(
     "mbarrier/peer-unheard",
     "a CTA waits at an mbarrier of its own, and nobody arrives there: neither it nor its peers",
-    "tcgen05.commit",
+    COMMIT,
     expected="an arrival in each CTA that waits",
     hint="an mbarrier is told in its own CTA only: a commit tells the peer with "
     ".multicast::cluster, a thread at an address from mapa",
@@ -195,7 +198,7 @@ REMOTE_EXIT = VerifierRule(
 COMMIT_EXIT = VerifierRule(
     "tcgen05.commit/peer-exit",
     "a commit may arrive in a CTA that has exited",
-    "tcgen05.commit",
+    COMMIT,
     Severity.REVIEW,
     expected="a wait for the phase that it ends, then the end of the kernel",
     hint="who fills a ring waits at its end until every stage is empty again: a commit is "

@@ -109,7 +109,7 @@ def _left(report: Report, log: Log) -> None:
         if multiplies and reported:
             continue  # one finding for each record
         reported |= {remote.index} if multiplies else set()
-        commits = lifetimes.COMMIT_EXIT if row == "tcgen05.commit" else lifetimes.REMOTE_EXIT
+        commits = lifetimes.COMMIT_EXIT if row == lifetimes.COMMIT else lifetimes.REMOTE_EXIT
         rule = lifetimes.PEER_EXIT if multiplies else commits
         report.add(
             rule,

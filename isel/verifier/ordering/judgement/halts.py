@@ -80,7 +80,7 @@ def _expects_or_brings(mi: MachineInstr) -> bool:
 
 
 def _commits(mi: MachineInstr) -> bool:
-    return mi.row.id == "tcgen05.commit"
+    return mi.row.id == lifetimes.COMMIT
 
 
 def _has_come(stuck: Stuck) -> bool:
