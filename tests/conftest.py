@@ -30,21 +30,23 @@ GPU_TARGET = TARGETS["sm_90a"]
 
 LONG = (
     "samples/test_samples.py",
-    "samples/gemm/test_gemm_sm90.py",
-    "nvgen/multiplies/test_portable_gemm.py",
+    "samples/gemm/test_gemm_family.py",
     "nvgen/testing/test_testing.py",
+    "nvgen/multiplies/test_portable_gemm.py",
     "nvgen/test_tiles.py",
-    "oracle/test_legality.py",
     "oracle/test_ptx_text.py",
+    "oracle/test_legality.py",
+    "oracle/test_float_values.py",
     "oracle/test_evidence.py",
     "oracle/test_scalar_values.py",
-    "oracle/test_float_values.py",
     "oracle/test_gemm_values.py",
     "isel/verifier/test_verifier.py",
     "isel/verifier/function/test_function_rules.py",
-    "sim/test_coverage.py",
+    "sim/tcgen05/test_mma_pairs.py",
+    "sim/tcgen05/test_copy_order.py",
+    "sim/async_ops/test_schedules.py",
 )
-"""Files of 20 CPU seconds and more, which come first: a worker has a whole file at a time."""
+"""Files of 9 CPU seconds and more, which come first: a worker has a whole file at a time."""
 
 
 class _AllButDeadlocks(frozenset[str]):

@@ -140,6 +140,7 @@ def test_what_is_printed_reads_the_same(path: Path):
     assert without_places(again) == without_places(first)
 
 
+@pytest.mark.turns(3)
 @each_file
 def test_mir_of_it_reads_the_same(path: Path):
     module = read(path).module

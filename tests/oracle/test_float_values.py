@@ -187,6 +187,7 @@ ON_HOST = {
 }  # fmt: skip
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("type_", ["float", "double"])
 @pytest.mark.parametrize("name", ON_HOST, ids=lambda name: name.replace(" ", "_"))
 def test_what_the_host_computes(name: str, type_: str):
@@ -368,6 +369,7 @@ def _fma(row: Words, kind: Kind, mode: str = "rn") -> Number:
     return exact.add(exact.multiply(a, b), c, mode)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("type_", ["half", "bfloat"])
 @pytest.mark.parametrize("name", [*ARITHMETIC, "fma", "fneg"])
 def test_pairs_are_computed_like_their_elements(name: str, type_: str):

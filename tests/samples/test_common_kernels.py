@@ -8,6 +8,7 @@ import functools
 import math
 
 import numpy as np
+import pytest
 
 from nvgen import Kernel, KernelBuilder, f32, i32, u32
 from nvgen.testing import Launch, assert_exact, kernel_test
@@ -18,6 +19,7 @@ THREADS = 64
 TARGET = "sm_90a"
 
 
+@pytest.mark.turns(4)
 @kernel_test(schedules="all", targets=("sm_80", TARGET), opt=(0, 3))
 def test_a_scan_in_one_pass(launch: Launch) -> None:
     """Sample 18; what is told by tiles that have only begun is looked back over, too."""
@@ -107,6 +109,7 @@ def stencil() -> Kernel:
     return b.finish()
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules="all", targets=TARGET)
 def test_a_stencil_by_tensor_copies(launch: Launch) -> None:
     x = np.random.default_rng(2).integers(-9, 9, (20, 40)).astype(np.float32)

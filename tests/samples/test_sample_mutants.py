@@ -54,6 +54,7 @@ def test_mutants_are_found(name: str, request: pytest.FixtureRequest) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_what_is_not_found_occurs(name: str) -> None:
     """In each sample that an entry names."""

@@ -72,6 +72,7 @@ def test_large_layouts_are_abbreviated_and_say_so(nvgen: Nvgen, arguments: tuple
         assert ("abbreviated: " in found) == ("16x256b" not in arguments)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("arguments", PICTURES, ids=" ".join)
 def test_the_same_picture_is_the_same_bytes(
     nvgen: Nvgen, tmp_path: Path, arguments: tuple[str, ...]

@@ -110,6 +110,7 @@ def test_a_bug_of_the_search_does_not_hide_the_death() -> None:
 LONG = 300_000
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "text",
     [

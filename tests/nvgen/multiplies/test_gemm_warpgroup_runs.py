@@ -154,6 +154,7 @@ def test_a_wait_too_few(wrong: str, rule: str, schedule: str) -> None:
     assert caught.value.findings[0].rule == f"sim/{rule}"
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules=["early", "late"], targets="sm_90a", opt=[0, 3])
 @pytest.mark.parametrize("dtype", [E.BF16, E.E4M3, E.S8], ids=lambda t: t.value)
 @pytest.mark.parametrize("rows", [64, 128])

@@ -15,6 +15,7 @@ from nvgen.testing import Launch, assert_exact, kernel_test
 M, N, K = 128, 32, 64
 
 
+@pytest.mark.turns(4)
 @kernel_test(schedules=["early", "late"], targets="sm_90a", opt=[0, 3])
 @pytest.mark.parametrize("dtype", [bf16, f16], ids=lambda t: t.value)
 @pytest.mark.parametrize("bits", [8, 4])
@@ -54,6 +55,7 @@ def test_weights_of_few_bits(launch: Launch, dtype: ElementType, bits: int) -> N
     assert_exact(out, (w @ x.T).astype(np.float32))
 
 
+@pytest.mark.turns(4)
 @kernel_test(schedules=["early", "late"], targets="sm_90a", opt=[0, 3])
 @pytest.mark.parametrize("dtype", [bf16, f16], ids=lambda t: t.value)
 @pytest.mark.parametrize(

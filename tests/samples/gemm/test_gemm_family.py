@@ -158,6 +158,7 @@ QUANTISED = [
 
 
 @pytest.mark.turns(len(QUANTISED))
+@pytest.mark.seldom(3)
 @kernel_test(schedules=["early", "late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(QUANTISED)))
 def test_rows_in_fp8_have_scales(launch: Launch, number: int) -> None:

@@ -202,6 +202,7 @@ def test_a_pair_of_a_pipeline_stays_in_order(steps: tuple[str, ...], schedule: s
     assert (happens(steps, schedule) == after(*steps)).all()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("steps", UNORDERED, ids=" then ".join)
 def test_every_other_pair_may_be_reversed(steps: tuple[str, ...]):
     assert (after(*steps) != after(*reversed(steps))).any(), "the order would not show"
