@@ -116,15 +116,15 @@ class Finding:
             return self
         pattern = re.compile(r"\b(" + "|".join(map(re.escape, names)) + r")\b")
 
-        def told(text: str) -> str:
+        def with_names(text: str) -> str:
             return pattern.sub(lambda found: names[found[1]], text)
 
         return replace(
             self,
-            message=told(self.message),
-            got=told(self.got),
-            expected=told(self.expected),
-            hint=told(self.hint),
+            message=with_names(self.message),
+            got=with_names(self.got),
+            expected=with_names(self.expected),
+            hint=with_names(self.hint),
         )
 
     def __str__(self) -> str:
@@ -166,7 +166,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda f: (f.follows, f.place.line, f.place.column))
 
 
-def told_once(findings: Iterable[Finding]) -> list[Finding]:
+def without_copies(findings: Iterable[Finding]) -> list[Finding]:
     """Findings without repetitions: copies from one line of Python are one.
 
     A loop of Python unrolls a line into many of LLVM IR; the rule, the message and the calls that
@@ -210,7 +210,7 @@ class NvgenError(Exception):
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)
-        told = told_once(self.findings)
+        told = without_copies(self.findings)
         texts = [str(f) for f in told[:_MOST_TOLD]]
         if len(told) > _MOST_TOLD:
             texts.append(f"… and {len(told) - _MOST_TOLD} more findings")

@@ -28,7 +28,7 @@ def named_shared(module: Module, functions: Sequence[MachineFunction]) -> list[V
     return [v for v in known if v.space is Space.SHARED and v.name in names]
 
 
-def lay_out(variables: Iterable[Variable]) -> tuple[dict[str, int], int]:
+def aligned_offsets(variables: Iterable[Variable]) -> tuple[dict[str, int], int]:
     """Offsets by name of variables one behind the other, each aligned, and where the last ends."""
     offsets: dict[str, int] = {}
     at = 0

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from intrinsics.findings import Finding, Severity, Verdict, shortened, told_once, verdict
+from intrinsics.findings import Finding, Severity, Verdict, shortened, verdict, without_copies
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.files import printable
 
@@ -270,7 +270,7 @@ def print_findings(
     printer = Printer(stream or sys.stderr)
     lines = source.split("\n") if source else []
     counts: Counter[tuple[Severity, str]] = Counter()
-    for finding in told_once(findings):
+    for finding in without_copies(findings):
         key = finding.severity, finding.rule
         counts[key] += 1
         if counts[key] <= _MOST_OF_RULE:

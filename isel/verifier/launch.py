@@ -16,7 +16,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import MOST_CLUSTER, MOST_THREADS, PORTABLE_CLUSTER, STATIC_SHARED
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.targets import Feature, Target
-from isel.variables import lay_out, named_shared
+from isel.variables import aligned_offsets, named_shared
 from isel.verifier.locations import place_of
 from isel.verifier.rule import VerifierRule
 
@@ -256,7 +256,7 @@ def _shared(
 
 def static_bytes(module: Module, kernel: MachineFunction) -> int:
     """The bytes of the shared variables that a kernel, or its callees, refer to."""
-    return lay_out(_named(module, kernel))[1]
+    return aligned_offsets(_named(module, kernel))[1]
 
 
 def _named(module: Module, kernel: MachineFunction) -> list[Variable]:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from intrinsics.findings import Finding, Severity, VerificationError, told_once
+from intrinsics.findings import Finding, Severity, VerificationError, without_copies
 from nvgen.calling.callers import stack_level
 
 DOUBTED = frozenset(
@@ -70,5 +70,5 @@ def warn(findings: Iterable[Finding]) -> None:
     """Warn of errors and warnings, at the line of Python that called nvgen."""
     said = [f for f in findings if f.severity in (Severity.ERROR, Severity.WARNING)]
     level = stack_level() if said else 1
-    for finding in told_once(said):
+    for finding in without_copies(said):
         warnings.warn(str(finding), FindingWarning, stacklevel=level)

@@ -24,8 +24,8 @@ from intrinsics.findings import (
     errors,
     input_error,
     once,
-    told_once,
     verdict,
+    without_copies,
 )
 from tests.each import each
 
@@ -193,7 +193,7 @@ def unrolled(line: int, python: int, callers: tuple[tuple[str, int], ...] = ()) 
 
 def test_a_loop_that_python_unrolls_is_told_once_with_a_count() -> None:
     found = [unrolled(10, 5), unrolled(14, 5), unrolled(16, 6), unrolled(18, 5)]
-    first, other = told_once(found)
+    first, other = without_copies(found)
     assert (first.message, first.place) == (
         "text (3 times from this line of Python)", found[0].place,
     )  # fmt: skip
@@ -204,9 +204,9 @@ def test_a_loop_that_python_unrolls_is_told_once_with_a_count() -> None:
 
 def test_a_helper_that_is_called_from_two_lines_is_told_of_both() -> None:
     found = [unrolled(10, 5, (("k.py", 8),)), unrolled(14, 5, (("k.py", 9),))]
-    assert told_once(found) == found
+    assert without_copies(found) == found
 
 
 def test_what_no_python_made_is_never_taken_for_the_same() -> None:
     found = [unrolled(10, 0), unrolled(10, 0)]
-    assert told_once(found) == found
+    assert without_copies(found) == found

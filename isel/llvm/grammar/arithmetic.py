@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from operator import methodcaller
 
-from isel.llvm.grammar.forms import Form, outside_strings, whole
+from isel.llvm.grammar.forms import Syntax, outside_strings, whole
 from isel.llvm.grammar.lexer import UnreadableError
 from isel.llvm.grammar.pieces import Pieces, read_local
 from isel.llvm.ir import (
@@ -146,19 +146,19 @@ def _insertvalue(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
     return InsertValue(*at, aggregate.type, aggregate, p.typed(second), indices)
 
 
-ARITHMETIC: Mapping[Opcode, Form] = {
-    **dict.fromkeys(BINARY_OPCODES, Form(_binary)),
-    **dict.fromkeys(CAST_OPCODES, Form(_cast, _AT_TO, outside_strings(_AT_TO))),
-    Opcode.FNEG: Form(_unary, whole, whole),
-    Opcode.FREEZE: Form(_freeze, whole, whole),
-    Opcode.ICMP: Form(_compare),
-    Opcode.FCMP: Form(_compare),
-    Opcode.SELECT: Form(_select),
-    Opcode.PHI: Form(_phi, _cut_phi, outside_strings(_cut_phi)),
-    Opcode.EXTRACTELEMENT: Form(_extractelement),
-    Opcode.INSERTELEMENT: Form(_insertelement),
-    Opcode.SHUFFLEVECTOR: Form(_shufflevector, methodcaller("split", ", ", 2)),
-    Opcode.EXTRACTVALUE: Form(_extractvalue, _cut_aggregate),
-    Opcode.INSERTVALUE: Form(_insertvalue, _cut_aggregate),
+ARITHMETIC: Mapping[Opcode, Syntax] = {
+    **dict.fromkeys(BINARY_OPCODES, Syntax(_binary)),
+    **dict.fromkeys(CAST_OPCODES, Syntax(_cast, _AT_TO, outside_strings(_AT_TO))),
+    Opcode.FNEG: Syntax(_unary, whole, whole),
+    Opcode.FREEZE: Syntax(_freeze, whole, whole),
+    Opcode.ICMP: Syntax(_compare),
+    Opcode.FCMP: Syntax(_compare),
+    Opcode.SELECT: Syntax(_select),
+    Opcode.PHI: Syntax(_phi, _cut_phi, outside_strings(_cut_phi)),
+    Opcode.EXTRACTELEMENT: Syntax(_extractelement),
+    Opcode.INSERTELEMENT: Syntax(_insertelement),
+    Opcode.SHUFFLEVECTOR: Syntax(_shufflevector, methodcaller("split", ", ", 2)),
+    Opcode.EXTRACTVALUE: Syntax(_extractvalue, _cut_aggregate),
+    Opcode.INSERTVALUE: Syntax(_insertvalue, _cut_aggregate),
 }
 """Arithmetic, comparisons, vectors and aggregates."""

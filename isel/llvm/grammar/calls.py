@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from isel.llvm.attributes import Attributes
-from isel.llvm.grammar.forms import Form, Statement
+from isel.llvm.grammar.forms import Statement, Syntax
 from isel.llvm.grammar.heads import CallHead, read_call_head, read_groups
 from isel.llvm.grammar.lexer import Cursor, UnreadableError, cut_at_commas
 from isel.llvm.grammar.parts import read_block, read_blocks
@@ -92,7 +92,7 @@ def _call(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
     return Call(*_fields(p, at, head, callee, arguments, p.groups[groups]), _NO_TAIL, head.flags)
 
 
-CALLS: Mapping[Opcode, Form] = {Opcode.CALL: Form(_call, _cut_call)}
+CALLS: Mapping[Opcode, Syntax] = {Opcode.CALL: Syntax(_call, _cut_call)}
 """Calls by name, and of inline assembly; `RARE_CALLS` reads others."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from isel.llvm.grammar.forms import Form, Statement, outside_strings, whole
+from isel.llvm.grammar.forms import Statement, Syntax, outside_strings, whole
 from isel.llvm.grammar.lexer import Cursor, UnreadableError
 from isel.llvm.grammar.parts import read_block, read_blocks
 from isel.llvm.grammar.pieces import Pieces, read_label
@@ -69,11 +69,11 @@ def _unreachable(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
     return Unreachable(*at, VOID)
 
 
-CONTROL: Mapping[Opcode, Form] = {
-    Opcode.RET: Form(_ret, whole, whole),
-    Opcode.BR: Form(_br),
-    Opcode.SWITCH: Form(_switch, _cut_switch, outside_strings(_cut_switch)),
-    Opcode.UNREACHABLE: Form(_unreachable, whole, whole),
+CONTROL: Mapping[Opcode, Syntax] = {
+    Opcode.RET: Syntax(_ret, whole, whole),
+    Opcode.BR: Syntax(_br),
+    Opcode.SWITCH: Syntax(_switch, _cut_switch, outside_strings(_cut_switch)),
+    Opcode.UNREACHABLE: Syntax(_unreachable, whole, whole),
 }
 """What ends a block."""
 

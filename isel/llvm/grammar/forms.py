@@ -3,7 +3,7 @@
 Layer: isel.llvm (standard library only). Input: an instruction behind its opcode. Output: its
 record, by what the tables in `arithmetic`, `memory`, `calls` and `control` say.
 
-Each instruction is described once.  A `Form` says what its pieces mean, and how its text is cut
+Each instruction is described once.  A `Syntax` says what its pieces mean, and how its text is cut
 into them: in a way that is right for common lines, and in one that takes nothing within brackets or
 quotation marks for a comma between pieces.
 """
@@ -27,7 +27,7 @@ _STRING = re.compile(r'"[^"]*"')
 _HIDDEN = re.compile(r'"(\d+)"')
 
 
-class Form(NamedTuple):
+class Syntax(NamedTuple):
     """An instruction that is read piece by piece.
 
     `cut` is fast; None is `str.split` at ", ".  A cut of its that goes through brackets leaves a

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from isel.llvm.grammar.arithmetic import ARITHMETIC
 from isel.llvm.grammar.calls import CALLS, RARE_CALLS
 from isel.llvm.grammar.control import CONTROL, RARE_CONTROL
-from isel.llvm.grammar.forms import Form, Statement
+from isel.llvm.grammar.forms import Statement, Syntax
 from isel.llvm.grammar.lexer import Cursor, UnreadableError, plain_name
 from isel.llvm.grammar.memory import MEMORY, RARE_MEMORY
 from isel.llvm.grammar.parts import read_attachments
@@ -29,7 +29,7 @@ from isel.llvm.vocabulary import Opcode, TailKind
 
 _OPCODES = {opcode.value: opcode for opcode in Opcode}
 _TAILS = {tail.value: tail for tail in TailKind if tail is not TailKind.NONE}
-_FORMS: Mapping[Opcode, Form] = {**ARITHMETIC, **MEMORY, **CALLS, **CONTROL}
+_FORMS: Mapping[Opcode, Syntax] = {**ARITHMETIC, **MEMORY, **CALLS, **CONTROL}
 _STATEMENTS: Mapping[Opcode, Statement] = {**RARE_MEMORY, **RARE_CALLS, **RARE_CONTROL}
 _COMMON = {opcode.value: (opcode, form.cut, form.read) for opcode, form in _FORMS.items()}
 _CALL = Opcode.CALL

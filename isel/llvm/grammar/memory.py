@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from operator import methodcaller
 
-from isel.llvm.grammar.forms import Form, Statement
+from isel.llvm.grammar.forms import Statement, Syntax
 from isel.llvm.grammar.lexer import Cursor, read_whole
 from isel.llvm.grammar.parts import read_next_value, read_ordering, read_sync_scope
 from isel.llvm.grammar.pieces import Pieces, read_alignment
@@ -119,12 +119,12 @@ def _getelementptr(p: Pieces, at: Common, pieces: list[str]) -> Instruction:
 
 _LAST_TWO = methodcaller("rsplit", ", ", 2)  # a type has commas, too
 
-MEMORY: Mapping[Opcode, Form] = {
-    Opcode.ALLOCA: Form(_alloca, methodcaller("rsplit", ", ", 1)),
-    Opcode.LOAD: Form(_load, _LAST_TWO),
-    Opcode.STORE: Form(_store, _LAST_TWO),
-    Opcode.ATOMICRMW: Form(_atomicrmw),
-    Opcode.GETELEMENTPTR: Form(_getelementptr, _cut_getelementptr),
+MEMORY: Mapping[Opcode, Syntax] = {
+    Opcode.ALLOCA: Syntax(_alloca, methodcaller("rsplit", ", ", 1)),
+    Opcode.LOAD: Syntax(_load, _LAST_TWO),
+    Opcode.STORE: Syntax(_store, _LAST_TWO),
+    Opcode.ATOMICRMW: Syntax(_atomicrmw),
+    Opcode.GETELEMENTPTR: Syntax(_getelementptr, _cut_getelementptr),
 }
 """Accesses of memory and addresses."""
 

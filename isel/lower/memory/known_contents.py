@@ -19,8 +19,8 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
+from isel.lower.memory.memory_locations import MemoryLocation, MemoryLocations
 from isel.lower.memory.neighbours import may_pass_loads
-from isel.lower.memory.places_in_memory import Place, Places
 from isel.lower.substitution import in_flow_order, with_values
 
 _MOVED = (IntType, FloatType, PointerType, VectorType)
@@ -40,7 +40,7 @@ class _Held:
 _Access = tuple[int, ir.Load | ir.Store]
 """An access, and the number of its block."""
 
-_Contents = dict[tuple[Place, Type], _Held]
+_Contents = dict[tuple[MemoryLocation, Type], _Held]
 
 
 def with_known_contents(
@@ -55,7 +55,7 @@ def with_known_contents(
     ]
     if len(accesses) < _FEWEST:
         return function
-    places = Places(function, layout)
+    places = MemoryLocations(function, layout)
     behind: defaultdict[llvm.Value, list[_Access]] = defaultdict(list)
     for access in accesses:
         behind[places.root(access[1].pointer)].append(access)
@@ -88,7 +88,7 @@ def _is_result(value: llvm.Value, load: ir.Load | ir.Store) -> bool:
     return isinstance(value, llvm.Local) and value.name == load.result
 
 
-def _may_overlap(places: list[Place]) -> bool:
+def _may_overlap(places: list[MemoryLocation]) -> bool:
     """Whether two accesses may have a byte in common that is told from what is known of them."""
     behind: defaultdict[Hashable, list[tuple[int, int]]] = defaultdict(list)
     for place in places:
@@ -103,14 +103,16 @@ def _may_overlap(places: list[Place]) -> bool:
 class _Memory:
     """What is known of memory along a way through the blocks."""
 
-    def __init__(self, function: ir.Function, places: Places, pure: frozenset[str]) -> None:
+    def __init__(
+        self, function: ir.Function, places: MemoryLocations, pure: frozenset[str]
+    ) -> None:
         self.function = function
         self.pure = pure
         self.places = places
         self.same: dict[str, llvm.Value] = {}
         self.needless: set[int] = set()
         self.contents: _Contents = {}
-        self.unread: dict[Place, ir.Store] = {}
+        self.unread: dict[MemoryLocation, ir.Store] = {}
 
     def run(self) -> ir.Function:
         """The function without what is found."""

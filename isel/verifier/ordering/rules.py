@@ -27,7 +27,7 @@ from isel.verifier.ordering.judgement import (
 )
 from isel.verifier.ordering.judgement.history import TENSOR_OPS
 from isel.verifier.ordering.judgement.race_rules import COPIES, Name, name_of
-from isel.verifier.ordering.judgement.race_words import way_out_between, words_of
+from isel.verifier.ordering.judgement.race_words import remedy_between, words_of
 from isel.verifier.ordering.judgement.races import Finder, Missing, Race
 from isel.verifier.ordering.judgement.rows import (
     BEFORE_COMPLETION,
@@ -192,7 +192,7 @@ def _way_out(report: Report, log: Log, race: Race, name: Name) -> tuple[str, str
     by_group = report.record(first.index).row.id in COPIES and race.missing is Missing.COMPLETION
     if name.rule is not SHARED_RACE:
         return None
-    return GROUP_WAITS if by_group else way_out_between(report, log, race)
+    return GROUP_WAITS if by_group else remedy_between(report, log, race)
 
 
 def _expected(log: Log, race: Race, name: Name) -> str:

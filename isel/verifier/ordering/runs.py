@@ -17,7 +17,7 @@ from isel.verifier.function.barriers.clusters import cluster_size, pair_records
 from isel.verifier.function.participants import registers
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.judgement.contents import Contents
-from isel.verifier.ordering.judgement.races import Finder, Race, Shapes
+from isel.verifier.ordering.judgement.races import Finder, Footprints, Race
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.run.execute import Run
 from isel.verifier.ordering.run.log import Log, Region
@@ -49,7 +49,7 @@ class Runs:
         self._report = report
         self._program = program
         self._finders: list[Finder] = []
-        self._shapes = Shapes()
+        self._footprints = Footprints()
         walkers = report.analysis.walkers
         sizes = [*map(len, program.steps)]
         self._steps = sum(sizes[n] for walker in walkers for n in walker.flow.reached())
@@ -130,7 +130,7 @@ class Runs:
         """The races of a log, sought once for all runs with an equal log."""
         found = next((f for f in self._finders if f.log is log or f.log == log), None)
         if found is None:
-            found = Finder(log, self._report.analysis.graph.records, self._shapes)
+            found = Finder(log, self._report.analysis.graph.records, self._footprints)
             self._finders.append(found)
         return found
 

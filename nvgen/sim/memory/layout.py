@@ -13,7 +13,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import MOST_SHARED
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
-from isel.variables import lay_out, round_up
+from isel.variables import aligned_offsets, round_up
 
 
 def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, int], int]:
@@ -24,7 +24,7 @@ def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, 
     """
     known = (*module.variables, *function.variables)
     variables = [v for v in known if v.space is Space.SHARED]
-    offsets, at = lay_out(v for v in variables if v.size)
+    offsets, at = aligned_offsets(v for v in variables if v.size)
     dynamic = [v for v in variables if not v.size]
     at = round_up(at, max((v.align for v in dynamic), default=1)) if dynamic else at
     offsets.update((v.name, at) for v in dynamic)
@@ -59,6 +59,6 @@ class LocalLayout:
 def local_layout(variables: Iterable[Variable]) -> LocalLayout:
     """The layout of the local variables among these, in order."""
     local = [v for v in variables if v.space is Space.LOCAL]
-    offsets, at = lay_out(local)
+    offsets, at = aligned_offsets(local)
     widest = max((v.align for v in local), default=1)
     return LocalLayout(offsets, round_up(at, widest), widest)

@@ -32,7 +32,7 @@ _KEPT = 16_384
 """Regions kept for one memory: races with older ones are not found."""
 
 _GRAIN = 16
-"""Bytes or columns for each bit of `Shape.places`."""
+"""Bytes or columns for each bit of `Footprint.places`."""
 
 _PAGE, _PAGES = 64, 256
 """Grains of a page, and the number of distinct pages: the index of accesses."""
@@ -46,7 +46,7 @@ _COLUMNS, _QUARTERS = 4, 4
 
 
 @dataclass(slots=True, eq=False)
-class Shape:
+class Footprint:
     """The regions of one memory that an access touches, with their hull; cached, since warps repeat
     them.
 
@@ -71,8 +71,8 @@ class Shape:
     is_exact: bool
 
     @classmethod
-    def of(cls, given: Iterable[Region]) -> Shape:
-        """The shape of some regions."""
+    def of(cls, given: Iterable[Region]) -> Footprint:
+        """The footprint of some regions."""
         regions = tuple(sorted(given, key=_first))
         firsts, lasts = tuple(map(_first, regions)), tuple(map(_last, regions))
         lanes, writing = set(map(_lanes, regions)), set(map(_writes, regions))
@@ -94,7 +94,7 @@ class Shape:
             is_exact=all(map(_exact, regions)),
         )  # fmt: skip
 
-    def touches(self, other: Shape) -> bool:
+    def touches(self, other: Footprint) -> bool:
         """Whether there is a grain that both touch."""
         if self.first > other.first:
             return other.touches(self)
@@ -105,13 +105,13 @@ class Shape:
 class Kept:
     """An earlier access to one memory, with the regions that no later access has overwritten.
 
-    `shape` is that of the whole access; `is_tensor_op` marks operations whose pipelined order holds
-    for some regions only, `is_async` asynchronous accesses of tensor memory; `source` and `count`
-    are the epoch at which it is complete.
+    `footprint` is that of the whole access; `is_tensor_op` marks operations whose pipelined order
+    holds for some regions only, `is_async` asynchronous accesses of tensor memory; `source` and
+    `count` are the epoch at which it is complete.
     """
 
     access: Access
-    shape: Shape
+    footprint: Footprint
     regions: Sequence[Region]
     firsts: Sequence[int]
     is_tensor_op: bool
@@ -120,12 +120,12 @@ class Kept:
     count: int
 
     @classmethod
-    def of(cls, access: Access, shape: Shape) -> Kept:
+    def of(cls, access: Access, footprint: Footprint) -> Kept:
         """A new access, with all of its regions."""
         kind = access.kind
         return cls(
-            access, shape, shape.regions, shape.firsts, kind in TENSOR_OPS, kind in ASYNC_TENSOR,
-            *access.done,
+            access, footprint, footprint.regions, footprint.firsts, kind in TENSOR_OPS,
+            kind in ASYNC_TENSOR, *access.done,
         )  # fmt: skip
 
     def follows(self, old: Kept) -> bool:
@@ -143,18 +143,18 @@ class Kept:
 
     def meeting(self, region: Region) -> list[Region]:
         """Its regions that conflict with a region of another access."""
-        begin = bisect.bisect_right(self.firsts, region.first - self.shape.longest)
+        begin = bisect.bisect_right(self.firsts, region.first - self.footprint.longest)
         end = bisect.bisect_left(self.firsts, region.last, begin)
         return [there for there in self.regions[begin:end] if there.meets(region)]
 
     def overwritten(self, new: Kept) -> Sequence[Region]:
         """Its regions that another access writes completely."""
         here = new.regions
-        if self.regions is here and new.shape.is_plain:
-            if new.shape.is_exact:
+        if self.regions is here and new.footprint.is_plain:
+            if new.footprint.is_exact:
                 return here
             return [there for there in here if there.exact]
-        if new.shape.is_plain and len(here) > 1:
+        if new.footprint.is_plain and len(here) > 1:
             found = []
             for there in self.regions:
                 at = bisect.bisect_right(new.firsts, there.first) - 1
@@ -186,22 +186,22 @@ class Kept:
         The pipelined order of two operations of tensor memory may hold for some regions only;
         otherwise the answer depends on a memory location only by who writes shared memory there.
         """
-        return not old.is_tensor_op if self.is_tensor_op else self.shape.is_uniform
+        return not old.is_tensor_op if self.is_tensor_op else self.footprint.is_uniform
 
 
 @dataclass(slots=True)
 class History:
     """The last accesses to one memory, in order, which have `count` regions together.
 
-    Accesses repeat the shapes of earlier ones: `there` has the numbers of the accesses of each
-    shape, `beside` the shapes that touch a grain of it, and `pages` the shapes that touch a page;
-    `latest` is the last access of each record, warp and location.
+    Accesses repeat the footprints of earlier ones: `there` has the numbers of the accesses of each
+    footprint, `beside` the footprints that touch a grain of it, and `pages` those that touch a
+    page; `latest` is the last access of each record, warp and location.
     """
 
     kept: dict[int, Kept] = field(default_factory=dict)
-    there: dict[Shape, dict[int, None]] = field(default_factory=dict)
-    beside: dict[Shape, list[Shape]] = field(default_factory=dict)
-    pages: dict[int, list[Shape]] = field(default_factory=lambda: defaultdict(list))
+    there: dict[Footprint, dict[int, None]] = field(default_factory=dict)
+    beside: dict[Footprint, list[Footprint]] = field(default_factory=dict)
+    pages: dict[int, list[Footprint]] = field(default_factory=lambda: defaultdict(list))
     latest: dict[tuple[int, int, int, int], int] = field(default_factory=dict)
     count: int = 0
     numbers: Iterator[int] = field(default_factory=itertools.count)
@@ -209,30 +209,30 @@ class History:
     def near(self, new: Kept) -> list[tuple[int, Kept]]:
         """The earlier accesses that a new one may conflict with, with their numbers, in order."""
         there, access, kept = self.there, new.access, self.kept
-        if new.shape not in there:
-            self._meet(new.shape)
-        numbers = itertools.chain.from_iterable(map(there.__getitem__, self.beside[new.shape]))
+        if new.footprint not in there:
+            self._meet(new.footprint)
+        numbers = itertools.chain.from_iterable(map(there.__getitem__, self.beside[new.footprint]))
         return [
             (number, old)
             for number in sorted(numbers)
             if (old := kept[number]).access is not access
         ]
 
-    def _meet(self, shape: Shape) -> None:
-        """Find the earlier shapes beside a new one, of which one or the other writes."""
-        earlier = itertools.chain.from_iterable([self.pages[page] for page in shape.pages])
-        beside = self.beside[shape] = [
+    def _meet(self, footprint: Footprint) -> None:
+        """Find the earlier footprints beside a new one, of which one or the other writes."""
+        earlier = itertools.chain.from_iterable([self.pages[page] for page in footprint.pages])
+        beside = self.beside[footprint] = [
             other
             for other in dict.fromkeys(earlier)
-            if (shape.writes or other.writes) and shape.touches(other)
+            if (footprint.writes or other.writes) and footprint.touches(other)
         ]
         for other in beside:
-            self.beside[other].append(shape)
-        if shape.writes:
-            beside.append(shape)
-        for page in shape.pages:
-            self.pages[page].append(shape)
-        self.there[shape] = {}
+            self.beside[other].append(footprint)
+        if footprint.writes:
+            beside.append(footprint)
+        for page in footprint.pages:
+            self.pages[page].append(footprint)
+        self.there[footprint] = {}
 
     def drop(self, number: int, gone: Sequence[Region]) -> None:
         """Drop regions of an earlier access."""
@@ -250,8 +250,8 @@ class History:
         """Keep a new access, which `near` has seen, in place of one that it repeats; drop the
         oldest beyond `_KEPT`.
         """
-        shape = new.shape
-        key = new.access.index, new.access.warp, shape.first, shape.last
+        footprint = new.footprint
+        key = new.access.index, new.access.warp, footprint.first, footprint.last
         earlier = self.latest.get(key, -1)
         old = self.kept.get(earlier)
         if old is not None and new.repeats(old):
@@ -259,7 +259,7 @@ class History:
             self._forget(earlier)
         number = self.latest[key] = next(self.numbers)
         self.kept[number] = new
-        self.there[shape][number] = None
+        self.there[footprint][number] = None
         self.count += len(new.regions)
         while self.count > _KEPT:
             number, oldest = next(iter(self.kept.items()))
@@ -270,7 +270,7 @@ class History:
                 self._forget(number)
 
     def _forget(self, number: int) -> None:
-        del self.there[self.kept.pop(number).shape][number]
+        del self.there[self.kept.pop(number).footprint][number]
 
 
 def is_out_of_scope(old: Access, new: Access) -> bool:

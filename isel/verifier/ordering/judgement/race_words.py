@@ -46,7 +46,7 @@ def words_of(report: Report, log: Log, race: Race) -> str:
     )
 
 
-def way_out_between(report: Report, log: Log, race: Race) -> tuple[str, str] | None:
+def remedy_between(report: Report, log: Log, race: Race) -> tuple[str, str] | None:
     """The `expected` and `hint` where threads arrive and wait at mbarriers between the two."""
     arrival, wait = _signals(log, race)
     if arrival is None or wait is None:

@@ -21,9 +21,9 @@ from isel.verifier.function.events import ATOMICS, REDUCTIONS, Kind
 from isel.verifier.ordering.judgement.history import (
     ASYNC_TENSOR,
     TENSOR_OPS,
+    Footprint,
     History,
     Kept,
-    Shape,
     is_out_of_scope,
 )
 from isel.verifier.ordering.judgement.sizes import ends_of_copies, sized
@@ -72,7 +72,7 @@ class Race:
         return self.one.exact and self.other.exact
 
 
-_Parts: TypeAlias = list[tuple[tuple[Memory, int], Shape]]
+_Parts: TypeAlias = list[tuple[tuple[Memory, int], Footprint]]
 """The regions of an access, for each memory."""
 _ENOUGH = 32
 """Races of one pair of records after which no more of its accesses are compared."""
@@ -81,7 +81,7 @@ _MOST_RACES = 65_536
 """Races of a run after which no more accesses are compared."""
 
 
-class Shapes:
+class Footprints:
     """The regions of accesses, for each memory: warps and the runs of a kernel repeat them."""
 
     def __init__(self) -> None:
@@ -89,30 +89,32 @@ class Shapes:
         self._equal: dict[tuple[Region, ...], _Parts] = {}
 
     def same(self, regions: Sequence[Region]) -> _Parts:
-        """The shapes of a list of regions, kept for when the same list comes again."""
+        """The footprints of a list of regions, kept for when the same list comes again."""
         found = self._same.get(id(regions))
         if found is None:
-            found = self._same[id(regions)] = regions, _shapes(regions)
+            found = self._same[id(regions)] = regions, _footprints(regions)
         return found[1]
 
     def equal(self, regions: tuple[Region, ...]) -> _Parts:
-        """The shapes of regions, kept for when equal ones come again."""
+        """The footprints of regions, kept for when equal ones come again."""
         found = self._equal.get(regions)
         if found is None:
-            found = self._equal[regions] = _shapes(regions)
+            found = self._equal[regions] = _footprints(regions)
         return found
 
 
 class Finder:
-    """Search for the races of a log; `records` are those of the function, `shapes` those of other
-    logs of it.
+    """Search for the races of a log; `records` are those of the function, `footprints` those of
+    other logs of it.
 
     `stopped` is the record at which the search ended early, None if it did not; `alone` are
     accesses that other threads order only by arrivals of different threads of the same warp, by
     those records.
     """
 
-    def __init__(self, log: Log, records: list[MachineInstr], shapes: Shapes | None = None) -> None:
+    def __init__(
+        self, log: Log, records: list[MachineInstr], footprints: Footprints | None = None
+    ) -> None:
         self.log = log
         self.records = records
         self.found: dict[tuple[int, int, Missing], Race] = {}
@@ -123,7 +125,7 @@ class Finder:
         self._full: dict[int, set[int]] = {}  # records with `_ENOUGH` races, by the second one
         self._left = _MOST_RACES
         self._is_done = False
-        self._shapes = shapes or Shapes()
+        self._footprints = footprints or Footprints()
 
     def races(self) -> list[Race]:
         """All races, one for each pair of records."""
@@ -137,8 +139,8 @@ class Finder:
         live: dict[tuple[Memory, int], History] = defaultdict(History)
         ends = ends_of_copies(self.log)
         for access in self.log.accesses:
-            for key, shape in self._parts(access, ends):
-                history, new = live[key], Kept.of(access, shape)
+            for key, footprint in self._parts(access, ends):
+                history, new = live[key], Kept.of(access, footprint)
                 self._compare(history, new)
                 if not self._left:
                     self.stopped = access.index
@@ -148,8 +150,8 @@ class Finder:
     def _parts(self, access: Access, ends: dict[int, int]) -> _Parts:
         """The regions of an access, for each memory."""
         if access.kind is Kind.COPY_IN:
-            return self._shapes.equal(tuple([sized(region, ends) for region in access.regions]))
-        return self._shapes.same(access.regions)
+            return self._footprints.equal(tuple([sized(region, ends) for region in access.regions]))
+        return self._footprints.same(access.regions)
 
     def _compare(self, history: History, new: Kept) -> None:
         """Find the races of an access with earlier ones, and drop regions that it overwrites."""
@@ -165,7 +167,7 @@ class Finder:
                 if missing is None:
                     if old.access.by >= 0:
                         self._note_alone(old, new)
-                    if new.shape.writes and (gone := old.overwritten(new)):
+                    if new.footprint.writes and (gone := old.overwritten(new)):
                         history.drop(at, gone)
                     continue
             racing.append((at, old, missing))
@@ -301,9 +303,9 @@ class Finder:
         return None if _has(new.proxied, old.done) else Missing.PROXY_FENCE
 
 
-def _shapes(regions: Iterable[Region]) -> _Parts:
+def _footprints(regions: Iterable[Region]) -> _Parts:
     """The regions of each memory."""
-    return [(key, Shape.of(found)) for key, found in itertools.groupby(regions, _memory_of)]
+    return [(key, Footprint.of(found)) for key, found in itertools.groupby(regions, _memory_of)]
 
 
 def _memory_of(region: Region) -> tuple[Memory, int]:

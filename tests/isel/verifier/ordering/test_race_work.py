@@ -9,7 +9,7 @@ import pytest
 from intrinsics import catalog
 from intrinsics.mir import MachineInstr, form_of
 from isel.verifier.function.events import Kind
-from isel.verifier.ordering.judgement.history import Shape
+from isel.verifier.ordering.judgement.history import Footprint
 from isel.verifier.ordering.judgement.races import Finder, Missing
 from isel.verifier.ordering.run.clocks import Clock, source_of
 from isel.verifier.ordering.run.log import Access, Log, Memory, Region
@@ -98,7 +98,7 @@ def test_rows_side_by_side_are_not_compared() -> None:
 
 
 def test_shapes_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    touches = Mock(side_effect=Shape.touches)
-    monkeypatch.setattr(Shape, "touches", lambda one, other: touches(one, other))
+    touches = Mock(side_effect=Footprint.touches)
+    monkeypatch.setattr(Footprint, "touches", lambda one, other: touches(one, other))
     Finder(rows_of_16_bytes(4, 50), [NOTHING] * 4).races()
     assert 0 < touches.call_count <= 2 * 6  # six pairs of columns, perhaps asked the other way too

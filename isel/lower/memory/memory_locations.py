@@ -27,7 +27,7 @@ _SEPARATE = frozenset((1, 3, 5))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MemoryLocation:
     """Bytes of memory behind a base, in an address space, and how many of them a store fills."""
 
     base: Hashable
@@ -36,13 +36,13 @@ class Place:
     space: int
     filled: int
 
-    def is_apart(self, other: Place) -> bool:
+    def is_apart(self, other: MemoryLocation) -> bool:
         """Whether two places are known to have no byte in common."""
         if self.base == other.base:
             return self.end <= other.offset or other.end <= self.offset
         return self.space != other.space and {self.space, other.space} <= _SEPARATE
 
-    def covers(self, other: Place) -> bool:
+    def covers(self, other: MemoryLocation) -> bool:
         """Whether a store here is known to fill all bytes of another place."""
         filled = self.offset + self.filled
         return self.base == other.base and self.offset <= other.offset and other.end <= filled
@@ -53,7 +53,7 @@ class Place:
         return self.offset + self.size
 
 
-class Places:
+class MemoryLocations:
     """The places that the pointers of a function lead to."""
 
     def __init__(self, function: ir.Function, layout: TypeLayout) -> None:
@@ -68,12 +68,12 @@ class Places:
         is_kernel = self._function.calling_convention == _KERNEL
         return unwritten_pointers(self._function) if is_kernel else set()
 
-    def of(self, pointer: llvm.Value, type_: Type) -> Place:
+    def of(self, pointer: llvm.Value, type_: Type) -> MemoryLocation:
         """The location of an access to a value of some type."""
         assert isinstance(pointer.type, PointerType)
         base, offset = self._steps(pointer, _DEPTH)
         size, filled = self.layout.size(type_), self.layout.store_size(type_)
-        return Place(base, offset, size, pointer.type.address_space, filled)
+        return MemoryLocation(base, offset, size, pointer.type.address_space, filled)
 
     def root(self, pointer: llvm.Value) -> llvm.Value:
         """The pointer from which a location is computed; locations with equal bases have equal
