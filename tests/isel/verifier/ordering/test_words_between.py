@@ -120,7 +120,7 @@ def test_what_follows_stands_behind_its_cause() -> None:
 
 def of_tiles(*, waits: bool) -> list[Finding]:
     """A ring of tiles that TMA fills, whose reader may not wait for the copies."""
-    b = KernelBuilder("tiles", block=160, dynamic_shared=True, target="sm_90a")
+    b = KernelBuilder("of_tiles", block=160, dynamic_shared=True, target="sm_90a")
     b.tile_map("a", bf16, (64, 64))
     b.pointer("d", f32, output=True)
     b.u32("steps")
