@@ -299,6 +299,7 @@ class Compiled:
             races=races,
             limits=limits,
             codes=self._codes,
+            parts=self.shape.parts,
         )
 
     @ends_at_caller

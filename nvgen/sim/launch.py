@@ -21,7 +21,7 @@ from nvgen.sim.async_ops.engine import Engine
 from nvgen.sim.async_ops.schedule import Schedule
 from nvgen.sim.binding import Binding
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.memory.layout import check_size, local_layout, shared_layout
+from nvgen.sim.memory.layout import local_layout, names_in_shared, shared_layout
 from nvgen.sim.memory.local import first_places
 from nvgen.sim.memory.regions import Memory, Region
 from nvgen.sim.races.watch import explained, watch
@@ -47,18 +47,18 @@ def simulate(
     races: bool = True,
     limits: Limits | None = None,
     codes: dict[str, Mapping[str, Code]] | None = None,
+    parts: Sequence[tuple[str, int]] = (),
 ) -> Statistics:
     """Run `kernel` on the CPU; output arrays are written in place.
 
-    `smem` is in bytes.  With `races` data races are sought.  `codes` keeps compiled functions.
+    `smem` is in bytes, with named `parts`.  `races` are sought.  `codes` keeps compiled functions.
 
     Raises: InputError for what does not fit the kernel, SimulationError for what goes wrong.
     """
     function = kernel_of(module, kernel)
     grid, cluster = _whole_clusters(function, grid, block, cluster)
-    symbols, static = shared_layout(module, function)
-    check_size(static, smem)
-    memory, shared_names = Memory(), frozenset(symbols)
+    shared, static = shared_layout(module, function)
+    memory, symbols = Memory(), dict(shared)
     entries = addresses([f.name for f in module.functions if not f.is_kernel])
     _globals((*module.variables, *function.variables), memory, symbols, entries)
     binding = Binding(memory, stores=_needs_memory(module))
@@ -68,14 +68,14 @@ def simulate(
     functions = _cached(module, function, {} if codes is None else codes)
     machine = Machine(
         functions, memory, Engine(schedule), grid, block, cluster, symbols, binding.tensor_maps,
-        limits or limits_of(), shared_names,
+        limits or limits_of(), frozenset(shared),
         explicit_cluster=bool(function.launch.cluster) or cluster != (1, 1, 1),
     )  # fmt: skip
     with _explained(machine):
         machine.limits.start()
         populate(machine, functions[kernel], params, static, smem, local)
         if races:
-            watch(machine)
+            watch(machine, names_in_shared(shared, static, parts))
         Run(machine).to_end()
     binding.deliver()
     return Statistics(machine.steps, machine.engine.issued)

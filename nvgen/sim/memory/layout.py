@@ -31,6 +31,13 @@ def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, 
     return offsets, at
 
 
+def names_in_shared(
+    offsets: Mapping[str, int], dynamic: int, parts: Iterable[tuple[str, int]]
+) -> dict[int, str]:
+    """What begins where in shared memory: variables, and named `parts` of what is `dynamic`."""
+    return {at: name for name, at in offsets.items()} | {dynamic + at: name for name, at in parts}
+
+
 def check_size(static: int, dynamic: int) -> None:
     """Check that the shared memory of a CTA, in bytes, can be simulated.
 

@@ -163,6 +163,7 @@ class Shadow:
     others: _Kept
     home: int = -1
     owner: int = -1
+    names: Mapping[int, str] = field(default_factory=dict)  # of what begins at an offset
     flags: dict[int, Flag] = field(default_factory=dict)  # by offset
 
     @classmethod
@@ -175,9 +176,11 @@ class Shadow:
         home: int = -1,
         unit: str = "bytes",
         owner: int = -1,
+        names: Mapping[int, str] | None = None,
     ) -> Shadow:
-        """The shadow of a memory of `size` bytes."""
-        return cls(clocks, name, unit, _Kept.of(size), _Kept.of(size), _Kept.of(size), home, owner)
+        """The shadow of a memory of `size` bytes, with the names of what lies in it."""
+        kept = _Kept.of(size), _Kept.of(size), _Kept.of(size)
+        return cls(clocks, name, unit, *kept, home, owner, names or {})
 
     # ---- accesses --------------------------------------------------------------------------------
 
@@ -461,7 +464,9 @@ class Shadow:
     def _where(self, offset: int) -> str:
         if self.unit == CELLS:
             return f"lane {offset // 512}, column {offset % 512}"
-        return f"offset {offset:#x}"
+        begun = max((at for at in self.names if at <= offset), default=None)
+        named = "" if begun is None else f", byte {offset - begun} of {self.names[begun]}"
+        return f"offset {offset:#x}{named}"
 
 
 def _with_narrow(act: _Act) -> _Act:

@@ -5,6 +5,7 @@ Layer: nvgen.sim.  Input: a machine that has not begun to run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +28,8 @@ _EARLY_SIGNS = ("sim/uninitialized", "sim/exit-pending")
 """Faults under a late schedule that may be due to a race."""
 
 
-def watch(machine: Machine) -> None:
-    """Detect races from here on."""
+def watch(machine: Machine, names: Mapping[int, str]) -> None:
+    """Detect races from here on; `names` are those of what begins at an offset of shared memory."""
     homes = np.array([cta.cluster.number for cta in machine.ctas], np.int64)
     clocks = Clocks(max(len(cta.warps) for cta in machine.ctas), Clusters(homes))
     machine.engine.clocks = clocks
@@ -45,7 +46,7 @@ def watch(machine: Machine) -> None:
         home = cta.number if together else -1
         name = "shared memory" if alone else f"shared memory of CTA {cta.number}"
         cta.shared.shadow = Shadow.of(
-            clocks, name, cta.shared.data.size, home=home, owner=cta.number
+            clocks, name, cta.shared.data.size, home=home, owner=cta.number, names=names
         )
         if has_tensors:
             name = "tensor memory" if alone else f"tensor memory of CTA {cta.number}"

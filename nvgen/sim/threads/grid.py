@@ -15,7 +15,7 @@ from intrinsics.limits import MOST_CLUSTER
 from intrinsics.mir import MachineFunction
 from nvgen.launching.launches import Dim3, three
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.memory.layout import LocalLayout
+from nvgen.sim.memory.layout import LocalLayout, check_size
 from nvgen.sim.memory.local import LocalMemory
 from nvgen.sim.memory.regions import Region
 from nvgen.sim.threads.machine import FULL, WARP, Cluster, Code, Cta, Machine, Strand, Warp
@@ -74,7 +74,10 @@ def populate(
 
     `static` and `dynamic` are bytes of shared memory, `everywhere` the local variables that all
     functions share.
+
+    Raises: InputError for more shared memory than a CTA can have.
     """
+    check_size(static, dynamic)
     threads = machine.block[0] * machine.block[1] * machine.block[2]
     counts = itertools.product(*(range(n) for n in machine.grid[::-1]))
     for number, (z, y, x) in enumerate(counts):

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from asmprinter.ptx.reading.reader import read_ptx
-from nvgen import FindingWarning, InputError, KernelBuilder, bf16
+from nvgen import FindingWarning, InputError, KernelBuilder, SimulationError, bf16, u32
 from nvgen.compilation.compiled import Compiled
+from tests.each import each
 
 TILE = 128 * 64 * 2
 
@@ -70,10 +72,26 @@ def test_a_name_that_ends_a_line_stays_in_its_comment():
     assert "[dynamic_shared], 1;  // 'a\\nb'\n" in text
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
-def test_a_name_is_given_once(dynamic):
+@each("dynamic", [False, True])
+def test_a_name_is_given_once(dynamic: bool) -> None:
     b = KernelBuilder("twice", block=32, target="sm_90a", dynamic_shared=dynamic)
     b.begin()
     b.shared_tile("tile", bf16, (64, 64))
     with pytest.raises(InputError, match="a name of its own"):
         b.shared_tile("tile", bf16, (64, 64))
+
+
+@each("dynamic", [False, True])
+def test_a_race_names_what_it_is_in(dynamic: bool) -> None:
+    """Two warps, 16 bytes into the second of two arrays, in static and in dynamic memory."""
+    b = KernelBuilder("racing", block=64, target="sm_90a", dynamic_shared=dynamic)
+    b.pointer("out", u32, output=True)
+    out = b.begin()["out"]
+    b.shared_tile("first", bf16, (64, 64))
+    second = b.shared_tile("second", bf16, (64, 64)).pointer + 16
+    with b.if_thread(0):
+        b.store(b.const(1), second)
+    with b.if_thread(40):
+        out[0] = b.load_word(second)
+    with pytest.raises(SimulationError, match=r"4 bytes of shared memory, .*, byte 16 of second;"):
+        b.finish().compile().run(np.zeros(1, np.uint32))
