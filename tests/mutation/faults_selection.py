@@ -79,8 +79,8 @@ FAULTS = (
     ),
     Fault(
         "tied-registers", Kind.TIE, "isel/passes/destruct_ssa.py",
-        "_coalesce(function, moves + ties, before, multiplies)",
-        "_coalesce(function, moves, before, multiplies)",
+        "coalesce(function, moves + ties, before, multiplies)",
+        "coalesce(function, moves, before, multiplies)",
         "accumulators are copied in front of every multiply",
         "tests/oracle/test_wgmma_names.py -k accumulator",
     ),
@@ -97,7 +97,7 @@ FAULTS = (
         "tests/isel/passes/test_passes.py",
     ),
     Fault(
-        "liveness", Kind.FLOW, "isel/passes/destruct_ssa.py",
+        "liveness", Kind.FLOW, "isel/passes/coalescing.py",
         "                            work.append(p)\n", "                            pass\n",
         "what is live behind a block is not known ahead of it",
         "tests/isel/passes/test_passes.py -k \"swap or lost or rotation\"",
