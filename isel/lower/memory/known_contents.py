@@ -55,6 +55,7 @@ def with_known_contents(
     ]
     if len(accesses) < _FEWEST:
         return function
+    fresh = {n for n, block in enumerate(function.blocks) if n == 0 or _is_joined(block)}
     places = MemoryLocations(function, layout)
     behind: defaultdict[llvm.Value, list[_Access]] = defaultdict(list)
     for access in accesses:
@@ -62,7 +63,7 @@ def with_known_contents(
     near = [
         i
         for together in behind.values()
-        if len(together) >= _FEWEST and not _is_loaded_and_changed(together)
+        if len(together) >= _FEWEST and not _is_loaded_and_changed(together, fresh)
         for _, i in together
     ]
     if not near:
@@ -73,15 +74,23 @@ def with_known_contents(
     return _Memory(function, places, pure).run()
 
 
-def _is_loaded_and_changed(together: list[_Access]) -> bool:
+def _is_loaded_and_changed(together: list[_Access], fresh: set[int]) -> bool:
     """Whether behind a pointer there is one load, from memory of which nothing is known yet, and
     one store, of something else: as most that is changed in place.
+
+    Of memory nothing is known where the blocks `fresh` begin.
     """
     if len(together) > _FEWEST:
         return False
     (block, load), (other, store) = together
-    is_first = isinstance(load, ir.Load) and block in (0, other)
+    is_first = isinstance(load, ir.Load) and (block == other or block in fresh)
     return is_first and isinstance(store, ir.Store) and not _is_result(store.value, load)
+
+
+def _is_joined(block: ir.Block) -> bool:
+    """Whether several ways lead to a block for certain."""
+    first = block.instructions[0]
+    return isinstance(first, ir.Phi) and len(first.incoming) > 1
 
 
 def _is_result(value: llvm.Value, load: ir.Load | ir.Store) -> bool:

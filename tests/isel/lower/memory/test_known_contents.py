@@ -286,3 +286,51 @@ def test_what_is_stored_where_it_was_loaded_is_there_already() -> None:
         "ret void",
     )
     assert accesses(text)[1] == 0
+
+
+def test_what_a_loop_loads_and_another_block_stores_is_loaded_in_each_turn() -> None:
+    """The store behind the loop, seen from the turn of a loop around it, is ahead of the load."""
+    text = kernel(
+        "br label %outer",
+        "outer:",
+        "%i = phi i32 [ 0, %0 ], [ %i.next, %behind ]",
+        "br label %inner",
+        "inner:",
+        "%j = phi i32 [ 0, %outer ], [ %j.next, %inner ]",
+        "%sum = phi i32 [ 0, %outer ], [ %more, %inner ]",
+        "%a = load i32, ptr addrspace(1) %p",
+        "%more = add i32 %sum, %a",
+        "%j.next = add i32 %j, 1",
+        "%again = icmp ult i32 %j.next, 2",
+        "br i1 %again, label %inner, label %behind",
+        "behind:",
+        "store i32 %more, ptr addrspace(1) %p",
+        "%i.next = add i32 %i, 1",
+        "%go.on = icmp ult i32 %i.next, 3",
+        "br i1 %go.on, label %outer, label %end",
+        "end:",
+        "ret void",
+    )
+    x, y = arrays()
+    expected = (8 * x).tolist()
+    run(text, x, y)
+    assert x.tolist() == expected
+
+
+def test_what_one_way_stores_ahead_of_a_phi_of_one_value_is_known_behind_it() -> None:
+    text = kernel(
+        "br label %first",
+        "second:",
+        "%one = phi i32 [ %t, %first ]",
+        "%a = load i32, ptr addrspace(1) %p",
+        "%b = add i32 %a, %one",
+        "store i32 %b, ptr addrspace(1) %q",
+        "ret void",
+        "first:",
+        "store i32 %t, ptr addrspace(1) %p",
+        "br label %second",
+    )
+    assert accesses(text) == (0, 2)
+    x, y = arrays()
+    run(text, x, y)
+    assert (x.tolist(), y.tolist()) == ([0, 1, 2, 3], [0, 2, 4, 6])
