@@ -6,6 +6,7 @@ which a CTA has more, is one array that tiles are cut from.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 
 from llvmlite import ir
@@ -60,7 +61,7 @@ class SharedMemory(Roles):
         self.tensor_columns = 0
 
     def _shared_variable(self, name: str, size: int, align: int) -> Pointer:
-        self._check(name, size)
+        self._check(name, size, self.module.globals)
         type_ = ir.ArrayType(ir.IntType(8), size)
         variable = ir.GlobalVariable(self.module, type_, name, addrspace=3)
         variable.linkage = "internal"
@@ -78,17 +79,18 @@ class SharedMemory(Roles):
             )
         return Pointer(self, variable)
 
-    def _check(self, name: str, size: int) -> None:
+    def _check(self, name: str, size: int, taken: Container[str]) -> None:
         """Whether something of such a name and size can be in shared memory."""
         if size <= 0:
             raise refuse(f"{name} takes no room", got=f"{size} bytes", expected="at least one byte")
-        if not name or name in self.module.globals or name in dict(self._dynamic_parts):
+        if not name or name in taken or name in dict(self._dynamic_parts):
             expected = "one that nothing else has"
             raise refuse("shared memory has a name of its own", got=repr(name), expected=expected)
 
     def _dynamic_variable(self, name: str, size: int, align: int) -> Pointer:
         """Room in the one array of dynamic shared memory."""
-        self._check(name, size)
+        kernels = {function.name for function in self.module.functions}
+        self._check(name, size, self.module.globals.keys() - kernels)
         if self._dynamic is None:
             type_ = ir.ArrayType(ir.IntType(8), 0)
             self._dynamic = ir.GlobalVariable(self.module, type_, "dynamic_shared", addrspace=3)

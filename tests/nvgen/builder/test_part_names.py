@@ -81,6 +81,13 @@ def test_a_name_is_given_once(dynamic: bool) -> None:
         b.shared_tile("tile", bf16, (64, 64))
 
 
+def test_a_tile_may_have_the_name_of_its_kernel_where_it_is_no_symbol() -> None:
+    b = KernelBuilder("tile", block=32, target="sm_90a", dynamic_shared=True)
+    b.begin()
+    b.store(b.const(1), b.shared_tile("tile", bf16, (64, 64)).pointer)
+    assert "[dynamic_shared], 1;  // tile\n" in b.finish().compile().ptx
+
+
 @each("dynamic", [False, True])
 def test_a_race_names_what_it_is_in(dynamic: bool) -> None:
     """Two warps, 16 bytes into the second of two arrays, in static and in dynamic memory."""
