@@ -81,7 +81,8 @@ class Program:
     `reads_flags` that memory is read strongly or atomically, `allocates` that tensor memory is
     allocated, `invalidates` that mbarriers are; `unread` are waits whose result nothing reads;
     `touched` caches the regions of multiplies by record, CTA and operands; `boxes` are the bytes
-    that tensor stores read, by record, where they are known; `flows` are those of the warps.
+    that tensor stores read, by record, where they are known; `flows` are those of the warps;
+    `reached` caches the records that are reachable, by node and warp.
     """
 
     graph: Graph
@@ -101,6 +102,7 @@ class Program:
     touched: dict[Operands, Multiplied] = field(default_factory=dict)
     boxes: Mapping[int, int] = field(default_factory=dict)
     flows: Sequence[WarpFlow] = ()
+    reached: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph) -> Program:
@@ -137,19 +139,25 @@ class Program:
         found.back = [_back(loops, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
 
-    def reachable(self, node: int, warp: int) -> set[int]:
+    def reachable(self, node: int, warp: int) -> frozenset[int]:
         """The records of a node, and of those that a CFG path of a warp leads to from it."""
-        edges = self.flows[warp].edges
-        found, work = set[int](), [node]
-        seen = {node, EXIT, len(self.steps)}
+        known = self.reached.get((node, warp))
+        if known is None:
+            known = self.reached[node, warp] = frozenset(
+                step.index for here in self._behind(node, warp) for step in self.steps[here]
+            )
+        return known
+
+    def _behind(self, node: int, warp: int) -> set[int]:
+        """A node, and those that a CFG path of a warp leads to from it."""
+        edges, end = self.flows[warp].edges, len(self.steps)
+        found, work = {node}, [node]
         while work:
             here = work.pop()
-            if here < len(self.steps):
-                found |= {step.index for step in self.steps[here]}
-                after = {edge.target for edge in edges[here]} - seen
-                seen |= after
-                work += after
-        return found
+            after = {e.target for e in edges[here]} - found if here < end else set[int]()
+            found |= after
+            work += after - {EXIT}
+        return found - {EXIT, end}
 
 
 def _straighten(steps: list[Step]) -> None:

@@ -85,7 +85,7 @@ class Run(RunState):
                 begins = all(
                     one.mbarrier is not mbarrier for one in self.log.waits.get(s.actor, ())
                 )
-                behind = frozenset(self.program.reachable(s.node, s.warp) if begins else ())
+                behind = self.program.reachable(s.node, s.warp) if begins else frozenset[int]()
                 stuck = Stuck(
                     s.at, s.actor, s.what, at is not None, lacks, progress, alone, afar, behind
                 )
