@@ -1,7 +1,7 @@
 """The record of ptxas's verdicts is true, and what is not in it is asked of ptxas.
 
-Half a percent of all recorded verdicts is asked anew in each run: a twentieth of the statements, on
-one of ten pairs of target and PTX version, chosen by the seed (`pytest --evidence-seed N`).
+Half a percent of all recorded verdicts is asked anew in each run: a tenth of the statements, on
+one of twenty pairs of target and PTX version, chosen by the seed (`pytest --evidence-seed N`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.oracle.evidence import (
 from tests.oracle.recorded_lists import lists, product_list
 from tests.oracle.verdict_file import DamagedFileError, Pair, VerdictFile, key_of
 
-SHARE, PAIR_SHARE = 20, 10
+SHARE, PAIR_SHARE = 10, 20
 """One of so many statements, on one of so many pairs, is asked in a run."""
 
 PAIR = Pair("sm_100a", "9.5")
@@ -54,13 +54,13 @@ def newest() -> str:
 
 
 def chosen_pairs(seed: int) -> list[Pair]:
-    """A tenth of all pairs."""
+    """A twentieth of all pairs."""
     every = sorted({pair for listed in lists().values() for pair in listed.pairs})
     return random.Random(seed).sample(every, -(-len(every) // PAIR_SHARE))
 
 
 def chosen_statements(name: str, seed: int) -> list[str]:
-    """A twentieth of the statements of a list: the same on all pairs, as ptxas parses each anew."""
+    """A tenth of the statements of a list: the same on all pairs, as ptxas parses each anew."""
     texts = list(lists()[name].statements())
     return random.Random(f"{name} {seed}").sample(texts, -(-len(texts) // SHARE))
 

@@ -109,8 +109,9 @@ def _read(row: Row, head: Head, modifiers: list[str]) -> Candidate:
     filled = set(head.preset)
     modifiers = [m for m in modifiers if not (m in TWICE and m in head.text.split("."))]
     ordered: dict[type[Modifier], list[str]] = {}
+    orders = _orders(row)
     for token in modifiers:
-        cls = next((c for c in _ORDERED if _spells(c, token) and _ordered_items(row, c)), None)
+        cls = next((c for c in _classes(token) if c in orders), None)
         if cls is not None:
             ordered.setdefault(cls, []).append(token)
         elif token in literals:
@@ -127,10 +128,9 @@ def _read(row: Row, head: Head, modifiers: list[str]) -> Candidate:
         else:
             filled.add(qualifier.name)
             attributes[qualifier.name] = next(v for v in qualifier.values if v.value == token)
-    for cls in _ORDERED:
-        items = _ordered_items(row, cls)
+    for cls, items in orders.items():
         tokens = ordered.get(cls, [])
-        if items and not _align(items, tokens, attributes, filled):
+        if not _align(items, tokens, attributes, filled):
             problems.append(_disordered(cls, items, tokens))
             foreign = foreign or next((t for t in tokens if t in row.elsewhere), "")
     problems += _missing(row, filled)
@@ -153,9 +153,19 @@ def _ordered_class(item: Qualifier | Literal) -> type[Modifier] | None:
 
 
 @functools.cache
-def _ordered_items(row: Row, cls: type[Modifier]) -> tuple[Qualifier | Literal, ...]:
-    """The modifiers of a class whose order counts, in order."""
-    return tuple(item for item in row.items if _ordered_class(item) is cls)
+def _classes(token: str) -> tuple[type[Modifier], ...]:
+    """The classes whose order counts that `token` may belong to."""
+    return tuple(cls for cls in _ORDERED if _spells(cls, token))
+
+
+@functools.cache
+def _orders(row: Row) -> dict[type[Modifier], tuple[Qualifier | Literal, ...]]:
+    """The modifiers of each class whose order counts, in order."""
+    found: dict[type[Modifier], tuple[Qualifier | Literal, ...]] = {}
+    for cls in _ORDERED:
+        if items := tuple(item for item in row.items if _ordered_class(item) is cls):
+            found[cls] = items
+    return found
 
 
 def _align(
