@@ -112,7 +112,7 @@ class Fragment(OfThreads):
 
     @property
     def words(self) -> str:
-        """What it is, in words."""
+        """A description for messages and `repr`."""
         return f"{self.layout.rows}x{self.layout.columns}, {self.vector.words}"
 
     def __repr__(self) -> str:

@@ -116,7 +116,7 @@ class OfThreads(Elementwise):
 
     @property
     def words(self) -> str:
-        """What it is, in words."""
+        """A description for messages and `repr`."""
         return f"{self.kind}: {self.vector.words}"
 
     def __repr__(self) -> str:

@@ -136,7 +136,7 @@ class BuilderBase:
         return self.target
 
     def declared_map(self, tmap: Pointer) -> Parameter:
-        """What is known of a tensor map among the parameters."""
+        """The declaration of a tensor map among the parameters."""
         known = self._maps.get(tmap.value.name) if isinstance(tmap, Pointer) else None
         if known is None:
             got = str(getattr(tmap, "value", tmap))

@@ -137,7 +137,7 @@ class Verb:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name, as a method of the builder."""
         return self.call.partition("(")[0]
 
     @cached_property
@@ -181,7 +181,7 @@ class Verb:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What it takes, in its order."""
+        """Its parameters, in order."""
         return tuple(self._read(self.call if "(" in self.call else self._derived()))
 
     @cached_property

@@ -118,7 +118,7 @@ class DebugLines:
         return found
 
     def beside(self, function: ir.Function) -> DebugLines:
-        """Those of another function of the module."""
+        """The lines of another function of the module."""
         other = DebugLines(self.module, function)
         other._unit, other._calls = self._unit, self._calls
         return other

@@ -17,7 +17,7 @@ _VARIABLE = "NVGEN_TOOL_SECONDS"
 
 
 def run_tool(command: list[str]) -> subprocess.CompletedProcess[str]:
-    """What a tool says, and its exit status.
+    """Run a tool: its output and exit status.
 
     Raises: AssemblerError when it cannot be run, or does not end; InputError for no such limit.
     """

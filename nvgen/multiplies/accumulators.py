@@ -121,7 +121,7 @@ class TensorOptions:
 
     @property
     def shift(self) -> int:
-        """By how many columns B is shifted."""
+        """The number of columns that B is shifted by."""
         return self.zero_mask.shift if self.zero_mask else 0
 
     @property
@@ -163,7 +163,7 @@ class Multiply:
 
     @property
     def scope(self) -> ExecutionScope:
-        """By which threads it is issued."""
+        """The threads that issue it."""
         return self.builder.scope
 
     @property

@@ -129,7 +129,7 @@ class PortableAccumulator(AccumulatorTile):
         return self._builder
 
     def start(self, asked: Multiply) -> None:
-        """By all threads of the CTA."""
+        """Start a multiply; all threads of the CTA execute it."""
         a = asked.a
         assert isinstance(a, SharedTile)
         request = asked.asked_of(PortableRequest, able=targets_for(a.dtype))
@@ -215,7 +215,7 @@ class TensorAccumulator(PortableAccumulator):
         self._parity = builder.variable(0)
 
     def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
-        """By one thread of warp 0."""
+        """Issue tcgen05.mma from one thread of warp 0."""
         builder = self.builder
         with builder.if_warp(0), builder.elect():
             builder.tcgen05_fence_after_thread_sync()
@@ -278,27 +278,29 @@ class WarpgroupAccumulator(PortableAccumulator):
         self.tile = warpgroup_tile(builder, self._rows, n, dtype)
 
     def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
-        """By all warpgroups, each its rows of A."""
+        """Issue wgmma from each warpgroup, for its rows of A."""
         part = a if self._rows == self.m else a.part(self._first, self._rows)
         self.builder.wgmma_fence()
         self.tile.multiply(part, asked.b, accumulate=asked.accumulate, step=asked.step)
 
     def commit(self) -> None:
-        """A group."""
+        """Close a group of multiplies."""
         self.builder.wgmma_commit_group()
 
     def wait(self) -> None:
-        """For all groups."""
+        """Wait for all groups."""
         self.builder.wgmma_wait_group(0)
 
     def fragments(self) -> Iterator[tuple[Fragment, IntLike, IntLike]]:
-        """What the warpgroup holds."""
+        """The rows of D that a warpgroup holds, and where they begin."""
         yield self.tile.fragment, self._first, 0
 
 
 @guarded
 class WarpAccumulator(PortableAccumulator):
-    """Shares as near to squares as there are: those read the least of A and B."""
+    """D in the registers of warps (mma.sync), in shares as near to squares as there are, which read
+    the least of A and B.
+    """
 
     tile: WarpTile
 
@@ -316,11 +318,11 @@ class WarpAccumulator(PortableAccumulator):
         self.tile = warp_tile(builder, m, n, dtype, warps=nearest)
 
     def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
-        """By all warps, each its share."""
+        """Issue mma.sync from each warp, for its share of D."""
         self.tile.multiply(a, asked.b, accumulate=asked.accumulate, step=asked.step)
 
     def fragments(self) -> Iterator[tuple[Fragment, IntLike, IntLike]]:
-        """What the warp holds, which knows where that is."""
+        """The share of D that a warp holds; its coordinates are those of D."""
         yield self.tile.fragment, 0, 0
 
 

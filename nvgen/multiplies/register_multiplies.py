@@ -58,7 +58,7 @@ class RegisterRequest(Multiply):
 
     @property
     def family(self) -> RegisterFamily | None:
-        """What multiplies A by B; None where nothing does."""
+        """The family of multiplies that takes the types of A and B; None where there is none."""
         types = {self.a.dtype, self.b.dtype}
         return next((f for f in self.by.families if types <= set(f.types)), None)
 
@@ -97,7 +97,7 @@ class RegisterRequest(Multiply):
 
     @property
     def transposed(self) -> list[SharedTile]:
-        """Those of them that are MN-major."""
+        """The operands in shared memory that are MN-major."""
         return [tile for tile in self.shared if tile.major is Major.MN]
 
     @property

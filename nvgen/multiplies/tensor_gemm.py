@@ -125,7 +125,7 @@ class TensorRequest(Multiply):
 
     @property
     def family(self) -> KindTypes | None:
-        """What multiplies A by B; None where nothing does."""
+        """The family of multiplies that takes the types of A and B; None where there is none."""
         a, b = (self.a.dtype, self.a.bits), (self.b.dtype, self.b.bits)
         return family_of(a, b, self.scale_size)
 

@@ -129,7 +129,7 @@ class WarpTile(HeldAccumulator):
         return warp // columns * down, warp % columns * along
 
     def start(self, asked: Multiply) -> None:
-        """By all threads of the warps; it is complete then."""
+        """Multiply; all threads of the warps execute it, and it is complete behind it."""
         request = asked.asked_of(RegisterRequest, by=BY_WARPS, shares=self.warps)
         check("gemm_async", REQUIREMENTS, request)
         b, left = request.builder, request.a

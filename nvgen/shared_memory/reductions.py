@@ -33,7 +33,7 @@ _STEPS = (1, 2, 4, 8, 16)
 
 
 class Reductions(Protocols):
-    """What threads make together of what each of them has."""
+    """Reductions and scans of numbers that threads have, over a warp, a CTA or a cluster."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

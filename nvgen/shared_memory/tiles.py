@@ -328,7 +328,7 @@ class Placed(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
 
     @property
     def pointer(self) -> Pointer:

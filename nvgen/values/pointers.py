@@ -133,7 +133,7 @@ class Pointer:
 
     @property
     def words(self) -> str:
-        """What it is, in words."""
+        """A description for messages and `repr`."""
         return f"an address in space {self.space}"
 
     def __repr__(self) -> str:

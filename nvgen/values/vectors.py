@@ -432,7 +432,7 @@ def _halves(vector: Vector, type_: ScalarType, *, packed: bool) -> Vector:
 
 
 def joined(numbers: list[N], function: Callable[[N, N], N]) -> N:
-    """What `function` makes of all numbers, as a tree."""
+    """All numbers reduced by `function`, pairwise, as a tree."""
     while len(numbers) > 1:
         pairs = zip(numbers[::2], numbers[1::2], strict=False)
         odd = numbers[-1:] if len(numbers) % 2 else []

@@ -96,7 +96,7 @@ class Branch(Instruction):
     target: str
 
     def targets(self) -> tuple[str, ...]:
-        """The one target."""
+        """Its only successor."""
         return (self.target,)
 
 

@@ -64,7 +64,7 @@ class UnaryOp(Instruction):
     flags: frozenset[Flag]
 
     def operands(self) -> tuple[Value, ...]:
-        """The one operand."""
+        """Its only operand."""
         return (self.operand,)
 
 
@@ -76,7 +76,7 @@ class Cast(Instruction):
     flags: frozenset[Flag]
 
     def operands(self) -> tuple[Value, ...]:
-        """The one operand."""
+        """Its only operand."""
         return (self.operand,)
 
 
@@ -101,7 +101,7 @@ class Freeze(Instruction):
     operand: Value
 
     def operands(self) -> tuple[Value, ...]:
-        """The one operand."""
+        """Its only operand."""
         return (self.operand,)
 
 

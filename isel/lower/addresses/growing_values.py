@@ -130,7 +130,7 @@ class Loop:
         }
 
     def steps(self, layout: TypeLayout) -> list[Step]:
-        """What to step; nothing where that is too much."""
+        """The values to step; none where those are too many for the registers."""
         found: dict[str, Step] = {}
         for i in self.block.instructions:
             if isinstance(i, ir.GetElementPtr) and (step := self._step(i, layout)) is not None:
