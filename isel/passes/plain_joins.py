@@ -1,9 +1,9 @@
-"""PHIs of values that are made for them alone: these are made in the PHI's register at once.
+"""PHIs whose values nothing else uses: these are computed in the PHI's own register, without moves.
 
 Layer: isel.passes.  Input: a function in SSA form.  Where a value of a PHI is made in the block
 that it comes from, which leads nowhere else and does not read the PHI, and nothing but the PHI
 reads the value, both are never needed at the same time.  Such are the arms of an `if` or a switch.
-Where all PHIs of a function are of that kind, nobody need look for what else is needed where.
+Where all PHIs of a function are of that kind, no interference need be computed.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _HANDED_ON = ("mov", "cvta", "cvta.to")
 def check_maps(
     module: Module, function: MachineFunction, target: Target, arguments: Sequence[object]
 ) -> None:
-    """Whether the tensor maps among a kernel's arguments can be made, and used as it uses them.
+    """Check that the tensor maps among a kernel's arguments are valid, and fit how it uses them.
 
     Raises: InputError with all that is wrong.
     """

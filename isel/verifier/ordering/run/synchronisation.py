@@ -51,7 +51,8 @@ class Waiter:
     last_release: int
 
     def may_be_behind(self, release: Release) -> bool:
-        """Whether nothing orders their observation before a release.
+        """Whether the threads that wait may observe the phase after a release: nothing orders them
+        before it.
 
         If they have released something since, that may be what the release acquired.
         """

@@ -40,7 +40,9 @@ def bra(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def idle(strand: Strand) -> Wait | None:
-    """A wait, if this iteration of the loop left everything as the last one did."""
+    """A wait where this iteration of a loop has changed neither registers nor memory: the strand
+    polls, and need not run before something changes.
+    """
     warp = strand.warp
     version = warp.cta.machine.memory.version
     now = warp.state.tobytes()
