@@ -69,6 +69,9 @@ fewer instructions, many blocks 2 %, a reduction 1 %, the other two as many.  PH
 are made for them alone need no interference, and what is loaded to be changed needs no memory
 looked through.
 
+The tcgen05 multiply waits and frees its tensor memory since the 30th, 11 lines more than the one of
+the figures above: without, it is an error now.
+
 LLVM's figures are of turns in which it does nothing else.  Behind a compile of nvgen's the same
 takes LLVM -O0 1.3 to 1.7 times as long, and what it does for nvgen, to read, verify and print, 1.8
 and 1.9 times (reduction, switch): its code and tables are out of the caches by then.  In one

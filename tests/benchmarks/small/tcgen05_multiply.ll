@@ -1,4 +1,4 @@
-; One thread multiplies four slices of two matrices into tensor memory, and commits.
+; One thread multiplies four slices of two matrices into tensor memory; its warp waits and frees it.
 
 target triple = "nvptx64-nvidia-cuda"
 
@@ -40,6 +40,19 @@ commit:
 
 after:
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  br i1 %first, label %wait, label %end
+
+wait:
+  %ready = call i1 @llvm.nvvm.mbarrier.test.wait.parity.scope.cta.space.cta(ptr addrspace(3) @done, i32 0)
+  br i1 %ready, label %free, label %wait
+
+free:
+  %old = load i32, ptr addrspace(3) @columns, align 4
+  %freed = inttoptr i32 %old to ptr addrspace(6)
+  call void @llvm.nvvm.tcgen05.dealloc.cg1(ptr addrspace(6) %freed, i32 128)
+  br label %end
+
+end:
   ret void
 }
 
@@ -49,5 +62,7 @@ declare void @llvm.nvvm.tcgen05.alloc.shared.cg1(ptr addrspace(3), i32)
 declare void @llvm.nvvm.tcgen05.mma.shared(ptr addrspace(6), i64, i64, i32, i1, i32 immarg, i32 immarg, i32 immarg)
 declare void @llvm.nvvm.tcgen05.commit.shared.cg1(ptr addrspace(3))
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+declare i1 @llvm.nvvm.mbarrier.test.wait.parity.scope.cta.space.cta(ptr addrspace(3), i32)
+declare void @llvm.nvvm.tcgen05.dealloc.cg1(ptr addrspace(6), i32)
 
 attributes #0 = { "nvvm.reqntid"="128" }
