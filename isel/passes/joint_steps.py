@@ -110,7 +110,7 @@ class _Walks:
             block.instrs = [*kept, *sums, *block.instrs[len(phis) :]]
 
     def steps_alike(self, block: Block) -> bool:
-        """Whether two PHIs of a block are stepped by the same amount, so that they may be joined."""
+        """Whether two PHIs of a block are stepped by the same amount, so that they may join."""
         found = list(filter(None, map(self._step, phis_of(block))))
         return len(found) > 1 and len({(step.form, by) for _, step, by, _ in found}) < len(found)
 
