@@ -69,7 +69,7 @@ fewer instructions, many blocks 2 %, a reduction 1 %, the other two as many.  PH
 are made for them alone need no interference, and what is loaded to be changed needs no memory
 looked through.
 
-The tcgen05 multiply waits and frees its tensor memory since the 30th, 16 lines more than the one of
+The tcgen05 multiply waits and frees its tensor memory since the 30th, 15 lines more than the one of
 the figures above: without, it is an error now.
 
 LLVM's figures are of turns in which it does nothing else.  Behind a compile of nvgen's the same
