@@ -187,6 +187,13 @@ def workspace(config: Config, m: int, n: int, ctas: int) -> tuple[int, int]:
 
 
 def grid(config: Config, m: int, n: int, multiprocessors: int = 132) -> int:
-    """How many CTAs: one for each multiprocessor, or for each tile, or part, if they are fewer."""
+    """How many CTAs: one for each multiprocessor, or for each tile, or part, if they are fewer.
+
+    Where CTAs share an operand, and nearly all do in all waves, as many as make these alike.
+    """
     at_once = multiprocessors * config.resident // config.ctas
-    return min(tiles(config, m, n) * config.tail, at_once) * config.ctas
+    count = tiles(config, m, n) * config.tail
+    alike = -(-count // -(-count // at_once))
+    if config.cluster > 1 and config.tail == 1 and alike > 0.9 * at_once:
+        at_once = alike
+    return min(count, at_once) * config.ctas

@@ -131,3 +131,15 @@ def test_only_possible_configurations_are_chosen() -> None:
         for m in (1, 100, 512, 5000):
             config, _ = plan(m, 4096, 7168)
             assert is_possible(config), (plan, m)
+
+
+def test_waves_of_pairs_are_alike_where_nearly_all_ctas_have_one() -> None:
+    """Of 132 CTAs: 256 tiles of pairs are four waves of 64; 70 are no two of 35, a half of them."""
+    named("10_gemm_sm90")
+    from gemm.plan import Config, grid
+
+    pairs, alone = Config(m=128, n=256, cluster=2), Config(m=128, n=256)
+    assert grid(pairs, 4096, 4096) == 128
+    assert grid(alone, 4096, 4096) == 132
+    assert grid(pairs, 70 * 256, 256) == 132
+    assert grid(pairs, 256, 512) == 4
