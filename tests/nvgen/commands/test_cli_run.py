@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from nvgen.commands import run as command
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD, AXPY, BAD_ALLOC, COPY16, FILL, WAITS
 from tests.samples.modules import gemm_llvm, gemm_tile, warp_specialized
@@ -50,6 +51,31 @@ def args(*specs: str) -> list[str]:
 def run(nvgen: Nvgen, text: str, *specs: str, options: tuple[str, ...] = ("--block", "32")):
     Path("kernel.ll").write_text(text)
     return nvgen("run", "kernel.ll", *TARGET, *options, *args(*specs))
+
+
+# ---- without end -----------------------------------------------------------------------------
+
+COUNTS_ON = """
+define ptx_kernel void @counts(ptr addrspace(1) %x) {
+  br label %on
+on:
+  %n = phi i64 [ 0, %0 ], [ %next, %on ]
+  store volatile i64 %n, ptr addrspace(1) %x
+  %next = add i64 %n, 1
+  br label %on
+}
+"""
+
+
+def test_a_run_has_a_limit_though_none_is_given(
+    nvgen: Nvgen, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(command._SECONDS, "sim", 0.2)
+    ended = run(nvgen, COUNTS_ON, "out:i64[1]:x.npy")
+    assert ended.status == 3
+    assert "error[sim/timeout]" in ended.err
+    assert "kernel.ll:" in ended.err, "where a warp stood"
+    assert not Path("x.npy").exists()
 
 
 # ---- values ----------------------------------------------------------------------------------
