@@ -15,6 +15,7 @@ from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Launch, Linkage, Module
 from tests.asmprinter.test_ptx_reader import assembles
 from tests.each import each
+from tests.oracle.ptxas_modules import report
 
 HEADER = ".version 9.0\n.target sm_90a\n.address_size 64\n"
 KERNEL = ".visible .entry k() { ret; }\n"
@@ -226,3 +227,26 @@ def test_braces_of_one(statement: str):
     module, _ = read(f"{HEADER}.entry k(.param .b64 p) {{ {registers} {statement} ret; }}\n")
     bare = re.sub(r"[{}]", "", statement)
     assert bare in printed_of(module)
+
+
+BOUNDS = [
+    *(f".{name} {said}" for name in ("maxntid", "reqntid") for said in ("0", "32, 0", "1,2,3,4")),
+    *(f".{name} 4294967296" for name in ("maxntid", "maxnreg", "minnctapersm", "maxclusterrank")),
+    *(".minnctapersm 0", ".maxnreg 0", ".maxnreg 1, 2", ".minnctapersm 1, 2"),
+    ".reqntid 1 .maxntid 2",
+    ".maxclusterrank 8 .reqnctapercluster 2",
+]
+
+
+@each("bound", BOUNDS)
+def test_a_bound_of_launches_that_ptxas_refuses(bound: str) -> None:
+    text = f"{HEADER}.entry k() {bound} {{ ret; }}\n{KERNEL.replace('k', 'l')}"
+    assert "error" in report(text, "sm_90a")
+    reading = read_ptx(text, "d.ptx")
+    assert reading.findings[0].rule == "ptx/declaration"
+    assert "l" in [f.name for f in reading.module.functions]
+
+
+@each("bound", [".reqnctapercluster 0", ".maxclusterrank 0", ".maxnreg 300", ".maxntid 2048"])
+def test_a_bound_of_launches_that_ptxas_takes(bound: str) -> None:
+    read(f"{HEADER}.entry k() {bound} {{ ret; }}\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from asmprinter.ptx.reading.declarations import (
     ATTRIBUTE,
@@ -144,6 +144,23 @@ def _param(text: str) -> Param:
     )
 
 
+def _check_bounds(found: Mapping[str, tuple[int, ...]], whole: str) -> None:
+    """Whether launches have such bounds.  PTX ISA, Performance-Tuning Directives.
+
+    Raises: DeclarationError.
+    """
+    for name, numbers in found.items():
+        most = 1 if name in ("maxnreg", "minnctapersm", "maxclusterrank") else 3
+        if len(numbers) > most or max(numbers) >= 1 << 32:
+            count = "one number" if most == 1 else "one to three numbers"
+            raise DeclarationError(f".{name} has {count} of 32 bits", whole)
+        if 0 in numbers and name not in ("reqnctapercluster", "maxclusterrank"):
+            raise DeclarationError(f".{name} has no numbers below 1", whole)
+    for one, other in (("reqntid", "maxntid"), ("reqnctapercluster", "maxclusterrank")):
+        if one in found and other in found:
+            raise DeclarationError(f".{one} and .{other} cannot both be said", whole)
+
+
 def _launch(text: str, whole: str) -> tuple[Launch, list[str], bool]:
     """What stands behind a function's parameters: what is known, the other directives as texts."""
     found: dict[str, tuple[int, ...]] = {}
@@ -152,6 +169,7 @@ def _launch(text: str, whole: str) -> tuple[Launch, list[str], bool]:
         flags.add(match["flag"])
         if match["name"]:
             found[match["name"]] = tuple(int(n) for n in match["numbers"].split(","))
+    _check_bounds(found, whole)
     others = _TUNING.sub("", text)
     if _DIRECTIVE.sub("", others).strip():
         raise DeclarationError("cannot read this function's header", whole)

@@ -37,7 +37,8 @@ _HOMES = (0, 1, 3, 4)
 _LARGEST = 1 << 40
 _CONSTANTS = 1 << 16
 """Bytes of constant memory.  PTX ISA, State Spaces: .const."""
-_MOST_ALIGNED = 1 << 31
+_MOST_ALIGNED = 1 << 30
+"""ptxas takes no more (13.5 ends by a fault at 2^31)."""
 _LARGE = 16
 """Bytes of a variable beyond which LLVM raises its alignment, and the alignment."""
 
