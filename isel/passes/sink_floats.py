@@ -1,0 +1,100 @@
+"""Floating-point arithmetic is done where its results are wanted, in the block that reads them.
+
+Layer: isel.passes.  Input and output: a function in SSA form.  A thread waits for a load where its
+value is first read.  Sums and products that stand before a branch have it wait there, also where
+only a block behind asks for them; ptxas 13.5 leaves them where they are.  LLVM's back end moves
+them, too (MachineSinking).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from intrinsics.mir import MachineFunction, MachineInstr, Reg, phis_of, successors, written_often
+from isel.control_flow import reach
+
+ARITHMETIC = frozenset(("add.float", "sub.float", "mul.float", "fma", "neg.float"))
+"""The rows of what is moved: sums and products."""
+
+
+def sink_floats(function: MachineFunction) -> None:
+    """Move sums and products to the blocks that read them."""
+    made = _made(function) if len(function.blocks) > 1 else {}
+    if not made or any(form.row.pseudo and form.row.id != "phi" for form in function.forms()):
+        return
+    readers = _readers(function, made)
+    if all(readers[reg].keys() <= {home} for reg, (home, _) in made.items()):
+        return
+    _move(function, _chosen(function, made, readers))
+
+
+_Made = dict[Reg, tuple[int, MachineInstr]]
+"""Results, with the numbers of the blocks that compute them, in order."""
+
+_PHI = -1
+"""In the place of a block: a PHI reads a value where another block ends."""
+
+
+def _made(function: MachineFunction) -> _Made:
+    often = written_often(function)
+    return {
+        mi.ops[0]: (n, mi)
+        for n, block in enumerate(function.blocks)
+        for mi in block.instrs
+        if mi.form.row.id in ARITHMETIC
+        and mi.guard is None
+        and type(mi.ops[0]) is int
+        and not (often and mi.mentions(often))
+    }
+
+
+def _readers(function: MachineFunction, made: _Made) -> defaultdict[Reg, Counter[int]]:
+    """How often each block reads each result."""
+    found: defaultdict[Reg, Counter[int]] = defaultdict(Counter)
+    for n, block in enumerate(function.blocks):
+        for mi in block.instrs:
+            if mi.mentions(made.keys()):
+                for reg in made.keys() & mi.uses():
+                    found[reg][_PHI if mi.form.row.id == "phi" else n] += 1
+    return found
+
+
+def _chosen(
+    function: MachineFunction, made: _Made, readers: defaultdict[Reg, Counter[int]]
+) -> dict[int, list[MachineInstr]]:
+    """The records that move, in order, by the numbers of the blocks that they move to."""
+    after = successors(function)
+    may: dict[tuple[int, int], bool] = {}
+    chosen: defaultdict[int, list[MachineInstr]] = defaultdict(list)
+    for reg, (home, mi) in reversed(made.items()):
+        if len(readers[reg]) != 1:
+            continue
+        (wanted,) = readers[reg]
+        if wanted in (home, _PHI):
+            continue
+        if (home, wanted) not in may:
+            may[home, wanted] = _is_once_behind(home, wanted, after)
+        if may[home, wanted]:
+            chosen[wanted].insert(0, mi)
+            for read in made.keys() & mi.uses():
+                readers[read] -= Counter([home])
+                readers[read][wanted] += 1
+    return chosen
+
+
+def _is_once_behind(home: int, wanted: int, after: Sequence[Sequence[int]]) -> bool:
+    """Whether control comes to a block through another one only, and again only through that."""
+    without = [() if i == home else following for i, following in enumerate(after)]
+    starts = without[wanted] if home == 0 else [0, *without[wanted]]
+    return wanted not in reach(without, starts)
+
+
+def _move(function: MachineFunction, chosen: dict[int, list[MachineInstr]]) -> None:
+    gone = {id(mi) for records in chosen.values() for mi in records}
+    for n, block in enumerate(function.blocks):
+        kept = [mi for mi in block.instrs if id(mi) not in gone]
+        if n in chosen:
+            first = len(phis_of(block))
+            kept[first:first] = chosen[n]
+        block.instrs = kept

@@ -1,0 +1,88 @@
+"""Sums and products are done in the one block that reads them, as LLVM's back end does it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import nvgen
+from tests.oracle import llvm
+
+TARGET = "sm_90a"
+
+KERNEL = """
+define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y, i32 %n) {
+entry:
+  %i = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %p = getelementptr float, ptr addrspace(1) %x, i32 %i
+  %q = getelementptr float, ptr addrspace(1) %y, i32 %i
+  %v = load float, ptr addrspace(1) %p
+  %square = fmul float %v, %v
+  %more = fadd float %square, 1.5
+  %kept = fadd float %v, 2.0
+  %is_odd = icmp ult i32 %i, %n
+  br i1 %is_odd, label %store, label %next
+store:
+  store float %kept, ptr addrspace(1) %p
+  br label %next
+next:
+  br i1 %is_odd, label %last, label %end
+last:
+  %sum = fadd float %more, %kept
+  store float %sum, ptr addrspace(1) %q
+  br label %end
+end:
+  ret void
+}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+"""
+"""%square and %more are read in %last alone, %kept in two blocks."""
+
+
+BRANCH = r"@!?%p\d+ bra"
+
+
+def sums_before(ptx: str, place: str) -> int:
+    """The sums and products before the first place that an expression finds."""
+    body = re.split(place, ptx[ptx.index("{") :])[0]
+    return len(re.findall(r"\b(?:add|mul)(?:\.rn)?\.f32|\bfma\.rn\.f32", body))
+
+
+def test_only_what_several_blocks_read_stays_before_the_branch() -> None:
+    (by_llvm,) = llvm.compile_all([llvm.HEADER + KERNEL], TARGET, "8.7")
+    ptx = nvgen.compile(KERNEL, target=TARGET).ptx
+    assert sums_before(ptx, BRANCH) == sums_before(by_llvm.ptx, BRANCH) == 1
+
+
+@pytest.mark.parametrize("n", [0, 5, 32])
+def test_values_stay(n: int) -> None:
+    x = np.arange(32, dtype=np.float32)
+    y = np.full(32, -1, np.float32)
+    expected_x, expected_y = x.copy(), y.copy()
+    expected_x[:n] = x[:n] + 2
+    expected_y[:n] = x[:n] * x[:n] + 1.5 + (x[:n] + 2)
+    nvgen.compile(KERNEL, target=TARGET).run(x, y, n, block=32, device="sim")
+    assert (x == expected_x).all()
+    assert (y == expected_y).all()
+
+
+def test_nothing_moves_into_a_loop() -> None:
+    kernel = """
+define ptx_kernel void @k(ptr addrspace(1) %x, float %a, i32 %n) {
+entry:
+  %square = fmul float %a, %a
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %p = getelementptr float, ptr addrspace(1) %x, i32 %i
+  store float %square, ptr addrspace(1) %p
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+"""
+    assert sums_before(nvgen.compile(kernel, target=TARGET).ptx, r"\$L_loop:") == 1
