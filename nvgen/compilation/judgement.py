@@ -28,6 +28,13 @@ manual confirms each such error, but the kernel may run all the same.  No other 
 of any of those kernels; where one does, it stops the compilation.
 """
 
+PARTIAL = frozenset(("threads", "unallocated", "collector-fill", "no-commit"))
+"""Rules, by the second word of their ids, that a kernel of a single instruction breaks.
+
+Such kernels are compiled to look at their PTX: a multiply that all threads issue, into columns that
+nobody has allocated, from a collector that nobody has filled, and in no group.
+"""
+
 
 class FindingWarning(UserWarning):
     """A finding of a rule beyond the level that was asked for."""
@@ -55,15 +62,26 @@ def matches(rule: str, patterns: Sequence[str]) -> bool:
 def check_certain(findings: Iterable[Finding]) -> None:
     """Whether nothing is certainly wrong.
 
+    Of kernels that are no more than a part of one, only a deadlock is certain.
     Raises: VerificationError with the errors that are certain.
     """
-    wrong = [f for f in findings if f.severity is Severity.ERROR and not _is_doubted(f)]
+    errors = [f for f in findings if f.severity is Severity.ERROR]
+    parts = {f.place.function for f in errors if _word(f) in PARTIAL}
+    wrong = [f for f in errors if (_is_certain(f) and f.place.function not in parts) or _hangs(f)]
     if wrong:
         raise VerificationError(wrong)
 
 
-def _is_doubted(finding: Finding) -> bool:
-    return finding.rule.partition("/")[2] in DOUBTED
+def _is_certain(finding: Finding) -> bool:
+    return _word(finding) not in DOUBTED
+
+
+def _hangs(finding: Finding) -> bool:
+    return _word(finding) == "deadlock"
+
+
+def _word(finding: Finding) -> str:
+    return finding.rule.partition("/")[2]
 
 
 def warn(findings: Iterable[Finding]) -> None:

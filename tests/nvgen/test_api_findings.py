@@ -161,6 +161,22 @@ def test_a_certain_deadlock_is_an_error_at_every_level(level: str) -> None:
     assert found.place.python_file == __file__
 
 
+ONE_MULTIPLY = """
+define ptx_kernel void @k(ptr addrspace(6) %d, i64 %a, i64 %b, i32 %i) "nvvm.reqntid"="128" {
+  call void @llvm.nvvm.tcgen05.mma.shared(
+      ptr addrspace(6) %d, i64 %a, i64 %b, i32 %i, i1 true, i32 0, i32 1, i32 0)
+  ret void
+}
+"""
+
+
+def test_a_kernel_of_one_instruction_is_compiled_with_a_warning() -> None:
+    with pytest.warns(FindingWarning, match=r"tcgen05\.mma/threads"):
+        assert "tcgen05.mma.cta_group::1" in nvgen.compile(ONE_MULTIPLY, target="sm_100a").ptx
+    with pytest.raises(VerificationError, match=r"tcgen05\.mma/threads"):
+        nvgen.compile(ONE_MULTIPLY, target="sm_100a", level="function")
+
+
 def test_a_kernel_that_calls_what_may_arrive_is_not_certain_to_deadlock() -> None:
     assert of_text(deadlock(calls=True)).ptx
 

@@ -9,6 +9,7 @@ import pytest
 
 import nvgen
 from intrinsics.findings import InputError
+from nvgen.compilation.options import Options
 from nvgen.loading import load
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
@@ -45,11 +46,12 @@ def test_a_launch_that_is_not_possible(shape: dict[str, object], rule: str, devi
 @pytest.mark.parametrize("smem", [-1, 227 * 1024 + 1, 1 << 60])
 def test_the_simulator_makes_no_such_memory_itself(smem: int) -> None:
     """A caller of the simulator alone has asked no rule of launch level."""
-    module, one = load("k.ptx", PTX).compiled().module, (1, 1, 1)
+    empty = 'target triple = "nvptx64-nvidia-cuda"\ndefine ptx_kernel void @k() { ret void }'
+    module = load("k.ll", empty, Options("sm_90a")).compiled().module
     with pytest.raises(InputError) as caught:
         simulate(
-            module, module.functions[0].name, [0] * 6,
-            grid=one, block=(32, 1, 1), smem=smem, schedule=parse_schedule("early"),
+            module, "k", [],
+            grid=(1, 1, 1), block=(32, 1, 1), smem=smem, schedule=parse_schedule("early"),
         )  # fmt: skip
     assert [f.rule for f in caught.value.findings] == ["run/shared-memory"]
 

@@ -498,7 +498,7 @@ def test_expected_failures_are_expected(project: pytest.Pytester) -> None:
 def test_workers_of_xdist_agree(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """pytest loads no plugin by itself here: it would compile nvgen anew for each process."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    write(project, RACE.format(wait=False))
+    write(project, RACE.format(wait=True) + '    assert launch.schedule == "early"\n')
     options = ["-p", "xdist", "-p", "nvgen.testing.plugin", "-rs", "-p", "no:cacheprovider"]
     result = project.runpytest_subprocess("-n2", *options, EARLY_AND_LATE)
     result.assert_outcomes(passed=1, failed=1)
