@@ -44,17 +44,27 @@ def compile(
     allow: Sequence[str] = (),
 ) -> Compiled:
     """Compile LLVM IR (text, bitcode, an llvmlite module or a built kernel; a list is linked), MIR,
-    PTX, or one multiply of tiles for `target`.  docs/compiling-and-running.md tells each option.
+    PTX, or one multiply of tiles for `target`.
 
-    `ptx` is the PTX version, by default the lowest that does; `opt` the level of LLVM's optimiser,
-    0 to 3; by default variables on the stack become registers, and all else is left as written.
+    `ptx` is the PTX version, by default the lowest that program and target need; `opt` the level of
+    LLVM's optimiser, 0 to 3: 0 compiles as written, and by default only variables on the stack
+    become registers.  `contract` allows a product and a sum to become an fma without a fast-math
+    flag; `cuda_atomics` makes sequentially consistent atomicrmw relaxed and of device scope.
+
     `level` ("record", "function", "launch" or "all") says of which rules errors are raised.  Beyond
-    it those are that are certain, but for rules in `allow`; other findings are a `FindingWarning`.
-    `grid`, `block`, `cluster` and `smem` are how the kernels will be launched, which is judged
-    then.  `bound_waits`: seconds, for waits for mbarriers on a GPU.
+    it errors that are certain are raised too, but for rules in `allow` (ids, with `*`); the others,
+    and warnings, are Python warnings (`nvgen.FindingWarning`).  `grid` (CTAs), `block` (threads),
+    `cluster` (CTAs), each a number or up to three, and `smem` (bytes of dynamic shared memory) are
+    how the kernels will be launched; if given, that is judged at every level.
 
-    Raises: InputError for what LLVM rejects and for impossible sizes, SelectionError for what
-    cannot be selected, VerificationError for what the rules find; what a pass or rule raises.
+    `passes` change the machine records (`intrinsics.mir.Module`) before nvgen's own passes; `rules`
+    judge the final ones and give findings.  `lineinfo` writes `.file` and `.loc`; `keep_stages`
+    keeps MIR of every pass (`Compiled.stages`).  `bound_waits` is a limit in seconds to each wait
+    for an mbarrier on a GPU.  Threads and forked processes may call this at the same time.
+
+    Raises: InputError for what LLVM rejects or crashes on and for impossible sizes; SelectionError
+    for what cannot be selected; VerificationError for what the rules find; whatever a pass or a
+    rule of the caller's raises.
     """
     shape = shape_of(grid, block, cluster, smem)
     extension = extension_of(

@@ -359,8 +359,7 @@ class Compiled:
 
     def __reduce__(self) -> tuple[object, ...]:
         """What is pickled and copied: all but what a GPU or the simulator has made of it."""
-        given = [f.name for f in fields(self) if f.init]
-        assert given.pop() == "_loaded"
+        given = [f.name for f in fields(self) if f.init and f.name != "_loaded"]
         return Compiled, tuple(getattr(self, name) for name in given)
 
     def _judge(self, shape: LaunchShape) -> None:
