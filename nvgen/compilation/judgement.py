@@ -7,7 +7,7 @@ warnings at the user's line, or an exception.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from intrinsics.findings import Finding, Severity, VerificationError, without_copies
@@ -33,6 +33,11 @@ PARTIAL = frozenset(("threads", "unallocated", "collector-fill", "no-commit"))
 
 Such kernels are compiled to look at their PTX: a multiply that all threads issue, into columns that
 nobody has allocated, from a collector that nobody has filled, and in no group.
+"""
+
+ALWAYS = frozenset(("deadlock", "cta-groups"))
+"""Rules, by the second word of their ids, whose errors are raised of such kernels, too: a wait that
+never ends, and what ptxas refuses.
 """
 
 
@@ -62,22 +67,20 @@ def matches(rule: str, patterns: Sequence[str]) -> bool:
 def check_certain(findings: Iterable[Finding]) -> None:
     """Whether nothing is certainly wrong.
 
-    Of kernels that are no more than a part of one, only a deadlock is certain.
+    Of kernels that are no more than a part of one, only `ALWAYS` is certain.
     Raises: VerificationError with the errors that are certain.
     """
     errors = [f for f in findings if f.severity is Severity.ERROR]
     parts = {f.place.function for f in errors if _word(f) in PARTIAL}
-    wrong = [f for f in errors if (_is_certain(f) and f.place.function not in parts) or _hangs(f)]
+    wrong = [f for f in errors if _is_certain(f, parts)]
     if wrong:
         raise VerificationError(wrong)
 
 
-def _is_certain(finding: Finding) -> bool:
-    return _word(finding) not in DOUBTED
-
-
-def _hangs(finding: Finding) -> bool:
-    return _word(finding) == "deadlock"
+def _is_certain(finding: Finding, parts: Set[str]) -> bool:
+    """Whether an error is raised; `parts` are the functions that are parts of kernels."""
+    word = _word(finding)
+    return word in ALWAYS or (word not in DOUBTED and finding.place.function not in parts)
 
 
 def _word(finding: Finding) -> str:

@@ -177,6 +177,13 @@ def test_a_kernel_of_one_instruction_is_compiled_with_a_warning() -> None:
         nvgen.compile(ONE_MULTIPLY, target="sm_100a", level="function")
 
 
+def test_what_ptxas_refuses_is_an_error_of_such_a_kernel_too() -> None:
+    pair = "  call void @llvm.nvvm.tcgen05.relinq.alloc.permit.cg2()\n  ret void"
+    with pytest.raises(VerificationError) as caught:
+        nvgen.compile(ONE_MULTIPLY.replace("  ret void", pair), target="sm_100a")
+    assert [f.rule for f in caught.value.findings] == ["tcgen05/cta-groups"]
+
+
 def test_a_kernel_that_calls_what_may_arrive_is_not_certain_to_deadlock() -> None:
     assert of_text(deadlock(calls=True)).ptx
 
