@@ -13,7 +13,7 @@ from dataclasses import field
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir.declarations import Linkage, Param, Prototype, Variable
 from intrinsics.mir.forms import Form
-from intrinsics.mir.operands import HOLDERS, Op, Reg, mapped, registers_of
+from intrinsics.mir.operands import HOLDERS, Label, Op, Reg, Scalar, mapped, registers_of
 from intrinsics.mir.records import MachineInstr, appearances
 from intrinsics.modifiers import ScalarType, Space
 
@@ -133,6 +133,18 @@ def phis_of(block: Block) -> list[MachineInstr]:
         if mi.form.row.id != "phi":
             break
         found.append(mi)
+    return found
+
+
+def incoming(phi: MachineInstr) -> list[tuple[Scalar, str]]:
+    """The values that a PHI merges, each with the name of the block that it comes from."""
+    _, values, labels = phi.ops
+    assert isinstance(values, tuple)
+    assert isinstance(labels, tuple)
+    found: list[tuple[Scalar, str]] = []
+    for value, label in zip(values, labels, strict=True):
+        assert isinstance(label, Label)
+        found.append((value, label.name))
     return found
 
 

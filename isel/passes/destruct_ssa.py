@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence, Set
 from intrinsics import catalog
 from intrinsics.mir import (
     Form,
-    Label,
     MachineFunction,
     MachineInstr,
     Op,
     Reg,
     Scalar,
     form_of,
+    incoming,
     inverted,
     phis_of,
     registers_of,
@@ -162,13 +162,10 @@ def _place_moves(function: MachineFunction, phis: _Phis) -> list[tuple[Reg, Reg]
     parallel: dict[str, list[_Move]] = {}
     for i, merged in phis.items():
         for phi in merged:
-            result, values, blocks = phi.ops
+            result = phi.ops[0]
             assert isinstance(result, int)
-            assert isinstance(values, tuple)
-            assert isinstance(blocks, tuple)
-            for value, label in zip(values, blocks, strict=True):
-                assert isinstance(label, Label)
-                parallel.setdefault(label.name, []).append((result, value, phi.loc))
+            for value, home in incoming(phi):
+                parallel.setdefault(home, []).append((result, value, phi.loc))
         del function.blocks[i].instrs[: len(merged)]
     found: list[tuple[Reg, Reg]] = []
     for name, moves in parallel.items():

@@ -21,6 +21,7 @@ from intrinsics.mir import (
     MachineInstr,
     Reg,
     form_of,
+    incoming,
     inverted,
 )
 from isel.control_flow import reach
@@ -69,13 +70,10 @@ def _written_in(function: MachineFunction, loop: Set[int]) -> set[Reg]:
 
 def _values(function: MachineFunction, phis: Sequence[MachineInstr], end: int) -> Iterator[Reg]:
     """The registers whose values some PHIs take from a block, but for their own."""
-    name = Label(function.blocks[end].name)
+    name = function.blocks[end].name
     for phi in phis:
-        result, values, labels = phi.ops
-        assert isinstance(values, tuple)
-        assert isinstance(labels, tuple)
-        for value, label in zip(values, labels, strict=True):
-            if label == name and type(value) is int and value != result:
+        for value, label in incoming(phi):
+            if label == name and type(value) is int and value != phi.ops[0]:
                 yield value
 
 
@@ -89,10 +87,7 @@ def _separate(function: MachineFunction, end: int, head: int, phis: Sequence[Mac
     for mi in old.terminators():
         mi.map_labels({to.name: name})
     for phi in phis:
-        result, values, labels = phi.ops
-        assert isinstance(labels, tuple)
-        own = tuple(Label(name) if label == Label(old.name) else label for label in labels)
-        phi.ops = (result, values, own)
+        phi.map_labels({old.name: name})
     branch = MachineInstr(_bra(), (Label(to.name),), None, old.instrs[-1].loc)
     function.blocks.append(Block(name, [branch]))
 

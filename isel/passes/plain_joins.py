@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from intrinsics.mir import Label, MachineFunction, MachineInstr, Reg
+from intrinsics.mir import MachineFunction, MachineInstr, Reg, incoming
 
 
 def joined_plainly(function: MachineFunction, phis: Sequence[MachineInstr]) -> bool:
@@ -43,16 +43,13 @@ def _homes(function: MachineFunction, phis: Sequence[MachineInstr]) -> _Homes | 
     classes = function.regs.classes
     found: dict[Reg, tuple[str, Reg]] = {}
     for phi in phis:
-        result, values, labels = phi.ops
+        result = phi.ops[0]
         assert isinstance(result, int)
-        assert isinstance(values, tuple)
-        assert isinstance(labels, tuple)
-        for value, label in zip(values, labels, strict=True):
+        for value, home in incoming(phi):
             if type(value) is int:
-                assert isinstance(label, Label)
                 if value in found or classes[value] is not classes[result]:
                     return None
-                found[value] = label.name, result
+                found[value] = home, result
     return None if any(phi.ops[0] in found for phi in phis) else found
 
 

@@ -1,12 +1,15 @@
-"""Bulk async-groups: committed by a thread, and waited for by it.
+"""Async-groups: commits of a thread, those of cp.async too, and its waits for bulk groups.
 
-Layer: nvgen.sim.semantics.  PTX ISA, cp.async.bulk.commit_group; cp.async.bulk.wait_group.
+Layer: nvgen.sim.semantics.  PTX ISA, cp.async.bulk.commit_group; cp.async.bulk.wait_group;
+cp.async.commit_group.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from intrinsics.mir import Imm, MachineInstr
-from nvgen.sim.async_ops.groups import BulkGroups
+from nvgen.sim.async_ops.groups import BulkGroups, Groups, Member
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import Outcome, Step, Strand, Warp, lane_numbers
 
@@ -16,22 +19,30 @@ def groups(warp: Warp, lane: int) -> BulkGroups:
     return warp.cta.bulk.setdefault((warp.number, lane), BulkGroups())
 
 
-def commit_group(c: Compiler, mi: MachineInstr) -> Step:
-    """Each thread commits its stores since the last commit to a group."""
+def commits(groups_of: Callable[[Warp, int], Groups[Member]]) -> Maker:
+    """A commit: each thread makes a group of what it has issued since the last one."""
 
-    def run(strand: Strand) -> Outcome:
-        for lane in lane_numbers(strand.mask):
-            groups(strand.warp, lane).commit()
-        return None
+    def commit_group(c: Compiler, mi: MachineInstr) -> Step:
+        def run(strand: Strand) -> Outcome:
+            for lane in lane_numbers(strand.mask):
+                groups_of(strand.warp, lane).commit()
+            return None
 
-    return run
+        return run
+
+    return commit_group
+
+
+def count_of(mi: MachineInstr) -> int:
+    """How many of the latest groups a wait leaves out."""
+    n = mi["n"]
+    assert isinstance(n, Imm)
+    return n.value & 0xFFFF_FFFF
 
 
 def wait_group(c: Compiler, mi: MachineInstr) -> Step:
     """Let each thread's groups take effect, all but the latest ones."""
-    n = mi["n"]
-    assert isinstance(n, Imm)
-    count = n.value & 0xFFFF_FFFF
+    count = count_of(mi)
     reads = mi.form.attributes["read"] is not None
 
     def run(strand: Strand) -> Outcome:
@@ -47,6 +58,6 @@ def wait_group(c: Compiler, mi: MachineInstr) -> Step:
 
 
 SEMANTICS: dict[str, Maker] = {
-    "cp.async.bulk.commit_group": commit_group,
+    "cp.async.bulk.commit_group": commits(groups),
     "cp.async.bulk.wait_group": wait_group,
 }

@@ -79,8 +79,7 @@ def is_straight(what: Calculation) -> bool:
 
 
 COMPUTED = (
-    *("elect.sync", "ld", "activemask", "shfl.sync", "vote.sync", "vote.sync.ballot"),
-    "match.sync",
+    *("elect.sync", "ld", "activemask", "shfl.sync", "vote.sync", "vote.sync.ballot", "match.sync"),
 )
 """Rows whose results also depend on the thread or on memory; `plain` computes them."""
 

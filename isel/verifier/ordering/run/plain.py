@@ -162,7 +162,7 @@ def _match(p: Plain) -> None:
 _OTHERS: dict[str, Callable[[Plain], None]] = dict(
     zip(
         COMPUTED,
-        (*(_elect, _load, _activemask, _shuffle, _vote, _vote, _match),),
+        (_elect, _load, _activemask, _shuffle, _vote, _vote, _match),
         strict=True,
     )
 )

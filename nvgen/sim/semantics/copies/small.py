@@ -20,6 +20,7 @@ from nvgen.sim.async_ops.groups import CopyGroups
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
+from nvgen.sim.semantics.bulk_groups import commits, count_of
 from nvgen.sim.semantics.mbarrier_operand import MBarrierOperand, use_object
 from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.barriers import MBarrier
@@ -127,22 +128,9 @@ def _groups(warp: Warp, lane: int) -> CopyGroups:
     return warp.cta.copies.setdefault((warp.number, lane), CopyGroups())
 
 
-def commit_group(c: Compiler, mi: MachineInstr) -> Step:
-    """Each thread commits its copies since the last commit to a group."""
-
-    def run(strand: Strand) -> Outcome:
-        for lane in lane_numbers(strand.mask):
-            _groups(strand.warp, lane).commit()
-        return None
-
-    return run
-
-
 def wait_group(c: Compiler, mi: MachineInstr) -> Step:
     """Let each thread's groups take effect, all but the latest ones."""
-    n = mi["n"]
-    assert isinstance(n, Imm)
-    count = n.value & 0xFFFF_FFFF
+    count = count_of(mi)
 
     def run(strand: Strand) -> Outcome:
         _wait(strand, count)
@@ -227,7 +215,7 @@ class _Arrival:
 SEMANTICS: dict[str, Maker] = {
     "cp.async": copy,
     "cp.async.ignore_src": copy,
-    "cp.async.commit_group": commit_group,
+    "cp.async.commit_group": commits(_groups),
     "cp.async.wait_group": wait_group,
     "cp.async.wait_all": wait_all,
     "cp.async.mbarrier.arrive": arrive,
