@@ -24,7 +24,6 @@ from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.layout import local_layout, names_in_shared, shared_layout
 from nvgen.sim.memory.local import first_places
 from nvgen.sim.memory.regions import Memory, Region
-from nvgen.sim.races.watch import explained, watch
 from nvgen.sim.semantics.control.calls import addresses
 from nvgen.sim.semantics.table import makers
 from nvgen.sim.threads.compile import Compiler
@@ -32,6 +31,7 @@ from nvgen.sim.threads.grid import cluster_of, grid_of, populate
 from nvgen.sim.threads.limits import Limits, limits_of
 from nvgen.sim.threads.machine import Code, Machine
 from nvgen.sim.threads.run import Run
+from nvgen.sim.watch import explained, watch
 
 
 def simulate(

@@ -34,8 +34,8 @@ if str(ROOT) not in sys.path:  # run as a script: the folder of this file comes 
 
 import nvgen  # noqa: E402
 from nvgen.launching.launches import Statistics  # noqa: E402
+from nvgen.sim.actors.operation import AsyncOp  # noqa: E402
 from nvgen.sim.async_ops.engine import Engine  # noqa: E402
-from nvgen.sim.async_ops.operation import AsyncOp  # noqa: E402
 from nvgen.sim.semantics.tcgen05.mma_effect import MmaOperation  # noqa: E402
 from tests.samples.modules import SOFTMAX, warp_specialized  # noqa: E402
 

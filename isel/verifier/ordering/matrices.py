@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.descriptors.smem_strides import Strides, Tile, atoms
@@ -22,7 +23,7 @@ from isel.verifier.function.flow.threads import Threads
 from isel.verifier.function.flow.values import constant
 from isel.verifier.function.tensor_memory.matrices import shape_of
 from isel.verifier.ordering.integers.windows import POINTER, in_window
-from isel.verifier.ordering.run.log import Memory, Region
+from isel.verifier.ordering.memory_regions import Memory, Region
 
 _CORE = 8
 """Rows of a core matrix or swizzle atom."""
@@ -122,6 +123,10 @@ def of_warpgroup(mi: MachineInstr, numbers: dict[str, int], rank: int) -> Iterat
 def _is_argument(word: int) -> bool:
     """Whether a descriptor is a made-up argument, or one at a constant distance from it."""
     return word >> 32 == POINTER >> 32
+
+
+Operands: TypeAlias = tuple[object, ...]
+"""The key of a multiply: its record, the rank of its CTA, and its known operands, by name."""
 
 
 @dataclass(frozen=True, slots=True)

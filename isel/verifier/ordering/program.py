@@ -29,8 +29,7 @@ from isel.verifier.ordering.integers.calculations import (
     calculation_of,
     is_straight,
 )
-from isel.verifier.ordering.matrices import Multiplied
-from isel.verifier.ordering.run.log import Operands
+from isel.verifier.ordering.matrices import Multiplied, Operands
 
 BULK_STORES = ("st.bulk", "st.bulk.size32")
 MEMORY = (

@@ -74,7 +74,7 @@ def check(report: Report) -> None:
     ends.left(report, logs)
     ends.pending(report, logs)
     sums.check(report, logs)
-    unfilled.check(report, program, runs)
+    unfilled.check(report, program, runs.logs, runs.with_least_work)
     unwritten_bytes.check(report, logs)
     warpgroups.check(report, logs)
     found = _races(report, runs.finders())

@@ -16,11 +16,12 @@ from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
 from isel.verifier.function.barriers.clusters import cluster_size, pair_records
 from isel.verifier.function.participants import registers
 from isel.verifier.function.report import Report
+from isel.verifier.ordering.execute import Run
 from isel.verifier.ordering.judgement.contents import Contents
 from isel.verifier.ordering.judgement.races import Finder, Footprints, Race
+from isel.verifier.ordering.memory_regions import Region
 from isel.verifier.ordering.program import Program
-from isel.verifier.ordering.run.execute import Run
-from isel.verifier.ordering.run.log import Log, Region
+from isel.verifier.ordering.run.log import Log
 from isel.verifier.ordering.run.machine import Launch
 
 _ROUNDS, _FEWER = 6, 3

@@ -1,5 +1,5 @@
 """Operations in flight, from issue to completion.
 
-The engine with its schedules, groups that are waited for, arrivals at mbarriers of other CTAs,
-registers that multiplies in flight own, and the search for operations whose delay makes a run fail.
+The engine with its schedules, groups that are waited for, registers that multiplies in flight own,
+and the search for operations whose delay makes a run fail.
 """

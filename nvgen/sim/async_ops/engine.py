@@ -20,11 +20,11 @@ from dataclasses import field
 
 from intrinsics.findings import SimulationError
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
+from nvgen.sim.actors.parts import WarpPart
 from nvgen.sim.async_ops.schedule import Mode, Schedule
 from nvgen.sim.faults import located
 from nvgen.sim.races.happens_before import Clocks
-from nvgen.sim.threads.parts import WarpPart
 
 MOST_FOLLOWED = 1 << 14
 """The most completed operations that are kept while races are sought."""

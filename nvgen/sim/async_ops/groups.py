@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Generic, TypeVar
 
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
 
 Member = TypeVar("Member")
 

@@ -12,8 +12,8 @@ from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Reg
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.async_ops.groups import Groups
-from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault
 
 _FENCE = "wgmma.fence"

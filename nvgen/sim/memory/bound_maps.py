@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.launching.tensor_map import TensorMap
+from nvgen.sim.actors.vector_clock import Order
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Flags, Memory, Proxy, Region, gather, scatter
-from nvgen.sim.races.vector_clock import Order
 
 Elements = NDArray[np.generic]
 Rows = NDArray[np.int64]

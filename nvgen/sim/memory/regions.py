@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Space
+from nvgen.sim.actors.vector_clock import Order
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.races.earlier import Earlier
 from nvgen.sim.races.scopes import Reach
 from nvgen.sim.races.shadow import Shadow
-from nvgen.sim.races.vector_clock import Order
 
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]

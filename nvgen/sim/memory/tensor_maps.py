@@ -17,7 +17,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import MapField
 from nvgen.launching.tensor_map import SIZE
 from nvgen.sim.memory.bound_maps import BoundMap
-from nvgen.sim.races.map_order import MapOrder
+from nvgen.sim.memory.map_order import MapOrder
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS, LANES
+from nvgen.sim.actors.parts import StrandPart
+from nvgen.sim.actors.vector_clock import Clock, join
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.collectors import Collectors
 from nvgen.sim.races.shadow import Shadow
-from nvgen.sim.races.vector_clock import Clock, join
-from nvgen.sim.threads.parts import StrandPart
 
 Cells = NDArray[np.uint32]
 

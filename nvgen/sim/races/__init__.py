@@ -1,5 +1,5 @@
-"""Data races: vector clocks, epochs of accesses, and the happens-before order.
+"""Data races: epochs of accesses, and the happens-before order.
 
-The clocks of threads and operations, the shadow memory of latest accesses, fences of tensor memory
-and of tensor maps, and the findings.  Nothing here changes what a run computes.
+The clocks of all threads and operations, the shadow memory of latest accesses, fences of tensor
+memory, and the findings.  Nothing here changes what a run computes.
 """

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.findings import Place
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
+from nvgen.sim.actors.vector_clock import GROUP, NOTHING, Clock, whole
 from nvgen.sim.races.epochs import TICK, Accessor, Epochs, Site, epoch
 from nvgen.sim.races.happens_before import Clocks
-from nvgen.sim.races.vector_clock import GROUP, NOTHING, Clock, whole
 from nvgen.sim.races.warp_clocks import WarpClocks, lane_indices
 
 

@@ -10,9 +10,9 @@ from dataclasses import field
 import numpy as np
 
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
+from nvgen.sim.actors.vector_clock import Ticks
 from nvgen.sim.races.tensor_fences import ACCESSES, complete, padded
-from nvgen.sim.races.vector_clock import Ticks
 
 
 def _few() -> Ticks:

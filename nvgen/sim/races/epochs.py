@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
+from nvgen.sim.actors.vector_clock import Clock, Ticks
 from nvgen.sim.races.scopes import Clusters
-from nvgen.sim.races.vector_clock import Clock, Ticks
 
 Epochs = NDArray[np.int64]
 

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from nvgen.sim.actors.parts import WarpPart
+from nvgen.sim.actors.vector_clock import NOTHING, Clock, join, whole
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.races.epochs import ACTOR, OPERATION, Epochs, Site, is_known, tick_of
 from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.scopes import Reach, within
 from nvgen.sim.races.shadow import Shadow
-from nvgen.sim.races.vector_clock import NOTHING, Clock, join, whole
-from nvgen.sim.threads.parts import WarpPart
 
 
 def check_exit(shadow: Shadow, warps: Sequence[WarpPart]) -> None:

@@ -14,7 +14,24 @@ from dataclasses import field
 import numpy as np
 
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
+from nvgen.sim.actors.parts import InstructionPart, StrandPart, WarpPart
+from nvgen.sim.actors.vector_clock import (
+    BEGIN,
+    GROUP,
+    NEVER_RUNS,
+    NO_TICKS,
+    NOTHING,
+    WIDE,
+    Clock,
+    Ticks,
+    common,
+    grouped,
+    join,
+    joined_ops,
+    narrowed,
+    whole,
+)
 from nvgen.sim.races.clock_columns import Columns
 from nvgen.sim.races.epochs import Sites
 from nvgen.sim.races.scopes import (
@@ -39,24 +56,7 @@ from nvgen.sim.races.tensor_fences import (
     level,
     marked,
 )
-from nvgen.sim.races.vector_clock import (
-    BEGIN,
-    GROUP,
-    NEVER_RUNS,
-    NO_TICKS,
-    NOTHING,
-    WIDE,
-    Clock,
-    Ticks,
-    common,
-    grouped,
-    join,
-    joined_ops,
-    narrowed,
-    whole,
-)
 from nvgen.sim.races.warp_clocks import WarpClocks, lane_indices
-from nvgen.sim.threads.parts import InstructionPart, StrandPart, WarpPart
 
 Sent = tuple[Clock, Clock]
 """What an arrival at another CTA's mbarrier releases: to any wait, and to one of .cluster."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import MembarLevel, Scope
-from nvgen.sim.races.vector_clock import Clock, join
+from nvgen.sim.actors.vector_clock import Clock, join
 
 
 class Reach(IntEnum):

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
+from nvgen.sim.actors.vector_clock import NOTHING, WIDE, Order, whole
 from nvgen.sim.faults import Fault
 from nvgen.sim.races.accessor import accessor_of, site_of
 from nvgen.sim.races.epochs import (
@@ -42,7 +43,6 @@ from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.report import NOTHING_BETWEEN, Between, race, unstarted
 from nvgen.sim.races.scopes import Flag, Reach
 from nvgen.sim.races.tensor_fences import missing_fence, unfenced
-from nvgen.sim.races.vector_clock import NOTHING, WIDE, Order, whole
 
 NOTHING_ELSE: Mapping[int, Flag | None] = MappingProxyType({})
 

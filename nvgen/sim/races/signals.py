@@ -10,7 +10,7 @@ from dataclasses import field
 
 from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.sim.threads.parts import InstructionPart, WarpPart
+from nvgen.sim.actors.parts import InstructionPart, WarpPart
 
 Warp = tuple[int, int]
 """The number of a CTA, and that of a warp in it."""

@@ -33,9 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
+from nvgen.sim.actors.vector_clock import LANES, NO_TICKS, Clock, Ticks, common_ops, joined_ops
 from nvgen.sim.races.epochs import ACTOR, OPERATION, TICK, Epochs, tick_of
-from nvgen.sim.races.vector_clock import LANES, NO_TICKS, Clock, Ticks, common_ops, joined_ops
 
 MOVES = ("ld", "st")
 """Kinds of operations that tcgen05.wait waits for."""

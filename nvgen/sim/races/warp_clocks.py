@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.lazy_dataclass import dataclass
+from nvgen.sim.actors.parts import WarpPart
+from nvgen.sim.actors.vector_clock import LANES, NOTHING, Clock, Ticks, common, join
 from nvgen.sim.races.scopes import UNRELEASED, Heard, Released
 from nvgen.sim.races.tensor_fences import TensorOrder
-from nvgen.sim.races.vector_clock import LANES, NOTHING, Clock, Ticks, common, join
-from nvgen.sim.threads.parts import WarpPart
 
 
 @functools.cache

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import ScalarType, Scope, Space
+from nvgen.sim.actors.vector_clock import Order
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.layout import shared_layout
 from nvgen.sim.memory.regions import SHARED_WINDOW, window_of
-from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.threads.barriers import MBarrier
 from nvgen.sim.threads.clusters import members, owner_of
 from nvgen.sim.threads.compile import Compiler, Getter

@@ -10,10 +10,10 @@ from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import MOST_TX
+from nvgen.sim.actors.parts import WarpPart
+from nvgen.sim.actors.vector_clock import Clock, join
 from nvgen.sim.faults import fault
 from nvgen.sim.races.happens_before import Clocks, Sent
-from nvgen.sim.races.vector_clock import Clock, join
-from nvgen.sim.threads.parts import WarpPart
 
 
 @dataclass(slots=True)

@@ -18,10 +18,10 @@ from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.async_ops.engine import Engine
 from nvgen.sim.async_ops.groups import BulkGroups, CopyGroups
 from nvgen.sim.async_ops.multiplies import MultiplyGroups, RegisterUse
-from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.async_ops.schedule import Mode
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.layout import LocalLayout

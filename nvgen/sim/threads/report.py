@@ -6,17 +6,14 @@ Layer: nvgen.sim.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.launching.launches import lanes_in_words
 from nvgen.sim.faults import DeadlockError, LimitError
+from nvgen.sim.threads.barriers import MBarrier
+from nvgen.sim.threads.machine import Cta, Instruction, Machine, Polled, Strand
 from nvgen.sim.threads.suppliers import LAST, Suppliers
-
-if TYPE_CHECKING:
-    from nvgen.sim.threads.barriers import MBarrier
-    from nvgen.sim.threads.machine import Cta, Instruction, Machine, Polled, Strand
 
 
 def deadlock(machine: Machine) -> DeadlockError:

@@ -17,8 +17,8 @@ from intrinsics.findings import SimulationError
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form
 from intrinsics.modifiers import Sem
+from nvgen.sim.actors.operation import COPIES, MAP_READ
 from nvgen.sim.async_ops.engine import Engine
-from nvgen.sim.async_ops.operation import COPIES, MAP_READ
 from nvgen.sim.async_ops.schedule import Mode
 from nvgen.sim.faults import fault, located
 from nvgen.sim.threads.machine import Cta, Machine, Strand, Wait, Warp

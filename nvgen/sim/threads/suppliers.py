@@ -12,16 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr, Mem, Not, Reg, Special, Sym
 from intrinsics.modifiers import Space
 from intrinsics.row import Completion, Effect
-
-if TYPE_CHECKING:
-    from nvgen.sim.threads.barriers import MBarrier
-    from nvgen.sim.threads.machine import Code, Cta, Frame, Instruction, Machine, Return, Strand
+from nvgen.sim.threads.barriers import MBarrier
+from nvgen.sim.threads.machine import Code, Cta, Frame, Instruction, Machine, Return, Strand
 
 _ARRIVALS = (
     "mbarrier.arrive", "mbarrier.arrive_drop", "mbarrier.arrive.expect_tx",

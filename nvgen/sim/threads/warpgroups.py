@@ -16,10 +16,10 @@ from typing import Generic, TypeVar
 from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
+from nvgen.sim.actors.operation import AsyncOp
+from nvgen.sim.actors.parts import StrandPart, WarpPart
 from nvgen.sim.async_ops.multiplies import Registers
-from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault
-from nvgen.sim.threads.parts import StrandPart, WarpPart
 
 StrandT = TypeVar("StrandT", bound=StrandPart)
 

@@ -12,8 +12,8 @@ from functools import partial
 import pytest
 
 from intrinsics.findings import Place
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.async_ops.engine import Engine
-from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.async_ops.schedule import parse_schedule
 
 

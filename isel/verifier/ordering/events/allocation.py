@@ -15,8 +15,8 @@ from isel.verifier.function.events import Kind
 from isel.verifier.ordering import lifetimes
 from isel.verifier.ordering.events import regions
 from isel.verifier.ordering.events.execution import Event, Execution
+from isel.verifier.ordering.memory_regions import Memory, Region
 from isel.verifier.ordering.run.clocks import source_of
-from isel.verifier.ordering.run.log import Memory, Region
 from isel.verifier.ordering.run.machine import Allocation
 
 _COLUMN = 0xFFFF

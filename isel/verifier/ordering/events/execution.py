@@ -17,6 +17,7 @@ from isel.verifier.ordering.events import regions, warp_order
 from isel.verifier.ordering.integers import windows
 from isel.verifier.ordering.integers.numbers import Number, lanes_of, uniform
 from isel.verifier.ordering.lifetimes import PUBLISHED
+from isel.verifier.ordering.memory_regions import Region
 from isel.verifier.ordering.run.clocks import (
     RELEASES,
     WIDE,
@@ -27,7 +28,7 @@ from isel.verifier.ordering.run.clocks import (
     joined,
     source_of,
 )
-from isel.verifier.ordering.run.log import Access, Point, Region
+from isel.verifier.ordering.run.log import Access, Point
 from isel.verifier.ordering.run.machine import Machine
 from isel.verifier.ordering.run.run_state import RunState
 from isel.verifier.ordering.run.strand import Strand, named

@@ -18,7 +18,7 @@ from isel.verifier.function.flow.values import LANES, Loaded, Value, Where, cons
 from isel.verifier.function.tensor_memory.tensor_spans import scales_of, spans
 from isel.verifier.ordering.integers.numbers import Number, lanes_of
 from isel.verifier.ordering.integers.windows import may_be_shared, rank_of
-from isel.verifier.ordering.run.log import Memory, Region
+from isel.verifier.ordering.memory_regions import Memory, Region
 
 _TENSOR = Loaded("tensor memory", 0)
 

@@ -23,8 +23,9 @@ from isel.verifier.ordering.events.allocation import is_nowhere, touch
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.integers.windows import in_window, offset_of, rank_of
 from isel.verifier.ordering.matrices import Multiplied
+from isel.verifier.ordering.memory_regions import Memory, Region
 from isel.verifier.ordering.run.clocks import Clock, Release, joined, source_of
-from isel.verifier.ordering.run.log import Memory, Region, Remote
+from isel.verifier.ordering.run.log import Remote
 from isel.verifier.ordering.run.synchronisation import Delivery
 
 _COLUMN = 0xFFFF

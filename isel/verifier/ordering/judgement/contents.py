@@ -18,8 +18,9 @@ from isel.uniformity import is_same_for_all
 from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.graph import Graph
 from isel.verifier.ordering.judgement.races import Race
+from isel.verifier.ordering.memory_regions import Memory, Region
 from isel.verifier.ordering.program import Program, deciding_operands, is_event
-from isel.verifier.ordering.run.log import Log, Memory, Region
+from isel.verifier.ordering.run.log import Log
 
 _ELSEWHERE = {Kind.COPY_IN: ("src", "src_size", "ignore_src"), Kind.COPY_OUT: ("dst",)}
 """Operands that do not say which bytes of shared memory are accessed."""

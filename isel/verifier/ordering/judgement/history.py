@@ -17,8 +17,9 @@ from dataclasses import field
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.values import LANES
+from isel.verifier.ordering.memory_regions import Memory, Region
 from isel.verifier.ordering.run.clocks import WIDE, Source, source_of
-from isel.verifier.ordering.run.log import Access, Memory, Region
+from isel.verifier.ordering.run.log import Access
 
 TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
 """The operations that tcgen05.commit tracks."""

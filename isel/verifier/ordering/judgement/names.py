@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.integers.windows import offset_of
-from isel.verifier.ordering.run.log import Memory, Region
+from isel.verifier.ordering.memory_regions import Memory, Region
 from isel.verifier.ordering.run.machine import shared_variables
 
 

@@ -29,7 +29,8 @@ from isel.verifier.ordering.judgement.rows import (
     UNORDERED,
 )
 from isel.verifier.ordering.lifetimes import PEER_FREED, SLOT_PUBLISHED
-from isel.verifier.ordering.run.log import Log, Memory
+from isel.verifier.ordering.memory_regions import Memory
+from isel.verifier.ordering.run.log import Log
 from isel.verifier.rule import VerifierRule
 
 COPIES = ("cp.async", "cp.async.ignore_src")

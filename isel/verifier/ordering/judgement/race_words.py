@@ -14,7 +14,8 @@ from isel.verifier.function.report import Report
 from isel.verifier.ordering.judgement.history import TENSOR_OPS
 from isel.verifier.ordering.judgement.names import region_in_words
 from isel.verifier.ordering.judgement.races import Missing, Race
-from isel.verifier.ordering.run.log import Log, Region, Waited
+from isel.verifier.ordering.memory_regions import Region
+from isel.verifier.ordering.run.log import Log, Waited
 from isel.verifier.ordering.run.synchronisation import Mbarrier
 
 _MISSING = {

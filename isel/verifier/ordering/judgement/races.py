@@ -27,8 +27,9 @@ from isel.verifier.ordering.judgement.history import (
     is_out_of_scope,
 )
 from isel.verifier.ordering.judgement.sizes import ends_of_copies, sized
+from isel.verifier.ordering.memory_regions import Memory, Region
 from isel.verifier.ordering.run.clocks import Clock, Source, source_of
-from isel.verifier.ordering.run.log import Access, Log, Memory, Region
+from isel.verifier.ordering.run.log import Access, Log
 
 
 class Missing(Enum):

@@ -10,7 +10,8 @@ import itertools
 from dataclasses import replace
 
 from intrinsics.limits import MOST_TX
-from isel.verifier.ordering.run.log import Log, Region
+from isel.verifier.ordering.memory_regions import Region
+from isel.verifier.ordering.run.log import Log
 
 
 def sized(region: Region, ends: dict[int, int]) -> Region:

@@ -17,7 +17,9 @@ from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.judgement.history import TENSOR_OPS
 from isel.verifier.ordering.judgement.rows import NOT_WRITTEN, UNWRITTEN
-from isel.verifier.ordering.run.log import Access, Log, Memory, Operands, Region
+from isel.verifier.ordering.matrices import Operands
+from isel.verifier.ordering.memory_regions import Memory, Region
+from isel.verifier.ordering.run.log import Access, Log
 
 
 def check(report: Report, logs: list[Log]) -> None:

@@ -18,7 +18,6 @@ from isel.verifier.ordering.matrices import Matrix
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.run.log import Log
 from isel.verifier.ordering.run.machine import SharedVariable, shared_variables
-from isel.verifier.ordering.runs import Runs
 from isel.verifier.rule import VerifierRule
 
 _Wrong: TypeAlias = tuple[tuple[object, ...], str]
@@ -27,29 +26,34 @@ _Found: TypeAlias = dict[int, _Wrong]
 """Causes and messages by record."""
 
 
-def check(report: Report, program: Program, runs: Runs) -> None:
-    """Report matrices that extend beyond their variable, or beyond what is written."""
-    logs = [log for log in runs.logs if log.multiplied]
+def check(
+    report: Report, program: Program, runs: list[Log], with_least_work: Callable[[], Log]
+) -> None:
+    """Report matrices that extend beyond their variable, or beyond what is written.
+
+    `with_least_work` makes a run whose arguments are all 1.
+    """
+    logs = [log for log in runs if log.multiplied]
     if not logs or report.analysis.graph.has_opaque or any(log.guessed for log in logs):
         return
     variables = shared_variables(report.module, report.analysis.function)
     beyond = _judged(program, logs, lambda matrix: _beyond(matrix, variables))
     if any(beyond):  # rows beyond a variable are hardly written: one mistake, one finding
-        least = _least(runs, logs)
+        least = _least(with_least_work, logs)
         beyond += _judged(program, least, lambda matrix: _beyond(matrix, variables))
         _report(report, BEYOND_VARIABLE, [*logs, *least], beyond)
         return
-    there = written(report, runs.logs, variables)
+    there = written(report, runs, variables)
     if there is None:
         return
     unfilled = _judged(program, logs, lambda matrix: _unfilled(matrix, there, report))
     if any(unfilled):
-        least = _least(runs, logs)
+        least = _least(with_least_work, logs)
         unfilled += _judged(program, least, lambda matrix: _unfilled(matrix, there, report))
         _report(report, NOT_FILLED, [*logs, *least], unfilled)
 
 
-def _least(runs: Runs, logs: list[Log]) -> list[Log]:
+def _least(with_least_work: Callable[[], Log], logs: list[Log]) -> list[Log]:
     """The run with the least work, where that depends on arguments.
 
     A loop over a tile goes as far as an argument says, which is made up: a multiply that is right
@@ -57,7 +61,7 @@ def _least(runs: Runs, logs: list[Log]) -> list[Log]:
     """
     if not any(log.reads_arguments for log in logs):
         return []
-    least = runs.with_least_work()
+    least = with_least_work()
     return [] if least.guessed else [least]
 
 

@@ -18,7 +18,8 @@ from isel.verifier.ordering.integers.windows import offset_of, rank_of
 from isel.verifier.ordering.judgement.names import byte_in_words
 from isel.verifier.ordering.judgement.rows import UNWRITTEN_BYTES
 from isel.verifier.ordering.judgement.written import GRAIN, written
-from isel.verifier.ordering.run.log import Log, Region
+from isel.verifier.ordering.memory_regions import Region
+from isel.verifier.ordering.run.log import Log
 from isel.verifier.ordering.run.machine import shared_variables
 
 

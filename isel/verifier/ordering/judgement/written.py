@@ -15,8 +15,10 @@ from intrinsics.modifiers import MmaKind
 from isel.verifier.function.report import Report
 from isel.verifier.ordering.integers.windows import offset_of, rank_of
 from isel.verifier.ordering.judgement.sizes import ends_of_copies, reach_of_copies
+from isel.verifier.ordering.matrices import Operands
+from isel.verifier.ordering.memory_regions import Memory
 from isel.verifier.ordering.program import MEMORY, is_event
-from isel.verifier.ordering.run.log import Log, Memory, Operands
+from isel.verifier.ordering.run.log import Log
 from isel.verifier.ordering.run.machine import SharedVariable
 
 GRAIN = 4

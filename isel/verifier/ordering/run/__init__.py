@@ -1,1 +1,1 @@
-"""One run of a kernel: its threads with their clocks, what they share, the log of what they do."""
+"""The state of one run: its threads with their clocks, what they share, the log of what they do."""

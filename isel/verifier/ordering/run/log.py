@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import field
-from enum import Enum, auto
 from typing import NamedTuple, TypeAlias
 
 from intrinsics.lazy_dataclass import dataclass
 from isel.verifier.function.events import Kind
 from isel.verifier.function.tensor_memory import lanes
+from isel.verifier.ordering.matrices import Operands
+from isel.verifier.ordering.memory_regions import Region
 from isel.verifier.ordering.run.clocks import Clock, Source
 from isel.verifier.ordering.run.strand import named, warpgroup_of
 from isel.verifier.ordering.run.synchronisation import Mbarrier, Progress, Waiter
@@ -21,48 +22,6 @@ from isel.verifier.rule import VerifierRule
 
 Point: TypeAlias = tuple[Source, int]
 """An epoch: a source and a count; it happened before a clock that has at least this count."""
-
-Operands: TypeAlias = tuple[object, ...]
-"""The key of a multiply: its record, the rank of its CTA, and its known operands, by name."""
-
-
-class Memory(Enum):
-    """The memory that is accessed."""
-
-    SHARED = auto()
-    TENSOR = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """`first` to `last` (bytes of shared memory, columns of tensor memory) in the lanes of a mask.
-
-    `exact` says that all of it is accessed; otherwise it is a hull, or a guess.
-    """
-
-    memory: Memory
-    rank: int
-    first: int
-    last: int
-    lanes: int = -1
-    writes: bool = False
-    exact: bool = True
-    name: str = ""
-
-    def meets(self, other: Region) -> bool:
-        """Whether both have a memory location in common, and one of them writes it."""
-        return (
-            (self.writes or other.writes)
-            and self.first < other.last
-            and other.first < self.last
-            and self.lanes & other.lanes != 0
-        )
-
-    def covers(self, other: Region) -> bool:
-        """Whether it contains all of the other region."""
-        return (
-            self.first <= other.first and other.last <= self.last and other.lanes & ~self.lanes == 0
-        )
 
 
 @dataclass(slots=True)

@@ -18,8 +18,9 @@ from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.flow.warps import lanes_along
 from isel.verifier.ordering.integers.numbers import Number, packed
 from isel.verifier.ordering.integers.windows import in_window
+from isel.verifier.ordering.memory_regions import Region
 from isel.verifier.ordering.run.clocks import Clock, Counters, Source
-from isel.verifier.ordering.run.log import Access, Log, Point, Region
+from isel.verifier.ordering.run.log import Access, Log, Point
 from isel.verifier.ordering.run.synchronisation import Barrier, Flag, Mbarrier
 
 _FIRST = 1024

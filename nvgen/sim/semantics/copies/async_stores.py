@@ -16,10 +16,10 @@ import numpy as np
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.sim.async_ops.operation import ASYNC_STORES, AsyncOp
+from nvgen.sim.actors.operation import ASYNC_STORES, AsyncOp
+from nvgen.sim.actors.vector_clock import Order
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.regions import Access, Bytes, Proxy, gather, scatter
-from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.copies.bulk import to_itself
 from nvgen.sim.semantics.copies.bulk_memory import count_bytes
 from nvgen.sim.semantics.mbarrier_operand import to_shared

@@ -16,8 +16,8 @@ import numpy as np
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.async_ops.groups import BulkGroups
-from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.regions import Bytes, Flags
 from nvgen.sim.semantics.copies.bulk_memory import PIECE, Stretch, count_bytes

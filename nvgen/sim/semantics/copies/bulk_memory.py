@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import Space
+from nvgen.sim.actors.vector_clock import Order
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Addresses, Bytes, Flags, Proxy, Region, gather, scatter
-from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.mbarrier_operand import signalled
 from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.clusters import check_runs

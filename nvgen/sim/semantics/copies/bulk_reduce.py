@@ -10,7 +10,7 @@ from __future__ import annotations
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import NoFtz, ScalarType, Space
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.semantics.copies.bulk import Store, issuer, signal_maker, stretch_maker, to_itself
 from nvgen.sim.semantics.copies.bulk_memory import Stretch, count_bytes
 from nvgen.sim.semantics.memory.atomic import Combine, combination

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import ScalarType, Space
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.async_ops.groups import CopyGroups
-from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
 from nvgen.sim.semantics.bulk_groups import commits, count_of

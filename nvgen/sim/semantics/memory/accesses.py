@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem, Space
-from nvgen.sim.async_ops.remote import deliver
+from nvgen.sim.actors.vector_clock import Order
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import (
     LOCAL_WINDOW,
@@ -30,12 +30,12 @@ from nvgen.sim.memory.regions import (
 )
 from nvgen.sim.races.scopes import reach_of
 from nvgen.sim.races.shadow import NOTHING_ELSE
-from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.races.warp_clocks import lane_indices
 from nvgen.sim.threads.clusters import owner_of
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.lane_values import held, unsigned
 from nvgen.sim.threads.machine import FULL, WARP, Cta, Outcome, Step, Strand, Warp
+from nvgen.sim.threads.remote import deliver
 
 Addresses = NDArray[np.int64]
 

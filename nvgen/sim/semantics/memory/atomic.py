@@ -14,15 +14,15 @@ import numpy as np
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import AtomicOp, NoFtz, ScalarType, Sem, Space
 from intrinsics.row import Attribute
-from nvgen.sim.async_ops.remote import deliver
+from nvgen.sim.actors.vector_clock import Order
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import Access, Addresses, Bytes, Proxy, Region, gather, scatter
 from nvgen.sim.races.scopes import reach_of
-from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.memory.accesses import Owners, find, order_of
 from nvgen.sim.threads.compile import Compiler, Maker, Setter
 from nvgen.sim.threads.lane_values import unsigned
 from nvgen.sim.threads.machine import WARP, Outcome, Step, Strand, Warp, lane_numbers
+from nvgen.sim.threads.remote import deliver
 
 T = ScalarType
 

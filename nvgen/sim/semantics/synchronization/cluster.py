@@ -9,13 +9,13 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem, Space
-from nvgen.sim.async_ops.remote import deliver
+from nvgen.sim.actors.vector_clock import join
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import OFFSETS, RANK_SHIFT, SHARED_WINDOW, window_of
-from nvgen.sim.races.vector_clock import join
 from nvgen.sim.threads.clusters import cta_of_rank
 from nvgen.sim.threads.compile import Compiler, Maker, Setter
 from nvgen.sim.threads.machine import WARP, Outcome, Step, Strand, Wait, lane_numbers
+from nvgen.sim.threads.remote import deliver
 from nvgen.sim.threads.steps import whole_warp
 
 # ---- the barrier -----------------------------------------------------------------------------

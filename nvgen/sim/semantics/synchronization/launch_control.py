@@ -13,7 +13,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.rows.launch_control import IS_CANCELED, QUERIES
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, scatter
 from nvgen.sim.semantics.copies.bulk_memory import count_bytes

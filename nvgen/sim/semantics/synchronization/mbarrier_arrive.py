@@ -15,10 +15,9 @@ from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem
-from nvgen.sim.async_ops.remote import deliver, send
+from nvgen.sim.actors.vector_clock import NOTHING
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.races.happens_before import Clocks, Sent
-from nvgen.sim.races.vector_clock import NOTHING
 from nvgen.sim.semantics.mbarrier_operand import (
     MBarrierOperand,
     count_of,
@@ -29,6 +28,7 @@ from nvgen.sim.threads.barriers import MBarrier
 from nvgen.sim.threads.clusters import check_runs
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import WARP, Cta, Outcome, Step, Strand, Warp, lanes_of
+from nvgen.sim.threads.remote import deliver, send
 
 _PENDING_BITS = 32
 _NO_COMPLETE = 1 << 63

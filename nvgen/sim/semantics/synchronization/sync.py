@@ -11,13 +11,13 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ReduceOp, ScalarType, Space
-from nvgen.sim.async_ops.remote import deliver
+from nvgen.sim.actors.vector_clock import join
 from nvgen.sim.faults import fault
 from nvgen.sim.races.scopes import reach_of
-from nvgen.sim.races.vector_clock import join
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.lane_values import flags
 from nvgen.sim.threads.machine import WARP, Lanes, Outcome, Step, Strand, Wait, lanes_of
+from nvgen.sim.threads.remote import deliver
 from nvgen.sim.threads.steps import uniform
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Space, ThreadSync
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.semantics.mbarrier_operand import signalled, to_shared
 from nvgen.sim.semantics.tma.targets import mask_type

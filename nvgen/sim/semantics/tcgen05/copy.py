@@ -44,7 +44,7 @@ from intrinsics.layouts.shared_memory import piece_addresses
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyFormat, CopyMulticast, CopyShape, ScalarType
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, gather
 from nvgen.sim.semantics.tcgen05.order import TensorOp, earlier

@@ -16,7 +16,7 @@ from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.descriptors.tensor_address import TensorAddress, ZeroColumnMask
 from intrinsics.limits import LANES
 from intrinsics.mir import MachineInstr
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.collectors import Held
 from nvgen.sim.semantics.tcgen05.mma_check import (

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.async_ops.engine import Engine
-from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.threads.machine import Cta
 
 

@@ -23,7 +23,7 @@ from intrinsics.layouts.fragments import fragment_cells
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr, Op
 from intrinsics.modifiers import LdStShape, ScalarType, WaitOp
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import Outcome, Step, Strand, Warp, first_lane

@@ -15,7 +15,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Space
 from intrinsics.tma.fields import Interleave, Wide
 from nvgen.launching.tensor_map import SIZE, TensorMap
-from nvgen.sim.async_ops.operation import MAP_READ, AsyncOp
+from nvgen.sim.actors.operation import MAP_READ, AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, BoundMap
 from nvgen.sim.memory.map_fields import placed

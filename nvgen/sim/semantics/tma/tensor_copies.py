@@ -21,11 +21,11 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import AtomicOp, Dim, LoadMode, ScalarType, Space, StoreMode
 from intrinsics.tma.fields import Fill
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
+from nvgen.sim.actors.vector_clock import Order
 from nvgen.sim.faults import Fault, fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, Rows
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
-from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.bulk_groups import groups
 from nvgen.sim.semantics.mbarrier_operand import signalled
 from nvgen.sim.semantics.tma.boxes import (

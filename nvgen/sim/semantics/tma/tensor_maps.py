@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import MapField, ScalarType, Space
 from nvgen.launching.tensor_map import SIZE
-from nvgen.sim.async_ops.operation import MAP_COPY, AsyncOp
-from nvgen.sim.async_ops.remote import deliver
+from nvgen.sim.actors.operation import MAP_COPY, AsyncOp
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.map_fields import fields_of
 from nvgen.sim.memory.regions import Access, Bytes, Proxy, Region, gather, scatter, window_of
@@ -23,6 +22,7 @@ from nvgen.sim.memory.tensor_maps import Fields
 from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.machine import Cta, Outcome, Step, Strand, lane_numbers
+from nvgen.sim.threads.remote import deliver
 from nvgen.sim.threads.steps import uniform
 
 ALIGN = 64

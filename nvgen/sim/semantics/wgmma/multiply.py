@@ -24,8 +24,8 @@ from intrinsics.modifiers import MmaKind, Modifier, ScalarType
 from intrinsics.modifiers.wgmma import BitOperation, WgmmaShape
 from intrinsics.multiplies.element_names import ELEMENTS
 from intrinsics.rows.wgmma_families import FAMILIES, FAMILY_OF
+from nvgen.sim.actors.operation import AsyncOp
 from nvgen.sim.async_ops.multiplies import Registers, Use
-from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.semantics.wgmma.effect import (
     DecodedWgmma,

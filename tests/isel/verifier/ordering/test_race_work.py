@@ -11,8 +11,9 @@ from intrinsics.mir import MachineInstr, form_of
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering.judgement.history import Footprint
 from isel.verifier.ordering.judgement.races import Finder, Missing
+from isel.verifier.ordering.memory_regions import Memory, Region
 from isel.verifier.ordering.run.clocks import Clock, source_of
-from isel.verifier.ordering.run.log import Access, Log, Memory, Region
+from isel.verifier.ordering.run.log import Access, Log
 
 NOTHING = MachineInstr(form_of(catalog.row("ret")), ())
 """A record: races in shared memory ask nothing of it."""

@@ -6,7 +6,6 @@ Layer: nvgen.sim.  Input: a machine that has not begun to run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +16,7 @@ from nvgen.sim.races.earlier import Earlier
 from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.scopes import Clusters
 from nvgen.sim.races.shadow import CELLS, Shadow
-
-if TYPE_CHECKING:
-    from nvgen.sim.threads.machine import Code, Machine
+from nvgen.sim.threads.machine import Code, Machine
 
 MOST_BYTES = 1 << 26
 """The most bytes of an allocation of global memory that is watched."""

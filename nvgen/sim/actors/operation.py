@@ -10,8 +10,8 @@ from dataclasses import field
 
 from intrinsics.findings import Place
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.sim.races.vector_clock import Clock, Ticks
-from nvgen.sim.threads.parts import WarpPart
+from nvgen.sim.actors.parts import WarpPart
+from nvgen.sim.actors.vector_clock import Clock, Ticks
 
 COPIES = ("copy", "copy.arrive")
 """Kinds of small copies and of their arrivals at mbarriers."""

@@ -15,14 +15,14 @@ import numpy as np
 
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.launching.tensor_map import SIZE
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.actors.operation import AsyncOp
+from nvgen.sim.actors.parts import StrandPart, WarpPart
+from nvgen.sim.actors.vector_clock import Clock, join
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.regions import Region
 from nvgen.sim.races.epochs import Accessor, Epochs, unordered
 from nvgen.sim.races.happens_before import Clocks
-from nvgen.sim.races.vector_clock import Clock, join
 from nvgen.sim.races.warp_clocks import lane_indices
-from nvgen.sim.threads.parts import StrandPart, WarpPart
 
 
 @dataclass(frozen=True, slots=True, eq=False)

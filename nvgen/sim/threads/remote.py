@@ -11,13 +11,10 @@ mbarrier.arrive.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from intrinsics.findings import Place
-from nvgen.sim.async_ops.operation import AsyncOp
-
-if TYPE_CHECKING:
-    from nvgen.sim.threads.machine import Cta
+from nvgen.sim.actors.operation import AsyncOp
+from nvgen.sim.threads.machine import Cta
 
 KIND = "remote"
 
