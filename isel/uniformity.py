@@ -60,11 +60,6 @@ class Divergence:
     registers: dict[Reg, MachineInstr]
 
 
-def divergent_blocks(function: MachineFunction) -> dict[int, MachineInstr]:
-    """The blocks that a CTA's threads may not reach together, by index, and the branch to blame."""
-    return divergence(function).blocks
-
-
 def divergence(function: MachineFunction, settled: Set[Reg] = frozenset()) -> Divergence:
     """The divergence of `function` between the threads of a CTA.
 

@@ -75,11 +75,6 @@ def print_mir(module: Module) -> Printed:
     return Printed("\n".join(lines) + "\n", records)
 
 
-def print_function(function: MachineFunction, locations: list[Location]) -> str:
-    """Print one function as MIR."""
-    return "\n".join(line for line, _ in _function(function, locations)) + "\n"
-
-
 def _variable(variable: Variable) -> str:
     linkage = "extern" if variable.external else variable.export.value
     text = (

@@ -102,7 +102,12 @@ def scale_ids(factors: int) -> tuple[int, ...]:
 
 
 def scale_cells(rows: int, factors: int, scale_id: int, parts: int = 1) -> FactorCells:
-    """The bytes of the factors of `rows` rows: see `factor_rows` for which rows those are.
+    """The bytes of the factors of `rows` rows in the tensor memory of one CTA.
+
+    A CTA of a pair has those of its own rows of A and of all N rows of B, counted anew in each from
+    0: CuTe gives each of the two a fragment for all of N (CUTLASS, `mma_traits_sm100.hpp`), and so
+    do JAX (`mosaic/gpu/tcgen05.py`: A's are sharded, B's replicated) and TIRx-harness
+    (`test_tcgen05_block_tmem.py`).
 
     `parts` is 1, and for the factors of B that of the data path (`DataPath.parts`): 2 in layout B,
     where each half of the rows has two partitions of its own.
@@ -130,22 +135,6 @@ def columns_of(rows: int, factors: int, scale_id: int = 0, parts: int = 1) -> in
     Raises: ValueError as `scale_cells`.
     """
     return int(scale_cells(rows, factors, scale_id, parts).column.max(initial=-1)) + 1
-
-
-def factor_rows(group: int, rank: int, m: int, n: int) -> tuple[range, range]:
-    """The rows of A, and of B, whose factors the tensor memory of a CTA holds.
-
-    A CTA of a pair holds those of its own rows of A and of all N rows of B: CuTe gives each of the
-    two a fragment for all of N (CUTLASS, `mma_traits_sm100.hpp`), and so do JAX
-    (`mosaic/gpu/tcgen05.py`: A's are sharded, B's replicated) and TIRx-harness
-    (`test_tcgen05_block_tmem.py`).  The rows are counted anew in each CTA, from 0.
-
-    Raises: ValueError when there is no such CTA.
-    """
-    if group not in (1, 2) or not 0 <= rank < group:
-        raise ValueError(f"no CTA {rank} in cta_group::{group}")
-    rows = m // group
-    return range(rank * rows, (rank + 1) * rows), range(n)
 
 
 def _block_columns(rows: int) -> int:

@@ -43,22 +43,6 @@ def piece_addresses(
     return _mn_major(descriptor, pieces, np.arange(k, dtype=np.int64)[None, :])
 
 
-def matrix_addresses(
-    descriptor: SharedMemoryDescriptor, rows: int, k: int, size: int, major: Major
-) -> Addresses:
-    """Byte addresses of the elements of a rows x k matrix, as an array of that shape.
-
-    `size` is bytes an element; see `piece_addresses`, also for what is raised.
-    """
-    per_piece = PIECE // size
-    pieces = piece_addresses(descriptor, rows, k, per_piece, major)
-    axis, length = (1, k) if major is Major.K else (0, rows)
-    index = np.arange(length, dtype=np.int64)
-    within = index % per_piece * size
-    starts = np.take(pieces, index // per_piece, axis=axis)
-    return starts + (within[None, :] if axis else within[:, None])
-
-
 def _k_major(d: SharedMemoryDescriptor, row: Addresses, piece: Addresses) -> Addresses:
     if d.swizzle is Swizzle.B128_ATOM32:
         raise NotImplementedError(f"a K-major matrix with {d.swizzle.words}")

@@ -28,36 +28,26 @@ _PRINTED_COLUMN = 3
 """Where LLVM prints instructions: behind two spaces."""
 
 
-def map_places(user_text: str) -> dict[str, list[Position]]:
-    """For each function that `user_text` defines, the (line, column) of its n-th instruction.
-
-    Lines and columns count from 1, columns in characters.  A function without a name is left out,
-    because LLVM may give it another number when it prints.
-    """
-    return {
-        name: [found.place for found in instructions]
-        for name, instructions in scan_tokens(_seen(user_text)).items()
-    }
-
-
 @paused_collector()
 def align_places(module: Module, user_text: str, printed: str = "") -> dict[str, list[Position]]:
-    """`map_places`, checked against the module that LLVM made of the text.
+    """For each function that `user_text` defines, the (line, column) of its n-th instruction.
 
-    LLVM replaces calls of intrinsics that it has renamed since, at times by several instructions:
-    those get the call's place.  A function is left out when its instructions do not correspond, or
-    when it can't be told which of two neighbouring calls an instruction replaces.
+    Lines and columns count from 1, columns in characters.  LLVM replaces calls of intrinsics that
+    it has renamed since, at times by several instructions: those get the call's place.  A function
+    is left out when its instructions do not correspond to those of the module, or when it can't be
+    told which of two neighbouring calls an instruction replaces.
 
     `printed` is LLVM's text of the module, if it is at hand: what the user's has in common with it
     needs no scan.
     """
-    same_lines = _lines_in_common(module, _seen(user_text), printed)
+    text = user_text.partition("\0")[0]  # LLVM reads no further
+    same_lines = _lines_in_common(module, text, printed)
     if same_lines is not None:
         return same_lines
-    by_lines = _aligned_lines(module, user_text)
+    by_lines = _aligned_lines(module, text)
     if by_lines is not None:
         return by_lines
-    scanned = scan_tokens(_seen(user_text))
+    scanned = scan_tokens(text)
     known = {name: module.functions[name] for name in scanned if name in module.functions}
     tried = {n: _align(scanned[n], list(f.instructions())) for n, f in known.items()}
     aligned = {name: found for name, found in tried.items() if found is not None}
@@ -91,7 +81,7 @@ def _lines_in_common(module: Module, text: str, printed: str) -> dict[str, list[
 
 def _aligned_lines(module: Module, text: str) -> dict[str, list[Position]] | None:
     """The places in a text with one instruction a line, if they are all LLVM's."""
-    scanned = scan_lines(_seen(text))
+    scanned = scan_lines(text)
     if scanned is None:
         return None
     for name, found in scanned.items():
@@ -104,11 +94,6 @@ def _aligned_lines(module: Module, text: str) -> dict[str, list[Position]] | Non
         if not all(_agrees(*shown, i) for shown, i in zip(found.shown, printed, strict=True)):
             return None
     return {name: found.places for name, found in scanned.items()}
-
-
-def _seen(text: str) -> str:
-    """The text as far as LLVM sees it."""
-    return text.partition("\0")[0]
 
 
 def places_of_globals(user_text: str) -> dict[str, Position]:

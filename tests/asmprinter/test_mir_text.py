@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asmprinter.mir.printer import print_function, print_mir
+from asmprinter.mir.printer import print_mir
 from asmprinter.mir.reader import read_mir
 from intrinsics.findings import Finding, InputError, Place
 from intrinsics.mir import (
@@ -211,12 +211,6 @@ def test_a_location_is_shown_beside_its_record(example: Module):
     (line,) = [line for line in lines if "sreg:tid.x" in line]
     assert "!1" in line
     assert line.endswith("gemm.ll:42")
-
-
-def test_one_function_alone(example: Module):
-    whole, one = print_mir(example).text, print_function(example.functions[0], example.locations)
-    assert one in whole
-    assert one.startswith("kernel @gemm(")
 
 
 def printed(text: str) -> str:

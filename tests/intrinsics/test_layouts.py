@@ -7,9 +7,9 @@ import pytest
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import Major
-from intrinsics.layouts.shared_memory import matrix_addresses
 from intrinsics.layouts.swizzling import swizzle
 from tests.each import each
+from tests.intrinsics.elements import matrix_addresses
 
 # The modes with 16-byte atoms: how many 16-byte pieces stand in a row of the atom.
 PIECES = {Swizzle.NONE: 1, Swizzle.B32: 2, Swizzle.B64: 4, Swizzle.B128: 8}

@@ -13,7 +13,6 @@ import pytest
 from intrinsics.layouts.scale_factors import (
     PARTITIONS,
     columns_of,
-    factor_rows,
     factors_per_row,
     scale_cells,
     scale_ids,
@@ -138,13 +137,3 @@ def test_scalings_that_do_not_exist():
         scale_cells(128, 5, 0)
     with pytest.raises(ValueError, match="scale factor id 1 with 2 factors a row: 0, 2"):
         scale_cells(128, 2, 1)
-
-
-def test_whose_factors_a_cta_holds():
-    assert factor_rows(1, 0, 128, 200) == (range(128), range(200))
-    assert factor_rows(2, 0, 256, 256) == (range(128), range(256))
-    assert factor_rows(2, 1, 256, 256) == (range(128, 256), range(256))
-    assert factor_rows(2, 0, 128, 64) == (range(64), range(64))
-    assert factor_rows(2, 1, 128, 64) == (range(64, 128), range(64))
-    with pytest.raises(ValueError, match="no CTA 1"):
-        factor_rows(1, 1, 128, 64)

@@ -9,8 +9,8 @@ import numpy as np
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.descriptors.smem_strides import Strides, Tile, right_strides
 from intrinsics.element import Major
-from intrinsics.layouts.shared_memory import matrix_addresses
 from tests.each import each
+from tests.intrinsics.elements import matrix_addresses
 
 MODES = (Swizzle.NONE, Swizzle.B32, Swizzle.B64, Swizzle.B128)
 TILES = [

@@ -7,9 +7,10 @@ import pytest
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import Major
-from intrinsics.layouts.shared_memory import matrix_addresses, piece_addresses
+from intrinsics.layouts.shared_memory import piece_addresses
 from intrinsics.layouts.swizzling import swizzle
 from tests.each import each
+from tests.intrinsics.elements import matrix_addresses
 
 # CuTe's Swizzle<B, M, S>: B bits from bit M on are XORed with those S higher.
 CUTE = {

@@ -10,9 +10,9 @@ import pytest
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.descriptors.smem_strides import Strides, Tile
 from intrinsics.element import Major
-from intrinsics.layouts.shared_memory import matrix_addresses
 from intrinsics.layouts.umma_layout import check_umma_layout
 from tests.each import each
+from tests.intrinsics.elements import matrix_addresses
 
 MODES = (Swizzle.NONE, Swizzle.B32, Swizzle.B64, Swizzle.B128)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asmprinter.mir.reader import read_mir
 from intrinsics.mir import MachineFunction
-from isel.uniformity import divergent_blocks, reaches
+from isel.uniformity import divergence, reaches
 from tests.each import each
 
 
@@ -26,7 +26,7 @@ bb.entry:
 
 def divergent(body: str) -> set[str]:
     found = function(body)
-    return {found.blocks[i].name for i in divergent_blocks(found)}
+    return {found.blocks[i].name for i in divergence(found).blocks}
 
 
 IF = """
@@ -55,7 +55,7 @@ def test_a_branch_that_all_threads_take_alike():
 
 def test_the_branch_to_blame():
     found = function(conditional("%d"))
-    (blame,) = divergent_blocks(found).values()
+    (blame,) = divergence(found).blocks.values()
     assert blame is next(mi for mi in found.instructions() if mi.guard is not None)
 
 

@@ -41,13 +41,6 @@ class CallBase(Instruction):
     vararg_type: FunctionType | None
 
     @property
-    def function_type(self) -> FunctionType:
-        """The type under which the callee is called."""
-        if self.vararg_type is not None:
-            return self.vararg_type
-        return FunctionType(self.type, tuple(a.type for a in self.arguments))
-
-    @property
     def callee_name(self) -> str | None:
         """The name of the function called; None when it is not called by name."""
         return self.callee.name if isinstance(self.callee, GlobalRef) else None

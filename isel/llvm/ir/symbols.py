@@ -14,7 +14,7 @@ from dataclasses import field, fields
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.ir.instructions import Attachments, Instruction
-from isel.llvm.types import PTR, VOID, FunctionType, OpaqueType, StructType, Type
+from isel.llvm.types import PTR, VOID, OpaqueType, StructType, Type
 from isel.llvm.values import Null, Value
 from isel.llvm.vocabulary import (
     C_CALLING_CONVENTION,
@@ -123,11 +123,6 @@ class Function(Symbol):
     prefix: Value | None = None
     prologue: Value | None = None
     personality: Value | None = None
-
-    @property
-    def function_type(self) -> FunctionType:
-        """The function's type."""
-        return FunctionType(self.return_type, tuple(p.type for p in self.params), self.vararg)
 
     def instructions(self) -> Iterator[Instruction]:
         """Every instruction, in order of ordinals."""

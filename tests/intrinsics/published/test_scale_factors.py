@@ -7,7 +7,6 @@ import pytest
 
 from intrinsics.layouts.scale_factors import (
     columns_of,
-    factor_rows,
     factors_per_row,
     scale_cells,
     scale_ids,
@@ -83,11 +82,3 @@ def test_a_row_in_steps_of_k96_is_one_run_of_factors() -> None:
             assert np.array_equal(np.broadcast_to(got.lane, (256, factors)), lane[:, part])
             assert np.array_equal(got.column + 8 * word + 0 * got.lane, column[:, part])
             assert np.array_equal(np.broadcast_to(got.byte, (256, factors)), byte[:, part])
-
-
-@pytest.mark.parametrize("n", [64, 256])
-def test_which_rows_factors_are_of(n: int) -> None:
-    """A of a CTA's own 128 rows; B of all N, also in each CTA of a pair."""
-    assert factor_rows(1, 0, 128, n) == (range(128), range(n))
-    assert factor_rows(2, 0, 256, n) == (range(128), range(n))
-    assert factor_rows(2, 1, 256, n) == (range(128, 256), range(n))

@@ -77,7 +77,7 @@ from isel.llvm.vocabulary import (
     Ordering,
     RMWOperation,
 )
-from isel.places.align import map_places
+from isel.places.tokens import scan_tokens
 from tests.isel.llvm.llvm_corpus import CASES, parsed, print_of, printed
 from tests.isel.llvm.llvm_reading import constant, instruction, read
 from tests.turns import examples
@@ -272,9 +272,9 @@ class TestLibdevice:
         printed = libdevice()
         module = read_module(printed)
         assert module == read_module(printed, fast=False)
-        places = map_places(printed)
+        scanned = scan_tokens(printed)
         for function in module.definitions():
-            lines = [line for line, _ in places[function.name]]
+            lines = [found.place[0] for found in scanned[function.name]]
             assert lines == [i.line for i in function.instructions()]
 
 

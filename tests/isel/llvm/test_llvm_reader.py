@@ -436,7 +436,6 @@ class TestCalls:
         assert call.callee_name == "f"
         assert call.arguments == (A, ONE)
         assert (call.type, call.tail, call.calling_convention) == (I32, TailKind.NONE, "ccc")
-        assert call.function_type is FunctionType(I32, (I32, FLOAT))
         assert call.operands() == (A, ONE, GlobalRef("f", PTR))
         assert not call.attributes
         assert not call.return_attributes
@@ -496,7 +495,6 @@ class TestCalls:
         )
         assert call.type is I32
         assert call.vararg_type is FunctionType(I32, (PTR,), vararg=True)
-        assert call.function_type is call.vararg_type
 
     def test_indirect_call(self) -> None:
         call = instruction("%r = call i32 %p(i32 %i)", Call)
@@ -965,7 +963,6 @@ class TestFunctions:
         }
         assert found.attributes.strings == {"nvvm.reqntid": "128,1,1", "alone": ""}
         assert found.attributes.string("absent") is None
-        assert found.function_type is FunctionType(VOID, (PointerType(1), PTR, I32))
 
     def test_declaration(self) -> None:
         found = read("declare extern_weak signext i8 @f(i8 zeroext, ...) local_unnamed_addr")

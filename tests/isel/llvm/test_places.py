@@ -27,14 +27,20 @@ from isel.llvm.metadata import (
 from isel.llvm.reader import read_module
 from isel.llvm.types import I32, PTR
 from isel.llvm.values import ConstInt, GlobalRef, MetadataString, NodeRef, WrappedValue
-from isel.places.align import align_places, map_places
+from isel.places.align import align_places
 from isel.places.debug import DebugPlaces
 from isel.places.lines import scan_lines
+from isel.places.tokens import Position, scan_tokens
 from tests.each import each
 from tests.isel.llvm.llvm_corpus import CASES, print_of, printed
 from tests.turns import examples
 
 COMMENT = '; define void @commented() { ret void } %x = add i32 1, 2 "\n'
+
+
+def scanned(text: str) -> dict[str, list[Position]]:
+    """Where the instructions of each function are, by tokens alone."""
+    return {name: [each.place for each in found] for name, found in scan_tokens(text).items()}
 
 
 def as_written(text: str) -> str:
@@ -77,7 +83,7 @@ def test_a_scan_by_lines_finds_what_a_scan_by_tokens_does(name: str):
     if found is None:
         assert re.search(NOT_BY_LINE, text, re.MULTILINE)
         return
-    for function, places in map_places(text).items():
+    for function, places in scanned(text).items():
         assert found[function].places == places
 
 
@@ -134,7 +140,7 @@ class TestPlacesOfTheCorpus:
         assert callable(layout)
         text = layout(CASES[name])
         module = read_module(print_of(text))
-        places = map_places(text)
+        places = scanned(text)
         assert set(places) == {f.name for f in module.definitions()}
         for function in module.definitions():
             instructions = list(function.instructions())
@@ -145,12 +151,12 @@ class TestPlacesOfTheCorpus:
     @pytest.mark.parametrize("name", CASES)
     def test_alignment_with_the_module_changes_nothing_here(self, name: str) -> None:
         module = read_module(printed(name))
-        assert align_places(module, CASES[name]) == map_places(CASES[name])
+        assert align_places(module, CASES[name]) == scanned(CASES[name])
 
     @pytest.mark.parametrize("name", CASES)
     def test_llvms_own_print_is_mapped_to_its_lines(self, name: str) -> None:
         module = read_module(printed(name))
-        places = map_places(printed(name))
+        places = scanned(printed(name))
         for function in module.definitions():
             lines = [line for line, _ in places[function.name]]
             assert lines == [i.line for i in function.instructions()]
@@ -159,7 +165,7 @@ class TestPlacesOfTheCorpus:
 def places(text: str) -> list[tuple[int, int]]:
     """The places of the only function, in text that LLVM accepts."""
     print_of(text)
-    (found,) = map_places(text).values()
+    (found,) = scanned(text).values()
     return found
 
 
@@ -247,7 +253,7 @@ define i32 @f(i32 %i) {
 !0 = !DILocalVariable(name: "v", scope: !1)
 !1 = distinct !DISubprogram(name: "f")
 """
-        assert map_places(text)["f"] == [(3, 3), (6, 3)]
+        assert scanned(text)["f"] == [(3, 3), (6, 3)]
 
     def test_typed_pointers_which_llvm_still_reads(self) -> None:
         text = """define void @f(i32* %p, void (i32)* %g) {
@@ -264,24 +270,24 @@ define i32 @f(i32 %i) {
         assert places(text) == [(2, 2), (3, 2)]
 
     def test_comment_at_the_end_is_no_code(self) -> None:
-        assert map_places("; define void @f() { ret void }") == {}
-        assert map_places("define void @f() { ret void } ; define void @g() { ret void }") == {
+        assert scanned("; define void @f() { ret void }") == {}
+        assert scanned("define void @f() { ret void } ; define void @g() { ret void }") == {
             "f": [(1, 20)]
         }
 
     def test_nothing_behind_a_nul(self) -> None:
-        assert map_places("define void @f() { ret void }\0 define void @g() { ret void }") == {
-            "f": [(1, 20)]
-        }
+        text = "define void @f() { ret void }"
+        module = read_module(print_of(text))
+        assert align_places(module, text + "\0 define void @f() { ret void }") == {"f": [(1, 20)]}
 
     def test_functions_without_a_name_are_left_out(self) -> None:
         text = "define void @0() { ret void }\n@1 = global i8 0\ndefine void @f() { ret void }"
         assert "define void @1()" in print_of(text)  # LLVM counts anew
-        assert map_places(text) == {"f": [(3, 20)]}
+        assert scanned(text) == {"f": [(3, 20)]}
 
     def test_names_are_those_of_the_reader(self) -> None:
         text = 'define void @"a \\22b\\22"() { ret void }\ndefine void @"7"() { ret void }'
-        assert set(map_places(text)) == set(read_module(print_of(text)).functions)
+        assert set(scanned(text)) == set(read_module(print_of(text)).functions)
 
     @examples(600)
     @given(st.sampled_from(sorted(CASES)), st.data())
@@ -292,13 +298,13 @@ define i32 @f(i32 %i) {
         put = data.draw(st.text(alphabet='%@!"{}[]()<>,=:; \n#/*', max_size=5))
         damaged = text[:start] + put + text[end:]
         ends = [len(line) for line in damaged.split("\n")]
-        for found in map_places(damaged).values():
+        for found in scanned(damaged).values():
             assert all(1 <= column <= ends[line - 1] for line, column in found)
 
     @examples(400)
     @given(st.text())
     def test_any_text_does_no_harm(self, text: str) -> None:
-        assert isinstance(map_places(f"define void @f() {{ {text}"), dict)
+        assert isinstance(scanned(f"define void @f() {{ {text}"), dict)
 
 
 class TestAlignment:
@@ -326,7 +332,7 @@ define i32 @f(i64 %i) {
         module = read_module(print_of(text))
         opcodes = [i.opcode.value for i in module.functions["f"].instructions()]
         assert opcodes == ["call", "trunc", "add", "ret"]
-        assert len(map_places(text)["f"]) == 3
+        assert len(scanned(text)["f"]) == 3
         assert align_places(module, text) == {"f": [(3, 3), (3, 3), (4, 3), (5, 3)]}
 
     def test_neighbouring_calls_replaced_one_by_one(self) -> None:

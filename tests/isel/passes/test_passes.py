@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asmprinter.mir.printer import print_function
+from asmprinter.mir.printer import print_mir
 from intrinsics import catalog
 from intrinsics.mir import (
     Block,
@@ -552,7 +552,7 @@ class Drawn:
     function: MachineFunction
 
     def __repr__(self) -> str:
-        return "\n" + print_function(self.function, [])
+        return "\n" + print_mir(Module(TARGETS["sm_100a"], functions=[self.function])).text
 
 
 def dominators(after: Sequence[Sequence[int]]) -> list[set[int]]:

@@ -6,7 +6,7 @@ import pytest
 
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.mir import Module, successors
-from isel.uniformity import divergent_blocks
+from isel.uniformity import divergence
 from isel.verifier.function.flow.tables import with_comparisons
 from isel.verifier.functions import verify_functions
 
@@ -71,6 +71,6 @@ def test_the_blocks_of_a_table_follow_its_branch() -> None:
 
 def test_an_index_that_threads_do_not_agree_on_parts_them() -> None:
     (function,) = _module("mov.b32 %r3, %r1;").functions
-    assert {function.blocks[n].name for n in divergent_blocks(function)} == {"A", "B"}
+    assert {function.blocks[n].name for n in divergence(function).blocks} == {"A", "B"}
     (function,) = _module(OF_ALL).functions
-    assert divergent_blocks(function) == {}
+    assert divergence(function).blocks == {}
