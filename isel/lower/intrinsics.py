@@ -1,8 +1,10 @@
 """NVVM's intrinsics that say what LLVM IR says with instructions of its own.
 
 Layer: isel.lower.  llvm.nvvm.atomic.* are relaxed atomics of a CTA or the system; llvm.nvvm.ldu.*
-are loads of what nobody writes; llvm.nvvm.fadd.* (LLVM 23) are sums that say how to round.  LLVM,
-User Guide for NVPTX Back-end.
+are loads of what nobody writes; llvm.nvvm.fadd.* (LLVM 23) are sums that say how to round;
+llvm.nvvm.internal.addrspace.wrap.* is the address of a parameter in the parameter space, in modules
+that front ends write down behind the passes of LLVM's back end.  LLVM, User Guide for NVPTX
+Back-end.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ _OPERATIONS = {
     "max": Rmw.MAX, "min": Rmw.MIN, "inc": Rmw.UINC_WRAP, "dec": Rmw.UDEC_WRAP,
 }  # fmt: skip
 _LOAD = "llvm.nvvm.ldu.global."
+_PARAMETER = "llvm.nvvm.internal.addrspace.wrap."
 _SUM = re.compile(r"llvm\.nvvm\.fadd((?:\.ftz)?(?:\.sat)?)\.(\w+)")
 _ROUNDINGS = ("rz", "rn", "rp", "rm")
 """The modes of llvm.nvvm.fadd as it numbers them: those of LLVM's RoundingMode."""
@@ -31,7 +34,7 @@ _ROUNDINGS = ("rz", "rn", "rp", "rm")
 @functools.lru_cache(1 << 12)
 def _is_one(name: str) -> bool:
     """Whether a function is one of them, by its name."""
-    return name.startswith(_LOAD) or bool(_SUM.fullmatch(name) or _ATOMIC.match(name))
+    return name.startswith((_LOAD, _PARAMETER)) or bool(_SUM.fullmatch(name) or _ATOMIC.match(name))
 
 
 def lowered(i: ir.Instruction) -> Replacement | None:
@@ -41,6 +44,9 @@ def lowered(i: ir.Instruction) -> Replacement | None:
         return None
     if name.startswith(_LOAD):
         return lambda out: _load(out, i)
+    if name.startswith(_PARAMETER):
+        cast = Opcode.ADDRSPACECAST
+        return lambda out: out.cast(cast, i.arguments[0], i.type, i.result or "")
     if (sum_ := _SUM.fullmatch(name)) is not None:
         return _sum(i, sum_[1], sum_[2])
     match = _ATOMIC.match(name)

@@ -35,7 +35,8 @@ from isel.select.widths import (
 
 T = ScalarType
 
-_LOCAL = PointerType(5)
+_IN_PLACE = {PointerType(5): Space.LOCAL, PointerType(101): Space.PARAM}
+"""Where a variable's address is its name."""
 
 
 def cast(state: FunctionState, i: ir.Cast) -> None:
@@ -191,20 +192,20 @@ def _address_number(state: FunctionState, result: Reg, op: Scalar, address: int,
 
 def _address_space_cast(state: FunctionState, i: ir.Cast) -> None:
     source, target = i.operand.type.scalar, i.type.scalar
-    local = _local_place(state, i.operand) if target == _LOCAL else None
-    if local is not None:
-        state.forward(i.result, (local,))
+    place = _place(state, i.operand, _IN_PLACE.get(target))
+    if place is not None:
+        state.forward(i.result, (place,))
         return
     found = tuple(state.convert_address(op, source, target) for op in state.value(i.operand))
     state.forward(i.result, found)
 
 
-def _local_place(state: FunctionState, pointer: llvm.Value) -> Sym | None:
-    """The address in local memory of what is known to point to a variable there."""
-    if not isinstance(pointer, llvm.Local):
+def _place(state: FunctionState, pointer: llvm.Value, asked: Space | None) -> Sym | None:
+    """The address in a state space of what is known to point to a variable there."""
+    if asked is None or not isinstance(pointer, llvm.Local):
         return None
     space, mem = state.known.get(pointer.name, (None, None))
-    if space is not Space.LOCAL or mem is None or not isinstance(mem.base, Sym):
+    if space is not asked or mem is None or not isinstance(mem.base, Sym):
         return None
     return Sym(mem.base.name, mem.base.offset + mem.offset)
 

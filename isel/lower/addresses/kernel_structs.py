@@ -37,6 +37,8 @@ def pointers(kernel: ir.Function) -> list[str]:
         match i:
             case ir.GetElementPtr(base=llvm.Local(base)) if base in inside:
                 inside.add(i.result)
+            case ir.Cast(Opcode.ADDRSPACECAST, operand=llvm.Local(base)) if base in inside:
+                inside.add(i.result)
             case ir.Load(pointer=llvm.Local(pointer)) if pointer in inside:
                 if i.type == _GENERIC:
                     found.append(i.result)

@@ -71,10 +71,6 @@ UNSELECTED = (
         "libNVVM's own: a message to who compiles, for which LLVM's back end has no code either",
         "llvm.trap",
     ),
-    Unselected(
-        r"internal\.addrspace\.wrap",
-        "made and removed again inside LLVM's back end; no program contains it",
-    ),
 )
 
 

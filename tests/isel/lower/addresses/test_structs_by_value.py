@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nvgen
+from tests.oracle import llvm
 from tests.oracle.side_by_side import compare
 
 HEAD = """
@@ -126,3 +127,33 @@ define ptx_kernel void @k(ptr addrspace(1) %out, ptr {attributes}byval(%S) align
     out, struct = np.zeros(1, np.int32), np.array([1, 20, 30, 40, 50, 60], np.int32)
     compiled.run(out, struct, 4, block=1)
     assert out[0] == 2 * (40 + 99) + 60
+
+
+WRAPPED = """
+%S = type { i32, [5 x i32] }
+declare ptr addrspace(101) @llvm.nvvm.internal.addrspace.wrap.p101.p0(ptr)
+define ptx_kernel void @k(ptr %out, ptr byval(%S) align 4 %s, i32 %i) {
+  %at = call ptr addrspace(101) @llvm.nvvm.internal.addrspace.wrap.p101.p0(ptr %s)
+  %p = getelementptr %S, ptr addrspace(101) %at, i32 0, i32 1, i32 3
+  %q = getelementptr %S, ptr addrspace(101) %at, i32 0, i32 1, i32 %i
+  %x = load i32, ptr addrspace(101) %p
+  %y = load i32, ptr addrspace(101) %q
+  %z = mul i32 %y, 100
+  %sum = add i32 %x, %z
+  store i32 %sum, ptr %out
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("opt", [0, 1, 3])
+def test_a_struct_is_read_by_its_address_in_the_parameter_space(opt: int) -> None:
+    """As front ends write it down behind the passes of LLVM's back end."""
+    compiled = nvgen.compile(WRAPPED, target="sm_90a", opt=opt)
+    (theirs,) = llvm.compile_all([llvm.HEADER + WRAPPED], "sm_90a", "8.7", opt=3)
+    for ptx in (compiled.ptx, theirs.ptx):
+        assert ptx.count("[k_param_1+16]") == 1
+        assert "cvta.param" not in ptx
+    out, struct = np.zeros(1, np.int32), np.array([1, 20, 30, 40, 50, 60], np.int32)
+    compiled.run(out, struct, 4, block=1)
+    assert out[0] == 50 + 100 * 60
