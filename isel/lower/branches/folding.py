@@ -6,6 +6,7 @@ without what these settle, and without blocks that nothing leads to.  Only integ
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 from isel.llvm import ir
@@ -25,11 +26,26 @@ def folded(function: ir.Function, known: Known) -> ir.Function:
         return function
     blocks = function.blocks
     while True:
-        before = len(known), len(blocks)
         done = {block.name: _folded(block, known) for block in in_flow_order(blocks)}
-        blocks = without_dead([done[b.name] for b in blocks if b.name in done])
-        if (len(known), len(blocks)) == before:
-            return function.with_blocks(blocks)
+        now = [done[b.name] for b in blocks if b.name in done]
+        if len(now) == len(blocks) and not _is_more_known(blocks, now, known):
+            return function.with_blocks(now)
+        blocks = without_dead(now)
+
+
+def _is_more_known(before: list[ir.Block], now: list[ir.Block], known: Known) -> bool:
+    """Whether a branch was decided, or a value became known behind a phi that takes it."""
+    pairs = zip(before, now, strict=True)
+    return any(
+        old.instructions[-1] is not new.instructions[-1] or _takes(new, known)
+        for old, new in pairs
+    )
+
+
+def _takes(block: ir.Block, known: Known) -> bool:
+    phis = itertools.takewhile(lambda i: type(i) is ir.Phi, block.instructions)
+    given = (value for phi in phis for value in phi.operands())
+    return any(type(value) is llvm.Local and value.name in known for value in given)
 
 
 def _folded(block: ir.Block, known: Known) -> ir.Block:

@@ -109,11 +109,13 @@ _FAMILIES: Mapping[str, Callable[[FunctionState, ir.Call], None]] = {
 }
 """By what the name begins with: the type follows."""
 
+_STARTS = tuple(_FAMILIES)
+
 
 def select_special(state: FunctionState, call: ir.Call, name: str) -> bool:
     """Select a call of the intrinsic `name`, if it is one of these."""
     select = _TABLE.get(name)
-    if select is None:
+    if select is None and name.startswith(_STARTS):
         select = next((s for start, s in _FAMILIES.items() if name.startswith(start)), None)
     if select is None:
         return False

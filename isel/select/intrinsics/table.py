@@ -44,14 +44,14 @@ IGNORED = (
 )
 """Intrinsics that leave nothing to do."""
 
-_WITHOUT_ROWS: tuple[Callable[[FunctionState, Call, str], bool], ...] = (
+_Selector = Callable[[FunctionState, Call, str], bool]
+_OF_LLVM: tuple[_Selector, ...] = (
     select_generic,
     select_stack,
     select_special,
-    select_nvvm_integer,
     select_float_intrinsic,
-    select_float_nvvm,
 )
+_OF_NVVM: tuple[_Selector, ...] = (select_special, select_nvvm_integer, select_float_nvvm)
 """What selects intrinsics that no row spells, asked in turn: each says whether it was its own."""
 
 
@@ -67,12 +67,15 @@ def select_call(
 
     Raises: Unselectable.
     """
-    if name.startswith(PREFIX) and _select_by_name(state, call, name, target, ptx):
+    is_nvvm = name.startswith(PREFIX)
+    if is_nvvm and _select_by_name(state, call, name, target, ptx):
         return
-    if name.startswith(IGNORED):
+    if not is_nvvm and name.startswith(IGNORED):
         return
-    if not any(select(state, call, name) for select in _WITHOUT_ROWS):
-        raise _unknown(name)
+    for select in _OF_NVVM if is_nvvm else _OF_LLVM:
+        if select(state, call, name):
+            return
+    raise _unknown(name)
 
 
 def _select_by_name(
