@@ -12,7 +12,7 @@ from isel.diagnostics import not_yet
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED, container
-from isel.llvm.types import IntType, PointerType
+from isel.llvm.types import IntType, PointerType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.select.repack import (
     element_widths,
@@ -35,7 +35,7 @@ from isel.select.widths import (
 
 T = ScalarType
 
-_IN_PLACE = {PointerType(5): Space.LOCAL, PointerType(101): Space.PARAM}
+_IN_PLACE: dict[Type, Space] = {PointerType(5): Space.LOCAL, PointerType(101): Space.PARAM}
 """Where a variable's address is its name."""
 
 

@@ -37,8 +37,7 @@ def _is_more_known(before: list[ir.Block], now: list[ir.Block], known: Known) ->
     """Whether a branch was decided, or a value became known behind a phi that takes it."""
     pairs = zip(before, now, strict=True)
     return any(
-        old.instructions[-1] is not new.instructions[-1] or _takes(new, known)
-        for old, new in pairs
+        old.instructions[-1] is not new.instructions[-1] or _takes(new, known) for old, new in pairs
     )
 
 
