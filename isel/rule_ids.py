@@ -36,7 +36,6 @@ _BESIDE_INSTRUCTIONS = {
     "verify": "block branches budget calls cluster device-function level opaque races",
     "walkthrough": "block-scale-same block-scale-size block-scale-types columns element first-step "
     "inline majors strides",
-    "wgmma": "operand-b",
 }
 """What readers and the levels of verification say, by the first part of the id."""
 

@@ -19,6 +19,7 @@ from intrinsics.mir import (
     MachineInstr,
     Reg,
     Scalar,
+    incoming,
     phis_of,
     written_often,
 )
@@ -29,11 +30,12 @@ _PHI = "phi"
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """A PHI, its step, and which of its two values is the next one."""
+    """A PHI, its step, the value that it begins with, and the block that this comes from."""
 
     phi: MachineInstr
     step: MachineInstr
-    again: int
+    begin: Scalar
+    before: str
 
 
 def step_first(function: MachineFunction) -> None:
@@ -62,19 +64,16 @@ def _counters(block: Block, reads: Counter[Reg]) -> list[_Counter]:
     steps = {mi.ops[0]: mi for mi in steps_among(block.instrs)}
     found: list[_Counter] = []
     for phi in phis_of(block):
-        result, values, labels = phi.ops
-        assert isinstance(values, tuple)
-        assert isinstance(labels, tuple)
-        names = [getattr(label, "name", "") for label in labels]
-        if result not in read or len(values) != 2 or names.count(block.name) != 1:
+        first = [way for way in incoming(phi) if way[1] != block.name]
+        again = [value for value, name in incoming(phi) if name == block.name]
+        if phi.ops[0] not in read or len(first) != 1 or len(again) != 1:
             continue
-        again = names.index(block.name)
-        begin, following = values[1 - again], values[again]
+        (begin, before), (following,) = first[0], again
         step = steps.get(following) if type(following) is int and reads[following] == 1 else None
-        if step is None or step.ops[1] != result or not isinstance(step.ops[2], Imm):
+        if step is None or step.ops[1] != phi.ops[0] or not isinstance(step.ops[2], Imm):
             continue
         if type(begin) is int or isinstance(begin, Imm):
-            found.append(_Counter(phi, step, again))
+            found.append(_Counter(phi, step, begin, before))
     return found
 
 
@@ -82,20 +81,16 @@ def _move(
     function: MachineFunction, block: Block, by_name: dict[str, Block], counter: _Counter
 ) -> None:
     """Let a PHI begin a step earlier, and be stepped behind all PHIs."""
-    phi, step, again = counter.phi, counter.step, counter.again
-    result, values, labels = phi.ops
-    by = step.ops[2]
+    phi, step = counter.phi, counter.step
+    result, by = phi.ops[0], step.ops[2]
     assert type(result) is int
-    assert isinstance(values, tuple)
-    assert isinstance(labels, tuple)
     assert isinstance(by, Imm)
     earlier = function.regs.new(function.regs.classes[result])
-    before = by_name[getattr(labels[1 - again], "name", "")]
-    first = _earlier(function, before, values[1 - again], by.value, step)
-    ways: tuple[Scalar, ...] = (first, result) if again else (result, first)
+    first = _earlier(function, by_name[counter.before], counter.begin, by.value, step)
+    ways = tuple(first if name == counter.before else result for _, name in incoming(phi))
     number = len(phis_of(block))
     instrs = [
-        MachineInstr(phi.form, (earlier, ways, labels), None, phi.loc) if mi is phi else mi
+        MachineInstr(phi.form, (earlier, ways, phi.ops[2]), None, phi.loc) if mi is phi else mi
         for mi in block.instrs
         if mi is not step
     ]

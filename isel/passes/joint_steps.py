@@ -13,11 +13,21 @@ value that is compared is the one that others follow, and what begins as it does
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Sequence
 
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import Block, Form, Imm, MachineFunction, MachineInstr, Op, Reg, phis_of
+from intrinsics.mir import (
+    Block,
+    Form,
+    Imm,
+    MachineFunction,
+    MachineInstr,
+    Op,
+    Reg,
+    incoming,
+    phis_of,
+    written_often,
+)
 from intrinsics.modifiers import ScalarType
 from isel.passes.common_subexpressions import share_values
 from isel.passes.dead_code import remove_dead_code
@@ -25,8 +35,8 @@ from isel.passes.integer_steps import compared, signed, steps_among
 
 _PHI = "phi"
 
-_Key = tuple[Form, Op, Op | None, tuple[Op, ...]]
-"""The addition of a round and what it adds, what a value begins as but for a number, the labels."""
+_Key = tuple[Form, Op, Op | None, tuple[str, str]]
+"""The addition of a round and what it adds, what a value begins as but for a number, the blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +97,11 @@ class _Walks:
 
     def leave_out_what_is_written_again(self) -> None:
         """Inline assembly may write a register more than once."""
-        written = Counter(reg for mi in self.function.instructions() for reg in mi.defs())
+        often = written_often(self.function)
         self.additions = {
             result: mi
             for result, mi in self.additions.items()
-            if all(written[reg] == 1 for reg in (*mi.defs(), *mi.uses()))
+            if often.isdisjoint((*mi.defs(), *mi.uses()))
         }
 
     def join(self, block: Block) -> None:
@@ -128,31 +138,29 @@ class _Walks:
         """Whether neither a PHI nor its next value is."""
         return self.compared.isdisjoint(walk.phi.defs() + walk.phi.uses())
 
-    def _step(self, phi: MachineInstr) -> tuple[Op, MachineInstr, Op, tuple[Op, ...]] | None:
-        """What a PHI begins as, its step, what that adds, and its labels, the first one's first.
+    def _step(self, phi: MachineInstr) -> tuple[Op, MachineInstr, Op, tuple[str, str]] | None:
+        """What a PHI begins as, its step, what that adds, and where the first and the next value
+        come from.
 
         None if it is not stepped, or has more than two ways in.
         """
-        result, values, labels = phi.ops
-        assert isinstance(values, tuple)
-        assert isinstance(labels, tuple)
-        if len(values) != 2:
+        result, ways = phi.ops[0], incoming(phi)
+        if len(ways) != 2:
             return None
-        for first, last in ((0, 1), (1, 0)):
-            again = values[last]
+        for (begin, before), (again, inside) in (ways, reversed(ways)):
             step = self.additions.get(again) if type(again) is int else None
             if step is not None and result in step.ops[1:]:
                 by = step.ops[2] if step.ops[1] == result else step.ops[1]
-                return values[first], step, by, (labels[first], labels[last])
+                return begin, step, by, (before, inside)
         return None
 
     def _walk(self, phi: MachineInstr) -> _Walk | None:
         found = self._step(phi)
         if found is None:
             return None
-        begin, step, by, labels = found
+        begin, step, by, blocks = found
         root, start = self._start(begin, step.form)
-        return _Walk(phi, (step.form, by, root, labels), start)
+        return _Walk(phi, (step.form, by, root, blocks), start)
 
     def _start(self, value: Op, form: Form) -> tuple[Op | None, int]:
         """A value as a register plus a number, or a number alone."""

@@ -136,25 +136,21 @@ def _place(state: FunctionState, piece: _Piece, bits: int, *, clean: bool) -> Re
     """A piece at its place in a register of `bits` bits, zeros below, above too if `clean`."""
     holder = state.out.regs.classes[piece.reg].bits
     if holder == 1:
-        found = state.new(BITS[bits])
-        state.emit(form("selp", type=BITS[bits]), found, Imm(1 << piece.to), Imm(0), piece.reg)
-        return found
+        chosen, one = form("selp", type=BITS[bits]), Imm(1 << piece.to)
+        return state.computed(chosen, one, Imm(0), piece.reg, cls=BITS[bits])
     reg = piece.reg
     if piece.first:
         reg = _shifted(state, "shr", UNSIGNED[holder], reg, piece.first)
     above = state.zero_above.get(piece.reg, holder) - piece.first
     reg = resize(state, reg, holder, bits)
     if clean and piece.count < min(above, bits - piece.to):
-        masked = state.new(BITS[bits])
-        state.emit(form("and", type=BITS[bits]), masked, reg, Imm((1 << piece.count) - 1))
-        reg = masked
+        mask = Imm((1 << piece.count) - 1)
+        reg = state.computed(form("and", type=BITS[bits]), reg, mask, cls=BITS[bits])
     return _shifted(state, "shl", BITS[bits], reg, piece.to) if piece.to else reg
 
 
 def _shifted(state: FunctionState, row: str, type_: ScalarType, reg: Reg, by: int) -> Reg:
-    found = state.new(BITS[type_.bits])
-    state.emit(form(row, type=type_), found, reg, Imm(by))
-    return found
+    return state.computed(form(row, type=type_), reg, Imm(by), cls=BITS[type_.bits])
 
 
 # ---- predicates ------------------------------------------------------------------------------
@@ -170,8 +166,7 @@ def from_predicate(state: FunctionState, result: Reg, predicate: Reg, one: int) 
 
 def to_predicate(state: FunctionState, result: Reg, reg: Reg, bits: int, place: int = 0) -> None:
     """Whether one bit of a register of `bits` bits is set, the lowest unless `place` is given."""
-    low = state.new(BITS[bits])
-    state.emit(form("and", type=BITS[bits]), low, reg, Imm(1 << place))
+    low = state.computed(form("and", type=BITS[bits]), reg, Imm(1 << place), cls=BITS[bits])
     state.emit(form("setp.int", p=True, cmp=Cmp.NE, type=BITS[bits]), result, low, Imm(0))
 
 
@@ -238,9 +233,7 @@ def extend_byte(state: FunctionState, result: Reg, reg: Reg, *, signed: bool) ->
 
 def _split_bytes(state: FunctionState, results: list[Reg], reg: Reg, bits: int) -> None:
     if bits == 64:
-        halves = (state.new(T.B32), state.new(T.B32))
-        state.emit(form("mov.unpack2", type=T.B64), halves, reg)
-        for n, half in enumerate(halves):
+        for n, half in enumerate(state.two_halves(reg, T.B32)):
             split(state, results[4 * n : 4 * n + 4], half, 8)
         return
     for at, result in enumerate(results):

@@ -54,6 +54,13 @@ Values: TypeAlias = tuple[Scalar, ...]
 Select: TypeAlias = Callable[["FunctionState", ir.Instruction], None]
 """Selects an instruction with the state of its function."""
 
+_WHOLE = {
+    ScalarType.B16: ScalarType.B32,
+    ScalarType.B32: ScalarType.B64,
+    ScalarType.B64: ScalarType.B128,
+}
+"""By the class of one half of a register, that of the whole."""
+
 
 @functools.cache
 def form(row: str, **attributes: Attribute) -> Form:
@@ -171,6 +178,18 @@ class FunctionState(RegisterFacts):
     def emit(self, form: Form, *ops: Op, guard: Reg | Not | None = None) -> None:
         """Append a record."""
         self.block.instrs.append(MachineInstr(form, ops, guard, self.loc))
+
+    def computed(self, form: Form, *sources: Op, cls: ScalarType) -> Reg:
+        """Append a record with one result, and return that: a new register of class `cls`."""
+        result = self.out.regs.new(cls)
+        self.block.instrs.append(MachineInstr(form, (result, *sources), None, self.loc))
+        return result
+
+    def two_halves(self, reg: Reg, cls: ScalarType) -> tuple[Reg, Reg]:
+        """The halves of a register, in registers of class `cls`; the lower one first."""
+        halves = self.new(cls), self.new(cls)
+        self.emit(typed("mov.unpack2", _WHOLE[cls]), halves, reg)
+        return halves
 
     def label(self, block: str) -> Label:
         """The label of the block that LLVM calls `block`."""
@@ -335,9 +354,8 @@ class FunctionState(RegisterFacts):
 
     def long_reg(self, value: llvm.Value) -> Reg:
         """An i128 in one register."""
-        long = self.new(ScalarType.B128)
-        self.emit(form("mov.pack2", type=ScalarType.B128), long, self.regs(value))
-        return long
+        long = ScalarType.B128
+        return self.computed(typed("mov.pack2", long), self.regs(value), cls=long)
 
     # ---- addresses ---------------------------------------------------------------------------
 

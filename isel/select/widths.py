@@ -116,25 +116,25 @@ def extend_into(state: FunctionState, result: Reg, reg: Reg, width: int, *, sign
     elif not signed:
         state.emit(form("and", type=BITS[bits]), result, reg, Imm((1 << width) - 1))
     elif 32 < width < bits:
-        low, high, extended = (state.new(T.B32) for _ in range(3))
-        state.emit(form("mov.unpack2", type=T.B64), (low, high), reg)
+        extended = state.new(T.B32)
+        low, high = state.two_halves(reg, T.B32)
         if width == 48:
             state.emit(form("cvt.int", dtype=T.S32, atype=T.S16), extended, high)
         else:
             extend_into(state, extended, high, width - 32, signed=True)
         state.emit(form("mov.pack2", type=T.B64), result, (low, extended))
     else:
-        high = state.new(BITS[bits])
-        state.emit(form("shl", type=BITS[bits]), high, reg, Imm(bits - width))
-        state.emit(form("shr", type=SIGNED[bits]), result, high, Imm(bits - width))
+        chosen, by = form("shl", type=BITS[bits]), Imm(bits - width)
+        high = state.computed(chosen, reg, by, cls=BITS[bits])
+        state.emit(form("shr", type=SIGNED[bits]), result, high, by)
 
 
 def resize(state: FunctionState, reg: Reg, bits: int, wanted: int) -> Reg:
     """A register of `bits` bits in one of `wanted`, filled up with zeros."""
     if bits == wanted:
         return reg
-    result = state.new(BITS[wanted])
-    state.emit(form("cvt.int", dtype=UNSIGNED[wanted], atype=UNSIGNED[bits]), result, reg)
+    chosen = form("cvt.int", dtype=UNSIGNED[wanted], atype=UNSIGNED[bits])
+    result = state.computed(chosen, reg, cls=BITS[wanted])
     if reg in state.zero_above:
         state.zero_above[result] = state.zero_above[reg]
     return result

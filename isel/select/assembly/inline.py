@@ -208,8 +208,7 @@ def _come_back(state: FunctionState, value: Scalar, cls: ScalarType, type_: Type
     if cls is T.PRED or (widths == [1] and not isinstance(type_, IntType)):
         raise _misfit(type_, cls)
     if cls is T.B128:
-        limbs = state.new(T.B64), state.new(T.B64)
-        state.emit(form("mov.unpack2", type=cls), limbs, state.reg(value, cls))
+        limbs = state.two_halves(state.reg(value, cls), T.B64)
         repack(state, limbs, [64, 64], results, widths)
     elif len(widths) == 1 and widths != [1]:
         narrow = form("cvt.int", dtype=UNSIGNED[classes[0].bits], atype=UNSIGNED[cls.bits])

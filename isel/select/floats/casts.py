@@ -152,9 +152,8 @@ def from_integer(
     rough = floats.emit(cut, source_reg, cls=T.B32)
     whole = form("cvt.to_int", rnd=Rounding.RZI, dtype=atype, atype=T.F32)
     back = floats.emit(whole, rough, cls=BITS[bits])
-    inexact = floats.state.new(T.PRED)
     differ = form("setp.int", p=True, cmp=Cmp.NE, type=BITS[bits])
-    floats.state.emit(differ, inexact, back, source_reg)
+    inexact = floats.emit(differ, back, source_reg, cls=T.PRED)
     return floats.narrowed(_odd(floats, rough, inexact), to)
 
 

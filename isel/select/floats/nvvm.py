@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from intrinsics import catalog
 from intrinsics.legality import judge, text_of
-from intrinsics.mir import Form, Op, Reg, Scalar
+from intrinsics.mir import Form, Op, Scalar
 from intrinsics.modifiers import Rounding, ScalarType
 from intrinsics.row import Attribute, Qualifier
 from isel.diagnostics import Unselectable
@@ -271,7 +271,5 @@ def _words(floats: Floats, call: Call, short: str) -> tuple[Scalar, ...] | None:
         return (floats.emit(form("mov.pack2", type=T.B64), (low, high), cls=T.B64),)
     if short not in ("d2i.hi", "d2i.lo"):
         return None
-    words: tuple[Reg, Reg] = (floats.state.new(T.B32), floats.state.new(T.B32))
     source = floats.reg(floats.state.value(call.arguments[0])[0], T.F64)
-    floats.state.emit(form("mov.unpack2", type=T.B64), words, source)
-    return (words[short == "d2i.hi"],)
+    return (floats.state.two_halves(source, T.B32)[short == "d2i.hi"],)

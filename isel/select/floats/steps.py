@@ -63,9 +63,7 @@ class Floats:
 
     def emit(self, chosen: Form, *sources: Op, cls: ScalarType) -> Reg:
         """One record with one result in a register of class `cls`."""
-        result = self.state.new(cls)
-        self.state.emit(chosen, result, *sources)
-        return result
+        return self.state.computed(chosen, *sources, cls=cls)
 
     def ftz(self, kind: ScalarType) -> Ftz | None:
         """The flush of an operation on `kind`, as the function asks for it."""
@@ -132,9 +130,7 @@ class Floats:
         quiet = self.emit(form("or", type=T.B32), x, Imm(0x400000), cls=T.B32)
         nan = self.test(Cmp.NAN, T.F32, x, x, ftz=None)
         chosen = self.emit(form("selp", type=T.B32), quiet, rounded, nan, cls=T.B32)
-        low, high = self.state.new(T.B16), self.state.new(T.B16)
-        self.state.emit(form("mov.unpack2", type=T.B32), (low, high), chosen)
-        return high
+        return self.state.two_halves(chosen, T.B16)[1]
 
     def as_floats(
         self, kind: ScalarType, ops: Sequence[Scalar], compute: Callable[..., Scalar]
@@ -225,8 +221,8 @@ class Floats:
         rest = self.fma(kind, self.negative(kind, whole), b, a)
         if Flag.NINF in self.flags:
             return rest
-        infinite = self.state.new(T.PRED)
-        self.state.emit(form("testp", op=TestOp.INFINITE, type=kind), infinite, self.reg(b, kind))
+        test = form("testp", op=TestOp.INFINITE, type=kind)
+        infinite = self.emit(test, self.reg(b, kind), cls=T.PRED)
         return self.emit(form("selp", type=cls), self.reg(a, kind), rest, infinite, cls=cls)
 
     def integral(self, kind: ScalarType, rounding: Rounding, a: Scalar) -> Reg:
@@ -254,10 +250,9 @@ class Floats:
 
     def unpacked(self, pair: Reg, kind: ScalarType) -> tuple[Reg, Reg]:
         """The two elements of a register, which is remembered to hold them."""
-        low, high = self.state.new(BITS[kind.bits]), self.state.new(BITS[kind.bits])
-        self.state.emit(form("mov.unpack2", type=BITS[2 * kind.bits]), (low, high), pair)
-        self.state.words[low, high] = pair
-        return low, high
+        halves = self.state.two_halves(pair, BITS[kind.bits])
+        self.state.words[halves] = pair
+        return halves
 
     def elementwise(
         self,

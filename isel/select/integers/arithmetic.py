@@ -233,8 +233,7 @@ def _remember_scaled(
         return  # the sum may be all that keeps the product within its bits
     row, types = _BINARY[i.opcode]
     cls = state.out.regs.classes[result]
-    base = state.new(cls)
-    state.emit(form(row, type=types[cls.bits]), base, inner.base, Imm(number))
+    base = state.computed(form(row, type=types[cls.bits]), inner.base, Imm(number), cls=cls)
     # without a sign before and behind, so is the part, which is less
     state.sums[result] = Sum(base, inner.number * factor, _NSW in i.flags, True)
 
@@ -439,9 +438,7 @@ def _lower_half(state: FunctionState, op: Scalar) -> Scalar:
     """The lower half of 64 bits; a number's as a signed one."""
     if type(op) is Imm:
         return Imm(op.value - (op.value >> 31 << 32))
-    low = state.new(T.B32)
-    state.emit(form("cvt.int", dtype=T.U32, atype=T.U64), low, op)
-    return low
+    return state.computed(form("cvt.int", dtype=T.U32, atype=T.U64), op, cls=T.B32)
 
 
 @functools.cache

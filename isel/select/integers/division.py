@@ -48,8 +48,7 @@ def divide_by_number(
     if work.bits == 16:
         work.bits = 32
         cvt = form("cvt.int", dtype=T.S32 if signed else T.U32, atype=T.S16 if signed else T.U16)
-        narrow, n = n, state.new(T.B32)
-        state.emit(cvt, n, narrow)
+        n = state.computed(cvt, n, cls=T.B32)
     quotient = _signed(work, n, divisor) if signed else _unsigned(work, n, size, width)
     if opcode in _REMAINDERS:
         product = work.emit("mul.lo", SIGNED, quotient, Imm(divisor))
@@ -78,8 +77,8 @@ def rest_of_quotient(
     quotient = state.quotients.get((_BESIDE.get(opcode), n, divisor))
     if quotient is None or (opcode is Opcode.UREM and bits <= 32):
         return False
-    product = state.new(BITS[bits])
-    state.emit(form("mul.lo", type=SIGNED[bits]), product, quotient, divisor)
+    times = form("mul.lo", type=SIGNED[bits])
+    product = state.computed(times, quotient, divisor, cls=BITS[bits])
     state.emit(form("sub.int", type=SIGNED[bits]), result, n, product)
     return True
 
@@ -93,9 +92,8 @@ class _Steps:
 
     def emit(self, row: str, types: dict[int, ScalarType], *sources: Scalar) -> Reg:
         """One record."""
-        result = self.state.new(BITS[self.bits])
-        self.state.emit(form(row, type=types[self.bits]), result, *sources)
-        return result
+        chosen = form(row, type=types[self.bits])
+        return self.state.computed(chosen, *sources, cls=BITS[self.bits])
 
 
 def _unsigned(work: _Steps, n: Reg, divisor: int, width: int) -> Reg:

@@ -57,9 +57,7 @@ class Work:
 
     def words(self, index: int) -> tuple[Reg, Reg]:
         """The two words of an argument of 64 bits, the lower one first."""
-        low, high = self.state.new(T.B32), self.state.new(T.B32)
-        self.state.emit(form("mov.unpack2", type=T.B64), (low, high), self.raw(index))
-        return low, high
+        return self.state.two_halves(self.raw(index), T.B32)
 
     def amount(self, index: int) -> Scalar:
         """An argument as PTX wants the amount of a shift."""
@@ -76,17 +74,15 @@ class Work:
         first, *rest = sources
         if isinstance(first, Imm) and row != "selp":
             first = self.state.reg(first, BITS[type_.bits])
-        result = self.state.new(BITS[bits or type_.bits])
-        self.state.emit(form(row, type=type_), result, first, *rest)
-        return result
+        cls = BITS[bits or type_.bits]
+        return self.state.computed(form(row, type=type_), first, *rest, cls=cls)
 
     def test(self, cmp: Cmp, type_: ScalarType, a: Op, b: Op) -> Reg:
         """A comparison."""
-        result = self.state.new(T.PRED)
         if isinstance(a, Imm):
             a = self.state.reg(a, BITS[type_.bits])
-        self.state.emit(form("setp.int", p=True, cmp=cmp, type=type_), result, a, b)
-        return result
+        chosen = form("setp.int", p=True, cmp=cmp, type=type_)
+        return self.state.computed(chosen, a, b, cls=T.PRED)
 
     def extended(self, reg: Reg, *, signed: bool) -> Reg:
         """A register of the element's class, whose value has `width` bits, extended."""

@@ -24,7 +24,6 @@ from isel.select.integers.element import Work
 from isel.select.integers.overflow import OVERFLOWS, SATURATES
 from isel.select.integers.reductions import select_reduction
 from isel.select.integers.wide_intrinsics import WIDE
-from isel.select.repack import permute
 from isel.select.state import FunctionState, Values, form
 from isel.select.widths import LIMB, elements, zeros_from
 
@@ -179,15 +178,11 @@ def _swap_bytes(work: Work) -> Values:
 
 def swap_bytes(state: FunctionState, word: Reg, bits: int) -> Reg:
     """The bytes of a register of 32 or 64 bits in reverse."""
-    result = state.new(BITS[bits])
     if bits == 32:
-        permute(state, result, word, Imm(0), 0x0123)
-        return result
-    low, high = state.new(T.B32), state.new(T.B32)
-    state.emit(form("mov.unpack2", type=T.B64), (low, high), word)
+        return state.computed(form("prmt"), word, Imm(0), Imm(0x0123), cls=T.B32)
+    low, high = state.two_halves(word, T.B32)
     parts = (swap_bytes(state, high, 32), swap_bytes(state, low, 32))
-    state.emit(form("mov.pack2", type=T.B64), result, parts)
-    return result
+    return state.computed(form("mov.pack2", type=T.B64), parts, cls=T.B64)
 
 
 # ---- funnel shifts ---------------------------------------------------------------------------
@@ -224,10 +219,8 @@ def _distance(work: Work) -> Scalar:
 
 
 def _funnel_word(work: Work, low: Scalar, high: Scalar, distance: Scalar, *, left: bool) -> Reg:
-    result = work.state.new(T.B32)
     chosen = form("shf.l" if left else "shf.r", mode=FunnelMode.WRAP)
-    work.state.emit(chosen, result, low, high, distance)
-    return result
+    return work.state.computed(chosen, low, high, distance, cls=T.B32)
 
 
 def _funnel_in_one(work: Work, distance: Scalar, *, left: bool) -> Reg:
@@ -256,9 +249,7 @@ def _funnel_by_words(work: Work, distance: Scalar, *, left: bool) -> Reg:
         pairs = zip(far, near, strict=True)
         chosen = [work.emit("selp", T.B32, a, b, crosses) for a, b in pairs]
     parts = [_funnel_word(work, chosen[n], chosen[n + 1], distance, left=left) for n in (0, 1)]
-    result = work.state.new(T.B64)
-    work.state.emit(form("mov.pack2", type=T.B64), result, tuple(parts))
-    return result
+    return work.state.computed(form("mov.pack2", type=T.B64), tuple(parts), cls=T.B64)
 
 
 def _funnel_by_shifts(work: Work, distance: Scalar, *, left: bool) -> Reg:

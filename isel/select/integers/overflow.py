@@ -95,9 +95,7 @@ def _sign_is_wrong(work: Work, name: str, a: Reg, b: Scalar, total: Reg) -> Reg:
 
 def _differ(work: Work, one: Reg, other: Reg) -> Reg:
     """Whether one of two predicates is set and the other is not."""
-    result = work.state.new(T.PRED)
-    work.state.emit(form("xor", type=T.PRED), result, one, other)
-    return result
+    return work.state.computed(form("xor", type=T.PRED), one, other, cls=T.PRED)
 
 
 def _product(*, signed: bool) -> Select:
@@ -139,9 +137,7 @@ def _long_product(work: Work, *, signed: bool) -> Values:
         beyond = work.test(Cmp.NE, T.B64, work.extended(low, signed=True), low)
     else:
         beyond = work.test(Cmp.GT, T.U64, low, Imm((1 << work.width) - 1))
-    either = work.state.new(T.PRED)
-    work.state.emit(form("or", type=T.PRED), either, over, beyond)
-    return low, either
+    return low, work.state.computed(form("or", type=T.PRED), over, beyond, cls=T.PRED)
 
 
 # ---- more than 64 bits -----------------------------------------------------------------------
@@ -200,9 +196,8 @@ def _signed_saturated(name: str) -> Select:
     def select(work: Work) -> Values:
         a, b = work.pair(signed=True)
         if work.width == 32:
-            result = work.state.new(T.B32)
-            work.state.emit(form(_ROWS[name], sat=Sat.SAT, type=T.S32), result, a, b)
-            return (result,)
+            saturating = form(_ROWS[name], sat=Sat.SAT, type=T.S32)
+            return (work.state.computed(saturating, a, b, cls=T.B32),)
         type_ = SIGNED[work.bits]
         if work.width < work.bits:
             total = work.emit(_ROWS[name], type_, a, b)

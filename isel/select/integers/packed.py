@@ -35,8 +35,7 @@ def logic_by_words(
     if len(pairs) != len(starts):
         return False
     for at, (a, b) in zip(starts, pairs, strict=True):
-        word = state.new(T.B32)
-        state.emit(form(row, type=T.B32), word, a, b)
+        word = state.computed(form(row, type=T.B32), a, b, cls=T.B32)
         split(state, list(results[at : at + count]), word, bits)
     return True
 

@@ -86,7 +86,7 @@ def _multiply(state: FunctionState, result: tuple[Reg, ...], lhs: Values, rhs: V
     left = [state.reg(op, T.B64) for op in lhs]
     right = [state.reg(op, T.B64) for op in rhs]
     count = len(result)
-    total = [_product(state, "mul.lo", a, right[0]) for a in left]
+    total = [_step(state, "mul.lo", T.U64, a, right[0]) for a in left]
     _chain(state, "hi", total, left[: count - 1], right[0], 1)
     for at in range(1, count):
         _chain(state, "lo", total, left[: count - at], right[at], at)
@@ -95,18 +95,11 @@ def _multiply(state: FunctionState, result: tuple[Reg, ...], lhs: Values, rhs: V
         state.emit(form("mov", type=T.B64), d, reg)
 
 
-def _product(state: FunctionState, row: str, a: Reg, b: Reg) -> Reg:
-    found = state.new(T.B64)
-    state.emit(form(row, type=T.U64), found, a, b)
-    return found
-
-
 def _chain(
     state: FunctionState, half: str, total: list[Reg], left: list[Reg], by: Reg, first: int
 ) -> None:
     """Add one half of the products of `left` with a limb, from limb `first` on."""
     for n, a in enumerate(left):
-        found = state.new(T.B64)
         out = CarryOut.CC if n + 1 < len(left) else None
         if n:
             chosen = form(f"madc.{half}", cc=out, type=T.U64)
@@ -114,8 +107,7 @@ def _chain(
             chosen = form(f"mad.{half}.cc", type=T.U64)
         else:
             chosen = form(f"mad.{half}", type=T.U64)
-        state.emit(chosen, found, a, by, total[first + n])
-        total[first + n] = found
+        total[first + n] = state.computed(chosen, a, by, total[first + n], cls=T.B64)
 
 
 # ---- shifts ----------------------------------------------------------------------------------
@@ -138,8 +130,7 @@ def shift(
     if isinstance(by, Imm):
         _shift_by_number(state, opcode, result, source, by.value % (LIMB * len(lhs)))
         return
-    distance = state.new(T.B32)
-    state.emit(form("cvt.int", dtype=T.U32, atype=T.U64), distance, by)
+    distance = state.computed(form("cvt.int", dtype=T.U32, atype=T.U64), by, cls=T.B32)
     regs = [state.reg(op, T.B64) for op in source]
     if opcode is Opcode.ASHR and len(regs) == 2:
         _shift_two_by_sign(state, result, regs, distance)
@@ -151,9 +142,7 @@ def shift(
 
 def _signs(state: FunctionState, reg: Reg) -> Reg:
     """64 times the highest bit."""
-    found = state.new(T.B64)
-    state.emit(form("shr", type=T.S64), found, reg, Imm(LIMB - 1))
-    return found
+    return _step(state, "shr", T.S64, reg, Imm(LIMB - 1))
 
 
 def _shift_two_by_sign(
@@ -206,31 +195,18 @@ def _funnel(
     if lower == Imm(0):
         state.emit(form("shl", type=T.B64), d, state.reg(upper, T.B64), Imm(up))
         return
-    words = [*_words(state, lower), *_words(state, upper)]
+    words = [w for limb in (lower, upper) for w in state.two_halves(state.reg(limb, T.B64), T.B32)]
     first, by = divmod(down, 32)
     parts = words[first : first + 2]
     if by:
-        parts = [_right(state, words[first + n], words[first + n + 1], by) for n in (0, 1)]
+        right = form("shf.r", mode=FunnelMode.WRAP)
+        pairs = (words[first : first + 2], words[first + 1 : first + 3])
+        parts = [state.computed(right, *pair, Imm(by), cls=T.B32) for pair in pairs]
     state.emit(form("mov.pack2", type=T.B64), d, tuple(parts))
 
 
-def _words(state: FunctionState, limb: Scalar) -> tuple[Reg, Reg]:
-    """The two words of a limb, the lower one first."""
-    words = (state.new(T.B32), state.new(T.B32))
-    state.emit(form("mov.unpack2", type=T.B64), words, state.reg(limb, T.B64))
-    return words
-
-
-def _right(state: FunctionState, low: Reg, high: Reg, by: int) -> Reg:
-    found = state.new(T.B32)
-    state.emit(form("shf.r", mode=FunnelMode.WRAP), found, low, high, Imm(by))
-    return found
-
-
 def _step(state: FunctionState, row: str, type_: ScalarType, a: Reg, b: Op) -> Reg:
-    found = state.new(T.B64)
-    state.emit(form(row, type=type_), found, a, b)
-    return found
+    return state.computed(form(row, type=type_), a, b, cls=T.B64)
 
 
 def _shifted_limb(
@@ -272,15 +248,12 @@ def _shifted_limb(
 def _less(state: FunctionState, distance: Reg, gap: int) -> Reg:
     if not gap:
         return distance
-    found = state.new(T.B32)
-    state.emit(form("add.int", type=T.S32), found, distance, Imm(-gap))
-    return found
+    return state.computed(form("add.int", type=T.S32), distance, Imm(-gap), cls=T.B32)
 
 
 def _rest(state: FunctionState, gap: int, distance: Reg) -> Reg:
-    found = state.new(T.B32)
-    state.emit(form("sub.int", type=T.S32), found, state.reg(Imm(gap), T.B32), distance)
-    return found
+    whole = state.reg(Imm(gap), T.B32)
+    return state.computed(form("sub.int", type=T.S32), whole, distance, cls=T.B32)
 
 
 # ---- comparison ------------------------------------------------------------------------------

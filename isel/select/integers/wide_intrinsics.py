@@ -76,8 +76,7 @@ def _absolute(work: Work) -> Values:
 
 def _filled(work: Work, count: Reg) -> Values:
     """A count of bits as a wide number."""
-    low = work.state.new(T.B64)
-    work.state.emit(form("cvt.int", dtype=T.U64, atype=T.U32), low, count)
+    low = work.state.computed(form("cvt.int", dtype=T.U64, atype=T.U32), count, cls=T.B64)
     return (low, *(Imm(0) for _ in work.arguments[0][1:]))
 
 

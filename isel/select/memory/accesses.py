@@ -19,7 +19,7 @@ from isel.llvm import values as llvm
 from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.type_layout import BITS, SPACES, UNSIGNED
 from isel.llvm.types import PointerType, Type
-from isel.select.memory.access_splitting import AccessPart, aligned_at, pieces
+from isel.select.memory.access_splitting import UNITS, AccessPart, aligned_at, pieces
 from isel.select.memory.atomics import access_order, check_atomic
 from isel.select.memory.legalised_accesses import is_illegal, load_illegal, members, store_illegal
 from isel.select.repack import from_predicate, join, split, to_predicate
@@ -126,8 +126,9 @@ def _spread_bits(state: FunctionState, results: list[Reg], unit: Reg) -> None:
     for at, result in enumerate(results):
         shifted = unit
         if at:
-            shifted = state.new(BITS[bits])
-            state.emit(form("shr", type=UNSIGNED[bits]), shifted, unit, Imm(at))
+            shifted = state.computed(
+                form("shr", type=UNSIGNED[bits]), unit, Imm(at), cls=BITS[bits]
+            )
         to_predicate(state, result, shifted, bits)
 
 
@@ -137,18 +138,14 @@ def _load_parts(
     """One register from parts of memory."""
     parts, at = [], 0
     for size in piece.parts:
-        part = state.new(_class(_UNITS[size]))
-        state.emit(access.form(_UNITS[size], 1), part, Mem(where.base, where.offset + at))
-        parts.append(part)
+        unit, place = UNITS[size], Mem(where.base, where.offset + at)
+        parts.append(state.computed(access.form(unit, 1), place, cls=_class(unit)))
         at += size
     state.parts[result] = piece.parts, parts
     if len(set(piece.parts)) == 1 and at * 8 == state.out.regs.classes[result].bits:
         join(state, result, parts, piece.parts[0] * 8)
     else:
         _join_unequal(state, result, parts, piece.parts)
-
-
-_UNITS = {1: T.B8, 2: T.B16, 4: T.B32, 8: T.B64}
 
 
 def _join_unequal(
@@ -164,8 +161,8 @@ def _join_unequal(
         source = T.U8 if size == 1 else UNSIGNED[8 * size]
         state.emit(form("cvt.int", dtype=UNSIGNED[bits], atype=source), wide, part)
         if total is not None:
-            shifted = state.new(BITS[bits])
-            state.emit(form("shl", type=BITS[bits]), shifted, wide, Imm(8 * at))
+            shift = form("shl", type=BITS[bits])
+            shifted = state.computed(shift, wide, Imm(8 * at), cls=BITS[bits])
             wide = result if last else state.new(BITS[bits])
             state.emit(form("or", type=BITS[bits]), wide, total, shifted)
         total = wide
@@ -258,9 +255,9 @@ def _store_parts(
     for number, size in enumerate(piece.parts):
         part = known[number] if sizes == piece.parts else value
         if at and part == value:
-            part = state.new(BITS[bits])
-            state.emit(form("shr", type=UNSIGNED[bits]), part, value, Imm(8 * at))
-        state.emit(access.form(_UNITS[size], 1), Mem(where.base, where.offset + at), part)
+            down = form("shr", type=UNSIGNED[bits])
+            part = state.computed(down, value, Imm(8 * at), cls=BITS[bits])
+        state.emit(access.form(UNITS[size], 1), Mem(where.base, where.offset + at), part)
         at += size
 
 

@@ -11,10 +11,11 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from intrinsics.mir import Form, Imm, Mem, Reg, Scalar
+from intrinsics.mir import Form, Imm, Mem, Op, Reg, Scalar
 from intrinsics.modifiers import ScalarType
 from isel.llvm.type_layout import BITS, TypeLayout
 from isel.llvm.types import ArrayType, IntType, StructType, Type, VectorType
+from isel.select.memory.access_splitting import UNITS
 from isel.select.repack import element_widths, repack
 from isel.select.state import FunctionState
 
@@ -22,8 +23,6 @@ T = ScalarType
 
 Access: TypeAlias = Callable[[ScalarType, int], Form]
 """Gives the form of ld or st that moves so many units of a type."""
-
-_UNITS = {1: T.B8, 2: T.B16, 4: T.B32, 8: T.B64}
 
 
 def is_illegal(type_: Type) -> bool:
@@ -75,16 +74,18 @@ def _odd_units(bits: int, alignment: int) -> list[tuple[int, int]]:
     return found
 
 
-def _runs(units: list[tuple[int, int]], alignment: int) -> list[tuple[int, int, int]]:
-    """(offset, bytes, count): pairs of 8 bytes that lie on 16 move together."""
-    found: list[tuple[int, int, int]] = []
-    for at, size in units:
-        before = found[-1] if found else (0, 0, 0)
-        if size == 8 and before == (at - 8, 8, 1) and ((at - 8) | alignment) % 16 == 0:
-            found[-1] = (at - 8, 8, 2)
-        else:
-            found.append((at, size, 1))
-    return found
+def _accesses(
+    units: list[tuple[int, int]], regs: list[Reg], mem: Mem, alignment: int, access: Access
+) -> Iterator[tuple[Form, Mem, Op]]:
+    """What moves each unit: its form, the address, the register; two of 8 bytes on 16 together."""
+    first = 0
+    while first < len(units):
+        at, size = units[first]
+        is_pair = units[first : first + 2] == [(at, 8), (at + 8, 8)] and (at | alignment) % 16 == 0
+        count = 2 if is_pair else 1
+        moved = tuple(regs[first : first + 2]) if is_pair else regs[first]
+        yield access(UNITS[size], count), Mem(mem.base, mem.offset + at), moved
+        first += count
 
 
 def load_illegal(
@@ -99,12 +100,8 @@ def load_illegal(
     widths = element_widths(state, type_)
     units = _odd_units(sum(widths), alignment)
     moved = [state.new(BITS[max(8 * size, 16)]) for _, size in units]
-    first = 0
-    for at, size, count in _runs(units, alignment):
-        where = Mem(mem.base, mem.offset + at)
-        regs = moved[first : first + count]
-        state.emit(access(_UNITS[size], count), regs[0] if count == 1 else tuple(regs), where)
-        first += count
+    for chosen, where, there in _accesses(units, moved, mem, alignment, access):
+        state.emit(chosen, there, where)
     state.zero_above.update(
         {reg: 8 for reg, (_, size) in zip(moved, units, strict=True) if size == 1}
     )
@@ -130,9 +127,5 @@ def store_illegal(
     if spare:
         ops, widths = [*ops, Imm(0)], [*widths, spare]
     repack(state, ops, widths, moved, stored)
-    first = 0
-    for at, size, count in _runs(units, alignment):
-        where = Mem(mem.base, mem.offset + at)
-        regs = moved[first : first + count]
-        state.emit(access(_UNITS[size], count), where, regs[0] if count == 1 else tuple(regs))
-        first += count
+    for chosen, where, there in _accesses(units, moved, mem, alignment, access):
+        state.emit(chosen, where, there)
