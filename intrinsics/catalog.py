@@ -96,12 +96,18 @@ def row(name: str) -> Row:
     return _by_id(first_word(name))[name]
 
 
-def _form(name: str, attributes: Attributes) -> Form:
+@functools.cache
+def form(name: str, **attributes: Attribute) -> Form:
+    """The form of the row called `name`; KeyError if there is none."""
     return form_of(row(name), **attributes)
 
 
+def _restored(name: str, attributes: Attributes) -> Form:
+    return form(name, **attributes)
+
+
 # copies and unpickled forms are the interned object again
-copyreg.pickle(Form, lambda form: (_form, (form.row.id, form.attributes)))
+copyreg.pickle(Form, lambda form: (_restored, (form.row.id, form.attributes)))
 
 
 # ---- heads -----------------------------------------------------------------------------------

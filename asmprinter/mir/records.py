@@ -15,8 +15,19 @@ from asmprinter.mir.operands import Body, operand, register
 from asmprinter.mir.tokens import BadTextError, Token, Tokens
 from intrinsics import catalog
 from intrinsics.legality import text_of
-from intrinsics.mir import SINK, Form, Imm, MachineInstr, Mem, Not, Op, Reg, form_of
-from intrinsics.row import Access, Attribute, Kind, Residency, Row
+from intrinsics.mir import (
+    SINK,
+    Form,
+    Imm,
+    MachineInstr,
+    Mem,
+    Not,
+    Op,
+    Reg,
+    form_of,
+    operand_attributes,
+)
+from intrinsics.row import Access, Attribute, Kind, Row
 
 
 def is_operand_line(line: Sequence[Token]) -> bool:
@@ -120,7 +131,7 @@ class RecordReader:
         """
         row = self.row
         placed = {n: op for n, op in self.given.items() if not _is_discarded(row, n, op)}
-        form = form_of(row, **{**self.qualifiers, **_attributes(row, placed)})
+        form = form_of(row, **{**self.qualifiers, **operand_attributes(row, placed)})
         missing = ", ".join(slot for slot in form.slots if slot not in placed)
         if "coords" in form.index and _is_missing(placed.get("coords")):
             rank = next(rule for rule in row.rules if rule.id == "rank")
@@ -173,16 +184,6 @@ def _common(a: str, b: str) -> int:
 @functools.cache
 def _result_names(row: Row) -> tuple[str, ...]:
     return tuple(o.name for o in row.operands if o.access is Access.WRITE)
-
-
-def _attributes(row: Row, placed: Mapping[str, Op]) -> dict[str, Attribute]:
-    """What the operands that are there say of the form."""
-    attributes: dict[str, Attribute] = {name: name in placed for name in row.optional}
-    for place in row.operands:
-        if place.kind is Kind.MATRIX:
-            there = isinstance(placed.get(place.name), Mem)
-            attributes[place.name] = Residency.TENSOR if there else Residency.SHARED
-    return attributes
 
 
 def _is_discarded(row: Row, name: str, op: Op) -> bool:

@@ -8,7 +8,13 @@ about an instruction that does not change from record to record is in the form.
 
 from intrinsics.mir.control_flow import inverted, predecessors, successors
 from intrinsics.mir.declarations import Address, Export, Linkage, Param, Prototype, Variable
-from intrinsics.mir.forms import Form, form_attribute_names, form_of, opcode_name
+from intrinsics.mir.forms import (
+    Form,
+    form_attribute_names,
+    form_of,
+    opcode_name,
+    operand_attributes,
+)
 from intrinsics.mir.functions import (
     NOTHING_SAID,
     UNNAMED,
@@ -84,6 +90,7 @@ __all__ = [
     "inverted",
     "negated",
     "opcode_name",
+    "operand_attributes",
     "phis_of",
     "predecessors",
     "registers_of",

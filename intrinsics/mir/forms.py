@@ -6,10 +6,12 @@ Layer: intrinsics.mir.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.mir.operands import Mem, Op
 from intrinsics.modifiers import Modifier, Sem
-from intrinsics.row import Access, Attribute, Effect, Operand, Residency, Row
+from intrinsics.row import Access, Attribute, Effect, Kind, Operand, Residency, Row
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -37,15 +39,11 @@ class Form:
         return f"<{self.opcode}>"
 
 
+@functools.cache
 def form_attribute_names(row: Row) -> tuple[str, ...]:
     """The attributes that distinguish the forms of `row`: qualifiers, optional operands,
     residencies.
     """
-    return _form_attribute_names(row)
-
-
-@functools.cache
-def _form_attribute_names(row: Row) -> tuple[str, ...]:
     in_words = row.packed_fields.qualifiers if row.packed_fields else frozenset()
     return tuple(name for name in row.attribute_names if name not in in_words)
 
@@ -101,6 +99,16 @@ def _form_of(row: Row, given: tuple[tuple[str, Attribute], ...]) -> Form:
     return _intern(
         row, tuple(_default(row, name, attributes) for name in form_attribute_names(row))
     )
+
+
+def operand_attributes(row: Row, operands: Mapping[str, Op]) -> dict[str, Attribute]:
+    """What the operands that are there say of a form: optional ones, and where matrices live."""
+    attributes: dict[str, Attribute] = {name: name in operands for name in row.optional}
+    for operand in row.operands:
+        if operand.kind is Kind.MATRIX:
+            there = isinstance(operands.get(operand.name), Mem)
+            attributes[operand.name] = Residency.TENSOR if there else Residency.SHARED
+    return attributes
 
 
 def _default(row: Row, name: str, attributes: dict[str, Attribute]) -> Attribute:

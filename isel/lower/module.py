@@ -114,4 +114,4 @@ def _plain(i: ir.Instruction) -> tuple[ir.Instruction, ...]:
         i.calling_convention, i.attributes, i.return_attributes, i.argument_attributes, i.bundles,
         i.vararg_type, TailKind.NONE, frozenset(),
     )  # fmt: skip
-    return call, ir.Branch(Opcode.BR, None, i.line, i.ordinal, i.dbg, (), VOID, i.normal)
+    return call, ir.Branch(Opcode.BR, None, *i.place, VOID, i.normal)

@@ -2,7 +2,8 @@
 
 Layer: isel.lower.  Input: a function, and for some of its instructions what makes the new ones.
 Output: a function with the same names; the given one stays as it is.  New instructions have the
-place of the one that they stand for.
+place of the one that they stand for: an `Emitter` makes them, and a `Rewriter` goes through all
+of a function with one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.types import (
     I1,
+    I8,
     I32,
     PTR,
     VOID,
@@ -23,6 +25,7 @@ from isel.llvm.types import (
     StructType,
     Type,
     VectorType,
+    with_shape_of,
 )
 from isel.llvm.vocabulary import (
     Flag,
@@ -59,38 +62,13 @@ class FreshNames:
         return found
 
 
-class Rewriter:
-    """Emits instructions in the place of one."""
+class Emitter:
+    """Appends instructions to the last of some blocks, in the place of one: `at`."""
 
-    def __init__(self, function: ir.Function) -> None:
-        self.function = function
-        self.names = FreshNames(function)
-        self.blocks: list[ir.Block] = []
-        self.tails: dict[str, str] = {}
-        self.phis = {id(i) for i in function.instructions() if isinstance(i, ir.Phi)}
-        self.at: ir.Instruction = function.blocks[0].instructions[0]
-
-    def run(self, choose: Callable[[ir.Instruction], Replacement | None]) -> ir.Function:
-        """The function with every instruction that `choose` has something for replaced."""
-        for block in self.function.blocks:
-            self.open(block.name)
-            for i in block.instructions:
-                replacement = choose(i)
-                if replacement is None:
-                    self.blocks[-1].instructions.append(i)
-                    continue
-                self.at = i
-                replacement(self)
-            self.tails[block.name] = self.blocks[-1].name
-        blocks = [ir.Block(b.name, [self._phi(i) for i in b.instructions]) for b in self.blocks]
-        return self.function.with_blocks(blocks)
-
-    def _phi(self, i: ir.Instruction) -> ir.Instruction:
-        """A phi with the blocks that values come from now; those of new blocks are right."""
-        if not isinstance(i, ir.Phi) or id(i) not in self.phis:
-            return i
-        incoming = tuple((value, self.tails.get(block, block)) for value, block in i.incoming)
-        return dataclasses.replace(i, incoming=incoming)
+    def __init__(self, names: FreshNames, blocks: list[ir.Block], at: ir.Instruction) -> None:
+        self.names = names
+        self.blocks = blocks
+        self.at = at
 
     # ---- blocks and names --------------------------------------------------------------------
 
@@ -111,8 +89,7 @@ class Rewriter:
 
     def common(self, opcode: Opcode, result: str | None) -> ir.Common:
         """Fields common to new instructions: the source location of the replaced one."""
-        at = self.at
-        return (opcode, result, at.line, at.ordinal, at.dbg, ())
+        return (opcode, result, *self.at.place)
 
     def add(self, i: ir.Instruction) -> llvm.Value:
         """Append an instruction; gives its result."""
@@ -152,12 +129,14 @@ class Rewriter:
             self.add(ir.Freeze(*self.common(Opcode.FREEZE, result), value.type, value))
 
     def compare(
-        self, predicate: IntPredicate | FloatPredicate, lhs: llvm.Value, rhs: llvm.Value
-    ) -> llvm.Value:
+        self, predicate: IntPredicate | FloatPredicate, lhs: llvm.Value, rhs: llvm.Value,
+        result: str | None = None,
+    ) -> llvm.Value:  # fmt: skip
         """`icmp predicate lhs, rhs` or `fcmp predicate lhs, rhs`."""
         opcode = Opcode.ICMP if isinstance(predicate, IntPredicate) else Opcode.FCMP
-        common = self.common(opcode, self.name("t"))
-        return self.add(ir.Compare(*common, I1, predicate, lhs, rhs, NONE))
+        common = self.common(opcode, result or self.name("t"))
+        type_ = with_shape_of(I1, lhs.type)
+        return self.add(ir.Compare(*common, type_, predicate, lhs, rhs, NONE))
 
     def select(
         self, condition: llvm.Value, yes: llvm.Value, no: llvm.Value, result: str | None = None
@@ -174,7 +153,12 @@ class Rewriter:
         callee = llvm.GlobalRef(name, PointerType(0))
         fresh = self.name("t") if type_ is not VOID and result is None else result
         common = self.common(Opcode.CALL, fresh)
-        return self.add(_call(common, type_, callee, given))
+        return self.add(
+            ir.Call(
+                *common, type_, callee, given, "ccc", NO_ATTRIBUTES, NO_ATTRIBUTES, {}, (), None,
+                TailKind.NONE, NONE,
+            )
+        )  # fmt: skip
 
     def load(
         self, type_: Type, pointer: llvm.Value, alignment: int, *, volatile: bool = False,
@@ -198,13 +182,14 @@ class Rewriter:
         self.blocks[0].instructions.insert(0, i)
         return llvm.Local(common[1] or "", PTR)
 
-    def offset(self, pointer: llvm.Value, bytes_: llvm.Value) -> llvm.Value:
-        """`getelementptr i8, pointer, bytes`."""
-        common = self.common(Opcode.GETELEMENTPTR, self.name("t"))
-        byte = IntType(8)
-        return self.add(ir.GetElementPtr(*common, pointer.type, byte, pointer, (bytes_,), NONE))
+    def offset(
+        self, pointer: llvm.Value, by: llvm.Value, result: str | None = None, element: Type = I8
+    ) -> llvm.Value:
+        """`getelementptr i8, pointer, by`, or so many elements of another type."""
+        common = self.common(Opcode.GETELEMENTPTR, result or self.name("t"))
+        return self.add(ir.GetElementPtr(*common, pointer.type, element, pointer, (by,), NONE))
 
-    def extract(self, value: llvm.Value, index: int, result: str = "") -> llvm.Value:
+    def extract(self, value: llvm.Value, index: int, result: str | None = "") -> llvm.Value:
         """`extractvalue value, index`."""
         assert isinstance(value.type, StructType)
         common = self.common(Opcode.EXTRACTVALUE, result or self.name("t"))
@@ -236,13 +221,16 @@ class Rewriter:
         common = self.common(Opcode.INSERTELEMENT, result or self.name("t"))
         return self.add(ir.InsertElement(*common, vector.type, vector, element, index))
 
+    def insert(self, whole: llvm.Value, part: llvm.Value, at: int, result: str) -> llvm.Value:
+        """`insertvalue whole, part, at`."""
+        common = self.common(Opcode.INSERTVALUE, result)
+        return self.add(ir.InsertValue(*common, whole.type, whole, part, (at,)))
+
     def pair(self, first: llvm.Value, second: llvm.Value, result: str) -> llvm.Value:
         """`{first, second}`."""
         type_ = StructType((first.type, second.type), False)
-        common = self.common(Opcode.INSERTVALUE, self.name("t"))
-        half = self.add(ir.InsertValue(*common, type_, llvm.Undef(type_), first, (0,)))
-        common = self.common(Opcode.INSERTVALUE, result)
-        return self.add(ir.InsertValue(*common, type_, half, second, (1,)))
+        half = self.insert(llvm.Undef(type_), first, 0, self.name("t"))
+        return self.insert(half, second, 1, result)
 
     def fence(self, ordering: Ordering, scope: str) -> None:
         """`fence ordering`."""
@@ -287,15 +275,38 @@ class Rewriter:
         return self.add(ir.Phi(*common, type_, incoming, NONE))
 
 
+class Rewriter(Emitter):
+    """Emits instructions in the place of those of a function, one after the other."""
+
+    def __init__(self, function: ir.Function) -> None:
+        super().__init__(FreshNames(function), [], function.blocks[0].instructions[0])
+        self.function = function
+        self.tails: dict[str, str] = {}
+        self.phis = {id(i) for i in function.instructions() if isinstance(i, ir.Phi)}
+
+    def run(self, choose: Callable[[ir.Instruction], Replacement | None]) -> ir.Function:
+        """The function with every instruction that `choose` has something for replaced."""
+        for block in self.function.blocks:
+            self.open(block.name)
+            for i in block.instructions:
+                replacement = choose(i)
+                if replacement is None:
+                    self.blocks[-1].instructions.append(i)
+                    continue
+                self.at = i
+                replacement(self)
+            self.tails[block.name] = self.blocks[-1].name
+        blocks = [ir.Block(b.name, [self._phi(i) for i in b.instructions]) for b in self.blocks]
+        return self.function.with_blocks(blocks)
+
+    def _phi(self, i: ir.Instruction) -> ir.Instruction:
+        """A phi with the blocks that values come from now; those of new blocks are right."""
+        if not isinstance(i, ir.Phi) or id(i) not in self.phis:
+            return i
+        incoming = tuple((value, self.tails.get(block, block)) for value, block in i.incoming)
+        return dataclasses.replace(i, incoming=incoming)
+
+
 def number(type_: IntType, value: int) -> llvm.ConstInt:
     """An integer constant, modulo its width."""
     return llvm.ConstInt(type_, value & ((1 << type_.bits) - 1))
-
-
-def _call(
-    common: ir.Common, type_: Type, callee: llvm.Value, arguments: tuple[llvm.Value, ...]
-) -> ir.Call:
-    return ir.Call(
-        *common, type_, callee, arguments, "ccc", NO_ATTRIBUTES, NO_ATTRIBUTES,
-        {}, (), None, TailKind.NONE, NONE,
-    )  # fmt: skip

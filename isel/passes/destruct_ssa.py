@@ -9,7 +9,6 @@ registers are coalesced (`coalescing`).
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence, Set
 
 from intrinsics import catalog
@@ -20,14 +19,12 @@ from intrinsics.mir import (
     Op,
     Reg,
     Scalar,
-    form_of,
     incoming,
     inverted,
     phis_of,
     registers_of,
     successors,
 )
-from intrinsics.modifiers import ScalarType
 from isel.passes.coalescing import MOV, coalesce
 from isel.passes.fill_wgmma import multiplies_among
 from isel.passes.loop_ends import separate_ends
@@ -64,12 +61,8 @@ def destruct_ssa(function: MachineFunction) -> None:
 
 def move(function: MachineFunction, result: Reg, source: Scalar, loc: int) -> MachineInstr:
     """A move into `result`."""
-    return MachineInstr(_mov(function.regs.classes[result]), (result, source), None, loc)
-
-
-@functools.cache
-def _mov(cls: ScalarType) -> Form:
-    return form_of(catalog.row(MOV), type=cls)
+    chosen = catalog.form(MOV, type=function.regs.classes[result])
+    return MachineInstr(chosen, (result, source), None, loc)
 
 
 _Phis = Mapping[int, list[MachineInstr]]

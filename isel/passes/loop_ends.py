@@ -9,18 +9,15 @@ still reads the value of this one: that would be copied away at the head of the 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from intrinsics import catalog
 from intrinsics.mir import (
     Block,
-    Form,
     Label,
     MachineFunction,
     MachineInstr,
     Reg,
-    form_of,
     incoming,
     inverted,
 )
@@ -88,10 +85,5 @@ def _separate(function: MachineFunction, end: int, head: int, phis: Sequence[Mac
         mi.map_labels({to.name: name})
     for phi in phis:
         phi.map_labels({old.name: name})
-    branch = MachineInstr(_bra(), (Label(to.name),), None, old.instrs[-1].loc)
+    branch = MachineInstr(catalog.form("bra"), (Label(to.name),), None, old.instrs[-1].loc)
     function.blocks.append(Block(name, [branch]))
-
-
-@functools.cache
-def _bra() -> Form:
-    return form_of(catalog.row("bra"))

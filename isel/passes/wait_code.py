@@ -36,7 +36,6 @@ from intrinsics.mir import (
     Reg,
     Special,
     Sym,
-    form_of,
     negated,
     predecessors,
     renumber,
@@ -228,7 +227,7 @@ class WaitCode:
     def _guarded(
         self, guard: Reg | Not | None, row: str, /, *ops: Op, **attributes: Attribute
     ) -> None:
-        form = form_of(catalog.row(row), **attributes)
+        form = catalog.form(row, **attributes)
         self.blocks[-1].instrs.append(MachineInstr(form, ops, guard, self.loc))
 
     def _new(self, cls: ScalarType, row: str, /, *ops: Op, **attributes: Attribute) -> Reg:

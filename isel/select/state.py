@@ -27,10 +27,8 @@ from intrinsics.mir import (
     Reg,
     Scalar,
     Sym,
-    form_of,
 )
 from intrinsics.modifiers import ScalarType, Space
-from intrinsics.row import Attribute
 from intrinsics.rows.memory import WIDE_ACCESS
 from intrinsics.targets import Capability, Ptx, Target
 from isel.diagnostics import NoValue, Unselectable
@@ -62,10 +60,8 @@ _WHOLE = {
 """By the class of one half of a register, that of the whole."""
 
 
-@functools.cache
-def form(row: str, **attributes: Attribute) -> Form:
-    """The form of the row called `row`."""
-    return form_of(catalog.row(row), **attributes)
+form = catalog.form
+"""The form of a row, by its name."""
 
 
 @functools.cache

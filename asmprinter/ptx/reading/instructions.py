@@ -19,7 +19,6 @@ from asmprinter.ptx.reading.operands import (
     Syntax,
     in_order,
     lacks_coordinates,
-    operand_attributes,
     order_of,
     parse_operands,
     place,
@@ -32,7 +31,19 @@ from asmprinter.ptx.source import NAME
 from intrinsics import catalog
 from intrinsics.findings import error_of
 from intrinsics.legality import expected, got, judge, text_of
-from intrinsics.mir import Form, Imm, Label, MachineInstr, Mem, Not, Op, Reg, Text, form_of
+from intrinsics.mir import (
+    Form,
+    Imm,
+    Label,
+    MachineInstr,
+    Mem,
+    Not,
+    Op,
+    Reg,
+    Text,
+    form_of,
+    operand_attributes,
+)
 from intrinsics.modifiers import Dim, ScalarType, Space
 from intrinsics.operand_fit import plain_fit
 from intrinsics.operand_problems import operand_problems
@@ -322,7 +333,7 @@ class InstructionReader(Reporter):
         assert names is not None
         shown, regs, unknown = names.keep(f"{guard}\0{rest}")
         text = " ".join(shown.replace("\0", name + " ").split())
-        form = form_of(catalog.row("opaque"), registers=bool(regs))
+        form = catalog.form("opaque", registers=bool(regs))
         ops: tuple[Op, ...] = (Text(text), regs) if regs else (Text(text),)
         mi = MachineInstr(form, ops, None, self.location_at(start))
         self._append(mi)

@@ -25,7 +25,7 @@ from intrinsics.mir import (
     Special,
     Sym,
 )
-from intrinsics.row import Attribute, Bracket, Element, Kind, Residency, Row
+from intrinsics.row import Attribute, Bracket, Element, Kind, Row
 from intrinsics.special import special_registers
 
 
@@ -350,16 +350,6 @@ def _impossible(row: Row, element: Element, shape: str) -> bool:
     if element.bracket is Bracket.PAIR:
         return shape != "|" and not (element.pair_optional and shape in "x_")
     return shape in "|["
-
-
-def operand_attributes(row: Row, placed: dict[str, Op]) -> dict[str, Attribute]:
-    """Which optional operands are there, and where matrix operands live."""
-    attributes: dict[str, Attribute] = {name: name in placed for name in row.optional}
-    for operand in row.operands:
-        if operand.kind is Kind.MATRIX:
-            in_tensor_memory = isinstance(placed.get(operand.name), Mem)
-            attributes[operand.name] = Residency.TENSOR if in_tensor_memory else Residency.SHARED
-    return attributes
 
 
 def unbrace(row: Row, attributes: dict[str, Attribute], placed: dict[str, Op]) -> None:

@@ -38,6 +38,11 @@ class Instruction:
         """The blocks it may go to, in LLVM's order."""
         return ()
 
+    @property
+    def place(self) -> tuple[int, int, int | None, Attachments]:
+        """What instructions have in common that stand for this one: behind opcode and result."""
+        return self.line, self.ordinal, self.dbg, ()
+
     def attachment(self, kind: str) -> int | str | None:
         """The node attached as `kind`: its id, or the text of a node written in place."""
         return dict(self.metadata).get(kind) if self.metadata else None

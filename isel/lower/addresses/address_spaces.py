@@ -321,9 +321,8 @@ class _Rewriter:
     def _local_address(self, i: ir.Instruction, result: str) -> ir.Cast:
         """The address of a variable on the stack in local memory."""
         space = PointerType(_LOCAL)
-        place = i.line, i.ordinal, i.dbg, ()
         generic = llvm.Local(result, i.type)
-        return ir.Cast(Opcode.ADDRSPACECAST, self._name(result), *place, space, generic, NONE)
+        return ir.Cast(Opcode.ADDRSPACECAST, self._name(result), *i.place, space, generic, NONE)
 
     def _name(self, name: str) -> str:
         if name not in self.names:

@@ -104,10 +104,10 @@ class _Offsets:
     def _take_out(self, i: ir.GetElementPtr, rests: list[Tree], offset: int) -> None:
         """Emit an address as the one without numbers in its indices, and the bytes behind it."""
         indices = tuple(self._value(rest) for rest in rests)
-        common = (Opcode.GETELEMENTPTR, None, *_place(i))
+        common = (Opcode.GETELEMENTPTR, None, *i.place)
         whole = ir.GetElementPtr(*common, i.type, i.element_type, i.base, indices, NONE)
         base = self._once(whole)
-        behind = (Opcode.GETELEMENTPTR, i.result, *_place(i))
+        behind = (Opcode.GETELEMENTPTR, i.result, *i.place)
         step = ir.GetElementPtr(*behind, i.type, I8, base, (number(I64, offset),), NONE)
         self.made.block.append(step)
 
@@ -146,7 +146,7 @@ class _Offsets:
         if not isinstance(tree, Node):
             return tree
         parts = [self._value(part) for part in tree.parts]
-        common = (tree.opcode, None, *_place(self.at))
+        common = (tree.opcode, None, *self.at.place)
         if len(parts) == 1:
             return self._once(ir.Cast(*common, tree.type, parts[0], NONE))
         return self._once(ir.BinaryOp(*common, tree.type, parts[0], parts[1], NONE))
@@ -206,7 +206,3 @@ def _without_promises(i: ir.Instruction) -> ir.Instruction:
     if isinstance(i, (ir.Cast, ir.GetElementPtr)) and i.flags:
         return dataclasses.replace(i, flags=NONE)
     return i
-
-
-def _place(i: ir.Instruction) -> tuple[int, int, int | None, ir.Attachments]:
-    return i.line, i.ordinal, i.dbg, ()

@@ -121,7 +121,7 @@ def _body(loop: Loop, steps: list[Step], start: _Start, names: FreshNames) -> li
         value = step.value
         again = llvm.Local(following.result or "", value.type)
         ways = ((start.result_of(value), loop.before), (again, loop.block.name))
-        common = (Opcode.PHI, value.result, value.line, value.ordinal, value.dbg, ())
+        common = (Opcode.PHI, value.result, *value.place)
         phis.append(ir.Phi(*common, value.type, ways, NONE))
     *instructions, last = loop.block.instructions
     kept = [i for i in instructions if i.result is None or i.result not in gone]
@@ -132,12 +132,11 @@ def _next(step: Step, names: FreshNames) -> ir.Instruction:
     """What a value is in the next turn."""
     value = step.value
     this = llvm.Local(value.result or "", value.type)
-    common = (names.new("next"), value.line, value.ordinal, value.dbg, ())
+    common = (names.new("next"), *value.place, value.type)
     if isinstance(value.type, IntType):
-        by = number(value.type, step.by)
-        return ir.BinaryOp(Opcode.ADD, *common, value.type, this, by, NONE)
+        return ir.BinaryOp(Opcode.ADD, *common, this, number(value.type, step.by), NONE)
     by = number(I64, step.by)
-    return ir.GetElementPtr(Opcode.GETELEMENTPTR, *common, value.type, I8, this, (by,), NONE)
+    return ir.GetElementPtr(Opcode.GETELEMENTPTR, *common, I8, this, (by,), NONE)
 
 
 def _with_ending(block: ir.Block, more: list[ir.Instruction]) -> ir.Block:

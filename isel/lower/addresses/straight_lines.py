@@ -20,10 +20,10 @@ from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.type_layout import TypeLayout
-from isel.llvm.types import I8, I32, I64, IntType, Type
+from isel.llvm.types import I32, I64, IntType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.lower.addresses.index_sums import is_sum
-from isel.lower.rewriter import NONE, Replacement, Rewriter, number
+from isel.lower.rewriter import Replacement, Rewriter, number
 
 _ADD, _SUB, _MUL = Opcode.ADD, Opcode.SUB, Opcode.MUL
 
@@ -198,8 +198,7 @@ def _add(out: Rewriter, line: _Line, result: str) -> None:
     assert isinstance(type_, IntType)
     if line.first.type != type_:
         steps = out.binary(_MUL, line.factor, number(type_, line.times))
-        common = out.common(Opcode.GETELEMENTPTR, result)
-        out.add(ir.GetElementPtr(*common, line.first.type, I8, line.first, (steps,), NONE))
+        out.offset(line.first, steps, result)
     elif line.times == 1:
         out.binary(_ADD, line.first, line.factor, result)
     elif line.times == -1:

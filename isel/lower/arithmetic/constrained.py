@@ -12,7 +12,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import DOUBLE, FLOAT
 from isel.llvm.vocabulary import FloatPredicate, Opcode
-from isel.lower.rewriter import NONE, Replacement, Rewriter
+from isel.lower.rewriter import Replacement, Rewriter
 
 _FAMILY = "llvm.experimental.constrained."
 _BINARY = {
@@ -75,9 +75,7 @@ def _plain(call: _Call, types: str) -> Replacement:
 
     def make(out: Rewriter) -> None:
         if verb in _COMPARISONS:
-            common = out.common(Opcode.FCMP, result)
-            predicate = FloatPredicate(call.words[0])
-            out.add(ir.Compare(*common, type_, predicate, operands[0], operands[1], NONE))
+            out.compare(FloatPredicate(call.words[0]), operands[0], operands[1], result)
         elif verb in _BINARY:
             out.binary(_BINARY[verb], operands[0], operands[1], result)
         elif verb in _CASTS:

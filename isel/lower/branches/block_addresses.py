@@ -92,18 +92,11 @@ def _plain(
         return
     targets = [name for name in dict.fromkeys(i.blocks) if (function, name) in numbers]
     if not targets:
-        yield ir.Unreachable(Opcode.UNREACHABLE, *_place(i, None), VOID)
+        yield ir.Unreachable(Opcode.UNREACHABLE, None, *i.place, VOID)
         return
     number = next(name for n in range(len(taken) + 1) if (name := f"block.{n}") not in taken)
     taken.add(number)
-    yield ir.Cast(Opcode.PTRTOINT, *_place(i, number), I64, i.address, frozenset())
+    yield ir.Cast(Opcode.PTRTOINT, number, *i.place, I64, i.address, frozenset())
     cases = tuple((llvm.ConstInt(I64, numbers[function, t]), t) for t in targets[:-1])
     value = llvm.Local(number, I64)
-    yield ir.Switch(Opcode.SWITCH, *_place(i, None), VOID, value, targets[-1], cases)
-
-
-def _place(
-    i: ir.Instruction, result: str | None
-) -> tuple[str | None, int, int, int | None, ir.Attachments]:
-    """What a record for `i` begins with, behind its opcode."""
-    return result, i.line, i.ordinal, i.dbg, ()
+    yield ir.Switch(Opcode.SWITCH, None, *i.place, VOID, value, targets[-1], cases)

@@ -24,9 +24,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import I1, I32, VOID, IntType
-from isel.llvm.vocabulary import Flag, IntPredicate, Opcode
-from isel.lower.rewriter import FreshNames, number
+from isel.llvm.types import I32, VOID, IntType
+from isel.llvm.vocabulary import IntPredicate, Opcode
+from isel.lower.rewriter import Emitter, FreshNames, number
 
 FEW = 4
 """Cases that are compared in a chain."""
@@ -151,20 +151,22 @@ def _is_short(parts: Sequence[_Part]) -> bool:
 # ---- code ------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Code:
+class _Code(Emitter):
     """The blocks in the place of a switch.
 
     `number` is what is compared and counted from; `is_closed` says that nothing goes to the default
     but what a table has no case for.
     """
 
-    switch: ir.Switch
-    names: FreshNames
-    blocks: list[ir.Block]
-    is_signed: bool
-    is_closed: bool
-    number: llvm.Value
+    def __init__(
+        self, switch: ir.Switch, names: FreshNames, block: ir.Block, *, is_signed: bool,
+        is_closed: bool,
+    ) -> None:  # fmt: skip
+        super().__init__(names, [block], switch)
+        self.switch = switch
+        self.is_signed = is_signed
+        self.is_closed = is_closed
+        self.number = switch.condition
 
     def search(self, parts: list[_Part]) -> None:
         """End the last block with what finds one of the parts."""
@@ -177,15 +179,15 @@ class _Code:
             middle = len(parts) // 2
             predicate = IntPredicate.SLT if self.is_signed else IntPredicate.ULT
             lower, upper = self.names.new("lower"), self.names.new("upper")
-            self._compare(predicate, self.number, parts[middle].low, lower, upper)
+            self._branch(predicate, self.number, parts[middle].low, lower, upper)
             for name, half in ((lower, parts[:middle]), (upper, parts[middle:])):
-                self.blocks.append(ir.Block(name, []))
+                self.open(name)
                 self.search(half)
 
     def extend(self, bits: int) -> None:
         """Compare numbers of more bits."""
         opcode = Opcode.SEXT if self.is_signed else Opcode.ZEXT
-        self.number = self._cast(opcode, self.number, IntType(bits))
+        self.number = self.cast(opcode, self.number, IntType(bits), self.name("index"))
 
     def _chain(self, runs: list[_Run]) -> None:
         """Compare with one run after the other; where all are few numbers, with each of these."""
@@ -197,15 +199,15 @@ class _Code:
         for run in runs:
             if run.count > 1 and not is_short:
                 other, offset = self.names.new("other"), self._offset(run.low)
-                self._compare(IntPredicate.ULT, offset, run.count, run.target, other)
-                self.blocks.append(ir.Block(other, []))
+                self._branch(IntPredicate.ULT, offset, run.count, run.target, other)
+                self.open(other)
         cases = tuple(
             (number(type_, n), run.target)
             for run in runs
             if run.count == 1 or is_short
             for n in range(run.low, run.high + 1)
         )
-        self._append(dataclasses.replace(self.switch, cases=cases, default=default))
+        self.add(dataclasses.replace(self.switch, cases=cases, default=default))
 
     def _table(self, table: _Table) -> None:
         """Leave with what is beyond the table's ends, and branch through it."""
@@ -213,52 +215,30 @@ class _Code:
         beyond = table.high - table.low + 1
         if not self.is_closed and beyond < 1 << _type(self.switch.condition).bits:
             inside = self.names.new("inside")
-            self._compare(IntPredicate.ULT, offset, beyond, inside, self.switch.default)
-            self.blocks.append(ir.Block(inside, []))
+            self._branch(IntPredicate.ULT, offset, beyond, inside, self.switch.default)
+            self.open(inside)
         if _type(offset).bits > I32.bits:
-            offset = self._cast(Opcode.TRUNC, offset, I32)
+            offset = self.cast(Opcode.TRUNC, offset, I32, self.name("index"))
         targets = table.targets(self.switch.default)
         cases = tuple((number(I32, n), target) for n, target in enumerate(targets))
-        self._append(
-            ir.Switch(Opcode.SWITCH, None, *self._at, VOID, offset, targets[-1], cases, True)
-        )
+        common = self.common(Opcode.SWITCH, None)
+        self.add(ir.Switch(*common, VOID, offset, targets[-1], cases, True))
 
     # ---- instructions ------------------------------------------------------------------------
-
-    @property
-    def _at(self) -> tuple[int, int, int | None, ir.Attachments]:
-        return self.switch.line, self.switch.ordinal, self.switch.dbg, ()
-
-    def _append(self, i: ir.Instruction) -> None:
-        self.blocks[-1].instructions.append(i)
 
     def _offset(self, low: int) -> llvm.Value:
         """The number counted from another one."""
         if not low:
             return self.number
-        type_, name = _type(self.number), self.names.new("offset")
-        least = number(type_, low)
-        self._append(
-            ir.BinaryOp(Opcode.SUB, name, *self._at, type_, self.number, least, frozenset[Flag]())
-        )
-        return llvm.Local(name, type_)
+        least = number(_type(self.number), low)
+        return self.binary(Opcode.SUB, self.number, least, self.name("offset"))
 
-    def _cast(self, opcode: Opcode, value: llvm.Value, type_: IntType) -> llvm.Value:
-        name = self.names.new("index")
-        self._append(ir.Cast(opcode, name, *self._at, type_, value, frozenset[Flag]()))
-        return llvm.Local(name, type_)
-
-    def _compare(
-        self, predicate: IntPredicate, value: llvm.Value, bound: int, if_true: str, if_false: str
+    def _branch(
+        self, predicate: IntPredicate, value: llvm.Value, bound: int, yes: str, no: str
     ) -> None:
         """End a block with a branch on how a number compares with another."""
-        name, other = self.names.new("compares"), number(_type(value), bound)
-        self._append(
-            ir.Compare(Opcode.ICMP, name, *self._at, I1, predicate, value, other, frozenset[Flag]())
-        )
-        self._append(
-            ir.CondBranch(Opcode.BR, None, *self._at, VOID, llvm.Local(name, I1), if_true, if_false)
-        )
+        other = number(_type(value), bound)
+        self.branch_if(self.compare(predicate, value, other, self.name("compares")), yes, no)
 
 
 def _type(value: llvm.Value) -> IntType:
@@ -296,14 +276,14 @@ class _Search:
             parts = signed if is_signed else parts
         if _is_short(parts):
             return [block]
-        made = [ir.Block(block.name, block.instructions[:-1])]
+        first = ir.Block(block.name, block.instructions[:-1])
         is_closed = i.default in self._unreachable
-        code = _Code(i, self.names, made, is_signed, is_closed, i.condition)
+        code = _Code(i, self.names, first, is_signed=is_signed, is_closed=is_closed)
         if (wide := -(-bits // 32) * 32) != bits and bits < _WORD:
             code.extend(wide)
         code.search(parts)
-        self.ways[block.name] = made
-        return made
+        self.ways[block.name] = code.blocks
+        return code.blocks
 
     def with_phis(self, block: ir.Block) -> ir.Block:
         """The block, with the predecessors of its phis updated."""

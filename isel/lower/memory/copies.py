@@ -142,7 +142,8 @@ def _move(out: Rewriter, call: ir.Call, layout: TypeLayout) -> None:
         _unrolled(out, target, source, length.value, aligned, volatile=volatile)
         return
     forward, backward, done = (out.name(n) for n in ("forward", "backward", "moved"))
-    behind = out.compare(Icmp.ULT, *(_generic(out, p, layout) for p in (source, target)))
+    first, other = (_generic(out, p, layout) for p in (source, target))
+    behind = out.compare(Icmp.ULT, first, other)
     out.branch_if(behind, backward, forward)
     out.open(backward)
     _count_down(out, length, aligned, target, source, volatile=volatile)

@@ -20,7 +20,7 @@ from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import I64, FloatType, IntType, PointerType, VectorType
 from isel.llvm.vocabulary import IntPredicate, Opcode
 from isel.lower.memory.neighbours import may_pass_loads
-from isel.lower.rewriter import NONE, Replacement, Rewriter, number
+from isel.lower.rewriter import Replacement, Rewriter, number
 
 _FEWEST = 4
 """Elements of a vector from which on an element is fetched by its address."""
@@ -140,9 +140,7 @@ def _move(out: Rewriter, found: _Element, layout: TypeLayout) -> None:
     element, access = found.vector.element, found.access
     size = layout.size(element)
     index = _within(out, found.index, found.vector.count)
-    common = out.common(Opcode.GETELEMENTPTR, out.name("t"))
-    base = access.pointer
-    pointer = out.add(ir.GetElementPtr(*common, base.type, element, base, (index,), NONE))
+    pointer = out.offset(access.pointer, index, element=element)
     alignment = min(access.alignment or size, size & -size)
     if isinstance(access, ir.Store):
         assert found.value is not None

@@ -19,7 +19,7 @@ from isel.llvm import values as llvm
 from isel.llvm.type_layout import TypeLayout, constant_offset
 from isel.llvm.types import I64, FloatType, IntType, PointerType, StructType, Type
 from isel.llvm.vocabulary import Opcode
-from isel.lower.rewriter import NONE, FreshNames, number
+from isel.lower.rewriter import Emitter, FreshNames, number
 
 _MOST = 16
 """Bytes of a vector."""
@@ -206,51 +206,30 @@ class _Neighbours:
         """What stands in the place of each: all that is new at the first load or the last store."""
         places = [member.place for member in run]
         first = run[0].access
-        made: list[ir.Instruction] = []
-        pointer = self._pointer(run[0], made)
+        out = Emitter(self.names, [ir.Block("", [])], first)
+        pointer = self._pointer(run[0], out)
         whole = StructType(tuple(member.type for member in run), False)
         if isinstance(first, ir.Load):
             name = self.names.new("neighbours")
-            made.append(dataclasses.replace(first, result=name, type=whole, pointer=pointer))
+            loaded = out.add(dataclasses.replace(first, result=name, type=whole, pointer=pointer))
             for n, member in enumerate(run):
-                made.append(
-                    ir.ExtractValue(
-                        Opcode.EXTRACTVALUE, member.access.result, *_place(member.access),
-                        member.type, llvm.Local(name, whole), (n,),
-                    )
-                )  # fmt: skip
+                out.at = member.access
+                out.extract(loaded, n, member.access.result)
         else:
             value: llvm.Value = llvm.Undef(whole)
             for n, member in enumerate(run):
                 assert isinstance(member.access, ir.Store)
-                name = self.names.new("neighbours")
-                made.append(
-                    ir.InsertValue(
-                        Opcode.INSERTVALUE, name, *_place(member.access), whole, value,
-                        member.access.value, (n,),
-                    )
-                )  # fmt: skip
-                value = llvm.Local(name, whole)
-            made.append(dataclasses.replace(first, value=value, pointer=pointer))
+                out.at = member.access
+                value = out.insert(value, member.access.value, n, self.names.new("neighbours"))
+            out.add(dataclasses.replace(first, value=value, pointer=pointer))
         at = min(places) if isinstance(first, ir.Load) else max(places)
-        return {place: made if place == at else [] for place in places}
+        return {place: out.blocks[0].instructions if place == at else [] for place in places}
 
-    def _pointer(self, member: _Member, made: list[ir.Instruction]) -> llvm.Value:
+    def _pointer(self, member: _Member, out: Emitter) -> llvm.Value:
         """The address of the first neighbour, from what is there wherever one of them is."""
         if not member.offset:
             return member.base
-        name = self.names.new("neighbour")
-        made.append(
-            ir.GetElementPtr(
-                Opcode.GETELEMENTPTR, name, *_place(member.access), member.base.type, IntType(8),
-                member.base, (number(I64, member.offset),), NONE,
-            )
-        )  # fmt: skip
-        return llvm.Local(name, member.base.type)
-
-
-def _place(i: ir.Instruction) -> tuple[int, int, int | None, ir.Attachments]:
-    return i.line, i.ordinal, i.dbg, ()
+        return out.offset(member.base, number(I64, member.offset), out.name("neighbour"))
 
 
 def may_pass_loads(i: ir.Instruction, pure: frozenset[str]) -> bool:

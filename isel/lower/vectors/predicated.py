@@ -15,7 +15,7 @@ from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import FloatPredicate, Opcode
 from isel.llvm.vocabulary import IntPredicate as Icmp
-from isel.lower.rewriter import NONE, Replacement, Rewriter, number
+from isel.lower.rewriter import Replacement, Rewriter, number
 
 _NAME = re.compile(r"llvm\.vp\.([a-z.]+)\.(v\d.*)")
 _BINARY = {
@@ -110,8 +110,7 @@ def _compare(out: Rewriter, call: ir.Call, verb: str) -> None:
     assert isinstance(how.content, llvm.MetadataString)
     word = how.content.text
     predicate = Icmp(word) if verb == "icmp" else FloatPredicate(word)
-    common = out.common(Opcode(verb), call.result or out.name("t"))
-    out.add(ir.Compare(*common, call.type, predicate, left, right, NONE))
+    out.compare(predicate, left, right, call.result)
 
 
 def _choose(out: Rewriter, call: ir.Call) -> None:

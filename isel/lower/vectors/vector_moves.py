@@ -101,10 +101,8 @@ def _deinterleave(out: Rewriter, call: ir.Call, _: bool) -> None:
     step = len(type_.elements)
     whole: llvm.Value = llvm.Poison(type_)
     for at in range(step):
-        name = call.result if at == step - 1 else None
-        common = out.common(Opcode.INSERTVALUE, name or out.name("t"))
-        part = out.vector(every[at::step])
-        whole = out.add(ir.InsertValue(*common, type_, whole, part, (at,)))
+        name = (call.result if at == step - 1 else None) or out.name("t")
+        whole = out.insert(whole, out.vector(every[at::step]), at, name)
 
 
 def _compress(out: Rewriter, call: ir.Call, _: bool) -> None:

@@ -6,7 +6,7 @@ records in them.  PTX ISA, barrier; barrier.cluster; tcgen05.fence.
 
 from __future__ import annotations
 
-from intrinsics import catalog
+from intrinsics.catalog import form
 from intrinsics.mir import (
     Block,
     Form,
@@ -17,17 +17,10 @@ from intrinsics.mir import (
     Op,
     Reg,
     Special,
-    form_of,
 )
 from intrinsics.modifiers import Aligned, CtaGroup, ScalarType, Sem, ThreadSync
-from intrinsics.row import Attribute
 
 B32, U32, U64, B64 = ScalarType.B32, ScalarType.U32, ScalarType.U64, ScalarType.B64
-
-
-def form(row: str, **given: Attribute) -> Form:
-    """The form of the row called `row`."""
-    return form_of(catalog.row(row), **given)
 
 
 class Code:

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from intrinsics.catalog import form
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.descriptors.smem_strides import Strides, right_strides
 from intrinsics.findings import Finding, SelectionError, Severity
@@ -58,7 +59,7 @@ from intrinsics.modifiers import (
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
 from isel.passes.walkthrough import allocations, flow
 from isel.passes.walkthrough.accumulators import MULTIPLIES
-from isel.passes.walkthrough.code import B32, B64, U32, U64, Code, form
+from isel.passes.walkthrough.code import B32, B64, U32, U64, Code
 from isel.uniformity import reaches
 from isel.verifier.locations import place_of
 

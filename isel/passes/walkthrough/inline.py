@@ -24,7 +24,6 @@ from intrinsics.mir import (
     Reg,
     Scalar,
     Sym,
-    form_of,
 )
 from intrinsics.modifiers import ScalarType, Space
 from isel.passes.destruct_ssa import move
@@ -218,7 +217,7 @@ class _Inlining:
     def _copied(self, mi: MachineInstr) -> Iterator[MachineInstr]:
         """What becomes of a record of the callee."""
         if mi.row.id == "ret":
-            jump = form_of(catalog.row("bra"))
+            jump = catalog.form("bra")
             guard = MachineInstr(mi.form, mi.ops, mi.guard, mi.loc)
             guard.map_registers(self.registers)
             yield MachineInstr(jump, (Label(self.after),), guard.guard, mi.loc)
@@ -262,8 +261,8 @@ class _Inlining:
             return move(self.caller, result, source, loc)
         types = {16: ScalarType.U16, 32: ScalarType.U32, 64: ScalarType.U64}
         assert isinstance(source, int)
-        narrow = form_of(
-            catalog.row("cvt.int"),
+        narrow = catalog.form(
+            "cvt.int",
             dtype=types[classes[result].bits], atype=types[classes[source].bits],
         )  # fmt: skip
         return MachineInstr(narrow, (result, source), None, loc)

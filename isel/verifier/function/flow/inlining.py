@@ -23,7 +23,6 @@ from intrinsics.mir import (
     RegisterTable,
     Sym,
     Variable,
-    form_of,
 )
 from intrinsics.modifiers import ScalarType, Space
 from isel.verifier.function.flow.callees import Callees, callee
@@ -37,7 +36,7 @@ _DEEPEST = 16
 _PARAMS = (Space.PARAM, Space.PARAM_FUNC)
 
 
-_GO = form_of(catalog.row("bra"))
+_GO = catalog.form("bra")
 _TYPES = {
     8: ScalarType.B16, 16: ScalarType.B16, 32: ScalarType.B32, 64: ScalarType.B64,
     128: ScalarType.B128,
@@ -169,7 +168,7 @@ class _Inlining:
         """An access to a parameter as moves of registers."""
         type_ = mi.scalar_type()
         data = mi["d"] if mi.row.id == "ld" else mi["b"]
-        form, moves = form_of(catalog.row("mov"), type=_TYPES[type_.bits]), []
+        form, moves = catalog.form("mov", type=_TYPES[type_.bits]), []
         for at, part in enumerate(data if isinstance(data, tuple) else (data,)):
             slot = self._slot(name, offset + at * type_.bits // 8, _TYPES[type_.bits])
             ops = (part, slot) if mi.row.id == "ld" else (slot, part)

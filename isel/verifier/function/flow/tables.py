@@ -13,7 +13,6 @@ from dataclasses import replace
 from intrinsics import catalog
 from intrinsics.mir import (
     Block,
-    Form,
     Imm,
     Label,
     MachineFunction,
@@ -22,7 +21,6 @@ from intrinsics.mir import (
     Not,
     Reg,
     RegisterTable,
-    form_of,
     negated,
 )
 from intrinsics.modifiers import Compare, ScalarType
@@ -72,18 +70,14 @@ def _chain(mi: MachineInstr, regs: RegisterTable) -> Iterator[MachineInstr]:
     for number, label in enumerate(labels):
         if label != labels[-1]:
             hit = regs.new(ScalarType.PRED)
-            yield MachineInstr(_equal(), (hit, index, Imm(number)), None, mi.loc)
+            equal = catalog.form("setp.int", p=True, cmp=Compare.EQ, type=ScalarType.B32)
+            yield MachineInstr(equal, (hit, index, Imm(number)), None, mi.loc)
             yield _go(label, mi, hit)
     yield _go(labels[-1], mi)
 
 
-def _equal() -> Form:
-    row = catalog.row("setp.int")
-    return form_of(row, p=True, cmp=Compare.EQ, type=ScalarType.B32)
-
-
 def _go(label: str, mi: MachineInstr, guard: Reg | Not | None = None) -> MachineInstr:
-    return MachineInstr(form_of(catalog.row("bra")), (Label(label),), guard, mi.loc)
+    return MachineInstr(catalog.form("bra"), (Label(label),), guard, mi.loc)
 
 
 def _new_name(name: str, taken: set[str]) -> str:
