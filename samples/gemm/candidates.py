@@ -51,16 +51,26 @@ def configurations(kind: Kind) -> list[Config]:
         for cut in cuts(m, n)
         if cut.get("resident", 1) < 3 or n < 104  # which need more registers
     )
-    found = (config for config in found if not is_never_fastest(config))
-    return with_stages(chain(found, pingpong(), overlays()), kind)
+    found = chain(found, pingpong(), overlays())
+    return with_stages((config for config in found if not is_never_fastest(config)), kind)
 
 
 def is_never_fastest(config: Config) -> bool:
     """Whether copies are waited for, longer than the model thinks: of 127 such configurations none
-    was the fastest of its product by more than 0.2 %."""
+    was the fastest of its product by more than 0.2 %.  Or K is cut into more parts than a wide tile
+    or CTAs beside each other gain by: of 1,600 products the model takes such for none.
+    """
     deep = config.depth == 2 and config.m * config.n == 128 * 64
     flat = config.swap and config.m == 64 and config.n > 96
-    return deep or (config.cluster > 1 and config.split == 1 and flat)
+    cut = config.split > 4 and (config.n > 128 or config.resident > 1 or config.overlay)
+    return deep or cut or (config.cluster > 1 and config.split == 1 and flat)
+
+
+def serves(config: Config, *, few: bool) -> bool:
+    """Whether a configuration is one for few rows of A, up to 128, or for more."""
+    if few:
+        return config.n <= 128 if config.swap else config.m <= 128
+    return config.n >= 64 and config.split < 6
 
 
 def pingpong() -> Iterator[Config]:

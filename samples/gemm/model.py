@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from gemm.candidates import configurations
+from gemm.candidates import configurations, serves
 from gemm.plan import BF16, ROW, ROWS, Config, Kind
 
 
@@ -333,16 +333,20 @@ class Table:
         stored, least = m * n * self.kind.out.bits / 8, (m + n) * p.row
         if least + stored <= machine.held:
             return (least + stored) / machine.memory
-        few, many = np.where(self.is_down, (p.down, p.across), (p.across, p.down))
+        few, many = self._turned(p.down, p.across)
         few = np.ceil(few / np.maximum(np.floor(few / c["group"] + 0.5), 1))
         many = np.minimum(np.ceil(p.fixed.at_once / few), many)
-        high, wide = np.where(self.is_down, (few, many), (many, few))
+        high, wide = self._turned(few, many)
         wave = (high * c["high"] + wide * c["n"]) * p.row
         again = np.maximum(least, p.tiles / p.fixed.at_once * wave)
         if n * p.row > machine.held:  # CTAs that read the same of B drift apart where K is long
             times = np.minimum(np.where(self.swap, p.across, p.down), 4) - 1
             again = again + times * n * p.row * min(p.row / machine.far, 1) * machine.drift
         return (again + stored) / machine.memory
+
+    def _turned(self, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Both, or where tiles do not follow one another down the other one first."""
+        return np.where(self.is_down, one, other), np.where(self.is_down, other, one)
 
 
 def written(config: Config, kind: Kind) -> int:
@@ -352,9 +356,10 @@ def written(config: Config, kind: Kind) -> int:
 
 
 @functools.cache
-def candidates(kind: Kind = BF16) -> Table:
-    """All configurations that are worth a thought."""
-    return Table(configurations(kind), kind)
+def candidates(kind: Kind = BF16, *, few: bool | None = None) -> Table:
+    """All configurations that are worth a thought, or those for few rows of A, or for more."""
+    found = configurations(kind)
+    return Table([c for c in found if few is None or serves(c, few=few)], kind)
 
 
 def as_it_is(config: Config) -> float:
@@ -372,9 +377,9 @@ def plan(
     `slower` says how many times the plain product's time a configuration takes: of impossible ones
     infinitely many.
     """
-    table = candidates(kind)
+    table = candidates(kind, few=m <= FEW)
     product = table.cut(m, n, k, machine)
-    times = table.waiting(product) * factors(kind, slower)
+    times = table.waiting(product) * factors(table, slower)
     best, other = int(np.argmin(times)), table.overlapping(product, times)
     overlaps = bool(other.min() < times[best])
     config = table.configs[int(np.argmin(other)) if overlaps else best]
@@ -387,6 +392,6 @@ def reads_once(config: Config, m: int) -> bool:
 
 
 @functools.cache
-def factors(kind: Kind, slower: Callable[[Config], float]) -> np.ndarray:
+def factors(table: Table, slower: Callable[[Config], float]) -> np.ndarray:
     """What `slower` says of each configuration."""
-    return np.array([slower(config) for config in candidates(kind).configs])
+    return np.array([slower(config) for config in table.configs])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from intrinsics.element import ElementType
@@ -116,6 +118,22 @@ def test_launches_that_overlap_begin_early() -> None:
         assert config.early == overlaps
         seen.add(overlaps)
     assert seen == {False, True}
+
+
+def test_nothing_faster_is_left_out() -> None:
+    """A choice looks at configurations for few rows of A, or for more: of all none is faster."""
+    sample = named("10_gemm_sm90")
+    from gemm.model import H200, candidates, plan
+
+    table = candidates(sample.Kind())
+    for shape in drawn(7, 60):
+        size = shape.m, shape.n, shape.k
+        product = table.cut(*size, H200)
+        times = table.waiting(product)
+        both = np.minimum(times, table.overlapping(product, times))
+        config, _ = plan(*size, machine=H200)
+        best = replace(table.configs[both.argmin()], once=config.once, early=config.early)
+        assert config == best
 
 
 def test_only_possible_configurations_are_chosen() -> None:
