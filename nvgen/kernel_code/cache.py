@@ -55,12 +55,14 @@ class CodeCache:
     first.
 
     `cache.code(kernel).load()` is a kernel on the GPU. Without `judged` the rules about whole
-    functions, which take most of the time, are left out: for kernels that tests judge.
+    functions, which take most of the time, are left out: for kernels that tests judge.  One that
+    `loads` what it compiles imports CUDA's packages while the assembler runs.
     """
 
     folder: Path = field(default_factory=_folder)
     limit: int = 1 << 30
     judged: bool = True
+    loads: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.folder, (str, os.PathLike)):
@@ -138,7 +140,7 @@ class CodeCache:
 
         LLVM.start()  # which takes as long as a kernel is built
         with paused_collector():
-            made = machine_code(build(), target, opt, judged=self.judged)
+            made = machine_code(build(), target, opt, judged=self.judged, loads=self.loads)
         if trusted:
             with contextlib.suppress(OSError):
                 write(path, made)

@@ -5,6 +5,9 @@ Layer: nvgen.kernel_code.  Between processes it goes by pickle, to files as `fil
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding
@@ -46,16 +49,20 @@ class MachineCode:
 
 
 def machine_code(
-    kernel: Kernel, target: str | None = None, opt: int | None = None, *, judged: bool = True
-) -> MachineCode:
+    kernel: Kernel, target: str | None = None, opt: int | None = None, *, judged: bool = True,
+    loads: bool = False,
+) -> MachineCode:  # fmt: skip
     """Compile and assemble a kernel; without rules about whole functions, if it is not `judged`.
+
+    If this process `loads` it, what that imports is imported while the assembler runs.
 
     Raises: what `Kernel.compile` does; AssemblerError.
     """
     from nvgen.compilation.options import Options
 
     compiled = kernel.compile_for(Options(target, opt=opt), judged=judged)
-    assembled = compiled.assembled()
+    with _cuda_imported() if loads else contextlib.nullcontext():
+        assembled = compiled.assembled()
     function = compiled.module.function(kernel.name)
     assert function is not None
     return MachineCode(
@@ -68,3 +75,20 @@ def machine_code(
         assembled.findings,
         kernel.parameters,
     )
+
+
+@contextlib.contextmanager
+def _cuda_imported() -> Iterator[None]:
+    """Import meanwhile what a GPU is opened with; whoever opens it says if it is not there."""
+    thread = Thread(target=_import_cuda)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def _import_cuda() -> None:
+    with contextlib.suppress(ImportError, RuntimeError):  # RuntimeError: no library of the driver's
+        from cuda.bindings import driver  # noqa: F401
+        from cuda.core import Device  # noqa: F401

@@ -175,7 +175,7 @@ def instead(given: object) -> str:
 
 def constant(given: object, bits: int, *, signed: bool = False) -> ir.Constant:
     """A constant of a width; of an unsigned type a negative one counts from the top."""
-    if not isinstance(given, SupportsIndex):
+    if not isinstance(given, (int, SupportsIndex)):
         expected = f"i{bits}, or a whole number"
         raise refuse("no integer", got=described(given), expected=expected, hint=instead(given))
     value = int(operator.index(given))

@@ -163,7 +163,7 @@ class Int(Scalar):
                     got=f"{self.words} and {other.words}", expected="two of one sign", hint=hint,
                 )  # fmt: skip
             return other.value
-        if not isinstance(other, SupportsIndex):
+        if not isinstance(other, (int, SupportsIndex)):
             got, hint = described(other), instead(other)
             raise refuse("no operand of an integer", got=got, expected="an integer", hint=hint)
         return constant(other, self.bits, signed=self.signed)

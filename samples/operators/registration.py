@@ -97,7 +97,7 @@ def without_derivatives(operator) -> None:
 @functools.cache
 def loaded(device: int, sample: str, *given, opt: int | None = None):
     """What a sample's `build` makes of `given`, on a GPU."""
-    cache, sources = CodeCache(judged=False), FOLDER.rglob("*.py")
+    cache, sources = CodeCache(judged=False, loads=True), FOLDER.rglob("*.py")
     made = cache.built(
         lambda: importlib.import_module(sample).build(*given), (sample, given), sources,
         target=TARGET, opt=opt,

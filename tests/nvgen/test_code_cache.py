@@ -24,6 +24,7 @@ from isel.verifier.levels import beyond
 from nvgen import CodeCache, ElementType, InputError, Kernel, KernelBuilder, TensorMap
 from nvgen.compilation import compile_text
 from nvgen.kernel_code import cache as code_cache
+from nvgen.kernel_code import code as kernel_code
 from nvgen.kernel_code import files as code_files
 from nvgen.kernel_code.code import MachineCode, machine_code
 from nvgen.launching.arguments import arguments
@@ -66,9 +67,11 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the kernels that are compiled."""
     found: list[str] = []
 
-    def noted(given: Kernel, target: str | None, opt: int | None, *, judged: bool) -> MachineCode:
+    def noted(
+        given: Kernel, target: str | None, opt: int | None, *, judged: bool, loads: bool
+    ) -> MachineCode:
         found.append(given.name)
-        return machine_code(given, target, opt, judged=judged)
+        return machine_code(given, target, opt, judged=judged, loads=loads)
 
     monkeypatch.setattr(code_cache, "machine_code", noted)
     return found
@@ -98,6 +101,18 @@ def test_another_source_target_or_version_is_another_entry(
     monkeypatch.setattr(llvmlite, "__version__", "another llvmlite")
     cache.code(kernel(), TARGET, 0)
     assert len(compiled) == len([*tmp_path.iterdir()]) == 7
+
+
+def test_cuda_is_imported_while_the_assembler_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, and only where there is something to assemble that this process loads."""
+    imported: list[str] = []
+    monkeypatch.setattr(kernel_code, "_import_cuda", lambda: imported.append("cuda.core"))
+    made = CodeCache(tmp_path / "loads", loads=True).code(kernel(), TARGET)
+    CodeCache(tmp_path / "loads", loads=True).code(kernel(), TARGET)
+    assert CodeCache(tmp_path / "compiles").code(kernel(), TARGET) == made
+    assert imported == ["cuda.core"]
 
 
 def test_a_folder_is_any_path(tmp_path: Path, compiled: list[str]) -> None:
@@ -217,7 +232,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, compiled: l
 def test_what_cannot_be_assembled_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(given: Kernel, target: str | None, opt: int | None, *, judged: bool) -> MachineCode:
+    def refused(given: Kernel, *options: object, **switches: bool) -> MachineCode:
         raise AssemblerError([])
 
     monkeypatch.setattr(code_cache, "machine_code", refused)
