@@ -370,3 +370,43 @@ def test_a_thousand_modules_leave_no_memory_behind(llvm: Llvm) -> None:
         (pid,) = pids(llvm)
         sizes.append(int(Path(f"/proc/{pid}/statm").read_text().split()[1]))
     assert sizes[2] - sizes[1] < 500  # pages of 4 KiB
+
+
+NAMED = (
+    "%a = type { i32 }\n@x = external global %a\n",
+    "%a = type { i64 }\n@x = external global %a\n",
+    "define void @f(ptr %p) {\n  store i32 0, ptr %p, !two !0, !one !0\n  ret void\n}\n!0 = !{}\n",
+    "define void @f(ptr %p) {\n  store i32 0, ptr %p, !one !0, !two !0\n  ret void\n}\n!0 = !{}\n",
+)
+"""What LLVM's context keeps, and prints of modules that come later."""
+
+
+def test_what_was_read_before_does_not_show() -> None:
+    """Each text as by a process that has read no other, whatever came before it."""
+    texts = [*NAMED, ADD, "define void @f() {\n", ADD.replace("i32", "i64"), *NAMED[::-1], ADD]
+    texts.append("@b = constant [3 x i8] [i8 1, i8 2, i8 3]\n")
+    kept = llvm_child._Context()
+    for text in texts * 2:
+        alone = llvm_child.answer([b"read", b"one", b"", text.encode()])  # has one of its own
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(llvm_child, "_CONTEXT", kept)
+            found = llvm_child._reprinted(text.encode())
+        if alone[0] == b"refused":
+            assert found is None
+        else:
+            assert found == alone[1].replace(b"'one'", b"'<string>'").replace(
+                b'"one"', b'"<string>"'
+            )
+    kept.drop()
+
+
+def test_a_context_ends_when_much_was_read_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llvm_child._Context, "MOST", 3 * len(ADD))
+    kept = llvm_child._Context()
+    left = []
+    for _ in range(9):
+        kept.take(ADD.encode())
+        assert kept.context is not None
+        left.append(kept._left // len(ADD))
+    kept.drop()
+    assert left == [2, 1, 0] * 3
