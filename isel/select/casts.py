@@ -125,9 +125,11 @@ def extend_to(state: FunctionState, result: Reg, op: Scalar, width: int, *, sign
     if width == 1:
         from_predicate(state, result, state.reg(op, T.PRED), -1 if signed else 1)
         return
-    if not signed:
-        state.zero_above[result] = width
     reg = register(state, op, source)
+    least = min(width, state.zero_above.get(reg, width))
+    signed = signed and least == width  # a number without a sign needs none
+    if not signed:
+        state.zero_above[result] = least
     types = {8: T.S8, **SIGNED} if signed else {8: T.U8, **UNSIGNED}
     if width == 8 and target >= 32 and reg in state.bytes:
         _extend_byte(state, result, reg, target, signed=signed)

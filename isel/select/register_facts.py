@@ -53,6 +53,8 @@ class RegisterFacts:
         self.quotients: dict[Hashable, Reg] = {}
         # register -> the one twice as wide whose upper half it was shifted down from
         self.uppers: dict[Reg, Reg] = {}
+        # register of 32 bits -> what was shifted to the left, and by how many bits
+        self.shifted: dict[Reg, tuple[Reg, int]] = {}
         # register -> the sum that it holds
         self.sums: dict[Reg, Sum] = {}
         # register -> the two registers that it is the sum of, one of which is such a sum

@@ -52,7 +52,7 @@ _BINARY: dict[Opcode, tuple[str, dict[int, ScalarType]]] = {
     Opcode.ASHR: ("shr", SIGNED),
 }
 _ADD, _SUB, _MUL, _OR = Opcode.ADD, Opcode.SUB, Opcode.MUL, Opcode.OR
-_SHL, _LSHR = Opcode.SHL, Opcode.LSHR
+_SHL, _LSHR, _ASHR = Opcode.SHL, Opcode.LSHR, Opcode.ASHR
 _NSW, _NUW = Flag.NSW, Flag.NUW
 """Asked for at each instruction: as attributes of an enumeration they take Python 3.11 some 800
 machine instructions each time.
@@ -311,7 +311,11 @@ def _arithmetic(
         return
     if opcode in _SCALES and _multiply_wide(state, bits, result, lhs, _factor(opcode, rhs, bits)):
         return
+    if opcode is _ASHR and _shift_back(state, result, lhs, rhs):
+        return
     state.emit(typed(row, types[bits]), result, lhs, rhs)
+    if opcode is _SHL and bits == 32 and type(rhs) is Imm:
+        state.shifted[result] = lhs, rhs.value
     if opcode in _RIGHT and rhs == Imm(bits // 2):
         state.uppers[result] = lhs
     if opcode is _LSHR and type(rhs) is Imm:
@@ -320,6 +324,17 @@ def _arithmetic(
     elif opcode in _ZEROS:
         known = zeros_from(state, lhs, bits), zeros_from(state, rhs, bits)
         state.zero_above[result] = _ZEROS[opcode](known)
+
+
+def _shift_back(state: FunctionState, result: Reg, lhs: Reg, rhs: Scalar) -> bool:
+    """What was shifted to the left, and by as much to the right: the sign of its low bits."""
+    if lhs not in state.shifted:
+        return False
+    source, count = state.shifted[lhs]
+    if rhs != Imm(count):
+        return False
+    state.emit(form("bfe", type=T.S32), result, source, Imm(0), Imm(32 - count))
+    return True
 
 
 def _divide(
@@ -347,20 +362,31 @@ def _multiply_wide(
     half = state.halves.get(lhs)
     if half is None:
         return False
-    source, signed = half
-    other: Scalar
+    for signed in _signs(state, half):
+        other = _factor_in_half(state, rhs, bits // 2, signed=signed)
+        if other is not None:
+            type_ = (SIGNED if signed else UNSIGNED)[bits // 2]
+            state.emit(form("mul.wide", type=type_), result, half[0], other)
+            return True
+    return False
+
+
+def _signs(state: FunctionState, half: tuple[Reg, bool]) -> tuple[bool, ...]:
+    """How what was extended may be read: without its sign and with it, where it has none."""
+    reg, signed = half
+    bits = state.out.regs.classes[reg].bits
+    return (signed, not signed) if zeros_from(state, reg, bits) < bits else (signed,)
+
+
+def _factor_in_half(
+    state: FunctionState, rhs: Scalar | None, bits: int, *, signed: bool
+) -> Scalar | None:
+    """A number of so many bits, or what was extended from them."""
     if isinstance(rhs, Imm):
-        low, high = (-1 << (bits // 2 - 1), 1 << (bits // 2 - 1)) if signed else (0, 1 << bits // 2)
-        if not low <= rhs.value < high:
-            return False
-        other = rhs
-    elif type(rhs) is int and state.halves.get(rhs, (0, not signed))[1] is signed:
-        other = state.halves[rhs][0]
-    else:
-        return False
-    type_ = (SIGNED if signed else UNSIGNED)[bits // 2]
-    state.emit(form("mul.wide", type=type_), result, source, other)
-    return True
+        low, high = (-1 << (bits - 1), 1 << (bits - 1)) if signed else (0, 1 << bits)
+        return rhs if low <= rhs.value < high else None
+    half = state.halves.get(rhs) if type(rhs) is int else None
+    return half[0] if half is not None and signed in _signs(state, half) else None
 
 
 def _predicate_logic(state: FunctionState, row: str, result: Reg, lhs: Scalar, rhs: Scalar) -> None:
