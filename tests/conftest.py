@@ -31,20 +31,21 @@ GPU_TARGET = TARGETS["sm_90a"]
 LONG = (
     "samples/test_samples.py",
     "samples/gemm/test_gemm_family.py",
-    "nvgen/testing/test_testing.py",
+    "nvgen/testing/test_items.py",
+    "nvgen/testing/test_launches_and_options.py",
     "nvgen/multiplies/test_portable_gemm.py",
     "nvgen/test_tiles.py",
     "oracle/test_ptx_text.py",
     "oracle/test_legality.py",
     "oracle/test_float_values.py",
     "oracle/test_evidence.py",
-    "oracle/test_scalar_values.py",
+    "oracle/test_scalar_operations.py",
     "oracle/test_gemm_values.py",
-    "isel/verifier/test_verifier.py",
+    "isel/verifier/test_spellings_of_llvm.py",
     "isel/verifier/function/test_function_rules.py",
     "sim/tcgen05/test_mma_pairs.py",
     "sim/tcgen05/test_copy_order.py",
-    "sim/async_ops/test_schedules.py",
+    "sim/async_ops/test_schedules_of_samples.py",
 )
 """Files of 9 CPU seconds and more, which come first: a worker has a whole file at a time."""
 

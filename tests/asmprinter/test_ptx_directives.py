@@ -13,7 +13,7 @@ from asmprinter.ptx.printer import print_ptx
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Launch, Linkage, Module
-from tests.asmprinter.test_ptx_reader import assembles
+from tests.asmprinter.ptx_kernels import assembles
 from tests.each import each
 from tests.oracle.ptxas_modules import report
 

@@ -1,6 +1,6 @@
 """Numbers, register classes and words about rules: the small parts of a judgement.
 
-Whole judgements are compared with the rules themselves in `test_rows`.
+Whole judgements are compared with the rules themselves in `test_row_rules`.
 """
 
 from __future__ import annotations

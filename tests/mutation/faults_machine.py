@@ -27,7 +27,7 @@ FAULTS = (
         "i8-on-sm_103a", Kind.LEGALITY, "intrinsics/targets.py",
         'HAS_TCGEN05_I8: "100a 101a 110a"', 'HAS_TCGEN05_I8: "100a 101a 103a 110a"',
         "a target too many in a rule",
-        "tests/isel/verifier/test_verifier.py",
+        "tests/isel/verifier/test_rules_in_words.py",
     ),
     Fault(
         "sparse-wgmma-version", Kind.LEGALITY, _ROWS + "wgmma.py",

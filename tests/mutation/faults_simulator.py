@@ -52,7 +52,7 @@ FAULTS = (
         "commit-tracks", Kind.ORDER, _SEMANTICS + "tcgen05/commit.py",
         'op.kind == "mma" and op.thread == thread', 'op.kind == "mma"',
         "a commit tracks the operations of all threads",
-        'tests/sim/async_ops/test_schedules.py -k "hazard and commit"',
+        'tests/sim/async_ops/test_hazards.py -k commit',
     ),
     Fault(
         "copy-before-multiply", Kind.ORDER, _SEMANTICS + "tcgen05/order.py",
@@ -94,7 +94,7 @@ FAULTS = (
         "first-look", Kind.SCHEDULE, _SEMANTICS + "synchronization/mbarrier.py",
         "    return lanes & before\n", "    return lanes\n",
         "a wait never fails once its phase is complete",
-        "tests/sim/async_ops/test_schedules.py -k may_fail",
+        "tests/sim/async_ops/test_waits.py -k may_fail",
     ),
     # ---- mbarriers ---------------------------------------------------------------------------
     Fault(

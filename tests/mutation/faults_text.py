@@ -49,14 +49,14 @@ FAULTS = (
         "read-guard", Kind.READ, "asmprinter/ptx/reading/instructions.py",
         "return Not(reg) if negated else reg", "return reg",
         "the negation of a guard is not read",
-        "tests/asmprinter/test_ptx_reader.py",
+        "tests/asmprinter/test_ptx_statements.py",
     ),
     Fault(
         "read-double", Kind.READ, "asmprinter/ptx/reading/tokens.py",
         "bits, type_ = int(text[2:], 16), ScalarType.F64",
         "bits, type_ = int(text[2:], 16), ScalarType.F32",
         "a literal of 64 bits taken for one of 32",
-        "tests/asmprinter/test_ptx_reader.py tests/asmprinter/test_round_trip.py",
+        "tests/asmprinter/test_ptx_modules.py tests/asmprinter/test_round_trip.py",
     ),
     Fault(
         "read-duplicate", Kind.READ, "asmprinter/ptx/reading/opcodes.py",
@@ -82,7 +82,7 @@ FAULTS = (
         "comment-lines", Kind.PLACE, "asmprinter/ptx/source.py",
         r'''re.sub(r"[^\n]", " ",''', r'''re.sub(r"(?s).", " ",''',
         "lines behind a block comment count too low",
-        "tests/asmprinter/test_ptx_reader.py tests/asmprinter/test_text_freedom.py",
+        "tests/asmprinter/test_ptx_modules.py tests/asmprinter/test_text_freedom.py",
     ),
     Fault(
         "plain-line", Kind.PLACE, "isel/places/lines.py",
@@ -103,7 +103,7 @@ FAULTS = (
         'location.python_file, location.python_line = self.files.get(file, ""), line',
         'location.python_file, location.python_line = self.files.get(file, ""), file',
         "the number of the file in place of the line",
-        "tests/asmprinter/test_ptx_directives.py tests/asmprinter/test_ptx_reader.py",
+        "tests/asmprinter/test_ptx_directives.py",
     ),
     Fault(
         "stale-page", Kind.DOCUMENT, "intrinsics/reference/wgmma.md",

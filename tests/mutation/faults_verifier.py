@@ -19,7 +19,7 @@ FAULTS = (
         "            yield _of_problem(row, problem)\n        for problem in operand_problems(",
         "            pass\n        for problem in operand_problems(",
         "record level: words that contradict their opcode",
-        "tests/isel/verifier/test_verifier.py",
+        "tests/isel/verifier/test_packed_words.py",
     ),
     Fault(
         "swizzle-code-7", Kind.RULE, "isel/verifier/descriptors/shared.py",

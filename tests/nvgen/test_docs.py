@@ -44,7 +44,7 @@ from tests.isel.verifier.patterns.pattern_missed import MISSED
 from tests.isel.verifier.patterns.pattern_unseen import NOWHERE, UNSEEN
 from tests.isel.verifier.patterns.test_canonical_patterns import ALL, CLEAN
 from tests.mutation.faults import FAULTS
-from tests.nvgen.testing.test_testing import guide_example
+from tests.nvgen.testing.projects import guide_example
 from tests.oracle import cluster_forms, float_forms, legality_forms, ptxas, tcgen05_product
 from tests.oracle.gpu import on_gpu
 from tests.oracle.recorded_lists import MUTANTS

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.oracle.call_programs import PROGRAMS
-from tests.oracle.test_scalar_values import assert_equal, both
+from tests.oracle.host_and_device import assert_equal, both
 
 pytestmark = pytest.mark.gpu
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import nvgen
 from tests.oracle.gpu import launch
+from tests.oracle.host_and_device import TARGET, assert_equal, blank, both
 from tests.oracle.scalar_programs import PREDICATES
-from tests.oracle.test_scalar_values import TARGET, assert_equal, blank, both
 
 pytestmark = pytest.mark.gpu
 

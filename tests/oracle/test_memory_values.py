@@ -1,6 +1,6 @@
 """Memory of every kind means on the simulated GPU what it means on the host's processor.
 
-As in `tests.oracle.test_scalar_values`: one LLVM IR runs on both, and every byte must be equal.
+As in `tests.oracle.host_and_device`: one LLVM IR runs on both, and every byte must be equal.
 Runs on a GPU, too (`NVGEN_TEST_DEVICE=cuda`).
 """
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import nvgen
 from tests.oracle.gpu import launch
-from tests.oracle.test_scalar_values import TARGET, assert_equal, blank, both
+from tests.oracle.host_and_device import TARGET, assert_equal, blank, both
 
 pytestmark = pytest.mark.gpu
 

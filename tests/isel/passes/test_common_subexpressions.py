@@ -15,7 +15,7 @@ from asmprinter.mir.reader import read_mir
 from intrinsics.mir import MachineFunction, successors
 from isel.control_flow import dominator_tree, dominators, reach
 from isel.passes.common_subexpressions import share_values
-from tests.isel.passes.test_passes import Drawn, means, ssa_functions
+from tests.isel.passes.ssa_functions import Drawn, means, ssa_functions
 from tests.turns import examples
 
 

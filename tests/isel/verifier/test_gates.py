@@ -29,7 +29,7 @@ from nvgen.compilation.options import Options
 from nvgen.loading import load
 from tests.each import each
 from tests.isel.verifier.gate_records import Gate, gates, judgement, module_of, shown, shut
-from tests.isel.verifier.test_verifier import Call, text_of
+from tests.isel.verifier.test_spellings_of_llvm import Call, text_of
 
 NAMED_ONLY = ("st:param-version:space=param::entry|param::func",)
 """What only a name may stand for: the parameters of a call, which belong to calls' own tests."""

@@ -13,7 +13,7 @@ import pytest
 
 import nvgen
 from tests.oracle.exact_floats import KINDS, Kind, Number, read, whole, write
-from tests.oracle.test_float_values import edges, some
+from tests.oracle.float_runs import edges, some
 from tests.oracle.test_integer_values import check
 
 
