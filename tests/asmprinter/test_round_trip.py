@@ -18,16 +18,9 @@ from intrinsics.findings import Finding
 from intrinsics.mir import Label, MachineFunction, MachineInstr, Module, Op, renumber
 from intrinsics.targets import TARGETS
 from isel.verifier.record import verify_records
+from tests.asmprinter.operand_strategies import NEWEST, legal_attributes, ordinary_rows
 from tests.asmprinter.ptx_texts import TEXTS
-from tests.asmprinter.strategies import (
-    NEWEST,
-    REPRESENTATIVES,
-    UNKNOWN_TO_NVGEN,
-    Drawn,
-    legal_attributes,
-    modules,
-    ordinary_rows,
-)
+from tests.asmprinter.strategies import REPRESENTATIVES, UNKNOWN_TO_NVGEN, Drawn, modules
 from tests.oracle import ptxas
 from tests.turns import examples
 

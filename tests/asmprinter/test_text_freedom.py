@@ -20,15 +20,9 @@ from intrinsics.mir import Location, MachineInstr, Module
 from intrinsics.modifiers import CachePriority, CopyFormat, ScalarType, Space
 from intrinsics.modifiers.mma_sync import MmaLayout
 from intrinsics.modifiers.wgmma import BitOperation, MatrixType
+from tests.asmprinter.operand_strategies import NEWEST
 from tests.asmprinter.ptx_texts import TENSOR_CORE, TEXTS
-from tests.asmprinter.strategies import (
-    NEWEST,
-    UNKNOWN_TO_NVGEN,
-    Drawn,
-    Record,
-    modules,
-    records,
-)
+from tests.asmprinter.strategies import UNKNOWN_TO_NVGEN, Drawn, Record, modules, records
 from tests.each import each
 from tests.turns import examples
 

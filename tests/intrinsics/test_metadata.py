@@ -60,29 +60,6 @@ def test_128_rows_of_narrow_elements(kind: K):
 
 
 @each("kind", K_OF)
-@each("path", [DataPath.F, DataPath.C])
-def test_64_rows_of_a_cta_use_half_of_the_lanes(kind: K, path: DataPath):
-    """Sixteen rows have sixteen lanes of a warp; among them all is as for 128 rows."""
-    m = path.m
-    (cells,) = metadata_cells(path, m, kind, K_OF[kind])
-    shape = (m, CHUNKS[kind])
-    rank, lane, bit, column = (
-        np.broadcast_to(x, shape) for x in (cells.rank, cells.lane, cells.bit, cells.column)
-    )
-    for row, number in np.ndindex(shape):
-        local = row % 64
-        assert rank[row, number] == row // 64
-        if kind in SHARING:
-            within, low = local % 8 + number // 4 * 8, local % 16 // 8 * 16 + number % 4 * 4
-            assert column[row, number] == 0
-        else:
-            within, low = local % 16, number % 8 * 4
-            assert column[row, number] == number // 8
-        assert lane[row, number] == local // 16 * 32 + within
-        assert bit[row, number] == low
-
-
-@each("kind", K_OF)
 @each("path", DataPath)
 def test_no_two_indices_overlap_and_all_lie_in_the_lanes_of_a(kind: K, path: DataPath):
     d = np.broadcast_to(accumulator_cells(path, path.m, 256).lane, (path.m, 256))
@@ -99,16 +76,6 @@ def test_no_two_indices_overlap_and_all_lie_in_the_lanes_of_a(kind: K, path: Dat
         assert {bit % 4 for *_, bit in places} == {0}
         lanes = {lane for _, lane, *_ in places}
         assert lanes == {*d[:, part * 256 // path.parts].tolist()}
-
-
-def test_256_rows_are_128_in_each_cta():
-    (pair,) = metadata_cells(DataPath.A, 256, K.F16, 32, 1)
-    (single,) = metadata_cells(DataPath.D, 128, K.F16, 32, 1)
-    for half in (0, 1):
-        rows = slice(128 * half, 128 * half + 128)
-        assert (pair.rank[rows] == half).all()
-        assert np.array_equal(pair.lane[rows], single.lane)
-        assert np.array_equal(pair.bit[rows], single.bit)
 
 
 def test_what_there_is_not():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from tests.isel.verifier.patterns.canonical_patterns import begin, finish, story
+from tests.isel.verifier.patterns.stories import begin, finish, story
 from tests.manual.memory_table import CP, FILLED, LD, MMA, SHIFT, ST, Case, Operation, Verdict
 
 RIGHT, UNFENCED, WRONG = Verdict.RIGHT, Verdict.UNFENCED, Verdict.WRONG

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from tests.isel.verifier.patterns.canonical_patterns import begin, finish, story
 from tests.isel.verifier.patterns.pattern_ptx import Kernel
+from tests.isel.verifier.patterns.stories import begin, finish, story
 
 
 class Verdict(Enum):

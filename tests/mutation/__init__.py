@@ -1,0 +1,1 @@
+"""Seeded faults, and the tests that find them: how much the other tests can see."""

@@ -112,7 +112,7 @@ FAULTS = (
         "return {0: 16, 1: 128, 2: 128, 4: 64, 6: 32}[self.value]",
         "return {0: 16, 1: 128, 2: 128, 4: 32, 6: 64}[self.value]",
         "the codes of two swizzling modes exchanged",
-        "tests/intrinsics/test_smem_desc.py tests/intrinsics/test_swizzling.py "
+        "tests/intrinsics/test_smem_desc.py tests/intrinsics/published/test_shared_memory.py "
         "tests/intrinsics/test_umma_layout.py",
     ),
     Fault(
@@ -147,20 +147,20 @@ FAULTS = (
         "swizzle-32-byte-atoms", Kind.LAYOUT, "intrinsics/layouts/swizzling.py",
         "Swizzle.B128_ATOM32: (2, 5),", "Swizzle.B128_ATOM32: (2, 4),",
         "address bit 4 in place of bit 6",
-        "tests/intrinsics/test_swizzling.py",
+        "tests/intrinsics/published/test_shared_memory.py",
     ),
     Fault(
         "data-path-c", Kind.LAYOUT, "intrinsics/layouts/data_paths.py",
         "return (0, _HALF) if self in (DataPath.C, DataPath.F) else (0,)",
         "return (0, _HALF) if self is DataPath.F else (0,)",
         "a half data path taken for a whole one",
-        "tests/intrinsics/test_data_paths.py",
+        "tests/intrinsics/published/test_data_paths.py",
     ),
     Fault(
         "data-path-g", Kind.LAYOUT, "intrinsics/layouts/data_paths.py",
         "return 128 // path.parts", "return 64",
         "the parts of N 64 lanes apart in every layout",
-        "tests/intrinsics/test_data_paths.py",
+        "tests/intrinsics/published/test_data_paths.py",
     ),
     Fault(
         "metadata-lanes", Kind.LAYOUT, "intrinsics/layouts/metadata.py",
@@ -172,7 +172,7 @@ FAULTS = (
         "scale-factor-blocks", Kind.LAYOUT, "intrinsics/layouts/scale_factors.py",
         "place // _WORD * _block_columns(size)", "place // _WORD * (_BLOCK_ROWS // _LANES)",
         "the second block of factors four columns on for any number of rows",
-        "tests/intrinsics/test_scale_factors.py",
+        "tests/intrinsics/published/test_scale_factors.py",
     ),
     Fault(
         "fragment-c", Kind.LAYOUT, "intrinsics/layouts/fragments_mma.py",

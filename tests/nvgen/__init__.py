@@ -1,0 +1,1 @@
+"""What a user touches: API, command line, builder, launches, documents; numbers are numpy's."""

@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from tests.oracle.legality_forms import SOME, pairwise, shuffle, spoil, statement, unique
+from tests.oracle.statements import SOME, pairwise, shuffle, spoil, statement, unique
 
 _BYTES = ".mbarrier::complete_tx::bytes"
 _COPY = "cp.async.bulk"

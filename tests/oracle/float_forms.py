@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from tests.oracle.legality_forms import (
+from tests.oracle.statements import (
     REGISTERS,
     SOME,
     garble,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from tests.oracle.legality_forms import SOME, joined, shuffle, spoil, statement, unique
+from tests.oracle.statements import SOME, joined, shuffle, spoil, statement, unique
 
 _SIZES = ("128", "64", "0", "256", "-128", "%r1", "128U", "64+64", "4294967424", "1.0")
 

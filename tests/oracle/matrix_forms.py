@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from tests.oracle.legality_forms import SOME, registers, shuffle, spoil, unique
+from tests.oracle.statements import SOME, registers, shuffle, spoil, unique
 
 _SHAPES = ("", ".m8n8", ".m8n16", ".m16n8", ".m16n16", ".m8n32")
 _NUMS = ("", ".x1", ".x2", ".x4", ".x8")

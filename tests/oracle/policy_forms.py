@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from tests.oracle.legality_forms import SOME, shuffle, spoil, statement, unique
+from tests.oracle.statements import SOME, shuffle, spoil, statement, unique
 
 _PRIORITIES = (
     ".L2::evict_last", ".L2::evict_normal", ".L2::evict_first", ".L2::evict_unchanged",

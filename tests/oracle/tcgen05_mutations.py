@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tests.oracle import legality_forms
+from tests.oracle import statements
 
 NONSENSE: tuple[str, ...] = (
     ".nosuch", ".kind::f16::f16", ".cta_group::1::2", ".cta_group::0", ".x3", ".x256", ".KIND::f16",
@@ -59,7 +59,7 @@ class Mutator:
         self._random = random.Random(seed)
         self._seeds = list(seeds)
         every = (modifier for text in seeds for modifier in Parts.of(text).modifiers)
-        self._modifiers = [*dict.fromkeys(every), *NONSENSE, *legality_forms.ALIENS]
+        self._modifiers = [*dict.fromkeys(every), *NONSENSE, *statements.ALIENS]
         self._changes: tuple[Callable[[Parts], None], ...] = (
             self._drop_modifier, self._repeat_modifier, self._swap_modifiers,
             self._replace_modifier, self._replace_modifier, self._insert_modifier,
@@ -117,11 +117,11 @@ class Mutator:
     def _replace_operand(self, parts: Parts) -> None:
         if parts.operands:
             place = self._place(parts.operands)
-            parts.operands[place] = self._random.choice(legality_forms.EVERY)
+            parts.operands[place] = self._random.choice(statements.EVERY)
 
     def _insert_operand(self, parts: Parts) -> None:
         place = self._random.randrange(len(parts.operands) + 1)
-        parts.operands.insert(place, self._random.choice(legality_forms.EVERY))
+        parts.operands.insert(place, self._random.choice(statements.EVERY))
 
     def _change_vector(self, parts: Parts) -> None:
         """One element of a vector dropped, doubled or replaced; braces around what is none."""
@@ -130,9 +130,7 @@ class Mutator:
         vectors = [n for n, operand in enumerate(parts.operands) if operand.startswith("{")]
         place = self._random.choice(vectors or range(len(parts.operands)))
         elements = parts.operands[place].strip("{}").split(", ")
-        other = self._random.choice(
-            (*legality_forms.REGISTERS, *legality_forms.LITERALS, "smem", "_")
-        )
+        other = self._random.choice((*statements.REGISTERS, *statements.LITERALS, "smem", "_"))
         at = self._place(elements)
         elements[at : at + 1] = self._random.choice(
             ([], [elements[at], f"%r{263 - at}"], [other], [elements[at]])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from tests.oracle.legality_forms import SOME, registers, shuffle, spoil, statement, unique
+from tests.oracle.statements import SOME, registers, shuffle, spoil, statement, unique
 
 IMPOSSIBLE = r"cp\.async\.bulk\.tensor\..*(\.[06]d|\.im2col.*\.[12]d)"
 """nvgen's names for ranks that no copy has, so that LLVM IR reaches the rules that refuse them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from tests.oracle.legality_forms import SOME, shuffle, spoil, statement, unique
+from tests.oracle.statements import SOME, shuffle, spoil, statement, unique
 
 _FIELDS = (
     ".global_address", ".rank", ".box_dim", ".global_dim", ".global_stride", ".element_stride",

@@ -16,7 +16,7 @@ from intrinsics.findings import NvgenError
 from intrinsics.special import special_registers
 from isel.select.intrinsics.unselected import UNSELECTED, unselected
 from tests.oracle import llvm, llvm_forms, nvvm_calls
-from tests.oracle.llvm_intrinsics import all_names
+from tests.oracle.llvm_signatures import all_names
 from tests.oracle.ptxas_modules import report
 
 TARGET = "sm_100a"

@@ -14,7 +14,15 @@ import re
 import pytest
 from llvmlite import binding
 
-from tests.oracle import llvm, llvm_forms, llvm_intrinsics, llvm_sass, llvm_scalar, ptxas
+from tests.oracle import (
+    llvm,
+    llvm_forms,
+    llvm_intrinsics,
+    llvm_sass,
+    llvm_scalar,
+    llvm_signatures,
+    ptxas,
+)
 from tests.oracle.llvm_deviations import INTRINSICS, SCALAR
 from tests.oracle.llvm_forms import effects
 
@@ -101,15 +109,15 @@ def test_the_table_is_complete():
 
 
 def test_no_enumeration_shrinks_unnoticed():
-    cases = {f: len(list(llvm_intrinsics.cases(f))) for f in llvm_intrinsics.FAMILIES}
-    assert all(cases[f] >= len(llvm_intrinsics.names(f)) > 0 for f in cases)
+    cases = {f: len(list(llvm_intrinsics.cases(f))) for f in llvm_signatures.FAMILIES}
+    assert all(cases[f] >= len(llvm_signatures.names(f)) > 0 for f in cases)
     assert sum(cases.values()) > 5000
     kernels = {f: len(llvm_scalar.cases(f)) for f in llvm_scalar.FAMILIES}
     assert all(kernels.values())
     assert sum(kernels.values()) > 1000
 
 
-ALL_NAMES = [name for family in llvm_intrinsics.FAMILIES for name in llvm_intrinsics.names(family)]
+ALL_NAMES = [name for family in llvm_signatures.FAMILIES for name in llvm_signatures.names(family)]
 OTHER_TYPE = {"i1": "i8", "i16": "i32", "i32": "i64", "i64": "i32"}
 
 
@@ -130,18 +138,18 @@ def test_llvm_confirms_every_signature():
     # the one older form that LLVM brings up to date when it reads it: without a CTA group
     older = [f"cp.async.bulk.tensor.g2s.tile.{rank}d" for rank in range(1, 6)]
     older += [f"cp.async.bulk.tensor.g2s.im2col.{rank}d" for rank in range(3, 6)]
-    expected = [(n, [a.type for a in llvm_intrinsics.signature(n).args[:-1]]) for n in older]
+    expected = [(n, [a.type for a in llvm_signatures.signature(n).args[:-1]]) for n in older]
     # those that are overloaded: LLVM puts the address space into the name as it reads it
-    for name in filter(llvm_intrinsics.is_overloaded, ALL_NAMES):
-        types = [a.type for a in llvm_intrinsics.signature(name).args]
+    for name in filter(llvm_signatures.is_overloaded, ALL_NAMES):
+        types = [a.type for a in llvm_signatures.signature(name).args]
         expected.append((name, ["ptr addrspace(4)", *types[1:]]))
     assert taken == expected
     right = [(n, s.result, [arg.type for arg in s.args]) for n, s in _signatures()]
     assert {*llvm.rejections([_call(*case) for case in right])} == {""}
 
 
-def _signatures() -> list[tuple[str, llvm_intrinsics.Signature]]:
-    return [(name, llvm_intrinsics.signature(name)) for name in ALL_NAMES]
+def _signatures() -> list[tuple[str, llvm_signatures.Signature]]:
+    return [(name, llvm_signatures.signature(name)) for name in ALL_NAMES]
 
 
 def _call(name: str, result: str, types: list[str]) -> str:
@@ -149,7 +157,7 @@ def _call(name: str, result: str, types: list[str]) -> str:
     numbers = llvm_intrinsics.plain(name).numbers
     passed = [f"{type_} {numbers.get(n, f'%a{n}')}" for n, type_ in enumerate(types)]
     params = ", ".join(f"{type_} %a{n}" for n, type_ in enumerate(types))
-    full = llvm_intrinsics.PREFIX + name
+    full = llvm_signatures.PREFIX + name
     call = f"  call {result} @{full}({', '.join(passed)})\n"
     return (
         f"{llvm.HEADER}declare {result} @{full}({', '.join(types)})\n"
@@ -340,10 +348,10 @@ def test_header_opcodes_and_accesses():
 
 
 @pytest.mark.turns(4)
-@pytest.mark.parametrize("family", llvm_intrinsics.FAMILIES)
+@pytest.mark.parametrize("family", llvm_signatures.FAMILIES)
 def test_every_change_to_an_instruction_is_noticed(family: str):
     """Operands swapped, replaced, left out; modifiers left out or added: in LLVM's own texts."""
-    names = llvm_intrinsics.names(family)
+    names = llvm_signatures.names(family)
     modules = [llvm_intrinsics.plain(name).module() for name in names]
     changes = 0
     for name, outcome in zip(names, llvm.compile_all(modules, TARGET, PTX), strict=True):

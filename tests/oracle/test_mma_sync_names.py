@@ -12,9 +12,9 @@ import pytest
 import nvgen
 from intrinsics.catalog import spellings
 from intrinsics.findings import NvgenError
-from tests.oracle import llvm, llvm_intrinsics, mma_sync_signatures
+from tests.oracle import llvm, llvm_signatures, mma_sync_signatures
 
-NAMES = sorted(n for n in llvm_intrinsics.all_names() if n.startswith("mma."))
+NAMES = sorted(n for n in llvm_signatures.all_names() if n.startswith("mma."))
 KIND = re.compile(r"\.kind\.|\.block\.")
 GROUPS = sorted({mma_sync_signatures.types_of(name)[1] for name in NAMES})
 

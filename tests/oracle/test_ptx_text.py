@@ -31,7 +31,15 @@ import pytest
 
 import nvgen
 from intrinsics.findings import SelectionError, VerificationError
-from tests.oracle import llvm, llvm_forms, llvm_intrinsics, llvm_sass, llvm_scalar, ptxas
+from tests.oracle import (
+    llvm,
+    llvm_forms,
+    llvm_intrinsics,
+    llvm_sass,
+    llvm_scalar,
+    llvm_signatures,
+    ptxas,
+)
 from tests.oracle.llvm_deviations import (
     INTRINSICS,
     REFUSALS,
@@ -131,25 +139,25 @@ def deviation_of(label: str, rows: tuple[Deviation, ...]) -> Deviation | None:
 
 
 def test_the_families_hold_all_of_llvms_names():
-    families = [llvm_intrinsics.names(family) for family in llvm_intrinsics.FAMILIES]
+    families = [llvm_signatures.names(family) for family in llvm_signatures.FAMILIES]
     listed = [name for names in families for name in names]
     assert len(set(listed)) == len(listed), "an intrinsic is in two families"
     wanted = {
         spelled
-        for name in llvm_intrinsics.all_names()
-        if llvm_intrinsics.SCOPE.fullmatch(name)
-        for spelled in llvm_intrinsics.spelled(name)
+        for name in llvm_signatures.all_names()
+        if llvm_signatures.SCOPE.fullmatch(name)
+        for spelled in llvm_signatures.spelled(name)
     }
     assert wanted == set(listed)
 
 
-@pytest.mark.parametrize("family", llvm_intrinsics.FAMILIES)
+@pytest.mark.parametrize("family", llvm_signatures.FAMILIES)
 def test_every_call_has_llvms_text(family: str, pytestconfig: pytest.Config):
     """Every legal combination of immediates, and each call with other kinds of operands.
 
     The plain call of each intrinsic is compared every day, the others take turns.
     """
-    chosen = {name: str(llvm_intrinsics.plain(name)) for name in llvm_intrinsics.names(family)}
+    chosen = {name: str(llvm_intrinsics.plain(name)) for name in llvm_signatures.names(family)}
     cases = [
         case
         for case in llvm_intrinsics.cases(family)
@@ -179,8 +187,8 @@ def test_the_same_calls_exist_elsewhere(target: str, ptx: str):
     """What LLVM selects for a target and version nvgen selects too, with the same text."""
     cases = [
         case
-        for family in llvm_intrinsics.FAMILIES
-        for name in llvm_intrinsics.names(family)
+        for family in llvm_signatures.FAMILIES
+        for name in llvm_signatures.names(family)
         for case in llvm_intrinsics.probes(name)
     ]
     wrong = []
@@ -216,8 +224,8 @@ def test_ptxas_settles_who_refuses_rightly(row: Refusal):
     require_ptxas()
     cases = [
         case
-        for family in llvm_intrinsics.FAMILIES
-        for name in llvm_intrinsics.names(family)
+        for family in llvm_signatures.FAMILIES
+        for name in llvm_signatures.names(family)
         for case in llvm_intrinsics.probes(name)
         if row.covers(str(case))
     ]
@@ -248,8 +256,8 @@ def test_a_wrong_immediate_is_an_exception():
     """nvgen refuses each value next to the legal ones, even where LLVM's verifier dies of it."""
     beside = [
         llvm_intrinsics.Case(name, {**llvm_intrinsics.plain(name).numbers, place: number})
-        for family in llvm_intrinsics.FAMILIES
-        for name in llvm_intrinsics.names(family)
+        for family in llvm_signatures.FAMILIES
+        for name in llvm_signatures.names(family)
         for place, legal in llvm_intrinsics.immediates(name).items()
         if llvm_intrinsics.is_bounded(name, place)
         for number in (min(legal) - 1, max(legal) + 1)
@@ -382,7 +390,7 @@ def require_ptxas() -> None:
 
 @pytest.mark.parametrize("row", INTRINSICS, ids=lambda row: row.name)
 def test_a_deviation_of_intrinsics_is_as_described(row: Deviation):
-    cases = [c for f in llvm_intrinsics.FAMILIES for c in llvm_intrinsics.cases(f)]
+    cases = [c for f in llvm_signatures.FAMILIES for c in llvm_intrinsics.cases(f)]
     case = next(case for case in cases if str(case) == row.example)
     assert row.covers(str(case))
     (texts,) = both([str(case)], [case.module()])

@@ -14,13 +14,13 @@ import pytest
 import nvgen
 from intrinsics.catalog import spellings
 from intrinsics.findings import NvgenError
-from tests.oracle import llvm, llvm_intrinsics, ptxas
+from tests.oracle import llvm, llvm_intrinsics, llvm_signatures, ptxas
 from tests.oracle.llvm_sass import refused
 
 
 def llvms() -> list[str]:
     """LLVM's names of tcgen05."""
-    return [name for name in llvm_intrinsics.all_names() if name.startswith("tcgen05.")]
+    return [name for name in llvm_signatures.all_names() if name.startswith("tcgen05.")]
 
 
 def ours() -> list[str]:
@@ -75,7 +75,7 @@ WORDS: dict[str, str] = {
 def test_llvm_has_two_hundred() -> None:
     """LLVM 22.1's NVPTX back end; what the other tests go through is not empty."""
     assert len(llvms()) == 200
-    assert all(llvm_intrinsics.signature(name) for name in llvms())
+    assert all(llvm_signatures.signature(name) for name in llvms())
 
 
 def test_each_of_llvms_is_selected_and_printed_as_by_llvm() -> None:

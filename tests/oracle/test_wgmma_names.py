@@ -14,7 +14,7 @@ import pytest
 import nvgen
 from intrinsics.catalog import spellings
 from intrinsics.findings import NvgenError
-from tests.oracle import llvm, llvm_intrinsics, ptxas
+from tests.oracle import llvm, llvm_signatures, ptxas
 from tests.oracle.ptxas_modules import report
 from tests.turns import has_turn
 
@@ -157,7 +157,7 @@ ORDERS = {
 
 
 def test_llvm_has_the_others() -> None:
-    llvms = {name for name in llvm_intrinsics.all_names() if name.startswith("wgmma.")}
+    llvms = {name for name in llvm_signatures.all_names() if name.startswith("wgmma.")}
     assert llvms == set(ORDERS)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from tests.oracle.legality_forms import SOME, registers, shuffle, spoil, unique
+from tests.oracle.statements import SOME, registers, shuffle, spoil, unique
 
 _SHAPES = (
     ".m16n16k16", ".m8n32k16", ".m32n8k16", ".m16n16k8", ".m8n8k4", ".m8n8k32", ".m8n8k128",

@@ -1,0 +1,1 @@
+"""The simulator by small kernels in PTX: values, faults and deadlocks as the manual says."""

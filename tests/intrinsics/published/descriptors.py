@@ -3,7 +3,7 @@
 Sources: CUTLASS, include/cute/arch/mma_sm100_desc.hpp (InstrDescriptor, InstrDescriptorBlockScaled,
 SmemDescriptor, MaskAndShiftB: bit fields in their order) and include/cute/arch/mma_sm90_desc.hpp
 (GmmaDescriptor); PTX ISA, Tables 40, 42, 43, 44, 45 (bit positions), Zero-Column Mask Descriptor
-(four examples) and wgmma's Matrix Descriptor Format.
+(four examples).
 
 Where they differ: the manual's M of block-scaled kinds is 2 bits from bit 27 without the 7 lowest
 bits, CUTLASS's 5 bits from bit 24 without the 4 lowest: the same for 128 and 256.  The manual's
@@ -40,12 +40,6 @@ SHARED: Members = [
 ]  # fmt: skip
 """CUTLASS's SmemDescriptor."""
 
-GMMA: Members = [
-    ("start", 14), ("", 2), ("lbo", 14), ("", 2), ("sbo", 14), ("", 2), ("", 1), ("base", 3),
-    ("", 4), ("", 6), ("layout", 2),
-]  # fmt: skip
-"""CUTLASS's GmmaDescriptor (wgmma)."""
-
 MASK: Members = [
     ("start0", 8), ("start1", 8), ("start2", 8), ("start3", 8), ("first", 4), ("", 3), ("nzm", 1),
     ("skip", 8), ("use", 8), ("shift", 6), ("", 2),
@@ -54,9 +48,6 @@ MASK: Members = [
 
 LAYOUTS = {"NONE": 0, "B128_ATOM32": 1, "B128": 2, "B64": 4, "B32": 6}
 """tcgen05's swizzle codes."""
-
-GMMA_LAYOUTS = {"NONE": 0, "B128": 1, "B64": 2, "B32": 3}
-"""wgmma's swizzle codes."""
 
 
 def pack(members: Members, **values: int) -> int:

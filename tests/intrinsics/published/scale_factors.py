@@ -42,7 +42,7 @@ FACTORS = {
 CASES = [
     *[(rows, 1, id_) for rows in (8, 32, 40, 128, 256) for id_ in range(4)],
     *[(rows, 2, id_) for rows in (16, 128, 200, 256) for id_ in (0, 2)],
-    *[(rows, 4, 0) for rows in (8, 64, 128, 192, 256)],
+    *[(rows, 4, 0) for rows in (8, 40, 64, 128, 136, 192, 256)],
 ]
 """(rows, factors, id) of 1X, 2X and 4X, with the ids of the manual's figures."""
 

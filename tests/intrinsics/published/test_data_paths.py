@@ -44,18 +44,6 @@ def test_which_layout(letter: str) -> None:
             assert got is DataPath[letter]
 
 
-@each(
-    "m, group, ws",
-    [(256, 1, False), (64, 2, False), (32, 1, False), (256, 2, True), (128, 2, True),
-     (96, 1, False), (256, 1, True), (32, 2, False)],
-)  # fmt: skip
-def test_no_layout(m: int, group: int, ws: bool) -> None:
-    """Rows that the manual's table does not have."""
-    for sparse in (False, True):
-        with pytest.raises(ValueError):  # noqa: PT011
-            data_path(m, group=group, ws=ws, sparse=sparse)
-
-
 @pytest.mark.parametrize("letter", TABLE)
 def test_lane_alignment(letter: str) -> None:
     assert tuple(DataPath[letter].lane_starts) == TABLE[letter].starts

@@ -46,6 +46,7 @@ def test_scale_cells(rows: int, factors: int, scale_id: int) -> None:
     for one, other in zip((got.lane, got.column, got.byte), expected, strict=True):
         assert np.array_equal(np.broadcast_to(one, (rows, factors)), other)
     assert tuple(got.copies) == COPIES[1]
+    assert columns_of(rows, factors, scale_id) == int(expected[1].max()) + 1
 
 
 @each("rows", [16, 64, 96, 128, 256])
@@ -57,6 +58,7 @@ def test_scale_cells_in_two_halves(rows: int, factors: int, scale_id: int) -> No
     for one, other in zip((got.lane, got.column, got.byte), expected, strict=True):
         assert np.array_equal(np.broadcast_to(one, (rows, factors)), other)
     assert tuple(got.copies) == COPIES[2]
+    assert columns_of(rows, factors, scale_id, 2) == int(expected[1].max()) + 1
 
 
 @each("rows", [32, 64, 128, 256])

@@ -24,7 +24,7 @@ def test_swizzle(mode: str) -> None:
     assert np.array_equal(swizzle(addresses, Swizzle[mode]), swizzled(mode, addresses))
 
 
-@each("mode", ["B32", "B64", "B128"])
+@each("mode", SWIZZLES)
 @each("base", range(8))
 def test_base_offset_moves_the_pattern(mode: str, base: int) -> None:
     """The manual's text alone: the pattern starts where (address >> 7) & 7 is the base offset."""
@@ -60,7 +60,7 @@ def test_a_descriptor_advanced_along_k_reads_the_next_columns(mode: str, size: i
 
 
 @each("mode", PLAIN)
-@each("size", [1, 2])
+@each("size", [1, 2, 4])
 @each("m", [128, 256])
 def test_mn_major(mode: str, size: int, m: int) -> None:
     k, start = 32 // size, 0x1000

@@ -1,0 +1,1 @@
+"""Passes over records: functions mean the same, by executing the records themselves."""

@@ -26,7 +26,7 @@ from nvgen.compilation.options import Options
 from nvgen.shared_memory.tiles import SharedTile
 from nvgen.values.numbers import Int
 from tests.each import each
-from tests.isel.verifier.function.wgmma_kernels import DESCRIPTORS, kernel
+from tests.isel.verifier.function.wgmma_text import DESCRIPTORS, kernel
 from tests.oracle.ptxas_modules import report
 
 

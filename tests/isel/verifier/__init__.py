@@ -1,0 +1,1 @@
+"""The rules: each has its words, ptxas agrees about single records, right neighbours are clean."""

@@ -27,7 +27,7 @@ from intrinsics.mir import (
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.row import Attribute, Guard, Kind, Operand, Residency, Row, Rule
 from intrinsics.targets import EVERYWHERE, PTX_VERSIONS, TARGETS, Capability, Ptx, Target, spell
-from tests.asmprinter.strategies import CLASSES, fitting, is_whole, values_of
+from tests.asmprinter.operand_strategies import CLASSES, fitting, is_whole, values_of
 
 NEWEST = PTX_VERSIONS[-1]
 

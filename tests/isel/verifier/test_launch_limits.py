@@ -10,7 +10,8 @@ from intrinsics.targets import PTX_VERSIONS, TARGETS
 from isel.verifier.launch import without_peers
 from isel.verifier.lowest_ptx import lowest_ptx
 from tests.each import each
-from tests.isel.verifier.function.function_kernels import PAIR, kernel
+from tests.isel.verifier.function.condition_kernels import PAIR
+from tests.isel.verifier.function.kernel_text import kernel
 from tests.oracle.ptxas_modules import report
 
 KIB = {

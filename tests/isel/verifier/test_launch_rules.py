@@ -23,7 +23,8 @@ from isel.verifier.launch import (
 )
 from isel.verifier.levels import verify
 from tests.each import each
-from tests.isel.verifier.function.function_kernels import PAIR, kernel
+from tests.isel.verifier.function.condition_kernels import PAIR
+from tests.isel.verifier.function.kernel_text import kernel
 from tests.oracle.ptxas_modules import report
 
 GRID = LaunchShape(grid=(64, 1, 1))

@@ -26,7 +26,7 @@ from isel.pipeline import lower
 from isel.verifier.record import verify_records
 from tests.each import each
 from tests.isel.verifier.records import NEWEST, assemble, need_ptxas
-from tests.oracle import llvm_intrinsics, mma_sync_signatures, wmma_signatures
+from tests.oracle import llvm_signatures, mma_sync_signatures, wmma_signatures
 from tests.oracle.tensor_forms import IMPOSSIBLE
 
 IMMEDIATES = {
@@ -284,7 +284,7 @@ def test_llvm_knows_every_spelling_and_its_signature():
         *("movmatrix.", "tensormap.cp_fenceproxy.", "createpolicy.", "multimem."),
     )
     some_lack = {name for name in asked() if name.startswith(lacking)}
-    assert names == some_lack - set(llvm_intrinsics.all_names())
+    assert names == some_lack - set(llvm_signatures.all_names())
 
 
 def without(module: ir.Module, names: set[str]) -> ir.Module:

@@ -1,0 +1,1 @@
+"""The command line, called in process: what it prints, and its exit status."""

@@ -1,0 +1,1 @@
+"""Matrices in registers: their numbers and epilogues, against numpy."""

@@ -1,0 +1,1 @@
+"""Verbs, branches and roles in Python, by the instructions that they become."""

@@ -1,0 +1,1 @@
+"""Arguments, tensor maps and shapes of launches: what is taken, and what is refused."""

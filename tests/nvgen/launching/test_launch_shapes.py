@@ -14,7 +14,8 @@ from nvgen.loading import load
 from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 from tests.each import each
-from tests.isel.verifier.function.function_kernels import PAIR, kernel
+from tests.isel.verifier.function.condition_kernels import PAIR
+from tests.isel.verifier.function.kernel_text import kernel
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD
 

@@ -11,7 +11,7 @@ from nvgen.llvm.reading import parse
 from tests.each import each
 from tests.isel.llvm.llvm_corpus import CASES
 from tests.nvgen.optimizer.passes import LEVELS, body, calls, shielded
-from tests.oracle import llvm, llvm_intrinsics
+from tests.oracle import llvm, llvm_intrinsics, llvm_signatures
 
 NEVER_CHANGE = re.compile(
     r"is_explicit_cluster|read\.ptx\.sreg\.(laneid|lanemask\.\w\w|warpsize|cluster\.n?ctarank"
@@ -33,7 +33,7 @@ def each_twice(names: list[str]) -> str:
     types: dict[str, str] = {}
     lines = []
     for name in names:
-        signature = llvm_intrinsics.signature(name)
+        signature = llvm_signatures.signature(name)
         numbers = llvm_intrinsics.plain(name).numbers
         given = []
         for place, arg in enumerate(signature.args):
@@ -57,9 +57,9 @@ def called(text: str) -> list[str]:
     return [re.sub(r"/\*.*?\*/ ", "", line) for line in found]
 
 
-@pytest.mark.parametrize("family", llvm_intrinsics.FAMILIES)
+@pytest.mark.parametrize("family", llvm_signatures.FAMILIES)
 def test_every_intrinsic_of_the_tensor_core_and_its_company_stays(family: str) -> None:
-    names = list(llvm_intrinsics.names(family))
+    names = list(llvm_signatures.names(family))
     text = each_twice(names)
     done = called(shielded(text, 3))
     wanted = called(parse(text))
@@ -310,7 +310,7 @@ def test_every_kind_of_module_goes_through(name: str, level: int) -> None:
 
 def test_llvm_is_the_one_whose_attributes_are_feared() -> None:
     """What makes the shield necessary: LLVM believes that an MMA only writes its accumulator."""
-    mma = llvm_intrinsics.signature("tcgen05.mma.shared")
+    mma = llvm_signatures.signature("tcgen05.mma.shared")
     text = mma.declaration("llvm.nvvm.tcgen05.mma.shared")
     printed = str(binding.parse_assembly(text, binding.create_context()))
     assert "@llvm.nvvm.tcgen05.mma.shared(ptr addrspace(6) writeonly," in printed

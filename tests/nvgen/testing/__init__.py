@@ -1,0 +1,1 @@
+"""The pytest plugin, as a project that tests its kernels sees it."""

@@ -1,0 +1,1 @@
+"""Numbers of kernels in Python: arithmetic and conversions against numpy and ml_dtypes."""

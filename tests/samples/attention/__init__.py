@@ -1,0 +1,1 @@
+"""The attention samples, against attention in numpy's f64."""

@@ -1,0 +1,1 @@
+"""Integer instructions, against Python's integers."""

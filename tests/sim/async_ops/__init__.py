@@ -1,0 +1,1 @@
+"""Asynchronous operations under every schedule: ordered ones are right, others go wrong."""

@@ -1,0 +1,1 @@
+"""Clusters: barriers, copies and arrivals between CTAs, and CTAs that exit."""

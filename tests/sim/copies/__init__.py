@@ -1,0 +1,1 @@
+"""Bulk and tensor copies, against loops over the elements in numpy."""

@@ -21,7 +21,7 @@ from intrinsics.tma.fields import Interleave
 from nvgen.launching.tensor_map import Options, TensorMap, tensor_map
 from tests.sim.copies import test_tma
 from tests.sim.copies.test_tma import SIZE
-from tests.sim.copies.test_tma_modes import COMPLETE, loaded, loading, stored
+from tests.sim.copies.tma_launches import COMPLETE, loaded, loading, stored
 from tests.sim.layouts import swizzled
 from tests.sim.ptx import SCHEDULES, findings
 from tests.turns import examples

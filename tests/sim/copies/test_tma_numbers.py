@@ -16,7 +16,7 @@ from intrinsics.tma.fields import Element, Fill
 from intrinsics.tma.rules import Im2col
 from nvgen.launching.tensor_map import Options, TensorMap, im2col_map, tensor_map
 from tests.sim.copies import test_tma
-from tests.sim.copies.test_tma_modes import COMPLETE, loaded, loading, stored
+from tests.sim.copies.tma_launches import COMPLETE, loaded, loading, stored
 
 Bits = NDArray[np.unsignedinteger]
 

@@ -1,0 +1,1 @@
+"""The race detector: each order of the memory model, with what makes it and without."""

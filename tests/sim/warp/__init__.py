@@ -1,0 +1,1 @@
+"""Shuffles, votes, ldmatrix, mma.sync and wmma, by the manual's figures and numpy."""

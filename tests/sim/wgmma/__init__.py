@@ -1,0 +1,1 @@
+"""wgmma: products by numpy, and registers that are touched too early."""

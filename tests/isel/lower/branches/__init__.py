@@ -1,0 +1,1 @@
+"""Switches, indirect branches and phis that are rewritten: the host's values."""

@@ -1,0 +1,1 @@
+"""Copies, masks and odd accesses to memory that are rewritten: the host's bytes."""

@@ -1,0 +1,1 @@
+"""Vectors that are taken apart: values are those of LLVM on the host."""

@@ -1,0 +1,1 @@
+"""Packed fields and descriptors in registers: rules of the manual's tables."""

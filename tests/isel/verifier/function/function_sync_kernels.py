@@ -6,7 +6,7 @@ something that a rule might take for a mistake.
 
 from __future__ import annotations
 
-from tests.isel.verifier.function.function_kernels import EPILOGUE, PROLOGUE, kernel
+from tests.isel.verifier.function.kernel_text import EPILOGUE, PROLOGUE, kernel
 
 PREFETCH = kernel(
     PROLOGUE

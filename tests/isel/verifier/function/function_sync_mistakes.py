@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from tests.isel.verifier.function import function_kernels as k
 from tests.isel.verifier.function import function_sync_kernels as s
+from tests.isel.verifier.function.condition_kernels import FLAG, TWO_PHASES, ZEROED
 from tests.isel.verifier.function.function_mistakes import Mistake
+from tests.isel.verifier.function.pipeline_kernels import RING_PIPELINE
+from tests.isel.verifier.function.role_kernels import EARLY_EXIT, NAMED_BARRIERS, PERSISTENT
+from tests.isel.verifier.function.tile_kernels import (
+    A_IN_TENSOR_MEMORY,
+    LOAD_THEN_MMA,
+    STORE_LOAD,
+    THREAD0,
+    TILE,
+    TWO_ISSUERS,
+)
 
 _BEFORE, _AFTER = "tcgen05/fence-before", "tcgen05/fence-after"
 
 HANDOVER = {
     # ---- tcgen05.wait ------------------------------------------------------------------------
     "a store is loaded at once": Mistake(
-        "tcgen05.st/no-wait", k.STORE_LOAD, "    $stored;", "", "$store"),
+        "tcgen05.st/no-wait", STORE_LOAD, "    $stored;", "", "$store"),
     "wait::ld where wait::st belongs": Mistake(
-        "tcgen05.st/no-wait", k.STORE_LOAD, "    $stored;", "    $loaded;", "$store"),
+        "tcgen05.st/no-wait", STORE_LOAD, "    $stored;", "    $loaded;", "$store"),
     "A is stored and not waited for": Mistake(
-        "tcgen05.st/no-wait", k.A_IN_TENSOR_MEMORY, "    $stored;", "", "$store"),
+        "tcgen05.st/no-wait", A_IN_TENSOR_MEMORY, "    $stored;", "", "$store"),
     "the first sum is stored and not waited for": Mistake(
-        "tcgen05.st/no-wait", k.ZEROED, "    $stored;\n    $before;\n    bar.sync 0;",
+        "tcgen05.st/no-wait", ZEROED, "    $stored;\n    $before;\n    bar.sync 0;",
         "    $before;\n    bar.sync 0;\n    $stored;", "$store"),
     "freed while it is loaded": Mistake(
-        "tcgen05.ld/no-wait", k.STORE_LOAD, "    $loaded;", "", "$load"),
+        "tcgen05.ld/no-wait", STORE_LOAD, "    $loaded;", "", "$load"),
     "given back while it is loaded": Mistake(
-        "tcgen05.ld/no-wait", k.LOAD_THEN_MMA, "    $loaded;\n    $before;\n    $arrive [back];",
+        "tcgen05.ld/no-wait", LOAD_THEN_MMA, "    $loaded;\n    $before;\n    $arrive [back];",
         "    $before;\n    $arrive [back];\n    $loaded;", "$load"),
     "given back and never waited for": Mistake(
-        "tcgen05.ld/no-wait", k.EARLY_EXIT, "    $loaded;", "", "$load"),
+        "tcgen05.ld/no-wait", EARLY_EXIT, "    $loaded;", "", "$load"),
     "waited for behind the barrier": Mistake(
-        "tcgen05.ld/no-wait", k.TWO_PHASES,
+        "tcgen05.ld/no-wait", TWO_PHASES,
         "    $loaded;\n    $before;\n    bar.sync 0;\n    $after;\n    @%p2 bra WAIT2;",
         "    $before;\n    bar.sync 0;\n    $loaded;\n    $after;\n    @%p2 bra WAIT2;", "$load"),
     "the second load is not waited for": Mistake(
@@ -37,36 +47,36 @@ HANDOVER = {
         "tcgen05.ld/no-wait", s.OWN_QUARTERS, "    bar.sync 1, 128;\n    $loaded;",
         "    bar.sync 1, 128;\n", "$load"),
     "some accumulator is given back": Mistake(
-        "tcgen05.ld/no-wait", k.PERSISTENT, "    $loaded;", "", "$load"),
+        "tcgen05.ld/no-wait", PERSISTENT, "    $loaded;", "", "$load"),
     "all results are used": Mistake(
         "tcgen05.ld/no-wait", s.USED_AT_ONCE, "    $loaded;", "", "$load", perhaps=True),
     # ---- order -------------------------------------------------------------------------------
     "multiplied while it is loaded": Mistake(
-        "tcgen05.mma/unordered", k.LOAD_THEN_MMA,
+        "tcgen05.mma/unordered", LOAD_THEN_MMA,
         "BACK:\n    mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p4, [back], 0;\n"
         "    @!%p4 bra BACK;", "BACK:\n\n", "$mma", also=("tcgen05.st/before-completion",)),
     "multiplied while it is stored": Mistake(
-        "tcgen05.mma/unordered", k.A_IN_TENSOR_MEMORY,
+        "tcgen05.mma/unordered", A_IN_TENSOR_MEMORY,
         "    bar.sync 0;\n    $after;\n    @%p2 bra WAIT;",
         "\n    $after;\n    @%p2 bra WAIT;", "$mma"),
     "nobody waits for the accumulator": Mistake(
-        "tcgen05.mma/unordered", k.PERSISTENT,
+        "tcgen05.mma/unordered", PERSISTENT,
         "TAKEN:\n    $try %p13, [%r37], %r32;\n    @!%p13 bra TAKEN;", "TAKEN:\n\n", "$mma",
         also=("tcgen05.mma/unordered",)),
     # ---- tcgen05.fence -----------------------------------------------------------------------
     "no fence before the arrival": Mistake(
-        _BEFORE, k.LOAD_THEN_MMA, "    $before;\n    $arrive [back];", "\n    $arrive [back];",
+        _BEFORE, LOAD_THEN_MMA, "    $before;\n    $arrive [back];", "\n    $arrive [back];",
         "$arrive [back]"),
     "no fence before a relaxed arrival": Mistake(
-        _BEFORE, k.LOAD_THEN_MMA, "    $before;\n    $arrive [back];",
+        _BEFORE, LOAD_THEN_MMA, "    $before;\n    $arrive [back];",
         "\n    mbarrier.arrive.relaxed.cluster.shared::cta.b64 _, [back];", "arrive.relaxed"),
     "no fence before the barrier": Mistake(
-        _BEFORE, k.ZEROED, "    $before;\n    bar.sync 0;\n    $after;\n    @%p2 bra WAIT;",
+        _BEFORE, ZEROED, "    $before;\n    bar.sync 0;\n    $after;\n    @%p2 bra WAIT;",
         "\n    bar.sync 0;\n    $after;\n    @%p2 bra WAIT;", "bar.sync 0", at_nth=1, perhaps=True),
     "no fence after a relaxed wait": Mistake(
-        _AFTER, k.LOAD_THEN_MMA, "    $after;\n    $mma", "\n    $mma", "$mma"),
+        _AFTER, LOAD_THEN_MMA, "    $after;\n    $mma", "\n    $mma", "$mma"),
     "no fence after the barrier": Mistake(
-        _AFTER, k.ZEROED, "    bar.sync 0;\n    $after;\n    @%p2 bra WAIT;",
+        _AFTER, ZEROED, "    bar.sync 0;\n    $after;\n    @%p2 bra WAIT;",
         "    bar.sync 0;\n\n    @%p2 bra WAIT;", "$mma", perhaps=True),
     "the fence before the wait": Mistake(
         _AFTER, s.PREFETCH,
@@ -82,7 +92,7 @@ _WAIT = (
 
 COMPLETION = {
     "no fence behind a relaxed wait": Mistake(
-        "tcgen05.ld/before-fence", k.LOAD_THEN_MMA, "    $after;\n    $load {%r24",
+        "tcgen05.ld/before-fence", LOAD_THEN_MMA, "    $after;\n    $load {%r24",
         "\n    $load {%r24", "$load", at_nth=1),
     "no fence in the one warp": Mistake(
         "tcgen05.ld/before-fence", s.SINGLE_WARP, "    $after;\n    $load", "\n    $load", "$load"),
@@ -143,57 +153,57 @@ PIPELINES = {
         f"TURN:\n    {_RELAXED} %p4, [full], 0;\n    @!%p4 bra TURN;\n    $after;",
         "TURN:\n\n\n    $after;", "$mma"),
     "two issuers at once": Mistake(
-        "tcgen05.mma/unordered", k.TWO_ISSUERS,
+        "tcgen05.mma/unordered", TWO_ISSUERS,
         "TURN:\n    $try %p4, [full], 0;\n    @!%p4 bra TURN;", "TURN:\n\n", "$mma",
         at_nth=1),
     "two issuers without a fence before": Mistake(
-        _BEFORE, k.TWO_ISSUERS, "    $before;\n    $arrive [full];", "\n    $arrive [full];",
+        _BEFORE, TWO_ISSUERS, "    $before;\n    $arrive [full];", "\n    $arrive [full];",
         "$arrive [full]"),
     "a flag without a fence before": Mistake(
-        _BEFORE, k.FLAG, "    $before;\n    st.relaxed", "\n    st.relaxed", "st.relaxed"),
+        _BEFORE, FLAG, "    $before;\n    st.relaxed", "\n    st.relaxed", "st.relaxed"),
     "a flag without a fence after": Mistake(
-        _AFTER, k.FLAG, "bra TURN;\n    $after;", "bra TURN;\n", "$mma", at_nth=1),
+        _AFTER, FLAG, "bra TURN;\n    $after;", "bra TURN;\n", "$mma", at_nth=1),
     "a copy without a fence after": Mistake(
         _AFTER, s.IN_TURN, "bra TURN;\n    $after;", "bra TURN;\n", "$mma"),
     "A is stored while it is multiplied": Mistake(
-        "tcgen05.st/before-completion", k.A_IN_TENSOR_MEMORY, "WAIT:\n",
+        "tcgen05.st/before-completion", A_IN_TENSOR_MEMORY, "WAIT:\n",
         "WAIT: $store [%r6], {%r2, %r1}; $stored; AGAIN:\n", "WAIT: "),
 }  # fmt: skip
 
 FREEING = {
     "no barrier before freeing": Mistake(
-        "tcgen05.dealloc/in-use", k.TILE, "    bar.sync 0;\n    @%p1 bra END;",
+        "tcgen05.dealloc/in-use", TILE, "    bar.sync 0;\n    @%p1 bra END;",
         "\n    @%p1 bra END;", "$dealloc"),
     "no named barrier before freeing": Mistake(
-        "tcgen05.dealloc/in-use", k.NAMED_BARRIERS, "    bar.sync 3, 160;", "", "$dealloc"),
+        "tcgen05.dealloc/in-use", NAMED_BARRIERS, "    bar.sync 3, 160;", "", "$dealloc"),
 }  # fmt: skip
 
 OPERANDS = {
     "A is copied again at once": Mistake(
-        "cp.async.bulk.tensor/operand-modified", k.TILE, "    $commit [done];",
+        "cp.async.bulk.tensor/operand-modified", TILE, "    $commit [done];",
         "    $commit [done]; $copy [a_tile], [%rd2, {0, 0}], [full];", "$commit"),
     "A is stored over at once": Mistake(
-        "st/operand-modified", k.TILE, "    $commit [done];",
+        "st/operand-modified", TILE, "    $commit [done];",
         "    $commit [done]; st.shared.b32 [a_tile], 0; fence.proxy.async.shared::cta;", "$commit"),
     "B is stored over when one thread has been told too early": Mistake(
-        "st/operand-modified", k.TILE, "    $commit [done];\nWAIT:\n    $try %p4, [done], 0;",
+        "st/operand-modified", TILE, "    $commit [done];\nWAIT:\n    $try %p4, [done], 0;",
         "    $commit [done]; $arrive [full]; \nWAIT: st.shared.b32 [b_tile], 0;"
         " fence.proxy.async.shared::cta; AGAIN:\n    $try %p4, [done], 0;", "WAIT: "),
     "nobody waits for empty stages": Mistake(
-        "cp.async.bulk.tensor/operand-modified", k.RING_PIPELINE,
+        "cp.async.bulk.tensor/operand-modified", RING_PIPELINE,
         "EMPTY:\n    $try %p7, [%r15], %r11;\n    @!%p7 bra EMPTY;", "EMPTY:\n\n", "$copy",
         also=("cp.async.bulk.tensor/operand-modified",)),
     "an arrival where the commit belongs": Mistake(
-        "cp.async.bulk.tensor/operand-modified", k.RING_PIPELINE, "    $commit [%r44];",
+        "cp.async.bulk.tensor/operand-modified", RING_PIPELINE, "    $commit [%r44];",
         "    $arrive [%r44];", "$copy", also=("cp.async.bulk.tensor/operand-modified",)),
 }  # fmt: skip
 
 PHASES = {
     "the producer begins with parity 0": Mistake(
-        "mbarrier/deadlock", k.RING_PIPELINE, "    mov.u32 %r11, 1;", "    mov.u32 %r11, 0;",
+        "mbarrier/deadlock", RING_PIPELINE, "    mov.u32 %r11, 1;", "    mov.u32 %r11, 0;",
         "$try %p7", also=("mbarrier/deadlock",)),
     "waited for before it is copied": Mistake(
-        "mbarrier/deadlock", k.TILE,
+        "mbarrier/deadlock", TILE,
         "    $expect [full], 32768;\n    $copy [a_tile], [%rd2, {0, 0}], [full];\n"
         "    $copy [b_tile], [%rd4, {0, 0}], [full];\nFULL:\n    $try %p3, [full], 0;\n"
         "    @!%p3 bra FULL;\n",
@@ -202,38 +212,38 @@ PHASES = {
         "    $copy [b_tile], [%rd4, {0, 0}], [full];\n", "$try %p3",
         also=("mbarrier/deadlock",)),
     "half of the threads counted": Mistake(
-        "mbarrier/too-many-arrivals", k.EARLY_EXIT, "$init [back], 128", "$init [back], 64",
+        "mbarrier/too-many-arrivals", EARLY_EXIT, "$init [back], 128", "$init [back], 64",
         "$init [back]"),
     "a warp counted as one": Mistake(
-        "mbarrier/too-many-arrivals", k.LOAD_THEN_MMA, "$init [back], 128", "$init [back], 4",
+        "mbarrier/too-many-arrivals", LOAD_THEN_MMA, "$init [back], 128", "$init [back], 4",
         "$init [back]"),
     "all threads arrive in some stage": Mistake(
-        "mbarrier/too-many-arrivals", k.PERSISTENT, "    @%p6 bra TOLD;", "", "$init [%r71], 4",
+        "mbarrier/too-many-arrivals", PERSISTENT, "    @%p6 bra TOLD;", "", "$init [%r71], 4",
         also=("mbarrier/too-many-arrivals",)),
     "an arrival beside the commit": Mistake(
-        "mbarrier/ends-early", k.LOAD_THEN_MMA, "    @%p2 bra WAIT;",
+        "mbarrier/ends-early", LOAD_THEN_MMA, "    @%p2 bra WAIT;",
         "    setp.eq.u32 %p9, %r1, 32; @%p9 $arrive [done]; @%p2 bra WAIT;", "$init [done]"),
     "two commits counted as one": Mistake(
         "mbarrier/ends-early", s.TWO_COMMITS, "$init [done], 2", "$init [done], 1",
         "$init [done]"),
     "bytes that no copy brings": Mistake(
-        "mbarrier/no-bytes", k.LOAD_THEN_MMA, "    $arrive [back];",
+        "mbarrier/no-bytes", LOAD_THEN_MMA, "    $arrive [back];",
         "    $arrive [back]; @!%p2 $expect [full], 1024;", "$arrive [back]"),
     "bytes expected elsewhere": Mistake(
-        "mbarrier/no-bytes", k.TILE, "    $expect [full], 32768;",
+        "mbarrier/no-bytes", TILE, "    $expect [full], 32768;",
         "    $arrive [full]; $expect [done], 32768;", "mbarrier.arrive", also=(
             "mbarrier/not-expected",)),
     "bytes that nobody expects": Mistake(
-        "mbarrier/not-expected", k.THREAD0, "    $expect [full], 16384;", "    $arrive [full];",
+        "mbarrier/not-expected", THREAD0, "    $expect [full], 16384;", "    $arrive [full];",
         "$copy"),
     "bytes of a stage that nobody expects": Mistake(
-        "mbarrier/not-expected", k.RING_PIPELINE, "    $expect [%r17], 32768;",
+        "mbarrier/not-expected", RING_PIPELINE, "    $expect [%r17], 32768;",
         "    $arrive [%r17];", "$copy", also=("mbarrier/not-expected",)),
     "the first phase again": Mistake(
-        "tcgen05.ld/before-completion", k.TWO_PHASES, "$try %p6, [done], 1", "$try %p6, [done], 0",
+        "tcgen05.ld/before-completion", TWO_PHASES, "$try %p6, [done], 1", "$try %p6, [done], 0",
         "$load", at_nth=1),
     "the consumer begins with parity 1": Mistake(
-        "tcgen05.mma/before-copy", k.RING_PIPELINE, "    mov.u32 %r31, 0;", "    mov.u32 %r31, 1;",
+        "tcgen05.mma/before-copy", RING_PIPELINE, "    mov.u32 %r31, 0;", "    mov.u32 %r31, 1;",
         "$mma", also=("mbarrier/first-parity",)),
 }  # fmt: skip
 

@@ -1,442 +1,37 @@
-"""Small kernels of one protocol each, right as they stand, and mistakes in them.
-
-A mistake breaks one sentence of the manual.  Each kernel computes a number for every thread, which
-is known without running it.  PTX ISA: barrier; mbarrier; cp.async.bulk; barrier.cluster;
-clusterlaunchcontrol; Memory Consistency Model.
-"""
+"""Small kernels of one protocol each by their names, with mistakes in them and what is said."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
-Edits = Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """A mistake: edits of a kernel, the rule that finds it, and what the simulator says."""
-
-    edits: Edits
-    rule: str
-    severity: str
-    run: str
-
-
-@dataclass(frozen=True, slots=True)
-class Small:
-    """A kernel, what it writes to `out` with the numbers 0, 1, … in `x`, and mistakes in it."""
-
-    text: str
-    expected: np.ndarray
-    mistakes: dict[str, Wrong]
-    n: int = 4
-    ctas: int = 1
-
-
-def kernel(
-    body: str, shared: str, *, target: str = "sm_90a", threads: int = 64, ctas: int = 1
-) -> str:
-    """A kernel `k(out, x, n)`: %t is the thread, %w its warp, %l its lane, %mine its word of out;
-    %r4 the thread's offset in an array of words.
-    """
-    cluster = f"\n.reqnctapercluster {ctas}" if ctas > 1 else ""
-    return f"""\
-.version 8.8
-.target {target}
-.address_size 64
-{shared}
-.visible .entry k(.param .u64 out, .param .u64 x, .param .u32 n)
-.reqntid {threads}{cluster}
-{{
-    .reg .pred %p<20>;
-    .reg .b32 %r<60>, %t, %w, %l, %n;
-    .reg .b64 %rd<20>, %out, %x, %s, %mine;
-    ld.param.u64 %out, [out];
-    ld.param.u64 %x, [x];
-    ld.param.u32 %n, [n];
-    mov.u32 %t, %tid.x;
-    shr.u32 %w, %t, 5;
-    and.b32 %l, %t, 31;
-    mov.u32 %r1, %ctaid.x;
-    mad.lo.u32 %r1, %r1, {threads}, %t;
-    mul.wide.u32 %mine, %r1, 4;
-    add.u64 %mine, %out, %mine;
-    setp.eq.u32 %p1, %t, 0;
-    shl.b32 %r4, %t, 2;
-{body}
-END:
-    ret;
-}}
-"""
-
-
-def wait(label: str, mbarrier: str, phase: str, how: str = "try_wait.parity.shared.b64") -> str:
-    """A loop that waits for a phase."""
-    return f"{label}:\n    mbarrier.{how} %p9, [{mbarrier}], {phase};\n    @!%p9 bra {label};\n"
-
-
-def words(name: str = "words", size: int = 256) -> str:
-    return f".shared .align 16 .b8 {name}[{size}];\n"
-
-
-def mbarriers(*names: str) -> str:
-    return "".join(f".shared .align 8 .b64 {name};\n" for name in names)
-
-
-MINE = "    mov.u32 %r3, words;\n    add.u32 %r5, %r3, %r4;\n"
-"""%r5 is the address of the thread's word."""
-OTHER = """\
-    xor.b32 %r6, %r4, 128;
-    add.u32 %r6, %r3, %r6;
-    ld.shared.u32 %r7, [%r6];
-    st.global.u32 [%mine], %r7;
-"""
-"""Reads the word of a thread of the other warp."""
-SYNC = "    barrier.cluster.arrive;\n    barrier.cluster.wait;\n"
-_BULK = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-_TO_PEER = "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
-_CANCEL = "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128"
-_ACQUIRED = "try_wait.parity.acquire.cluster.shared::cta.b64"
-SWAPPED = np.arange(64, dtype=np.int32) ^ 32
-
-
-# ---- barriers and flags --------------------------------------------------------------------------
-
-HANDED = kernel(
-    MINE.replace("%r4;", "%r8;").replace("    mov", "    shl.b32 %r8, %l, 2;\n    mov", 1)
-    + """\
-    mov.u32 %r7, 0;
-    setp.eq.u32 %p2, %w, 0;
-    @!%p2 bra CONSUMER;
-    st.shared.u32 [%r5], %t;
-    bar.arrive 1, 64;
-    bar.sync 2, 64;
-    st.shared.u32 [%r5], 7;
-    bra OUT;
-CONSUMER:
-    bar.sync 1, 64;
-    ld.shared.u32 %r7, [%r5];
-    bar.arrive 2, 64;
-OUT:
-    st.global.u32 [%mine], %r7;
-""",
-    words(),
+from tests.isel.verifier.function.protocol_kernels import (
+    ACQUIRED,
+    ASYNC,
+    CANCELLED,
+    COPIED,
+    COUNTED,
+    EARLY,
+    EVEN,
+    FENCED,
+    HANDED,
+    LOOKED_UP,
+    MATRIX,
+    OF_PEER,
+    PEER,
+    REDUCE,
+    RELAXED_INIT,
+    REMADE,
+    RING,
+    SENT,
+    STORED,
+    SUMMED,
+    SUMS,
+    TESTED,
+    TO_PEER,
+    ZEROED,
+    ZEROS,
 )
-"""One warp hands words to the other by a named barrier, and gets them back by a second one."""
-
-COUNTED = kernel(
-    """\
-    @%p1 st.shared.u32 [flag], 0;
-    bar.sync 0;
-"""
-    + MINE
-    + """\
-    st.shared.u32 [%r5], %t;
-    atom.acq_rel.cta.shared.add.u32 %r6, [flag], 1;
-    setp.ne.u32 %p2, %r6, 63;
-    @%p2 bra END;
-    mov.u32 %r7, 0;
-    mov.u32 %r8, 0;
-SUM:
-    shl.b32 %r9, %r8, 2;
-    add.u32 %r10, %r3, %r9;
-    ld.shared.u32 %r11, [%r10];
-    add.u32 %r7, %r7, %r11;
-    add.u32 %r8, %r8, 1;
-    setp.lt.u32 %p3, %r8, 64;
-    @%p3 bra SUM;
-    st.global.u32 [%out], %r7;
-""",
-    words() + ".shared .align 4 .b32 flag;\n",
-)
-"""The thread that comes last to a counter adds up what all have stored."""
-
-# ---- mbarriers -----------------------------------------------------------------------------------
-
-_MADE = "    @%p1 mbarrier.init.shared.b64 [bar], 64;\n    bar.sync 0;\n"
-_TEST = "test_wait.shared.b64"
-TESTED = kernel(
-    f"{_MADE}{MINE}    st.shared.u32 [%r5], %t;\n    mbarrier.arrive.shared.b64 %s, [bar];\n"
-    f"{wait('W', 'bar', '%s', _TEST)}{OTHER}",
-    words() + mbarriers("bar"),
-)
-"""All threads arrive, and test the phase by its token until it is over."""
-
-_AGAIN = """\
-    bar.sync 0;
-    @%p1 mbarrier.inval.shared.b64 [bar];
-    @%p1 mbarrier.init.shared.b64 [bar], 64;
-    bar.sync 0;
-"""
-REMADE = kernel(
-    f"{_MADE}{MINE}    mbarrier.arrive.shared.b64 %s, [bar];\n{wait('W', 'bar', '%s', _TEST)}"
-    f"{_AGAIN}    st.shared.u32 [%r5], %t;\n    mbarrier.arrive.shared.b64 %s, [bar];\n"
-    f"{wait('V', 'bar', '%s', _TEST)}{OTHER}",
-    words() + mbarriers("bar"),
-)
-"""An mbarrier is invalidated behind its first phase, and initialised again."""
-
-EARLY = kernel(
-    f"""\
-{_MADE}{MINE}    st.shared.u32 [%r5], %t;
-    setp.eq.u32 %p2, %t, 63;
-    @!%p2 mbarrier.arrive.noComplete.shared.b64 _, [bar], 1;
-    bar.sync 0;
-    @%p2 mbarrier.arrive.shared.b64 _, [bar];
-{wait("W", "bar", "0")}{OTHER}""",
-    words() + mbarriers("bar"),
-)
-"""All but the last arrival do not complete the phase."""
-
-RING = kernel(
-    """\
-    @!%p1 bra MADE;
-    mbarrier.init.shared.b64 [full], 1;
-    mbarrier.init.shared.b64 [full+8], 1;
-    mbarrier.init.shared.b64 [full+16], 1;
-MADE:
-    bar.sync 0;
-    mov.u32 %r10, 0;
-    mov.u32 %r11, 0;
-    mov.u32 %r12, 0;
-    mov.u32 %r20, 0;
-    mov.u32 %r2, full;
-NEXT:
-    shl.b32 %r13, %r11, 3;
-    add.u32 %r14, %r2, %r13;
-    @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r14], 256;
-    @%p1 $bulk [words], [%x], 256, [%r14];
-    add.u64 %x, %x, 256;
-FULL:
-    mbarrier.try_wait.parity.shared.b64 %p5, [%r14], %r12;
-    @!%p5 bra FULL;
-""".replace("$bulk", _BULK)
-    + MINE
-    + """\
-    ld.shared.u32 %r21, [%r5];
-    add.u32 %r20, %r20, %r21;
-    bar.sync 0;
-    add.u32 %r10, %r10, 1;
-    add.u32 %r11, %r11, 1;
-    setp.eq.u32 %p6, %r11, 3;
-    @%p6 xor.b32 %r12, %r12, 1;
-    @%p6 mov.u32 %r11, 0;
-    setp.lt.u32 %p7, %r10, %n;
-    @%p7 bra NEXT;
-    st.global.u32 [%mine], %r20;
-""",
-    words() + ".shared .align 8 .b64 full[3];\n",
-)
-"""Copies wait for one mbarrier of three after the other."""
-
-# ---- copies --------------------------------------------------------------------------------------
-
-STORED = kernel(
-    f"""\
-{MINE}    st.shared.u32 [%r5], %t;
-    fence.proxy.async.shared::cta;
-    bar.sync 0;
-    @!%p1 bra END;
-    cp.async.bulk.global.shared::cta.bulk_group [%out], [words], 256;
-    cp.async.bulk.commit_group;
-    cp.async.bulk.wait_group.read 0;
-""",
-    words() + words("more"),
-)
-"""One thread copies what all have stored to global memory, and waits until it has been read."""
-
-COPIED = kernel(
-    f"""\
-    @%p1 mbarrier.init.shared.b64 [bar], 1;
-    bar.sync 0;
-    @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;
-    @%p1 {_BULK} [words], [%x], 256, [bar];
-{MINE}{wait("W", "bar", "0")}{OTHER}""",
-    words(size=512) + mbarriers("bar"),
-)
-
-MATRIX = kernel(
-    f"""\
-{MINE}    st.shared.u32 [%r5], %t;
-    bar.sync 0;
-    and.b32 %r6, %l, 7;
-    shl.b32 %r6, %r6, 4;
-    add.u32 %r6, %r3, %r6;
-    ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r7}}, [%r6];
-    st.global.u32 [%mine], %r7;
-""",
-    words(),
-)
-"""Eight rows of 16 bytes, of which each lane gets a word."""
-
-LOOKED_UP = kernel(
-    f"""\
-{MINE}    setp.lt.u32 %p2, %t, 4;
-    @%p2 st.shared.u32 [%r5], %t;
-    bar.sync 0;
-    @!%p2 bra END;
-    cvt.u64.u32 %rd1, %r4;
-    add.u64 %rd2, %x, %rd1;
-    ld.global.u32 %r6, [%rd2];
-    shl.b32 %r6, %r6, 2;
-    add.u32 %r6, %r3, %r6;
-    ld.shared.u32 %r7, [%r6];
-    st.global.u32 [%mine], %r7;
-""",
-    words(size=16),
-)
-"""An index from memory into an array of four words: how large it is, nobody says."""
-
-ASYNC = kernel(
-    f"""\
-{MINE}    shl.b32 %r6, %t, 4;
-    add.u32 %r6, %r3, %r6;
-    cvt.u64.u32 %rd1, %r4;
-    shl.b64 %rd1, %rd1, 2;
-    add.u64 %rd2, %x, %rd1;
-    setp.lt.u32 %p2, %t, 16;
-    @%p2 cp.async.cg.shared.global [%r6], [%rd2], 16;
-    cp.async.wait_all;
-    bar.sync 0;
-{OTHER}""",
-    words() + words("more"),
-)
-"""Sixteen threads copy 16 bytes each."""
-
-ZEROED = kernel(
-    f"""\
-{MINE}    @%p1 st.bulk.weak.shared::cta [%r3], %rd3, 0;
-    bar.sync 0;
-{OTHER}""".replace("    @%p1", "    mov.u64 %rd3, 256;\n    @%p1", 1),
-    words(),
-    target="sm_100a",
-)
-"""One thread stores zeros for all."""
-
-CANCELLED = kernel(
-    f"""\
-    .reg .b128 %q;
-    @%p1 mbarrier.init.shared.b64 [bar], 1;
-    bar.sync 0;
-    @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;
-    @%p1 {_CANCEL} [words], [bar];
-{wait("W", "bar", "0")}    ld.shared.b128 %q, [words];
-    clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p4, %q;
-    selp.u32 %r1, 1, 0, %p4;
-    st.global.u32 [%mine], %r1;
-""",
-    words() + mbarriers("bar"),
-    target="sm_100a",
-)
-"""There is no other cluster whose launch could be cancelled."""
-
-# ---- clusters ------------------------------------------------------------------------------------
-
-_PEER = """\
-    mov.u32 %r20, %cluster_ctarank;
-    xor.b32 %r21, %r20, 1;
-    add.u32 %r24, %r1, 1000;
-"""
-_READ_PEER = """\
-    mapa.shared::cluster.u32 %r25, %r5, %r21;
-    ld.shared::cluster.u32 %r7, [%r25];
-    st.global.u32 [%mine], %r7;
-"""
-_OF_PEER = np.concatenate([np.arange(64) + 64, np.arange(64)]) + 1000
-PEER = kernel(
-    f"{_PEER}{MINE}    @%p1 mbarrier.init.shared.b64 [bar], 1;\n    st.shared.u32 [%r5], %r24;\n"
-    f"{SYNC}{_READ_PEER}{SYNC}",
-    words() + mbarriers("bar"),
-    ctas=2,
-)
-"""Each CTA reads what the other has stored; the mbarrier is its own."""
-
-FENCED = PEER.replace(
-    f"%r24;\n{SYNC}",
-    "%r24;\n    fence.acq_rel.cluster;\n    barrier.cluster.arrive.relaxed;\n"
-    "    barrier.cluster.wait;\n    fence.acq_rel.cluster;\n",
-)
-"""As before, by fences around a relaxed barrier."""
-
-RELAXED_INIT = kernel(
-    f"""\
-{_PEER}{MINE}    @%p1 mbarrier.init.shared.b64 [bar], 64;
-    @%p1 fence.mbarrier_init.release.cluster;
-    barrier.cluster.arrive.relaxed;
-    barrier.cluster.wait;
-    mov.u32 %r26, bar;
-    mapa.shared::cluster.u32 %r27, %r26, %r21;
-    mapa.shared::cluster.u32 %r25, %r5, %r21;
-    st.shared::cluster.u32 [%r25], %r24;
-    mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r27];
-{wait("W", "bar", "0", _ACQUIRED)}    ld.shared.u32 %r7, [%r5];
-    st.global.u32 [%mine], %r7;
-{SYNC}""",
-    words() + mbarriers("bar"),
-    ctas=2,
-)
-"""The initialisation is known behind its own fence and a relaxed barrier, as CUTLASS has it."""
-
-SENT = kernel(
-    f"""\
-{_PEER}{MINE}    @%p1 mbarrier.init.shared.b64 [bar], 1;
-    @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;
-    @%p1 fence.mbarrier_init.release.cluster;
-    st.shared.u32 [%r5], %r24;
-    fence.proxy.async.shared::cta;
-{SYNC}    mov.u32 %r28, more;
-    mapa.shared::cluster.u32 %r25, %r28, %r21;
-    mov.u32 %r26, bar;
-    mapa.shared::cluster.u32 %r27, %r26, %r21;
-    @%p1 {_TO_PEER} [%r25], [words], 256, [%r27];
-{wait("W", "bar", "0", _ACQUIRED)}    add.u32 %r29, %r28, %r4;
-    ld.shared.u32 %r7, [%r29];
-    st.global.u32 [%mine], %r7;
-{SYNC}""",
-    words() + words("more") + mbarriers("bar"),
-    ctas=2,
-)
-"""Each CTA copies its words to the other one."""
-
-# ---- all of them ---------------------------------------------------------------------------------
-
-_ZEROS = np.zeros(64, np.int32)
-_SUMS = np.arange(256).reshape(4, 64).sum(0)
-
-_REDUCE = "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32"
-SUMMED = kernel(
-    f"{_PEER}{MINE}    @%p1 mbarrier.init.shared.b64 [bar], 1;\n    st.shared.u32 [%r5], %r24;\n"
-    "    mov.u32 %r8, sums;\n    add.u32 %r9, %r8, %r4;\n    st.shared.u32 [%r9], 0;\n"
-    f"    fence.proxy.async;\n{SYNC}"
-    "    @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;\n"
-    "    setp.ne.u32 %p3, %l, 0;\n    @%p3 bra LOOK;\n"
-    "    mapa.shared::cluster.u32 %r10, %r8, %r21;\n    mov.u32 %r11, bar;\n"
-    "    mapa.shared::cluster.u32 %r12, %r11, %r21;\n"
-    f"    {_REDUCE} [%r10], [%r3], 256, [%r12];\n"
-    + wait("LOOK", "bar", "0", _ACQUIRED)
-    + f"    ld.shared.u32 %r7, [%r9];\n    st.global.u32 [%mine], %r7;\n{SYNC}",
-    words() + words("sums") + mbarriers("bar"),
-    ctas=2,
-)
-"""Two threads of each CTA add its words to sums in the other one, in any order."""
-
-EVEN = kernel(
-    f"{_PEER}{MINE}    @%p1 mbarrier.init.shared.b64 [bar], 128;\n"
-    f"{SYNC}    st.shared.u32 [%r5], %r24;\n"
-    "    mov.u32 %r11, bar;\n    and.b32 %r11, %r11, 0xFEFFFFFF;\n"
-    "    mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r11];\n"
-    "    mov.u32 %r7, 0;\n    setp.ne.u32 %p3, %r20, 0;\n    @%p3 bra OUT;\n"
-    + wait("LOOK", "bar", "0", _ACQUIRED)
-    + "    mapa.shared::cluster.u32 %r25, %r5, %r21;\n    ld.shared::cluster.u32 %r7, [%r25];\n"
-    f"OUT:\n    st.global.u32 [%mine], %r7;\n{SYNC}",
-    words() + mbarriers("bar"),
-    target="sm_100a",
-    ctas=2,
-)
-"""All threads of a pair arrive at the mbarrier of its even CTA: the bit of the peer is cleared."""
+from tests.isel.verifier.function.small_texts import SWAPPED, SYNC, Small, Wrong, wait, words
 
 KERNELS: dict[str, Small] = {
     "handed on and back": Small(HANDED, np.where(np.arange(64) > 31, np.arange(64) - 32, 0), {
@@ -474,7 +69,7 @@ KERNELS: dict[str, Small] = {
             [("@!%p2 mbarrier.arrive.no", "mbarrier.arrive.no")],
             "mbarrier.arrive/completes", "error", "sim/mbarrier-no-complete"),
     }),
-    "a ring": Small(RING, _SUMS, {
+    "a ring": Small(RING, SUMS, {
         "of one mbarrier more": Wrong(
             [("%r11, 3", "%r11, 4")],
             "mbarrier/uninitialized", "review", "sim/mbarrier-uninitialized"),
@@ -511,20 +106,20 @@ KERNELS: dict[str, Small] = {
             [(words() + words("more"), words()), ("%t, 16;", "%t, 17;")],
             "cp.async/beyond-shared", "error", "sim/out-of-bounds"),
     }),
-    "zeros": Small(ZEROED, _ZEROS, {
+    "zeros": Small(ZEROED, ZEROS, {
         "without a barrier": Wrong(
             [("    bar.sync 0;\n", "")], "shared/race", "error", "sim/uninitialized"),
         "of more than there is": Wrong(
             [("%rd3, 256", "%rd3, 264")], "st.bulk/beyond-shared", "error", "sim/out-of-bounds"),
     }),
-    "a launch to cancel": Small(CANCELLED, _ZEROS, {
+    "a launch to cancel": Small(CANCELLED, ZEROS, {
         "read too early": Wrong(
             [(wait("W", "bar", "0"), "")], "ld/before-copy", "error", "sim/race"),
         "asked for by all": Wrong(
             [("    @%p1 clusterl", "    clusterl")],
             "clusterlaunchcontrol.try_cancel.async/operand-modified", "error", "sim/race"),
     }),
-    "the peer's words": Small(PEER, _OF_PEER, {
+    "the peer's words": Small(PEER, OF_PEER, {
         "behind a relaxed barrier": Wrong(
             [(f"%r24;\n{SYNC}", f"%r24;\n{SYNC}".replace("arrive", "arrive.relaxed"))],
             "shared/race", "error", "sim/race"),
@@ -532,12 +127,12 @@ KERNELS: dict[str, Small] = {
             [("xor.b32 %r21, %r20, 1", "add.u32 %r21, %r20, 1")],
             "ld/cluster-rank", "error", "sim/cluster-rank"),
     }, ctas=2),
-    "behind fences": Small(FENCED, _OF_PEER, {
+    "behind fences": Small(FENCED, OF_PEER, {
         "of which the first is missing": Wrong(
             [("    fence.acq_rel.cluster;\n    barrier", "    barrier")],
             "shared/race", "error", "sim/race"),
     }, ctas=2),
-    "an initialisation that is known": Small(RELAXED_INIT, _OF_PEER, {
+    "an initialisation that is known": Small(RELAXED_INIT, OF_PEER, {
         "without its fence": Wrong(
             [("    @%p1 fence.mbarrier_init.release.cluster;\n", "")],
             "mbarrier/published", "error", ""),
@@ -547,22 +142,22 @@ KERNELS: dict[str, Small] = {
         "for half of the arrivals": Wrong(
             [("[bar], 64", "[bar], 16")], "mbarrier/too-many-arrivals", "error", "sim/deadlock"),
     }, ctas=2),
-    "summed in the cluster": Small(SUMMED, _OF_PEER * 2, {
+    "summed in the cluster": Small(SUMMED, OF_PEER * 2, {
         "two copies in place of two sums": Wrong(
-            [(_REDUCE, _TO_PEER)], f"{_TO_PEER.partition('.shared')[0]}/operand-modified", "error",
+            [(REDUCE, TO_PEER)], f"{TO_PEER.partition('.shared')[0]}/operand-modified", "error",
             "sim/race"),
     }, ctas=2),
-    "told to the even CTA": Small(EVEN, _OF_PEER * (np.arange(128) < 64), {
+    "told to the even CTA": Small(EVEN, OF_PEER * (np.arange(128) < 64), {
         "more arrivals are counted than come": Wrong(
             [("[bar], 128", "[bar], 192")], "mbarrier/arrivals", "error", "sim/deadlock"),
         "without a scope": Wrong(
             [("arrive.release.cluster.shared", "arrive.shared")],
             "mbarrier/scope", "error", "sim/race"),
         "to a wait without a scope": Wrong(
-            [(_ACQUIRED, "try_wait.parity.shared::cta.b64")],
+            [(ACQUIRED, "try_wait.parity.shared::cta.b64")],
             "mbarrier/scope", "error", "sim/race"),
     }, ctas=2),
-    "sent": Small(SENT, _OF_PEER, {
+    "sent": Small(SENT, OF_PEER, {
         "by a CTA that has left": Wrong(
             [(f"%r7;\n{SYNC}", "%r7;\n")],
             "cp.async.bulk/exit-pending", "review", "sim/exited-cta"),

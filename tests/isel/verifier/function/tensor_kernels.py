@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from intrinsics.findings import Finding, Severity
 from isel.verifier.functions import verify_functions
-from tests.isel.verifier.function.function_kernels import kernel
+from tests.isel.verifier.function.kernel_text import kernel
 from tests.isel.verifier.function.test_function_rules import module_of
 
 FILL = "".join(

@@ -16,8 +16,9 @@ from intrinsics.findings import Finding, Severity
 from isel.verifier.functions import verify_functions
 from isel.verifier.ordering.integers.windows import in_window, rank_of, signals_of
 from tests.each import each
+from tests.isel.verifier.function.condition_kernels import PAIR
 from tests.isel.verifier.function.consequences import besides, others
-from tests.isel.verifier.function.function_kernels import PAIR, kernel
+from tests.isel.verifier.function.kernel_text import kernel
 
 SYNC = "    barrier.cluster.arrive.aligned;\n    barrier.cluster.wait.aligned;\n"
 TWO = ".reqnctapercluster 2"

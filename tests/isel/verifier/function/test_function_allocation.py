@@ -11,7 +11,8 @@ import re
 import pytest
 
 from intrinsics.findings import Severity
-from tests.isel.verifier.function.function_kernels import CLEAN, kernel
+from tests.isel.verifier.function.function_kernels import CLEAN
+from tests.isel.verifier.function.kernel_text import kernel
 from tests.isel.verifier.function.tensor_kernels import line_of, said
 
 ONE_WARP = """

@@ -12,8 +12,8 @@ from intrinsics.targets import PTX_VERSIONS
 from isel.verifier.function.flow.callees import Callees
 from isel.verifier.functions import verify_functions
 from isel.verifier.levels import verify
-from tests.isel.verifier.function.function_kernels import TILE
 from tests.isel.verifier.function.test_function_rules import module_of
+from tests.isel.verifier.function.tile_kernels import TILE
 
 QUIET = """
 .func (.param .b32 result) twice(.param .b32 a)

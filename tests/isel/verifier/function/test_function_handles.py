@@ -11,7 +11,7 @@ from intrinsics.findings import Severity
 from nvgen.compilation.compile_text import check_text
 from nvgen.compilation.options import Options
 from tests.each import each
-from tests.isel.verifier.function.function_kernels import EPILOGUE, PROLOGUE, kernel
+from tests.isel.verifier.function.kernel_text import EPILOGUE, PROLOGUE, kernel
 from tests.isel.verifier.function.tensor_kernels import line_of, said
 
 OUT = "    ld.param.u64 %rd7, [out];\n"

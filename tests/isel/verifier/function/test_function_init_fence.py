@@ -9,7 +9,7 @@ from __future__ import annotations
 from intrinsics.findings import Finding, Severity
 from isel.verifier.functions import verify_functions
 from tests.each import each
-from tests.isel.verifier.function.function_kernels import EPILOGUE, PROLOGUE, kernel
+from tests.isel.verifier.function.kernel_text import EPILOGUE, PROLOGUE, kernel
 from tests.isel.verifier.function.tensor_kernels import line_of
 from tests.isel.verifier.function.test_function_rules import module_of
 

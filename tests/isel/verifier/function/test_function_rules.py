@@ -21,9 +21,10 @@ from nvgen.compilation.compile_text import compile_text
 from nvgen.compilation.options import Options
 from tests.each import each
 from tests.isel.verifier.function.consequences import besides, others
-from tests.isel.verifier.function.function_kernels import CLEAN, HEAD, kernel
+from tests.isel.verifier.function.function_kernels import CLEAN
 from tests.isel.verifier.function.function_mistakes import MISTAKES, Mistake
 from tests.isel.verifier.function.function_soups import soups
+from tests.isel.verifier.function.kernel_text import HEAD, kernel
 from tests.oracle import llvm
 from tests.samples.modules import WALKTHROUGH, gemm_tile, warp_specialized
 from tests.turns import examples

@@ -10,7 +10,7 @@ import pytest
 
 from intrinsics.findings import Finding, Severity
 from tests.each import each
-from tests.isel.verifier.function.function_kernels import EPILOGUE, PROLOGUE, kernel
+from tests.isel.verifier.function.kernel_text import EPILOGUE, PROLOGUE, kernel
 from tests.isel.verifier.function.tensor_kernels import line_of, said
 
 SCALED = 143130624

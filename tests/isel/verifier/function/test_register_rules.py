@@ -16,7 +16,7 @@ from intrinsics.mir import Launch
 from isel.verifier.function.participants.registers import at_entry
 from isel.verifier.functions import verify_functions
 from tests.each import each
-from tests.isel.verifier.function.function_kernels import kernel
+from tests.isel.verifier.function.kernel_text import kernel
 from tests.oracle.ptxas_modules import report
 
 THREE = ".reqntid 384\n.minnctapersm 1"

@@ -12,7 +12,8 @@ from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import Finding, Severity, SimulationError
 from isel.verifier.functions import verify_functions
 from tests.each import each
-from tests.isel.verifier.function.small_kernels import KERNELS, Small
+from tests.isel.verifier.function.small_kernels import KERNELS
+from tests.isel.verifier.function.small_texts import Small
 
 SCHEDULES = ("early", "late", "random:1", "random:2")
 MISTAKES = {f"{kernel}, {name}": (kernel, name) for kernel, small in KERNELS.items()

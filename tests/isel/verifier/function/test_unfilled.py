@@ -18,7 +18,7 @@ from intrinsics.findings import Severity, SimulationError
 from isel.verifier.functions import verify_functions
 from nvgen.launching.tensor_map import tensor_map
 from tests.each import each
-from tests.isel.verifier.function import wgmma_kernels
+from tests.isel.verifier.function import warpgroup_kernels
 from tests.samples.modules import gemm_tile
 
 KERNEL = """\
@@ -214,7 +214,7 @@ def test_a_loop_that_goes_as_far_as_an_argument_says(name: str) -> None:
 
 def test_wgmma_reads_as_far() -> None:
     """Groups of rows at twice their distance, in a ring that is larger than what is stored."""
-    text = wgmma_kernels.STORED
+    text = warpgroup_kernels.STORED
     assert verify_functions(read_ptx(text, "k.ptx").module) == []
     far = text.replace("4611686293305294848", str(4611686293305294848 + (1024 >> 4 << 32)), 1)
     (found,) = verify_functions(read_ptx(far, "k.ptx").module)

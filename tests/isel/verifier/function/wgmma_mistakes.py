@@ -10,7 +10,23 @@ from dataclasses import dataclass
 from string import Template
 
 from intrinsics.findings import Severity
-from tests.isel.verifier.function import wgmma_kernels as k
+from tests.isel.verifier.function.warpgroup_kernels import (
+    ATTENTION,
+    ON_ALL,
+    ON_GROUP,
+    ON_TABLE,
+    ON_WORD,
+    ONE_LEFT,
+    OVERLAPPED,
+    REGISTERS,
+    SCALED,
+    STORED,
+    TILE,
+    TURNS,
+    TWO_SUMS,
+)
+from tests.isel.verifier.function.warpgroup_rings import PING_PONG, RING, RING_PEELED
+from tests.isel.verifier.function.wgmma_text import MNEMONICS
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +60,7 @@ class Mistake:
 
 
 def _full(text: str) -> str:
-    return Template(text).substitute(k.MNEMONICS)
+    return Template(text).substitute(MNEMONICS)
 
 
 _FENCE = "wgmma.mma_async/fence"
@@ -60,155 +76,155 @@ _REST = ("wgmma.mma_async/warpgroup", "wgmma.commit_group/warpgroup", "wgmma.wai
 
 MISTAKES = {
     # ---- wgmma.fence ---------------------------------------------------------------------------
-    "no fence": Mistake(_FENCE, k.TILE, "$fence;", "", "$m0"),
+    "no fence": Mistake(_FENCE, TILE, "$fence;", "", "$m0"),
     "zeros behind the fence": Mistake(
-        _FENCE, k.STORED, "    $fence;\n", "    $fence;\n    mov.f32 %f3, 0f00000000;\n", "$m0"),
+        _FENCE, STORED, "    $fence;\n", "    $fence;\n    mov.f32 %f3, 0f00000000;\n", "$m0"),
     "a fence before the loop only": Mistake(
-        _FENCE, k.SCALED, "TURN:\n    $fence;\n", "    $fence;\nTURN:\n", "$m0"),
+        _FENCE, SCALED, "TURN:\n    $fence;\n", "    $fence;\nTURN:\n", "$m0"),
     "a fence in the first turn only": Mistake(
-        _FENCE, k.SCALED, "    $fence;\n",
+        _FENCE, SCALED, "    $fence;\n",
         "    setp.ne.u32 %p9, %r21, 0;\n    @%p9 bra ON;\n    $fence;\nON:\n", "$m0"),
-    "no fence behind the scores": Mistake(_FENCE, k.ATTENTION, "$fence;", "", "$r0", nth=1),
+    "no fence behind the scores": Mistake(_FENCE, ATTENTION, "$fence;", "", "$r0", nth=1),
     "A behind the fence": Mistake(
-        _FENCE, k.REGISTERS, "    mov.b32 %r30, 0;\n    $fence;\n",
+        _FENCE, REGISTERS, "    mov.b32 %r30, 0;\n    $fence;\n",
         "    $fence;\n    mov.b32 %r30, 0;\n", "$r0", at_nth=1),
     "no fence behind a read": Mistake(
-        _FENCE, k.REGISTERS, "    mov.b32 %r30, 0;\n    $fence;\n", "    add.f32 %f8, %f0, %f1;\n",
+        _FENCE, REGISTERS, "    mov.b32 %r30, 0;\n    $fence;\n", "    add.f32 %f8, %f0, %f1;\n",
         "$r0", at_nth=1),
 
     # ---- in flight -----------------------------------------------------------------------------
-    "no wait": Mistake(_EARLY, k.TILE, "$wait 0;", "", "st.global"),
-    "no wait in the loop": Mistake(_EARLY, k.TURNS, "$wait 0;", "", "st.global"),
-    "no wait behind the loop": Mistake(_EARLY, k.ONE_LEFT, "$wait 0;", "", "st.global"),
-    "a group too many": Mistake(_EARLY, k.TURNS, "$wait 0;", "$wait 1;", "st.global"),
-    "scaled in flight": Mistake(_EARLY, k.SCALED, "$wait 0;", "$wait 1;", "mul.f32"),
+    "no wait": Mistake(_EARLY, TILE, "$wait 0;", "", "st.global"),
+    "no wait in the loop": Mistake(_EARLY, TURNS, "$wait 0;", "", "st.global"),
+    "no wait behind the loop": Mistake(_EARLY, ONE_LEFT, "$wait 0;", "", "st.global"),
+    "a group too many": Mistake(_EARLY, TURNS, "$wait 0;", "$wait 1;", "st.global"),
+    "scaled in flight": Mistake(_EARLY, SCALED, "$wait 0;", "$wait 1;", "mul.f32"),
     "scaled before the wait": Mistake(
-        _EARLY, k.SCALED, "    $wait 0;\n    mul.f32 %f0, %f0, 0f40000000;\n",
+        _EARLY, SCALED, "    $wait 0;\n    mul.f32 %f0, %f0, 0f40000000;\n",
         "    mul.f32 %f0, %f0, 0f40000000;\n    $wait 0;\n", "mul.f32"),
-    "the first of two sums": Mistake(_EARLY, k.TWO_SUMS, "$wait 1;", "$wait 2;", "add.f32 %f8"),
-    "the second of two sums": Mistake(_EARLY, k.TWO_SUMS, "$wait 0;", "$wait 1;", "add.f32 %f0"),
+    "the first of two sums": Mistake(_EARLY, TWO_SUMS, "$wait 1;", "$wait 2;", "add.f32 %f8"),
+    "the second of two sums": Mistake(_EARLY, TWO_SUMS, "$wait 0;", "$wait 1;", "add.f32 %f0"),
     "a wait on one way only": Mistake(
-        _EARLY, k.TILE, "    $wait 0;\n",
+        _EARLY, TILE, "    $wait 0;\n",
         "    ld.param.u32 %r20, [steps];\n    setp.eq.u32 %p9, %r20, 0;\n    @%p9 bra ON;\n"
         "    $wait 0;\nON:\n", "st.global"),
     "committed behind the wait": Mistake(
-        _EARLY, k.TILE, "    $commit;\n    $wait 0;\n", "    $wait 0;\n    $commit;\n",
+        _EARLY, TILE, "    $commit;\n    $wait 0;\n", "    $wait 0;\n    $commit;\n",
         "st.global"),
     "A changes in flight": Mistake(
-        _EARLY, k.REGISTERS, "    $wait 0;\n    mov.b32 %r30, 0;\n",
+        _EARLY, REGISTERS, "    $wait 0;\n    mov.b32 %r30, 0;\n",
         "    mov.b32 %r30, 0;\n    $wait 0;\n", "mov.b32 %r30, 0"),
     "A of the next step in flight": Mistake(
-        _EARLY, k.OVERLAPPED, "$wait 0;", "", "cvt.rn.f16x2.f32 %r30", nth=1, at_nth=1),
+        _EARLY, OVERLAPPED, "$wait 0;", "", "cvt.rn.f16x2.f32 %r30", nth=1, at_nth=1),
     "the scores in flight": Mistake(
-        _EARLY, k.ATTENTION, "$wait 0;", "", "cvt.rn.f16x2.f32 %r30"),
+        _EARLY, ATTENTION, "$wait 0;", "", "cvt.rn.f16x2.f32 %r30"),
     "the scores of the next step in flight": Mistake(
-        _EARLY, k.OVERLAPPED, "$wait 1;", "$wait 2;", "max.f32"),
+        _EARLY, OVERLAPPED, "$wait 1;", "$wait 2;", "max.f32"),
 
     # ---- groups --------------------------------------------------------------------------------
-    "no commit": Mistake(_COMMIT, k.TILE, "$commit;", "", "$m0", also=(_EARLY,)),
+    "no commit": Mistake(_COMMIT, TILE, "$commit;", "", "$m0", also=(_EARLY,)),
     "the second product is not committed": Mistake(
-        _COMMIT, k.TWO_SUMS, "$commit;", "", "$m1", nth=1, also=(_EARLY,)),
+        _COMMIT, TWO_SUMS, "$commit;", "", "$m1", nth=1, also=(_EARLY,)),
     "committed on one way only": Mistake(
-        _COMMIT, k.TURNS, "    $commit;\n", "    setp.ne.u32 %p9, %r21, 0;\n    @%p9 $commit;\n",
+        _COMMIT, TURNS, "    $commit;\n", "    setp.ne.u32 %p9, %r21, 0;\n    @%p9 $commit;\n",
         "$m0", also=(_EARLY,)),
 
     # ---- shapes --------------------------------------------------------------------------------
     "another N": Mistake(
-        _MIXED, k.TILE, "$m0, %rd3", "$m16, %rd3", "$m16", also=("wgmma.mma_async/unwritten",)),
+        _MIXED, TILE, "$m0, %rd3", "$m16, %rd3", "$m16", also=("wgmma.mma_async/unwritten",)),
     "the other half of an accumulator": Mistake(
-        _MIXED, k.TILE, "$m0, %rd3", "$m0, %rd3".replace("$m0", k.MNEMONICS["m0"].replace(
+        _MIXED, TILE, "$m0, %rd3", "$m0, %rd3".replace("$m0", MNEMONICS["m0"].replace(
             "%f0, %f1, %f2, %f3", "%f2, %f3, %f4, %f5")), "{%f2, %f3, %f4, %f5}",
         also=("wgmma.mma_async/unwritten",)),
     "another K": Mistake(
-        _MIXED, k.TILE, "$m0, %rd3, %rd4, $rest", "$t0, %rd3, %rd4, 1, 1, 1", "$t0",
+        _MIXED, TILE, "$m0, %rd3, %rd4, $rest", "$t0, %rd3, %rd4, 1, 1, 1", "$t0",
         severity=Severity.REVIEW),
 
     # ---- shared memory -------------------------------------------------------------------------
     "given back before the wait": Mistake(
-        _RELEASED, k.RING, "    $wait 0;\n    mov.u32 %r26, empty;\n    add.s32 %r26, %r26, %r24;\n"
+        _RELEASED, RING, "    $wait 0;\n    mov.u32 %r26, empty;\n    add.s32 %r26, %r26, %r24;\n"
         "    $arrive [%r26];\n",
         "    mov.u32 %r26, empty;\n    add.s32 %r26, %r26, %r24;\n    $arrive [%r26];\n"
         "    $wait 0;\n", "$arrive"),
     "given back with a group in flight": Mistake(
-        _RELEASED, k.RING, "$wait 0;", "$wait 1;", "$arrive", also=(_EARLY,)),
+        _RELEASED, RING, "$wait 0;", "$wait 1;", "$arrive", also=(_EARLY,)),
     "given back in every turn, and never waited for": Mistake(
-        _RELEASED, k.RING, "$wait 0;", "", "$arrive", also=(_EARLY,)),
+        _RELEASED, RING, "$wait 0;", "", "$arrive", also=(_EARLY,)),
     "the stage of this turn": Mistake(
-        _RELEASED, k.RING_PEELED, "    $arrive [%r45];\n    mov.u32 %r45, empty;\n",
+        _RELEASED, RING_PEELED, "    $arrive [%r45];\n    mov.u32 %r45, empty;\n",
         "    $arrive [%r45];\n    $arrive [%r45];\n    mov.u32 %r45, empty;\n", "$arrive",
         at_nth=1),
     "the last stage before the last wait": Mistake(
-        _RELEASED, k.RING_PEELED, "    $wait 0;\n    $arrive [%r45];\n",
+        _RELEASED, RING_PEELED, "    $wait 0;\n    $arrive [%r45];\n",
         "    $arrive [%r45];\n    $wait 0;\n", "$arrive", at_nth=1),
     "one of two consumers does not wait": Mistake(
-        _RELEASED, k.PING_PONG, "$wait 0;", "$wait 1;", "$arrive", nth=1, at_nth=1,
+        _RELEASED, PING_PONG, "$wait 0;", "$wait 1;", "$arrive", nth=1, at_nth=1,
         also=(_EARLY,)),
     "overwritten in flight": Mistake(
-        _MODIFIED, k.STORED, "    $wait 0;\n    bar.sync 0;\n    st.shared.f32 [%r3], %f8;\n",
+        _MODIFIED, STORED, "    $wait 0;\n    bar.sync 0;\n    st.shared.f32 [%r3], %f8;\n",
         "    st.shared.f32 [%r3], %f8;\n    $wait 0;\n    bar.sync 0;\n", "st.shared.f32",
         also=("shared/proxy-fence",), severity=Severity.REVIEW),
     "a word overwritten in flight": Mistake(
-        _MODIFIED, k.STORED, "    $wait 0;\n    bar.sync 0;\n    st.shared.f32 [%r3], %f8;\n",
+        _MODIFIED, STORED, "    $wait 0;\n    bar.sync 0;\n    st.shared.f32 [%r3], %f8;\n",
         "    st.shared.f32 [a_ring], %f8;\n    $wait 0;\n    bar.sync 0;\n", "st.shared.f32",
         also=("shared/proxy-fence",)),
     "refilled in flight": Mistake(
-        _MODIFIED, k.TILE, "    $wait 0;\n",
+        _MODIFIED, TILE, "    $wait 0;\n",
         "    @%p1 bra ON;\n    $copy [b_ring], [%rd13, {0, 0}], [full];\nON:\n    $wait 0;\n",
         "$copy", at_nth=2),
 
     # ---- who and when --------------------------------------------------------------------------
     "three warps": Mistake(
-        "wgmma.fence/warpgroup", k.TURNS, ".reqntid 128", ".reqntid 96", "$fence", also=_REST),
+        "wgmma.fence/warpgroup", TURNS, ".reqntid 128", ".reqntid 96", "$fence", also=_REST),
     "two of four warps": Mistake(
-        "wgmma.fence/warpgroup", k.TURNS, "TURN:\n",
+        "wgmma.fence/warpgroup", TURNS, "TURN:\n",
         "    mov.u32 %r1, %tid.x;\n    setp.ge.u32 %p9, %r1, 64;\n    @%p9 ret;\nTURN:\n",
         "$fence", also=_REST),
     "a wait in one warp": Mistake(
-        _WAIT_APART, k.ON_GROUP, "shr.u32 %r40, %r1, 7;", "shr.u32 %r40, %r1, 5;", "$wait"),
+        _WAIT_APART, ON_GROUP, "shr.u32 %r40, %r1, 7;", "shr.u32 %r40, %r1, 5;", "$wait"),
     "a wait that a vote decides": Mistake(
-        _WAIT_APART, k.ON_ALL, "bar.red.or.pred %p10, 0, %p9;",
+        _WAIT_APART, ON_ALL, "bar.red.or.pred %p10, 0, %p9;",
         "vote.sync.any.pred %p10, %p9, 0xffffffff;", "$wait", severity=Severity.REVIEW),
     "a predicate that a vote decides": Mistake(
-        _WAIT_APART, k.ON_ALL, "bar.red.or.pred %p10, 0, %p9;\n    @!%p10 bra ON;\n",
+        _WAIT_APART, ON_ALL, "bar.red.or.pred %p10, 0, %p9;\n    @!%p10 bra ON;\n",
         "vote.sync.all.pred %p10, %p9, 0xffffffff;\n    @%p10 ", "$wait", severity=Severity.REVIEW),
     "a word of each warp": Mistake(
-        _WAIT_APART, k.ON_WORD, "mul.wide.u32 %rd8, 1, 4;",
+        _WAIT_APART, ON_WORD, "mul.wide.u32 %rd8, 1, 4;",
         "shr.u32 %r43, %r1, 5;\n    mul.wide.u32 %rd8, %r43, 4;", "$wait",
         severity=Severity.REVIEW),
     "a number that a shuffle hands on": Mistake(
-        _WAIT_APART, k.ON_ALL, "bar.red.or.pred %p10, 0, %p9;",
+        _WAIT_APART, ON_ALL, "bar.red.or.pred %p10, 0, %p9;",
         "shfl.sync.idx.b32 %r41, %r40, 0, 31, 0xffffffff;\n    setp.eq.u32 %p10, %r41, 7;", "$wait",
         severity=Severity.REVIEW),
     "a table that tells warps apart": Mistake(
-        _WAIT_APART, k.ON_TABLE, "16843009", "257", "$wait"),
+        _WAIT_APART, ON_TABLE, "16843009", "257", "$wait"),
     "as many waits as the warp has before it": Mistake(
-        _WAIT_APART, k.TURNS, "    $wait 0;\n",
+        _WAIT_APART, TURNS, "    $wait 0;\n",
         "    mov.u32 %r40, %tid.x;\n    shr.u32 %r40, %r40, 5;\nMORE:\n    $wait 0;\n"
         "    setp.ne.u32 %p9, %r40, 0;\n    sub.u32 %r40, %r40, 1;\n    @%p9 bra MORE;\n", "$wait"),
     "a fence that a vote decides": Mistake(
-        "wgmma.fence/warpgroup", k.ON_ALL, "    @!%p10 bra ON;\n",
+        "wgmma.fence/warpgroup", ON_ALL, "    @!%p10 bra ON;\n",
         "    vote.sync.any.pred %p11, %p9, 0xffffffff;\n    @%p11 $fence;\n    @!%p10 bra ON;\n",
         "$fence", at_nth=1, severity=Severity.REVIEW),
     "a group that a vote decides": Mistake(
-        "wgmma.commit_group/warpgroup", k.ON_ALL, "    @!%p10 bra ON;\n",
+        "wgmma.commit_group/warpgroup", ON_ALL, "    @!%p10 bra ON;\n",
         "    vote.sync.any.pred %p11, %p9, 0xffffffff;\n    @%p11 $commit;\n    @!%p10 bra ON;\n",
         "$commit", at_nth=1, severity=Severity.REVIEW),
     "a group in one warp": Mistake(
-        "wgmma.commit_group/warpgroup", k.ON_ALL, "    @!%p10 bra ON;\n",
+        "wgmma.commit_group/warpgroup", ON_ALL, "    @!%p10 bra ON;\n",
         "    setp.lt.u32 %p11, %r1, 32;\n    @%p11 $commit;\n    @!%p10 bra ON;\n",
         "$commit", at_nth=1),
     "the copy is not waited for": Mistake(
-        "wgmma.mma_async/before-copy", k.TILE, "@!%p2 bra LOADED;", "", "$m0"),
+        "wgmma.mma_async/before-copy", TILE, "@!%p2 bra LOADED;", "", "$m0"),
     "a stage is not waited for": Mistake(
-        "wgmma.mma_async/before-copy", k.RING, "    @!%p7 bra FULL;\n", "", "$m0"),
-    "no proxy fence": Mistake("shared/proxy-fence", k.STORED, "$proxy;", "",
+        "wgmma.mma_async/before-copy", RING, "    @!%p7 bra FULL;\n", "", "$m0"),
+    "no proxy fence": Mistake("shared/proxy-fence", STORED, "$proxy;", "",
         "st.shared.v4.b32 [%r3], "),
     "the proxy fence before the store": Mistake(
-        "shared/proxy-fence", k.STORED, f"{_LAST}    $proxy;\n",
+        "shared/proxy-fence", STORED, f"{_LAST}    $proxy;\n",
         f"    $proxy;\n{_LAST}", "st.shared.v4.b32 [%r4+48]"),
     "no barrier behind the stores": Mistake(
-        _BARRIER, k.STORED, "    $proxy;\n    bar.sync 0;\n", "    $proxy;\n", "$m0"),
+        _BARRIER, STORED, "    $proxy;\n    bar.sync 0;\n", "    $proxy;\n", "$m0"),
     "no barrier behind the stores of B": Mistake(
-        _BARRIER, k.STORED, "    $proxy;\n    bar.sync 0;\n",
+        _BARRIER, STORED, "    $proxy;\n    bar.sync 0;\n",
         "    $proxy;\n    bar.warp.sync -1;\n", "$m0"),
 }  # fmt: skip

@@ -12,7 +12,8 @@ import pytest
 
 from intrinsics.findings import Finding, Severity
 from nvgen import KernelBuilder, VerificationError, u32
-from tests.isel.verifier.function.small_kernels import ASYNC, COPIED, SENT, SUMMED, SYNC
+from tests.isel.verifier.function.protocol_kernels import ASYNC, COPIED, SENT, SUMMED
+from tests.isel.verifier.function.small_texts import SYNC
 from tests.isel.verifier.function.test_small_kernels import said
 
 

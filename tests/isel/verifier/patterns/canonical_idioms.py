@@ -5,7 +5,7 @@ What orders the operations is as in `canonical_patterns`; how it is written is w
 
 from __future__ import annotations
 
-from tests.isel.verifier.patterns.canonical_patterns import READ, begin, finish, story
+from tests.isel.verifier.patterns.stories import READ, begin, finish, story
 
 ISSUE = """
     if t0

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.isel.verifier.patterns.canonical_patterns import story
 from tests.isel.verifier.patterns.pattern_ptx import Kernel
+from tests.isel.verifier.patterns.stories import story
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.isel.verifier.patterns import canonical_compositions as c
-from tests.isel.verifier.patterns import canonical_idioms as i
-from tests.isel.verifier.patterns import canonical_patterns as p
+from tests.isel.verifier.patterns import (
+    canonical_allocations,
+    canonical_compositions,
+    canonical_idioms,
+    canonical_patterns,
+    canonical_threads,
+)
 from tests.isel.verifier.patterns.pattern_edits import (
     Doubt,
     Edit,
@@ -52,10 +56,16 @@ COMMIT_PAIR = "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster
 
 Named = tuple[str, Kernel]
 
+WRITTEN = (
+    canonical_patterns, canonical_threads, canonical_compositions, canonical_allocations,
+    canonical_idioms,
+)
+"""Where the right kernels are."""
+
 
 def _kernels(*names: str) -> Iterator[Named]:
     for name in names:
-        of = next(vars(module)[name] for module in (p, c, i) if name in vars(module))
+        of = next(vars(module)[name] for module in WRITTEN if name in vars(module))
         yield name.lower(), of
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 
-from tests.isel.verifier.patterns.canonical_patterns import begin, finish, story
 from tests.isel.verifier.patterns.pattern_ptx import Kernel
+from tests.isel.verifier.patterns.stories import begin, finish, story
 
 COLUMNS = (0, 32, 64, 96)
 ISSUERS = (0, 32, 64, 96)

@@ -20,12 +20,15 @@ from nvgen.loading import load
 from nvgen.machine_code.assembler import find_ptxas
 from tests.each import each
 from tests.isel.verifier.patterns import (
+    canonical_allocations,
     canonical_compositions,
     canonical_idioms,
     canonical_patterns,
     canonical_rings,
+    canonical_threads,
     pattern_mutants,
     pattern_mutants_idioms,
+    pattern_mutants_memory,
     pattern_mutants_rings,
     pattern_mutants_threads,
 )
@@ -35,7 +38,14 @@ from tests.isel.verifier.patterns.pattern_ptx import Kernel
 
 CLEAN = {
     name.lower(): kernel
-    for module in (canonical_patterns, canonical_compositions, canonical_idioms, canonical_rings)
+    for module in (
+        canonical_patterns,
+        canonical_threads,
+        canonical_compositions,
+        canonical_allocations,
+        canonical_idioms,
+        canonical_rings,
+    )
     for name, kernel in vars(module).items()
     if isinstance(kernel, Kernel)
 }
@@ -84,6 +94,7 @@ def test_each_pattern_has_kernels():
 MUTANTS = (
     *pattern_mutants.MUTANTS,
     *pattern_mutants_threads.MUTANTS,
+    *pattern_mutants_memory.MUTANTS,
     *pattern_mutants_idioms.MUTANTS,
     *pattern_mutants_rings.MUTANTS,
 )

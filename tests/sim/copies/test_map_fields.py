@@ -1,9 +1,4 @@
-"""Tensor maps that a kernel writes: fields replaced, made of zeros, handed on between threads.
-
-What a copy through such a map brings is what `tests.sim.layouts.tma_tile` says of the array that
-the fields describe.  The statements and their order are those of the PTX manual's examples for
-tensormap.cp_fenceproxy and fence.proxy.tensormap::generic.
-"""
+"""Tensor maps whose fields a kernel replaces, or makes from zeros, and bytes that are no map."""
 
 from __future__ import annotations
 
@@ -12,51 +7,25 @@ import pytest
 from numpy.typing import NDArray
 
 from intrinsics.tma.rules import Im2col
-from nvgen.launching.parameters import Output
 from nvgen.launching.tensor_map import TensorMap, im2col_map, tensor_map
+from tests.sim.copies.changed_maps import (
+    ACQUIRE,
+    BEGIN,
+    BOX,
+    CLEAR,
+    RELEASE,
+    TEMPLATE,
+    TILE,
+    VARIABLES,
+    field,
+    load,
+    numbers,
+    tile_of,
+    workspace,
+)
 from tests.sim.layouts import tma_tile
 from tests.sim.ptx import SCHEDULES, findings, run
 
-TILE = 1024
-VARIABLES = f"""\
-.shared .align 1024 .b8 tile[{TILE}];
-.shared .align 128 .b8 smap[128];
-.shared .align 8 .b64 bar;"""
-BOX = (8, 64)
-"""Rows and bytes of each."""
-
-
-def field(name: str, value: object, at: int | None = None, to: str = "shared::cta") -> str:
-    """Replace a field of the map in shared memory (%r20) or in the workspace (%a1)."""
-    width = "b64" if name in ("global_address", "global_stride") else "b32"
-    place = "%r20" if to == "shared::cta" else "%a1"
-    where = "" if at is None else f"{at}, "
-    return f"    @%p1 tensormap.replace.tile.{name}.{to}.b1024.{width} [{place}], {where}{value};\n"
-
-
-BEGIN = """
-    setp.eq.u32 %p1, %lane, 0;
-    mov.u32 %r20, smap;
-    mov.u32 %r21, tile;
-    mul.lo.u32 %r1, %lane, 4;
-    cvt.u64.u32 %rd1, %r1;
-    add.u32 %r2, %r20, %r1;
-    @%p1 mbarrier.init.shared::cta.b64 [bar], 1;
-"""
-TEMPLATE = """
-    add.u64 %rd2, %m0, %rd1;
-    ld.u32 %r3, [%rd2];
-    st.shared.u32 [%r2], %r3;
-    bar.warp.sync 0xffffffff;
-"""
-CLEAR = """
-    mov.u32 %r9, 0;
-    mul.lo.u32 %r10, %lane, 32;
-    add.u32 %r10, %r21, %r10;
-    st.shared.v4.u32 [%r10], {%r9, %r9, %r9, %r9};
-    st.shared.v4.u32 [%r10+16], {%r9, %r9, %r9, %r9};
-    fence.proxy.async;
-"""
 MOVE = (
     TEMPLATE
     + """
@@ -70,50 +39,6 @@ ZEROS = """
     st.shared.u32 [%r2], %r3;
     bar.warp.sync 0xffffffff;
 """
-RELEASE = """
-    bar.warp.sync 0xffffffff;
-    tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned
-        [%a1], [%r20], 128;
-"""
-ACQUIRE = "    fence.proxy.tensormap::generic.acquire.gpu [%a1], 128;\n"
-
-
-def load(coords: tuple[int, ...], phase: int = 0, map_: str = "%a1", result: str = "%a2") -> str:
-    """One thread loads a tile, and all of them show it."""
-    place = ", ".join(map(str, coords))
-    copy = f"cp.async.bulk.tensor.{len(coords)}d.shared::cluster.global.tile"
-    return f"""
-    @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], {BOX[0] * BOX[1]};
-    @%p1 {copy}.mbarrier::complete_tx::bytes
-        [%r21], [{map_}, {{{place}}}], [bar];
-    bar.warp.sync 0xffffffff;
-wait{phase}:
-    mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], {phase % 2};
-    @!%p2 bra wait{phase};
-    mul.lo.u32 %r4, %lane, 16;
-    cvt.u64.u32 %rd4, %r4;
-    add.u32 %r4, %r21, %r4;
-    add.u64 %rd4, {result}, %rd4;
-    ld.shared.v4.u32 {{%r5, %r6, %r7, %r8}}, [%r4];
-    st.global.v4.u32 [%rd4+{512 * phase}], {{%r5, %r6, %r7, %r8}};
-    bar.warp.sync 0xffffffff;
-"""
-
-
-def numbers(rows: int, columns: int, first: int = 1) -> NDArray[np.uint16]:
-    count = rows * columns
-    return (np.arange(count) + first).astype(np.uint16).reshape(rows, columns)
-
-
-def tile_of(array: NDArray[np.generic], start: tuple[int, ...], span: int = 0) -> NDArray[np.uint8]:
-    """The tile that begins at a place of an array, its bytes as they lie in shared memory."""
-    box = (BOX[0], BOX[1] // array.itemsize)
-    memory, _ = tma_tile(array, box, start, span=span, base=0, size=BOX[0] * BOX[1])
-    return memory
-
-
-def workspace() -> Output:
-    return Output(np.zeros(128, np.uint8))
 
 
 def rules(body: str, *arguments: object, threads: int = 32) -> str:
@@ -254,137 +179,6 @@ def test_a_warp_copies_what_each_of_its_threads_knows(schedule: str):
         assert [f.rule for f in found] == ([expected] if expected else [])
         if not expected:
             assert np.array_equal(seen, tile_of(array, (0, 0)))
-
-
-# ---- other threads ---------------------------------------------------------------------------
-
-TWO_WARPS = """
-    setp.ge.u32 %p5, %tx, 32;
-    @%p5 bra behind;
-{make}
-{before}
-behind:
-    bar.sync 0;
-    setp.lt.u32 %p6, %tx, 32;
-    @%p6 bra end;
-{after}
-{load}
-end:
-"""
-
-
-def two_warps(*, before: str = "", after: str = "") -> str:
-    """The first warp makes the map, and the second one loads."""
-    make = BEGIN + TEMPLATE + field("global_address", "%a3") + RELEASE
-    again = "    setp.eq.u32 %p1, %lane, 0;\n    mov.u32 %r21, tile;\n" + load((0, 0))
-    return TWO_WARPS.format(make=make, before=before, after=after, load=again)
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [("", ACQUIRE, ""), (ACQUIRE, "", ""), ("", "", "sim/tensor-map-proxy")],
-)
-def test_a_map_that_another_warp_has_made(before: str, after: str, expected: str, schedule: str):
-    """An acquire counts for who comes behind the thread that executed it."""
-    array = numbers(8, 32, 7)
-    seen = np.zeros(512, np.uint8)
-    found = findings(
-        two_warps(before=before, after=after), tensor_map(numbers(64, 32), (8, 32)), workspace(),
-        seen, array, variables=VARIABLES, threads=64, schedule=schedule,
-    )  # fmt: skip
-    assert [f.rule for f in found] == ([expected] if expected else [])
-    if not expected:
-        assert np.array_equal(seen, tile_of(array, (0, 0)))
-
-
-FLAG = """
-    setp.eq.u32 %p1, %lane, 0;
-    mov.u32 %r30, %ctaid.x;
-    setp.ne.u32 %p5, %r30, 0;
-    @%p5 bra other;
-{make}
-    bar.warp.sync 0xffffffff;
-    mov.u32 %r31, 1;
-    @%p1 st.relaxed.gpu.global.u32 [%a4], %r31;
-    bra end;
-other:
-{early}
-poll:
-    ld.relaxed.gpu.global.u32 %r32, [%a4];
-    setp.eq.u32 %p6, %r32, 0;
-    @%p6 bra poll;
-{late}
-    mov.u32 %r21, tile;
-    @%p1 mbarrier.init.shared::cta.b64 [bar], 1;
-{load}
-end:
-"""
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize(
-    ("early", "late", "expected"),
-    [("", ACQUIRE, ""), (ACQUIRE, "    fence.acq_rel.gpu;\n", "sim/tensor-map-proxy")],
-)
-def test_a_map_that_another_cta_has_made(early: str, late: str, expected: str, schedule: str):
-    """The two proxy fences synchronise through a flag; an acquire before it is too early."""
-    array = numbers(8, 32, 7)
-    seen = np.zeros(512, np.uint8)
-    make = BEGIN + TEMPLATE + field("global_address", "%a3") + RELEASE
-    body = FLAG.format(make=make, early=early, late=late, load=load((0, 0)))
-    found = findings(
-        body, tensor_map(numbers(64, 32), (8, 32)), workspace(), seen, array,
-        np.zeros(1, np.uint32), variables=VARIABLES, grid=(2, 1, 1), schedule=schedule,
-    )  # fmt: skip
-    assert [f.rule for f in found] == ([expected] if expected else [])
-    if not expected:
-        assert np.array_equal(seen, tile_of(array, (0, 0)))
-
-
-# ---- maps that are written again -------------------------------------------------------------
-
-COPY = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-EXPECT = "    @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 512;\n"
-GROUP = "    @%p1 cp.async.bulk.commit_group;\n    @%p1 cp.async.bulk.wait_group{read} 0;\n"
-WAIT = """
-wait0:
-    mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;
-    @!%p2 bra wait0;
-    bar.warp.sync 0xffffffff;
-"""
-STORE_ZEROS = """
-    @%p1 cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%a1, {0, 0}], [%r21];
-"""
-LOAD_TILE = f"    @%p1 {COPY} [%r21], [%a1, {{0, 0}}], [bar];\n"
-WAYS = {
-    "no wait": (EXPECT, LOAD_TILE, "", "race"),
-    "group": (EXPECT, LOAD_TILE, GROUP.format(read=""), ""),
-    "group, read": (EXPECT, LOAD_TILE, GROUP.format(read=".read"), ""),
-    "mbarrier": (EXPECT, LOAD_TILE, WAIT, ""),
-    "store, no wait": ("", STORE_ZEROS, "    @%p1 cp.async.bulk.commit_group;\n", "race"),
-    "store, group": ("", STORE_ZEROS, GROUP.format(read=""), ""),
-}
-
-
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("way", WAYS)
-def test_a_map_is_written_again_when_no_copy_uses_it(way: str, schedule: str):
-    """The thread's bulk groups count the reads of tensor maps, those of loads too."""
-    begin, copy, wait, expected = WAYS[way]
-    array = numbers(8, 32, 7)
-    made = TEMPLATE + CLEAR + field("global_address", "%a3") + RELEASE + ACQUIRE
-    end = "" if "store" in way or way == "mbarrier" else WAIT
-    drain = GROUP.format(read="") if "store" in way else ""
-    body = BEGIN + made + begin + "    bar.warp.sync 0xffffffff;\n" + copy + wait
-    body += field("global_address", "%a2") + RELEASE + end + drain
-    found = findings(
-        body, tensor_map(numbers(64, 32), (8, 32)), workspace(), np.zeros(512, np.uint8), array,
-        variables=VARIABLES, schedule=schedule,
-    )  # fmt: skip
-    assert [f.rule.removeprefix("sim/") for f in found] == ([expected] if expected else [])
-    if expected:
-        assert "tensor map" in found[0].message
 
 
 # ---- maps made of zeros ----------------------------------------------------------------------
