@@ -1,4 +1,4 @@
-"""Which elements of a matrix a thread holds, in the form that instructions can compute.
+"""Which elements of a matrix a thread holds, as a formula that instructions can compute.
 
 Layer: intrinsics (numpy).  Input: the tables of `fragments_wgmma`, `fragments_mma` and `fragments`:
 the row and the column of each thread's elements.  Output: a place that depends on the thread, and
@@ -111,7 +111,7 @@ def _numbers(offsets: tuple[int, ...], slots: tuple[int, ...]) -> tuple[int, ...
 
 
 def layout_of(row: Indices, column: Indices, rows: int, columns: int) -> FragmentLayout:
-    """A table of rows and columns, threads by elements, as a layout.
+    """The layout whose elements have these rows and columns, given as threads by elements.
 
     Raises: ValueError where no such layout has it.
     """
@@ -139,7 +139,7 @@ def warpgroup_layout(m: int, n: int, bits: int) -> FragmentLayout:
 
 @functools.cache
 def warp_layout(m: int, n: int) -> FragmentLayout:
-    """D of mma.sync in one warp: fragments of 16 by 8, row by row of them."""
+    """D of mma.sync in one warp: fragments of 16 x 8, in row-major order."""
     row, column = fragment_c(MmaShape.M16N8K16)
     row, column = np.broadcast_arrays(row, column)
     pieces = [(i, j) for i in range(0, m, 16) for j in range(0, n, 8)]
@@ -150,8 +150,8 @@ def warp_layout(m: int, n: int) -> FragmentLayout:
 
 @functools.cache
 def warp_grids(warps: int, m: int, n: int) -> list[tuple[int, int]]:
-    """How warps may share m rows by n columns, in rows and columns of warps: by whole multiples of
-    16 by 8, what one multiply of a warp has."""
+    """The grids (rows, columns) of warps that divide m rows by n columns evenly into multiples of
+    16 x 8, the D of one mma.sync."""
     grids = ((rows, warps // rows) for rows in range(1, warps + 1) if warps % rows == 0)
     return [
         (rows, columns)
@@ -181,7 +181,7 @@ def operand_layout(threads: int, bits: int) -> FragmentLayout:
 
 
 def sources(held: FragmentLayout, wanted: FragmentLayout, row: int, column: int) -> list[int]:
-    """Which of a thread's elements the `wanted` ones are, whose matrix begins at row and column.
+    """The numbers of a thread's elements that are those of `wanted`, which begins at row, column.
 
     Empty where a thread does not hold them itself.
     """

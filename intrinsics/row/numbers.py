@@ -43,7 +43,7 @@ class Numbers:
     later: tuple[NumbersFrom, ...] = ()
 
     def accepts(self, value: int) -> bool:
-        """Whether `value` is one of them."""
+        """Whether `value` is a legal literal."""
         if self.wraps and value >= 1 << 32:
             value &= 0xFFFF_FFFF
         if self.low is not None and value < self.low:

@@ -1,4 +1,4 @@
-"""NVVM's intrinsics that say what LLVM IR says with instructions of its own.
+"""NVVM's intrinsics for which LLVM IR has instructions: they become these.
 
 Layer: isel.lower.  llvm.nvvm.atomic.* are relaxed atomics of a CTA or the system; llvm.nvvm.ldu.*
 are loads of what nobody writes; llvm.nvvm.fadd.* (LLVM 23) are sums that say how to round;
@@ -33,12 +33,12 @@ _ROUNDINGS = ("rz", "rn", "rp", "rm")
 
 @functools.lru_cache(1 << 12)
 def _is_one(name: str) -> bool:
-    """Whether a function is one of them, by its name."""
+    """Whether a function is such an intrinsic, by its name."""
     return name.startswith((_LOAD, _PARAMETER)) or bool(_SUM.fullmatch(name) or _ATOMIC.match(name))
 
 
 def lowered(i: ir.Instruction) -> Replacement | None:
-    """The replacement of such an intrinsic; None for other instructions."""
+    """What a call of such an intrinsic becomes; None for other instructions."""
     name = i.callee_name if isinstance(i, ir.Call) else None
     if name is None or not isinstance(i, ir.Call) or not _is_one(name):
         return None
@@ -62,7 +62,7 @@ def lowered(i: ir.Instruction) -> Replacement | None:
 
 
 def _sum(call: ir.Call, modifiers: str, type_: str) -> Replacement | None:
-    """LLVM 23's sum, whose last operand says how to round, by the name that LLVM 22 has for it."""
+    """LLVM 23's fadd with a rounding mode, as the intrinsic that LLVM 22 has for that mode."""
     mode = call.arguments[-1] if len(call.arguments) == 3 else None
     if not isinstance(mode, llvm.ConstInt) or mode.value >= len(_ROUNDINGS):
         return None

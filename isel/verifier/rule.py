@@ -18,7 +18,7 @@ class VerifierRule:
 
     `section` is the manual's section, "" the instruction's own.  A rule that `misses` something (a
     fence, a wait) is no error where statements were not parsed: it may be among them.  One that
-    `follows` is broken by threads that wait in vain, or too long, mostly for a mistake elsewhere.
+    `follows` is about threads that wait in vain or too long, mostly because of a mistake elsewhere.
     """
 
     id: str

@@ -52,7 +52,7 @@ def tensor_picture(
     *,
     coarse: bool,
 ) -> Picture:
-    """The picture of a matrix whose cells lie as `copies` say: each holds all of the matrix."""
+    """The picture of a matrix in tensor memory; each of `copies` has a cell for every element."""
     grids = [_grid(copies, rank, subject.lane) for rank in ((0, 1) if subject.pair else (0,))]
     block = _coarse_block(grids) if coarse else _fine_block(grids)
     width = max(rows.shape[1] for rows, _ in grids) // block.columns

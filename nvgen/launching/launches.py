@@ -38,7 +38,7 @@ class Statistics:
 
 
 def dim3(size: object, what: str = "grid") -> Dim3:
-    """A launch dimension from one number, or from one to three; `what` it is of is for the error.
+    """A launch dimension from one number, or from one to three; `what` is its name in errors.
 
     Raises: InputError for anything else.
     """
@@ -95,7 +95,7 @@ def kernel_of(module: Module, name: str) -> MachineFunction:
 
 
 def check_shape(function: MachineFunction, grid: Dim3, block: Dim3) -> None:
-    """Whether a kernel can be launched with such a grid and block.
+    """Check that a kernel can be launched with a grid and block.
 
     Raises: InputError.
     """
@@ -131,7 +131,7 @@ def boxes_of(function: MachineFunction, arguments: Sequence[object]) -> tuple[tu
 
 
 def check_dynamic(smem: object) -> None:
-    """Whether dynamic shared memory can have a size, None for one that is not known.
+    """Check a size of dynamic shared memory; None is one that is not known.
 
     Raises: InputError.
     """
@@ -147,7 +147,7 @@ def check_dynamic(smem: object) -> None:
 def check_launch(
     module: Module, function: MachineFunction, target: Target, shape: LaunchShape, file: str
 ) -> None:
-    """Whether a machine of `target` can launch a kernel so, by the rules of launch level.
+    """Check that `target` can launch a kernel with this shape, by the rules of launch level.
 
     `file` is where the kernel stands.
 

@@ -23,20 +23,20 @@ from nvgen.values.vectors import Vector
 
 @dataclass(frozen=True, slots=True)
 class RegisterMultiply:
-    """How `who` multiplies into its registers: by `op`, with so many `rows` of A at once."""
+    """How the threads named by `who` multiply: by the instruction `op`, `rows` rows of A each."""
 
     who: str
     op: str
     rows: int
     families: tuple[RegisterFamily, ...]
     is_issued: Callable[[RegisterRequest], bool]
-    """Whether the right threads issue it."""
+    """Whether the code being built is executed by those threads."""
     issued: str
-    """Which threads these are, in words."""
+    """Those threads in words, for messages."""
     place: Callable[[RegisterRequest], str]
-    """Where they are."""
+    """The threads that the code being built has, for messages."""
     lacking: str
-    """What is said of a target without it."""
+    """The message for a target that lacks the instruction."""
     shapes: str
     types: str
     layouts: str
@@ -74,7 +74,7 @@ class RegisterRequest(Multiply):
 
     @property
     def depth(self) -> int:
-        """K of one instruction, of what A stores: what 32 bytes hold."""
+        """The elements of A that one instruction reads from a row: 32 bytes."""
         return 256 // self.a.dtype.bits
 
     @property
@@ -87,7 +87,7 @@ class RegisterRequest(Multiply):
 
     @property
     def k(self) -> int:
-        """K, of a sparse A with the zeros that it does not store."""
+        """K in elements; of a sparse A, those that are not stored count."""
         return self.a.k * (1 if self.options.metadata is None else 2)
 
     @property
@@ -113,7 +113,7 @@ class RegisterRequest(Multiply):
 
 
 def _swizzled(r: RegisterRequest, tile: SharedTile) -> bool:
-    """Not asked of a K that no instruction has, which is a finding of its own."""
+    """Not asked where no instruction has such a K, which is a finding of its own."""
     if tile.swizzle not in (32, 64, 128) or tile.atom != PLAIN_SPAN:
         return False
     told = tile.major is Major.K and tile.k % r.depth != 0

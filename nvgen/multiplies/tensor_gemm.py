@@ -50,7 +50,7 @@ class AccumulatorColumns(AccumulatorTile):
 
     @property
     def builder(self) -> SharedMemory:
-        """The kernel that it is of."""
+        """The builder of its kernel."""
         return kernel_of(self.pointer.builder)
 
 
@@ -85,12 +85,12 @@ class TensorRequest(Multiply):
 
     @property
     def k(self) -> int:
-        """K, the zeros of a sparse A counted."""
+        """K; of a sparse A, elements that are not stored count."""
         return self.b.k
 
     @property
     def a_k(self) -> int:
-        """A's K, the zeros counted that a sparse one does not store."""
+        """A's own K, which must be B's; of a sparse A, elements that are not stored count."""
         return self.a.k * (2 if self.sparse and isinstance(self.a, SharedTile) else 1)
 
     @property
@@ -109,7 +109,7 @@ class TensorRequest(Multiply):
 
     @property
     def sparse(self) -> bool:
-        """Whether half of A is stored."""
+        """Whether A is sparse: half of its elements are stored."""
         return isinstance(self.a, SparseTile) or self.options.metadata is not None
 
     @property
@@ -137,9 +137,10 @@ class TensorRequest(Multiply):
     # ---- pieces ------------------------------------------------------------------------------
 
     def heights(self) -> tuple[int, ...]:
-        """The values of M that one instruction has.
+        """The values of M that the instructions of this multiply may have.
 
-        A pair's factors of B lie otherwise for M = 128 than for 256: there it is one or the other.
+        In a pair the scale factors of B lie differently for M = 128 and for M = 256, so that all
+        instructions have the same of the two.
         """
         values = m_values(self.kind, self.group, sparse=self.sparse, ws=self.stationary)
         mixed = not self.options.sfa or self.group == 1 or self.m == 128
@@ -147,11 +148,11 @@ class TensorRequest(Multiply):
 
     @property
     def scale_parts(self) -> int:
-        """In how many parts the factors of B lie."""
+        """The number of parts in which the scale factors of B lie: see `scale_cells`."""
         return 2 if self.options.sfa and self.group == 2 and self.m == 128 else 1
 
     def widths(self) -> list[int]:
-        """The values of N that one instruction has."""
+        """The values of N that the instructions of this multiply may have."""
         values = n_values(self.kind, self.group, sparse=self.sparse, ws=self.stationary)
         wide = self.b.major is Major.MN and self.b.dtype.bits == 8
         return [n for n in values if not wide or n % (16 * self.group) == 0]
@@ -215,7 +216,7 @@ def instruction_word(request: TensorRequest, m: int, n: int) -> int:
 
 
 def scale_vector(request: TensorRequest) -> ScaleVec | None:
-    """The modifier that says so; one for 32 elements goes without saying, but not for K = 96."""
+    """The modifier for the elements that share a scale factor; 32 is the default but for K = 96."""
     if request.scale_size == 16:
         return ScaleVec.BLOCK16
     return ScaleVec.BLOCK32 if request.options.k96 else None
@@ -253,11 +254,11 @@ class OperandAddresses:
     zero_mask: int | None
 
     def of_d(self, rows: Piece, columns: Piece) -> Pointer:
-        """A piece of D."""
+        """The address of a part of D."""
         return moved(self.request.d.pointer, self.request.offset_in_d(rows, columns))
 
     def of_a(self, rows: Piece, step: IntLike) -> Int | Pointer:
-        """A's rows, from a step of K on."""
+        """The descriptor, or the address, of rows of A from a step of K on."""
         request, a = self.request, self.request.a
         first = rows.first // request.group
         k = step * (request.depth // 2 if request.sparse else request.depth)
@@ -268,13 +269,13 @@ class OperandAddresses:
         return moved(values, k * a.bits // 32 + block_of(first)[0] * a.pitch)
 
     def of_b(self, columns: Piece, step: IntLike) -> Int:
-        """The rows of B that are a piece of D's columns: those of this CTA."""
+        """The descriptor of the rows of B, in this CTA, for some columns of D."""
         request = self.request
         first = columns.first // request.group
         return self._in_shared(self.b, request.b, step * request.depth, first)
 
     def _in_shared(self, base: Int, tile: SharedTile, k: IntLike, first: int) -> Int:
-        """A tile from an element on; of 48 bytes of a row those beyond a span are in the next."""
+        """The descriptor of a tile from an element on; for K = 96 rows go on in the next span."""
         here = advanced(base, tile.offset(k, first))
         if not crosses_spans(self.request, tile):
             return here
@@ -321,7 +322,7 @@ class OperandAddresses:
         return ids, moved(sfa.pointer, of_a), moved(sfb.pointer, of_b)
 
     def _word(self, scales: ScaleTile, step: IntLike) -> IntLike:
-        """The word that a step's factors begin in: 1, 2 or 4 of a row, with K = 96 3 or 6."""
+        """The word in which the factors of a step begin: a row has 1, 2 or 4, for K = 96 3 or 6."""
         each = self.request.depth // scales.size
         if WORD_FACTORS % each:
             return step * each // WORD_FACTORS
@@ -343,7 +344,7 @@ def moved(pointer: Pointer, columns: IntLike) -> Pointer:
 
 @dataclass(frozen=True, slots=True)
 class _Instruction:
-    """One instruction of the nest; `opens` D, and does with A's collector what `usage` says."""
+    """One instruction of the nest: whether it `opens` D, and its `usage` of A's collector."""
 
     rows: Piece
     columns: Piece
@@ -353,7 +354,7 @@ class _Instruction:
 
 
 def issue(builder: SharedMemory, request: TensorRequest) -> None:
-    """The unrolled nest."""
+    """Emit all instructions, unrolled."""
     a, options = request.a, request.options
     mask = options.lane_mask
     operands = OperandAddresses(
@@ -368,7 +369,7 @@ def issue(builder: SharedMemory, request: TensorRequest) -> None:
 
 
 def _emit(builder: SharedMemory, at: OperandAddresses, i: _Instruction) -> None:
-    """One instruction."""
+    """Emit one instruction."""
     request, options = at.request, at.request.options
     d = at.of_d(i.rows, i.columns)
     a, b = at.of_a(i.rows, i.step), at.of_b(i.columns, i.step)
@@ -392,7 +393,7 @@ def _emit(builder: SharedMemory, at: OperandAddresses, i: _Instruction) -> None:
 
 
 def _first(builder: SharedMemory, request: TensorRequest, tile: SharedTile) -> Int:
-    """The descriptor of a tile, its leading dimension left out where that is an address."""
+    """The descriptor of a tile, without the leading dimension where that is an address."""
     if not crosses_spans(request, tile):
         return descriptor(builder, tile)
     layout = replace(tile.descriptor(), lbo=0, absolute_lbo=True)

@@ -81,7 +81,7 @@ class TensorTile(AccumulatorColumns):
 
     @property
     def extent(self) -> int:
-        """Columns to the next one of several."""
+        """Columns from one of several accumulators to the next."""
         assert self.columns is not None
         return self.columns
 
@@ -91,7 +91,7 @@ class TensorTile(AccumulatorColumns):
         return self.m * self.n * self.dtype.bits // 8
 
     def start(self, asked: Multiply) -> None:
-        """By one thread; in warp scope one of the warp is elected."""
+        """Start the multiply, by one thread: in warp scope an elected one."""
         found = asked.asked_of(TensorRequest)
         check(found)
         b, step = asked.builder, asked.step
@@ -129,7 +129,7 @@ class TensorTile(AccumulatorColumns):
         return Fragment(none, Holders(b, tensor_layout(1))).rows(function)
 
     def take_fragment(self, fragment: Fragment, first: int) -> None:
-        """Store such columns, from `first` on, and wait until they are there."""
+        """Store a fragment of columns, from `first` on, and wait until it is stored."""
         b, columns = fragment.builder, fragment.layout.columns
         self._check(first, columns)
         fits = fragment.layout == tensor_layout(columns)

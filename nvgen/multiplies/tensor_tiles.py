@@ -60,7 +60,7 @@ class OperandTile:
 
     @property
     def pitch(self) -> int:
-        """Columns of all k of a row."""
+        """Columns of one row, which holds all of K."""
         return self.k * self.bits // _CELL
 
     @property
@@ -183,14 +183,13 @@ def scale_columns(rows: int, k: int, size: int, parts: int = 1) -> int:
 
 
 def by_warpgroup(b: SharedMemory) -> bool:
-    """Whether one warpgroup executes what is built, which has all 128 lanes."""
+    """Whether the code being built is executed by one warpgroup, which reaches all 128 lanes."""
     whole = b.scope is ExecutionScope.CTA and b.threads == WARPGROUP
     return whole or b.scope is ExecutionScope.WARPGROUP
 
 
 def load_columns(b: SharedMemory, pointer: Pointer, first: int, columns: int) -> list[Vector]:
-    """The registers of some columns, behind the wait for them; several loads where one is not so
-    wide."""
+    """Load some columns into registers, and wait; several loads where one is not so wide."""
     base, found = _from(b, pointer, first), []
     for at, count in in_pieces(columns):
         found.append(b.tcgen05_ld(base + at if at else base, num=LdStNum(f"x{count}")))
@@ -199,7 +198,7 @@ def load_columns(b: SharedMemory, pointer: Pointer, first: int, columns: int) ->
 
 
 def store_columns(b: SharedMemory, pointer: Pointer, first: int, numbers: Vector) -> None:
-    """Store a thread's numbers, 32 bits a column, and wait until they are there."""
+    """Store the numbers of each thread, 32 bits in a column, and wait for the stores."""
     assert numbers.type is not None
     base, each = _from(b, pointer, first), _CELL // numbers.type.bits
     for at, count in in_pieces(numbers.count // each):
@@ -209,7 +208,7 @@ def store_columns(b: SharedMemory, pointer: Pointer, first: int, numbers: Vector
 
 
 def lanes_of_warp(b: SharedMemory, pointer: Pointer) -> Pointer:
-    """Where the lanes of this warp begin, at the column that `pointer` is at."""
+    """The address of this warp's first lane, in the column of `pointer`."""
     return pointer + ((b.thread >> 5 & 3) << 21)
 
 
@@ -219,7 +218,7 @@ def _from(b: SharedMemory, pointer: Pointer, first: int) -> Pointer:
 
 
 def in_pieces(columns: int, widths: tuple[int, ...] = _WIDTHS) -> Iterator[tuple[int, int]]:
-    """What each load or store moves: the first column, and how many, the widest first."""
+    """The first column and the number of columns of each load or store, the widest first."""
     at = 0
     for width in widths:
         while columns - at >= width:

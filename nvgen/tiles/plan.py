@@ -27,7 +27,7 @@ SPANS = {128: 1, 64: 2, 32: 3}
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A or B in the shared memory of a CTA: rows of bytes, `own` of them for an atom.
+    """A or B in the shared memory of a CTA: `rows` of `row` bytes, `own` of them in each atom.
 
     A step of K has `step` bytes; the matrix begins `base` bytes behind the tiles' beginning.
     """
@@ -41,7 +41,7 @@ class Matrix:
 
     @property
     def span(self) -> int:
-        """Bytes of K in one piece."""
+        """Bytes of a row, along K, that lie side by side: the span of the swizzling."""
         return next(span for span in SPANS if self.row >= span)
 
     @property
@@ -97,12 +97,12 @@ class Plan:
 
     @property
     def a(self) -> Matrix:
-        """A, or what is stored of it."""
+        """A; of a sparse one, the elements that are stored."""
         return self._matrix("a", self.dot.a.rows, self.rows, self.atom.a, 0)
 
     @property
     def b(self) -> Matrix:
-        """B, a row for each column."""
+        """B, as N rows of K."""
         n = self.dot.b.columns
         return self._matrix("b", n, self.atom.n // self.ctas, self.atom.b, self.a.size)
 
@@ -152,7 +152,7 @@ class Plan:
 
     @property
     def sharing(self) -> int:
-        """Threads that hold a row of D: see PTX ISA, Data Path Layout Organization."""
+        """How many threads hold a row of D together: PTX ISA, Data Path Layout Organization."""
         if self.atom.stationary:
             return THREADS // self.rows
         return 2 if self.halves else 1
@@ -169,7 +169,7 @@ class Plan:
         return own + [(f"%{i.name}.h{n}", 8) for i in self.images for n in range(i.count)]
 
     def problems(self) -> Iterator[tuple[str, str, str]]:
-        """Errors about what does not fit: the need, and the limit."""
+        """What does not fit: the rule, what is needed, and the limit."""
         taken = sum(max(32, 1 << (4 * columns - 1).bit_length()) for _, columns in self.handles)
         if taken > COLUMNS:
             text = f"allocated tmem out of resource: {taken} columns of {COLUMNS}"

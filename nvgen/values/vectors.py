@@ -52,7 +52,7 @@ N = TypeVar("N")
 
 
 def mask_of(wanted: Sequence[int]) -> ir.Constant:
-    """The mask of a shuffle of vectors."""
+    """The mask of llvmlite's shufflevector for these indices."""
     return ir.Constant(ir.VectorType(_I32, len(wanted)), [ir.Constant(_I32, i) for i in wanted])
 
 
@@ -110,11 +110,11 @@ class Elementwise(ABC):
 
     @abstractmethod
     def made(self, vector: Vector) -> Self:
-        """The same kind of thing with other numbers."""
+        """An object of the same kind and shape that holds the numbers of `vector`."""
 
     @abstractmethod
     def spread(self, other: Elementwise) -> Vector:
-        """The numbers of another one, one for each of this one's."""
+        """The numbers of the other operand, one for each number of this one."""
 
     def map(self, function: Callable[[Number], Number]) -> Self:
         """Apply `function` to each of the numbers.
@@ -153,7 +153,7 @@ class Elementwise(ABC):
         return self.made(Vector(mine.builder, value, mine.count, type_))
 
     def _operand(self, other: object) -> Vector:
-        """The other side as numbers, one for each of these."""
+        """The other operand, one number for each of these."""
         mine = self.vector
         if not isinstance(other, Elementwise):
             return mine.splat(other)
@@ -164,7 +164,7 @@ class Elementwise(ABC):
         return found
 
     def _called(self, name: str, *others: object) -> Self:
-        """An intrinsic of LLVM's, and the method of a number that is called so."""
+        """Call an intrinsic of LLVM's on all numbers, or the method of that name on each."""
         mine = self.vector
         given = [mine, *(self._operand(other) for other in others)]
         if mine.type not in _TOGETHER:
@@ -266,11 +266,11 @@ class Vector(Elementwise):
         return f"<{self.words} of {self.builder.name}>"
 
     def like(self, value: ir.Value) -> Vector:
-        """Another value of llvmlite's as registers of this type."""
+        """A vector of this type and length from a value of llvmlite's."""
         return Vector(self.builder, value, self.count, self.type)
 
     def taken(self, other: object) -> ir.Value:
-        """A vector of this type and length as llvmlite's."""
+        """The llvmlite value of a vector of this type and length."""
         if not self._matches(other):
             raise refuse("another vector", got=described(other), expected=self.words)
         assert isinstance(other, Vector)
@@ -281,7 +281,7 @@ class Vector(Elementwise):
 
     @property
     def words(self) -> str:
-        """How many of which type, in words."""
+        """Its length and type in words, for messages."""
         return f"{self.count} of {name_of_type(self.type) if self.type else 'untyped registers'}"
 
     @property
@@ -302,13 +302,13 @@ class Vector(Elementwise):
 
     @property
     def typed(self) -> ir.Value:
-        """The numbers as a vector of their own type, as llvmlite's."""
+        """The numbers as an LLVM vector of their own type."""
         assert self.type is not None
         llvm = ir.VectorType(llvm_type_of(self.type), self.count)
         return self.builder.at_caller().bitcast(self.value, llvm)
 
     def splat(self, number: object) -> Vector:
-        """As many times one number of the same type, or a Python number."""
+        """A vector of the same length that repeats a number, of this type or of Python."""
         if self.type is None:
             raise refuse("registers whose type is not known", got=self.words, expected="values.f32")
         llvm, builder = llvm_type_of(self.type), self.builder.at_caller()
@@ -356,7 +356,7 @@ class Vector(Elementwise):
         return _halves(self, type_, packed=True)
 
     def _words_of(self, wanted: Sequence[int]) -> list[int]:
-        """The words that some numbers are, where numbers lie in words and whole ones are wanted."""
+        """The 32-bit words that hold the wanted numbers, where these fill whole words."""
         held = self.value.type
         each = self.count // held.count if isinstance(held, ir.VectorType) else 1
         if each < 2 or len(wanted) % each:

@@ -57,7 +57,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Numbers in braces, and nothing else: the bytes of all."""
+    """The bytes of a list of plain numbers in braces, without addresses or nested braces."""
 
     data: bytes
     count: int

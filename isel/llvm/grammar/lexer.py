@@ -62,7 +62,7 @@ class Cursor:
         return self._tokens[index] if index < len(self._tokens) else ""
 
     def next(self) -> str:
-        """The next token, taken."""
+        """Take the next token."""
         token = self._tokens[self._position]
         if not token:
             raise UnreadableError("the text ends too early")
@@ -77,7 +77,7 @@ class Cursor:
         return True
 
     def until(self, token: str) -> list[str]:
-        """The tokens up to the next `token`, none of them taken; none where there is no such."""
+        """The tokens before the next `token`, which stay; none where there is no such token."""
         try:
             return self._tokens[self._position : self._tokens.index(token, self._position)]
         except ValueError:
@@ -97,7 +97,7 @@ class Cursor:
         return not self.peek(1).startswith("!") and self.accept(",")
 
     def integer(self) -> int:
-        """A decimal integer, taken."""
+        """Take a decimal integer."""
         token = self.next()
         try:
             return int(token)
@@ -105,21 +105,21 @@ class Cursor:
             raise UnreadableError(f"expected a number, found {token!r}") from None
 
     def string(self) -> str:
-        """A quoted string, taken and unescaped."""
+        """Take a quoted string; its text without quotes and escapes."""
         token = self.next()
         if token[0] != '"' or len(token) < 2:
             raise UnreadableError(f"expected a string, found {token!r}")
         return unescape(token[1:-1])
 
     def name(self, sigil: str) -> str:
-        """A name with this sigil, taken, without sigil, quotes and escapes."""
+        """Take a name with this sigil; its text without sigil, quotes and escapes."""
         token = self.next()
         if token[0] != sigil or len(token) < 2:
             raise UnreadableError(f"expected a name with {sigil}, found {token!r}")
         return name_of(token)
 
     def group(self) -> str:
-        """The text from the bracket that comes next to its partner, taken."""
+        """Take a group in brackets, which comes next; its text, brackets included."""
         first = self._position
         depth = 0
         while True:
@@ -129,7 +129,7 @@ class Cursor:
                 return self._text_since(first)
 
     def text_before(self, *ends: str) -> str:
-        """The text up to the first of these tokens outside brackets, which is not taken."""
+        """Take what comes before the first of these tokens outside of brackets, as text."""
         first = self._position
         depth = 0
         while depth > 0 or self.peek() not in ends:
@@ -138,7 +138,7 @@ class Cursor:
         return self._text_since(first) if self._position > first else ""
 
     def text_before_attachments(self) -> str:
-        """The text up to the comma before the first metadata attachment, which is not taken."""
+        """Take what comes before the comma of the first metadata attachment, as text."""
         first = self._position
         depth = 0
         while not self.at_end() and (depth or self.peek() != "," or self.peek(1)[:1] != "!"):
@@ -157,13 +157,13 @@ class Cursor:
         return not self._tokens[self._position]
 
     def expect_end(self) -> None:
-        """Nothing must be left."""
+        """Check that no token is left."""
         if not self.at_end():
             raise UnreadableError(f"did not expect {self.peek()!r}")
 
 
 def cut_at_commas(text: str) -> list[str]:
-    """The pieces between the commas that stand outside of brackets and quotation marks."""
+    """Split a text at the commas outside of brackets and quotation marks."""
     cursor = Cursor(text)
     pieces = [cursor.text_before(",", "")]
     while cursor.accept(","):

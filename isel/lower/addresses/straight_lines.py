@@ -39,7 +39,7 @@ _DEPTH = 3
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A value that is another one of its line plus a number times the factor."""
+    """How a value follows from the first one of its line: plus a number times the factor."""
 
     first: llvm.Local
     factor: llvm.Local
@@ -51,7 +51,7 @@ _Address = tuple[llvm.Value, Type, llvm.Value]
 
 
 def with_shared_products(function: ir.Function, layout: TypeLayout) -> ir.Function:
-    """The function in which products, sums and addresses of a line are computed from its first."""
+    """The function with each value and address of a line computed from the first of its line."""
     lines = _Lines(function).found()
     if not lines:
         return function
@@ -114,7 +114,7 @@ class _Lines:
         }
 
     def found(self) -> dict[str, _Line]:
-        """The lines of all values that are not the first of theirs, by name."""
+        """For each value that is not the first of its line, how it follows from that, by name."""
         found: dict[str, _Line] = {}
         for block in self.function.blocks:
             firsts: dict[_Key, tuple[llvm.Local, int]] = {}
@@ -128,7 +128,7 @@ class _Lines:
     def _line(
         self, i: ir.BinaryOp, result: llvm.Local, firsts: dict[_Key, tuple[llvm.Local, int]]
     ) -> _Line | None:
-        """The line of a value that is not the first of its own; the first is remembered."""
+        """How a value follows from the first of its line; None for that, which is remembered."""
         for key, k in self._forms(i):
             if key not in firsts:
                 firsts[key] = result, k
@@ -138,7 +138,7 @@ class _Lines:
         return None
 
     def _forms(self, i: ir.BinaryOp) -> Iterator[tuple[_Key, int]]:
-        """A value as (b + k) * s + c, in all ways."""
+        """All forms (b + k) * s + c of a value."""
         if i.opcode is _MUL and not self._is_summand(i):
             yield from self._products(i, None)
         elif i.opcode is _ADD:
@@ -173,7 +173,7 @@ class _Lines:
         return 1, tuple(sorted(base)), k
 
     def _summands(self, value: llvm.Local, depth: int) -> tuple[_Base, int]:
-        """What a value is the sum of: others by name, and a number."""
+        """The summands of a value: other values by name, and the sum of its numbers."""
         i = self._maker(value)
         if isinstance(i, ir.BinaryOp) and is_sum(i) and isinstance(i.lhs, llvm.Local) and depth:
             base, k = self._summands(i.lhs, depth - 1)
@@ -193,7 +193,7 @@ class _Lines:
 
 
 def _add(out: Rewriter, line: _Line, result: str) -> None:
-    """The first value or address of a line, and a number of factors."""
+    """Add a number of factors to the first value or address of a line."""
     type_ = line.factor.type
     assert isinstance(type_, IntType)
     if line.first.type != type_:

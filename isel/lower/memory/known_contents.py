@@ -1,4 +1,4 @@
-"""What memory is known to hold is not loaded, and what is overwritten unread is not stored.
+"""Loads of values that memory is known to hold, and stores overwritten before a read, are left out.
 
 Layer: isel.lower.  Input: a function.  Output: the same function, or one without loads from where
 the thread has just stored or loaded, without stores of what is there already, and without stores
@@ -88,7 +88,7 @@ def _is_loaded_and_changed(together: list[_Access], fresh: set[int]) -> bool:
 
 
 def _is_joined(block: ir.Block) -> bool:
-    """Whether several ways lead to a block for certain."""
+    """Whether a block certainly has several predecessors: it begins with a PHI."""
     first = block.instructions[0]
     return isinstance(first, ir.Phi) and len(first.incoming) > 1
 
@@ -98,7 +98,7 @@ def _is_result(value: llvm.Value, load: ir.Load | ir.Store) -> bool:
 
 
 def _may_overlap(places: list[MemoryLocation]) -> bool:
-    """Whether two accesses may have a byte in common that is told from what is known of them."""
+    """Whether two accesses behind one pointer may overlap, by their known offsets."""
     behind: defaultdict[Hashable, list[tuple[int, int]]] = defaultdict(list)
     for place in places:
         behind[place.base].append((place.offset, place.end))
@@ -124,7 +124,7 @@ class _Memory:
         self.unread: dict[MemoryLocation, ir.Store] = {}
 
     def run(self) -> ir.Function:
-        """The function without what is found."""
+        """The function without the loads and stores that need not be."""
         before = Counter(t for b in self.function.blocks for t in b.instructions[-1].targets())
         only = {
             target: block.name
@@ -210,7 +210,7 @@ class _Memory:
             self.unread[place] = i
 
     def _value(self, value: llvm.Value) -> llvm.Value:
-        """A value, or the one that a load that went has given."""
+        """A value; in place of a load that was left out, the value that memory holds."""
         return self.same.get(value.name, value) if isinstance(value, llvm.Local) else value
 
 

@@ -106,7 +106,7 @@ def _scalar_bits(layout: TypeLayout, type_: Type) -> int:
 
 
 def slots(layout: TypeLayout, type_: Type) -> int:
-    """Bytes of a value; elements of odd widths, packed in memory, have slots of their own here.
+    """Bytes in which a value is passed: elements of odd widths, packed in memory, have slots here.
 
     LLVM's back end puts such elements where they are put here, but declares no more than the bytes
     in memory.
@@ -140,7 +140,7 @@ def _fields(layout: TypeLayout, type_: StructType) -> tuple[list[int], int]:
 
 
 def check_size(type_: Type, size: int) -> None:
-    """Whether a parameter can have as many bytes, which are moved a register at a time.
+    """Check that a parameter is not too large: its bytes are moved register by register.
 
     Raises: Unselectable.
     """
@@ -277,7 +277,7 @@ def load_value(state: FunctionState, param: Param, type_: Type, results: tuple[R
 
 
 def _load_packed(state: FunctionState, where: Mem, access: _Access, regs: tuple[Reg, ...]) -> None:
-    """Load words, and take bytes or halves out of them."""
+    """Load 32-bit words, and unpack bytes or halves from them."""
     words = [state.new(T.B32) for _ in range(access.count // access.packed)]
     vec = _VECTORS[len(words)]
     to: Op = tuple(words) if len(words) > 1 else words[0]
@@ -317,7 +317,7 @@ def store_value(
 
 
 def _words(state: FunctionState, access: _Access, parts: list[Reg]) -> list[Scalar]:
-    """Words of bytes or halves."""
+    """Pack bytes or halves into 32-bit words."""
     words: list[Scalar] = []
     for at in range(0, len(parts), access.packed):
         word = state.new(T.B32)
@@ -342,7 +342,7 @@ def _operand(state: FunctionState, op: Scalar, cls: ScalarType) -> Scalar:
 def _promoted(
     state: FunctionState, value: llvm.Value, attributes: Attributes, to: ScalarType
 ) -> Scalar:
-    """A scalar in the width of its parameter; its upper bits count only where an attribute says."""
+    """A scalar in the width of its parameter: extended by signext or zeroext, else undefined."""
     type_ = value.type
     signed = "signext" in attributes
     if isinstance(type_, IntType) and type_.bits == 1:

@@ -21,7 +21,7 @@ T = ScalarType
 
 
 def know_pointer(state: FunctionState, param: ir.Param, register: Reg) -> None:
-    """Record what a kernel's parameter attributes state about pointers."""
+    """Record what the attributes of a kernel's parameters say of the memory behind pointers."""
     assert isinstance(param.type, PointerType)
     if param.type.address_space == 0:
         state.known[param.name] = (Space.GLOBAL, Mem(register))
@@ -30,7 +30,7 @@ def know_pointer(state: FunctionState, param: ir.Param, register: Reg) -> None:
 def struct_by_value(
     state: FunctionState, function: ir.Function, param: ir.Param, lowered: Param
 ) -> None:
-    """The generic address of a struct that a kernel takes by value, and where it really stands."""
+    """The generic address of a struct that a kernel takes by value, and its address in .param."""
     if not lowered.constant and is_written(function, param.name):
         copy_of_param(state, param.name, lowered.name, lowered.size, lowered.align)
         return
@@ -46,7 +46,7 @@ def _generic(state: FunctionState, result: str, symbol: Sym, space: Space) -> No
 
 
 def copy_of_param(state: FunctionState, result: str, name: str, size: int, align: int) -> None:
-    """A copy of its own for each thread, as the parameter may be written."""
+    """Copy a parameter that is written into local memory, where each thread has its own."""
     copy = Sym(f"__local_{name}")
     state.out.variables.append(Variable(copy.name, Space.LOCAL, size, align))
     at = 0
@@ -84,7 +84,7 @@ def struct_of_function(
 
 
 def _is_read_in_place(function: ir.Function, name: str) -> bool:
-    """Whether all that is done with a pointer is to read, at places that are numbers."""
+    """Whether a pointer is only loaded from, at constant offsets."""
     derived: set[str] = {name}
     before = 0
     while before != len(derived):

@@ -53,7 +53,7 @@ _EXPORTS = {
 
 
 def is_list(variable: ir.GlobalVariable) -> bool:
-    """Whether a variable is a list for LLVM and the linker, and no memory.
+    """Whether a variable is one of LLVM's lists for the linker, which take no memory.
 
     LLVM Language Reference, Intrinsic Global Variables.
     """
@@ -77,7 +77,7 @@ class Variables:
         self.managed = annotated(module, "managed")
 
     def select(self) -> None:
-        """All of them, into the machine module."""
+        """Add all variables to the machine module."""
         for name, variable in self.context.module.globals.items():
             self.context.guarded(functools.partial(self._variable, variable), name)
         self.context.out.variables = self._in_order(self.context.out.variables)
@@ -130,7 +130,7 @@ class Variables:
         )
 
     def _is_unused(self, variable: ir.GlobalVariable) -> bool:
-        """Whether a variable that may be nowhere is not spoken of: clang leaves such at -O0."""
+        """Whether nothing refers to a variable that may be left out: clang leaves such at -O0."""
         return is_weak(variable) and variable.name not in self.weak
 
     def _weak_zeros(self, variable: ir.GlobalVariable) -> Finding:
@@ -143,7 +143,7 @@ class Variables:
         )
 
     def _in_order(self, variables: list[Variable]) -> list[Variable]:
-        """Variables behind those whose addresses they hold: PTX knows no name before that."""
+        """The variables in an order in which addresses refer backwards, as PTX wants them."""
         if not any(variable.addresses for variable in variables):
             return variables
         known = {variable.name: variable for variable in variables}
@@ -176,7 +176,7 @@ class Variables:
 
 
 def _export(variable: ir.GlobalVariable) -> Export:
-    """Who else sees a variable.  PTX ISA, .common: in global memory alone; elsewhere it is weak."""
+    """The linkage of a variable.  PTX ISA, .common: in global memory alone; elsewhere weak."""
     found = _EXPORTS.get(variable.linkage, Export.NONE)
     is_elsewhere = variable.address_space not in (0, 1)
     return Export.WEAK if found is Export.COMMON and is_elsewhere else found

@@ -77,7 +77,7 @@ WEAK = 0
 
 
 def strong_mark(epochs: Epochs, strength: int) -> Epochs:
-    """Epochs of accesses with their strength."""
+    """Epochs with the strength of the access in their upper bits."""
     return epochs | strength << _STRONG if strength else epochs
 
 
@@ -89,7 +89,7 @@ def strength_of(epochs: Epochs) -> Epochs:
 def _are_morally_strong(
     prior: Epochs, accessor: Accessor, stride: int, strength: int, clusters: Clusters
 ) -> NDArray[np.bool_]:
-    """Which of some accesses do not race with a strong one, as each scope includes the other.
+    """Which earlier accesses do not race with a strong one: both strong, their scopes wide enough.
 
     PTX ISA, Memory Consistency Model: Morally strong operations.
     """
@@ -111,7 +111,7 @@ def tick_of(epoch: int) -> int:
 
 
 def below(floor: int) -> int:
-    """A number above the epochs of all threads up to a tick."""
+    """A number above the epochs of all threads at this tick and before."""
     return (floor + 1) << TICK
 
 
@@ -162,7 +162,7 @@ def _is_one_unordered(prior: int, accessor: Accessor, stride: int) -> bool:
 
 
 def unseen(prior: Epochs, clock: Clock | None, stride: int) -> NDArray[np.bool_]:
-    """Which of these writes were made by threads and do not happen before a clock."""
+    """Which of these writes, of threads alone, do not happen before a clock."""
     found: NDArray[np.bool_] = (prior != 0) & (prior < OPERATION)
     if clock is not None and found.any():
         found &= ~_is_ordered(clock, prior, prior & ACTOR, stride)

@@ -21,7 +21,7 @@ class Signals:
     """The instructions by which each warp has signalled, with their ticks, and its last acquiring
     one.
 
-    Of those that follow each other at one instruction the last is kept.
+    Of signals by one instruction in direct succession, as in a loop, the last is kept.
     """
 
     sent: dict[Warp, list[tuple[int, InstructionPart]]] = field(default_factory=dict)

@@ -61,7 +61,8 @@ def test_compress_finds_the_only_way(kind: str, seed: int) -> None:
     got_values, got_indices = compress(dense.astype(np.uint8), MmaKind[kind])
     assert np.array_equal(got_values, values)
     assert np.array_equal(got_indices, indices)
-    assert (got_values.dtype, got_indices.dtype) == (np.uint8, np.uint8)
+    assert got_values.dtype == np.uint8
+    assert got_indices.dtype == np.uint8
 
 
 @each("kind", CHUNK)

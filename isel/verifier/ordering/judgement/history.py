@@ -130,7 +130,7 @@ class Kept:
         )  # fmt: skip
 
     def follows(self, old: Kept) -> bool:
-        """Whether an older access is certainly over: what most are compared for.
+        """Whether an older access is certainly complete, as most are.
 
         In its own warp it is in program order, elsewhere where its completion is known; proxies and
         the fences of tcgen05 may ask for more.
@@ -220,7 +220,7 @@ class History:
         ]
 
     def _meet(self, footprint: Footprint) -> None:
-        """Find the earlier footprints beside a new one, of which one or the other writes."""
+        """Find the earlier footprints that a new one overlaps with, where one of the two writes."""
         earlier = itertools.chain.from_iterable([self.pages[page] for page in footprint.pages])
         beside = self.beside[footprint] = [
             other
@@ -248,8 +248,9 @@ class History:
         old.firsts = [there.first for there in old.regions]
 
     def add(self, new: Kept) -> None:
-        """Keep a new access, which `near` has seen, in place of one that it repeats; drop the
-        oldest beyond `_KEPT`.
+        """Add an access; `near` was called with it before.
+
+        It replaces an access that it repeats; beyond `_KEPT` regions the oldest are dropped.
         """
         footprint = new.footprint
         key = new.access.index, new.access.warp, footprint.first, footprint.last

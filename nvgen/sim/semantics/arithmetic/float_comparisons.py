@@ -50,7 +50,7 @@ def _copysign(kind: ScalarType, attributes: Attributes) -> Compute:
 
 
 def ordered(bits: Bits, kind: ScalarType) -> NDArray[np.signedinteger]:
-    """Integers in the order of the numbers, with -0 below +0."""
+    """Integers that compare as the numbers do, with -0 below +0."""
     sign = FORMATS[kind].sign
     signed = {16: np.int16, 32: np.int32, 64: np.int64}[kind.bits]
     size = bits & bits.dtype.type(sign - 1)
@@ -122,7 +122,7 @@ _COMBINE = {
 
 
 def compared(cmp: Compare, a: Doubles, b: Doubles) -> NDArray[np.bool_]:
-    """Which lanes satisfy a comparison; those of the unordered names do where a number is NaN."""
+    """Which lanes satisfy a comparison; where a number is NaN, only an unordered one holds."""
     unordered = np.isnan(a) | np.isnan(b)
     match cmp:
         case Compare.NUM:
@@ -176,7 +176,7 @@ def setp(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def testp(c: Compiler, mi: MachineInstr) -> Step:
-    """The class of a number; a zero counts as normal."""
+    """testp: whether a number is of a class; a zero counts as normal."""
     attributes = mi.form.attributes
     type_, asked = attributes["type"], attributes["op"]
     assert isinstance(type_, ScalarType)

@@ -123,13 +123,13 @@ def descriptor(word: int, name: str) -> SharedMemoryDescriptor:
 
 @dataclass(slots=True)
 class _Where:
-    """Where registers lie in the frames of a function: the same in each of them."""
+    """The indices of registers in the frames of a function, which are the same in all frames."""
 
     registers: tuple[Reg, ...]
     found: Index | None = None
 
     def of(self, strand: Strand) -> Index:
-        """The words of all threads of a warp."""
+        """The index of these registers of all threads of a warp."""
         if self.found is None:
             self.found = RegisterWords.of(strand.frame, self.registers).index
         return self.found
@@ -148,7 +148,7 @@ class _Multiply:
     place: Place
 
     def issue(self, group: Warpgroup[Strand], strand: Strand) -> None:
-        """Issue it, by the warp that came last."""
+        """Issue the multiply, when the last of the four warps has come to it."""
         warp, registers = strand.warp, self.registers
         arrivals = group.leave(warp)
         effect = self._effect(strand, arrivals)
@@ -168,7 +168,7 @@ class _Multiply:
         warp.cta.machine.changed()
 
     def _effect(self, strand: Strand, arrivals: Sequence[Arrival[Strand]]) -> WgmmaOperation:
-        """What it does once it takes effect."""
+        """The effect of the multiply, with the operands of the four warps."""
         a, b, accumulate = arrivals[0].operands
         found = None
         if self.metadata is not None:
