@@ -53,6 +53,8 @@ class _Start:
         self.names = names
         self.out = out
         self.known: dict[str, llvm.Value] = {}
+        self.sums: dict[llvm.Value, tuple[llvm.Value, int]] = {}  # what it is made of, a number
+        self.added: dict[tuple[llvm.Value, llvm.Value], llvm.Value] = {}
 
     def of(self, value: llvm.Value) -> llvm.Value:
         """A value in the first turn."""
@@ -85,6 +87,8 @@ class _Start:
                 lhs, rhs = self.of(i.lhs), self.of(i.rhs)
                 if (known := _folded(i, lhs, rhs)) is not None:
                     return known
+                if is_sum(i):
+                    return self._sum(i, lhs, rhs)
                 made = ir.BinaryOp(*common, lhs, rhs, NONE)
             case ir.GetElementPtr():
                 indices = tuple(map(self.of, i.indices))
@@ -92,6 +96,33 @@ class _Start:
             case _:
                 raise AssertionError(i)
         self.out.append(made)
+        return llvm.Local(name, i.type)
+
+    def _sum(self, i: ir.BinaryOp, lhs: llvm.Value, rhs: llvm.Value) -> llvm.Value:
+        """A sum whose number is added last: what differs by a number alone is seen to."""
+        (one, left), (other, right) = self._parts(lhs), self._parts(rhs)
+        if one is None or other is None:
+            base = one or other
+        else:
+            base = self.added.get((one, other)) or self._add(i, one, other)
+            self.added[one, other] = base
+        assert base is not None, "of two numbers the sum is known"
+        if not left + right:
+            return base
+        assert isinstance(i.type, IntType)
+        made = self._add(i, base, number(i.type, left + right))
+        self.sums[made] = base, left + right
+        return made
+
+    def _parts(self, value: llvm.Value) -> tuple[llvm.Value | None, int]:
+        if isinstance(value, llvm.ConstInt):
+            return None, value.signed
+        return self.sums.get(value, (value, 0))
+
+    def _add(self, i: ir.BinaryOp, lhs: llvm.Value, rhs: llvm.Value) -> llvm.Value:
+        name = self.names.new("first")
+        common = (Opcode.ADD, name, i.line, i.ordinal, i.dbg, i.metadata, i.type)
+        self.out.append(ir.BinaryOp(*common, lhs, rhs, NONE))
         return llvm.Local(name, i.type)
 
 

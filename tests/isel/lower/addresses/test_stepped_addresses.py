@@ -228,3 +228,56 @@ def test_an_index_that_wraps_begins_again() -> None:
     for at in (0, 0, 0, 1, 2, 3):
         total = total * 3 + int(a[at])
     assert out[0] == total % (1 << 32)
+
+
+APART = """
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %out, i32 %row, i32 %n) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %lane = and i32 %t, 127
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %0 ], [ %next, %loop ]
+  %sum = phi i32 [ 0, %0 ], [ %more, %loop ]
+  %one = or disjoint i32 %i, %lane
+  %two = or disjoint i32 %one, 128
+  %three = or disjoint i32 %one, 256
+  %x = add i32 %one, %row
+  %y = add i32 %two, %row
+  %z = add i32 %three, %row
+  %p = sext i32 %x to i64
+  %q = sext i32 %y to i64
+  %r = sext i32 %z to i64
+  %pp = getelementptr i32, ptr addrspace(1) %a, i64 %p
+  %pq = getelementptr i32, ptr addrspace(1) %a, i64 %q
+  %pr = getelementptr i32, ptr addrspace(1) %a, i64 %r
+  %u = load i32, ptr addrspace(1) %pp
+  %v = load i32, ptr addrspace(1) %pq
+  %w = load i32, ptr addrspace(1) %pr
+  %uv = sub i32 %u, %v
+  %uvw = xor i32 %uv, %w
+  %more = add i32 %sum, %uvw
+  %next = add i32 %i, 512
+  %again = icmp slt i32 %next, %n
+  br i1 %again, label %loop, label %done
+done:
+  %at = getelementptr i32, ptr addrspace(1) %out, i32 %lane
+  store i32 %more, ptr addrspace(1) %at
+  ret void
+}
+"""
+
+
+def test_sums_that_differ_by_a_number_are_stepped_as_one() -> None:
+    """Front ends write blocks of a row as `or disjoint`; the counter and one index are stepped."""
+    compiled = nvgen.compile(APART, target="sm_90a")
+    loop = compiled.ptx.split("$L_loop:")[1].split("bra")[0]
+    assert len(re.findall(r"add\.s32 \S+ \S+ 512;", loop)) == 2
+    a = np.random.default_rng(0).integers(-1000, 1000, 4096).astype(np.int32)
+    out = np.zeros(128, np.int32)
+    row, n = 700, 2048
+    compiled.run(a, out, row, n, block=128, device="sim")
+    lanes = np.arange(128)
+    at = [a[row + i + lanes + 128 * block] for i in range(0, n, 512) for block in range(3)]
+    turns = [(u - v) ^ w for u, v, w in zip(at[::3], at[1::3], at[2::3], strict=True)]
+    assert (out == np.sum(turns, axis=0)).all()
