@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import nvgen
 from tests.oracle.gpu import launch
 from tests.oracle.host_and_device import TARGET, assert_equal, blank, both
-from tests.oracle.scalar_programs import PREDICATES
+from tests.oracle.integer_edges import PREDICATES
 
 pytestmark = pytest.mark.gpu
 

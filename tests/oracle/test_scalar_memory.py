@@ -10,10 +10,10 @@ import pytest
 
 import nvgen
 from tests.oracle.host_and_device import SENTINEL, TARGET, assert_equal, blank, both
-from tests.oracle.jit import Dim3, HostKernel
-from tests.oracle.scalar_programs import (
+from tests.oracle.integer_edges import (
     edges,
 )
+from tests.oracle.jit import Dim3, HostKernel
 
 pytestmark = pytest.mark.gpu
 

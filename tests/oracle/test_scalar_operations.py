@@ -1,33 +1,25 @@
-"""Operations on integers mean on the device what they mean on the host.
+"""Operations on integers mean on the device what they mean on the host: pairs of edge values.
 
-Each on all pairs of edge values, and many in random programs.
+Random programs of them are in `tests/property`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
 from numpy.typing import NDArray
 
 import nvgen
 from tests.oracle.host_and_device import TARGET, assert_equal, blank, both
-from tests.oracle.jit import HostKernel
-from tests.oracle.scalar_programs import (
-    INPUTS,
+from tests.oracle.integer_edges import (
     PREDICATES,
     WIDTHS,
-    Program,
     edges,
-    straight_lines,
-    structured,
 )
-from tests.turns import examples
+from tests.oracle.jit import HostKernel
 
 pytestmark = pytest.mark.gpu
 
-
-# ---- one operation at a time, on every pair of edge values -----------------------------------
 
 DIVISIONS = ("udiv", "sdiv", "urem", "srem")
 BINARY = {
@@ -173,52 +165,6 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
     operands = np.array([e & ((1 << 64) - 1) for e in edges(width)], np.uint64)
     n = len(operands)
     assert_equal(text, both(text, [operands, blank(8 * n * slots)], block=(n, 1, 1)))
-
-
-# ---- random programs -------------------------------------------------------------------------
-
-
-def rows(seed: int) -> NDArray[np.uint64]:
-    """Input of 32 threads: 20 rows of edge values, 12 of random words."""
-    rng = np.random.default_rng(seed)
-    known = [e & ((1 << 64) - 1) for w in (8, 16, 32, 64) for e in edges(w)]
-    words = rng.integers(0, 1 << 64, (32, INPUTS), np.uint64)
-    words[:20] = rng.choice(np.array(known, np.uint64), (20, INPUTS))
-    return words
-
-
-@examples(240)
-@given(straight_lines())
-def test_a_straight_line(program: Program):
-    memory = [rows(len(program.text)), blank(32 * 8 * program.slots)]
-    assert_equal(program.text, both(program.text, memory))
-
-
-@examples(300)
-@given(structured())
-def test_branches_and_loops(program: Program):
-    memory = [rows(len(program.text)), blank(32 * 8 * program.slots)]
-    assert_equal(program.text, both(program.text, memory))
-
-
-@pytest.mark.parametrize("opt", [1, 2, 3])
-@examples(120)
-@given(straight_lines())
-def test_an_optimised_straight_line(opt: int, program: Program):
-    """LLVM's passes leave nothing that nvgen does not select, or selects wrongly."""
-    memory = [rows(len(program.text)), blank(32 * 8 * program.slots)]
-    assert_equal(program.text, both(program.text, memory, opt=opt))
-
-
-@pytest.mark.parametrize("opt", [1, 2, 3])
-@examples(120)
-@given(structured())
-def test_optimised_branches_and_loops(opt: int, program: Program):
-    memory = [rows(len(program.text)), blank(32 * 8 * program.slots)]
-    assert_equal(program.text, both(program.text, memory, opt=opt))
-
-
-# ---- the oracle itself -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

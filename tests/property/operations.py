@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.oracle.scalar_programs import ARITHMETIC, PREDICATES, SHIFTS
+from tests.oracle.integer_edges import ARITHMETIC, PREDICATES, SHIFTS
 from tests.property.irtypes import (
     BFLOAT,
     FLOAT,

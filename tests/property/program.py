@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.oracle.scalar_programs import PREDICATES, edges
+from tests.oracle.integer_edges import PREDICATES, edges
 from tests.property.irtypes import I1, I8, I32, I64, Float, Int, Type
 from tests.property.irtypes import align as abi_align
 from tests.property.memory_steps import (

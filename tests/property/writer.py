@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import ml_dtypes
 import numpy as np
 
-from tests.oracle.scalar_programs import constant as integer_constant
-from tests.oracle.scalar_programs import edges
+from tests.oracle.integer_edges import constant as integer_constant
+from tests.oracle.integer_edges import edges
 from tests.property.irtypes import (
     BFLOAT,
     FLOAT,

@@ -21,6 +21,7 @@ from tests.sim.matrices import (
     scaled_descriptor,
 )
 from tests.sim.tcgen05.mma_case import K_MAJOR, image
+from tests.sim.tcgen05.mma_inputs import CHUNK, FOUR, TWO, random_codes
 from tests.sim.tcgen05.mma_layouts import (
     Codes,
     expanded,
@@ -29,8 +30,6 @@ from tests.sim.tcgen05.mma_layouts import (
     values,
 )
 from tests.sim.tcgen05.mma_pair import PairProgram
-from tests.sim.tcgen05.test_mma_kinds import random_codes
-from tests.sim.tcgen05.test_mma_sparse import CHUNK, FOUR, TWO
 
 F16, TF32, F8, I8 = MmaKind.F16, MmaKind.TF32, MmaKind.F8F6F4, MmaKind.I8
 MXF8, MXF4, NVF4 = MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4

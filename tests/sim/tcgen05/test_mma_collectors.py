@@ -12,8 +12,8 @@ from intrinsics.modifiers import CollectorA, CollectorWs, MmaKind
 from nvgen.sim.faults import Fault
 from tests.sim.kernels import TensorProgram
 from tests.sim.tcgen05.mma_case import COLUMNS, IMAGE, Case, every_cell, image
+from tests.sim.tcgen05.mma_inputs import dense
 from tests.sim.tcgen05.mma_layouts import codes_of, values
-from tests.sim.tcgen05.test_mma_kinds import dense
 
 F16 = MmaKind.F16
 A = CollectorA

@@ -19,7 +19,7 @@ from nvgen.sim.semantics.tcgen05.mma_check import (
 from tests.sim.kernels import TensorProgram
 from tests.sim.matrices import instruction_descriptor, matrix_descriptor, scaled_descriptor
 from tests.sim.tcgen05.mma_case import COLUMNS, IMAGE, Case, image, prepared
-from tests.sim.tcgen05.test_mma_kinds import dense
+from tests.sim.tcgen05.mma_inputs import dense
 
 F16, TF32, I8, MXF4 = MmaKind.F16, MmaKind.TF32, MmaKind.I8, MmaKind.MXF4
 PLAIN = instruction_descriptor(F16, 128, 16, "f16", "f16")

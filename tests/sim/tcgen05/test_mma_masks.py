@@ -12,8 +12,8 @@ from nvgen.sim.faults import Fault, NotSimulatedError
 from tests.sim.kernels import TensorProgram
 from tests.sim.matrices import Placement
 from tests.sim.tcgen05.mma_case import COLUMNS, IMAGE, Case, image, prepared, run
+from tests.sim.tcgen05.mma_inputs import check, dense, number
 from tests.sim.tcgen05.mma_layouts import values
-from tests.sim.tcgen05.test_mma_kinds import check, dense, number
 
 pytestmark = pytest.mark.turns(12)
 

@@ -12,8 +12,8 @@ from intrinsics.modifiers import MmaKind, ScaleVec
 from nvgen.sim.faults import Fault, NotSimulatedError
 from nvgen.sim.semantics.tcgen05.mma_check import MmaModifiers, shape_of
 from tests.sim.tcgen05.mma_case import SFA_COLUMN, SFB_COLUMN, Case, Inputs, prepared, run
+from tests.sim.tcgen05.mma_inputs import EIGHT, check, name_of, random_codes
 from tests.sim.tcgen05.mma_layouts import bits, values
-from tests.sim.tcgen05.test_mma_kinds import EIGHT, check, name_of, random_codes
 
 pytestmark = pytest.mark.turns(12)
 

@@ -1,59 +1,18 @@
-"""Sparse tcgen05.mma: A by its metadata, equal to the product of the matrix that it stands for."""
+"""Sparse tcgen05.mma: zeros, metadata, its selector; random forms: `tests/oracle/executed`."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from intrinsics.modifiers import MmaKind, ScaleVec
 from nvgen.sim.faults import Fault
 from tests.sim.kernels import TensorProgram
-from tests.sim.tcgen05.mma_case import COLUMNS, IMAGE, Case, Inputs, image, prepared, run
+from tests.sim.tcgen05.mma_case import COLUMNS, IMAGE, Case, image, prepared, run
+from tests.sim.tcgen05.mma_inputs import FOUR, TWO, check, dense, indices_for, number
 from tests.sim.tcgen05.mma_layouts import expanded, values
-from tests.sim.tcgen05.test_mma_kinds import check, dense, name_of, number, random_codes
 
 pytestmark = pytest.mark.turns(12)
-
-FOUR = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b1110)
-"""The indices that the manual lists for 2:4, and for pairs."""
-TWO = (0b0100, 0b1110)
-CHUNK = {MmaKind.TF32: 2, MmaKind.MXF4: 8, MmaKind.MXF4NVF4: 8}
-"""Elements that share an index; four elsewhere."""
-
-CASES = [
-    Case(kind, m, n, a, b, d, a_place=place, ws=ws, lane=lane, selector=selector, sparse=True)
-    for kind, a, b, d, n in [
-        (MmaKind.F16, "f16", "bf16", "f32", 64),
-        (MmaKind.TF32, "tf32", "tf32", "f32", 64),
-        (MmaKind.F8F6F4, "e4m3", "e2m1", "f32", 64),
-        (MmaKind.I8, "u8", "s8", "s32", 128),
-    ]
-    for place in (Case.a_place, None)
-    for m, ws, lane, selector in [
-        (128, False, 0, 0),
-        (64, False, 16, 0),
-        (128, True, 0, 1),
-        (64, True, 0, 0),
-        (32, True, 0, 1),
-    ]
-    if not (selector and kind in (MmaKind.F8F6F4, MmaKind.I8))
-]
-
-
-def indices_for(case: Case, seed: int = 7) -> NDArray[np.uint8]:
-    """Random indices with a meaning."""
-    known = TWO if case.kind is MmaKind.TF32 else FOUR
-    shape = case.m, case.k // CHUNK.get(case.kind, 4)
-    return np.random.default_rng(seed).choice(np.array(known, np.uint8), shape)
-
-
-@pytest.mark.parametrize("case", CASES, ids=name_of)
-def test_sparse(case: Case):
-    given = dense(case)
-    given.indices = indices_for(case)
-    whole = expanded(values(given.a, case.a), given.indices, case.kind)
-    check(case, given, whole @ values(given.b, case.b).T)
 
 
 @pytest.mark.parametrize("m", [128, 32])
@@ -147,39 +106,3 @@ def test_each_part_of_n_has_metadata_of_its_own(m: int):
         columns = slice(width * i, width * (i + 1))
         expected = whole @ values(parts[0].b, "s8")[columns].T
         assert np.array_equal(found[:, columns], expected)
-
-
-# ---- block-scaled ----------------------------------------------------------------------------
-
-SCALED = [
-    Case(kind, 128, n, a, b, a_place=place, sparse=True, vec=vec, scale=scale)
-    for kind, a, b, n, vec, scale in [
-        (MmaKind.MXF8F6F4, "e4m3", "e5m2", 16, ScaleVec.X1, "ue8m0"),
-        (MmaKind.MXF8F6F4, "e2m3", "e2m1", 40, None, "ue8m0"),
-        (MmaKind.MXF4, "e2m1", "e2m1", 48, ScaleVec.X2, "ue8m0"),
-        (MmaKind.MXF4NVF4, "e2m1", "e2m1", 16, ScaleVec.X4, "ue4m3"),
-    ]
-    for place in (Case.a_place, None)
-]
-COUNTS = {None: 1, ScaleVec.X1: 1, ScaleVec.X2: 2, ScaleVec.X4: 4}
-
-
-@pytest.mark.parametrize("case", SCALED, ids=name_of)
-def test_sparse_and_block_scaled(case: Case):
-    """A factor is for K / factors elements of the whole row, zeros included."""
-    random, count = np.random.default_rng(11), COUNTS[case.vec]
-    given = Inputs(
-        random_codes(case.a, (case.m, case.k_stored), 1),
-        random_codes(case.b, (case.n, case.k), 2),
-        indices_for(case),
-        old=random.integers(-64, 65, (case.m, case.n)).astype(np.float32).view(np.uint32),
-    )
-    factors = np.array([126, 127, 128] if case.scale == "ue8m0" else [0x38, 0x3A, 0x40], np.uint8)
-    given.sfa = random.choice(factors, (case.m, count))
-    given.sfb = random.choice(factors, (case.n, count))
-    assert given.indices is not None
-    whole = expanded(values(given.a, case.a), given.indices, case.kind)
-    step = case.k // count
-    left = whole * np.repeat(values(given.sfa, case.scale), step, axis=1)
-    right = values(given.b, case.b) * np.repeat(values(given.sfb, case.scale), step, axis=1)
-    check(case, given, left @ right.T)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from intrinsics.modifiers import MmaKind
 from tests.sim.matrices import Placement
 from tests.sim.tcgen05.mma_case import Case, Inputs, run
+from tests.sim.tcgen05.mma_inputs import check, dense
 from tests.sim.tcgen05.mma_layouts import DTYPES, FP4, bits, codes_of, values
-from tests.sim.tcgen05.test_mma_kinds import check, dense
 
 pytestmark = pytest.mark.turns(12)
 
