@@ -200,7 +200,12 @@ def warp() -> list[str]:
     And griddepcontrol, getctarank, mapa.  Full product of modes x types, with and without the
     second result; operands spoiled one at a time.
     """
-    out = []
+    return unique([*_exchanges(), *_other_warp_instructions()])
+
+
+def _exchanges() -> list[str]:
+    """shfl, vote, match and redux."""
+    out: list[str] = []
     for mode, kind in itertools.product(
         (".up", ".down", ".bfly", ".idx", ".any", ""), (".b32", ".u32", ".s32", ".f32", ".b64", "")
     ):
@@ -241,6 +246,12 @@ def warp() -> list[str]:
     out += spoil("redux.sync.min.f32", ("%f1", "%f2", "%r3"), SOME)
     out += spoil("redux.sync.xor.b32", ("%r1", "%f2", "-1"), SOME)
     out += shuffle("redux", [".sync", ".max", ".NaN", ".f32"], "%f1", "%f2", "-1")
+    return out
+
+
+def _other_warp_instructions() -> list[str]:
+    """activemask, nanosleep, pmevent, griddepcontrol, setmaxnreg, mapa and getctarank."""
+    out: list[str] = []
     out += spoil("activemask.b32", ("%r1",))
     out += [f"{op} %r1;" for op in ("activemask", "activemask.u32", "activemask.sync.b32")]
     out += spoil("nanosleep.u32", ("%r1",))
@@ -270,7 +281,7 @@ def warp() -> list[str]:
     out += spoil("getctarank.u64", ("%r1", "%rd2"))
     out += spoil("mapa.shared::cluster.u32", ("%r1", "%r2", "%r3"))
     out += spoil("mapa.u64", ("%rd1", "%rd2", "1"), SOME)
-    return unique(out)
+    return out
 
 
 ATOM_OPS: tuple[str, ...] = (
@@ -303,7 +314,12 @@ def atomics() -> list[str]:
     Operation x .noftz x vector x type in full; order x scope x space in full with one operation;
     everything with everything in pairs; hints by space; perturbations of the commonest forms.
     """
-    out = []
+    return unique([*_atomics(), *_spoilt_atomics()])
+
+
+def _atomics() -> list[str]:
+    """atom and red, in every operation, type, vector and space."""
+    out: list[str] = []
     vectors = ("", ".v2", ".v4", ".v8")
     spaces = ("", ".global", ".shared", ".shared::cta", ".shared::cluster", ".const", ".local")
     hints = ("", ".L2::cache_hint")
@@ -330,6 +346,12 @@ def atomics() -> list[str]:
         ):  # fmt: skip
             modifiers = f"{order}{scope}{space}{op}{flush}{hint}"
             out.append(_atomic(head, modifiers, vector, kind, op))
+    return out
+
+
+def _spoilt_atomics() -> list[str]:
+    """atom and red with one operand or modifier that is wrong."""
+    out: list[str] = []
     out += spoil("atom.global.add.u32", ("%r1", "[%rd1]", "%r2"))
     out += spoil("atom.shared.add.f32", ("%f1", "[%r1]", "%f2"), SOME)
     out += spoil("atom.global.add.noftz.f16x2", ("%r1", "[%rd1]", "%r2"), SOME)
@@ -353,7 +375,7 @@ def atomics() -> list[str]:
             "atom.add.u32 %r1, [gmem+4], 1;", "atom.shared.add.u32 %r1, [smem+4], 1;",
             "atom.global.add.u32 %r1, [smem], 1;", "atom.shared.add.u32 %r1, [gmem], 1;",
             "red.shared.add.u32 [%rd1], -1;", "red.global.min.s32 [gmem], -1;"]  # fmt: skip
-    return unique(out)
+    return out
 
 
 def caches() -> list[str]:

@@ -57,7 +57,12 @@ def mov() -> list[str]:
     addresses of symbols; packing and unpacking with right and wrong counts and widths; special
     register x type with a register of that type, and a few wrong ones.
     """
-    out = []
+    return unique([*_moves(), *_special_registers(), *_spoilt_moves()])
+
+
+def _moves() -> list[str]:
+    """mov of every type, and of vectors."""
+    out: list[str] = []
     main = (".b16", ".b32", ".b64", ".u32", ".s32", ".f32", ".f64", ".pred")
     for kind in TYPES:
         out.append(statement(f"mov{kind}", OF_TYPE[kind] + "1", OF_TYPE[kind] + "2"))
@@ -89,6 +94,12 @@ def mov() -> list[str]:
     out += ["mov.b64 {%r1, %r2}, {%r3, %r4};", "mov.v2.b32 {%r1, %r2}, {%r3, %r4};",
             "mov.v2.u32 {%u1, %u2}, %rd1;", "mov.v4.u32 {%u1, %u2, %u3, %u4}, %tid;",
             "mov.b128 {%rd1, %rd2}, {%rd3, %rd4};", "mov.b64 {%r1, %r2}, 5;"]  # fmt: skip
+    return out
+
+
+def _special_registers() -> list[str]:
+    """mov and cvt of special registers."""
+    out: list[str] = []
     for special in ("tid", "ntid", "ctaid", "nctaid", "clusterid", "cluster_nctaid", "laneid"):
         out += [f"mov.{kind} %q1, %{special};" for kind in ("b128", "b64")]
         out += [f"mov.u32 %r1, %{special};", f"st.b128 [%rd1], %{special};"]
@@ -106,18 +117,31 @@ def mov() -> list[str]:
     out += ["cvt.u32.u32 %r1, %tid.x;", "cvt.u64.u32 %rd1, %tid.x;", "cvt.u16.u32 %h1, %tid.x;",
             "add.u32 %r1, %tid.x, 1;", "st.u32 [%rd1], %tid.x;", "setp.eq.u32 %p1, %laneid, 0;",
             "mov.u32 %r1, %tid.r;", "mov.u32 %r1, %ctaid.x+1;"]  # fmt: skip
+    return out
+
+
+def _spoilt_moves() -> list[str]:
+    """mov with operands and modifiers that are wrong."""
+    out: list[str] = []
     out += spoil("mov.u32", ("%r1", "%r2"))
     out += spoil("mov.pred", ("%p1", "%p2"), SOME)
     out += spoil("mov.f64", ("%fd1", "1.0"), SOME)
     out += shuffle("mov", [".b32"], "%r1", "%r2")
     out += shuffle("mov", [".u64"], "%rd1", "smem")
     out += [*garble("mov.b32", ("%r1", "%r2")), "mov.b32 _, %r1;", "mov.b32 %r1, {%h1, %h2;"]
-    return unique(out)
+    return out
 
 
 # --- 11. integer arithmetic and logic ------------------------------------------------------------
 
 NUMERIC: tuple[str, ...] = tuple(t for t in TYPES if t != ".tf32")
+_BIT_RANGES = (("%r3", "%r4"), ("%s3", "%u4"), ("4", "14"), ("-1", "300"), ("%h3", "8"))
+"""First bits and lengths of bit fields, right and wrong."""
+
+
+DOUBLED = {".u16": "%u", ".s16": "%s", ".u32": "%ud", ".s32": "%sd", ".b16": "%r",
+           ".b32": "%rd", ".u64": "%q", ".s64": "%q", ".b64": "%q", ".u8": "%uh",
+           ".s8": "%sh"}  # fmt: skip
 
 
 def integer() -> list[str]:
@@ -128,7 +152,14 @@ def integer() -> list[str]:
     Operation (with .lo, .hi, .wide, .sat, .relu and wrong ones) x every type x register, literal
     and float literal; wide and shift with the right and wrong widths; operand perturbations.
     """
-    out = []
+    return unique(
+        [*_arithmetic(), *_products_and_shifts(), *_packed_and_fields(), *_spoilt_integers()]
+    )
+
+
+def _arithmetic() -> list[str]:
+    """Arithmetic and logic of two operands, and of one."""
+    out: list[str] = []
     three = ("add", "sub", "min", "max", "and", "or", "xor", "mul")
     for op, kind in itertools.product(three, NUMERIC):
         reg = OF_TYPE[kind]
@@ -148,12 +179,15 @@ def integer() -> list[str]:
         reg = OF_TYPE[kind]
         out += [statement(f"{op}{kind}", f"{reg}1", tail) for tail in (f"{reg}2", "5", "1.5")]
         out.append(statement(f"{op}.sat{kind}", f"{reg}1", f"{reg}2"))
-    doubled = {".u16": "%u", ".s16": "%s", ".u32": "%ud", ".s32": "%sd", ".b16": "%r",
-               ".b32": "%rd", ".u64": "%q", ".s64": "%q", ".b64": "%q", ".u8": "%uh",
-               ".s8": "%sh"}  # fmt: skip
+    return out
+
+
+def _products_and_shifts() -> list[str]:
+    """mul, mad and shifts, in every type and width."""
+    out: list[str] = []
     for kind, how in itertools.product(NUMERIC, (".lo", ".hi", ".wide", ".nosuch")):
         reg = OF_TYPE[kind]
-        wide = doubled.get(kind, reg) if how == ".wide" else reg
+        wide = DOUBLED.get(kind, reg) if how == ".wide" else reg
         for result in {wide: None, reg: None}:
             out.append(statement(f"mul{how}{kind}", f"{result}1", f"{reg}2", f"{reg}3"))
             out.append(
@@ -162,7 +196,7 @@ def integer() -> list[str]:
         if how == ".nosuch":
             continue
         out.append(statement(f"mad{how}{kind}", f"{wide}1", f"{reg}2", "5", "7"))
-        if kind in doubled:
+        if kind in DOUBLED:
             out.append(statement(f"mul{how}{kind}", f"{wide}1", f"{reg}2", "5"))
             out.append(
                 statement(f"mad{how}.sat{kind}", f"{wide}1", f"{reg}2", f"{reg}3", f"{wide}4")
@@ -171,9 +205,15 @@ def integer() -> list[str]:
     for op, kind in itertools.product(("shl", "shr"), NUMERIC):
         reg = OF_TYPE[kind]
         amounts = ("%r3", "%s3", "%h3", "%rd3", "%f3", "5", "-1", "64")
-        for amount in amounts if kind in doubled else ("%r3",):
-            out.append(statement(f"{op}{kind}", f"{reg}1", f"{reg}2", amount))
+        known = amounts if kind in DOUBLED else ("%r3",)
+        out += [statement(f"{op}{kind}", f"{reg}1", f"{reg}2", amount) for amount in known]
         out.append(statement(f"{op}{kind}", f"{reg}1", "1", "%r3"))
+    return out
+
+
+def _packed_and_fields() -> list[str]:
+    """Packed additions, bit fields, counts of bits and funnel shifts."""
+    out: list[str] = []
     for op, kind in itertools.product(("add", "sub"), (".u16x2", ".s16x2", ".u8x4", ".s8x4")):
         for register, place in itertools.product(REGISTERS, range(3)):
             operands = ["%r1", "%r2", "%r3"]
@@ -181,8 +221,7 @@ def integer() -> list[str]:
             out.append(statement(op + kind, *operands))
     for kind in NUMERIC:
         reg = OF_TYPE[kind]
-        for field in (("%r3", "%r4"), ("%s3", "%u4"), ("4", "14"), ("-1", "300"), ("%h3", "8")):
-            out.append(statement(f"bfe{kind}", f"{reg}1", f"{reg}2", *field))
+        out += [statement(f"bfe{kind}", f"{reg}1", f"{reg}2", *field) for field in _BIT_RANGES]
         out.append(statement(f"bfe{kind}", f"{reg}1", "77", "%r3", "%r4"))
         out.append(statement(f"bfe{kind}", f"{reg}1", f"{reg}2", "%rd3", "1.5"))
     for op, kind in itertools.product(("popc", "clz", "brev"), NUMERIC):
@@ -201,6 +240,12 @@ def integer() -> list[str]:
         for kind, register in itertools.product((".u32", ".s32", ".b32", ".u64"), REGISTERS):
             stem = register[:-1]
             out.append(statement(f"{op}{kind}", f"{stem}1", f"{stem}2", f"{stem}3"))
+    return out
+
+
+def _spoilt_integers() -> list[str]:
+    """Integer statements with one operand or modifier that is wrong."""
+    out: list[str] = []
     out += spoil("add.u32", ("%r1", "%r2", "%r3"))
     out += spoil("and.b32", ("%r1", "%r2", "%r3"), SOME)
     out += spoil("and.pred", ("%p1", "%p2", "%p3"), SOME)
@@ -226,7 +271,7 @@ def integer() -> list[str]:
     out += shuffle("shf", [".r", ".clamp", ".b32"], "%r1", "%r2", "%r3", "%r4")
     out += garble("add.u32", ("%r1", "%r2", "%r3"))
     out += ["add.u32 %r1, %r2|%p1, %r3;", "add.u32 _, %r2, %r3;"]
-    return unique(out)
+    return out
 
 
 def carries_and_fields() -> list[str]:
@@ -238,7 +283,12 @@ def carries_and_fields() -> list[str]:
     Operation (with every modifier, left out and wrong) x every type x register and literal; operand
     perturbations of one form of each operation.
     """
-    out = []
+    return unique([*_carries(), *_bit_fields(), *_spoilt_fields()])
+
+
+def _carries() -> list[str]:
+    """Additions and products with carries, mul24 and mad24."""
+    out: list[str] = []
     for op, mods, kind in itertools.product(("add", "addc", "sub", "subc"), ("", ".cc"), NUMERIC):
         if op in ("add", "sub") and not mods:
             continue
@@ -256,6 +306,12 @@ def carries_and_fields() -> list[str]:
         reg = OF_TYPE[kind]
         out.append(statement(f"mul24{half}{sat}{kind}", f"{reg}1", f"{reg}2", f"{reg}3"))
         out.append(statement(f"mad24{half}{sat}{kind}", f"{reg}1", f"{reg}2", f"{reg}3", "5"))
+    return out
+
+
+def _bit_fields() -> list[str]:
+    """sad, bfi, dp4a, prmt, lop3 and their kin."""
+    out: list[str] = []
     for op, count in (("sad", 3), ("bfi", 4), ("cnot", 1)):
         for kind in NUMERIC:
             reg = OF_TYPE[kind]
@@ -264,8 +320,8 @@ def carries_and_fields() -> list[str]:
             out.append(statement(f"{op}{kind}", f"{reg}1", *sources[:-1], "5"))
     for kind in NUMERIC:
         reg = OF_TYPE[kind]
-        for field in (("%r3", "%r4"), ("%s3", "%u4"), ("4", "14"), ("-1", "300"), ("%h3", "8")):
-            out.append(statement(f"bfi{kind}", f"{reg}1", f"{reg}2", f"{reg}3", *field))
+        three = f"{reg}1", f"{reg}2", f"{reg}3"
+        out += [statement(f"bfi{kind}", *three, *field) for field in _BIT_RANGES]
         out.append(statement(f"bfi{kind}", f"{reg}1", "7", "77", "%r3", "%r4"))
         for mods in ("", ".shiftamt", ".nosuch"):
             for result in {"%u1": None, "%r1": None, "%s1": None, f"{reg}1": None}:
@@ -296,6 +352,12 @@ def carries_and_fields() -> list[str]:
             for d in ("%r1", "_")
             for q in ("%p2", "!%p2", "1", "%r5")
         ]
+    return out
+
+
+def _spoilt_fields() -> list[str]:
+    """The same with one operand or modifier that is wrong."""
+    out: list[str] = []
     for op, reg, count in (
         ("add.cc.u32", "%r", 3), ("addc.u64", "%rd", 3), ("subc.cc.s32", "%r", 3),
         ("mad.lo.cc.u32", "%r", 4), ("madc.hi.cc.s64", "%rd", 4), ("mul24.lo.u32", "%r", 3),
@@ -314,7 +376,7 @@ def carries_and_fields() -> list[str]:
     out += shuffle("dp2a", [".lo", ".s32", ".u32"], "%r1", "%r2", "%r3", "%r4")
     out += shuffle("prmt", [".b32", ".ecl"], "%r1", "%r2", "%r3", "%r4")
     out += shuffle("bfind", [".shiftamt", ".s32"], "%r1", "%r2")
-    return unique(out)
+    return out
 
 
 # --- 12. setp, selp, cvt, cvta -------------------------------------------------------------------
@@ -342,7 +404,12 @@ def compare_convert() -> list[str]:
     rounding and saturation modifiers in pairs with the types; registers wider and narrower than
     the type.  cvta: direction x space x size x operand in full.
     """
-    out = []
+    return unique([*_comparisons(), *_conversions(), *_spoilt_conversions()])
+
+
+def _comparisons() -> list[str]:
+    """setp and selp, in every comparison and type."""
+    out: list[str] = []
     for compare, kind in itertools.product(COMPARISONS, NUMERIC):
         reg = OF_TYPE[kind]
         out.append(statement(f"setp{compare}{kind}", "%p1", f"{reg}1", f"{reg}2"))
@@ -376,6 +443,12 @@ def compare_convert() -> list[str]:
     for kind, register in itertools.product((".u32", ".b32", ".f32", ".b16"), REGISTERS):
         out.append(statement(f"setp.ne{kind}", "%p1", register, register))
         out.append(statement(f"selp{kind}", register, register, register, "%p1"))
+    return out
+
+
+def _conversions() -> list[str]:
+    """cvt and cvta, from every type to every type."""
+    out: list[str] = []
     for to, source in itertools.product(SCALARS, SCALARS):
         rounds = (".rn", ".rni") if "f" in to + source else ()
         out += [_cvt(mod, to, source) for mod in ("", ".sat", *rounds)]
@@ -416,6 +489,12 @@ def compare_convert() -> list[str]:
                                                                 ".local", ".param")]  # fmt: skip
     out += spoil("setp.lt.s32", ("%p1", "%r1", "%r2"))
     out += spoil("setp.eq.and.f32", ("%p1|%p2", "%f1", "%f2", "%p3"), SOME)
+    return out
+
+
+def _spoilt_conversions() -> list[str]:
+    """Comparisons and conversions with one operand or modifier that is wrong."""
+    out: list[str] = []
     out += spoil("selp.b32", ("%r1", "%r2", "%r3", "%p1"))
     out += spoil("cvt.u64.u32", ("%rd1", "%r1"))
     out += spoil("cvt.rn.f16.f32", ("%h1", "%f1"), SOME)
@@ -429,7 +508,7 @@ def compare_convert() -> list[str]:
     out += shuffle("cvta", [".to", ".shared", ".u64"], "%rd1", "%rd2")
     out += garble("setp.ne.u32", ("%p1", "%r1", "%r2"))
     out += ["setp.ne.u32 _, %r1, %r2;", "cvt.u32.u64 _, %rd1;"]
-    return unique(out)
+    return out
 
 
 def _cvt(mod: str, to: str, source: str) -> str:

@@ -22,6 +22,12 @@ from tests.oracle.statements import (
 SPACES: tuple[str, ...] = ("", ".shared", ".shared::cta", ".shared::cluster", ".global")
 
 
+SEMS = ("", ".release", ".relaxed", ".acquire")
+MBARRIER_SCOPES = ("", ".cta", ".cluster", ".gpu")
+RESULTS = ("%rd1", "_", "")
+WAIT_SEMS = ("", ".acquire", ".relaxed", ".release")
+
+
 def mbarrier() -> list[str]:
     """mbarrier.* ("Parallel Synchronization and Communication Instructions: mbarrier").
 
@@ -31,51 +37,73 @@ def mbarrier() -> list[str]:
     semantics x scope x space like arrive, then kinds of state x hint x destination.  init: space x
     count.  Layouts, phase types, reports, multicast (PTX 9.3, 9.4): products of their own.
     """
-    out = []
-    sems = ("", ".release", ".relaxed", ".acquire")
-    scopes = ("", ".cta", ".cluster", ".gpu")
-    results = ("%rd1", "_", "")
+    return unique(
+        [
+            *_arrivals(),
+            *_transactions(),
+            *_waits(),
+            *_objects(),
+            *_multicasts(),
+            *_spoilt_mbarriers(),
+        ]
+    )
+
+
+def _arrivals() -> list[str]:
+    """mbarrier.arrive and its kin, in every order, scope and space."""
+    out: list[str] = []
     for head, counts in (
         ("mbarrier.arrive", ("", "%r2")),
         ("mbarrier.arrive.expect_tx", ("%r2",)),
         ("mbarrier.arrive_drop.expect_tx", ("%r2",)),
     ):
         for sem, scope, space, result, count in itertools.product(
-            sems[:3], scopes[:3], SPACES[:4], results[:2], counts
+            SEMS[:3], MBARRIER_SCOPES[:3], SPACES[:4], RESULTS[:2], counts
         ):
             out.append(statement(f"{head}{sem}{scope}{space}.b64", result, _at(space), count))
-        for sem, scope, space, result in pairwise(sems, scopes, SPACES, results):
+        for sem, scope, space, result in pairwise(SEMS, MBARRIER_SCOPES, SPACES, RESULTS):
             out.append(statement(f"{head}{sem}{scope}{space}.b64", result, _at(space), counts[0]))
     for head in (
         "mbarrier.arrive.noComplete", "mbarrier.arrive_drop", "mbarrier.arrive_drop.noComplete",
     ):  # fmt: skip
         for sem, scope, space, result, count in pairwise(
-            sems, scopes, SPACES, results, ("", "%r2", "3", "%rd2")
+            SEMS, MBARRIER_SCOPES, SPACES, RESULTS, ("", "%r2", "3", "%rd2")
         ):
             out.append(statement(f"{head}{sem}{scope}{space}.b64", result, _at(space), count))
         for scope, space, result in itertools.product(
-            ("", ".release.cta", ".release.cluster", ".relaxed.cta"), SPACES[:4], results
+            ("", ".release.cta", ".release.cluster", ".relaxed.cta"), SPACES[:4], RESULTS
         ):
             out.append(statement(f"{head}{scope}{space}.b64", result, _at(space), "%r2"))
     for head in ("mbarrier.arrive", "mbarrier.arrive.expect_tx", "mbarrier.arrive_drop",
                  "mbarrier.arrive_drop.expect_tx", "mbarrier.arrive.noComplete"):  # fmt: skip
-        counts = ("0", "-1", "1048575", "1048576", "4294967296", "1.0", "%s1", "%rd3", "%f1")  # type: ignore[assignment]
-        out += [statement(f"{head}.shared::cta.b64", "%rd1", "[%r1]", count) for count in counts]
+        numbers = ("0", "-1", "1048575", "1048576", "4294967296", "1.0", "%s1", "%rd3", "%f1")
+        out += [statement(f"{head}.shared::cta.b64", "%rd1", "[%r1]", count) for count in numbers]
         for place in ("[mbar+8]", "[%rd2]", "[smem]", "[gmem]"):
             out.append(statement(f"{head}.b64", "%rd1", place, "1"))
             out.append(statement(f"{head}.shared::cta.b64", "%rd1", place, "1"))
+    return out
+
+
+def _transactions() -> list[str]:
+    """mbarrier.expect_tx and complete_tx."""
+    out: list[str] = []
     for head in ("mbarrier.expect_tx", "mbarrier.complete_tx"):
-        for sem, scope, space in itertools.product(sems, scopes, SPACES):
+        for sem, scope, space in itertools.product(SEMS, MBARRIER_SCOPES, SPACES):
             out.append(statement(f"{head}{sem}{scope}{space}.b64", _at(space), "%r2"))
         op = f"{head}.relaxed.cta.shared::cta.b64"
-        counts = ("", "0", "-1", "1048576", "4294967296", "%u1", "%rd2", "%f1")  # type: ignore[assignment]
+        counts = ("", "0", "-1", "1048576", "4294967296", "%u1", "%rd2", "%f1")
         out += [statement(op, "[%r1]", count) for count in counts]
-    wait_sems = ("", ".acquire", ".relaxed", ".release")
+    return out
+
+
+def _waits() -> list[str]:
+    """mbarrier.test_wait and try_wait, with phase types and reports."""
+    out: list[str] = []
     for head in ("mbarrier.test_wait", "mbarrier.try_wait"):
         for parity, state, wrong in (("", "%rd1", "%r3"), (".parity", "%r3", "%rd1")):
             for sem, scope, space in (
-                *itertools.product(wait_sems[:3], scopes[:3], SPACES[:4]),
-                *pairwise(wait_sems, scopes, SPACES),
+                *itertools.product(WAIT_SEMS[:3], MBARRIER_SCOPES[:3], SPACES[:4]),
+                *pairwise(WAIT_SEMS, MBARRIER_SCOPES, SPACES),
             ):
                 op = f"{head}{parity}{sem}{scope}{space}.b64"
                 out.append(statement(op, "%p1", _at(space), state))
@@ -108,6 +136,12 @@ def mbarrier() -> list[str]:
                         for which in ("%p1", result)
                         for number in ("0", "1", "2", "-1", "512")
                     ]
+    return out
+
+
+def _objects() -> list[str]:
+    """mbarrier.init, check_layout and inval."""
+    out: list[str] = []
     for space, count in itertools.product(
         SPACES,
         ("1", "%r2", "0", "-1", "1048575", "1048576", "1.0", "%rd2", ""),
@@ -125,6 +159,12 @@ def mbarrier() -> list[str]:
         out.append(statement(f"mbarrier.check_layout{layout}{space}.b64", result, _at(space)))
     for space, sem in itertools.product(SPACES, ("", ".relaxed", ".release.cta", ".cta")):
         out.append(statement(f"mbarrier.inval{sem}{space}.b64", _at(space)))
+    return out
+
+
+def _multicasts() -> list[str]:
+    """Arrivals and transactions at the mbarriers of several CTAs."""
+    out: list[str] = []
     for head, sem, width, mask in itertools.product(
         ("mbarrier.arrive", "mbarrier.arrive.expect_tx", "mbarrier.arrive_drop",
          "mbarrier.arrive_drop.expect_tx", "mbarrier.expect_tx", "mbarrier.complete_tx"),
@@ -141,6 +181,12 @@ def mbarrier() -> list[str]:
             out.append(statement(op, result, "[%r1]", mask))
             near = f"{head}{sem}.shared::cta.multicast::cluster{width}.b64"
             out.append(statement(near, result, "[%r1]", "%r2", mask))
+    return out
+
+
+def _spoilt_mbarriers() -> list[str]:
+    """Statements of mbarrier with one operand or modifier that is wrong."""
+    out: list[str] = []
     out += ["mbarrier.init.b64 [%r1], 1;", "mbarrier.arrive.b64 %rd1, [%r1];",
             "mbarrier.try_wait.b64 %p1, [%r1], %rd1;"]  # fmt: skip
     out += spoil("mbarrier.init.shared::cta.b64", ("[%r1]", "%r2"))
@@ -166,7 +212,7 @@ def mbarrier() -> list[str]:
     ):  # fmt: skip
         out += shuffle(head, mods, *operands)
     out += garble("mbarrier.init.shared::cta.b64", ("[%r1]", "%r2"))
-    return unique(out)
+    return out
 
 
 def _at(space: str) -> str:
@@ -179,6 +225,9 @@ def _at(space: str) -> str:
 COMPLETE = ".mbarrier::complete_tx::bytes"
 
 
+HINT = ".L2::cache_hint"
+
+
 def tensor_load() -> list[str]:
     """cp.async.bulk.tensor, global to shared, tile mode ("Asynchronous Copy: Tensor Copy").
 
@@ -187,20 +236,24 @@ def tensor_load() -> list[str]:
     dimension x number of coordinates; the completion mechanism and the order of modifiers one at a
     time; the overrides and report mechanisms of PTX 9.4 on a few forms.
     """
-    out = []
-    hint = ".L2::cache_hint"
+    return unique([*_tensor_loads(), *_spoilt_tensor_loads()])
+
+
+def _tensor_loads() -> list[str]:
+    """Loads of tiles in every dimension, target, completion and multicast."""
+    out: list[str] = []
     targets = (".shared::cluster", ".shared::cta")
     casts = ("", ".multicast::cluster", ".multicast::cluster::16b", ".multicast::cluster::32b")
     groups = ("", ".cta_group::1", ".cta_group::2")
     for dim, target, mode, cast, group, cached in itertools.product(
-        range(1, 6), targets, ("", ".tile"), casts, groups, ("", hint)
+        range(1, 6), targets, ("", ".tile"), casts, groups, ("", HINT)
     ):
         mask = "" if not cast else "%r6" if cast.endswith("32b") else "%h6"
         op = f"cp.async.bulk.tensor.{dim}d{target}.global{mode}{COMPLETE}{cast}{group}{cached}"
         place = "[%rd1, " + registers(dim, "%s") + "]"
         out.append(statement(op, "[%r1]", place, "[%r2]", mask, "%rd6" if cached else ""))
     for target, cast, cached, mask, policy in itertools.product(
-        targets, casts, ("", hint), ("", "%h6", "%r6", "3"), ("", "%rd6", "5", "%r6")
+        targets, casts, ("", HINT), ("", "%h6", "%r6", "3"), ("", "%rd6", "5", "%r6")
     ):
         op = f"cp.async.bulk.tensor.2d{target}.global{COMPLETE}{cast}{cached}"
         out.append(statement(op, "[%r1]", "[%rd1, {%r3, %r4}]", "[%r2]", mask, policy))
@@ -235,6 +288,12 @@ def tensor_load() -> list[str]:
         op = f"cp.async.bulk.tensor.1d{target}.global.tile{COMPLETE}{report}{override}"
         out.append(statement(op, "[%r1]", "[%rd1, {%r3}]", "[%r2]"))
         out.append(statement(op, "[%r1]", "[%rd1, %rd2, {%r3}]", "[%r2]"))
+    return out
+
+
+def _spoilt_tensor_loads() -> list[str]:
+    """Loads of tiles with one operand or modifier that is wrong."""
+    out: list[str] = []
     simple = f"cp.async.bulk.tensor.1d.shared::cta.global.tile{COMPLETE}"
     out += spoil(simple, ("[%r1]", "[%rd1, {%r3}]", "[%r2]"))
     for tensor in (
@@ -244,12 +303,12 @@ def tensor_load() -> list[str]:
         "[%rd1], {%r3}", "[%rd1, %r3]",
     ):  # fmt: skip
         out.append(statement(simple, "[smem]", tensor, "[mbar]"))
-    full = f"cp.async.bulk.tensor.2d.shared::cluster.global.tile{COMPLETE}.multicast::cluster{hint}"
+    full = f"cp.async.bulk.tensor.2d.shared::cluster.global.tile{COMPLETE}.multicast::cluster{HINT}"
     operands = ("[%r1]", "[%rd1, {%r3, %r4}]", "[%r2]", "%h1", "%rd2")
     out += spoil(full, operands, SOME)
     out += spoil(f"cp.async.bulk.tensor.2d.shared::cluster.global{COMPLETE}", operands[:3], SOME)
     mods = [".2d", ".shared::cluster", ".global", ".tile", COMPLETE, ".multicast::cluster",
-            ".cta_group::2", hint]  # fmt: skip
+            ".cta_group::2", HINT]  # fmt: skip
     out += shuffle("cp.async.bulk.tensor", mods, *operands)
     out += shuffle(
         "cp.async.bulk.tensor", [".2d", ".shared::cta", ".global", COMPLETE], *operands[:3]
@@ -257,7 +316,7 @@ def tensor_load() -> list[str]:
     out += shuffle("cp", [".async", ".bulk", ".tensor", ".2d.shared::cta.global" + COMPLETE],
                    *operands[:3])  # fmt: skip
     out += garble(simple, operands[:3])
-    return unique(out)
+    return out
 
 
 def tensor_store() -> list[str]:
@@ -366,7 +425,12 @@ def barriers() -> list[str]:
     Full product of head x .cta x operation x .aligned x numbers of the barrier x thread counts;
     reductions x types x operations x predicate operands; barrier.cluster x semantics x .aligned.
     """
-    out = []
+    return unique([*_elections_and_barriers(), *_spoilt_barriers(), *_cluster_barriers()])
+
+
+def _elections_and_barriers() -> list[str]:
+    """elect.sync, bar and barrier, with counts and reductions."""
+    out: list[str] = []
     for result, mask in itertools.product(
         ("%r1|%p1", "_|%p1", "%s1|%p1", "%f1|%p1", "%rd1|%p1", "%h1|%p1", "%r1|%r2", "%r1|_",
          "%p1|%r1", "%r1", "%p1"),
@@ -398,6 +462,12 @@ def barriers() -> list[str]:
             ("", "64", "%r2", "0", "33", "%rd2"), ("!%p2", "%p2", "1", "0", "%r2", "!%r2")
         ):
             out.append(statement(op, result, "%r3", count, value))
+    return out
+
+
+def _spoilt_barriers() -> list[str]:
+    """Barriers of the CTA with wrong operands, and those of the warp."""
+    out: list[str] = []
     out += spoil("bar.red.popc.u32", ("%r1", "0", "32", "%p1"))
     out += spoil("bar.sync", ("0",))
     out += spoil("bar.sync", ("%r1", "%r2"), SOME)
@@ -409,6 +479,12 @@ def barriers() -> list[str]:
         for op in ("bar.warp.sync.aligned", "bar.warp", "bar.warp.arrive", "barrier.warp.sync",
                    "bar.cta.warp.sync", "bar.warp.sync.b32", "bar.sync.warp")
     ]  # fmt: skip
+    return out
+
+
+def _cluster_barriers() -> list[str]:
+    """barrier.cluster, and modifiers of all of them that are wrong."""
+    out: list[str] = []
     for op, sem, scope, aligned in itertools.product(
         (".arrive", ".wait", ".sync", ""),
         ("", ".release", ".relaxed", ".acquire", ".acq_rel", ".sc"),
@@ -428,4 +504,4 @@ def barriers() -> list[str]:
     out += shuffle("elect", [".sync"], "%r1|%p1", "-1")
     out += garble("bar.sync", ("0",))
     out += ["bar.red.and.pred _, 0, %p1;", "elect.sync %p1|%r1|%p1, 1;"]
-    return unique(out)
+    return out

@@ -278,6 +278,10 @@ def tcgen05_copy() -> list[str]:
 # --- 3. tcgen05.wait, fence, commit --------------------------------------------------------------
 
 
+ARRIVE = ".mbarrier::arrive::one"
+RESTRICTED = ".sync_restrict::shared::read::mma::a"
+
+
 def tcgen05_sync() -> list[str]:
     """tcgen05.wait, .fence and .commit ("Specialized / Async Synchronization Operations").
 
@@ -285,7 +289,12 @@ def tcgen05_sync() -> list[str]:
     multicast x mask; the completion mechanism and the type one at a time; literal masks for every
     width of the mask.
     """
-    out = []
+    return unique([*_waits_and_fences(), *_commits()])
+
+
+def _waits_and_fences() -> list[str]:
+    """tcgen05.wait and .fence."""
+    out: list[str] = []
     for kind, group, sync, aligned in itertools.product(
         ("", "::ld", "::st", "::mma", "::cp"),
         ("", ".cta_group::1", ".cta_group::2"),
@@ -302,22 +311,26 @@ def tcgen05_sync() -> list[str]:
     ):
         out.append(f"tcgen05.fence{kind}{rest};")
     out += spoil("tcgen05.fence::after_thread_sync", ())
-    arrive = ".mbarrier::arrive::one"
-    restricted = ".sync_restrict::shared::read::mma::a"
+    return out
+
+
+def _commits() -> list[str]:
+    """tcgen05.commit, in every space, multicast and restriction."""
+    out: list[str] = []
     for group, restrict, space, multicast, mask in itertools.product(
         (".cta_group::1", ".cta_group::2"),
-        ("", restricted),
+        ("", RESTRICTED),
         ("", ".shared::cluster", ".shared::cta", ".shared", ".global"),
         ("", ".multicast::cluster", ".multicast::cluster::16b", ".multicast::cluster::32b"),
         ("", "%h1", "%r2", "3"),
     ):
         if space in (".shared", ".global") and (mask == "3" or restrict):
             continue
-        op = f"tcgen05.commit{group}{arrive}{restrict}{space}{multicast}.b64"
+        op = f"tcgen05.commit{group}{ARRIVE}{restrict}{space}{multicast}.b64"
         out.append(statement(op, "[%r1]", mask))
     for group, mechanism, kind in itertools.product(
         ("", ".cta_group::1", ".cta_group::3"),
-        ("", arrive, ".mbarrier::complete_tx::bytes", ".mbarrier::arrive::two", ".bulk_group"),
+        ("", ARRIVE, ".mbarrier::complete_tx::bytes", ".mbarrier::arrive::two", ".bulk_group"),
         ("", ".b64", ".b32", ".u64"),
     ):
         out.append(f"tcgen05.commit{group}{mechanism}{kind} [%rd1];")
@@ -327,16 +340,16 @@ def tcgen05_sync() -> list[str]:
         ("-1", "0", "1", "0xffff", "65536", "0xffffffff", "4294967296", "3U", "1.0", "%uh1", "%sh1",
          "%u1", "%s1", "%f1", "%hf1", "%hx1", "%p1", "%c1", "WARP_SZ", "smem", "[%r2]"),
     ):  # fmt: skip
-        op = f"tcgen05.commit.cta_group::2{arrive}.shared::cluster.multicast::cluster{width}.b64"
+        op = f"tcgen05.commit.cta_group::2{ARRIVE}.shared::cluster.multicast::cluster{width}.b64"
         out.append(statement(op, "[%r1]", mask))
-    out.append(f"tcgen05.commit.cta_group::1{arrive}.sync_restrict::shared::cta.b64 [%rd1];")
-    out += spoil(f"tcgen05.commit.cta_group::1{arrive}.b64", ("[%rd1]",))
-    multi = f"tcgen05.commit.cta_group::1{arrive}.shared::cluster.multicast::cluster.b64"
+    out.append(f"tcgen05.commit.cta_group::1{ARRIVE}.sync_restrict::shared::cta.b64 [%rd1];")
+    out += spoil(f"tcgen05.commit.cta_group::1{ARRIVE}.b64", ("[%rd1]",))
+    multi = f"tcgen05.commit.cta_group::1{ARRIVE}.shared::cluster.multicast::cluster.b64"
     out += spoil(multi, ("[%r1]", "%h1"))
     out += garble(multi, ("[%r1]", "%h1"))
-    mods = [".cta_group::1", arrive, ".shared::cluster", ".multicast::cluster", ".b64"]
+    mods = [".cta_group::1", ARRIVE, ".shared::cluster", ".multicast::cluster", ".b64"]
     out += shuffle("tcgen05.commit", mods, "[%r1]", "%h1")
     out += shuffle(
-        "tcgen05.commit", [".cta_group::1", arrive, restricted, ".shared::cluster", ".b64"], "[%r1]"
+        "tcgen05.commit", [".cta_group::1", ARRIVE, RESTRICTED, ".shared::cluster", ".b64"], "[%r1]"
     )
-    return unique(out)
+    return out
