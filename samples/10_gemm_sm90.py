@@ -268,11 +268,14 @@ class Gemm:
     # ---- the producer ----------------------------------------------------------------------------
 
     def produce(self):
-        """Bring the tiles of A and B, a step of K at a time; the place in the ring behind them."""
+        """Bring the tiles of A and B, a step of K at a time; the place in the ring behind them.
+
+        Behind the last one the next launch may begin.
+        """
         b, ring = self.b, self.b.ring(self.config.stages)
         early = Early(self) if self.config.early else None
         if early is None:
-            self.follow()
+            b.griddepcontrol_wait()
         self.sharing.begin_bringing()
         with self.tiles() as work:
             self.sharing.before()
@@ -285,12 +288,9 @@ class Gemm:
                 self.bring("a", ring.stage, work, step)
                 self.bring_more(ring.stage, work, step)
                 ring.advance()
+        if early:  # or it does when this launch's CTAs have exited
+            b.griddepcontrol_launch_dependents()
         return ring
-
-    def follow(self) -> None:
-        """Wait for the launch before this one, where it may not have ended; the next may begin."""
-        self.b.griddepcontrol_wait()
-        self.b.griddepcontrol_launch_dependents()
 
     def expect(self, stage) -> None:
         """Say how many bytes a step has."""

@@ -27,7 +27,7 @@ class Early:
         b = self.b
         with b.if_(self.is_first.value):
             self.ask(work)
-            self.gemm.follow()
+            b.griddepcontrol_wait()
         self.is_first.set(b.const(0, 1))
 
     def ask(self, work: Work) -> None:

@@ -2,7 +2,7 @@
 
 The kernels are gemm/gate_up.py, gemm/grouped.py, gemm/quantised.py and gemm/block_scaled.py, of
 which a launch whose kernel lies on disk needs nothing but this.  A choice takes a fifth of a
-millisecond, and is kept; it says also whether a launch overlaps with the one before.
+millisecond, and is kept.
 """
 
 from __future__ import annotations
@@ -47,9 +47,7 @@ def slower_gated(c: Config) -> float:
     return 1.0 if c.pingpong or c.split > 1 or c.n < BLOCK else ACTIVATION
 
 
-def plan_gated(
-    m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100
-) -> tuple[Config, bool]:
+def plan_gated(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
     """The configuration that is thought the fastest, of the possible."""
     return plan(m, n, k, kind, machine, slower_gated)
 
@@ -94,11 +92,11 @@ def told(rows: int) -> int:
 @functools.lru_cache(4096)
 def plan_quantised(
     m: int, n: int, k: int, kind: Kind = QUANTISED, machine: Machine = H100
-) -> tuple[Config, bool]:
+) -> Config:
     """The configuration that the model thinks the fastest, of those that are possible."""
-    found, overlaps = plan(m, n, k, kind, machine, slower_quantised)
+    found = plan(m, n, k, kind, machine, slower_quantised)
     nbytes = told(found.wide(kind.out)) * 4 if found.swap else 0
-    return with_room(found, kind, lambda stages: nbytes), overlaps
+    return with_room(found, kind, lambda stages: nbytes)
 
 
 def with_room(c: Config, kind: Kind, more: Callable[[int], int]) -> Config:
@@ -122,9 +120,7 @@ def slower_grouped(c: Config) -> float:
     return 1.0 if can_group(c) else math.inf
 
 
-def plan_grouped(
-    m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100
-) -> tuple[Config, bool]:
+def plan_grouped(m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100) -> Config:
     """The configuration for as many rows in all, of those that are possible."""
     return plan(m, n, k, kind, machine, slower_grouped)
 
@@ -143,13 +139,13 @@ SHARED = 1.04  # times that, where a pair of CTAs shares an operand
 @functools.lru_cache(4096)
 def plan_scaled(
     m: int, n: int, k: int, kind: Kind = BLOCK_SCALED, machine: Machine = H100
-) -> tuple[Config, bool]:
+) -> Config:
     """Of the configurations whose sums fit twice into registers the one that is thought fastest.
 
     A tile has rows of B of one scale only, and scales of A in whole lines of TMA.
     """
-    found, overlaps = plan(m, n, k, kind, machine, slower_scaled)
-    return with_scales(found, kind), overlaps
+    found = plan(m, n, k, kind, machine, slower_scaled)
+    return with_scales(found, kind)
 
 
 def slower_scaled(c: Config) -> float:

@@ -47,7 +47,7 @@ from gemm.pytorch import ELEMENTS, may_overlap, workspace_of
 
 
 def launch(
-    sample: str, plan: Callable[..., tuple[Config, bool]], kind: Kind, size: tuple[int, int, int],
+    sample: str, plan: Callable[..., Config], kind: Kind, size: tuple[int, int, int],
     arrays, behind=(), *, many: int = 1, more=(),
 ) -> None:  # fmt: skip
     """Start a sample's kernel on the tensors' stream: `arrays`, the sizes, and what is `behind`.
@@ -59,7 +59,7 @@ def launch(
     check(*size, kind)
     device, (m, n, k) = arrays[0].get_device(), size
     machine = machine_of(torch.cuda.get_device_name(device))
-    config, overlaps = plan(m * many, n, k, kind, machine)
+    config = plan(m * many, n, k, kind, machine)
     code = loaded(device, sample, config, kind, *more, opt=3)
     processors = torch.cuda.get_device_properties(device).multi_processor_count
     rows = m if many == 1 else -(-m // config.m) * config.m * many  # whole tiles for each
@@ -67,7 +67,7 @@ def launch(
     room = workspace_of(arrays[0], config, rows, n, ctas)
     code.launch(
         *code.arguments(*arrays, *size, *room, *behind), grid=ctas, cluster=config.ctas,
-        stream=torch.cuda.current_stream(), dependent=overlaps and may_overlap(config),
+        stream=torch.cuda.current_stream(), dependent=may_overlap(config),
     )  # fmt: skip
 
 

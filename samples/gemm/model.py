@@ -28,12 +28,11 @@ class Machine:
     timed, in the mean, and 24 % at most.  `both` was fitted to 2,172 timings of 102 further
     products, `gap`, `wide`, OVERLAP and IN_TURN to 2,582 of 103 others (28 November 2026),
     what a step, a store and the begin of a launch take to 4,000 of 175, most of them of more
-    than 128 rows of A, and `spare`, `scatter` and `apart` to 848 pairs of timings of 123 of more
-    than 128 rows, each configuration with launches that wait and that overlap (29 November 2026).
-    `leave`, IN_TURN of 64 rows, and that overlapping costs nothing by itself follow from 1,646
-    timings of 59 products of the same evening, `asked` from 51 others of up to 128 rows.
-    Of 279 further products it chose what took 1.8 % longer than the fastest of about thirteen
-    timed, in the mean.
+    than 128 rows of A (29 November 2026), IN_TURN of 64 rows and `leave_few` follow from 1,646
+    timings of 59.  `exits`, `follow`, `asked`, `spare`, `scatter` and `apart` were fitted to 590
+    configurations of 129 products, each in launches that wait, that begin when the one before
+    exits and that overlap, `leave` and `back` to 12 products whose last tiles may be cut (30
+    November 2026).
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
@@ -63,9 +62,9 @@ class Machine:
     out: float = 13.0e3  # bytes, while it multiplies other tiles
     meet: float = 0.105  # of a tile that is split
     send: float = 30.0e3  # sums, from a CTA to others
-    leave: float = 1.9  # of a tile whose parts meet in L2,
+    leave: float = 1.1  # of a tile whose parts meet in L2,
     leave_few: float = 2.96  # and where A has few rows
-    back: float = 32.8e3  # sums, through L2 to who adds them up
+    back: float = 40e3  # sums, through L2 to who adds them up
     multicast: float = 0.0058  # of a step, more, where CTAs share an operand
     turned_pair: float = 0.0065  # of a step, more, where these have 64 rows of B
     both: float = 1.11  # times several waves, where CTAs share an operand and others their tile
@@ -75,11 +74,12 @@ class Machine:
     heat: float = 0.1  # by how much a launch slows down, for each factor of e beyond 300 µs
     wide: float = 0.008  # by how much long launches are slower of tiles that are 64 columns wider
     hidden: float = 0.6  # the part of `multicast` that multiplies of 128 x 128 and more hide
-    follow: float = 0.92  # that a launch begins earlier, where it overlaps with the one before
-    asked: float = 0.3  # earlier still, where L2 is asked for B before
-    spare: float = 12.9e6  # bytes that L2 gives in a microsecond in whatever order CTAs ask
-    scatter: float = 5.4e-8  # times bytes beyond, by how much launches that overlap are slower
-    apart: float = 51.0  # steps of K until CTAs of a wave are as far apart as they come
+    exits: float = 0.2  # that a launch begins earlier, where it does when the one before exits
+    follow: float = 0.9  # where it overlaps with that
+    asked: float = 0.45  # earlier still, where A has few rows: L2 is asked for B before
+    spare: float = 13.1e6  # bytes that L2 gives in a microsecond in whatever order CTAs ask
+    scatter: float = 5.0e-8  # times bytes beyond, by how much launches that overlap are slower
+    apart: float = 64.0  # steps of K until CTAs of a wave are as far apart as they come
 
     def longer(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """The time of two things that happen beside each other."""
@@ -221,16 +221,16 @@ class Table:
     def overlapping(self, p: Product, times: np.ndarray) -> np.ndarray:
         """The same of launches that overlap with those before them, by `times` of those that wait.
 
-        They begin earlier; but CTAs go where there is room, and no more in the order in which
-        neighbours read the same at the same time.
+        They begin earlier; but CTAs go where there is room: neighbours, which read the same, share
+        a pair of multiprocessors no more.
         """
         if p.size[0] > FEW:
             return times * (1 + self._slower(p, times)) - p.machine.follow
         return times * (1 + self._slower_of_few(p)) - p.machine.follow - p.machine.asked
 
     def _slower(self, p: Product, times: np.ndarray) -> np.ndarray:
-        """By how much they are slower: L2 reads from HBM what neighbours ask for one after the
-        other, which shows where they ask for more than it has to spare, and HBM is busy."""
+        """By how much they are slower: neighbours' reads are one no more, which shows where CTAs
+        ask for more than L2 has to spare, and HBM is busy."""
         c, fixed, machine = self.columns, p.fixed, p.machine
         clusters = np.where(c["tail"] > 1, fixed.at_once, np.minimum(p.tiles, fixed.at_once))
         ctas = clusters * c["ctas"]
@@ -239,29 +239,20 @@ class Table:
         busy = (m + n) * p.row / machine.memory / times
         scattered = np.maximum(asked - machine.spare, 0) * np.sqrt(busy) * (p.down > 1)
         scattered *= np.minimum(p.steps / c["split"] / machine.apart, 1)
-        scattered *= np.where(c["ctas"] > 1, 0.25, 1)  # who share wait for each other
-        single, part = p.tiles <= fixed.at_once, clusters / fixed.at_once
-        scattered *= np.where(single, 1, 0.56)
-        uneven = single & (part < 0.95) & (c["ctas"] == 1)  # too many in some GPCs
-        return machine.scatter * scattered + np.where(uneven & (busy > 0.5), 0.06, 0)
+        scattered *= np.where(c["ctas"] > 1, 0.16, 1)  # a cluster's are neighbours
+        return machine.scatter * scattered * np.where(p.tiles <= fixed.at_once, 1, 0.46)
 
     def _slower_of_few(self, p: Product) -> np.ndarray:
-        """The same of few rows of A.  Where a single wave is not whole some of the GPU's clusters
-        of multiprocessors have too many CTAs.  Two launches that fill a little more than half the
-        GPU each, or two waves but for a quarter of it, wait for each other's last CTAs.
+        """The same of few rows of A, where a wave does not fill the GPU.  Two launches that fill a
+        little more than half of it each, or two waves but for a quarter of it, wait for each
+        other's last CTAs.
         """
-        c, machine = self.columns, p.machine
-        units = p.tiles * np.where(c["tail"] > 1, c["tail"], 1)
+        c = self.columns
         alone = c["split"] * c["tail"] == 1
-        single, part = p.tiles <= p.fixed.at_once, units * c["ctas"] / c["resident"]
-        part = part / machine.at_once[1]  # of the GPU
-        uneven = single & (part > 0.5) & (part < 0.95)
-        slower = np.where(uneven, 0.025 + 0.05 * alone, 0)
-        both = (p.down > 1) & (p.across > 1)  # operands are what several CTAs read
-        slower = slower + np.where(single & ~uneven & both, 0.065, 0)
-        slower = slower + np.where(alone & uneven & (part < 0.7), 0.18, 0)
-        slower = slower + np.where(single & (c["split"] > 3) & (c["resident"] > 1), 0.18, 0)
-        return slower + np.where(alone & (part > 1.6) & (part < 1.9), 0.06, 0)
+        part = p.tiles * np.where(c["tail"] > 1, c["tail"], 1) / p.fixed.at_once
+        slower = np.where(part < 0.95, 0.02 + 0.04 * alone, 0)
+        slower = slower + np.where(alone & (part > 0.5) & (part < 0.7), 0.12, 0)
+        return slower + np.where(alone & (part > 1.6) & (part < 1.9), 0.04, 0)
 
     def cut(self, m: int, n: int, k: int, machine: Machine = H100) -> Product:
         """A product, cut by each configuration."""
@@ -371,8 +362,8 @@ def as_it_is(config: Config) -> float:
 def plan(
     m: int, n: int, k: int, kind: Kind = BF16, machine: Machine = H100,
     slower: Callable[[Config], float] = as_it_is,
-) -> tuple[Config, bool]:  # fmt: skip
-    """The configuration that the model thinks the fastest, and whether its launches overlap.
+) -> Config:  # fmt: skip
+    """The configuration that the model thinks the fastest.
 
     `slower` says how many times the plain product's time a configuration takes: of impossible ones
     infinitely many.
@@ -380,10 +371,11 @@ def plan(
     table = candidates(kind, few=m <= FEW)
     product = table.cut(m, n, k, machine)
     times = table.waiting(product) * factors(table, slower)
-    best, other = int(np.argmin(times)), table.overlapping(product, times)
-    overlaps = bool(other.min() < times[best])
-    config = table.configs[int(np.argmin(other)) if overlaps else best]
-    return replace(config, once=reads_once(config, m), early=overlaps), overlaps
+    early = table.overlapping(product, times)
+    times -= machine.exits
+    overlaps = bool(early.min() < times.min())
+    config = table.configs[int(np.argmin(early if overlaps else times))]
+    return replace(config, once=reads_once(config, m), early=overlaps)
 
 
 def reads_once(config: Config, m: int) -> bool:

@@ -53,14 +53,14 @@ class Config:
     A CTA has tiles of `m` by `n`, `consumers` warpgroups and a ring of `stages` buffers, each with
     `depth` spans of 128 bytes along K.  `cluster` CTAs, one below the other, share the columns'
     operand.  `split` CTAs share a tile: each multiplies a part of K, and adds up a slice of columns
-    of what all send it.  Tiles follow one another along `group` tiles of A before the next rows
-    of B begin; where CTAs of a cluster have the same rows of A, along those of B.  A warp has
-    `staged` buffers for what it stores.  `resident` CTAs share a multiprocessor.  The tiles that do
-    not fill the GPU are cut into `tail` parts along K.  `once` says that B is not read again: L2
-    gives up its lines first.  `early` asks L2 for the first of B before the launch before has
-    ended.  With `pingpong` each of two warpgroups has a tile for itself, every other one of the
-    CTA's: one multiplies while the other one stores.  `overlay` has what CTAs of a `split` send
-    each other in the ring of buffers, if that is large enough.
+    of what all send it.  Tiles follow one another along `group` tiles of A before the next rows of
+    B begin; where CTAs of a cluster have the same rows of A, along those of B.  A warp has `staged`
+    buffers for what it stores.  `resident` CTAs share a multiprocessor.  The tiles that do not fill
+    the GPU are cut into `tail` parts along K.  `once` says that B is not read again: L2 gives up
+    its lines first.  `early` lets launches overlap: one asks L2 for the first of B, and the next
+    one may begin when all of A and B is brought.  With `pingpong` each of two warpgroups has a tile
+    for itself, every other one of the CTA's: one multiplies while the other one stores.  `overlay`
+    has what CTAs of a `split` send each other in the ring of buffers, if that is large enough.
     """
 
     m: int = 128

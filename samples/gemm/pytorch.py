@@ -68,7 +68,7 @@ def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> to
     kind = Kind(ELEMENTS[a.dtype], ELEMENTS[d.dtype], a_major, b_major)
     check(m, n, k, kind)
     machine = machine_of(torch.cuda.get_device_name(a.device))
-    config, overlaps = plan(m, n, k, kind, machine)
+    config = plan(m, n, k, kind, machine)
     code = loaded(a.get_device(), "10_gemm_sm90", config, kind, opt=3)
     a, b = (x.view(torch.uint8) if x.element_size() == 1 else x for x in (a, b))
     processors = torch.cuda.get_device_properties(a.device).multi_processor_count
@@ -76,7 +76,7 @@ def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> to
     room = workspace_of(d, config, m, n, ctas)
     code.launch(
         *code.arguments(a, b, d, m, n, k, *room), grid=ctas, cluster=config.ctas,
-        stream=torch.cuda.current_stream(), dependent=overlaps and may_overlap(config),
+        stream=torch.cuda.current_stream(), dependent=may_overlap(config),
     )  # fmt: skip
     return d
 

@@ -170,11 +170,11 @@ def compared(name: str, size: tuple[int, int, int], rounds: int) -> dict:
     }
     times = in_turn(graphs, count, rounds)
     plan, kind = PLANS[name]
-    config, overlaps = plan(*size, kind, machine_of(torch.cuda.get_device_name(0)))
+    config = plan(*size, kind, machine_of(torch.cuda.get_device_name(0)))
     ours, *theirs, of_triton = times.values()
     ratios = [min(others) / x for x, *others in zip(ours, *theirs, strict=True)]
     return {
-        "name": name, "shape": size, "config": short(config) + "o" * overlaps, "off": off,
+        "name": name, "shape": size, "config": short(config) + "o" * config.early, "off": off,
         "microseconds": {label: statistics.median(each) for label, each in times.items()},
         "ratio": statistics.median(ratios),
         "triton": statistics.median(y / x for x, y in zip(ours, of_triton, strict=True)),

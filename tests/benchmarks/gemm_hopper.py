@@ -15,8 +15,9 @@ Each round times all contestants once, in random order: a CUDA graph of several 
 two events.  The launches take turns over as many operands as L2 does not hold, so that weights
 come from memory, as they do in a model; D is written anew.  Ratios are medians of the ratios of
 each round, which drifting clocks do not touch.  "waiting" launches begin when the launch before has
-ended, as cuBLAS' do, which torch launches so; "nvgen" is what the model chooses, launches that
-overlap (programmatic dependent launch) where it thinks that faster.  Beside the large shapes the
+ended, as cuBLAS' do, which torch launches so; "nvgen" is what the model chooses, in dependent
+launches (programmatic dependent launch), which overlap where it thinks that faster, or begin when
+the launch before exits.  Beside the large shapes the
 fastest of cuBLAS' ways stands once more as "control": what it falls short of 1 is what the fastest
 of several gains by noise.
 """
@@ -78,16 +79,15 @@ def kind_of(shape: Shape) -> Kind:
     return Kind(dtype, ElementType.F16 if dtype is ElementType.F16 else ElementType.BF16)
 
 
-Way = tuple[Config, bool]  # a configuration, and whether launches overlap
+Way = tuple[Config, bool]  # a configuration, and whether launches are dependent
 
 
 def ways(shape: Shape, machine: Machine) -> dict[str, Way]:
     """What is timed of ours."""
     size, kind = (shape.m, shape.n, shape.k), kind_of(shape)
-    found = {"nvgen": plan(*size, kind, machine)}
-    best = candidates(kind).times(*size, machine).argmin()
-    found["waiting"] = replace(candidates(kind).configs[best], once=found["nvgen"][0].once), False
-    return found
+    chosen, table = plan(*size, kind, machine), candidates(kind)
+    waits = table.configs[table.times(*size, machine).argmin()]
+    return {"nvgen": (chosen, True), "waiting": (replace(waits, once=chosen.once), False)}
 
 
 def gpu() -> str:
@@ -278,11 +278,11 @@ def short(config: Config) -> str:
 
 def line(shape: Shape, chosen: dict[str, Way], row: dict) -> str:
     """One row in words."""
-    config, overlaps = chosen["nvgen"]
+    config, _ = chosen["nvgen"]
     took = row["microseconds"]["nvgen"]
     ratios = " ".join(f"{ratio:5.3f}" for ratio in row["ratio"].values())
     wrong = "" if row["off"] < 0.02 else f"  WRONG by {row['off']:.2g}"
-    name = short(config) + "o" * overlaps
+    name = short(config) + "o" * config.early
     return (
         f"{shape.dtype:<4} {shape.m}x{shape.n}x{shape.k:<6} {name:<17} {took:8.1f} us "
         f"{shape.work / took / 1e6:5.0f} TF {shape.moved / took / 1e6:4.2f} TB/s  {ratios}{wrong}"

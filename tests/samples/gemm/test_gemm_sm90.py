@@ -89,7 +89,7 @@ def test_every_type(launch: Launch, dtype: ElementType) -> None:
 
 
 MN, K = Major.MN, Major.K
-EARLY = {"early": True}  # L2 is asked for B before the launch before has ended
+EARLY = {"early": True}  # launches overlap: L2 is asked for B before the one before has ended
 CUT: list[tuple[dict[str, int], tuple[int, int, int], tuple[object, ...], int]] = [
     ({"m": 64, "n": 16, "split": 2, "swap": True}, (16, 264, 200), (), 2),
     ({"m": 64, "n": 24, "split": 3, "swap": True}, (20, 72, 200), (E.BF16, E.F32), 3),
@@ -111,6 +111,16 @@ CUT: list[tuple[dict[str, int], tuple[int, int, int], tuple[object, ...], int]] 
 Tiles of which several CTAs each multiply a part of K, one of them none; D stored transposed, its
 tiles in groups of two along A and along B; odd widths; all types and majors.
 """
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_the_next_launch_may_begin_behind_the_last_copy_or_at_the_exit(early: bool) -> None:
+    config = sample().Config(m=64, n=64, consumers=1, stages=2, early=early)
+    lines = sample().build(config).compile(target=TARGET).ptx.splitlines()
+    begins = [at for at, line in enumerate(lines) if "launch_dependents" in line]
+    copies = [at for at, line in enumerate(lines) if "bulk.tensor.2d.shared" in line]
+    assert len(begins) == early
+    assert all(at > max(copies) for at in begins)
 
 
 @pytest.mark.turns(12)
