@@ -29,8 +29,8 @@ class Machine:
     products, `gap`, `wide`, OVERLAP and IN_TURN to 2,582 of 103 others (28 November 2026),
     what a step, a store and the begin of a launch take to 4,000 of 175, most of them of more
     than 128 rows of A (29 November 2026), IN_TURN of 64 rows and `leave_few` follow from 1,646
-    timings of 59.  `exits`, `follow`, `asked`, `spare`, `scatter` and `apart` were fitted to 590
-    configurations of 129 products, each in launches that wait, that begin when the one before
+    timings of 59.  `exits`, `follow`, `asked`, `spare`, `scatter` and `apart` were fitted to 893
+    pairs of timings of about 165 products, in launches that wait, that begin when the one before
     exits and that overlap, `leave` and `back` to 12 products whose last tiles may be cut (30
     November 2026).
     """
@@ -58,8 +58,8 @@ class Machine:
     store: float = 269e3  # sums, to D
     turned: float = 2.12  # times that, for a D that is stored transposed
     piece: float = 0.058  # of each piece that a warp stores
-    issue: float = 0.0134  # of each that a multiprocessor stores, and
-    out: float = 13.0e3  # bytes, while it multiplies other tiles
+    issue: float = 0.022  # of each that a multiprocessor stores, and
+    out: float = 11.0e3  # bytes, while it multiplies other tiles
     meet: float = 0.105  # of a tile that is split
     send: float = 30.0e3  # sums, from a CTA to others
     leave: float = 1.1  # of a tile whose parts meet in L2,
@@ -75,11 +75,11 @@ class Machine:
     wide: float = 0.008  # by how much long launches are slower of tiles that are 64 columns wider
     hidden: float = 0.6  # the part of `multicast` that multiplies of 128 x 128 and more hide
     exits: float = 0.2  # that a launch begins earlier, where it does when the one before exits
-    follow: float = 0.9  # where it overlaps with that
+    follow: float = 0.87  # where it overlaps with that
     asked: float = 0.45  # earlier still, where A has few rows: L2 is asked for B before
-    spare: float = 13.1e6  # bytes that L2 gives in a microsecond in whatever order CTAs ask
-    scatter: float = 5.0e-8  # times bytes beyond, by how much launches that overlap are slower
-    apart: float = 64.0  # steps of K until CTAs of a wave are as far apart as they come
+    spare: float = 12.3e6  # bytes that L2 gives in a microsecond in whatever order CTAs ask
+    scatter: float = 3.93e-8  # times bytes beyond, by how much launches that overlap are slower
+    apart: float = 60.0  # steps of K until CTAs are as far apart as they come
 
     def longer(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """The time of two things that happen beside each other."""
@@ -238,9 +238,10 @@ class Table:
         m, n, _ = p.size
         busy = (m + n) * p.row / machine.memory / times
         scattered = np.maximum(asked - machine.spare, 0) * np.sqrt(busy) * (p.down > 1)
-        scattered *= np.minimum(p.steps / c["split"] / machine.apart, 1)
-        scattered *= np.where(c["ctas"] > 1, 0.16, 1)  # a cluster's are neighbours
-        return machine.scatter * scattered * np.where(p.tiles <= fixed.at_once, 1, 0.46)
+        waves = np.ceil(p.tiles / fixed.at_once)
+        scattered *= np.minimum(waves * p.steps / c["split"] / machine.apart, 1)
+        scattered *= np.where(c["ctas"] > 1, 0.14, 1)  # a cluster's are neighbours
+        return machine.scatter * scattered * np.where(waves > 1, 0.64, 1)
 
     def _slower_of_few(self, p: Product) -> np.ndarray:
         """The same of few rows of A, where a wave does not fill the GPU.  Two launches that fill a
