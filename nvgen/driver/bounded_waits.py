@@ -69,7 +69,7 @@ def open_table(code: Code, bounds: WaitBounds | None) -> WaitTable | None:
 
 
 @contextmanager
-def told(table: WaitTable | None) -> Iterator[None]:
+def reporting_waits(table: WaitTable | None) -> Iterator[None]:
     """Say what the table says where a kernel fails.
 
     Raises: DriverError, what was raised inside if no wait is overdue.
@@ -95,13 +95,13 @@ class _Entry:
     address: int
     phase: int
     waited: int
-    places: dict[str, int]
+    special_registers: dict[str, int]
     variables: dict[str, int]  # addresses, by name
 
     @property
-    def who(self) -> str:
+    def threads(self) -> str:
         """The threads, in the simulator's words."""
-        at = self.places
+        at = self.special_registers
         rows = at["ctaid.y"] + at["nctaid.y"] * at["ctaid.z"]
         cta = f"CTA {at['ctaid.x'] + at['nctaid.x'] * rows}"
         if at["cluster_nctarank"] > 1:
@@ -157,7 +157,7 @@ def _finding(bounds: WaitBounds, one: _Entry) -> Finding:
     return Finding(
         WAIT_BOUND,
         Severity.ERROR,
-        f"overdue: {one.who} wait for {one.what}",
+        f"overdue: {one.threads} wait for {one.what}",
         one.site.place,
         op=one.site.op,
         got=f"the phase is not complete after {one.waited / 1e9:.3g} s",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, SupportsInt
 import numpy as np
 
 from intrinsics.lazy_dataclass import dataclass
-from nvgen.driver.bounded_waits import open_table, told
+from nvgen.driver.bounded_waits import open_table, reporting_waits
 from nvgen.driver.device import load, ok, open_device, parameter, wait
 from nvgen.driver.errors import SIMULATE, timed_out
 from nvgen.driver.jobs import Job
@@ -54,7 +54,7 @@ def run(
         stream.record(first)
         code.launch(job.shape, values, stream)
         stream.record(last)
-        with told(table):
+        with reporting_waits(table):
             ended = wait(last, seconds, still_wanted)
         if not ended:
             raise timed_out(job.kernel, seconds or 0, SIMULATE)

@@ -14,7 +14,7 @@ import numpy as np
 from intrinsics.findings import input_error
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Param
-from nvgen.driver.bounded_waits import WaitTable, told
+from nvgen.driver.bounded_waits import WaitTable, reporting_waits
 from nvgen.driver.device import Code, parameter, wait
 from nvgen.driver.errors import timed_out
 from nvgen.driver.jobs import LaunchConfig, Value, map_value, pointer_value
@@ -140,7 +140,7 @@ class LoadedKernel:
         there.record(first)
         graph.launch(there)
         there.record(last)
-        with told(self._table):
+        with reporting_waits(self._table):
             ended = wait(last, timeout, lambda: True)
         if not ended:
             raise timed_out(self.name, timeout or 0, _OCCUPIED)

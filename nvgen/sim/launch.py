@@ -22,7 +22,7 @@ from nvgen.sim.async_ops.schedule import Schedule
 from nvgen.sim.binding import Binding
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.layout import local_layout, names_in_shared, shared_layout
-from nvgen.sim.memory.local import first_places
+from nvgen.sim.memory.local import first_addresses
 from nvgen.sim.memory.regions import Memory, Region
 from nvgen.sim.semantics.control.calls import addresses
 from nvgen.sim.semantics.table import makers
@@ -64,7 +64,7 @@ def simulate(
     binding = Binding(memory, stores=_needs_memory(module))
     params, offsets = binding.bind(function, arguments)
     local = local_layout(module.variables)
-    symbols.update({**offsets, **first_places(local), **entries})
+    symbols.update({**offsets, **first_addresses(local), **entries})
     functions = _cached(module, function, {} if codes is None else codes)
     machine = Machine(
         functions, memory, Engine(schedule), grid, block, cluster, symbols, binding.tensor_maps,

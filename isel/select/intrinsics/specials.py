@@ -58,10 +58,10 @@ def _handle(state: FunctionState, call: ir.Call) -> None:
 def _known(answer: int) -> Callable[[FunctionState, ir.Call], None]:
     """A question with one answer on a GPU."""
 
-    def say(state: FunctionState, call: ir.Call) -> None:
+    def select(state: FunctionState, call: ir.Call) -> None:
         state.forward(call.result, (Imm(answer),))
 
-    return say
+    return select
 
 
 _no = _known(0)

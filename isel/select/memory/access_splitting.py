@@ -1,7 +1,7 @@
 """Splits an access to a value of any type into accesses that PTX has.
 
 Layer: isel.select.  Input: the type, its alignment, and whether 256 bits can move at once.  Output:
-pieces, each one ld or st.  Neighbours of one size travel together, as far as their alignment goes;
+parts, each one ld or st.  Neighbours of one size travel together, as far as their alignment goes;
 what is not aligned enough, or has no size of PTX's, moves in parts.  PTX ISA, ld; st: vectors are
 aligned to their whole size.
 """
@@ -60,10 +60,10 @@ class _Atom:
 
 
 @functools.lru_cache(maxsize=4096)
-def pieces(
+def access_parts(
     layout: TypeLayout, type_: Type, alignment: int, *, wide: bool
 ) -> tuple[AccessPart, ...]:
-    """The pieces of an access.
+    """The loads or stores that an access is split into.
 
     Raises: Unselectable for a type that has no place in memory, or whose values are too large.
     """
@@ -120,7 +120,7 @@ def _integer(size: int, at: int, first: int, found: list[_Atom]) -> int:
 
 
 def _next(atoms: list[_Atom], k: int, alignment: int, most: int) -> tuple[list[AccessPart], int]:
-    """The pieces that begin with atom `k`, and how many atoms they take."""
+    """The parts that begin with atom `k`, and how many atoms they take."""
     atom = atoms[k]
     aligned = aligned_at(alignment, atom.at)
     if atom.bits:

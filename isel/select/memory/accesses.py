@@ -19,7 +19,7 @@ from isel.llvm import values as llvm
 from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.type_layout import BITS, SPACES, UNSIGNED
 from isel.llvm.types import PointerType, Type
-from isel.select.memory.access_splitting import UNITS, AccessPart, aligned_at, pieces
+from isel.select.memory.access_splitting import UNITS, AccessPart, access_parts, aligned_at
 from isel.select.memory.atomics import access_order, check_atomic
 from isel.select.memory.legalised_accesses import is_illegal, load_illegal, members, store_illegal
 from isel.select.repack import from_predicate, join, split, to_predicate
@@ -86,7 +86,7 @@ def _load_plain(
     mem: Mem,
     alignment: int,
 ) -> None:
-    for piece in pieces(state.layout, type_, alignment, wide=_wide(state, access)):
+    for piece in access_parts(state.layout, type_, alignment, wide=_wide(state, access)):
         there = list(results[piece.first : piece.first + piece.count])
         _load_piece(state, access, piece, there, _behind(mem, piece.at))
 
@@ -198,7 +198,7 @@ def _store_plain(
     alignment: int,
 ) -> None:
     classes = state.layout.classes(type_)
-    for piece in pieces(state.layout, type_, alignment, wide=_wide(state, access)):
+    for piece in access_parts(state.layout, type_, alignment, wide=_wide(state, access)):
         there = [
             op if type(op := values[k]) is Imm and piece.is_plain else state.reg(op, classes[k])
             for k in range(piece.first, piece.first + piece.count)

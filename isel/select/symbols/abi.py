@@ -174,8 +174,8 @@ class RegisterSlot:
     unit: ScalarType
 
 
-def pieces(layout: TypeLayout, type_: Type, at: int = 0) -> Iterator[RegisterSlot]:
-    """The pieces of a value, one for each of its registers.
+def register_slots(layout: TypeLayout, type_: Type, at: int = 0) -> Iterator[RegisterSlot]:
+    """The registers of a value, and where each lies in a parameter.
 
     Raises: Unselectable for values that are too large.
     """
@@ -185,13 +185,13 @@ def pieces(layout: TypeLayout, type_: Type, at: int = 0) -> Iterator[RegisterSlo
     match type_:
         case StructType(elements):
             for offset, element in zip(_fields(layout, type_)[0], elements, strict=True):
-                yield from pieces(layout, element, at + offset)
+                yield from register_slots(layout, element, at + offset)
         case ArrayType(element, count):
             for number in range(count):
-                yield from pieces(layout, element, at + number * _stride(layout, element))
+                yield from register_slots(layout, element, at + number * _stride(layout, element))
         case VectorType(element, count):
             for number in range(count):
-                yield from pieces(layout, element, at + number * layout.size(element))
+                yield from register_slots(layout, element, at + number * layout.size(element))
         case IntType(1):
             yield RegisterSlot(at, T.PRED)
         case _:
@@ -221,7 +221,7 @@ def _accesses(layout: TypeLayout, type_: Type, align: int) -> tuple[_Access, ...
 
     Raises: Unselectable for values that are too large.
     """
-    found = list(pieces(layout, type_))
+    found = list(register_slots(layout, type_))
     accesses = []
     at = 0
     while at < len(found):

@@ -72,7 +72,7 @@ def check(report: Report) -> None:
     ends.uninitialised(report, logs)
     lanes.strayed(report, (access for log in logs for access in log.lanes.values()))
     ends.left(report, logs)
-    ends.pending(report, logs)
+    ends.copies_in_flight(report, logs)
     sums.check(report, logs)
     unfilled.check(report, program, runs.logs, runs.with_least_work)
     unwritten_bytes.check(report, logs)

@@ -40,7 +40,7 @@ class LocalMemory:
         self._align = 1
         self.top = np.full(threads, LIMIT, np.int64)  # where each thread's stack begins
 
-    def place(self, layout: LocalLayout) -> int:
+    def new_frame(self, layout: LocalLayout) -> int:
         """The address of a new frame's variables, which are zeroed.
 
         Raises: Fault when that exceeds a thread's local memory.
@@ -158,7 +158,7 @@ def check_passed(size: int) -> None:
         )
 
 
-def first_places(layout: LocalLayout) -> dict[str, int]:
+def first_addresses(layout: LocalLayout) -> dict[str, int]:
     """The addresses of variables that are laid out before any others."""
-    at = LocalMemory(1).place(layout)
+    at = LocalMemory(1).new_frame(layout)
     return {name: at + offset for name, offset in layout.offsets.items()}

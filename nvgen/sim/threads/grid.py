@@ -87,7 +87,7 @@ def populate(
         for first in range(0, threads, WARP):
             mask = (1 << min(WARP, threads - first)) - 1 & FULL
             own = LocalMemory(WARP)
-            own.place(everywhere)
+            own.new_frame(everywhere)
             frame = code.frame(0, own)
             warp = Warp(cta, first // WARP, frame, own, mask, mask)
             warp.strands.append(Strand(warp, mask, frame))

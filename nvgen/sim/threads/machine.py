@@ -146,7 +146,7 @@ class Code:
         found = self.registers()
         check_passed(sum(self.sizes.values()))
         passed = {name: np.full((WARP, size), 0xCD, np.uint8) for name, size in self.sizes.items()}
-        return Frame(self, depth, found.memory, found.values, passed, local.place(self.local))
+        return Frame(self, depth, found.memory, found.values, passed, local.new_frame(self.local))
 
 
 @dataclass(slots=True, eq=False)
@@ -278,7 +278,7 @@ class Warp:
             found = self.frames[code.name, depth] = code.frame(depth, self.local)
         return found
 
-    def way_back(self, strand: Strand, results: tuple[str, ...]) -> Return:
+    def return_of(self, strand: Strand, results: tuple[str, ...]) -> Return:
         """The return after the record that a strand is at.
 
         One object for each call and callers.

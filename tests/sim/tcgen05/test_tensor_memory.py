@@ -3,7 +3,7 @@
 PTX ISA, Tensor Memory Allocation: 512 columns of 128 lanes, in powers of 2 from 32 columns on;
 tcgen05.alloc blocks while there is no room; sizes do not increase from one allocation to the next;
 all is given back before the kernel exits.  Where each register of the five shapes of tcgen05.ld and
-tcgen05.st lies is tested in `test_layouts_independent`.
+tcgen05.st lies is tested in `test_tensor_layouts`.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def _copy_async(e: Execution) -> bool:
     if windows.may_be_shared(address):
         width = size.value if isinstance(size, Imm) else 16
         e.aligned(address, width)
-        found = regions.pieces(address, e.mask, width, writes=True)
+        found = regions.shared_regions(address, e.mask, width, writes=True)
         e.log(Kind.SHARED_STORE, found, done=_CP_ASYNC)
     return True
 

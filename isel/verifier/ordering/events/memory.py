@@ -134,7 +134,7 @@ def _fill(e: Execution) -> bool:
     address, size = e.slot("a"), e.number("size")
     note_astray(e, address)
     if may_be_shared(address) and size is not None:
-        e.log(Kind.SHARED_STORE, regions.pieces(address, e.mask, size, writes=True))
+        e.log(Kind.SHARED_STORE, regions.shared_regions(address, e.mask, size, writes=True))
         for at in regions.union_lanes(address, e.mask):
             _spoil(e, dict.fromkeys(range(at, at + min(size, _MOST_SPOILT))))
     return True
@@ -177,7 +177,7 @@ def _log(e: Execution, kind: Kind, touched: regions.Touched) -> None:
     """Log an access to shared memory."""
     if touched.misplaced is not None:
         e.misaligned(*touched.misplaced)
-    e.log(kind, touched.pieces)
+    e.log(kind, touched.regions)
 
 
 @functools.lru_cache(1024)  # warps repeat the same addresses

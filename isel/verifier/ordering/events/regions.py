@@ -26,12 +26,12 @@ _TENSOR = Loaded("tensor memory", 0)
 class Touched(NamedTuple):
     """A memory access by the lanes of a mask at an address.
 
-    It is `in_shared` memory if some lane may be; `pieces` are its bytes there.  `misplaced` is the
+    It is `in_shared` memory if some lane may be; `regions` are its bytes there.  `misplaced` is the
     first address that is not aligned to the access, with the size of that; the access `strays` if
     it may be in shared memory, and is at an unknown address in some lane.
     """
 
-    pieces: tuple[Region, ...]
+    regions: tuple[Region, ...]
     misplaced: tuple[int, int] | None
     in_shared: bool
     strays: bool
@@ -44,7 +44,7 @@ def touched(form: Form, address: Number, mask: int, writes: bool) -> Touched:
     wrong = misaligned(address, rows, size) if here else None
     lanes = lanes_of(address) if form.attributes.get("space") is not Space.GLOBAL else ()
     return Touched(
-        pieces(address, rows, size, writes) if here else (),
+        shared_regions(address, rows, size, writes) if here else (),
         None if wrong is None else (wrong, size),
         here,
         any(a is None and mask >> i & 1 for i, a in enumerate(lanes)),
@@ -53,11 +53,11 @@ def touched(form: Form, address: Number, mask: int, writes: bool) -> Touched:
 
 def generic(form: Form, address: Number, mask: int, *, writes: bool) -> tuple[Region, ...]:
     """The bytes that the lanes of a mask access in shared memory."""
-    return pieces(address, mask & _rows_of(form), _bytes_of(form), writes)
+    return shared_regions(address, mask & _rows_of(form), _bytes_of(form), writes)
 
 
 @functools.lru_cache(4096)  # warps and runs repeat the same addresses
-def pieces(address: Number, mask: int, size: int, writes: bool) -> tuple[Region, ...]:
+def shared_regions(address: Number, mask: int, size: int, writes: bool) -> tuple[Region, ...]:
     """`size` bytes of shared memory at the address of each lane of a mask.
 
     Adjacent ones are merged.

@@ -153,7 +153,7 @@ def _remote(log: Log) -> Iterator[tuple[Remote, bool]]:
                 yield Remote(access.index, access.warp, rank, access.done), is_read
 
 
-def pending(report: Report, logs: list[Log]) -> None:
+def copies_in_flight(report: Report, logs: list[Log]) -> None:
     """Report copies that may still read shared memory when their CTA ends."""
     for log in logs:
         if log.stuck or log.truncated or log.unknown:

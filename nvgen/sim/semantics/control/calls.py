@@ -124,7 +124,7 @@ def _go(strand: Strand, code: Code, passed: tuple[str, ...], results: tuple[str,
         if formal in code.local.offsets:
             place = below.local + code.local.offsets[formal]
             warp.local.fill(lanes, place, below.passed[formal])
-    strand.back = warp.way_back(strand, results)
+    strand.back = warp.return_of(strand, results)
     strand.frame = below
     strand.outer_loops.append(strand.loops)
     strand.loops = {}

@@ -78,7 +78,7 @@ def find(
         for region, chosen in cta.machine.memory.regions_at(addresses, agent, kind):
             yield region, addresses[chosen], chosen
     elif space is Space.LOCAL and owners is not None:
-        yield owners.warp.local.region, owners.places(addresses, agent, kind), every
+        yield owners.warp.local.region, owners.local_offsets(addresses, agent, kind), every
     else:
         raise not_simulated(f"memory of state space .{space.value}")
 
@@ -126,7 +126,7 @@ class Owners:
         """Some of them."""
         return Owners(self.warp, self.lanes[chosen], self.size)
 
-    def places(self, addresses: Addresses, agent: str, kind: Access) -> Addresses:
+    def local_offsets(self, addresses: Addresses, agent: str, kind: Access) -> Addresses:
         """The offsets in the warp's local memory of addresses in its threads' own local memory.
 
         Raises: Fault for what lies outside of a thread's own.

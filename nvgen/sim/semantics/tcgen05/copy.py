@@ -110,7 +110,7 @@ class CopyForm:
         return cls(shape, destination_lanes(shape, multicast), source)
 
     @property
-    def pieces(self) -> int:
+    def pieces_per_row(self) -> int:
         """Pieces of 16 bytes in a row."""
         return 2 if self.shape in _WIDE else 1
 
@@ -136,7 +136,7 @@ def copy(c: Compiler, mi: MachineInstr) -> Step:
         cta = warp.cta
         lane = one_lane(strand, "tcgen05.cp")
         ctas = participants(cta, group, "tcgen05.cp")
-        descriptor = _descriptor(int(s_desc(warp)[lane]), form.pieces)
+        descriptor = _descriptor(int(s_desc(warp)[lane]), form.pieces_per_row)
         where = _destination(int(taddr(warp)[lane]), form)
         effect = Copy(ctas, form, descriptor, where)
         engine = cta.machine.engine
@@ -213,7 +213,7 @@ class Copy:
     def __call__(self) -> None:
         """Read the rows, and write them to their cells."""
         lanes = self.where.lane + self.form.lanes[:, :, None]
-        columns = self.where.column + np.arange(4 * self.form.pieces, dtype=np.int64)
+        columns = self.where.column + np.arange(4 * self.form.pieces_per_row, dtype=np.int64)
         for cta in self.ctas:
             rows = self._rows(cta)
             cta.tensor.write(lanes, columns[None, None, :], rows, "tcgen05.cp")
@@ -221,7 +221,7 @@ class Copy:
 
     def _rows(self, cta: Cta) -> NDArray[np.uint32]:
         """The rows that a CTA's shared memory holds, as 32-bit words: (rows, 4 or 8)."""
-        rows, pieces = self.form.lanes.shape[1], self.form.pieces
+        rows, pieces = self.form.lanes.shape[1], self.form.pieces_per_row
         addresses = piece_addresses(self.descriptor, rows, pieces, 1, Major.K)
         region = cta.shared
         offsets = cta.machine.memory.access(

@@ -56,7 +56,7 @@ class Box:
         return self._counted(self.map.copied[0])
 
     @property
-    def piece(self) -> int:
+    def bytes_per_atom(self) -> int:
         """Bytes of the tensor that lie in an atom, the others of which are padding."""
         element = self.map.element
         return PER_ATOM * element.bits // 8 if element.is_padded else ATOM
@@ -68,7 +68,7 @@ class Box:
 
     def atoms(self) -> NDArray[np.int64]:
         """Shared addresses of the box's atoms of 16 bytes, in the order of its elements."""
-        length = self.map.row_bytes // self.piece * ATOM
+        length = self.map.row_bytes // self.bytes_per_atom * ATOM
         places = np.arange(len(self.rows) * length // ATOM, dtype=np.int64) * ATOM
         row, within = np.divmod(places, length)
         pitch = max(length, self.map.swizzle.span)
@@ -78,7 +78,7 @@ class Box:
 
     def padding(self) -> NDArray[np.int64]:
         """Shared addresses of the bytes between the pieces."""
-        return (self.atoms()[:, None] + np.arange(self.piece, ATOM)).reshape(-1)
+        return (self.atoms()[:, None] + np.arange(self.bytes_per_atom, ATOM)).reshape(-1)
 
     def inside(self) -> Inside:
         """The part of the box that lies in the tensor."""

@@ -225,9 +225,9 @@ class _Load:
         box, cta = self.box, self.box.cta
         check_runs(cta, _LOAD)
         check_runs(self.signalled, _LOAD)
-        data = np.ascontiguousarray(self._elements()).view(np.uint8).reshape(-1, box.piece)
+        data = np.ascontiguousarray(self._elements()).view(np.uint8).reshape(-1, box.bytes_per_atom)
         offsets = cta.machine.memory.access(
-            cta.shared, box.atoms(), box.piece, Access.WRITE, Proxy.ASYNC, _LOAD
+            cta.shared, box.atoms(), box.bytes_per_atom, Access.WRITE, Proxy.ASYNC, _LOAD
         )
         scatter(cta.shared, offsets, data)
         cta.shared.written[box.padding()] = False  # whether padding is written is not documented
