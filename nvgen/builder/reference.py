@@ -75,7 +75,7 @@ INNER = frozenset({
     "at_caller", "known_target", "declared_map", "declare", "raw", "changing",
     "declare_number", "defined", "free_accumulators", "perform", "take_fragment",
     "start", "start_on_target",
-    "like", "taken", "made", "spread", "builder", "typed", "splat", "taken_apart",
+    "like", "taken", "made", "spread", "beside", "builder", "typed", "splat", "taken_apart",
     "Int.words", "Scalar.words", "Float.words", "FloatFunctions.words", "Vector.words",
     "Pointer.words", "Fragment.words", "OfThreads.value",
     "OfThreads.words", "OfThreads.builder", "SharedTile.in_lines",
@@ -112,7 +112,7 @@ def main() -> None:
 
 
 def _types() -> str:
-    names = [name for name in nvgen.__all__ if re.fullmatch(r"[a-z]+\d\w*", name)]
+    names = [name for name in nvgen.__all__ if re.fullmatch(r"[a-z]+\d+(x2|m\d)?", name)]
     return ", ".join(f"`{name}`" for name in names) + ".\n"
 
 

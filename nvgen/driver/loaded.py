@@ -91,8 +91,10 @@ class LoadedKernel:
         smem: int | None = None,
         stream: object = None,
         dependent: bool = False,
+        **named: object,
     ) -> None:
-        """Launch without waiting; arrays become tensor maps where a built kernel takes these.
+        """Launch without waiting; arrays become tensor maps where a built kernel takes these, and
+        arguments may be given by the names of its parameters.
 
         That takes longer than launching what `arguments` has made of them once.
 
@@ -107,7 +109,7 @@ class LoadedKernel:
         shape = self._shape(grid, block, cluster, smem, dependent)
         there = as_stream(self._code.device, stream)
         self._code.prepare(shape)
-        self._code.launch(shape, self._images(arguments, there), there)
+        self._code.launch(shape, self._images(self._given(arguments, named), there), there)
 
     def time(
         self,
@@ -120,6 +122,7 @@ class LoadedKernel:
         dependent: bool = False,
         launches: int = 1,
         timeout: float | None = 60.0,
+        **named: object,
     ) -> float:
         """Milliseconds of one launch: `launches` of them between two events, divided.
 
@@ -131,7 +134,7 @@ class LoadedKernel:
         shape = self._shape(grid, block, cluster, smem, dependent)
         device = self._code.device
         there = as_stream(device, stream)
-        images = self._images(arguments, there)
+        images = self._images(self._given(arguments, named), there)
         self._code.prepare(shape)
         graph = self._code.repeated(shape, images, launches)
         timing = {"timing_enabled": True}
@@ -164,6 +167,10 @@ class LoadedKernel:
         return LaunchConfig(
             dim3(grid), dim3(chosen, "block"), dim3(cluster, "cluster"), dynamic, dependent
         )
+
+    def _given(self, arrays: Sequence[object], named: dict[str, object]) -> Sequence[object]:
+        """The arguments of a launch in their order."""
+        return arguments(self.parameters, arrays, named) if named else arrays
 
     def _images(self, arguments: Sequence[object], stream: Stream) -> list[np.ndarray]:
         check_count(self.name, self.params, arguments)

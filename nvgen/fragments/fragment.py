@@ -8,9 +8,9 @@ Matrix Fragments for mma; tcgen05.ld.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeVar, overload, runtime_checkable
 
 from llvmlite import ir
 
@@ -23,16 +23,15 @@ from intrinsics.layouts.register_layout import (
     warpgroup_layout,
 )
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import ScalarType
+from intrinsics.modifiers import ScalarType, Shuffle
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, function_of, refuse
 from nvgen.fragments.layouts import (
-    Columns,
     Condition,
     Joined,
     OfThreads,
     RegisterTile,
-    Rows,
+    load_from_memory,
     load_from_tile,
     shared_tile,
     store,
@@ -45,7 +44,8 @@ from nvgen.llvm.ir_text import vector_value
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.tiles import SharedTile
 from nvgen.values.number_types import narrow_word
-from nvgen.values.numbers import Int, Number
+from nvgen.values.numbers import Int, IntLike, Number
+from nvgen.values.pointers import Pointer
 from nvgen.values.vectors import Elementwise, Vector, as_words, greater, joined, vector_of
 
 _STEP = 32
@@ -58,6 +58,7 @@ Eight columns are a pair of one row and a pair of the row eight further down.
 """
 
 _BYTES = (ElementType.E4M3, ElementType.E5M2)
+_WARP_BITS = 5
 
 
 def as_bytes(self: OfThreads, dtype: ElementType) -> Vector:
@@ -121,14 +122,11 @@ class Fragment(OfThreads):
 
     def spread(self, other: Elementwise) -> Vector:
         """A matrix of the same layout, or the numbers of its rows or columns along them."""
-        if isinstance(other, Fragment) and other.layout == self.layout:
-            return other.vector
-        if isinstance(other, Rows) and other.holders.layout.slots == self.layout.slots:
-            return other.vector.taken_apart(self.layout.slot_of)
-        if isinstance(other, Columns) and other.holders.layout == self.layout:
-            return other.vector.taken_apart(self.layout.column_slot_of)
-        got = other.words if isinstance(other, OfThreads) else described(other)
-        raise refuse("another layout", got=got, expected=f"{self.words}, or rows of it")
+        found = _along(self.layout, other)
+        if found is None:
+            got = other.words if isinstance(other, OfThreads) else described(other)
+            raise refuse("another layout", got=got, expected=f"{self.words}, or rows of it")
+        return found
 
     def _operand(self, other: object) -> Vector:
         """The other side, of an accumulator what it holds."""
@@ -317,7 +315,8 @@ class Fragment(OfThreads):
         """Store the matrix into a tile of the same shape in shared memory, swizzled; by stmatrix
         where possible (16-bit elements, sm_90 and later).
 
-        Rows of the matrix are rows of a K-major tile.  All threads that hold the matrix execute it,
+        Rows of the matrix are rows of the tile, K- or MN-major: into `tile.transposed` it goes
+        transposed.  All threads that hold the matrix execute it,
         without a barrier: `fence_proxy_async` and a barrier follow.
 
         A fragment that was loaded from tensor memory may be stored to an accumulator there, or
@@ -342,7 +341,134 @@ class Fragment(OfThreads):
         """
         return self.made(load_from_tile(self.holders, shared_tile(tile)))
 
+    def from_memory(self, source: Pointer, pitch: IntLike, *, align: int | None = None) -> Fragment:
+        """A matrix of this layout: what memory holds, its rows `pitch` elements apart.
+
+        `sums + sums.from_memory(residual.at(corner), n).to(f32)` adds one of another type.  `align`
+        (bytes) is the known alignment of rows, which bounds the width of a load.
+
+        Raises: InputError for a pointer without a number type, and an alignment that is not a power
+        of two.
+        """
+        return self.made(load_from_memory(self.holders, source, pitch, align))
+
     store, store_through = store, store_through
+
+
+Numbers = TypeVar("Numbers", bound="Rows | Columns")
+
+if TYPE_CHECKING:  # what operators of rows and columns give
+
+    @overload
+    def _operator(self: Rows, other: Columns | Fragment) -> Fragment: ...
+
+    @overload
+    def _operator(self: Columns, other: Rows | Fragment) -> Fragment: ...
+
+    @overload
+    def _operator(self: Rows, other: Rows | Number | float) -> Rows: ...
+
+    @overload
+    def _operator(self: Columns, other: Columns | Number | float) -> Columns: ...
+
+    def _operator(self: object, other: object) -> object: ...
+
+
+@guarded
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Rows(OfThreads):
+    """A number for each row of a matrix that a thread has elements of.
+
+    All threads that share a row hold the same number, except after `row_reduce(…, whole=False)`:
+    then each has its own part, until `whole` combines them.  With `Columns` or a matrix operators
+    give a matrix: `(rows - columns).ex2()`.
+    """
+
+    kind: ClassVar[str] = "rows"
+
+    def beside(self, other: object) -> Self:
+        """Beside a matrix or its columns a matrix of the same layout; else itself."""
+        return _matrix(self, other)
+
+    if TYPE_CHECKING:
+        __add__ = __sub__ = __mul__ = __truediv__ = min = max = _operator  # type: ignore[assignment]
+
+    def spread(self, other: Elementwise) -> Vector:
+        """Numbers of the same rows."""
+        if isinstance(other, Rows) and other.holders.layout.slots == self.holders.layout.slots:
+            return other.vector
+        raise refuse("no numbers of these rows", got=described(other), expected=self.words)
+
+    def whole(self, function: Joined) -> Rows:
+        """Combine the threads' parts of each row by `function`; all threads of the row get the
+        result.
+
+        All threads of the warp execute it.  `function` is associative and commutative.
+
+        Raises: InputError where several warps share a row.
+        """
+        holders = self.holders
+        if holders.across or any(bit >> _WARP_BITS for bit in holders.layout.sharing):
+            got = f"{holders.layout.rows} rows in warps side by side"
+            expected = "warp_tile(…, warps=(rows, 1))"
+            hint = "a reduction across warps goes through shared memory"
+            raise refuse("rows that several warps share", got=got, expected=expected, hint=hint)
+        numbers, function = list(self.vector), function_of(function, "x", "y")
+        exchange = self.builder.shfl_sync
+        for bit in holders.layout.sharing:
+            numbers = [function(x, exchange(Shuffle.BFLY, x, bit)) for x in numbers]  # type: ignore[type-var]  # of either type
+        return self.made(vector_of(numbers)) if holders.layout.sharing else self
+
+    def items(self) -> Iterator[tuple[Int, Number]]:
+        """Each row's index in the matrix, with the thread's number for it."""
+        row, _ = self.holders.corner()
+        for down, number in zip(self.holders.layout.slots, self.vector, strict=True):
+            yield row + down if down else row, number
+
+
+@guarded
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Columns(OfThreads):
+    """A number for each column of a matrix that a thread has elements of: a bias, say.
+
+    With `Rows` or a matrix operators give a matrix.
+    """
+
+    kind: ClassVar[str] = "columns"
+
+    def beside(self, other: object) -> Self:
+        """Beside a matrix or its rows a matrix of the same layout; else itself."""
+        return _matrix(self, other)
+
+    if TYPE_CHECKING:
+        __add__ = __sub__ = __mul__ = __truediv__ = min = max = _operator  # type: ignore[assignment]
+
+    def spread(self, other: Elementwise) -> Vector:
+        """Numbers of the same columns."""
+        if isinstance(other, Columns) and other.holders.layout == self.holders.layout:
+            return other.vector
+        raise refuse("no numbers of these columns", got=described(other), expected=self.words)
+
+
+def _along(layout: FragmentLayout, other: object) -> Vector | None:
+    """The numbers of a matrix of a layout, or those of its rows or columns along them."""
+    if isinstance(other, Fragment) and other.layout == layout:
+        return other.vector
+    if isinstance(other, Rows) and other.holders.layout.slots == layout.slots:
+        return other.vector.taken_apart(layout.slot_of)
+    if isinstance(other, Columns) and other.holders.layout == layout:
+        return other.vector.taken_apart(layout.column_slot_of)
+    return None
+
+
+def _matrix(mine: Numbers, other: object) -> Numbers:
+    """Rows or columns along a matrix: of the other operand, or of both together."""
+    other = getattr(other, "fragment", other)
+    if type(other) is type(mine) or not isinstance(other, OfThreads):
+        return mine
+    holders = mine.holders if isinstance(other, Rows) else other.holders
+    found = _along(holders.layout, mine)
+    return mine if found is None else Fragment(found, holders)  # type: ignore[return-value]  # see `_operator`
 
 
 @runtime_checkable

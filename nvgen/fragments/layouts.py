@@ -29,10 +29,10 @@ from intrinsics.layouts.register_runs import (
     runs,
 )
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import AtomicOp, ScalarType, Shuffle, Space
+from intrinsics.modifiers import AtomicOp, ScalarType, Space
 from intrinsics.modifiers.matrix import MatrixNum
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import described, function_of, refuse
+from nvgen.calling.refusals import described, refuse
 from nvgen.instructions.roles import WARPGROUP, ExecutionScope, check_scope
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.copies import copies
@@ -46,8 +46,6 @@ from nvgen.values.vectors import Elementwise, Vector, as_words, from_words, vect
 
 Joined: TypeAlias = Callable[[Number, Number], Number]
 """An associative and commutative function of two numbers."""
-
-_WARP_BITS = 5
 
 
 def scaled_bits(number: Int, steps: Sequence[int]) -> Int:
@@ -91,7 +89,7 @@ class Holders:
         return row, column
 
 
-# ---- numbers of rows and columns -----------------------------------------------------------------
+# ---- numbers of threads --------------------------------------------------------------------------
 
 
 @guarded
@@ -134,64 +132,6 @@ class OfThreads(Elementwise):
     def made(self, vector: Vector) -> Self:
         """Other numbers in the same layout."""
         return replace(self, vector=vector)
-
-
-@guarded
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Rows(OfThreads):
-    """A number for each row of a matrix that a thread has elements of.
-
-    All threads that share a row hold the same number, except after `row_reduce(…, whole=False)`:
-    then each has its own part, until `whole` combines them.
-    """
-
-    kind: ClassVar[str] = "rows"
-
-    def spread(self, other: Elementwise) -> Vector:
-        """Numbers of the same rows."""
-        if isinstance(other, Rows) and other.holders.layout.slots == self.holders.layout.slots:
-            return other.vector
-        raise refuse("no numbers of these rows", got=described(other), expected=self.words)
-
-    def whole(self, function: Joined) -> Rows:
-        """Combine the threads' parts of each row by `function`; all threads of the row get the
-        result.
-
-        All threads of the warp execute it.  `function` is associative and commutative.
-
-        Raises: InputError where several warps share a row.
-        """
-        holders = self.holders
-        if holders.across or any(bit >> _WARP_BITS for bit in holders.layout.sharing):
-            got = f"{holders.layout.rows} rows in warps side by side"
-            expected = "warp_tile(…, warps=(rows, 1))"
-            hint = "a reduction across warps goes through shared memory"
-            raise refuse("rows that several warps share", got=got, expected=expected, hint=hint)
-        numbers, function = list(self.vector), function_of(function, "x", "y")
-        exchange = self.builder.shfl_sync
-        for bit in holders.layout.sharing:
-            numbers = [function(x, exchange(Shuffle.BFLY, x, bit)) for x in numbers]  # type: ignore[type-var]  # of either type
-        return self.made(vector_of(numbers)) if holders.layout.sharing else self
-
-    def items(self) -> Iterator[tuple[Int, Number]]:
-        """Each row's index in the matrix, with the thread's number for it."""
-        row, _ = self.holders.corner()
-        for down, number in zip(self.holders.layout.slots, self.vector, strict=True):
-            yield row + down if down else row, number
-
-
-@guarded
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Columns(OfThreads):
-    """A number for each column of a matrix that a thread has elements of: a bias, say."""
-
-    kind: ClassVar[str] = "columns"
-
-    def spread(self, other: Elementwise) -> Vector:
-        """Numbers of the same columns."""
-        if isinstance(other, Columns) and other.holders.layout == self.holders.layout:
-            return other.vector
-        raise refuse("no numbers of these columns", got=described(other), expected=self.words)
 
 
 # ---- A of a multiply ---------------------------------------------------------------------------
@@ -369,12 +309,8 @@ def store(
     layout, type_ = holders.layout, _stored_type(self, target, pitch)
     size, places = type_.bits // 8, holders.corner()
     most = 1 if where else max(min(checked_align(align, size), _CHUNK) // size, 1)
-    wide = [place.to(u64) for place in places]
-    pitch = b.u64(pitch) if isinstance(pitch, int) else pitch.to(u64)
-    begin = target.of(type_).at(wide[0] * pitch + wide[1])
-    lines = {down: begin.at(pitch * down) if down else begin for down in layout.slots}
     together = list(runs(layout, most))
-    for down, first in lines.items():
+    for down, first in list(_lines(holders, target.of(type_), pitch)):
         with b.if_(rows(places[0] + down)) if rows else contextlib.nullcontext():
             for run in (run for run in together if layout.down[run[0]] == down):
                 along = layout.along[run[0]]
@@ -387,19 +323,50 @@ def store(
                     store_number(place, type_, vector[run[0]])
 
 
+def load_from_memory(
+    holders: Holders, source: Pointer, pitch: IntLike, align: int | None
+) -> Vector:
+    """The elements of a matrix in memory that each of the threads holds."""
+    check_pointer(holders.builder, source)
+    check_pitch(pitch)
+    layout, type_, found = holders.layout, source.typed(), dict[int, Number]()
+    size = type_.bits // 8
+    together = list(runs(layout, max(min(checked_align(align, size), _CHUNK) // size, 1)))
+    for down, first in list(_lines(holders, source, pitch)):
+        for run in (run for run in together if layout.down[run[0]] == down):
+            count = len(run)
+            numbers = load_numbers(first.at(layout.along[run[0]]), type_, count, count * size)
+            found |= zip(run, numbers, strict=True)
+    return vector_of([found[element] for element in range(layout.count)])
+
+
+def _lines(holders: Holders, first: Pointer, pitch: IntLike) -> Iterator[tuple[int, Pointer]]:
+    """Where each row of a thread begins in memory, from its own first column on."""
+    row, column = (place.to(u64) for place in holders.corner())
+    pitch = holders.builder.u64(pitch) if isinstance(pitch, int) else pitch.to(u64)
+    begin = first.at(row * pitch + column)
+    for down in holders.layout.slots:
+        yield down, begin.at(pitch * down) if down else begin
+
+
 def _stored_type(self: OfThreads, target: Pointer, pitch: IntLike) -> ScalarType:
     """The type of the numbers, which may be stored there."""
     type_ = self.vector.type
     check_pointer(self.builder, target)
     assert type_ is not None
-    if not isinstance(pitch, (int, Int)):
-        raise refuse("no pitch", got=described(pitch), expected="elements from row to row")
+    check_pitch(pitch)
     if target.dtype not in (None, type_):
         expected = target.dtype.value if target.dtype else ""
         raise refuse(
             "numbers of another type are stored", got=type_.value, expected=expected, hint="x.to(…)"
         )
     return type_
+
+
+def check_pitch(pitch: object) -> None:
+    """Whether something is the elements from one row to the next."""
+    if not isinstance(pitch, (int, Int)):
+        raise refuse("no pitch", got=described(pitch), expected="elements from row to row")
 
 
 def store_through(

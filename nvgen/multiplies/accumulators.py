@@ -29,7 +29,7 @@ from nvgen.llvm.ir_text import vector_value
 from nvgen.multiplies.tensor_tiles import LeftTile, ScaleTile, SparseTile
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.tiles import SharedTile
-from nvgen.values.number_types import element_of, llvm_type_of, scalar_type
+from nvgen.values.number_types import Several, element_of, llvm_type_of, scalar_type
 from nvgen.values.numbers import Int, IntLike
 from nvgen.values.pointers import Pointer
 from nvgen.values.regions import Changing, Host
@@ -289,7 +289,7 @@ def _held(
 
 
 @guarded
-class HeldAccumulator(AccumulatorTile):
+class HeldAccumulator(Several, AccumulatorTile):
     """D in registers, with the operations of the `fragment` that it holds.
 
     With wgmma the fragment is valid after a wait for the multiplies that wrote it.
@@ -343,6 +343,7 @@ class HeldAccumulator(AccumulatorTile):
     __mul__, __rmul__ = _held(Fragment.__mul__), _held(Fragment.__rmul__)
     __truediv__, __rtruediv__ = _held(Fragment.__truediv__), _held(Fragment.__rtruediv__)
     __neg__, __pow__ = _held(Fragment.__neg__), _held(Fragment.__pow__)
+    __abs__ = _held(Fragment.__abs__)
     min, max = _held(Fragment.min), _held(Fragment.max)
     abs, fma, rcp = _held(Fragment.abs), _held(Fragment.fma), _held(Fragment.rcp)
     ex2, exp, tanh = _held(Fragment.ex2), _held(Fragment.exp), _held(Fragment.tanh)
@@ -354,6 +355,7 @@ class HeldAccumulator(AccumulatorTile):
     row_max, row_sum = _held(Fragment.row_max), _held(Fragment.row_sum)
     as_a_operand, as_tile = _held(Fragment.as_a_operand), _held(Fragment.as_tile)
     as_bytes, from_tile = _held(Fragment.as_bytes), _held(Fragment.from_tile)
+    from_memory = _held(Fragment.from_memory)
     store, store_through = _held(Fragment.store), _held(Fragment.store_through)
     part_of_columns = _held(Fragment.part_of_columns)
 

@@ -28,8 +28,8 @@ from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
 from intrinsics.targets import Feature, spell, with_feature
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse, whole
-from nvgen.fragments.fragment import Fragment
-from nvgen.fragments.layouts import Holders, Rows
+from nvgen.fragments.fragment import Fragment, Rows
+from nvgen.fragments.layouts import Holders
 from nvgen.instructions.roles import WARP, ExecutionScope, Roles
 from nvgen.multiplies.accumulators import Multiply
 from nvgen.multiplies.tensor_gemm import AccumulatorColumns, TensorRequest, issue

@@ -29,6 +29,7 @@ from nvgen.instructions.roles import WARP, WARPGROUP, ExecutionScope, check_scop
 from nvgen.launching.arguments import MapKind, Parameter
 from nvgen.shared_memory.reductions import Reductions
 from nvgen.shared_memory.tiles import PLAIN_SPAN, SharedTile
+from nvgen.values.number_types import u16
 from nvgen.values.numbers import Int, IntLike
 from nvgen.values.pointers import Barrier, Pointer
 
@@ -233,7 +234,13 @@ def _offsets(name: str, known: Parameter, offsets: Offsets) -> tuple[object, ...
             got="none" if offsets is None else f"{len(offsets)} offsets",
             expected=f"{'none' if wanted is None else wanted} for {name}, W first",
         )
-    return () if offsets is None else (tuple(offsets),)
+    return () if offsets is None else (tuple(map(_tap, offsets)),)
+
+
+def _tap(offset: object) -> IntLike:
+    """An offset within a filter, of which the instruction has 16 bits."""
+    number = _number(offset)
+    return number if isinstance(number, int) else number.to(u16)
 
 
 def _check(tile: SharedTile, name: str, known: Parameter, count: int) -> None:

@@ -17,12 +17,14 @@ from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import refuse
 from nvgen.launching.tensor_map import SWIZZLES
+from nvgen.values.number_types import constant, f32
 from nvgen.values.numbers import Int, IntLike
 from nvgen.values.pointers import Pointer, index_of
 
 PLAIN_SPAN = 16
 """Bytes that lie together without swizzling, and in most swizzlings."""
 
+_BYTE = 8
 _WIDE_ATOM = 32
 """Bytes that 128-byte swizzling for transposed matrices of kind::tf32 keeps together."""
 
@@ -197,6 +199,24 @@ class SharedTile:
         place = (turns & in_span - 1) ^ number % in_span
         block = number // in_span * (self.lines * self.width)
         return self.pointer + (line * self.width + place * 16 + block)
+
+    def at(self, row: IntLike, k: IntLike) -> Pointer:
+        """The swizzled address of element (row, k): `tile.at(row, k)[0]` loads it.
+
+        Elements that follow one another within 16 bytes do so here, too.
+
+        Raises: InputError for elements of less than a byte, for one that is known and not there,
+        and as `chunk`.
+        """
+        if self.bits != self.dtype.bits or self.bits < _BYTE:
+            got = f"{self.dtype.value}, {self.bits} bits each"
+            raise refuse(f"tile {self.name} has no elements with addresses", got=got)
+        row, k = index_of(row, self.rows, self.name), index_of(k, self.k, self.name)
+        line, along = (row, k) if self.major is Major.K else (k, row)
+        number = line if isinstance(line, Int) else Int(self.pointer.builder, constant(line, 32))
+        byte = along * (self.bits // _BYTE)
+        begin = self.chunk(number, byte // PLAIN_SPAN) + byte % PLAIN_SPAN
+        return begin.of(f32 if self.dtype is ElementType.TF32 else self.dtype)
 
     def descriptor(self, address: int = 0) -> SharedMemoryDescriptor:
         """The tcgen05 descriptor of the tile at a shared address."""

@@ -145,6 +145,12 @@ class Scalar(ABC):
         return id(self)
 
 
+class Several:
+    """Numbers of one type, several in a thread.  Beside a number their own operators are asked."""
+
+    __slots__ = ()
+
+
 def worded(value: object) -> str:
     """The type of a number of the kernel, or what something else is."""
     return value.words if isinstance(value, Scalar) else described(value)

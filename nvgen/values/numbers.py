@@ -28,6 +28,7 @@ from nvgen.values.number_types import (
     FloatType,
     IntType,
     Scalar,
+    Several,
     called,
     constant,
     element_of,
@@ -52,6 +53,8 @@ def _ints(name: str, unsigned: str = "", *, swapped: bool = False) -> Callable[[
     """An operator of integers: LLVM's instruction, and the one for unsigned ones."""
 
     def operate(self: Int, other: IntLike) -> Int:
+        if isinstance(other, Several):
+            return NotImplemented  # type: ignore[no-any-return]  # Python asks the other side
         chosen = unsigned if unsigned and not self.signed else name
         pair = (self.value, self.taken(other))
         if not swapped and not isinstance(other, Int):
@@ -274,6 +277,8 @@ def _floats(name: str, *, swapped: bool = False) -> Callable[[Own, FloatLike], O
     """An operator of floats: LLVM's instruction."""
 
     def operate(self: Own, other: FloatLike) -> Own:
+        if isinstance(other, Several):
+            return NotImplemented  # type: ignore[no-any-return]  # Python asks the other side
         pair = (self._computed(), self.taken(other))
         operation = getattr(self.builder.at_caller(), name)
         return self.like(operation(*(pair[::-1] if swapped else pair)))

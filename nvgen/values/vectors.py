@@ -8,6 +8,7 @@ signed integers.  PTX ISA, Matrix Fragments.
 
 from __future__ import annotations
 
+import functools
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ from nvgen.calling.refusals import described, function_of, refuse
 from nvgen.llvm.ir_text import vector_value
 from nvgen.values.number_types import (
     STORED,
+    Several,
     called,
     llvm_type_of,
     name_of_type,
@@ -66,13 +68,14 @@ def _operator(name: str, *, swapped: bool = False) -> Callable[[E, Operand], E]:
     """An operator, element by element."""
 
     def operate(self: E, other: Operand) -> E:
-        mine, theirs = self.vector, self._operand(other)
+        whole = self.beside(other)
+        mine, theirs = whole.vector, whole._operand(other)
         pair = (theirs, mine) if swapped else (mine, theirs)
         if mine.type in _TOGETHER:
             compute = getattr(mine.builder.at_caller(), name)
-            return self._of(compute(*(one.typed for one in pair)), mine.type)
+            return whole._of(compute(*(one.typed for one in pair)), mine.type)
         by_one = _OPERATORS[name]
-        return self.made(vector_of([by_one(a, b) for a, b in zip(*pair, strict=True)]))
+        return whole.made(vector_of([by_one(a, b) for a, b in zip(*pair, strict=True)]))
 
     return operate
 
@@ -94,7 +97,7 @@ def _each(function: Callable[Concatenate[Float, P], Float]) -> Callable[Concaten
 
 
 @guarded
-class Elementwise(ABC):
+class Elementwise(Several, ABC):
     """Numbers of one type, several in a thread.
 
     The other operand is of the same kind, or one number for all.  Each operation raises InputError
@@ -111,6 +114,10 @@ class Elementwise(ABC):
     @abstractmethod
     def made(self, vector: Vector) -> Self:
         """An object of the same kind and shape that holds the numbers of `vector`."""
+
+    def beside(self, _: object) -> Self:
+        """This operand in the shape that it has in an operation with the other one."""
+        return self
 
     @abstractmethod
     def spread(self, other: Elementwise) -> Vector:
@@ -165,15 +172,16 @@ class Elementwise(ABC):
 
     def _called(self, name: str, *others: object) -> Self:
         """Call an intrinsic of LLVM's on all numbers, or the method of that name on each."""
-        mine = self.vector
-        given = [mine, *(self._operand(other) for other in others)]
+        whole: Self = functools.reduce(lambda found, other: found.beside(other), others, self)
+        mine = whole.vector
+        given = [mine, *(whole._operand(other) for other in others)]
         if mine.type not in _TOGETHER:
             method = {"minnum": "min", "maxnum": "max", "fabs": "abs"}.get(name, name)
             numbers = zip(*given, strict=True)
-            return self.made(vector_of([getattr(n, method)(*rest) for n, *rest in numbers]))
+            return whole.made(vector_of([getattr(n, method)(*rest) for n, *rest in numbers]))
         assert mine.type is not None
         full = f"llvm.{name}.v{mine.count}{mine.type.value}"
-        return self._of(called(mine.builder, full, *(one.typed for one in given)), mine.type)
+        return whole._of(called(mine.builder, full, *(one.typed for one in given)), mine.type)
 
     __add__, __radd__ = _operator("fadd"), _operator("fadd", swapped=True)
     __sub__, __rsub__ = _operator("fsub"), _operator("fsub", swapped=True)
@@ -201,6 +209,9 @@ class Elementwise(ABC):
     def abs(self) -> Self:
         """The absolute value of each number."""
         return self._called("fabs")
+
+    def __abs__(self) -> Self:
+        return self.abs()
 
     ex2, lg2, rsqrt = _each(Float.ex2), _each(Float.lg2), _each(Float.rsqrt)
     rcp, sqrt, tanh = _each(Float.rcp), _each(Float.sqrt), _each(Float.tanh)

@@ -87,6 +87,42 @@ def test_operators_rows_and_masks(launch: Launch, name: str) -> None:
 
 
 @kernel_test(schedules=["early"], targets="sm_90a")
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_rows_beside_columns_matrices_and_numbers(launch: Launch, name: str) -> None:
+    threads, layout = LAYOUTS[name]
+    m, n = layout().rows, layout().columns
+    b = KernelBuilder("k", block=threads, target=launch.target)
+    for given in ("x", "p", "q"):
+        b.pointer(given, f32)
+    for out in ("differences", "backwards", "mixed", "numbers"):
+        b.pointer(out, f32, output=True)
+    args = b.begin()
+    x = filled(b, layout(), args["x"])
+    rows = x.rows(lambda row: args["p"][row])
+    columns = x.columns(lambda column: args["q"][column])
+    (rows - columns).store(args["differences"], n)
+    (columns - rows * columns.max(rows)).store(args["backwards"], n)
+    (rows * x + columns.fma(x, rows)).store(args["mixed"], n)
+    first = args["p"][0]
+    (first - x * (first * rows) + abs(first / columns)).store(args["numbers"], n)
+    rng = np.random.default_rng(3)
+    shapes = (m, n), (m, 1), (n,)
+    full, p, q = (rng.integers(-9, 10, shape).astype(np.float32) for shape in shapes)
+    q = np.exp2(q)  # exact quotients
+    outs = [np.zeros((m, n), np.float32) for _ in range(4)]
+    launch(b.finish(), full, p.ravel(), q, *outs)
+    one = p[0, 0]
+    wanted = [
+        p - q,
+        q - p * np.maximum(q, p),
+        p * full + (q * full + p),
+        one - full * (one * p) + abs(one / q),
+    ]
+    for got, expected in zip(outs, wanted, strict=True):
+        assert_exact(got, expected.astype(np.float32))
+
+
+@kernel_test(schedules=["early"], targets="sm_90a")
 @pytest.mark.parametrize("threads", [32, 128])
 def test_an_accumulator_is_computed_with_as_what_it_holds(launch: Launch, threads: int) -> None:
     """Numbers on either side, and functions, of D itself."""
@@ -131,6 +167,35 @@ def test_a_bias_for_each_column_and_stores_of_neighbours(launch: Launch, name: s
     assert_exact(wide[:, :n], given + 2 * bias)
     kept = np.where(np.arange(m)[:, None] % 5 < 3, given + 2 * bias, 0)
     assert_exact(narrow, kept.astype(ml_dtypes.bfloat16))
+
+
+@kernel_test(schedules=["early"], targets="sm_90a")
+@pytest.mark.parametrize("dtype", [bf16, f32, i32], ids=lambda t: t.value)
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_from_memory(launch: Launch, name: str, dtype) -> None:
+    """Rows further apart than they are long; as wide as neighbours and `align` allow."""
+    threads, layout = LAYOUTS[name]
+    m, n = layout().rows, layout().columns
+    b = KernelBuilder("k", block=threads, target=launch.target)
+    b.pointer("like", f32)
+    b.pointer("x", dtype)
+    b.pointer("narrow", f32, output=True), b.pointer("wide", f32, output=True)
+    b.u32("pitch")
+    args = b.begin()
+    like = filled(b, layout(), args["like"])
+    for out, align in (("narrow", None), ("wide", 16)):
+        found = like.from_memory(args["x"].at(8), args["pitch"], align=align)
+        (found.to(f32) + like).store(args[out], n)
+    compiled = b.finish().compile()
+    wide = "ld.global.v2.b32" if layout().threads == 128 and name != "tensor memory" else "v4.b32"
+    assert wide in compiled.ptx or dtype is bf16 or name == "mma.sync"
+    rng = np.random.default_rng(7)
+    x = rng.integers(-99, 99, (m, n + 16)).astype(np.int32 if dtype is i32 else dtype.numpy)
+    like_ = rng.integers(-99, 99, (m, n)).astype(np.float32)
+    outs = [np.zeros((m, n), np.float32) for _ in range(2)]
+    launch(compiled, like_, x, *outs, n + 16)
+    for found in outs:
+        assert_exact(found, x[:, 8 : 8 + n].astype(np.float32) + like_)
 
 
 SWIZZLES = (128, 64, 32)

@@ -13,12 +13,17 @@ from tests.each import each
 PIXELS = 16
 
 
-def pixels(channels: int, swizzle: int, offsets: tuple[int, int]) -> Kernel:
-    """One look of a filter at 16 pixels, through shared memory to rows of `out`."""
+def pixels(channels: int, swizzle: int, offsets: tuple[int, int] | None) -> Kernel:
+    """One look of a filter at 16 pixels, through shared memory to rows of `out`.
+
+    Without `offsets` the kernel gets them.
+    """
     b = KernelBuilder("pixels", block=32, target="sm_90a")
     b.image_map("images", f32, (PIXELS, channels), swizzle=swizzle)
     b.tile_map("out", f32, (PIXELS, channels), swizzle=swizzle, output=True)
+    b.u32("s"), b.integer("r")
     args = b.begin()
+    offsets = offsets or (args["s"], args["r"])
     tile = b.shared_tile("tile", f32, (PIXELS, channels), swizzle=swizzle)
     loaded = b.mbarrier("loaded")
     b.make_mbarriers((loaded, 1))
@@ -48,9 +53,10 @@ def test_a_tile_of_pixels_is_what_the_filter_sees(
     for row, (n, h, w) in enumerate(bases[:PIXELS]):
         if h + 2 < 3 and w + 1 < 4:
             expected[row] = images[n, h + 2, w + 1]
-    kernel = pixels(channels, swizzle, (1, 2))
-    launch(kernel, im2col_map(images, box, swizzle), out, grid=1, block=32)
-    assert np.array_equal(out, expected)
+    for offsets in ((1, 2), None):
+        kernel = pixels(channels, swizzle, offsets)
+        launch(kernel, im2col_map(images, box, swizzle), out, 1, 2, grid=1, block=32)
+        assert np.array_equal(out, expected)
 
 
 @each("rank", [3, 5])
