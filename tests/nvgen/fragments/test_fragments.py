@@ -179,7 +179,8 @@ def test_from_memory(launch: Launch, name: str, dtype) -> None:
     b = KernelBuilder("k", block=threads, target=launch.target)
     b.pointer("like", f32)
     b.pointer("x", dtype)
-    b.pointer("narrow", f32, output=True), b.pointer("wide", f32, output=True)
+    b.pointer("narrow", f32, output=True)
+    b.pointer("wide", f32, output=True)
     b.u32("pitch")
     args = b.begin()
     like = filled(b, layout(), args["like"])
@@ -194,8 +195,8 @@ def test_from_memory(launch: Launch, name: str, dtype) -> None:
     like_ = rng.integers(-99, 99, (m, n)).astype(np.float32)
     outs = [np.zeros((m, n), np.float32) for _ in range(2)]
     launch(compiled, like_, x, *outs, n + 16)
-    for found in outs:
-        assert_exact(found, x[:, 8 : 8 + n].astype(np.float32) + like_)
+    for out_ in outs:
+        assert_exact(out_, x[:, 8 : 8 + n].astype(np.float32) + like_)
 
 
 SWIZZLES = (128, 64, 32)
