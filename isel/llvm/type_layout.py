@@ -208,6 +208,13 @@ def layout_of(data_layout: str) -> TypeLayout:
     return TypeLayout(data_layout)
 
 
+def is_whole(layout: TypeLayout, type_: Type) -> bool:
+    """Whether a type is a scalar all of whose bits in memory count."""
+    if isinstance(type_, IntType):
+        return type_.bits == 8 * layout.size(type_)
+    return isinstance(type_, (FloatType, PointerType))
+
+
 def container(bits: int) -> int:
     """Bits of the register that holds an integer of 2 to 64 bits."""
     return 16 if bits <= 16 else 32 if bits <= 32 else 64

@@ -55,13 +55,7 @@ def _without_aliases(module: ir.Module) -> ir.Module:
         return found[value.name]
 
     functions = {
-        name: dataclasses.replace(
-            function,
-            blocks=[
-                ir.Block(block.name, [with_values(i, change) for i in block.instructions])
-                for block in function.blocks
-            ],
-        )
+        name: function.with_instructions(lambda i: (with_values(i, change),))
         for name, function in module.functions.items()
     }
     variables = {
@@ -91,15 +85,7 @@ def _without_exceptions(module: ir.Module) -> ir.Module:
     if not throwing:
         return module
     plain = {
-        name: dataclasses.replace(
-            function,
-            blocks=without_dead(
-                [
-                    ir.Block(b.name, [one for i in b.instructions for one in _plain(i)])
-                    for b in function.blocks
-                ]
-            ),
-        )
+        name: function.with_blocks(without_dead(function.with_instructions(_plain).blocks))
         for name, function in throwing.items()
     }
     return dataclasses.replace(module, functions=module.functions | plain)

@@ -7,7 +7,7 @@ ones elsewhere; what was given stays as it is.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 
 from intrinsics.memo import Memo
 from isel.llvm import ir
@@ -79,6 +79,23 @@ def changed(value: llvm.Value, change: Change) -> llvm.Value:
 
 def _same(new: tuple[llvm.Value, ...], old: tuple[llvm.Value, ...]) -> bool:
     return all(a is b for a, b in zip(new, old, strict=True))
+
+
+def with_others(
+    function: ir.Function, instead: Mapping[str, llvm.Value], gone: Container[int] = ()
+) -> ir.Function:
+    """A function with other values in the place of some results, whose instructions are left out.
+
+    `gone` are the ids of more instructions that are.
+    """
+
+    def change(value: llvm.Value) -> llvm.Value:
+        return instead.get(value.name, value) if isinstance(value, llvm.Local) else value
+
+    def left(i: ir.Instruction) -> tuple[ir.Instruction, ...]:
+        return () if i.result in instead or id(i) in gone else (with_values(i, change),)
+
+    return function.with_instructions(left)
 
 
 def without_dead(blocks: list[ir.Block]) -> list[ir.Block]:

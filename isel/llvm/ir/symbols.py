@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, fields
 
 from intrinsics.lazy_dataclass import dataclass
@@ -133,6 +133,17 @@ class Function(Symbol):
         found = self.copier()()
         found.blocks = blocks
         return found
+
+    def with_instructions(
+        self, instead: Callable[[Instruction], Iterable[Instruction]]
+    ) -> Function:
+        """A copy with others, one or none in the place of each instruction."""
+        return self.with_blocks(
+            [
+                Block(block.name, [one for i in block.instructions for one in instead(i)])
+                for block in self.blocks
+            ]
+        )
 
     def copier(self) -> Callable[[], Function]:
         """A function that makes copies of its present state."""

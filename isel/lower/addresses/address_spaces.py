@@ -251,11 +251,7 @@ class _Rewriter:
                     for value in _sources_of(self.made[name])
                     if isinstance(value, llvm.Local) and value.name in self.spaces
                 ]
-        blocks = [
-            ir.Block(block.name, [one for i in block.instructions for one in self._both(i, copies)])
-            for block in self.function.blocks
-        ]
-        return self.function.with_blocks(blocks)
+        return self.function.with_instructions(lambda i: self._both(i, copies))
 
     def _both(
         self, i: ir.Instruction, copies: dict[str, ir.Instruction]

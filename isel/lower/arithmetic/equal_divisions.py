@@ -15,7 +15,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I64
 from isel.llvm.vocabulary import Opcode
-from isel.lower.substitution import with_values
+from isel.lower.substitution import with_others
 
 _DIVISIONS = (Opcode.SDIV, Opcode.UDIV, Opcode.SREM, Opcode.UREM)
 _COMPARED = (ir.BinaryOp, ir.Cast, ir.Compare, ir.Select)
@@ -28,17 +28,7 @@ def with_equal_divisions(function: ir.Function) -> ir.Function:
     if sum(map(opcodes.count, _DIVISIONS)) < 2:
         return function
     same = _Numbers(function).equal_divisions()
-    if not same:
-        return function
-
-    def change(value: llvm.Value) -> llvm.Value:
-        return same.get(value.name, value) if isinstance(value, llvm.Local) else value
-
-    blocks = [
-        ir.Block(b.name, [with_values(i, change) for i in b.instructions if i.result not in same])
-        for b in function.blocks
-    ]
-    return function.with_blocks(blocks)
+    return with_others(function, same) if same else function
 
 
 def _is_long(i: ir.Instruction) -> bool:

@@ -15,6 +15,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I64, VOID
 from isel.llvm.vocabulary import Opcode
+from isel.lower.rewriter import FreshNames
 from isel.lower.substitution import changed, with_values
 
 _INDIRECT = Opcode.INDIRECTBR
@@ -50,7 +51,10 @@ def without_block_addresses(module: ir.Module) -> ir.Module:
     }
     if not numbers and not branching:
         return module
-    functions = {name: _numbered(function, numbers) for name, function in module.functions.items()}
+    functions = {
+        name: function.with_instructions(lambda i: (with_values(i, numbers.instead),))
+        for name, function in module.functions.items()
+    }
     for name in branching:
         functions[name] = _switched(functions[name], numbers)
     return dataclasses.replace(module, globals=variables, functions=functions)
@@ -63,28 +67,13 @@ def _with_numbers(variable: ir.GlobalVariable, numbers: _Numbers) -> ir.GlobalVa
     return variable if new is given else dataclasses.replace(variable, initializer=new)
 
 
-def _numbered(function: ir.Function, numbers: _Numbers) -> ir.Function:
-    blocks = [
-        ir.Block(block.name, [with_values(i, numbers.instead) for i in block.instructions])
-        for block in function.blocks
-    ]
-    return function.with_blocks(blocks)
-
-
 def _switched(function: ir.Function, numbers: _Numbers) -> ir.Function:
-    taken = {i.result for i in function.instructions()} | {b.name for b in function.blocks}
-    blocks = [
-        ir.Block(
-            block.name,
-            [one for i in block.instructions for one in _plain(i, function.name, numbers, taken)],
-        )
-        for block in function.blocks
-    ]
-    return function.with_blocks(blocks)
+    names = FreshNames(function)
+    return function.with_instructions(lambda i: _plain(i, function.name, numbers, names))
 
 
 def _plain(
-    i: ir.Instruction, function: str, numbers: _Numbers, taken: set[str | None]
+    i: ir.Instruction, function: str, numbers: _Numbers, names: FreshNames
 ) -> Iterator[ir.Instruction]:
     """A switch for an indirectbr: its last target needs no comparison, as there is no other."""
     if not isinstance(i, ir.IndirectBr):
@@ -94,8 +83,7 @@ def _plain(
     if not targets:
         yield ir.Unreachable(Opcode.UNREACHABLE, None, *i.place, VOID)
         return
-    number = next(name for n in range(len(taken) + 1) if (name := f"block.{n}") not in taken)
-    taken.add(number)
+    number = names.new("block")
     yield ir.Cast(Opcode.PTRTOINT, number, *i.place, I64, i.address, frozenset())
     cases = tuple((llvm.ConstInt(I64, numbers[function, t]), t) for t in targets[:-1])
     value = llvm.Local(number, I64)

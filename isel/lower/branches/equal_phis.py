@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.lower.substitution import with_values
+from isel.lower.substitution import with_others
 
 _NOTHING = frozenset((llvm.Undef, llvm.Poison))
 
@@ -27,18 +27,7 @@ def with_equal_phis(function: ir.Function) -> ir.Function:
             replaced |= _equal([i for i in block.instructions if isinstance(i, ir.Phi)])
     if not replaced:
         return function
-
-    def change(value: llvm.Value) -> llvm.Value:
-        return replaced.get(value.name, value) if isinstance(value, llvm.Local) else value
-
-    blocks = [
-        ir.Block(
-            block.name,
-            [with_values(i, change) for i in block.instructions if i.result not in replaced],
-        )
-        for block in function.blocks
-    ]
-    return with_equal_phis(function.with_blocks(blocks))
+    return with_equal_phis(with_others(function, replaced))
 
 
 def _equal(phis: Sequence[ir.Phi]) -> dict[str, llvm.Value]:

@@ -21,7 +21,7 @@ from isel.llvm.type_layout import TypeLayout
 from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
 from isel.lower.memory.memory_locations import MemoryLocation, MemoryLocations
 from isel.lower.memory.neighbours import may_pass_loads
-from isel.lower.substitution import in_flow_order, with_values
+from isel.lower.substitution import in_flow_order, with_others
 
 _MOVED = (IntType, FloatType, PointerType, VectorType)
 
@@ -137,25 +137,9 @@ class _Memory:
             self.contents = dict(ends.get(only.get(block.name, ""), {}))
             self._block(block)
             ends[block.name] = self.contents
-        return self._without() if self.needless else self.function
-
-    def _without(self) -> ir.Function:
-        def change(value: llvm.Value) -> llvm.Value:
-            return self.same.get(value.name, value) if isinstance(value, llvm.Local) else value
-
-        return self.function.with_blocks(
-            [
-                ir.Block(
-                    block.name,
-                    [
-                        with_values(i, change)
-                        for i in block.instructions
-                        if id(i) not in self.needless
-                    ],
-                )
-                for block in self.function.blocks
-            ]
-        )
+        if not self.needless:
+            return self.function
+        return with_others(self.function, self.same, self.needless)
 
     def _block(self, block: ir.Block) -> None:
         self.unread = {}

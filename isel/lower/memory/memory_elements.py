@@ -16,8 +16,8 @@ from collections import Counter
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.type_layout import TypeLayout
-from isel.llvm.types import I64, FloatType, IntType, PointerType, VectorType
+from isel.llvm.type_layout import TypeLayout, is_whole
+from isel.llvm.types import I64, IntType, VectorType
 from isel.llvm.vocabulary import IntPredicate, Opcode
 from isel.lower.memory.neighbours import may_pass_loads
 from isel.lower.rewriter import Replacement, Rewriter, number
@@ -124,11 +124,8 @@ class _Search:
         type_ = i.type
         if i.volatile or i.ordering is not None or not isinstance(type_, VectorType):
             return False
-        element, size = type_.element, self.layout.size(type_.element)
-        is_whole = isinstance(element, (FloatType, PointerType)) or (
-            isinstance(element, IntType) and element.bits == 8 * size
-        )
-        return is_whole and self.layout.size(type_) >= size * type_.count
+        least = self.layout.size(type_.element) * type_.count
+        return is_whole(self.layout, type_.element) and self.layout.size(type_) >= least
 
 
 def _of(loads: dict[str, ir.Load], vector: llvm.Value) -> ir.Load | None:

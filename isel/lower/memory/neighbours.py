@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.type_layout import TypeLayout, constant_offset
-from isel.llvm.types import I64, FloatType, IntType, PointerType, StructType, Type
+from isel.llvm.type_layout import TypeLayout, constant_offset, is_whole
+from isel.llvm.types import I64, PointerType, StructType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import Emitter, FreshNames, number
 
@@ -95,11 +95,7 @@ def _moved(access: _Access) -> Type:
 
 
 def _is_element(type_: Type, layout: TypeLayout) -> bool:
-    size = layout.size(type_)
-    is_whole = isinstance(type_, (FloatType, PointerType)) or (
-        isinstance(type_, IntType) and type_.bits == 8 * size
-    )
-    return is_whole and size in _SIZES and layout.count(type_) == 1
+    return is_whole(layout, type_) and layout.size(type_) in _SIZES and layout.count(type_) == 1
 
 
 class _Neighbours:

@@ -15,6 +15,7 @@ from intrinsics.mir import MachineInstr, Mem, Op, Reg, Special, Sym
 from intrinsics.modifiers import Scope, Sem, Space
 from isel.verifier.function.events import ATOMICS
 from isel.verifier.function.flow.evaluate import PARAMS
+from isel.verifier.function.flow.graph import Graph
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule
 
@@ -59,11 +60,11 @@ _NARROW = {Scope.CTA: (OF_CTA, _ALIKE), Scope.CLUSTER: (OF_CLUSTER, (*_ALIKE, *_
 
 def check(report: Report) -> None:
     """Report strong accesses to places that threads beyond their scope name, too."""
-    records = report.analysis.graph.records
-    narrow = [(i, mi) for i, mi in enumerate(records) if is_narrow(mi)]
+    graph = report.analysis.graph
+    narrow = [(i, mi) for i, mi in enumerate(graph.records) if is_narrow(mi)]
     if not narrow or not report.analysis.function.is_kernel:
         return
-    sources = _Sources(records)
+    sources = _Sources(graph)
     for index, mi in narrow:
         scope = mi.form.attributes["scope"]
         assert isinstance(scope, Scope)
@@ -88,11 +89,8 @@ def is_narrow(mi: MachineInstr) -> bool:
 class _Sources:
     """Where the addresses of a function come from."""
 
-    def __init__(self, records: list[MachineInstr]) -> None:
-        self._writers: dict[Reg, list[MachineInstr]] = {}
-        for mi in records:
-            for reg in mi.defs():
-                self._writers.setdefault(reg, []).append(mi)
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
 
     def are_alike(self, mi: MachineInstr, specials: tuple[str, ...]) -> bool:
         """Whether an access is to global memory, at a place that these special registers and the
@@ -115,9 +113,7 @@ class _Sources:
         if isinstance(address, Mem):
             address = address.base
         return type(address) is int and any(
-            mi.row.id == "mapa"
-            for reg in self._behind(address)
-            for mi in self._writers.get(reg, ())
+            mi.row.id == "mapa" for reg in self._behind(address) for mi in self._graph.writing(reg)
         )
 
     def _roots(self, reg: Reg) -> Iterator[Op | MachineInstr]:
@@ -125,7 +121,7 @@ class _Sources:
         not follow from their operands.
         """
         for one in self._behind(reg):
-            for mi in self._writers.get(one, ()):
+            for mi in self._graph.writing(one):
                 if mi.row.id == "ld" and mi.form.attributes.get("space") in PARAMS:
                     continue
                 if not mi.form.is_pure or mi.row.id == "ld":
@@ -140,7 +136,7 @@ class _Sources:
             one = pending.pop()
             if one not in found:
                 found.add(one)
-                pending += [use for mi in self._writers.get(one, ()) for use in mi.uses()]
+                pending += [use for mi in self._graph.writing(one) for use in mi.uses()]
         return found
 
 

@@ -76,7 +76,7 @@ class Graph:
         self.uses = [mi.uses() for mi in self.records]
         self.nodes = _nodes(function)
         self.order = _reverse_postorder(self.nodes)
-        self.writers = _writers(self.defs)
+        self.writers = by_register(self.defs)
         self.single = _written_once(self.records, self.writers)
         self.conditions = Conditions.of(self.records, self.defs, self.uses, self.single)
         wanted = self._depended_on(range(len(self.records)), of_rules)
@@ -104,6 +104,10 @@ class Graph:
     def node_of(self, index: int) -> int:
         """The node that contains a record."""
         return bisect.bisect_right(self._firsts, index) - 1
+
+    def writing(self, reg: Reg) -> list[MachineInstr]:
+        """The records that write a register."""
+        return [self.records[index] for index in self.writers.get(reg, ())]
 
     def _asked(self, wanted: set[Reg]) -> list[int]:
         """The records in the slice: those that rules read, and what these depend on."""
@@ -217,11 +221,11 @@ def _nodes(function: MachineFunction) -> list[Node]:
     return nodes
 
 
-def _writers(defs: list[list[Reg]]) -> dict[Reg, list[int]]:
-    """The records that write a register."""
+def by_register(registers: list[list[Reg]]) -> dict[Reg, list[int]]:
+    """The records of each register, from the registers of each record."""
     found: dict[Reg, list[int]] = {}
-    for index, written in enumerate(defs):
-        for reg in written:
+    for index, of_one in enumerate(registers):
+        for reg in of_one:
             found.setdefault(reg, []).append(index)
     return found
 

@@ -59,20 +59,12 @@ class Independence:
             if one in seen:
                 continue
             seen.add(one)
-            writers = self._writers.get(one, ())
+            writers = self.walker.flow.graph.writing(one)
             if len(writers) != 1:
                 yield _CHANGING if writers else ("register", one)
             for mi in writers:
                 yield from _roots_in(mi)
                 pending += mi.uses()
-
-    @cached_property
-    def _writers(self) -> dict[Reg, list[MachineInstr]]:
-        found: dict[Reg, list[MachineInstr]] = {}
-        for mi in self.walker.flow.graph.records:
-            for reg in mi.defs():
-                found.setdefault(reg, []).append(mi)
-        return found
 
     @cached_property
     def _successors(self) -> list[list[int]]:

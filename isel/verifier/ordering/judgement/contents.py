@@ -16,7 +16,7 @@ from intrinsics.modifiers import Space
 from isel.control_flow import reach
 from isel.uniformity import is_same_for_all
 from isel.verifier.function.events import Kind
-from isel.verifier.function.flow.graph import Graph
+from isel.verifier.function.flow.graph import Graph, by_register
 from isel.verifier.ordering.judgement.races import Race
 from isel.verifier.ordering.memory_regions import Memory, Region
 from isel.verifier.ordering.program import Program, deciding_operands, is_event
@@ -37,7 +37,7 @@ class Contents:
         self._program = program
         self._graph = program.graph
         self._after = [{end.taken, end.next} for end in program.exits]
-        self._readers = _readers(self._graph.uses)
+        self._readers = by_register(self._graph.uses)
         self._differing = self._differing_registers()
         self._handed = _handed_on(logs)
         self._loaders = _loaders(self._graph, self._handed)
@@ -165,15 +165,6 @@ class Contents:
         program = self._program
         targets = {program.exits[number].taken, program.exits[number].next}
         return reach(self._after, targets, {program.joins[number], len(program.exits)})
-
-
-def _readers(uses: list[list[Reg]]) -> dict[Reg, list[int]]:
-    """The records that read each register."""
-    found: dict[Reg, list[int]] = {}
-    for index, read in enumerate(uses):
-        for reg in read:
-            found.setdefault(reg, []).append(index)
-    return found
 
 
 def _loaders(graph: Graph, handed: Mapping[int, Iterable[int]]) -> dict[Reg, list[int]]:
