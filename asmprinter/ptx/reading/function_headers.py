@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from asmprinter.ptx.reading.declarations import (
     ATTRIBUTE,
@@ -66,22 +66,12 @@ _DIRECTIVE = re.compile(r'\.\w+(?:"[^"]*"|[^."])*')
 
 @dataclass(frozen=True, slots=True)
 class HeaderRead:
-    """A function's header; `attributes` are directives that nvgen has no other place for."""
+    """A function's header; attributes are directives that nvgen has no other place for."""
 
-    name: str
+    signature: Prototype
     is_kernel: bool
-    results: list[Param]
-    params: list[Param]
     launch: Launch
-    attributes: tuple[str, ...]
     linkage: Linkage
-    noreturn: bool
-
-    @property
-    def signature(self) -> Prototype:
-        """The function's parameters and results."""
-        params, results = tuple(self.params), tuple(self.results)
-        return Prototype(self.name, params, results, self.noreturn, self.attributes)
 
 
 def read_header(text: str) -> HeaderRead:
@@ -92,19 +82,10 @@ def read_header(text: str) -> HeaderRead:
     match = _HEADER.fullmatch(text.strip())
     if match is None:
         raise DeclarationError("cannot read this function's header", text)
-    launch, others, noreturn = _launch(match["rest"], text)
-    linkage = match["linkage"]
     before = [" ".join(match["attribute"].split())] if match["attribute"] else []
-    return HeaderRead(
-        match["name"],
-        match["kind"] == "entry",
-        list(_params(match["results"])),
-        list(_params(match["params"])),
-        launch,
-        (*before, *others),
-        next((x for x in Linkage if x.value and x.value in linkage), Linkage.INTERNAL),
-        noreturn,
-    )
+    signature, launch = _signature(match["name"], match, text, before)
+    linkage = next((x for x in Linkage if x.value and x.value in match["linkage"]), None)
+    return HeaderRead(signature, match["kind"] == "entry", launch, linkage or Linkage.INTERNAL)
 
 
 def read_prototype(name: str, text: str) -> Prototype:
@@ -115,9 +96,16 @@ def read_prototype(name: str, text: str) -> Prototype:
     match = _PROTOTYPE.fullmatch(text.strip())
     if match is None:
         raise DeclarationError("cannot read this prototype", text)
+    return _signature(name, match, text)[0]
+
+
+def _signature(
+    name: str, match: re.Match[str], text: str, before: Sequence[str] = ()
+) -> tuple[Prototype, Launch]:
+    """What a header or a prototype says; `before` are directives in front of its name."""
+    launch, others, noreturn = _launch(match["rest"], text)
     params, results = tuple(_params(match["params"])), tuple(_params(match["results"]))
-    _, others, noreturn = _launch(match["rest"], text)
-    return Prototype(name, params, results, noreturn, tuple(others))
+    return Prototype(name, params, results, noreturn, (*before, *others)), launch
 
 
 def _params(text: str | None) -> Iterator[Param]:

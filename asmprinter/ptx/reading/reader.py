@@ -348,8 +348,9 @@ class PtxReader(InstructionReader):
         self.at = stop + 1
         read = read_header(header)
         if self.text[stop] == ";":
-            self.spaces[read.name] = None
-            if not any(f.name == read.name for f in self.module.externals):
+            name = read.signature.name
+            self.spaces[name] = None
+            if not any(f.name == name for f in self.module.externals):
                 self.module.externals.append(read.signature)
             return
         if self.function is not None:
@@ -414,32 +415,33 @@ class PtxReader(InstructionReader):
     # ---- functions ---------------------------------------------------------------------------
 
     def _open_function(self, read: HeaderRead, start: int) -> None:
-        if self.module.function(read.name) is not None:
+        said = read.signature
+        if self.module.function(said.name) is not None:
             self.error(
                 "ptx/duplicate-function",
-                f"function '{read.name}' is defined twice",
+                f"function '{said.name}' is defined twice",
                 start,
-                got=read.name,
+                got=said.name,
                 expected="a name that no other function has",
             )
         function = MachineFunction(
-            read.name,
+            said.name,
             read.is_kernel,
-            read.params,
+            list(said.params),
             read.launch,
             keep_names=True,
-            results=read.results,
+            results=list(said.results),
             linkage=read.linkage,
-            noreturn=read.noreturn,
-            attributes=read.attributes,
+            noreturn=said.noreturn,
+            attributes=said.attributes,
         )
         self.spaces[function.name] = None
-        params = (*read.params, *read.results)
+        params = (*said.params, *said.results)
         self.local_spaces = {param.name: function.param_space for param in params}
         self.function = function
         self.names = Names(function, {*self.spaces, *self.local_spaces})
         self.above, self.debug = [], None
-        for directive in read.attributes:
+        for directive in said.attributes:
             name = directive.split(maxsplit=1)[0]
             if name not in _HARMLESS:
                 self.not_understood("ptx/directive", f"directive {name}", start, op=name)
