@@ -141,11 +141,8 @@ def incoming(phi: MachineInstr) -> list[tuple[Scalar, str]]:
     _, values, labels = phi.ops
     assert isinstance(values, tuple)
     assert isinstance(labels, tuple)
-    found: list[tuple[Scalar, str]] = []
-    for value, label in zip(values, labels, strict=True):
-        assert isinstance(label, Label)
-        found.append((value, label.name))
-    return found
+    names = [label.name for label in labels if type(label) is Label]
+    return list(zip(values, names, strict=True))
 
 
 def written_often(function: MachineFunction) -> set[Reg]:

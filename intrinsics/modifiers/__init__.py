@@ -23,6 +23,8 @@ from intrinsics.modifiers.copies import (
     StoreMode,
 )
 from intrinsics.modifiers.kinds import (
+    PARAM_SPACES,
+    SHARED_OF_CTA,
     SHARED_SPACES,
     Modifier,
     ScalarType,
@@ -101,6 +103,8 @@ from intrinsics.modifiers.warps import (
 )
 
 __all__ = [
+    "PARAM_SPACES",
+    "SHARED_OF_CTA",
     "SHARED_SPACES",
     "AShift",
     "Abs",

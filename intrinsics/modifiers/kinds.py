@@ -130,8 +130,14 @@ class Space(Modifier):
     TENSOR = "tensor memory"
 
 
-SHARED_SPACES = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
+SHARED_OF_CTA = (Space.SHARED, Space.SHARED_CTA)
+"""Shared memory of a thread's own CTA."""
+
+SHARED_SPACES = (*SHARED_OF_CTA, Space.SHARED_CLUSTER)
 """Shared memory, a thread's own CTA's or that of any CTA of its cluster."""
+
+PARAM_SPACES = (Space.PARAM, Space.PARAM_ENTRY, Space.PARAM_FUNC)
+"""Parameters: those of calls, of kernels and of device functions."""
 
 
 class Sem(Modifier):

@@ -34,6 +34,7 @@ from intrinsics.row import (
     vector,
     when,
 )
+from intrinsics.rows.requirements import CLUSTER_SPACE, CTA_SPACE, VECTOR_COUNT
 from intrinsics.targets import at_least, since
 
 T = ScalarType
@@ -51,7 +52,6 @@ _VECTOR_TYPES: tuple[tuple[Vec, tuple[Attribute, ...]], ...] = (
     (Vec.V4, (*_HALVES, *_PAIRS, T.F32)),
     (Vec.V8, _HALVES),
 )
-_COUNT = per(vec={None: 0, **{v: v.count for v in Vec}})
 
 BFLOAT_ATOMICS = since("7.8", at_least(90))
 """Who adds bfloats in memory."""
@@ -63,8 +63,8 @@ LONG_ATOMICS_OF_SYSTEM = since("8.4", at_least(90))
 # fmt: off
 _PLACES: tuple[Rule, ...] = (
     when(scope=Scope.CLUSTER).needs("cluster-scope-target", since("7.8", at_least(90))),
-    when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8")),
-    when(space=Space.SHARED_CLUSTER).needs("cluster-target", since("7.8", at_least(90))),
+    CTA_SPACE,
+    CLUSTER_SPACE,
 )
 
 _EXCHANGE = when(op=AtomicOp.EXCH).must("atom-type", type=(T.B32, T.B64, T.B128))
@@ -103,7 +103,7 @@ def _qualifiers(sems: tuple[Sem, ...], types: tuple[T, ...]) -> dict[str, Iterab
     }
 
 
-_VALUE = vector("b", "type", _COUNT, numbers=VectorNumbers.ALL)
+_VALUE = vector("b", "type", VECTOR_COUNT, numbers=VectorNumbers.ALL)
 _POLICY = value("policy", T.U64, symbols=False)
 _ORDERS = (Sem.RELAXED, Sem.ACQUIRE, Sem.RELEASE, Sem.ACQ_REL)
 
@@ -111,7 +111,7 @@ ATOM = Row(
     "atom", "{.sem}{.scope}{.space}.op{.noftz}{.cache_hint}{.vec}.type", "d, [a], b {, policy}",
     qualifiers=_qualifiers(_ORDERS, _TYPES),
     operands=(
-        vector("d", "type", _COUNT, Access.WRITE, sink=True, unused=True),
+        vector("d", "type", VECTOR_COUNT, Access.WRITE, sink=True, unused=True),
         address("a", "space", stored=True),
         _VALUE, _POLICY,
     ),

@@ -32,11 +32,9 @@ from intrinsics.row import (
     value,
     when,
 )
+from intrinsics.rows.requirements import SM90
 from intrinsics.rows.tcgen05 import MASK_NUMBERS, MASK_TYPE
 from intrinsics.targets import Feature, at_least, since
-
-SM90 = since("8.0", at_least(90))
-"""Who has bulk copies."""
 
 SIZE = value("size", ScalarType.U32, Numbers(0, (1 << 20) - 16, multiple=16))
 """Bytes of a bulk operation, all of them in pieces of 16."""

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from intrinsics.limits import BULK_COPY_ALIGNMENT
 from intrinsics.modifiers import AtomicOp, CacheHint, NoFtz, ScalarType, Scope, Sem, Space
 from intrinsics.row import Attribute, Llvm, Row, Rule, address, when
-from intrinsics.rows.bulk import BY_GROUP, BY_TRANSACTION, CACHE_HINT, POLICY, SIZE, SM90
+from intrinsics.rows.bulk import BY_GROUP, BY_TRANSACTION, CACHE_HINT, POLICY, SIZE
+from intrinsics.rows.requirements import SM90
 from intrinsics.targets import at_least, since
 
 T = ScalarType

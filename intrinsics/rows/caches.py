@@ -20,6 +20,7 @@ from intrinsics.row import (
     register,
     when,
 )
+from intrinsics.rows.requirements import CLUSTER_SPACE, CTA_SPACE
 from intrinsics.targets import at_least, since
 
 _LINE = 128
@@ -80,8 +81,8 @@ ISSPACEP = Row(
     rules=(
         when(space=Space.PARAM).needs("param-version", since("7.7")),
         when(space=Space.PARAM_ENTRY).needs("param-version", since("8.3")),
-        when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8")),
-        when(space=Space.SHARED_CLUSTER).needs("cluster-target", since("7.8", at_least(90))),
+        CTA_SPACE,
+        CLUSTER_SPACE,
     ),
     llvm=(
         Llvm("isspacep.{space}", "p:a", "i1:p", holes={"space": {

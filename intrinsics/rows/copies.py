@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from intrinsics.modifiers import (
+    SHARED_OF_CTA,
     CacheHint,
     CacheOp,
     Modifier,
@@ -34,11 +35,9 @@ from intrinsics.row import (
     value,
     when,
 )
+from intrinsics.rows.requirements import CTA_SPACE, SM80
 from intrinsics.targets import at_least, since
 
-_SM80 = since("7.0", at_least(80))
-_SHARED = (Space.SHARED, Space.SHARED_CTA)
-_CTA_SPACE = when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8"))
 _EFFECTS = Effects(
     Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT,
     completion=Completion.COPY_GROUP,
@@ -56,7 +55,7 @@ _PREFETCHES: dict[int, Attribute] = {
 _MODIFIERS = ".cache.space.global{.cache_hint}{.prefetch}"
 _QUALIFIERS: dict[str, tuple[Modifier, ...]] = {
     "cache": (CacheOp.CA, CacheOp.CG),
-    "space": _SHARED,
+    "space": SHARED_OF_CTA,
     "cache_hint": tuple(CacheHint),
     "prefetch": tuple(PrefetchSize),
 }
@@ -107,7 +106,7 @@ COPY = Row(
     operands=_operands(
         value("src_size", ScalarType.U32, Numbers(0, 16), limit="size")),
     aligned={"dst": "size"},
-    section="cp.async", needs=_SM80, rules=_RULES, effects=_EFFECTS,
+    section="cp.async", needs=SM80, rules=_RULES, effects=_EFFECTS,
     tied={"cache_hint": "cache_policy"},
     llvm=(
         *_llvms_spellings("", ""),
@@ -129,20 +128,20 @@ COPY_OR_IGNORE = Row(
 )
 
 COMMIT_GROUP = Row(
-    "cp.async.commit_group", section="cp.async.commit_group", needs=_SM80,
+    "cp.async.commit_group", section="cp.async.commit_group", needs=SM80,
     effects=Effects(Effect.BARRIER),
     llvm=(Llvm("cp.async.commit.group"),),
 )
 
 WAIT_GROUP = Row(
     "cp.async.wait_group", "", "n", operands=(number("n"),),
-    section="cp.async.wait_group / cp.async.wait_all", needs=_SM80, effects=Effects(Effect.BARRIER),
+    section="cp.async.wait_group / cp.async.wait_all", needs=SM80, effects=Effects(Effect.BARRIER),
     llvm=(Llvm("cp.async.wait.group", "i32:n"),),
 )
 
 WAIT_ALL = Row(
     "cp.async.wait_all",
-    section="cp.async.wait_group / cp.async.wait_all", needs=_SM80, effects=Effects(Effect.BARRIER),
+    section="cp.async.wait_group / cp.async.wait_all", needs=SM80, effects=Effects(Effect.BARRIER),
     llvm=(Llvm("cp.async.wait.all"),),
 )
 
@@ -152,9 +151,9 @@ _NO_INCREMENT: dict[str, Attribute | Attributes] = {
 
 ARRIVE = Row(
     "cp.async.mbarrier.arrive", "{.noinc}{.space}.b64", "[mbar]",
-    qualifiers={"noinc": NoIncrement, "space": _SHARED},
+    qualifiers={"noinc": NoIncrement, "space": SHARED_OF_CTA},
     operands=(address("mbar", "space"),),
-    section="cp.async.mbarrier.arrive", needs=_SM80, rules=(_CTA_SPACE,),
+    section="cp.async.mbarrier.arrive", needs=SM80, rules=(CTA_SPACE,),
     effects=Effects(
         Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.BARRIER),
     llvm=(

@@ -17,6 +17,7 @@ from intrinsics.row import (
     value,
     when,
 )
+from intrinsics.rows.requirements import SM80
 from intrinsics.targets import Feature, at_least, since, with_feature
 
 T = ScalarType
@@ -27,7 +28,6 @@ _INTEGERS = (T.U8, T.U16, T.U32, T.U64, T.S8, T.S16, T.S32, T.S64)
 _PLACES = (R.RN, R.RZ, R.RM, R.RP)
 _INTEGRAL = (R.RNI, R.RZI, R.RMI, R.RPI)
 _BRAIN = since("7.8", at_least(90))
-_SM80 = since("7.0", at_least(80))
 _SATFINITE = since("8.1")
 
 
@@ -60,7 +60,7 @@ FLOAT = Row(
                                   ftz=None, sat=None),
         when(satfinite=SatFinite.SATFINITE).must(
             "satfinite-type", dtype=T.F16, atype=T.F32, rnd=(R.RN, R.RZ), ftz=None, sat=None),
-        when(relu=Relu.RELU).needs("relu-target", _SM80),
+        when(relu=Relu.RELU).needs("relu-target", SM80),
         when(satfinite=SatFinite.SATFINITE).needs("satfinite-version", _SATFINITE),
     ),
     elsewhere=("e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4"),
@@ -91,7 +91,7 @@ TO_BRAIN = Row(
         when(satfinite=SatFinite.SATFINITE).must(
             "satfinite-type", atype=T.F32, rnd=(R.RN, R.RZ), ftz=None),
         when(satfinite=SatFinite.SATFINITE).needs("satfinite-version", _SATFINITE),
-        when(atype=T.F32).needs("bf16-target", _SM80),
+        when(atype=T.F32).needs("bf16-target", SM80),
         when(atype=(T.F16, T.F64)).needs("bf16-target", _BRAIN),
     ),
 )
@@ -127,7 +127,7 @@ TO_TF32 = Row(
     operands=(result("d", "dtype"), register("a", "atype")), section="cvt",
     rules=(
         when(relu=Relu.RELU).must("relu-rounding", rnd=_PLACES_TF32),
-        when(rnd=R.RNA).needs("tf32-target", _SM80),
+        when(rnd=R.RNA).needs("tf32-target", SM80),
         when(rnd=R.RNA, satfinite=SatFinite.SATFINITE).needs("satfinite-version", _SATFINITE),
         when(rnd=_PLACES_TF32).needs("tf32-target", _BRAIN),
         when(rnd=_PLACES_TF32, satfinite=SatFinite.SATFINITE).needs(
@@ -142,7 +142,7 @@ PAIR = Row(
     qualifiers={"rnd": (R.RN, R.RZ), "relu": Relu, "satfinite": SatFinite,
                 "dtype": (T.F16X2, T.BF16X2), "atype": (T.F32,)},
     operands=(result("d", "dtype"), value("a", "atype"), value("b", "atype")),
-    section="cvt", needs=_SM80,
+    section="cvt", needs=SM80,
     rules=(when(satfinite=SatFinite.SATFINITE).needs("satfinite-version", _SATFINITE),),
     elsewhere=("rs",),
 )

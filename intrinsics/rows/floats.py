@@ -33,6 +33,7 @@ from intrinsics.row import (
     value,
     when,
 )
+from intrinsics.rows.requirements import SM80
 from intrinsics.targets import at_least, since
 
 T = ScalarType
@@ -48,7 +49,6 @@ PLACES = (R.RN, R.RZ, R.RM, R.RP)
 _BRAIN_ARITHMETIC = since("7.8", at_least(90))
 _PAIR_TARGETS = since("8.6", at_least(100))
 _MIXED = since("8.6", at_least(100))
-_SM80 = since("7.0", at_least(80))
 
 
 def _flushes(*types: ScalarType) -> Rule:
@@ -101,9 +101,9 @@ FMA = Row(
         when(sat=Sat.SAT).must("sat-type", type=(*_HALF, T.F32)),
         when(relu=Relu.RELU).must("relu-type", type=(*_HALF, *_BRAIN), sat=None),
         when(oob=Oob.OOB).must("oob-type", type=(*_HALF, *_BRAIN), sat=None, ftz=None),
-        when(relu=Relu.RELU).needs("relu-target", _SM80),
+        when(relu=Relu.RELU).needs("relu-target", SM80),
         when(oob=Oob.OOB).needs("oob-target", since("8.1", at_least(90))),
-        when(type=_BRAIN).needs("bf16-target", _SM80),
+        when(type=_BRAIN).needs("bf16-target", SM80),
         when(type=T.F32X2).needs("f32x2-target", _PAIR_TARGETS),
     ),
 )
@@ -177,7 +177,7 @@ def _sign(head: str) -> Row:
         head, "{.ftz}.type", "d, a", name=f"{head}.float",
         qualifiers={"ftz": Ftz, "type": (*_HALF, *_BRAIN, *_WIDE)},
         operands=(result("d", "type"), value("a", "type")), section=f"{head}, floating point",
-        rules=(_flushes(*_HALF, T.F32), when(type=_BRAIN).needs("bf16-target", _SM80)),
+        rules=(_flushes(*_HALF, T.F32), when(type=_BRAIN).needs("bf16-target", SM80)),
     )
 
 
@@ -205,8 +205,8 @@ def _extreme(head: str) -> Row:
             when(abs=Abs.ABS, xorsign=None).must(
                 "abs", "abs alone stands with three operands", c=True),
             when(c=True).must("three-type", type=T.F32),
-            when(nan=NaN.NAN).needs("nan-target", _SM80),
-            when(type=(*_HALF, *_BRAIN)).needs("half-target", _SM80),
+            when(nan=NaN.NAN).needs("nan-target", SM80),
+            when(type=(*_HALF, *_BRAIN)).needs("half-target", SM80),
             when(xorsign=XorSign.XORSIGN).needs("xorsign-target", since("7.2", at_least(86))),
             when(c=True).needs("three-target", since("8.8", at_least(100))),
         ),

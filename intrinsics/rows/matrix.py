@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from intrinsics.limits import MATRIX_ROW_BYTES
-from intrinsics.modifiers import CopyFormat, ScalarType, Space
+from intrinsics.modifiers import SHARED_OF_CTA, CopyFormat, ScalarType, Space
 from intrinsics.modifiers.matrix import MatrixNum, MatrixShape, Transposed
 from intrinsics.row import (
     Access,
@@ -28,14 +28,13 @@ from intrinsics.row import (
     vector,
     when,
 )
+from intrinsics.rows.requirements import CTA_SPACE
 from intrinsics.targets import Capability, Feature, at_least, since
 
 T = ScalarType
 _M8N8, _M8N16 = MatrixShape.M8N8, MatrixShape.M8N16
 _M16N16, _M16N8 = MatrixShape.M16N16, MatrixShape.M16N8
 _TRANS = Transposed.TRANS
-_SHARED = (Space.SHARED, Space.SHARED_CTA)
-_CTA_SPACE = when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8"))
 _NARROW = (CopyFormat.B6X16_P32, CopyFormat.B4X16_P64)
 _BYTES: Capability = since("8.6", Feature.HAS_BYTE_MATRICES)
 _TOGETHER = Effect.CONVERGENT | Effect.ALIGNED
@@ -105,7 +104,7 @@ def _stores() -> Iterator[Llvm]:
 LDMATRIX = Row(
     "ldmatrix", ".sync.aligned.shape.num{.trans}{.space}{.type}{.dst_fmt}{.src_fmt}", "d, [a]",
     qualifiers={"shape": (_M8N8, _M8N16, _M16N16), "num": MatrixNum, "trans": Transposed,
-                "space": _SHARED, "type": (T.B16, T.B8), "dst_fmt": (CopyFormat.B8X16,),
+                "space": SHARED_OF_CTA, "type": (T.B16, T.B8), "dst_fmt": (CopyFormat.B8X16,),
                 "src_fmt": _NARROW},
     operands=(
         vector("d", T.B32, _REGISTERS, Access.WRITE, sink=True),
@@ -132,7 +131,7 @@ LDMATRIX = Row(
             "number", "one or two matrices of m16n16 are loaded at once",
             num=(MatrixNum.X1, MatrixNum.X2)),
         when(shape=(_M8N16, _M16N16)).needs("bytes-target", _BYTES),
-        _CTA_SPACE,
+        CTA_SPACE,
     ),
     effects=Effects(Effect.READS_MEMORY | _TOGETHER, IssueScope.WARP),
     llvm=tuple(_loads()),
@@ -140,8 +139,8 @@ LDMATRIX = Row(
 
 STMATRIX = Row(
     "stmatrix", ".sync.aligned.shape.num{.trans}{.space}.type", "[a], r",
-    qualifiers={"shape": (_M8N8, _M16N8), "num": MatrixNum, "trans": Transposed, "space": _SHARED,
-                "type": (T.B16, T.B8)},
+    qualifiers={"shape": (_M8N8, _M16N8), "num": MatrixNum, "trans": Transposed,
+                "space": SHARED_OF_CTA, "type": (T.B16, T.B8)},
     operands=(
         address("a", "space", wide=True, within=Space.SHARED, stored=True),
         vector("r", T.B32, _REGISTERS, numbers=VectorNumbers.SOME),

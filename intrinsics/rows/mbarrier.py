@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from intrinsics.limits import MOST_TX
 from intrinsics.modifiers import (
+    SHARED_OF_CTA,
     SHARED_SPACES,
     MbarrierLayout,
     Modifier,
@@ -34,12 +35,10 @@ from intrinsics.row import (
     value,
     when,
 )
+from intrinsics.rows.requirements import CTA_SPACE, SM80, SM90
 from intrinsics.targets import Feature, at_least, since
 
-_SM80 = since("7.0", at_least(80))
-_SM90 = since("8.0", at_least(90))
 _PHASES = since("9.3", at_least(90))
-_SHARED = (Space.SHARED, Space.SHARED_CTA)
 _SCOPES = (Scope.CTA, Scope.CLUSTER)
 
 _MBAR = address("mbar", "space", within=Space.SHARED)
@@ -53,9 +52,8 @@ COUNT = Numbers(1, MOST_TX)
 """Expected arrivals of a phase: 1 to 2^20 - 1."""
 
 # fmt: off
-_CTA_SPACE = when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8"))
-_CLUSTER_SPACE = when(space=Space.SHARED_CLUSTER).needs("cluster-target", _SM90)
-_CLUSTER_SCOPE = when(scope=Scope.CLUSTER).needs("cluster-target", _SM90)
+_CLUSTER_SPACE = when(space=Space.SHARED_CLUSTER).needs("cluster-target", SM90)
+_CLUSTER_SCOPE = when(scope=Scope.CLUSTER).needs("cluster-target", SM90)
 _RELAXED = when(sem=Sem.RELAXED).needs("relaxed-target", since("8.6", at_least(90)))
 _RELEASE = when(sem=Sem.RELEASE).needs("sem-version", since("8.0"))
 _ACQUIRE = when(sem=Sem.ACQUIRE).needs("sem-version", since("8.0"))
@@ -81,7 +79,7 @@ _SUNK = when(state=False).needs("sink-version", since("7.1"))
 # fmt: on
 
 ARRIVE_RULES: tuple[Rule, ...] = (
-    _CTA_SPACE,
+    CTA_SPACE,
     *_REMOTE,
     _CLUSTER_SCOPE,
     _RELAXED,
@@ -96,7 +94,7 @@ ARRIVE_RULES: tuple[Rule, ...] = (
         ".noComplete arrives in its own CTA with release semantics at most",
         scope=(None, Scope.CTA),
         sem=(None, Sem.RELEASE),
-        space=(None, *_SHARED),
+        space=(None, *SHARED_OF_CTA),
     ),
     when(count=True, no_complete=None).needs("count-target", since("7.8", at_least(90))),
     *_TO_MANY,
@@ -183,10 +181,10 @@ def _tx_spellings(verb: str) -> tuple[Llvm, ...]:
 # fmt: off
 INIT = Row(
     "mbarrier.init", "{.layout}{.space}.b64", "[mbar], count",
-    qualifiers={"layout": MbarrierLayout, "space": _SHARED},
+    qualifiers={"layout": MbarrierLayout, "space": SHARED_OF_CTA},
     operands=(_MBAR, value("count", ScalarType.U32, COUNT)),
-    section="mbarrier.init", needs=_SM80, effects=_EFFECTS,
-    rules=(_CTA_SPACE, when(layout=tuple(MbarrierLayout)).needs("layout-target", _PHASES)),
+    section="mbarrier.init", needs=SM80, effects=_EFFECTS,
+    rules=(CTA_SPACE, when(layout=tuple(MbarrierLayout)).needs("layout-target", _PHASES)),
     unsimulated=("layout",),
     llvm=(
         Llvm("mbarrier.init", "p:mbar, i32:count"),
@@ -196,17 +194,17 @@ INIT = Row(
 
 CHECK_LAYOUT = Row(
     "mbarrier.check_layout", ".layout{.space}.b64", "p, [mbar]",
-    qualifiers={"layout": MbarrierLayout, "space": _SHARED},
+    qualifiers={"layout": MbarrierLayout, "space": SHARED_OF_CTA},
     operands=(predicate_result("p"), _MBAR),
-    section="mbarrier.check_layout", needs=_PHASES, rules=(_CTA_SPACE,), effects=_EFFECTS,
+    section="mbarrier.check_layout", needs=_PHASES, rules=(CTA_SPACE,), effects=_EFFECTS,
     simulated=False,
 )
 
 INVAL = Row(
     "mbarrier.inval", "{.space}.b64", "[mbar]",
-    qualifiers={"space": _SHARED},
+    qualifiers={"space": SHARED_OF_CTA},
     operands=(_MBAR,),
-    section="mbarrier.inval", needs=_SM80, rules=(_CTA_SPACE,), effects=_EFFECTS,
+    section="mbarrier.inval", needs=SM80, rules=(CTA_SPACE,), effects=_EFFECTS,
     llvm=(
         Llvm("mbarrier.inval", "p:mbar"),
         Llvm("mbarrier.inval.shared", "p3:mbar", given={"space": Space.SHARED}),
@@ -218,7 +216,7 @@ ARRIVE = Row(
     "state, [mbar] {, count} {, cta_mask}",
     qualifiers=_ARRIVE_QUALIFIERS,
     operands=(_STATE, _MBAR, value("count", ScalarType.U32, Numbers(1)), _CTA_MASK),
-    section="mbarrier.arrive", needs=_SM80, rules=ARRIVE_RULES, effects=_EFFECTS,
+    section="mbarrier.arrive", needs=SM80, rules=ARRIVE_RULES, effects=_EFFECTS,
     tied=_TIED,
     llvm=_arrive_spellings("arrive"),
 )
@@ -228,7 +226,7 @@ ARRIVE_DROP = Row(
     "state, [mbar] {, count} {, cta_mask}",
     qualifiers=_ARRIVE_QUALIFIERS,
     operands=(_STATE, _MBAR, value("count", ScalarType.U32, Numbers(1)), _CTA_MASK),
-    section="mbarrier.arrive_drop", needs=_SM80, rules=ARRIVE_RULES, effects=_EFFECTS,
+    section="mbarrier.arrive_drop", needs=SM80, rules=ARRIVE_RULES, effects=_EFFECTS,
     tied=_TIED,
     llvm=_arrive_spellings("arrive.drop"),
 )
@@ -238,7 +236,7 @@ ARRIVE_EXPECT_TX = Row(
     "state, [mbar], tx_count {, cta_mask}",
     qualifiers=_TX_QUALIFIERS,
     operands=(_STATE, _MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
-    section="mbarrier.arrive", needs=_SM90, rules=TX_RULES, effects=_EFFECTS,
+    section="mbarrier.arrive", needs=SM90, rules=TX_RULES, effects=_EFFECTS,
     tied=_TIED,
     llvm=_arrive_tx_spellings("arrive.expect.tx"),
 )
@@ -248,7 +246,7 @@ ARRIVE_DROP_EXPECT_TX = Row(
     "state, [mbar], tx_count {, cta_mask}",
     qualifiers=_TX_QUALIFIERS,
     operands=(_STATE, _MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
-    section="mbarrier.arrive_drop", needs=_SM90, rules=TX_RULES, effects=_EFFECTS,
+    section="mbarrier.arrive_drop", needs=SM90, rules=TX_RULES, effects=_EFFECTS,
     tied=_TIED,
     llvm=_arrive_tx_spellings("arrive.drop.expect.tx"),
 )
@@ -258,7 +256,7 @@ EXPECT_TX = Row(
     "[mbar], tx_count {, cta_mask}",
     qualifiers={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": SHARED_SPACES, **_MULTICAST},
     operands=(_MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
-    section="mbarrier.expect_tx", needs=_SM90,
+    section="mbarrier.expect_tx", needs=SM90,
     rules=(*_both(Sem.RELAXED), *_TO_MANY), effects=_EFFECTS,
     tied=_TIED,
     llvm=_tx_spellings("expect.tx"),
@@ -269,7 +267,7 @@ COMPLETE_TX = Row(
     "[mbar], tx_count {, cta_mask}",
     qualifiers={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": SHARED_SPACES, **_MULTICAST},
     operands=(_MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
-    section="mbarrier.complete_tx", needs=_SM90,
+    section="mbarrier.complete_tx", needs=SM90,
     rules=(*_both(Sem.RELAXED), *_TO_MANY), effects=_EFFECTS,
     tied=_TIED,
     llvm=_tx_spellings("complete.tx"),
@@ -277,7 +275,7 @@ COMPLETE_TX = Row(
 # fmt: on
 
 _WAIT_RULES = (
-    _CTA_SPACE,
+    CTA_SPACE,
     _CLUSTER_SCOPE,
     _RELAXED,
     _ACQUIRE,
@@ -298,7 +296,7 @@ _TOKEN_QUALIFIERS: dict[str, Iterable[Modifier]] = {
     "phase_type": (PhaseType.PRIMARY,),
     "sem": (Sem.ACQUIRE, Sem.RELAXED),
     "scope": _SCOPES,
-    "space": _SHARED,
+    "space": SHARED_OF_CTA,
 }
 _PARITY_QUALIFIERS: dict[str, Iterable[Modifier]] = {**_TOKEN_QUALIFIERS, "phase_type": PhaseType}
 _DONE = (
@@ -327,7 +325,7 @@ TEST_WAIT = Row(
     "mbarrier.test_wait", "{.phase_type}{.sem}{.scope}{.space}.b64",
     "done{|conditional} {, report}, [mbar], state",
     qualifiers=_TOKEN_QUALIFIERS, operands=(*_DONE, _MBAR, _TOKEN),
-    section="mbarrier.test_wait", needs=_SM80, rules=_WAIT_RULES, effects=_EFFECTS,
+    section="mbarrier.test_wait", needs=SM80, rules=_WAIT_RULES, effects=_EFFECTS,
     unsimulated=("phase_type",),
     llvm=(
         Llvm("mbarrier.test.wait", "p:mbar, i64:state", "i1:done"),
@@ -366,7 +364,7 @@ TRY_WAIT_PARITY = Row(
 PENDING_COUNT = Row(
     "mbarrier.pending_count", ".b64", "count, state",
     operands=(result("count", ScalarType.U32), value("state", ScalarType.U64)),
-    section="mbarrier.pending_count", needs=_SM80,
+    section="mbarrier.pending_count", needs=SM80,
     llvm=(Llvm("mbarrier.pending.count", "i64:state", "i32:count"),),
 )
 # fmt: on

@@ -37,13 +37,13 @@ from intrinsics.row import (
     absent_or,
     address,
     number,
-    per,
     register,
     result,
     value,
     vector,
     when,
 )
+from intrinsics.rows.requirements import CLUSTER_SPACE, CTA_SPACE, VECTOR_COUNT
 from intrinsics.targets import at_least, since
 
 DATA_TYPES = tuple(
@@ -54,7 +54,6 @@ DATA_TYPES = tuple(
 )
 """Types that memory holds."""
 
-_COUNT = per(vec={None: 0, **{v: v.count for v in Vec}})
 _OF_64: tuple[Attribute, ...] = tuple(t for t in DATA_TYPES if t.bits == 64)
 
 WIDE_ACCESS = since("8.8", at_least(100))
@@ -64,8 +63,8 @@ MMIO = since("8.2")
 """Who has accesses of memory-mapped devices."""
 
 _SPACES = (
-    when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8")),
-    when(space=Space.SHARED_CLUSTER).needs("cluster-target", since("7.8", at_least(90))),
+    CTA_SPACE,
+    CLUSTER_SPACE,
     when(space=(Space.PARAM_ENTRY, Space.PARAM_FUNC)).needs("param-version", since("8.3")),
 )
 
@@ -171,7 +170,7 @@ LD = Row(
         "prefetch": PrefetchSize, "vec": Vec, "type": DATA_TYPES,
     },
     operands=(
-        vector("d", "type", _COUNT, Access.WRITE, widened=True, sink=True),
+        vector("d", "type", VECTOR_COUNT, Access.WRITE, widened=True, sink=True),
         address("a", "space"), value("policy", ScalarType.U64, symbols=False),
     ),
     tied={"cache_hint": "policy"}, section="ld",
@@ -192,7 +191,7 @@ ST = Row(
     },
     operands=(
         address("a", "space", stored=True),
-        vector("b", "type", _COUNT, widened=True, numbers=VectorNumbers.ALL),
+        vector("b", "type", VECTOR_COUNT, widened=True, numbers=VectorNumbers.ALL),
         value("policy", ScalarType.U64, symbols=False),
     ),
     tied={"cache_hint": "policy"}, section="st",

@@ -14,10 +14,10 @@ from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
 from intrinsics.modifiers.mma_sync import MmaLayout, MmaShape
 from intrinsics.modifiers.wgmma import BitOperation, MatrixType
 from intrinsics.row import Attribute, By, Numbers, Rule, when
+from intrinsics.rows.requirements import SM80
 from intrinsics.targets import EVERYWHERE, Capability, Feature, at_least, since, with_feature
 
 T, S, M = ScalarType, MmaShape, MatrixType
-_AMPERE = since("7.0", at_least(80))
 
 _ANY = Numbers()
 
@@ -62,7 +62,7 @@ _HALF_RULES = (
     when(shape=LARGE, ctype=T.F16).must("accumulator-type", _SAME, dtype=T.F16),
     when(shape=LARGE).must("layout", "A is row-major, and B column-major", alayout=MmaLayout.ROW),
     when(shape=LARGE).must("layout", "A is row-major, and B column-major", blayout=MmaLayout.COL),
-    when(shape=S.M16N8K16).needs("shape-target", _AMPERE),
+    when(shape=S.M16N8K16).needs("shape-target", SM80),
 )
 _TYPES = (
     when(dtype=T.F16).must("accumulator-type", _SAME, ctype=T.F16),
@@ -74,7 +74,7 @@ _BYTE_RULES = (
     when(dtype=T.F16).needs("f16-version", since("8.7", _ADA)),
     when(shape=S.M16N8K16).needs("shape-version", since("8.7", _ADA)),
 )
-_LARGER = (when(shape=LARGE).needs("shape-target", _AMPERE),)
+_LARGER = (when(shape=LARGE).needs("shape-target", SM80),)
 _BIT_RULES = (
     *_LARGER,
     when(op=BitOperation.AND).needs("operation-target", since("7.1", at_least(80))),
@@ -84,12 +84,12 @@ _DOUBLE_RULES = (when(shape=LARGE).needs("shape-target", since("7.8", at_least(9
 DENSE = (
     Family("f16", (S.M8N8K4, S.M16N8K8, S.M16N8K16), (T.F16, T.F32), (T.F16,), 16, T.F16X2,
             layouts=tuple(MmaLayout), rules=_HALF_RULES),
-    Family("bf16", (S.M16N8K8, S.M16N8K16), (T.F32,), (T.BF16,), 16, T.BF16X2, _AMPERE,
+    Family("bf16", (S.M16N8K8, S.M16N8K16), (T.F32,), (T.BF16,), 16, T.BF16X2, SM80,
             "multiplies of bf16 run on sm_80 and later"),
-    Family("tf32", (S.M16N8K4, S.M16N8K8), (T.F32,), (T.TF32,), 32, T.TF32, _AMPERE,
+    Family("tf32", (S.M16N8K4, S.M16N8K8), (T.F32,), (T.TF32,), 32, T.TF32, SM80,
             "multiplies of tf32 run on sm_80 and later"),
     Family("f64", (S.M8N8K4, S.M16N8K4, S.M16N8K8, S.M16N8K16), (T.F64,), (T.F64,), 64, T.F64,
-            _AMPERE, "multiplies of f64 run on sm_80 and later", rules=_DOUBLE_RULES),
+            SM80, "multiplies of f64 run on sm_80 and later", rules=_DOUBLE_RULES),
     Family("fp8", (S.M16N8K16, S.M16N8K32), (T.F16, T.F32), (M.E4M3, M.E5M2), 8, T.B32,
             since("8.4", _ADA), "multiplies of e4m3 and e5m2 run on sm_89 and later",
             rules=_BYTE_RULES),

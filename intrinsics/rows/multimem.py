@@ -30,7 +30,6 @@ from intrinsics.row import (
     Rule,
     VectorNumbers,
     address,
-    per,
     vector,
     when,
 )
@@ -42,6 +41,7 @@ from intrinsics.rows.bulk_reduce import (
     spellings,
     types_of,
 )
+from intrinsics.rows.requirements import VECTOR_COUNT
 from intrinsics.targets import Feature, at_least, since, with_feature
 
 T = ScalarType
@@ -65,10 +65,9 @@ _VECTORS: Mapping[Attribute, tuple[Vec | None, ...]] = {
 """How many numbers of a type: 32, 64 or 128 bits of floating-point ones."""
 
 _NARROW_TARGETS = since("8.6", with_feature(Feature.HAS_NARROW_MULTIMEM))
-_COUNT = per(vec={None: 0, **{v: v.count for v in Vec}})
 _ADDRESS = address("a", "space", within=Space.GLOBAL)
 _STORED = address("a", "space", within=Space.GLOBAL, stored=True)
-_VALUE = vector("b", "type", _COUNT, numbers=VectorNumbers.ALL)
+_VALUE = vector("b", "type", VECTOR_COUNT, numbers=VectorNumbers.ALL)
 
 
 def _order(sems: tuple[Sem, ...]) -> tuple[Rule, ...]:
@@ -181,7 +180,7 @@ LD_REDUCE = Row(
     "multimem.ld_reduce", "{.sem}{.scope}{.space}.op{.acc}{.vec}.type", "d, [a]",
     qualifiers={"sem": _WEAK_LOADS, "scope": Scope, "space": _SPACE, "op": _REDUCED,
                 "acc": AccPrecision, "vec": Vec, "type": _ALL},
-    operands=(vector("d", "type", _COUNT, Access.WRITE, sink=True), _ADDRESS),
+    operands=(vector("d", "type", VECTOR_COUNT, Access.WRITE, sink=True), _ADDRESS),
     section="multimem.ld_reduce, multimem.st, multimem.red", needs=_SM90,
     rules=(*_order(_LOADS), *_operations(_NARROW), *_SUMS, *_sizes(_ALL)),
     effects=Effects(Effect.READS_MEMORY), llvm=tuple(_loads()),

@@ -20,9 +20,9 @@ from intrinsics.row import (
     value,
     when,
 )
+from intrinsics.rows.requirements import SM90
 from intrinsics.targets import at_least, since
 
-_SM90 = since("8.0", at_least(90))
 _FENCES = Effects(Effect.BARRIER)
 _WARP = Effects(Effect.CONVERGENT | Effect.ALIGNED | Effect.BARRIER, IssueScope.CTA)
 _CTA = Effects(Effect.CONVERGENT | Effect.BARRIER, IssueScope.CTA)
@@ -62,13 +62,13 @@ _PROXY_NAMES: dict[str, Attributes] = {
 FENCE_PROXY_ASYNC = Row(
     "fence.proxy.async", "{.space}",
     qualifiers={"space": (Space.GLOBAL, Space.SHARED_CTA, Space.SHARED_CLUSTER)},
-    section="membar / fence", needs=_SM90, effects=_FENCES,
+    section="membar / fence", needs=SM90, effects=_FENCES,
     llvm=(Llvm("fence.proxy.async{where}", holes={"where": _PROXY_NAMES}),),
 )
 
 FENCE_MBARRIER_INIT = Row(
     "fence.mbarrier_init", ".release.cluster",
-    section="membar / fence", needs=_SM90, effects=_FENCES,
+    section="membar / fence", needs=SM90, effects=_FENCES,
     llvm=(Llvm("fence.mbarrier_init.release.cluster"),),
 )
 
@@ -78,7 +78,7 @@ ELECT = Row(
         result("lane", ScalarType.U32, sink=True), predicate_result("elected"),
         value("membermask", ScalarType.U32),
     ),
-    section="elect.sync", needs=_SM90,
+    section="elect.sync", needs=SM90,
     effects=Effects(Effect.CONVERGENT, IssueScope.WARP),
     llvm=(Llvm("elect.sync", "i32:membermask", "{i32:lane, i1:elected}"),),
 )

@@ -38,10 +38,10 @@ from intrinsics.row import (
     vector,
     when,
 )
+from intrinsics.rows.requirements import SM90
 from intrinsics.rows.tcgen05 import MASK_NUMBERS, MASK_TYPE
 from intrinsics.targets import Feature, at_least, since
 
-SM90 = since("8.0", at_least(90))
 RANKS = tuple(Dim)[1:-1]
 HIGH_RANKS = (Dim.D3, Dim.D4, Dim.D5)
 TILE_MODES = (LoadMode.TILE, LoadMode.GATHER4)

@@ -17,6 +17,7 @@ from intrinsics.modifiers import (
     StoreMode,
 )
 from intrinsics.row import Attributes, Effect, Effects, Llvm, Row, address, value, when
+from intrinsics.rows.requirements import SM90
 from intrinsics.rows.tma import (
     COORDS,
     GATHER_RANK,
@@ -25,7 +26,6 @@ from intrinsics.rows.tma import (
     IM2COL_RANK,
     OFFSETS,
     RANK_RULE,
-    SM90,
     STORE_RULES,
     STORES,
     TILE_MODES,

@@ -37,14 +37,14 @@ from intrinsics.row import (
     vector,
     when,
 )
-from intrinsics.targets import Capability, at_least, since
+from intrinsics.rows.requirements import CTA_SPACE, SM80
+from intrinsics.targets import at_least, since
 
 T, M, S = ScalarType, MatrixType, WmmaShape
 _ROW, _COL = MmaLayout.ROW, MmaLayout.COL
 _WARP = Effect.CONVERGENT | Effect.ALIGNED
 _SPACES = (Space.GLOBAL, Space.SHARED, Space.SHARED_CTA)
 _LARGE = (S.M16N16K16, S.M8N32K16, S.M32N8K16)
-_AMPERE: Capability = since("7.0", at_least(80))
 _EIGHTS = (T.S8, T.U8)
 _FOURS = (M.S4, M.U4)
 
@@ -70,7 +70,7 @@ _SUMS: tuple[tuple[Modifier, tuple[WmmaShape, ...]], ...] = (
 
 _FACTORS = tuple(type_ for types, _ in _SHAPES for type_ in types)
 _TOTALS = tuple(type_ for type_, _ in _SUMS)
-_NEWER = ((T.BF16, T.TF32, T.F64), _AMPERE)
+_NEWER = ((T.BF16, T.TF32, T.F64), SM80)
 
 # ---- operands --------------------------------------------------------------------------------
 
@@ -269,8 +269,8 @@ def _load_rules(name: str) -> tuple[Rule, ...]:
     types = tuple(t for t in _NEWER[0] if t in (_FACTORS if name in "ab" else _TOTALS))
     found.append(when(type=types).needs("type-target", _NEWER[1]))
     if name in "cd":
-        found.append(when(shape=S.M16N16K8).needs("shape-target", _AMPERE))
-    found.append(when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8")))
+        found.append(when(shape=S.M16N16K8).needs("shape-target", SM80))
+    found.append(CTA_SPACE)
     return tuple(found)
 
 

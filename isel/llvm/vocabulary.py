@@ -93,6 +93,9 @@ class Opcode(Word):
     FREEZE = "freeze"
 
 
+OPCODES = {opcode.value: opcode for opcode in Opcode}
+"""By LLVM's word for it."""
+
 BINARY_OPCODES = frozenset(
     {
         *(Opcode.ADD, Opcode.FADD, Opcode.SUB, Opcode.FSUB, Opcode.MUL, Opcode.FMUL),
@@ -100,6 +103,11 @@ BINARY_OPCODES = frozenset(
         *(Opcode.SHL, Opcode.LSHR, Opcode.ASHR, Opcode.AND, Opcode.OR, Opcode.XOR),
     }
 )
+QUOTIENTS = (Opcode.UDIV, Opcode.SDIV)
+REMAINDERS = (Opcode.UREM, Opcode.SREM)
+DIVISIONS = (*QUOTIENTS, *REMAINDERS)
+"""Divisions of integers: those that give the quotient, and those that give the rest."""
+
 CAST_OPCODES = frozenset(
     {
         *(Opcode.TRUNC, Opcode.ZEXT, Opcode.SEXT, Opcode.FPTOUI, Opcode.FPTOSI),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from isel.llvm import ir
 from isel.llvm.type_layout import TypeLayout
-from isel.llvm.vocabulary import Opcode
+from isel.llvm.vocabulary import DIVISIONS, Opcode
 from isel.lower import intrinsics
 from isel.lower.addresses import index_offsets, stepped_addresses, straight_lines
 from isel.lower.arithmetic import (
@@ -27,7 +27,6 @@ from isel.lower.vectors import elementwise, masked, predicated, vector_moves
 _ATOMIC = {Opcode.ATOMICRMW, Opcode.CMPXCHG}
 _ACCESSES = {Opcode.LOAD, Opcode.STORE}
 _ELEMENTS = {Opcode.EXTRACTELEMENT, Opcode.INSERTELEMENT}
-_DIVISIONS = {Opcode.SDIV, Opcode.UDIV, Opcode.SREM, Opcode.UREM}
 _CONVERSIONS = {Opcode.SITOFP, Opcode.UITOFP, Opcode.FPTOSI, Opcode.FPTOUI}
 _CANDIDATES = {
     *(*_ATOMIC, *_ACCESSES, *_CONVERSIONS),
@@ -118,7 +117,7 @@ def _as_a_whole(
     if not _ACCESSES.isdisjoint(present):
         function = known_contents.with_known_contents(function, layout, pure)
         function = neighbours.with_vectors(function, layout, pure)
-    if not _DIVISIONS.isdisjoint(present):
+    if not present.isdisjoint(DIVISIONS):
         if Opcode.ICMP in present:
             function = divisibility.with_products(function)
         function = equal_divisions.with_equal_divisions(function)

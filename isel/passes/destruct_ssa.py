@@ -9,7 +9,7 @@ registers are coalesced (`coalescing`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 
 from intrinsics import catalog
 from intrinsics.mir import (
@@ -27,7 +27,7 @@ from intrinsics.mir import (
 )
 from isel.passes.coalescing import MOV, coalesce
 from isel.passes.fill_wgmma import multiplies_among
-from isel.passes.loop_ends import separate_ends
+from isel.passes.loop_ends import Phis, separate_ends
 from isel.passes.plain_joins import joined_plainly
 
 _PHI = "phi"
@@ -65,10 +65,6 @@ def move(function: MachineFunction, result: Reg, source: Scalar, loc: int) -> Ma
     return MachineInstr(chosen, (result, source), None, loc)
 
 
-_Phis = Mapping[int, list[MachineInstr]]
-"""The PHI records of the blocks that have some, by the blocks' indices."""
-
-
 def _ties(function: MachineFunction, copies: Set[Form]) -> list[tuple[Reg, Reg]]:
     """The two registers of each move (of the forms `copies`) into what an instruction updates in
     place.
@@ -97,7 +93,7 @@ def _ties(function: MachineFunction, copies: Set[Form]) -> list[tuple[Reg, Reg]]
 
 
 def _isolate(
-    function: MachineFunction, phis: _Phis, before: Sequence[Sequence[int]], forks: Set[int]
+    function: MachineFunction, phis: Phis, before: Sequence[Sequence[int]], forks: Set[int]
 ) -> tuple[list[tuple[Reg, Reg]], list[tuple[Reg, Reg]]]:
     """Let some PHIs write a register that only their block's beginning reads.
 
@@ -129,7 +125,7 @@ def _isolate(
     return found, last
 
 
-def _changed_on_some_ways(phis: _Phis, before: Sequence[Sequence[int]]) -> set[Op]:
+def _changed_on_some_ways(phis: Phis, before: Sequence[Sequence[int]]) -> set[Op]:
     """Results of PHIs where loops begin, one of whose values is a PHI that has them on a way."""
     loops = [i for i in phis if max(before[i], default=-1) >= i]
     found: set[Op] = set()
@@ -149,7 +145,7 @@ def _changed_on_some_ways(phis: _Phis, before: Sequence[Sequence[int]]) -> set[O
 # ---- moves -----------------------------------------------------------------------------------
 
 
-def _place_moves(function: MachineFunction, phis: _Phis) -> list[tuple[Reg, Reg]]:
+def _place_moves(function: MachineFunction, phis: Phis) -> list[tuple[Reg, Reg]]:
     """Turn PHI records into moves; returns the two registers of each that has two."""
     by_name = {block.name: block for block in function.blocks}
     parallel: dict[str, list[_Move]] = {}

@@ -64,9 +64,10 @@ def _counters(block: Block, reads: Counter[Reg]) -> list[_Counter]:
     steps = {mi.ops[0]: mi for mi in steps_among(block.instrs)}
     found: list[_Counter] = []
     for phi in phis_of(block):
-        first = [way for way in incoming(phi) if way[1] != block.name]
-        again = [value for value, name in incoming(phi) if name == block.name]
-        if phi.ops[0] not in read or len(first) != 1 or len(again) != 1:
+        ways = incoming(phi) if phi.ops[0] in read else []
+        first = [way for way in ways if way[1] != block.name]
+        again = [value for value, name in ways if name == block.name]
+        if len(first) != 1 or len(again) != 1:
             continue
         (begin, before), (following,) = first[0], again
         step = steps.get(following) if type(following) is int and reads[following] == 1 else None

@@ -11,7 +11,7 @@ from collections import Counter
 
 from intrinsics.memo import Memo
 from intrinsics.mir import Form, MachineFunction, MachineInstr, Reg, form_of
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import PARAM_SPACES, ScalarType
 
 T = ScalarType
 
@@ -19,7 +19,6 @@ _SIGNED = {T.S8: 8, T.S16: 16}
 _NARROW = {T.B8: 8, T.B16: 16}
 _WIDE = (T.S16, T.S32, T.S64)
 
-_PARAMETERS = (Space.PARAM, Space.PARAM_ENTRY, Space.PARAM_FUNC)
 _OTHERWISE = ("vec", "sem", "io")
 """Qualifiers of loads of several, and of those that are ordered or volatile."""
 
@@ -36,7 +35,7 @@ def _loaded(form: Form) -> ScalarType | None:
     """The type of 8 or 16 bits that a form loads one of, of no parameter; None for other forms."""
     if form.row.id != "ld" or any(form.attributes.get(one) is not None for one in _OTHERWISE):
         return None
-    if form.attributes.get("space") in _PARAMETERS:
+    if form.attributes.get("space") in PARAM_SPACES:
         return None
     found = form.attributes.get("type")
     return found if isinstance(found, ScalarType) and found in _NARROW else None

@@ -23,11 +23,11 @@ from intrinsics.mir import (
 )
 from isel.control_flow import reach
 
-_Phis = Mapping[int, list[MachineInstr]]
+Phis = Mapping[int, list[MachineInstr]]
 """The PHI records of the blocks that have some, by the blocks' indices."""
 
 
-def separate_ends(function: MachineFunction, phis: _Phis, after: Sequence[Sequence[int]]) -> bool:
+def separate_ends(function: MachineFunction, phis: Phis, after: Sequence[Sequence[int]]) -> bool:
     """Put a block on each such edge, behind all others; whether there is one.
 
     `after` are the blocks' successors.

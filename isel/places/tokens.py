@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.lines import Lines
-from isel.llvm.grammar.lexer import name_of
+from isel.llvm.grammar.lexer import CLOSING, OPENING, name_of
 from isel.llvm.vocabulary import Flag, FloatPredicate, IntPredicate, Opcode, TailKind
 from isel.places.lines import DEBUG_CALLS, OPCODES
 
@@ -30,8 +30,6 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
-_OPENING = frozenset("([{<")
-_CLOSING = frozenset(")]}>")
 _TAILS = frozenset(tail.value for tail in TailKind if tail is not TailKind.NONE)
 _STARTS = OPCODES | _TAILS
 # What may stand between the opcode of a constant expression and its parenthesis.
@@ -94,7 +92,7 @@ class _Scanner:
                 name = token
             if depth == 0 and token == "{" and self._begins_body(index):
                 break
-            depth += (token in _OPENING) - (token in _CLOSING)
+            depth += (token in OPENING) - (token in CLOSING)
         named = len(name) > 1 and not name[1:].isdecimal()
         return name_of(name) if named else "", index
 
@@ -128,9 +126,9 @@ class _Scanner:
         instructions: list[Found] = []
         depth = 0
         while token := self._tokens[index]:
-            if token in _OPENING:
+            if token in OPENING:
                 depth += 1
-            elif token in _CLOSING:
+            elif token in CLOSING:
                 if depth == 0:
                     return [f for f in instructions if not _is_debug_call(f)], index + 1
                 depth -= 1

@@ -25,9 +25,8 @@ from isel.llvm.grammar.parts import read_attachments
 from isel.llvm.grammar.pieces import Pieces
 from isel.llvm.grammar.scope import SymbolTable
 from isel.llvm.ir import Attachments, Call, Common, Instruction
-from isel.llvm.vocabulary import Opcode, TailKind
+from isel.llvm.vocabulary import OPCODES, Opcode, TailKind
 
-_OPCODES = {opcode.value: opcode for opcode in Opcode}
 _TAILS = {tail.value: tail for tail in TailKind if tail is not TailKind.NONE}
 _FORMS: Mapping[Opcode, Syntax] = {**ARITHMETIC, **MEMORY, **CALLS, **CONTROL}
 _STATEMENTS: Mapping[Opcode, Statement] = {**RARE_MEMORY, **RARE_CALLS, **RARE_CONTROL}
@@ -91,9 +90,9 @@ class InstructionReader:
         if tail is not None:
             cursor.next()
         word = cursor.next()
-        if word not in _OPCODES:
+        if word not in OPCODES:
             raise UnreadableError(f"no instruction is called {word!r}")
-        found = self._read(cursor, (_OPCODES[word], result, number, ordinal, None, ()))
+        found = self._read(cursor, (OPCODES[word], result, number, ordinal, None, ()))
         if cursor.accept(","):
             found.dbg, found.metadata = read_attachments(cursor)
         cursor.expect_end()

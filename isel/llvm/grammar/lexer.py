@@ -35,8 +35,8 @@ _LOOKS_NUMBERED = re.compile(r'("*)[0-9]+\1')
 _PLAIN_NAME = re.compile(r"[-\w$.]+", re.ASCII)
 _QUOTED_NAME = re.compile(r'[%@]"[^"]*"')
 
-_OPENING = frozenset("([{<")
-_CLOSING = frozenset(")]}>")
+OPENING = frozenset("([{<")
+CLOSING = frozenset(")]}>")
 
 
 class UnreadableError(Exception):
@@ -124,7 +124,7 @@ class Cursor:
         depth = 0
         while True:
             token = self.next()
-            depth += (token in _OPENING) - (token in _CLOSING)
+            depth += (token in OPENING) - (token in CLOSING)
             if depth <= 0:
                 return self._text_since(first)
 
@@ -134,7 +134,7 @@ class Cursor:
         depth = 0
         while depth > 0 or self.peek() not in ends:
             token = self.next()
-            depth += (token in _OPENING) - (token in _CLOSING)
+            depth += (token in OPENING) - (token in CLOSING)
         return self._text_since(first) if self._position > first else ""
 
     def text_before_attachments(self) -> str:
@@ -143,7 +143,7 @@ class Cursor:
         depth = 0
         while not self.at_end() and (depth or self.peek() != "," or self.peek(1)[:1] != "!"):
             token = self.next()
-            depth += (token in _OPENING) - (token in _CLOSING)
+            depth += (token in OPENING) - (token in CLOSING)
         return self._text_since(first) if self._position > first else ""
 
     def _text_since(self, first: int) -> str:

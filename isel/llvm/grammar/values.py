@@ -49,9 +49,8 @@ from isel.llvm.values import (
     WrappedValue,
     Zero,
 )
-from isel.llvm.vocabulary import BINARY_OPCODES, CAST_OPCODES, FAST, AsmFlag, Flag, Opcode
+from isel.llvm.vocabulary import BINARY_OPCODES, CAST_OPCODES, FAST, OPCODES, AsmFlag, Flag, Opcode
 
-_OPCODES = {opcode.value: opcode for opcode in Opcode}
 _FLAGS = {flag.value: frozenset({flag}) for flag in Flag} | {"fast": FAST}
 _ASM_FLAGS = {flag.value: flag for flag in AsmFlag}
 _NO_FLAGS: frozenset[Flag] = frozenset()
@@ -175,8 +174,8 @@ def _composite(cursor: Cursor, scope: SymbolTable, type: Type) -> Value:
     reader = _WORDS.get(token)
     if reader is not None:
         return reader(cursor, scope, type)
-    if token in _OPCODES:
-        return _expression(_OPCODES[token], cursor, scope)
+    if token in OPCODES:
+        return _expression(OPCODES[token], cursor, scope)
     raise UnreadableError(f"expected a {type}, found {token!r}")
 
 

@@ -16,8 +16,8 @@ from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.types import I64, PointerType
 from isel.llvm.vocabulary import Opcode
+from isel.lower.memory.copies import COPIES
 
-_WRITERS = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 _GENERIC = PointerType(0)
 
 
@@ -92,7 +92,7 @@ def _in_order(function: ir.Function) -> Iterable[ir.Instruction]:
 
 def _call_writes(call: ir.Call, derived: set[str]) -> bool:
     name = call.callee_name or ""
-    if name.startswith(_WRITERS):
+    if name.startswith(COPIES):
         target = call.arguments[0]
         return isinstance(target, llvm.Local) and target.name in derived
     return not name.startswith("llvm.")

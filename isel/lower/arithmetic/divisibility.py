@@ -16,10 +16,9 @@ from collections import Counter
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I32, I64
-from isel.llvm.vocabulary import IntPredicate, Opcode
+from isel.llvm.vocabulary import REMAINDERS, IntPredicate, Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
 
-_REMAINDERS = (Opcode.UREM, Opcode.SREM)
 _WITHIN = {IntPredicate.EQ: IntPredicate.ULE, IntPredicate.NE: IntPredicate.UGT}
 
 
@@ -28,7 +27,7 @@ def with_products(function: ir.Function) -> ir.Function:
     made = {
         i.result: i
         for i in function.instructions()
-        if isinstance(i, ir.BinaryOp) and i.opcode in _REMAINDERS and _divides(i)
+        if isinstance(i, ir.BinaryOp) and i.opcode in REMAINDERS and _divides(i)
     }
     if not made:
         return function

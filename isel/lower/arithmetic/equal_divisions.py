@@ -14,10 +14,9 @@ from isel.control_flow import dominators
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I64
-from isel.llvm.vocabulary import Opcode
+from isel.llvm.vocabulary import DIVISIONS
 from isel.lower.substitution import with_others
 
-_DIVISIONS = (Opcode.SDIV, Opcode.UDIV, Opcode.SREM, Opcode.UREM)
 _COMPARED = (ir.BinaryOp, ir.Cast, ir.Compare, ir.Select)
 """What depends on operands alone."""
 
@@ -25,14 +24,14 @@ _COMPARED = (ir.BinaryOp, ir.Cast, ir.Compare, ir.Select)
 def with_equal_divisions(function: ir.Function) -> ir.Function:
     """The function in which each division of 64 bits is made once on a way."""
     opcodes = [i.opcode for b in function.blocks for i in b.instructions if i.type is I64]
-    if sum(map(opcodes.count, _DIVISIONS)) < 2:
+    if sum(map(opcodes.count, DIVISIONS)) < 2:
         return function
     same = _Numbers(function).equal_divisions()
     return with_others(function, same) if same else function
 
 
 def _is_long(i: ir.Instruction) -> bool:
-    return i.opcode in _DIVISIONS and i.type is I64
+    return i.opcode in DIVISIONS and i.type is I64
 
 
 class _Numbers:

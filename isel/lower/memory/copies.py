@@ -17,7 +17,7 @@ from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
 
-_FAMILY = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
+COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 _UNROLLED = 128
 """Bytes up to which a copy is unrolled; LLVM's NVPTX back end has the same number."""
 
@@ -29,7 +29,7 @@ def lowered(i: ir.Instruction, layout: TypeLayout) -> Replacement | None:
     if not isinstance(i, ir.Call):
         return None
     name = i.callee_name
-    if name is None or not name.startswith(_FAMILY):
+    if name is None or not name.startswith(COPIES):
         return None
     if name.startswith("llvm.memset."):
         return lambda out: _set(out, i)

@@ -13,7 +13,7 @@ import re
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import IntType, PointerType, Type, VectorType
-from isel.llvm.vocabulary import FloatPredicate, Opcode
+from isel.llvm.vocabulary import DIVISIONS, FloatPredicate, Opcode
 from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.lower.rewriter import Replacement, Rewriter, number
 
@@ -26,7 +26,6 @@ _BINARY = {
         *(Opcode.FADD, Opcode.FSUB, Opcode.FMUL, Opcode.FDIV, Opcode.FREM),
     )
 }
-_DIVISIONS = (Opcode.UDIV, Opcode.SDIV, Opcode.UREM, Opcode.SREM)
 _CASTS = {
     op.value: op
     for op in (
@@ -95,7 +94,7 @@ def _splat(type_: Type, value: int) -> llvm.Value:
 
 def _binary(out: Rewriter, call: ir.Call, opcode: Opcode) -> None:
     left, right, mask, count = call.arguments
-    if opcode in _DIVISIONS:
+    if opcode in DIVISIONS:
         right = out.select(_allowed(out, mask, count), right, _splat(right.type, 1))
     out.binary(opcode, left, right, call.result)
 

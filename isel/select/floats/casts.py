@@ -14,7 +14,7 @@ from isel.llvm import ir
 from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
 from isel.llvm.types import IntType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
-from isel.select.floats.steps import Floats, kind_of
+from isel.select.floats.steps import ONE, Floats, kind_of
 from isel.select.repack import to_predicate
 from isel.select.state import FunctionState, form
 from isel.select.widths import extend, register_bits
@@ -157,12 +157,9 @@ def from_integer(
     return floats.narrowed(_odd(floats, rough, inexact), to)
 
 
-_ONES = {T.F16: 0x3C00, T.BF16: 0x3F80, T.F32: 0x3F800000, T.F64: 0x3FF0000000000000}
-
-
 def _from_bit(floats: Floats, op: Scalar, to: ScalarType, *, signed: bool) -> Scalar:
     """1 or 0; of a signed bit -1 or 0."""
-    one = _ONES[to] | (1 << to.bits - 1 if signed else 0)
+    one = ONE[to] | (1 << to.bits - 1 if signed else 0)
     if isinstance(op, Imm):
         return Imm(one if op.value & 1 else 0)
     cls = BITS[to.bits]

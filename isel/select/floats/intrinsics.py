@@ -19,7 +19,7 @@ from isel.llvm.types import FloatType, IntType, VectorType
 from isel.llvm.vocabulary import Flag
 from isel.select.floats.casts import whole_number
 from isel.select.floats.instructions import float_test, fused, pair_sign
-from isel.select.floats.steps import PAIRS, Floats, kind_of
+from isel.select.floats.steps import ONE, PAIRS, Floats, kind_of
 from isel.select.register_facts import Root
 from isel.select.state import FunctionState, form
 from isel.select.widths import register_bits
@@ -28,7 +28,6 @@ T = ScalarType
 RN = Rounding.RN
 _NAME = re.compile(r"llvm\.([a-z.]+?\d*)(?:\.v\d+)?(?:\.(?:v\d+)?(?:b?f\d+|i\d+))+")
 _QUIET = {T.F16: 0x7E00, T.BF16: 0x7FC0, T.F32: 0x7FC00000, T.F64: 0x7FF8000000000000}
-_ONE = {T.F16: 0x3C00, T.BF16: 0x3F80, T.F32: 0x3F800000, T.F64: 0x3FF0000000000000}
 
 LIBDEVICE = frozenset(
     {
@@ -162,7 +161,7 @@ def _copysign(floats: Floats) -> Callable[..., Scalar]:
 
 
 def _canonical(floats: Floats) -> Callable[..., Scalar]:
-    return lambda kind, a: floats.arithmetic("mul", kind, a, Imm(_ONE[kind]))
+    return lambda kind, a: floats.arithmetic("mul", kind, a, Imm(ONE[kind]))
 
 
 # ---- least and greatest ------------------------------------------------------------------------

@@ -32,7 +32,7 @@ PAIRS = {T.F16: T.F16X2, T.BF16: T.BF16X2, T.F32: T.F32X2}
 """The type of two neighbouring elements in one register."""
 
 _FLUSHED = (T.F16, T.F16X2, T.F32, T.F32X2)
-_ONE = {T.F16: 0x3C00, T.BF16: 0x3F80, T.F32: 0x3F800000, T.F64: 0x3FF0000000000000}
+ONE = {T.F16: 0x3C00, T.BF16: 0x3F80, T.F32: 0x3F800000, T.F64: 0x3FF0000000000000}
 _SIGNIFICAND = {T.F32: 23, T.F64: 52}
 
 
@@ -200,7 +200,7 @@ class Floats:
             return self.arithmetic("mul", kind, a, reciprocal)
         fast = Flag.AFN in self.flags and kind is T.F32
         rounding = Rounding.APPROX if fast else RN
-        if a == Imm(_ONE[kind]):
+        if a == Imm(ONE[kind]):
             root = self.state.roots.get(b) if type(b) is int else None
             if root is not None:
                 return self.emit(root.reciprocal, root.of, cls=T.B32)

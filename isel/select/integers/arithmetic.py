@@ -18,7 +18,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED, container
 from isel.llvm.types import IntType, PointerType
-from isel.llvm.vocabulary import Flag, IntPredicate, Opcode
+from isel.llvm.vocabulary import DIVISIONS, REMAINDERS, Flag, IntPredicate, Opcode
 from isel.select.integers import wide
 from isel.select.integers.division import divide_by_number, rest_of_quotient
 from isel.select.integers.packed import logic_by_words
@@ -60,8 +60,6 @@ machine instructions each time.
 
 _RIGHT = (Opcode.LSHR, Opcode.ASHR)
 _SHIFTS = (Opcode.SHL, *_RIGHT)
-_REMAINDERS = (Opcode.UREM, Opcode.SREM)
-_DIVISIONS = (Opcode.UDIV, Opcode.SDIV, *_REMAINDERS)
 _SIGN_COUNTS = {
     Opcode.LSHR: False,
     Opcode.ASHR: True,
@@ -307,7 +305,7 @@ def _arithmetic(
     if type(lhs) is Imm:
         lhs = state.reg(lhs, BITS[bits])
     assert type(lhs) is int
-    if opcode in _DIVISIONS and _divide(state, opcode, width, result, lhs, rhs):
+    if opcode in DIVISIONS and _divide(state, opcode, width, result, lhs, rhs):
         return
     if opcode in _SCALES and _multiply_wide(state, bits, result, lhs, _factor(opcode, rhs, bits)):
         return
@@ -401,7 +399,7 @@ def _predicate_logic(state: FunctionState, row: str, result: Reg, lhs: Scalar, r
 
 def _predicate_itself(state: FunctionState, opcode: Opcode, result: Reg, lhs: Scalar) -> None:
     """A single bit divides by 1 only, and shifts by 0 only: all else is not defined."""
-    op = Imm(0) if opcode in _REMAINDERS else lhs
+    op = Imm(0) if opcode in REMAINDERS else lhs
     state.emit(form("mov", type=T.PRED), result, op)
 
 

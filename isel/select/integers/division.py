@@ -10,15 +10,13 @@ from __future__ import annotations
 from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import ScalarType
 from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
-from isel.llvm.vocabulary import Opcode
+from isel.llvm.vocabulary import QUOTIENTS, REMAINDERS, Opcode
 from isel.select.state import FunctionState, form
 
 T = ScalarType
 
 _SIGNED = (Opcode.SDIV, Opcode.SREM)
-_QUOTIENTS = (Opcode.UDIV, Opcode.SDIV)
-_REMAINDERS = (Opcode.UREM, Opcode.SREM)
-_BESIDE = dict(zip(_REMAINDERS, _QUOTIENTS, strict=True))
+_BESIDE = dict(zip(REMAINDERS, QUOTIENTS, strict=True))
 
 
 def divide_by_number(
@@ -30,7 +28,7 @@ def divide_by_number(
         state.emit(form("neg.int", type=SIGNED[bits]), result, n)
         return True
     if divisor == 1:
-        cls, rest = BITS[state.out.regs.classes[result].bits], opcode in _REMAINDERS
+        cls, rest = BITS[state.out.regs.classes[result].bits], opcode in REMAINDERS
         state.emit(form("mov", type=cls), result, Imm(0) if rest else n)
         if not rest:
             state.copies[result] = state.copies.get(n, n)
@@ -50,7 +48,7 @@ def divide_by_number(
         cvt = form("cvt.int", dtype=T.S32 if signed else T.U32, atype=T.S16 if signed else T.U16)
         n = state.computed(cvt, n, cls=T.B32)
     quotient = _signed(work, n, divisor) if signed else _unsigned(work, n, size, width)
-    if opcode in _REMAINDERS:
+    if opcode in REMAINDERS:
         product = work.emit("mul.lo", SIGNED, quotient, Imm(divisor))
         quotient = work.emit("sub.int", SIGNED, n, product)
     wanted = state.out.regs.classes[result].bits
@@ -71,7 +69,7 @@ def rest_of_quotient(
     ptxas 13.5 finds unsigned numbers of 32 bits by itself.
     """
     n = state.copies.get(n, n)
-    if opcode in _QUOTIENTS:
+    if opcode in QUOTIENTS:
         state.quotients[opcode, n, divisor] = result
         return False
     quotient = state.quotients.get((_BESIDE.get(opcode), n, divisor))

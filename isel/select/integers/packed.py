@@ -13,7 +13,7 @@ from isel.select.repack import split
 from isel.select.state import FunctionState, Values, form
 
 T = ScalarType
-_LOGIC = {Opcode.AND: "and", Opcode.OR: "or", Opcode.XOR: "xor"}
+LOGIC = {Opcode.AND: "and", Opcode.OR: "or", Opcode.XOR: "xor"}
 
 
 def logic_by_words(
@@ -25,7 +25,7 @@ def logic_by_words(
     rhs: Values,
 ) -> bool:
     """Select a logic operation on elements of `bits` bits by words of 32; False where it cannot."""
-    row, count = _LOGIC.get(opcode), 32 // bits
+    row, count = LOGIC.get(opcode), 32 // bits
     if row is None or len(results) % count:
         return False
     starts = range(0, len(results), count)

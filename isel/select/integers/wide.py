@@ -11,13 +11,13 @@ from intrinsics.mir import Imm, Op, Reg, Scalar
 from intrinsics.modifiers import BoolOp, CarryOut, FunnelMode, ScalarType
 from intrinsics.modifiers import Compare as Cmp
 from isel.llvm.vocabulary import Opcode
+from isel.select.integers.packed import LOGIC
 from isel.select.integers.wide_division import divide
 from isel.select.state import FunctionState, Values, form
 from isel.select.widths import LIMB, extend
 
 T = ScalarType
 
-_LOGIC = {Opcode.AND: "and", Opcode.OR: "or", Opcode.XOR: "xor"}
 _SHIFTS = (Opcode.SHL, Opcode.LSHR, Opcode.ASHR)
 _MEASURE = 32  # bits of the number that says how far to shift
 
@@ -31,9 +31,9 @@ def binary(
     rhs: Values,
 ) -> None:
     """One operation on integers of `width` bits."""
-    if opcode in _LOGIC:
+    if opcode in LOGIC:
         for d, a, b in zip(result, lhs, rhs, strict=True):
-            state.emit(form(_LOGIC[opcode], type=T.B64), d, state.reg(a, T.B64), b)
+            state.emit(form(LOGIC[opcode], type=T.B64), d, state.reg(a, T.B64), b)
     elif opcode is Opcode.ADD:
         add(state, result, lhs, rhs)
     elif opcode is Opcode.SUB:

@@ -12,14 +12,13 @@ from __future__ import annotations
 import functools
 
 from intrinsics.modifiers import ScalarType
-from isel.llvm.vocabulary import Opcode
+from isel.llvm.vocabulary import QUOTIENTS, Opcode
 from isel.select.state import FunctionState, Values
 from isel.select.statements import append
 from isel.select.widths import LIMB, extend
 
 T = ScalarType
 _SIGNED = (Opcode.SDIV, Opcode.SREM)
-_QUOTIENT = (Opcode.SDIV, Opcode.UDIV)
 
 
 def divide(
@@ -32,7 +31,7 @@ def divide(
 ) -> None:
     """A quotient or a remainder of two integers of `width` bits."""
     limbs, signed = len(result), opcode in _SIGNED
-    text = _loop(limbs, signed=signed, quotient=opcode in _QUOTIENT)
+    text = _loop(limbs, signed=signed, quotient=opcode in QUOTIENTS)
     fragment = state.assembly.fragment(text, dict.fromkeys(range(3 * limbs), T.B64))
     top = width - LIMB * (limbs - 1)
     operands = [*result]

@@ -28,13 +28,13 @@ from isel.llvm.types import (
     Type,
     VectorType,
 )
+from isel.select.memory.access_splitting import UNITS
 from isel.select.repack import from_predicate, join, split, to_predicate
 from isel.select.state import FunctionState, form
 from isel.select.widths import extended
 
 T = ScalarType
 _PRED = T.PRED
-_UNITS = {1: T.B8, 2: T.B16, 4: T.B32, 8: T.B64}
 _VECTORS = {1: None, 2: Vec.V2, 4: Vec.V4}
 _COUNTS = (16, 8, 4, 2, 1)
 """How many neighbouring registers may move at once: more than four share units."""
@@ -198,7 +198,7 @@ def register_slots(layout: TypeLayout, type_: Type, at: int = 0) -> Iterator[Reg
             parts = len(layout.classes(type_))
             each = layout.size(type_) if parts == 1 else 8  # the last word may be padding
             for part in range(parts):
-                yield RegisterSlot(at + part * each, _UNITS[each])
+                yield RegisterSlot(at + part * each, UNITS[each])
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,9 @@ TENSOR_USES = (
 )
 """Kinds that read or write tensor memory."""
 
+ARRIVING = (Kind.ARRIVE, Kind.COMMIT)
+"""Kinds that arrive at an mbarrier."""
+
 MOVES = {Kind.TENSOR_LOAD: Kind.WAIT_LOADS, Kind.TENSOR_STORE: Kind.WAIT_STORES}
 """Kinds that move data between registers and tensor memory, and those that wait for them."""
 

@@ -16,7 +16,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg, Sym, guard_register
 from intrinsics.modifiers import Compare, ScalarType, Sem, Space
 from isel.control_flow import components, nodes_of, post_dominators
-from isel.verifier.function.flow.decisive import SHARED, synchronises
+from isel.verifier.function.flow.decisive import SHARED, STORES, synchronises
 from isel.verifier.function.flow.evaluate import WAITS
 from isel.verifier.function.flow.graph import EXIT, Graph, Node
 from isel.verifier.function.flow.warp_flow import WarpFlow
@@ -301,7 +301,7 @@ def _wanted(graph: Graph) -> set[Reg]:
         if is_event(mi):
             wanted.update(deciding_operands(mi))
             wanted.update(_guard(mi))
-            if mi.form.row.id in _STORES and _may_be_shared(mi):
+            if mi.form.row.id in STORES and _may_be_shared(mi):
                 stores.append(index)
         elif mi.form.is_terminator:
             wanted.update(_guard(mi))
@@ -320,7 +320,6 @@ def _wanted(graph: Graph) -> set[Reg]:
 
 
 _LOADS = ("ld", "atom", "atom.cas")
-_STORES = ("st", "atom", "atom.cas", "red")
 
 
 def _may_be_shared(mi: MachineInstr) -> bool:

@@ -9,12 +9,10 @@ mapa; tcgen05, CTA Pair.
 
 from __future__ import annotations
 
-from intrinsics.modifiers import CtaGroup, Space
+from intrinsics.modifiers import SHARED_OF_CTA, CtaGroup, Space
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import OFFSETS, RANK_SHIFT
 from nvgen.sim.threads.machine import Cta
-
-_OWN = (Space.SHARED, Space.SHARED_CTA)
 
 
 def cta_of_rank(cta: Cta, rank: int, agent: str) -> Cta:
@@ -73,7 +71,7 @@ def owner_of(cta: Cta, address: int, space: Space | None, agent: str) -> tuple[C
     rank = address >> RANK_SHIFT
     if rank == cta.rank:
         return cta, address & OFFSETS
-    if space in _OWN:
+    if space in SHARED_OF_CTA:
         raise fault(
             "shared-cta",
             f"{agent}: the address is not one of the CTA's own shared memory",

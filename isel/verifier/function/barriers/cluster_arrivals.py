@@ -14,7 +14,7 @@ from intrinsics.mir import MachineInstr, Mem, Reg, Sym
 from intrinsics.modifiers import Space
 from isel.verifier.function.barriers.clusters import cluster_size, is_in_cluster
 from isel.verifier.function.barriers.mbarriers import ARRIVALS
-from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.events import ARRIVING, Event, Kind
 from isel.verifier.function.flow.values import LANES, Symbol, Where
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis, Role
@@ -23,7 +23,6 @@ from isel.verifier.rule import VerifierRule
 RULES: tuple[VerifierRule, ...] = ()  # that of `mbarriers`
 
 _MOST_RANKS = 4
-_ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
 
 
 def check(report: Report) -> None:
@@ -33,7 +32,7 @@ def check(report: Report) -> None:
     analysis = report.analysis
     if not analysis.block or not analysis.function.is_kernel:
         return
-    arrivals = analysis.events(*_ARRIVALS)
+    arrivals = analysis.events(*ARRIVING)
     if not any(map(is_in_cluster, arrivals)) or any(e.kind is Kind.COMMIT for e in arrivals):
         return  # how many arrivals a commit makes is not known
     size = cluster_size(analysis.function, report.cluster)
@@ -59,7 +58,7 @@ def _judge(report: Report, ranks: list[Analysis], init: Event, place: Where, cou
         if total < count:
             how = "in a pass of their loops" if repeats else "in the whole kernel"
             named = [
-                e.index for e in report.analysis.events(*_ARRIVALS) if _may_be(report, e, place)
+                e.index for e in report.analysis.events(*ARRIVING) if _may_be(report, e, place)
             ]
             by = f"; what may arrive: {report.lines(named)}" if named else ""
             report.add(
@@ -84,7 +83,7 @@ def _arrivals(
     for sender, analysis in enumerate(ranks):
         for role in analysis.roles:
             for event in role.events():
-                if event.kind not in _ARRIVALS:
+                if event.kind not in ARRIVING:
                     continue
                 threads = _threads(report, role, event, place, number, sender)
                 if threads is None or event.count is None:

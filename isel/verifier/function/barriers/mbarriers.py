@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from intrinsics.findings import Severity
 from isel.verifier.function.barriers.clusters import PAIR_SIZE, cluster_size, is_in_cluster
-from isel.verifier.function.events import Event, Kind, signalled
+from isel.verifier.function.events import ARRIVING, Event, Kind, signalled
 from isel.verifier.function.flow.values import Symbol, Where
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.rule import VerifierRule
 
-_ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
-_USES = (Kind.ASK, *_ARRIVALS)
+_USES = (Kind.ASK, *ARRIVING)
 _NAMED = (Kind.INIT, *_USES)
 
 
@@ -161,7 +160,7 @@ def _is_meant(waited: Where, place: Where, named: set[Where]) -> bool:
 def _by(report: Report, uses: list[tuple[Event, Where | None]], place: Where) -> str:
     """The arrivals at an mbarrier and the waits on it, as words that follow a count."""
     here = [(e.kind, e.index) for e, at in uses if at is None or at.meets(place)]
-    arrive = [index for kind, index in here if kind in _ARRIVALS]
+    arrive = [index for kind, index in here if kind in ARRIVING]
     wait = [index for kind, index in here if kind is Kind.ASK]
     come = f", by {report.lines(arrive)}" if arrive else ""
     return f"{come}; {report.lines(wait)} waits" if wait else come
@@ -181,7 +180,7 @@ def _arrivals(report: Report, place: Where) -> tuple[int, bool] | None:
     total, repeats = 0, False
     for found in report.analysis.sites.values():
         for warp, event in found:
-            if event.kind not in _ARRIVALS or not (event.place is None or event.place.meets(place)):
+            if event.kind not in ARRIVING or not (event.place is None or event.place.meets(place)):
                 continue
             threads, ctas = event.threads.count, _senders(report, event)
             if event.place is None or threads is None or event.count is None or ctas is None:

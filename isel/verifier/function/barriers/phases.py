@@ -8,13 +8,12 @@ where anything may end it.  PTX ISA, mbarrier: Phase of the mbarrier object.
 from __future__ import annotations
 
 from intrinsics.lazy_dataclass import dataclass
-from isel.verifier.function.events import Event, Kind, signalled
+from isel.verifier.function.events import ARRIVING, Event, Kind, signalled
 from isel.verifier.function.flow.values import Spread, Symbol, Where
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule
 
 _SECTION = "mbarrier, Phase of the mbarrier object"
-_ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
 
 TOO_MANY = VerifierRule(
     "mbarrier/too-many-arrivals",
@@ -71,7 +70,7 @@ def _too_many(report: Report, init: Event, place: Where, count: int) -> None:
     """A record at which more threads arrive than a phase expects."""
     for index, found in report.analysis.sites.items():
         event = found[0][1]
-        if event.kind not in _ARRIVALS or event.place is None or not event.place.meets(place):
+        if event.kind not in ARRIVING or event.place is None or not event.place.meets(place):
             continue
         record = _arriving([e for _, e in found if e.place is not None and e.place.meets(place)])
         if record is None or record.threads <= count or not record.together:
@@ -136,7 +135,7 @@ def _ends_early(report: Report, init: Event, place: Where, count: int) -> None:
 def _most(report: Report, warp: int, place: Where) -> int | None:
     """The most arrivals on a CFG path of a warp; None where they are unknown, or repeated."""
     walker = report.analysis.walkers[warp]
-    concerned = [e for e in walker.each() if e.kind in _ARRIVALS and _may_be(e.place, place)]
+    concerned = [e for e in walker.each() if e.kind in ARRIVING and _may_be(e.place, place)]
     for event in concerned:
         known = event.place == place and event.threads.count is not None
         known &= (f"{event.mi.row.head}/threads", event.index) not in report.findings
@@ -146,7 +145,7 @@ def _most(report: Report, warp: int, place: Where) -> int | None:
         return 0
 
     def step(arrived: tuple[int, ...], event: Event) -> tuple[int, ...]:
-        if event.kind in _ARRIVALS and event.place == place:
+        if event.kind in ARRIVING and event.place == place:
             return (*arrived, (event.threads.count or 0) * (event.count or 0))
         return arrived
 

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 
 from intrinsics.findings import Severity
 from intrinsics.mir import MachineInstr, Mem, Op, Reg, Special, Sym
-from intrinsics.modifiers import Scope, Sem, Space
+from intrinsics.modifiers import PARAM_SPACES, Scope, Sem, Space
 from isel.verifier.function.events import ATOMICS
-from isel.verifier.function.flow.evaluate import PARAMS
 from isel.verifier.function.flow.graph import Graph
 from isel.verifier.function.report import Report
 from isel.verifier.rule import VerifierRule
@@ -122,7 +121,7 @@ class _Sources:
         """
         for one in self._behind(reg):
             for mi in self._graph.writing(one):
-                if mi.row.id == "ld" and mi.form.attributes.get("space") in PARAMS:
+                if mi.row.id == "ld" and mi.form.attributes.get("space") in PARAM_SPACES:
                     continue
                 if not mi.form.is_pure or mi.row.id == "ld":
                     yield mi

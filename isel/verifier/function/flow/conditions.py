@@ -12,8 +12,7 @@ from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr, Mem, Reg, Special, Sym
-from intrinsics.modifiers import Compare, ScalarType
-from isel.verifier.function.flow.evaluate import PARAMS
+from intrinsics.modifiers import PARAM_SPACES, Compare, ScalarType
 
 _OPPOSITE = {
     Compare.NE: Compare.EQ,
@@ -76,7 +75,7 @@ class Conditions:
         """The value number of a record's result, and whether the result is its complement."""
         form = mi.form
         row = form.row.id
-        if row == "ld" and form.attributes.get("space") in PARAMS:
+        if row == "ld" and form.attributes.get("space") in PARAM_SPACES:
             address = mi.get("a")
             whole = isinstance(address, Mem) and isinstance(address.base, Sym)
             return ((form, address) if whole else None), False

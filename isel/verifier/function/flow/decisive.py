@@ -21,7 +21,7 @@ _SYNCHRONISE = (
     *("mbarrier", "bar.", "barrier.", "fence", "membar", "tcgen05", "wgmma", "cp.async"),
     *("cp.reduce.async.bulk", "st.async", "red.async", "setmaxnreg"),
 )
-_STORES = ("st", "atom", "atom.cas", "red")
+STORES = ("st", "atom", "atom.cas", "red")
 _MAPA, _COPY, _SHUFFLE = "mapa", "cp.async", "shfl.sync"
 _PLACES = (Kind.ADDRESS, Kind.TENSOR_ADDRESS, Kind.MATRIX)
 
@@ -63,7 +63,7 @@ def _placing(mi: MachineInstr) -> Iterator[Reg]:
 @functools.cache
 def _is_asked(form: Form) -> bool:
     row = form.row
-    if row.id in _STORES and form.attributes.get("space") in SHARED:
+    if row.id in STORES and form.attributes.get("space") in SHARED:
         return True
     return row.id == _MAPA or (synchronises(row) and row.id != _COPY)
 

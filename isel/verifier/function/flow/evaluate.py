@@ -11,7 +11,17 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from intrinsics.mir import Imm, MachineInstr, Mem, Not, Op, Reg, Special, Sym, registers_of
-from intrinsics.modifiers import BoolOp, Compare, Match, ScalarType, Shuffle, Space, Vote
+from intrinsics.modifiers import (
+    PARAM_SPACES,
+    SHARED_OF_CTA,
+    BoolOp,
+    Compare,
+    Match,
+    ScalarType,
+    Shuffle,
+    Space,
+    Vote,
+)
 from isel.verifier.function.flow.arithmetic import (
     ADDRESS_BITS,
     as_typed,
@@ -58,11 +68,8 @@ WAITS = (
 )
 """Rows that test whether a phase of an mbarrier is complete."""
 
-_SHARED = (Space.SHARED, Space.SHARED_CTA)
-PARAMS = (Space.PARAM, Space.PARAM_ENTRY, Space.PARAM_FUNC)
-"""State spaces of parameters."""
 
-_READ_ONLY = (*PARAMS, Space.CONST)
+_READ_ONLY = (*PARAM_SPACES, Space.CONST)
 
 
 class Evaluator:
@@ -413,9 +420,9 @@ def _load(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Val
 def _loaded(address: Value, space: object, type_: ScalarType) -> Value:
     if isinstance(address.base, Symbol) and isinstance(address.offset, int):
         name, offset = address.base.name, address.offset
-        if space in PARAMS:
+        if space in PARAM_SPACES:
             return Value(Parameter(f"{name}+{offset}" if offset else name), 0, Spread.CTA)
-        if (space in _SHARED or space is None) and type_.bits == 32:
+        if (space in SHARED_OF_CTA or space is None) and type_.bits == 32:
             return Value(Loaded(name, offset), 0, Spread.CTA)
     if space is Space.LOCAL:
         return unknown(Spread.THREAD)  # each thread has its own copy

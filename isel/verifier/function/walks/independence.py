@@ -14,8 +14,8 @@ from functools import cached_property
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Reg, Special
+from intrinsics.modifiers import PARAM_SPACES
 from isel.control_flow import reach
-from isel.verifier.function.flow.evaluate import PARAMS
 from isel.verifier.function.flow.warp_flow import Assumed
 from isel.verifier.function.walks.paths import Walker
 
@@ -102,7 +102,7 @@ def _roots_in(mi: MachineInstr) -> Iterator[object]:
         for op in mi.ops
         if isinstance(op, Special)
     )
-    if mi.row.id == "ld" and mi.form.attributes.get("space") in PARAMS:
+    if mi.row.id == "ld" and mi.form.attributes.get("space") in PARAM_SPACES:
         yield "parameter", mi.get("a")
     elif not mi.form.is_pure or mi.row.id == "ld":
         yield _MEMORY

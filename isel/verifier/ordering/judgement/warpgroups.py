@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from intrinsics.findings import Severity, errors
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr, Reg, guard_register
-from intrinsics.modifiers import Space
+from intrinsics.modifiers import SHARED_OF_CTA
 from intrinsics.row import IssueScope
 from isel.uniformity import Divergence, divergence
 from isel.verifier.function.flow.warp_flow import WarpFlow
@@ -28,7 +28,6 @@ from isel.verifier.ordering.run.strand import place_of, warpgroup_of
 
 _WARPGROUP = 4
 _NAME = WARPGROUP.id.removeprefix("{op}")
-_SHARED = (Space.SHARED, Space.SHARED_CTA)
 _HINT = "a condition of the whole warpgroup: bar.red, or a flag in shared memory behind a barrier"
 
 
@@ -160,7 +159,7 @@ def _guard(mi: MachineInstr) -> Reg:
 
 
 def _from_table(mi: MachineInstr) -> Iterator[Reg]:
-    if mi.row.id == "ld" and mi.form.attributes.get("space") in _SHARED:
+    if mi.row.id == "ld" and mi.form.attributes.get("space") in SHARED_OF_CTA:
         yield from mi.defs()
 
 

@@ -13,7 +13,7 @@ from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, Module, Variable
-from intrinsics.modifiers import Space
+from intrinsics.modifiers import SHARED_OF_CTA
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.flow.warps import lanes_along
 from isel.verifier.ordering.integers.numbers import Number, packed
@@ -25,7 +25,6 @@ from isel.verifier.ordering.run.synchronisation import Barrier, Flag, Mbarrier
 
 _FIRST = 1024
 _ELSEWHERE = 1 << 40
-_SHARED = (Space.SHARED, Space.SHARED_CTA)
 _LIMIT = 256 << 10
 _NOWHERE = 1 << 24
 _GRID = 2
@@ -178,14 +177,14 @@ def shared_variables(module: Module, function: MachineFunction) -> list[SharedVa
     return [
         SharedVariable(v.name, at[v.name], at[v.name] + (v.size or _LIMIT), bool(v.size), v.align)
         for v in variables
-        if v.space in _SHARED
+        if v.space in SHARED_OF_CTA
     ]
 
 
 def _addresses(variables: list[Variable], function: MachineFunction) -> dict[str, int]:
     found: dict[str, int] = {}
     at = _FIRST
-    shared = [v for v in variables if v.space in _SHARED]
+    shared = [v for v in variables if v.space in SHARED_OF_CTA]
     for variable in sorted(shared, key=lambda v: v.size == 0):
         align = max(variable.align, 16) if variable.size else 1024
         at = -(-at // align) * align

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import ScalarType, Sem, Space
+from intrinsics.modifiers import SHARED_SPACES, ScalarType, Sem, Space
 from nvgen.sim.actors.vector_clock import Order
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import (
@@ -39,7 +39,6 @@ from nvgen.sim.threads.remote import deliver
 
 Addresses = NDArray[np.int64]
 
-_SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 _PARAM = (Space.PARAM, Space.PARAM_ENTRY)
 
 
@@ -67,9 +66,9 @@ def find(
                 inside = Space.SHARED_CLUSTER if window is Space.SHARED else window
                 for region, where, part in find(cta, moved, inside, agent, kind, part_owners):
                     yield region, where, chosen[part]
-    elif space in _SHARED and len(cta.cluster.ctas) == 1:
+    elif space in SHARED_SPACES and len(cta.cluster.ctas) == 1:
         yield cta.shared, addresses, every
-    elif space in _SHARED:
+    elif space in SHARED_SPACES:
         for owner, chosen in _owners(cta, addresses, space, agent):
             yield owner.shared, addresses[chosen] - (owner.rank << RANK_SHIFT), chosen
     elif space in _PARAM:
@@ -274,7 +273,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
 
 
 _GENERIC = (
-    dict.fromkeys(_SHARED, SHARED_WINDOW)
+    dict.fromkeys(SHARED_SPACES, SHARED_WINDOW)
     | dict.fromkeys(_PARAM, PARAM_WINDOW)
     | {Space.LOCAL: LOCAL_WINDOW}
 )

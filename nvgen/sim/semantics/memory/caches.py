@@ -10,20 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from intrinsics.mir import Imm, MachineInstr, Mem
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import SHARED_SPACES, ScalarType, Space
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, window_of
 from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import WARP, Outcome, Step, Strand
 
-_SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 _WINDOWS = {
     Space.GLOBAL: Space.GLOBAL,
     Space.LOCAL: Space.LOCAL,
     Space.PARAM: Space.PARAM,
     Space.PARAM_ENTRY: Space.PARAM,
-    **dict.fromkeys(_SHARED, Space.SHARED),
+    **dict.fromkeys(SHARED_SPACES, Space.SHARED),
 }
 
 
