@@ -189,12 +189,15 @@ class TileOperations(TileCopies):
         warps: int = 1,
         notes: bool = False,
         writers: int = 0,
+        cta_group: CtaGroup = CtaGroup.ONE,
     ) -> TileRing:
         """A ring of buffers, each with one of each of the `tiles`: see `TileRing`.
 
         Raises: InputError where the `tiles` are not equally many.
         """
-        return TileRing(self, name, tiles, consumers, warps, notes=notes, writers=writers)
+        return TileRing(
+            self, name, tiles, consumers, warps, notes=notes, writers=writers, cta_group=cta_group
+        )
 
     wgmma_accumulator, wgmma_descriptor = mma_rows.wgmma_accumulator, mma_rows.wgmma_descriptor
 

@@ -17,11 +17,12 @@ from nvgen.calling.refusals import described, refuse, whole
 from nvgen.instructions.roles import WARPGROUP, ExecutionScope, Ring, check_scope
 from nvgen.shared_memory.protocols import Counted, Protocols
 from nvgen.shared_memory.tiles import SharedTile, Tiles
-from nvgen.values.number_types import u32
+from nvgen.values.number_types import u16, u32
 from nvgen.values.numbers import Int, IntLike, WordLike
 from nvgen.values.pointers import Barrier, Barriers, Pointer, index_of
 
 _WARPS = 4
+_PAIR = 0b11
 
 
 @guarded
@@ -78,6 +79,10 @@ class TileRing:
     executes `bar_warp_sync` before.  With `notes` each buffer carries a 32-bit number.  With
     `writers` that many warps fill a buffer (`producer.write()`), in place of TMA copies.  `full`
     and `empty` are the buffers' mbarriers: `full[slot.stage]`.
+
+    With `cta_group` 2 it is the ring of a CTA pair: each CTA fills its own tiles, which count on
+    the even CTA's `slot.full` (`load_tile(…, slot.full, cta_group=…)`); the even CTA multiplies for
+    both, and its commits release the buffers of both.
     """
 
     def __init__(
@@ -90,6 +95,7 @@ class TileRing:
         *,
         notes: bool = False,
         writers: int = 0,
+        cta_group: CtaGroup = CtaGroup.ONE,
     ) -> None:
         for tile in tiles:
             if not isinstance(tile, Tiles):
@@ -111,6 +117,12 @@ class TileRing:
         if warps not in (1, _WARPS):
             raise refuse("so many warps of a consumer", got=str(warps), expected=f"1 or {_WARPS}")
         self.writers = whole(writers, "number of writers", 0)
+        self.pair = cta_group is CtaGroup.TWO
+        if self.pair and (notes or writers or consumers > 1 or builder.cluster % 2):
+            raise refuse(
+                "no ring of a CTA pair", got=f"a cluster of {builder.cluster}",
+                expected="clusters of pairs; one consumer, filled by copies, without notes",
+            )  # fmt: skip
         self.notes = builder.shared_array(f"{name}_notes", u32, self.stages) if notes else None
         self.full: Barriers = builder.mbarriers(f"{name}_full", self.stages)
         self.empty: Barriers = builder.mbarriers(f"{name}_empty", self.stages)
@@ -169,8 +181,7 @@ class Producer(_End):
         Raises: InputError for a note in a ring without, and without one in a ring of notes.
         """
         slot = self._next(note)
-        self.ring.builder.arrive_expecting(slot.full, *self.ring.tiles)
-        yield slot
+        yield self._expecting(slot)
         self._place.advance()
 
     @contextmanager
@@ -213,6 +224,16 @@ class Producer(_End):
         place = self._place
         self.builder.wait(self.ring.empty[place.stage], place.parity ^ 1)
 
+    def _expecting(self, slot: Slot) -> Slot:
+        """The buffer whose copies are expected: of a pair on the mbarrier of the even CTA."""
+        b, tiles = self.builder, self.ring.tiles
+        if not self.ring.pair:
+            b.arrive_expecting(slot.full, *tiles)
+            return slot
+        with b.if_(b.cluster_ctarank % 2 == 0):
+            b.arrive_expecting(slot.full, *tiles, ctas=2)
+        return replace(slot, full=b.of_even_cta(slot.full))
+
     def _next(self, note: IntLike | None) -> Slot:
         """The next buffer, when it is free, with its note."""
         ring, place = self.ring, self._place
@@ -252,7 +273,12 @@ class Consumer(_End):
 
         Reads of the buffer must be complete: wait for wgmma, and synchronise the threads for which
         this one arrives.  For multiplies into tensor memory use `commit`.
+
+        Raises: InputError for a ring of a CTA pair.
         """
+        if self.ring.pair:
+            hint = "consumer.use(commit=True)"
+            raise refuse("a pair's buffers are released by commits", got="a release", hint=hint)
         empty = self._empty(slot)
         with self._one_thread():
             self.builder.mbarrier_arrive(empty)
@@ -277,22 +303,30 @@ class Consumer(_End):
         self,
         slot: Slot | IntLike,
         *,
-        cta_group: CtaGroup = CtaGroup.ONE,
+        cta_group: CtaGroup | None = None,
         cta_mask: WordLike | None = None,
     ) -> None:
         """Release a buffer once the thread's multiplies into tensor memory are complete.
 
         The thread that issued the multiplies executes it; in warp scope one is elected.  The
-        options are those of `tcgen05_commit`.  The producer waits for the last releases by
-        `producer.drain()`.
+        options are those of `tcgen05_commit`, by default for the CTA, or the pair, of the ring.
+        The producer waits for the last releases by `producer.drain()`.
 
         Raises: InputError for a warpgroup or the whole CTA.
         """
         empty, expected = self._empty(slot), "the thread that multiplies: b.elect() of one warp"
         scopes = ExecutionScope.THREAD, ExecutionScope.WARP
         check_scope(self.builder, "a commit is of one thread", *scopes, expected=expected)
+        if cta_group is None:
+            cta_group = CtaGroup.TWO if self.ring.pair else CtaGroup.ONE
+            cta_mask = self._both() if self.ring.pair and cta_mask is None else cta_mask
         with self._one_thread():
             self.builder.tcgen05_commit(empty, cta_group=cta_group, cta_mask=cta_mask)
+
+    def _both(self) -> IntLike:
+        """The CTAs of this pair, as a mask of CTAs of the cluster."""
+        b = self.builder
+        return _PAIR if b.cluster == 2 else (b.const(_PAIR) << b.cluster_ctarank // 2 * 2).to(u16)
 
     @contextmanager
     def use(self, *, commit: bool = False) -> Iterator[Slot]:
