@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from asmprinter.ptx.reading.initialisers import (
     LARGEST_INITIAL,
     Symbol,
+    Tree,
     addresses_in,
+    check_shape,
     count_of,
     initial_values,
     laid_out,
@@ -31,10 +33,12 @@ VARIABLE_SPACES = {
 """The state spaces that variables live in, by their directives."""
 
 
+_DECLARED = "pred b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 f32 f64"
 LINKAGES = ("visible", "extern", "weak", "common")
 
 
-TYPES = {t.value: t for t in ScalarType}
+TYPES: dict[str, ScalarType] = {t.value: t for t in ScalarType if t.value in _DECLARED.split()}
+"""The types of what is declared; others are only in the names of instructions."""
 
 
 ATTRIBUTE = r"\.attribute\s*\((?:[^()]|\([^()]*\))*\)"
@@ -113,10 +117,44 @@ def read_variables(text: str) -> list[VariableRead]:
     if match["type"] in _OPAQUE_TYPES:
         names = tuple(one["name"] for one in found)
         raise OpaqueTypeError(text, VARIABLE_SPACES[match["space"]], names)
-    type_ = TYPES.get(match["type"])
-    if type_ is None:
-        raise DeclarationError("cannot read this declaration", text)
+    type_ = type_of(match["type"], int(match["vector"] or 1), text)
+    _check_head(match, type_, text)
     return [_variable(text, match, one, type_) for one in found]
+
+
+def type_of(name: str, vector: int, text: str) -> ScalarType:
+    """The type of a declaration, of which a vector has so many elements.
+
+    Raises: DeclarationError.
+    """
+    type_ = TYPES.get(name)
+    if type_ is None:
+        raise DeclarationError(f"nothing is declared with the type .{name}", text)
+    if type_.bits * vector > _LONGEST_VECTOR or (vector > 1 and type_ is ScalarType.PRED):
+        raise DeclarationError(f"a vector has {_LONGEST_VECTOR} bits at most, and no .pred", text)
+    return type_
+
+
+_LONGEST_VECTOR = 128
+
+
+def _check_head(head: re.Match[str], type_: ScalarType, text: str) -> None:
+    """Whether there are variables of a linkage, a state space and a type.
+
+    Raises: DeclarationError.
+    """
+    if len(linkages_in(head["linkage"])) > 1:
+        raise DeclarationError("a variable has one linkage", text)
+    if type_ is ScalarType.PRED:
+        raise DeclarationError("predicates are registers", text)
+    is_value = head["space"] == Space.PARAM.value and "[" not in head["rest"]
+    if is_value and (type_ is ScalarType.F16X2 or head["vector"]):
+        raise DeclarationError("no parameter has this type", text)
+
+
+def linkages_in(text: str) -> list[str]:
+    """The linking directives of a declaration."""
+    return re.findall(rf"\.({'|'.join(LINKAGES)})\b", text)
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -138,7 +176,7 @@ def _variable(
     init = one["init"]
     try:
         dims = [number_in(d) if d.strip() else 0 for d in re.findall(r"\[([^]]*)\]", one["dims"])]
-        tree = initial_values(init, type_) if init else None
+        tree = None if init is None else _initial(init, head, type_)
     except RecursionError:
         raise DeclarationError("an expression is nested too deep", text) from None
     except (OperandError, OverflowError) as error:
@@ -147,6 +185,7 @@ def _variable(
         dims[0] = count_of(tree)
     if head["vector"]:
         dims.append(int(head["vector"]))
+    _check_values(tree, dims, int(head["vector"] or 0), text)
     size = element * math.prod(dims)
     found: list[tuple[int, Symbol]] = []
     if size > LARGEST or any(dim < 0 for dim in dims):
@@ -170,6 +209,28 @@ def _variable(
         " ".join((head["early"] or head["late"] or "").split()),
     )
     return VariableRead(variable, addresses is None)
+
+
+def _initial(init: str, head: re.Match[str], type_: ScalarType) -> Tree:
+    """The initial values of a variable.
+
+    Raises: OperandError.
+    """
+    if head["space"] not in ("global", "const") or "extern" in linkages_in(head["linkage"]):
+        raise OperandError("only what is global or constant, and defined here, has initial values")
+    return initial_values(init, type_)
+
+
+def _check_values(tree: Tree | None, dims: list[int], vector: int, text: str) -> None:
+    """Whether initial values stand in braces as the dimensions of a variable say.
+
+    Raises: DeclarationError.
+    """
+    try:
+        if tree is not None:
+            check_shape(tree, dims, vector)
+    except OperandError as error:
+        raise DeclarationError(f"cannot read this declaration: {error}", text) from None
 
 
 def _export(linkage: str) -> Export:
@@ -213,20 +274,25 @@ class RegistersRead:
     width: int = 0
 
 
+_MOST_REGISTERS = 1 << 32
+
+
 def read_registers(text: str) -> list[RegistersRead]:
     """`.reg .b32 a, b, %r<3>`.
 
     Raises: DeclarationError.
     """
     match = _REGISTERS.fullmatch(text.strip())
-    type_ = TYPES.get(match["type"]) if match else None
-    if match is None or type_ is None:
+    if match is None:
         raise DeclarationError("cannot read this declaration", text)
+    type_ = type_of(match["type"], int(match["vector"] or 1), text)
     found = []
     for name in match["names"].split(","):
         one = _REGISTER.fullmatch(name.strip())
         if one is None:
             raise DeclarationError("cannot read this register name", name)
         count = int(one["count"]) if one["count"] else None
+        if count is not None and count >= _MOST_REGISTERS:
+            raise DeclarationError("so many registers cannot be declared", name)
         found.append(RegistersRead(one["name"], type_, count, int(match["vector"] or 0)))
     return found

@@ -50,6 +50,8 @@ def read_fragment(
 class _FragmentReader(PtxReader):
     """A reader of PTX that is inside a function from the start to the end."""
 
+    refuses_empty = False  # none is printed
+
     def __init__(
         self, text: str, registers: Mapping[str, ScalarType], symbols: Mapping[str, Space | None]
     ) -> None:

@@ -14,13 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from asmprinter.ptx.reading.declarations import (
     ATTRIBUTE,
     LINKAGES,
-    TYPES,
     VARIABLE_SPACES,
     DeclarationError,
+    linkages_in,
+    type_of,
 )
+from asmprinter.ptx.reading.initialisers import number_in
 from asmprinter.ptx.source import NAME
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import Launch, Linkage, Param, Prototype
+from intrinsics.mir import NOTHING_SAID, Launch, Linkage, Param, Prototype
 from intrinsics.modifiers import ScalarType
 
 _PARAM = re.compile(
@@ -39,7 +41,8 @@ _HEADER = re.compile(
 )
 
 
-_NUMBERS = r"\s++\d+(?:\s*+,\s*+\d+)*"
+_NUMBER = r"(?:0[xX][\da-fA-F]++|\d++)U?+"
+_NUMBERS = rf"\s++{_NUMBER}(?:\s*+,\s*+{_NUMBER})*+(?![\w.])"
 
 
 _COUNTED = "reqntid|maxntid|reqnctapercluster|maxnreg|minnctapersm|maxclusterrank"
@@ -49,6 +52,10 @@ _TUNING = re.compile(
     rf"\.(?P<name>{_COUNTED})(?P<numbers>{_NUMBERS})"
     r"|\.(?P<flag>explicitcluster|blocksareclusters|noreturn)\b"
 )
+
+
+_UNREAD = re.compile(rf"\.(?:{_COUNTED}|maxnctapersm|noreturn)\b")
+"""What is left of a bound that has no number, of one that PTX had once, and of a second word."""
 
 
 _PROTOTYPE = re.compile(
@@ -72,6 +79,7 @@ class HeaderRead:
     is_kernel: bool
     launch: Launch
     linkage: Linkage
+    is_external: bool = False
 
 
 def read_header(text: str) -> HeaderRead:
@@ -84,8 +92,10 @@ def read_header(text: str) -> HeaderRead:
         raise DeclarationError("cannot read this function's header", text)
     before = [" ".join(match["attribute"].split())] if match["attribute"] else []
     signature, launch = _signature(match["name"], match, text, before)
-    linkage = next((x for x in Linkage if x.value and x.value in match["linkage"]), None)
-    return HeaderRead(signature, match["kind"] == "entry", launch, linkage or Linkage.INTERNAL)
+    said = linkages_in(match["linkage"])
+    _check(signature, launch, said, text, is_kernel=match["kind"] == "entry")
+    linkage = next((x for x in Linkage if x.value in said), Linkage.INTERNAL)
+    return HeaderRead(signature, match["kind"] == "entry", launch, linkage, "extern" in said)
 
 
 def read_prototype(name: str, text: str) -> Prototype:
@@ -108,6 +118,26 @@ def _signature(
     return Prototype(name, params, results, noreturn, (*before, *others)), launch
 
 
+def _check(
+    signature: Prototype, launch: Launch, linkages: list[str], text: str, *, is_kernel: bool
+) -> None:
+    """Whether there are functions with such a header.
+
+    Raises: DeclarationError.
+    """
+    if len(linkages) > 1 or "common" in linkages:
+        raise DeclarationError("a function is .extern, .visible, .weak or none of these", text)
+    names = [param.name for param in (*signature.results, *signature.params)]
+    if len(set(names)) < len(names):
+        raise DeclarationError("two parameters have one name", text)
+    if len(signature.results) > 1:
+        raise DeclarationError("a function has one result", text)
+    if launch != NOTHING_SAID and not is_kernel:
+        raise DeclarationError("only kernels have bounds of their launches", text)
+    if signature.noreturn and (is_kernel or signature.results):
+        raise DeclarationError("only functions without results are .noreturn", text)
+
+
 def _params(text: str | None) -> Iterator[Param]:
     for part in (text or "")[1:-1].split(","):
         if part.strip():
@@ -116,9 +146,11 @@ def _params(text: str | None) -> Iterator[Param]:
 
 def _param(text: str) -> Param:
     match = _PARAM.fullmatch(text.strip())
-    type_ = TYPES.get(match["type"]) if match else None
-    if match is None or type_ is None:
+    if match is None:
         raise DeclarationError("cannot read this parameter", text)
+    type_ = type_of(match["type"], 1, text)
+    if type_ is ScalarType.PRED or (type_ is ScalarType.F16X2 and not match["dims"]):
+        raise DeclarationError("no parameter has this type", text)
     element = max(type_.bits // 8, 1)
     dims = [int(n) for n in re.findall(r"\d+", match["dims"])]
     return Param(
@@ -156,10 +188,10 @@ def _launch(text: str, whole: str) -> tuple[Launch, list[str], bool]:
     for match in _TUNING.finditer(text):
         flags.add(match["flag"])
         if match["name"]:
-            found[match["name"]] = tuple(int(n) for n in match["numbers"].split(","))
+            found[match["name"]] = tuple(map(number_in, match["numbers"].split(",")))
     _check_bounds(found, whole)
     others = _TUNING.sub("", text)
-    if _DIRECTIVE.sub("", others).strip():
+    if _DIRECTIVE.sub("", others).strip() or _UNREAD.search(others):
         raise DeclarationError("cannot read this function's header", whole)
 
     def one(name: str) -> int:

@@ -10,7 +10,7 @@ import dataclasses
 import math
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from asmprinter.ptx.reading.tokens import OperandError, Tokens, read_float
@@ -78,6 +78,27 @@ def number_in(text: str) -> int:
     return value
 
 
+def check_shape(tree: Tree, dims: Sequence[int], vector: int = 0) -> None:
+    """Whether there are braces for each dimension, and as many values as the last one's `vector`.
+
+    Raises: OperandError.
+    """
+    if not dims:
+        if isinstance(tree, (list, Plain)):
+            raise OperandError("braces around one value")
+        return
+    if not isinstance(tree, (list, Plain)):
+        raise OperandError("no braces around the values of an array")
+    if len(dims) == 1 and vector and count_of(tree) != vector:
+        raise OperandError(f"a vector has {vector} values")
+    if isinstance(tree, Plain):
+        if len(dims) > 1:
+            raise OperandError("no braces around the values of an inner array")
+        return
+    for part in tree:
+        check_shape(part, dims[1:], vector)
+
+
 def count_of(tree: Tree) -> int:
     """The number of values in the outermost braces; a value without braces is one."""
     if isinstance(tree, Plain):
@@ -133,12 +154,19 @@ def _value(tokens: Tokens, type_: ScalarType, depth: int) -> Tree:
         return found
     masked = tokens.peek().startswith("0x") and tokens.peek(1) == "("
     if masked or (tokens.peek_kind() == "name" and tokens.peek() != "WARP_SZ"):
-        return _address(tokens)
+        return _address(tokens, type_)
     return _bytes(tokens, type_)
 
 
-def _address(tokens: Tokens) -> Symbol:
+_HOLD_ADDRESSES = (ScalarType.U32, ScalarType.U64)
+_HOLD_BYTES_OF_ADDRESSES = (ScalarType.U8, *_HOLD_ADDRESSES)
+
+
+def _address(tokens: Tokens, type_: ScalarType) -> Symbol:
     """`x`, `x+8`, `generic(x)+-8` or `0xFF(x)`."""
+    is_part = tokens.peek_kind() != "name"
+    if type_ not in (_HOLD_BYTES_OF_ADDRESSES if is_part else _HOLD_ADDRESSES):
+        raise OperandError(f"an address in {type_.ptx}")
     mask = 0
     if tokens.peek_kind() != "name":
         mask = number_in(tokens.take()[1])
@@ -172,19 +200,20 @@ def _bytes(tokens: Tokens, type_: ScalarType) -> bytes:
     if tokens.peek_kind() == "float":
         return _float_bytes(read_float(tokens.take()[1], negative=negative), type_)
     value = tokens.expression()
-    if type_.kind == "f" and type_.bits in (32, 64):
-        try:
-            return struct.pack("<f" if type_.bits == 32 else "<d", float(value))
-        except OverflowError:
-            raise OperandError(f"an integer beyond {type_.ptx}") from None
+    if type_.kind == "f" or type_ is ScalarType.F16X2:
+        raise OperandError(f"an integer for {type_.ptx}: write it with a point, or its bits")
     return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
 
+_BITS = (ScalarType.B8, ScalarType.B16, ScalarType.B32, ScalarType.B64, ScalarType.B128)
+
+
 def _float_bytes(literal: FloatImm, type_: ScalarType) -> bytes:
-    rounds = type_ in (ScalarType.F32, ScalarType.F64)
-    if not rounds and literal.type.bits != type_.bits:
+    """A number of `f32` and `f64` is rounded, and of 32 bits too; else bits stay as they are."""
+    if type_ not in (ScalarType.F32, ScalarType.F64) and type_ not in _BITS:
         raise OperandError(f"{literal.type.ptx} for {type_.ptx}")
-    return literal.bits_as(type_).to_bytes(type_.bits // 8, "little")
+    bits = literal.bits_as(ScalarType.F32 if type_ is ScalarType.B32 else type_)
+    return (bits & (1 << type_.bits) - 1).to_bytes(type_.bits // 8, "little")
 
 
 def laid_out(

@@ -21,12 +21,14 @@ from asmprinter.ptx.reading.declarations import (
     DeclarationError,
     OpaqueTypeError,
     VariableRead,
+    linkages_in,
     read_labels,
     read_registers,
     read_variables,
 )
 from asmprinter.ptx.reading.function_headers import HeaderRead, read_header, read_prototype
-from asmprinter.ptx.reading.instructions import InstructionReader
+from asmprinter.ptx.reading.module_header import HeaderReader
+from asmprinter.ptx.reading.module_names import ModuleNames, check_parameters
 from asmprinter.ptx.reading.report import BadStatementError
 from asmprinter.ptx.reading.scopes import Names
 from asmprinter.ptx.source import NAME, NOUNROLL, OPEN_STRING, STRING
@@ -39,14 +41,11 @@ from intrinsics.mir import (
     Module,
     Where,
 )
-from intrinsics.modifiers import ScalarType
-from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
+from intrinsics.modifiers import ScalarType, Space
+from intrinsics.targets import Target
 
 _LABEL = re.compile(rf"({NAME})\s*:(?!:)")
 _DIRECTIVE = re.compile(r"\.(\w+)")
-_VERSION = re.compile(r"\.version\s+(\d{1,9})\.(\d{1,9})(?!\S)")
-_TARGET = re.compile(r"\.target\s+(\w+)((?:\s*,\s*\w+)*)")
-_ADDRESS_SIZE = re.compile(r"\.address_size\s+(\d+)(?!\S)")
 _FILE = re.compile(rf"\.file\s++(\d+)\s++({STRING})(?:\s*+,\s*+\d+\s*+,\s*+\d+)?")
 _LOC = re.compile(
     r"\.loc\s+(\d+)\s+(\d+)(?:\s+\d+)?"
@@ -83,15 +82,15 @@ def read_ptx(text: str, file: str = "", *, target: Target | None = None) -> PtxR
     return PtxReader(text, file, target).read()
 
 
-class PtxReader(InstructionReader):
+class PtxReader(HeaderReader):
     """A position in the text: reads declarations and directives, and leaves out nothing."""
 
+    refuses_empty = True
+    """Whether a `;` ends something."""
+
     def __init__(self, text: str, file: str, target: Target | None) -> None:
-        super().__init__(text, file)
-        self.wanted_target = target
-        self.target: Target | None = target
-        self.ptx: Ptx | None = None
-        self.at = 0
+        super().__init__(text, file, target)
+        self.known = ModuleNames()
 
     # ---- statements --------------------------------------------------------------------------
 
@@ -100,7 +99,7 @@ class PtxReader(InstructionReader):
         self.read_statements()
         if self.function is not None:
             self._unclosed(len(self.source) - 1)
-        self._settle_header()
+        self.settle_header()
         self.settle_lines()
         return PtxReading(self.module, self.findings)
 
@@ -118,22 +117,14 @@ class PtxReader(InstructionReader):
                 end = self.source.find(";", start)
                 self.at = len(self.source) if end < 0 else end + 1
 
-    def _settle_header(self) -> None:
-        if self.target is None:
-            self.error("ptx/no-target", "the module has no .target", 0, expected=".target sm_…")
-        if self.ptx is None:
-            self.error("ptx/no-version", "the module has no .version", 0, expected=".version")
-        self.module.target = self.target or TARGETS["sm_75"]
-        self.module.ptx = self.ptx or PTX_VERSIONS[0]
-        defined = {function.name for function in self.module.functions}
-        self.module.externals = [f for f in self.module.externals if f.name not in defined]
-
     def _statement(self, start: int) -> None:
         first = self.text[start]
         if first in ";{}":
             self.at += 1
             if first != ";":
                 self._brace(first)
+            elif self.refuses_empty:
+                raise BadStatementError("ptx/syntax", "an empty statement", got=";")
         elif first == ".":
             self._directive(start)
         elif match := _LABEL.match(self.text, start):
@@ -207,7 +198,7 @@ class PtxReader(InstructionReader):
         match = _DIRECTIVE.match(self.text, start)
         name = match[1] if match else ""
         if name in ("version", "target", "address_size"):
-            self._header(name, start)
+            self.read_header_directive(name, start)
         elif name == "loc":
             self._loc(start)
         elif name == "file":
@@ -231,7 +222,7 @@ class PtxReader(InstructionReader):
             raise BadStatementError("ptx/syntax", "a table of labels has a name", got="." + name)
         shown = _flat(text) + ";"
         if self.function is None:
-            where = Where.TOP if name == "pragma" and not self._has_begun() else Where.BOTTOM
+            where = Where.TOP if name == "pragma" and not self.has_begun() else Where.BOTTOM
             self.module.kept.append(Kept(shown, where))
             if name not in ("pragma", "alias"):
                 self.not_understood("ptx/directive", f"directive .{name}", start, op="." + name)
@@ -248,10 +239,6 @@ class PtxReader(InstructionReader):
         assert self.function is not None
         block = self.function.blocks[-1]
         return not (self.above or block.instrs or block.name.startswith(UNNAMED))
-
-    def _has_begun(self) -> bool:
-        """Whether a function or a variable has been read."""
-        return bool(self.module.functions or self.module.variables or self.module.externals)
 
     def _loc(self, start: int) -> None:
         """A line of the user's source, which the records up to the next one come from."""
@@ -282,59 +269,15 @@ class PtxReader(InstructionReader):
             raise BadStatementError("ptx/syntax", "unterminated .section", op=".section")
         self.module.kept.append(Kept(_lines(self.text[start:end]), Where.BOTTOM))
 
-    def _header(self, name: str, start: int) -> None:
-        pattern = {"version": _VERSION, "target": _TARGET, "address_size": _ADDRESS_SIZE}[name]
-        match = pattern.match(self.text, start)
-        self.at = match.end() if match else self.source.line_end(start)
-        given = self.text[start : self.at].split(None, 1)[1:]
-        shown = given[0].strip().rstrip(";") if given else ""
-        if name == "version":
-            self._version(match, shown, start)
-        elif name == "address_size":
-            if match is None or match[1] != "64":
-                self.error(
-                    "ptx/address-size",
-                    "nvgen reads 64-bit modules",
-                    start,
-                    got=shown,
-                    expected="64",
-                )
-        else:
-            self._target(match, shown, start)
-
-    def _target(self, match: re.Match[str] | None, shown: str, start: int) -> None:
-        self.module.options = tuple(re.findall(r"\w+", match[2])) if match else ()
-        if self.wanted_target is not None:
-            return
-        self.target = TARGETS.get(match[1]) if match else None
-        if self.target is None:
-            self.target = TARGETS["sm_75"]
-            word = match[1] if match else shown
-            self.error(
-                "target/unknown",
-                f"unknown target '{word}'",
-                start,
-                got=word,
-                expected="one that `nvgen targets` lists",
-            )
-
-    def _version(self, match: re.Match[str] | None, shown: str, start: int) -> None:
-        self.ptx = Ptx(int(match[1]), int(match[2])) if match else None
-        if self.ptx not in PTX_VERSIONS:
-            self.error(
-                "ptx/version-unknown",
-                f"unknown PTX version '{shown}'",
-                start,
-                got=shown,
-                expected=f"{PTX_VERSIONS[0]} to {PTX_VERSIONS[-1]}",
-            )
-
     def _definition(self, start: int) -> None:
         """A function, or a variable with its linkage."""
         stop = self.source.find(";{", start)
         header = self.text[start:stop] if stop >= 0 else ""
         if not _DEFINES.search(header):
-            self._variables(self._to_semicolon(start), start)
+            text = self._to_semicolon(start)
+            if self.function is not None and linkages_in(text):
+                raise DeclarationError("a variable of a function has no linkage", text)
+            self._variables(text, start)
             return
         last = start
         while self.text[stop] == ";" and _PRAGMA_AT_END.search(self.text[last:stop]):
@@ -348,6 +291,7 @@ class PtxReader(InstructionReader):
         self.at = stop + 1
         read = read_header(header)
         if self.text[stop] == ";":
+            self.known.function(read, is_defined=False)
             name = read.signature.name
             self.spaces[name] = None
             if not any(f.name == name for f in self.module.externals):
@@ -376,7 +320,21 @@ class PtxReader(InstructionReader):
         if self.names is None:
             raise DeclarationError("registers are declared in functions", text)
         for one in read:
+            self._new_name(one.name, is_range=one.count is not None)
             self.names.declare(one)
+
+    def _new_name(self, name: str, *, is_range: bool = False) -> None:
+        """A name that its scope must not have already.
+
+        Raises: BadStatementError.
+        """
+        assert self.names is not None
+        if self.names.has_here(name, is_range=is_range):
+            shown = f"{name}<…>" if is_range else name
+            raise BadStatementError(
+                "ptx/duplicate-name", f"'{shown}' is something else already in this scope",
+                got=shown, expected="a new name, or another { }",
+            )  # fmt: skip
 
     def _variables(self, text: str, start: int) -> None:
         try:
@@ -397,9 +355,13 @@ class PtxReader(InstructionReader):
     def _variable(self, read: VariableRead) -> None:
         variable = read.variable
         if self.function is None or self.names is None:
+            if variable.space is Space.LOCAL:
+                raise DeclarationError("local variables are those of functions", variable.name)
             self.spaces[variable.name] = variable.space
             self.module.variables.append(variable)
+            self.known.variable(variable, self.spaces)
             return
+        self._new_name(variable.name)
         name = self.names.declare_variable(variable.name)
         self.local_spaces[name] = variable.address_space
         self.function.variables.append(dataclasses.replace(variable, name=name))
@@ -424,6 +386,12 @@ class PtxReader(InstructionReader):
                 got=said.name,
                 expected="a name that no other function has",
             )
+        try:
+            self.known.function(read, is_defined=True)
+            if read.is_kernel:
+                check_parameters(said.params, self.ptx)
+        except BadStatementError as bad:  # its body is read all the same
+            self.report(bad.finding, start)
         function = MachineFunction(
             said.name,
             read.is_kernel,

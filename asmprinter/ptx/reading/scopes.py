@@ -51,6 +51,7 @@ class Names:
 
     def __init__(self, function: MachineFunction, symbols: set[str]) -> None:
         self.function = function
+        self.params = {param.name for param in (*function.params, *function.results)}
         self.symbols = symbols
         self._taken = set(symbols)
         self._numbers: dict[str, int] = {}
@@ -117,6 +118,18 @@ class Names:
         else:
             scope.single[read.name] = read.type
 
+    def has_here(self, name: str, *, is_range: bool = False) -> bool:
+        """Whether the innermost scope has a name, or a range of registers called so."""
+        scope = self._scopes[-1]
+        if is_range:
+            return name in scope.ranges
+        if name in scope.single or name in scope.vectors or name in scope.variables:
+            return True
+        if name in scope.labels or name in scope.tables:
+            return True
+        is_outermost = len(self._scopes) == 1
+        return self._in_range(scope, name) is not None or (is_outermost and name in self.params)
+
     def bind(self, name: str, cls: ScalarType) -> Reg:
         """A register of the scope that is there from the start."""
         return self._new(self._scopes[-1], cls, name)
@@ -150,13 +163,18 @@ class Names:
         return Sym(name) if name in self.symbols else None
 
     def _from_range(self, scope: _Scope, name: str) -> Reg | None:
+        cls = self._in_range(scope, name)
+        return None if cls is None else self._new(scope, cls, name)
+
+    def _in_range(self, scope: _Scope, name: str) -> ScalarType | None:
+        """The class of a register of a range."""
         match = re.fullmatch(r"(.*?)(0|[1-9][0-9]*)", name)
         if match is None or match[1] not in scope.ranges:
             return None
         count, cls = scope.ranges[match[1]]
         if len(match[2]) > len(str(count)) or int(match[2]) >= count:
             return None
-        return self._new(scope, cls, name)
+        return cls
 
     # ---- blocks ------------------------------------------------------------------------------
 
@@ -169,7 +187,7 @@ class Names:
     def label(self, name: str) -> bool:
         """A label, which begins a block; False when the scope has it already."""
         scope = self._scopes[-1]
-        if name in scope.labels or name in scope.tables:
+        if self.has_here(name):
             return False
         unique = self._unique(name)
         scope.labels[name] = unique

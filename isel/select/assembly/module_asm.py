@@ -57,8 +57,10 @@ def read_module_assembly(
     head += [_declared(one) for one in known if one.name in words]
     before = len(head)
     reading = read_ptx("\n".join([*head, text]), target=target)
-    if reading.findings:
-        first = reading.findings[0]
+    ours = {one.name for one in known}
+    findings = [f for f in reading.findings if f.rule not in _OF_NAMES or f.got not in ours]
+    if findings:
+        first = findings[0]
         at = places[min(max(first.place.line - before - 1, 0), len(places) - 1)]
         note = Finding(
             "select/module-asm",
@@ -71,7 +73,6 @@ def read_module_assembly(
         )
         return ModuleAssembly(None, words, (note,))
     module = reading.module
-    ours = {one.name for one in known}
     module.externals = [f for f in module.externals if f.name not in ours]
     module.variables = [v for v in module.variables if not (v.external and v.name in ours)]
     for n, location in enumerate(module.locations):
@@ -81,6 +82,10 @@ def read_module_assembly(
                 location, file=place.file, line=place.line, column=place.column
             )
     return ModuleAssembly(module, frozenset(_names_of(module)))
+
+
+_OF_NAMES = ("ptx/duplicate-name", "ptx/external-body")
+"""What the reader says of names that LLVM IR defines, too: `add_assembly` tells it."""
 
 
 def _declared(one: Prototype | Variable) -> str:
