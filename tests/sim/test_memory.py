@@ -298,7 +298,7 @@ def test_unwritten_local_memory_is_zero():
     ld.local.v2.u32 {%r1, %r2}, [l+8];
     mad.wide.u32 %rd1, %lane, 8, %a0;
     st.global.v2.u32 [%rd1], {%r1, %r2};"""
-    run(body, seen, variables=".local .align 16 .b8 l[16];")
+    run(f"    .local .align 16 .b8 l[16];{body}", seen)
     assert seen.tolist() == [[255, 0]] * 32
 
 
