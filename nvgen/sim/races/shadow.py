@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 from types import MappingProxyType
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +39,7 @@ from nvgen.sim.races.epochs import (
     unseen,
 )
 from nvgen.sim.races.happens_before import Clocks
+from nvgen.sim.races.indices import Index, as_table, index_of, numbers_of
 from nvgen.sim.races.report import NOTHING_BETWEEN, Between, race, unstarted
 from nvgen.sim.races.scopes import Flag, Reach
 from nvgen.sim.races.tensor_fences import missing_fence, unfenced
@@ -49,13 +49,8 @@ NOTHING_ELSE: Mapping[int, Flag | None] = MappingProxyType({})
 CELLS = "cells"
 """The unit of tensor memory."""
 
-Table = tuple[int, NDArray[np.int64]]
-"""A memory indexed as a table: bytes of a row, and indices of rows."""
-
-Index = slice | NDArray[np.int64] | Table
 Sites = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
-Item = TypeVar("Item", bound=np.generic)
 Change = tuple[Bytes, Bytes]
 """The bytes before a write, and those that it writes, a row for each part."""
 
@@ -79,13 +74,13 @@ class _Kept:
     def at(self, index: Index) -> Epochs:
         """The epochs of some bytes, in as many rows as the index has."""
         if isinstance(index, tuple):
-            return _table(self.epochs, index[0])[index[1]]
+            return as_table(self.epochs, index[0])[index[1]]
         return self.epochs[index]
 
     def sites_at(self, index: Index) -> Sites:
         """The sites of the accesses to some bytes, in as many rows as the index has."""
         if isinstance(index, tuple):
-            return _table(self.sites, index[0])[index[1]]
+            return as_table(self.sites, index[0])[index[1]]
         return self.sites[index]
 
     def put(self, index: Index, marks: Epochs, site: int, rows: int) -> None:
@@ -95,8 +90,8 @@ class _Kept:
             self.epochs[index].reshape(rows, -1)[:] = marks
             self.sites[index] = site
         elif isinstance(index, tuple):
-            _table(self.epochs, index[0])[index[1]] = marks
-            _table(self.sites, index[0])[index[1]] = site
+            as_table(self.epochs, index[0])[index[1]] = marks
+            as_table(self.sites, index[0])[index[1]] = site
         else:
             self.epochs[index] = marks
             self.sites[index] = site
@@ -216,7 +211,7 @@ class Shadow:
         if accessor.cta != self.owner >= 0:
             self._check_begun(accessor, agent)
         strength = WEAK if order is Order.WEAK else reach + 1
-        act = _Act(*_index(flat, size), accessor, agent, writes, strength, vector)
+        act = _Act(*index_of(flat, size), accessor, agent, writes, strength, vector)
         first = _with_narrow(act) if as_object else act
         conflicts = [self._check(self.writes, "wrote", first, change)]
         if writes:
@@ -252,7 +247,7 @@ class Shadow:
             return None
         if change is not None and act.writes and act.accessor.group >= 0:
             before, after = change
-            found &= before[_numbers(act.index)].reshape(after.shape) != after
+            found &= before[numbers_of(act.index)].reshape(after.shape) != after
         return _Conflict(kept, verb, prior, found) if found.any() else None
 
     def _is_torn(self, kept: _Kept, prior: Epochs, act: _Act) -> NDArray[np.bool_]:
@@ -302,7 +297,7 @@ class Shadow:
         return np.broadcast_to(found, prior.shape).copy()
 
     def _race(self, conflict: _Conflict, act: _Act) -> Fault:
-        which = int(_numbers(act.index).reshape(-1)[conflict.at])
+        which = int(numbers_of(act.index).reshape(-1)[conflict.at])
         first = self.clocks.sites.all[int(conflict.kept.sites[which])]
         count = int(conflict.found.sum())
         return race(
@@ -342,7 +337,7 @@ class Shadow:
         if there is not None:
             left = self._unordered(there, act)
             if left.any():
-                where = _numbers(act.index).reshape(there.shape)[left]
+                where = numbers_of(act.index).reshape(there.shape)[left]
                 self.others.epochs[where] = there[left]
                 self.others.top = self.reads.top
                 self.others.sites[where] = self.reads.sites[where]
@@ -357,7 +352,7 @@ class Shadow:
         flat = offsets.reshape(-1)
         if not isinstance(actor, AsyncOp) or not flat.size:
             return 0
-        prior = self.writes.at(_index(flat, size)[0])
+        prior = self.writes.at(index_of(flat, size)[0])
         fenced = (actor.before or NOTHING).proxied
         return int(unseen(prior, fenced, self.clocks.stride).sum())
 
@@ -367,7 +362,7 @@ class Shadow:
         accessor = accessor_of(self.clocks, lanes.size, lanes, same=False)
         if accessor is None:
             return False
-        act = _Act(*_index(where, 1), accessor, "", writes=False, strength=WEAK)
+        act = _Act(*index_of(where, 1), accessor, "", writes=False, strength=WEAK)
         prior = self.writes.at(act.index).reshape(act.rows, -1)
         return bool(self._unordered(prior, act).all())
 
@@ -476,27 +471,3 @@ def _with_narrow(act: _Act) -> _Act:
         return act
     wide = tuple((whole(clock), rows) for clock, rows in parts)
     return replace(act, accessor=replace(act.accessor, parts=wide))
-
-
-def _index(flat: NDArray[np.int64], size: int) -> tuple[Index, int]:
-    """The bytes of an access, as a slice where they are contiguous, and its number of parts."""
-    first, last, parts = int(flat[0]), int(flat[-1]), flat.size
-    if last - first == (parts - 1) * size and (
-        parts == 1 or bool((flat[1:] - flat[:-1] == size).all())
-    ):
-        return slice(first, last + size), parts
-    if size > 1 and not (flat % size).any():
-        return (size, flat // size), parts
-    return flat[:, None] + np.arange(size), parts
-
-
-def _table(array: NDArray[Item], size: int) -> NDArray[Item]:
-    return array[: array.size // size * size].reshape(-1, size)
-
-
-def _numbers(index: Index) -> NDArray[np.int64]:
-    if isinstance(index, slice):
-        return np.arange(index.start, index.stop)
-    if isinstance(index, tuple):
-        return index[1][:, None] * index[0] + np.arange(index[0])
-    return index
