@@ -16,13 +16,19 @@ from intrinsics.patterns import PAIRS, PREFIX, Argument, arguments, results
 from intrinsics.special import special_registers
 
 _INCORRECT = "Intrinsic has incorrect"
+_NUMBER = ("Callsite was not defined with variable", "Intrinsic was not defined with variable")
+"""What LLVM says of a declaration with more or fewer arguments than an intrinsic has."""
+
+_ELSEWHERE = "the LLVM Language Reference says what it takes"
 
 
 def declared_wrong(message: str, printed: str, text: str, file: str) -> Finding | None:
     """The finding about an intrinsic declared with wrong types; None for other messages."""
     named = re.search(r"@(llvm\.[\w.]+)", printed)
-    if not message.startswith(_INCORRECT) or named is None:
+    if not message.startswith((_INCORRECT, *_NUMBER)) or named is None:
         return None
+    if message.startswith(_NUMBER):
+        message = f"{_INCORRECT} number of arguments"
     name = named[1]
     declared = re.search(
         rf'^[ \t]*(declare\b[^@\n]*@"?{re.escape(name)}"?[ \t]*\([^\n]*\))', text, re.MULTILINE
@@ -35,8 +41,8 @@ def declared_wrong(message: str, printed: str, text: str, file: str) -> Finding 
         f"{message.rstrip('!')}: @{name}",
         Place(file, line, column),
         got=declared[1] if declared else printed,
-        expected=signature(name),
-        hint=_hint(name, declared[1] if declared else ""),
+        expected=(expected := signature(name)),
+        hint=_hint(name, declared[1] if declared else "") if expected else _ELSEWHERE,
     )
 
 

@@ -77,6 +77,39 @@ def test_wrong_types_are_told_with_the_right_ones_and_whose_they_are() -> None:
     assert "@llvm.nvvm.tcgen05.ld.32x32b.x8" in finding.hint
 
 
+SHUFFLE = "llvm.nvvm.shfl.sync.bfly.i32"
+
+
+@pytest.mark.parametrize("count", [0, 3, 5])
+def test_too_few_and_too_many_arguments_are_told_with_the_right_ones(count: int) -> None:
+    types, given = ", ".join(["i32"] * count), ", ".join(["i32 0"] * count)
+    text = (
+        f"define ptx_kernel void @k() {{\n  %r = call i32 @{SHUFFLE}({given})\n  ret void\n}}\n"
+        f"declare i32 @{SHUFFLE}({types})\n"
+    )
+    with pytest.raises(nvgen.InputError) as caught:
+        nvgen.compile(text, target="sm_90a")
+    (finding,) = caught.value.findings
+    assert finding.place.line == 5
+    assert finding.message.startswith("Intrinsic has incorrect ")
+    assert finding.expected == f"declare i32 @{SHUFFLE}(i32, i32, i32, i32)"
+
+
+def test_of_an_intrinsic_of_every_machine_the_reference_is_named() -> None:
+    text = """
+define ptx_kernel void @k() {
+  %r = call i32 @llvm.ctpop.i64(i64 0)
+  ret void
+}
+declare i32 @llvm.ctpop.i64(i64)
+"""
+    with pytest.raises(nvgen.InputError) as caught:
+        nvgen.compile(text, target="sm_90a")
+    (finding,) = caught.value.findings
+    assert (finding.place.line, finding.expected) == (6, "")
+    assert "Language Reference" in finding.hint
+
+
 def test_the_command_explains_an_intrinsic(nvgen: Nvgen) -> None:
     done = nvgen("explain", "llvm.nvvm.tcgen05.commit.shared.cg1")
     assert done.status == 0
