@@ -41,6 +41,14 @@ class Kernel:
         target = f" for {self.target}" if self.target else ""
         return f"<Kernel {self.name}({names}){target}, block {self.block}>"
 
+    def _repr_html_(self) -> str:
+        """The LLVM IR, and where tiles lie in dynamic shared memory, folded, for notebooks."""
+        from nvgen.compilation.notebook import stages_as_html
+
+        places = "\n".join(f"{offset:8} {name}" for name, offset in self.parts)
+        stages = {"Dynamic shared memory": places} if places else {}
+        return stages_as_html(repr(self), None, {**stages, "LLVM IR": self.llvm})
+
     if not TYPE_CHECKING:  # which knows what a kernel has
 
         def __getattr__(self, name: str) -> NoReturn:

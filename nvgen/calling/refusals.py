@@ -192,6 +192,25 @@ _OF_POINTERS: Mapping[str, str] = {
 }
 
 
+_OF_MATRICES: Mapping[str, str] = {
+    **_OF_NUMBERS,
+    "load ld read": "x.from_memory(address, pitch), x.from_tile(tile)",
+    "sum reduce": "x.row_sum(), x.row_reduce(f); x.vector.sum() of a thread's own",
+    "scale_columns scale_cols": "x * x.columns(lambda column: scale[column])",
+    "T transpose transposed": "x.as_tile(tile.transposed) stores it transposed",
+    "mask masked_fill tril triu": "x.where(lambda row, column: column <= row, 0.0)",
+    "shape": "x.layout.rows, x.layout.columns",
+}
+
+_OF_TILES: Mapping[str, str] = {
+    "load ld read": "x.at(row, k)[0]; as a matrix in registers sums.from_tile(x)",
+    "store st write": "x.at(row, k)[0] = y; of a matrix in registers sums.as_tile(x)",
+    "T transpose": "x.transposed",
+    "shape": "x.rows, x.k",
+    "slice view": "x.part(first, rows), x.part_of_k(first, k)",
+}
+
+
 def no_attribute(name: str, pointer: object) -> str:
     """The message that an address has no such attribute, with the nearest one."""
     return _elsewhere(f"a Pointer has no {name!r}", name, _OF_POINTERS, dir(type(pointer)), "x.")
@@ -201,6 +220,23 @@ def no_method(name: str, number: object) -> str:
     """The message that a number has no such method, with the nearest one."""
     kind = type(number)
     return _elsewhere(f"{kind.__name__} has no {name!r}", name, _OF_NUMBERS, dir(kind), "x.")
+
+
+def no_part(name: str, matrix: object, holds: type | None = None) -> str:
+    """The message that a matrix in registers has no such attribute, with the nearest one.
+
+    `holds` is the type of an accumulator's `fragment`.
+    """
+    kind = type(matrix)
+    what = f"{kind.__name__} has no {name!r}"
+    if holds is not None and hasattr(holds, name):
+        return f"{what}: what it holds has, x.fragment.{name}"
+    return _elsewhere(what, name, _OF_MATRICES, dir(kind), "x.")
+
+
+def no_member(name: str, tile: object) -> str:
+    """The message that a tile in shared memory has no such attribute, with the nearest one."""
+    return _elsewhere(f"a tile has no {name!r}", name, _OF_TILES, dir(type(tile)), "x.")
 
 
 def no_such(name: str, known: Iterable[str]) -> str:

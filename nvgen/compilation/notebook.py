@@ -11,10 +11,11 @@ from html import escape
 _MOST_LINES = 500
 
 
-def stages_as_html(title: str, findings: Iterable[object], stages: Mapping[str, str]) -> str:
-    """The findings, and the text of each stage, which can be opened."""
-    found = "".join(f"<li>{escape(str(finding))}</li>" for finding in findings)
-    listed = f"<ul>{found}</ul>" if found else "<p>no findings</p>"
+def stages_as_html(title: str, findings: Iterable[object] | None, stages: Mapping[str, str]) -> str:
+    """The findings, if it was judged, and the text of each stage, which can be opened."""
+    found = "".join(f"<li>{escape(str(finding))}</li>" for finding in findings or ())
+    judged = "" if findings is None else "<p>no findings</p>"
+    listed = f"<ul>{found}</ul>" if found else judged
     return f"<p>{escape(title)}</p>{listed}" + "".join(
         f"<details><summary>{escape(name)}: {len(text.splitlines())} lines</summary>"
         f"<pre>{escape(_begin(text))}</pre></details>"

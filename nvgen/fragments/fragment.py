@@ -43,7 +43,7 @@ from nvgen.instructions.roles import WARP
 from nvgen.llvm.ir_text import vector_value
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.tiles import SharedTile
-from nvgen.values.number_types import narrow_word
+from nvgen.values.number_types import Several, narrow_word
 from nvgen.values.numbers import Int, IntLike, Number
 from nvgen.values.pointers import Pointer
 from nvgen.values.vectors import Elementwise, Vector, as_words, greater, joined, vector_of
@@ -130,7 +130,7 @@ class Fragment(OfThreads):
 
     def _operand(self, other: object) -> Vector:
         """The other side, of an accumulator what it holds."""
-        return Elementwise._operand(self, getattr(other, "fragment", other))
+        return Elementwise._operand(self, _held(other))
 
     # ---- places ------------------------------------------------------------------------------
 
@@ -461,9 +461,15 @@ def _along(layout: FragmentLayout, other: object) -> Vector | None:
     return None
 
 
+def _held(other: object) -> object:
+    """The other operand, of an accumulator what it holds."""
+    is_held = isinstance(other, Several) and not isinstance(other, Elementwise)
+    return getattr(other, "fragment", other) if is_held else other
+
+
 def _matrix(mine: Numbers, other: object) -> Numbers:
     """Rows or columns along a matrix: of the other operand, or of both together."""
-    other = getattr(other, "fragment", other)
+    other = _held(other)
     if type(other) is type(mine) or not isinstance(other, OfThreads):
         return mine
     holders = mine.holders if isinstance(other, Rows) else other.holders

@@ -11,7 +11,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from llvmlite import ir
 
@@ -21,7 +21,7 @@ from intrinsics.findings import InputError
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import Requirement, found_wrong
+from nvgen.calling.refusals import Requirement, found_wrong, no_part
 from nvgen.fragments.fragment import Fragment
 from nvgen.fragments.layouts import Holders, RegisterTile
 from nvgen.instructions.roles import ExecutionScope
@@ -298,6 +298,11 @@ class HeldAccumulator(Several, AccumulatorTile):
     __slots__ = ()
 
     of_a: ClassVar[tuple[type, ...]] = (SharedTile, RegisterTile)
+
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(no_part(name, self, Fragment), name=name, obj=self)
 
     @property
     def builder(self) -> SharedMemory:

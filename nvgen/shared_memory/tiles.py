@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, Protocol, TypeVar
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType, Major
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import refuse
+from nvgen.calling.refusals import no_member, refuse
 from nvgen.launching.tensor_map import SWIZZLES
 from nvgen.values.number_types import constant, f32
 from nvgen.values.numbers import Int, IntLike
@@ -68,6 +68,17 @@ class SharedTile:
     whole: int = 0
     """Lines of the tile that this one is a part of; 0 for a tile of its own."""
     atom: int = 16
+
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(no_member(name, self), name=name, obj=self)
+
+        def __getitem__(self, *_: object) -> NoReturn:
+            expected = "an address: tile.at(row, k)[0]"
+            raise refuse("a tile is not indexed", got=f"tile {self.name}[…]", expected=expected)
+
+        __setitem__ = __getitem__
 
     @property
     def bits(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -256,6 +257,19 @@ WORDS = {
 @each("name", WORDS)
 def test_an_object_prints_its_layout(name: str) -> None:
     assert shown()[name] == WORDS[name]
+
+
+def test_notebooks_show_a_kernel() -> None:
+    """Not judged yet: its text, and where its tiles lie."""
+    b = KernelBuilder("shown", block=32, dynamic_shared=True, target="sm_90a")
+    b.begin()
+    for name in ("first", "second"):
+        b.shared_tile(name, bf16, (64, 64))
+    b.barrier_cta_sync_aligned()
+    page = b.finish()._repr_html_()
+    assert "<summary>LLVM IR: " in page
+    assert "findings" not in page
+    assert re.search(r"\b0 first\n +8192 second\b", page)
 
 
 def test_notebooks_show_the_stages() -> None:

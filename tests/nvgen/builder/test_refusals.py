@@ -291,6 +291,42 @@ def test_names_of_elsewhere(name: str, here: str) -> None:
         assert hasattr(KernelBuilder, verb)
 
 
+MEMBERS = {
+    ("sums", "load"): "here it is x.from_memory(address, pitch), x.from_tile(tile)",
+    ("sums", "sqrt"): "what it holds has, x.fragment.sqrt",
+    ("sums", "row_maxima"): "did you mean x.row_max?",
+    ("matrix", "relu"): "here it is x.max(0)",
+    ("rows", "clamp"): "here it is x.max(least).min(greatest)",
+    ("tile", "T"): "here it is x.transposed",
+    ("tile", "chunks"): "did you mean x.chunk?",
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), MEMBERS)
+def test_names_of_elsewhere_of_matrices_and_tiles(kind: str, name: str) -> None:
+    """Each is told what there is, which there is: the first word behind x."""
+    b = KernelBuilder("k", block=128, dynamic_shared=True, target="sm_90a")
+    b.begin()
+    sums = b.warpgroup_tile(64, 64)
+    tile = b.shared_tile("t", E.BF16, (64, 64))
+    given = {"sums": sums, "matrix": sums.fragment, "rows": sums.rows(1.0), "tile": tile}[kind]
+    with pytest.raises(AttributeError) as caught:
+        getattr(given, name)
+    said = MEMBERS[kind, name]
+    assert str(caught.value).endswith(f": {said}")
+    assert all(hasattr(given, word) for word in re.findall(r"x\.(\w+)", said))
+
+
+def test_a_tile_is_not_indexed() -> None:
+    b = KernelBuilder("k", block=128, dynamic_shared=True, target="sm_90a")
+    b.begin()
+    tile = b.shared_tile("t", E.BF16, (64, 64))
+    with pytest.raises(InputError, match="a tile is not indexed"):
+        tile[0, 0]  # type: ignore[index]
+    with pytest.raises(InputError, match="a tile is not indexed"):
+        tile[0, 0] = 1.0  # type: ignore[index]
+
+
 def of_numbers(use: Callable[[KernelBuilder, Float, Pointer], object]) -> Finding:
     """What is said of a use of a number and a pointer to such."""
     b = KernelBuilder("k", block=32)
