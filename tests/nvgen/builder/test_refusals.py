@@ -322,9 +322,9 @@ def test_a_tile_is_not_indexed() -> None:
     b.begin()
     tile = b.shared_tile("t", E.BF16, (64, 64))
     with pytest.raises(InputError, match="a tile is not indexed"):
-        tile[0, 0]  # type: ignore[index]
+        tile[0, 0]
     with pytest.raises(InputError, match="a tile is not indexed"):
-        tile[0, 0] = 1.0  # type: ignore[index]
+        tile[0, 0] = 1.0
 
 
 def of_numbers(use: Callable[[KernelBuilder, Float, Pointer], object]) -> Finding:
