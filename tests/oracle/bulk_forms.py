@@ -95,7 +95,12 @@ def bulk_copy_options() -> list[str]:
     Pairs of all options for each direction, with and without the operands that they take; full
     products of multicast x mask and of hint x policy.
     """
-    out = []
+    return _wide([*_options(), *_spoilt_options()])
+
+
+def _options() -> list[str]:
+    """Copies of every direction with every option, and with the operands that it takes."""
+    out: list[str] = []
     casts = ("", ".multicast::cluster", ".multicast::cluster::16b", ".multicast::cluster::32b")
     masks = ("", "%h1", "%r1", "3")
     policies = ("", "%rd1", "%ud1", "%fd1", "%r1", "7", "smem+4")
@@ -120,6 +125,12 @@ def bulk_copy_options() -> list[str]:
             out.append(statement(f"{_COPY}{spaces}{how}{casts[1]}", *operands, number))
             out.append(statement(f"{_COPY}{spaces}{how}{casts[3]}", *operands, number))
             out.append(statement(f"{_COPY}{spaces}{how}.cp_mask", *operands, number))
+    return out
+
+
+def _spoilt_options() -> list[str]:
+    """Bytes out of bounds, and options with one operand or modifier that is wrong."""
+    out: list[str] = []
     load, before, mbar = _COPY + ".shared::cta.global" + _BYTES, ("[%r1]", "[%rd1]", "16"), "[%r2]"
     for left, right in itertools.product(_NUMBERS, ("0", "15", "16", "%r1", "%h1")):
         out.append(statement(load + ".ignore_oob", *before, left, right, mbar))
@@ -138,7 +149,7 @@ def bulk_copy_options() -> list[str]:
     out += shuffle(_COPY, mods, "[%r1]", "[%rd1]", "16", "[%r2]", "%h1", "%rd2")
     mods = [".shared::cta", ".global", _BYTES, ".ignore_oob", ".L2::cache_hint"]
     out += shuffle(_COPY, mods, "[%r1]", "[%rd1]", "16", "1", "2", "[%r2]", "%rd2")
-    return _wide(out)
+    return out
 
 
 def bulk_prefetches() -> list[str]:

@@ -319,6 +319,9 @@ def _spoilt_tensor_loads() -> list[str]:
     return out
 
 
+STORE = "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group"
+
+
 def tensor_store() -> list[str]:
     """cp.async.bulk.tensor, shared to global, tile mode; the bulk groups it completes in.
 
@@ -326,32 +329,41 @@ def tensor_store() -> list[str]:
     coordinates; kinds of coordinates, of tensor maps, of sources; the group instructions with every
     kind of number.
     """
-    out = []
-    hint = ".L2::cache_hint"
+    return unique([*_tensor_stores(), *_spoilt_tensor_stores()])
+
+
+def _tensor_stores() -> list[str]:
+    """Stores of tiles in every dimension and source, and their operands."""
+    out: list[str] = []
     for dim, source, mode, completion, cached in itertools.product(
         range(1, 6), (".shared::cta", ".shared", ".shared::cluster"), ("", ".tile", ".nosuch"),
-        (".bulk_group", "", COMPLETE), ("", hint),
+        (".bulk_group", "", COMPLETE), ("", HINT),
     ):  # fmt: skip
         op = f"cp.async.bulk.tensor.{dim}d.global{source}{mode}{completion}{cached}"
         place = "[%rd1, " + registers(dim, "%s") + "]"
         out.append(statement(op, place, "[%r1]", "%rd6" if cached else ""))
-    for cached, policy in itertools.product(("", hint), ("", "%rd6", "5", "%r6", "%ud2", "1.5")):
+    for cached, policy in itertools.product(("", HINT), ("", "%rd6", "5", "%r6", "%ud2", "1.5")):
         op = f"cp.async.bulk.tensor.2d.global.shared::cta.bulk_group{cached}"
         out.append(statement(op, "[%rd1, {%r3, %r4}]", "[%r2]", policy))
     for dim, count in itertools.product(range(7), range(1, 7)):
         op = f"cp.async.bulk.tensor.{dim}d.global.shared::cta.tile.bulk_group"
         out.append(statement(op, "[%rd1, " + registers(count) + "]", "[%r2]"))
-    simple = "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group"
     kinds = ("{%u1, %s1}", "{%f1, %f2}", "{%h1, %h2}", "{0, 16}", "{%r1, 3}", "{%r1}", "{1.0, 2}",
              "{%p1, %p2}", "%r1", "{_, %r1}", "{%hx1, %hx1}")  # fmt: skip
-    out += [statement(simple, f"[%rd1, {coordinates}]", "[smem]") for coordinates in kinds]
+    out += [statement(STORE, f"[%rd1, {coordinates}]", "[smem]") for coordinates in kinds]
     tensors = ("[%r1, {%r3, %r4}]", "[ktmap, {%r3, %r4}]", "[gmem, {%r3, %r4}]",
                "[smem, {%r3, %r4}]", "[%rd1+64, {%r3, %r4}]", "[{%r3, %r4}, %rd1]",
                "[%ud1, {%r3, %r4}]", "[%rd1, %r3]")  # fmt: skip
-    out += [statement(simple, tensor, "[smem]") for tensor in tensors]
-    out += spoil(simple, ("[%rd1, {%r3, %r4}]", "[%r2]"))
-    out += spoil(simple + hint, ("[%rd1, {%r3, %r4}]", "[%r2]", "%rd2"), SOME)
-    mods = [".2d", ".global", ".shared::cta", ".tile", ".bulk_group", hint]
+    out += [statement(STORE, tensor, "[smem]") for tensor in tensors]
+    return out
+
+
+def _spoilt_tensor_stores() -> list[str]:
+    """Stores of tiles with mistakes, and the groups that they complete in."""
+    out: list[str] = []
+    out += spoil(STORE, ("[%rd1, {%r3, %r4}]", "[%r2]"))
+    out += spoil(STORE + HINT, ("[%rd1, {%r3, %r4}]", "[%r2]", "%rd2"), SOME)
+    mods = [".2d", ".global", ".shared::cta", ".tile", ".bulk_group", HINT]
     out += shuffle("cp.async.bulk.tensor", mods, "[%rd1, {%r3, %r4}]", "[%r2]", "%rd2")
     out += shuffle("cp.async.bulk.tensor", [".1d.global", ".shared::cta", ".bulk_group"],
                    "[%rd1, {%r3}]", "[%r2]")  # fmt: skip
@@ -366,7 +378,7 @@ def tensor_store() -> list[str]:
         out += [f"{head}{alien};" for alien in (*ALIENS, ".read")]
     out += ["cp.async.bulk.wait_all;", "cp.async.bulk.read.wait_group 0;",
             "cp.async.bulk.commit_group.wait_group 0;"]  # fmt: skip
-    return unique(out)
+    return out
 
 
 # --- 8. fences -----------------------------------------------------------------------------------

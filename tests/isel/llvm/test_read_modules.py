@@ -325,63 +325,66 @@ class TestErrors:
         assert module.globals == {}
 
 
+COMMON = """
+@smem = external addrspace(3) global [0 x i8], align 1024
+declare float @llvm.fma.f32(float, float, float)
+declare void @llvm.nvvm.barrier0()
+define ptx_kernel void @k(ptr addrspace(1) noalias %out, i32 %n, float %x, <4 x float> %v) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %s = phi <2 x float> [ splat (float 1.0), %entry ], [ <float 1.0, float 2.0>, %loop ]
+  %next = add nuw nsw i32 %i, 1
+  %wide = zext nneg i32 %i to i64
+  %p = getelementptr inbounds nuw float, ptr addrspace(1) %out, i64 %wide
+  %q = getelementptr i8, ptr addrspace(3) @smem, i32 %i
+  %a = load <4 x float>, ptr addrspace(3) %q, align 16
+  %l = load volatile float, ptr addrspace(1) %p, align 4
+  %e = extractelement <4 x float> %a, i64 2
+  %w = insertelement <4 x float> %a, float 0x3FB99999A0000000, i32 1
+  %u = shufflevector <4 x float> %w, <4 x float> %v, <2 x i32> <i32 0, i32 7>
+  %m = call contract noundef float @llvm.fma.f32(float noundef %e, float -0.5, float nofpclass(nan) %l)
+  %f = fmul fast float %m, %x
+  %g = fneg float %f
+  %h = select i1 true, float %g, float %f
+  %z = freeze float %h
+  store float %z, ptr addrspace(1) %p, align 4
+  store <2 x float> %u, ptr addrspace(3) %q, align 8
+  tail call void @llvm.nvvm.barrier0()
+  %t = tail call { i32, i32 } asm sideeffect "x $0, $1, $2; // /* */", "=r,=r,r"(i32 %i) #0
+  %t0 = extractvalue { i32, i32 } %t, 0
+  %t1 = insertvalue { i32, float } poison, float %z, 1
+  %"s$1" = alloca { i32, float }, align 4
+  store { i32, float } zeroinitializer, ptr %"s$1", align 4
+  %t2 = load { i32, float }, ptr %"s$1", align 4
+  %t3 = getelementptr inbounds { i32, float }, ptr %"s$1", i32 0, i32 1
+  %d = alloca [4 x i32], align 4
+  %old = atomicrmw fadd ptr addrspace(1) %p, float %z monotonic, align 4
+  %c = icmp slt i32 %next, %n
+  br i1 %c, label %loop, label %chosen
+chosen:
+  switch i32 %n, label %exit [
+    i32 -1, label %chosen
+    i32 7, label %another
+  ], !prof !0
+another:
+  switch i1 %c, label %exit [
+  ]
+exit:
+  ret void
+}
+attributes #0 = { convergent nounwind }
+!0 = !{!"branch_weights", i32 1, i32 2, i32 3}
+"""
+"""Every kind of line that GPU code is made of."""
+
+
 class TestFastPath:
     """What GPU code is made of is never cut by its tokens: that is where the speed comes from."""
 
     def test_takes_the_common_lines(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        text = """
-        @smem = external addrspace(3) global [0 x i8], align 1024
-        declare float @llvm.fma.f32(float, float, float)
-        declare void @llvm.nvvm.barrier0()
-        define ptx_kernel void @k(ptr addrspace(1) noalias %out, i32 %n, float %x, <4 x float> %v) {
-        entry:
-          br label %loop
-        loop:
-          %i = phi i32 [ 0, %entry ], [ %next, %loop ]
-          %s = phi <2 x float> [ splat (float 1.0), %entry ], [ <float 1.0, float 2.0>, %loop ]
-          %next = add nuw nsw i32 %i, 1
-          %wide = zext nneg i32 %i to i64
-          %p = getelementptr inbounds nuw float, ptr addrspace(1) %out, i64 %wide
-          %q = getelementptr i8, ptr addrspace(3) @smem, i32 %i
-          %a = load <4 x float>, ptr addrspace(3) %q, align 16
-          %l = load volatile float, ptr addrspace(1) %p, align 4
-          %e = extractelement <4 x float> %a, i64 2
-          %w = insertelement <4 x float> %a, float 0x3FB99999A0000000, i32 1
-          %u = shufflevector <4 x float> %w, <4 x float> %v, <2 x i32> <i32 0, i32 7>
-          %m = call contract noundef float @llvm.fma.f32(float noundef %e, float -0.5, float nofpclass(nan) %l)
-          %f = fmul fast float %m, %x
-          %g = fneg float %f
-          %h = select i1 true, float %g, float %f
-          %z = freeze float %h
-          store float %z, ptr addrspace(1) %p, align 4
-          store <2 x float> %u, ptr addrspace(3) %q, align 8
-          tail call void @llvm.nvvm.barrier0()
-          %t = tail call { i32, i32 } asm sideeffect "x $0, $1, $2; // /* */", "=r,=r,r"(i32 %i) #0
-          %t0 = extractvalue { i32, i32 } %t, 0
-          %t1 = insertvalue { i32, float } poison, float %z, 1
-          %"s$1" = alloca { i32, float }, align 4
-          store { i32, float } zeroinitializer, ptr %"s$1", align 4
-          %t2 = load { i32, float }, ptr %"s$1", align 4
-          %t3 = getelementptr inbounds { i32, float }, ptr %"s$1", i32 0, i32 1
-          %d = alloca [4 x i32], align 4
-          %old = atomicrmw fadd ptr addrspace(1) %p, float %z monotonic, align 4
-          %c = icmp slt i32 %next, %n
-          br i1 %c, label %loop, label %chosen
-        chosen:
-          switch i32 %n, label %exit [
-            i32 -1, label %chosen
-            i32 7, label %another
-          ], !prof !0
-        another:
-          switch i1 %c, label %exit [
-          ]
-        exit:
-          ret void
-        }
-        attributes #0 = { convergent nounwind }
-        !0 = !{!"branch_weights", i32 1, i32 2, i32 3}
-        """
-        printed = print_of(text)
+        printed = print_of(COMMON)
         expected = read_module(printed, fast=False)
 
         def refuse(_: object, text: str, *__: object) -> None:
