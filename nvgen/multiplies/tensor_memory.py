@@ -393,7 +393,9 @@ def copy_scales(
     """Start copies of scale factors into tensor memory, by one thread.
 
     MMAs that this thread issues later see them; with `cta_group` 2 each CTA of the pair copies from
-    its own shared memory.
+    its own shared memory.  Factors that an earlier MMA reads are overwritten behind a wait for its
+    commit and `tcgen05_fence_after_thread_sync`, in a ring behind `take`: stages have factors of
+    their own.
 
     Raises: InputError when the two are of different shapes or types.
     """

@@ -167,7 +167,8 @@ class Protocols(SharedMemory):
 
         It is `barrier.cluster` if the target has clusters, the kernel's have more than one CTA, and
         `scope` is CLUSTER (the default); else it is barrier 0 of the CTA. Without `memory` the
-        cluster's barrier is relaxed: it orders only the initialisation of mbarriers.
+        cluster's barrier is relaxed: it orders only the initialisation of mbarriers.  Inside of
+        roles `barrier_cluster_sync` is the same, which every role then executes.
 
         Raises: InputError for another scope than CTA or CLUSTER, or where not all threads execute
         it.
