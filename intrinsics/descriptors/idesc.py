@@ -12,7 +12,7 @@ from enum import Enum
 
 from intrinsics.element import ElementType, Major
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import CtaGroup, MmaKind
+from intrinsics.modifiers import FP4_KINDS, SCALED_KINDS, CtaGroup, MmaKind
 from intrinsics.row import Problem
 
 E = ElementType
@@ -48,9 +48,6 @@ DENSE_K = {
     MmaKind.MXF4NVF4: 64,
 }
 """K of one dense instruction; a sparse one has twice as much."""
-
-SCALED_KINDS = (MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4)
-FP4_KINDS = (MmaKind.MXF4, MmaKind.MXF4NVF4)
 
 
 class Format(Enum):

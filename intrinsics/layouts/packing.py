@@ -21,9 +21,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.descriptors.idesc import FP4_KINDS
 from intrinsics.element import ElementType
-from intrinsics.modifiers import CopyFormat, MmaKind
+from intrinsics.modifiers import FP4_KINDS, CopyFormat, MmaKind
 
 Codes = NDArray[np.unsignedinteger]
 Bytes = NDArray[np.uint8]

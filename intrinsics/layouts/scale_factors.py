@@ -30,9 +30,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.descriptors.idesc import SCALED_KINDS
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import MmaKind, ScaleVec
+from intrinsics.modifiers import SCALED_KINDS, MmaKind, ScaleVec
 
 Indices = NDArray[np.int64]
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS
+from intrinsics.descriptors.idesc import DENSE_K
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import MmaKind
+from intrinsics.modifiers import FP4_KINDS, MmaKind
 
 if TYPE_CHECKING:
     import numpy as np

@@ -69,6 +69,8 @@ from intrinsics.modifiers.scalars import (
     XorSign,
 )
 from intrinsics.modifiers.tcgen05 import (
+    FP4_KINDS,
+    SCALED_KINDS,
     AShift,
     BlockScale,
     CollectorA,
@@ -103,7 +105,9 @@ from intrinsics.modifiers.warps import (
 )
 
 __all__ = [
+    "FP4_KINDS",
     "PARAM_SPACES",
+    "SCALED_KINDS",
     "SHARED_OF_CTA",
     "SHARED_SPACES",
     "AShift",

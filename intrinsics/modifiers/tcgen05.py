@@ -28,6 +28,13 @@ class MmaKind(Modifier):
     TI16 = "kind::ti16"
 
 
+SCALED_KINDS = (MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4)
+"""Kinds with block scaling."""
+
+FP4_KINDS = (MmaKind.MXF4, MmaKind.MXF4NVF4)
+"""Those of elements of 4 bits alone."""
+
+
 class BlockScale(Modifier):
     """Whether A and B are scaled by blocks."""
 

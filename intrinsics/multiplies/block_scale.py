@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from intrinsics.element import ElementType
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import MmaKind
+from intrinsics.modifiers import FP4_KINDS, MmaKind
 from intrinsics.row import Problem
 
 E = ElementType
@@ -35,10 +35,9 @@ class BlockScale:
     scales: tuple[ElementType, ...]
 
 
-_FP4 = (MmaKind.MXF4, MmaKind.MXF4NVF4)
 BLOCK_SCALES = (
     BlockScale(32, 32, (MmaKind.MXF8F6F4,), _NARROW, (E.UE8M0,)),
-    *(BlockScale(k, 32, _FP4, (E.E2M1,), (E.UE8M0,)) for k in (64, 96)),
+    *(BlockScale(k, 32, FP4_KINDS, (E.E2M1,), (E.UE8M0,)) for k in (64, 96)),
     *(BlockScale(k, 16, (MmaKind.MXF4NVF4,), (E.E2M1,), (E.UE8M0, E.UE4M3)) for k in (64, 96)),
 )
 

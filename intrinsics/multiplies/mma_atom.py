@@ -18,10 +18,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from intrinsics.descriptors.idesc import DENSE_K, INPUT_CODES, SCALED_KINDS, InstructionDescriptor
+from intrinsics.descriptors.idesc import DENSE_K, INPUT_CODES, InstructionDescriptor
 from intrinsics.element import ElementType, Major
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import CtaGroup, MmaKind
+from intrinsics.modifiers import SCALED_KINDS, CtaGroup, MmaKind
 
 PATTERN = "sm100_umma_m64n128k16_f32_bf16_bf16"
 """What an atom's name looks like."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS, SCALED_KINDS
+from intrinsics.descriptors.idesc import DENSE_K
 from intrinsics.element import ElementType
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import CtaGroup, MmaKind
+from intrinsics.modifiers import FP4_KINDS, SCALED_KINDS, CtaGroup, MmaKind
 from intrinsics.multiplies.block_scale import block_scale
 
 E = ElementType

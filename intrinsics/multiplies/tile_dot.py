@@ -21,17 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from intrinsics.descriptors.idesc import (
-    DENSE_K,
-    INPUT_CODES,
-    OUTPUT_CODES,
-    SCALED_KINDS,
-    m_values,
-    n_values,
-)
+from intrinsics.descriptors.idesc import DENSE_K, INPUT_CODES, OUTPUT_CODES, m_values, n_values
 from intrinsics.element import ElementType
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import MmaKind
+from intrinsics.modifiers import SCALED_KINDS, MmaKind
 from intrinsics.multiplies.mma_atom import AtomError, MmaAtom, parse_atom
 from intrinsics.multiplies.register_atom import (
     Machine,

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from intrinsics.descriptors.packed_fields import MmaFields
 from intrinsics.modifiers import (
+    FP4_KINDS,
+    SCALED_KINDS,
     AShift,
     BlockScale,
     CollectorA,
@@ -52,10 +54,6 @@ from intrinsics.rows.tcgen05_mma_names import (
 )
 from intrinsics.targets import Feature, since
 
-SCALED = (MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4)
-FP4 = (MmaKind.MXF4, MmaKind.MXF4NVF4)
-
-
 OPCODE_NUMBERS = {
     "TCGEN05_MMA_CTA_GROUP1_BLOCK_SCALED_DENSE": 10521,
     "TCGEN05_MMA_CTA_GROUP1_DENSE": 10522,
@@ -95,8 +93,8 @@ _SCALES: tuple[Rule, ...] = (
     _BLOCK.needs("block-version", since("8.8")),
     when(block_scale=BlockScale.BLOCK_SCALE).must(
         "block-scale-kind", "Block scale is not supported for f16, tf32, f8f6f4, and i8 types",
-        section="tcgen05, Block Scaling", kind=SCALED),
-    when(kind=SCALED).must(
+        section="tcgen05, Block Scaling", kind=SCALED_KINDS),
+    when(kind=SCALED_KINDS).must(
         "block-scale-required", ".block_scale and its scale operands are required for this kind",
         section="tcgen05, Block Scaling",
         block_scale=BlockScale.BLOCK_SCALE),
@@ -119,7 +117,7 @@ _ACCUMULATOR: tuple[Rule, ...] = (
         "scale-d-target", since("8.6", Feature.HAS_SCALE_INPUT_ACCUMULATOR),
         "Scale input accumulator is not supported on this architecture.",
         "scale D in the epilogue instead"),
-    when(scale_d=True, kind=(MmaKind.F8F6F4, *SCALED)).must(
+    when(scale_d=True, kind=(MmaKind.F8F6F4, *SCALED_KINDS)).must(
         "scale-d-kind", "Scale input accumulator can only be used with f16 and tf32 types",
         kind=(MmaKind.F16, MmaKind.TF32)),
     when(scale_d=True, kind=MmaKind.I8).is_wrong(
@@ -158,7 +156,7 @@ _LANES: tuple[Rule, ...] = (
 )
 
 _SPARSE: tuple[Rule, ...] = (
-    when(kind=FP4).needs(
+    when(kind=FP4_KINDS).needs(
         "sparse-fp4-target", since("8.6", ARCH_CONDITIONAL),
         "MXF4 and MXF4NVF4 types with Sparsity are supported only on arch-conditional variants."),
 )
@@ -166,7 +164,7 @@ _SPARSE: tuple[Rule, ...] = (
 _STATIONARY: tuple[Rule, ...] = (
     when(cta_group=CtaGroup.TWO).is_wrong(
         "ws-cta-group", "cta_group::2 is not supported with weight stationary"),
-    when(kind=SCALED).is_wrong(
+    when(kind=SCALED_KINDS).is_wrong(
         "ws-kind", "Cannot use weight stationary with mxf8f6f4 and fp4 types"),
 )
 # fmt: on

@@ -7,7 +7,7 @@ PTX ISA, atom.
 from __future__ import annotations
 
 from intrinsics.modifiers import AtomicOp, ScalarType
-from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
+from isel.llvm.type_layout import BITS, FLOATS, SIGNED, UNSIGNED
 from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import RMWOperation as Rmw
 
@@ -29,7 +29,6 @@ PLAIN = {
 COUNTERS = {Rmw.UINC_WRAP: AtomicOp.INC, Rmw.UDEC_WRAP: AtomicOp.DEC}
 """Those of 32 bits alone."""
 
-_FLOATS = {"half": T.F16, "bfloat": T.BF16, "float": T.F32, "double": T.F64}
 _HALVES = {"half": T.F16X2, "bfloat": T.BF16X2}
 
 LONG = 128
@@ -56,7 +55,7 @@ def float_kind(type_: Type) -> ScalarType | None:
     """The type that `atom.add` names for floats, alone or in pairs; None where it has none."""
     match type_:
         case FloatType(name):
-            return _FLOATS.get(name)
+            return FLOATS.get(name)
         case VectorType(FloatType(name), 2, False):
             return _HALVES.get(name)
     return None

@@ -24,6 +24,13 @@ from isel.llvm.types import (
 )
 
 BITS = {16: ScalarType.B16, 32: ScalarType.B32, 64: ScalarType.B64}
+FLOATS = {
+    "half": ScalarType.F16,
+    "bfloat": ScalarType.BF16,
+    "float": ScalarType.F32,
+    "double": ScalarType.F64,
+}
+"""By LLVM's word for them."""
 SIGNED = {16: ScalarType.S16, 32: ScalarType.S32, 64: ScalarType.S64}
 UNSIGNED = {16: ScalarType.U16, 32: ScalarType.U32, 64: ScalarType.U64}
 _LIMBS = 128  # limbs of the widest integer

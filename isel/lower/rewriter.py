@@ -21,7 +21,6 @@ from isel.llvm.types import (
     PTR,
     VOID,
     IntType,
-    PointerType,
     StructType,
     Type,
     VectorType,
@@ -38,6 +37,8 @@ from isel.llvm.vocabulary import (
 )
 
 NONE: frozenset[Flag] = frozenset()
+
+Values = tuple[llvm.Value, ...]
 
 Replacement = Callable[["Rewriter"], object]
 """Emits what stands for an instruction."""
@@ -150,7 +151,7 @@ class Emitter:
     ) -> llvm.Value:
         """A call of an intrinsic."""
         given = tuple(arguments)
-        callee = llvm.GlobalRef(name, PointerType(0))
+        callee = llvm.GlobalRef(name, PTR)
         fresh = self.name("t") if type_ is not VOID and result is None else result
         common = self.common(Opcode.CALL, fresh)
         return self.add(

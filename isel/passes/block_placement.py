@@ -225,7 +225,7 @@ def _plain_guards(function: MachineFunction) -> None:
             if type(op) is int:
                 if op in wanted:
                     mentions[op] += 1
-                    if mi.form.row.id in _TESTS and mi.guard is None and op == mi.ops[0]:
+                    if mi.form.row.head == "setp" and mi.guard is None and op == mi.ops[0]:
                         tests[op] = mi
             elif type(op) in HOLDERS:
                 for reg in registers_of(op):
@@ -236,8 +236,6 @@ def _plain_guards(function: MachineFunction) -> None:
         if turned is not None:
             test.form, wanted[reg].guard = turned, reg
 
-
-_TESTS = ("setp.int", "setp.float")
 
 _WITHOUT_TYPE = (Kind.TEXT, Kind.PHI)
 

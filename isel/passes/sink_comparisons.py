@@ -15,8 +15,6 @@ from isel.passes.recomputation import compute_where_used
 _PREDICATES = 7
 """Predicates that a thread has.  CUDA Binary Utilities, Instruction Set Reference: P0 to P6."""
 
-_COMPARISONS = ("setp.int", "setp.float")
-
 
 def sink_comparisons(function: MachineFunction) -> None:
     """Compare again in each block that uses predicates of another, if these are many."""
@@ -37,7 +35,7 @@ def _comparisons(function: MachineFunction) -> dict[Reg, tuple[int, MachineInstr
         (n, mi)
         for n, block in enumerate(function.blocks)
         for mi in block.instrs
-        if mi.form.row.id in _COMPARISONS and mi.guard is None and len(mi.ops) == 3
+        if mi.form.row.head == "setp" and mi.guard is None and len(mi.ops) == 3
     ]
     if len(made) <= _PREDICATES:
         return {}

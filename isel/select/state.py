@@ -42,7 +42,7 @@ from isel.llvm.type_layout import (
     TypeLayout,
     walk_indices,
 )
-from isel.llvm.types import PointerType, Type
+from isel.llvm.types import PTR, PointerType, Type
 from isel.select.register_facts import RegisterFacts
 from isel.select.shared_assembly import Assembly
 from isel.select.stack_slots import Slot
@@ -292,7 +292,7 @@ class FunctionState(RegisterFacts):
             here = Sym(self.symbol(found.name), found.offset)
             if not found.generic or found.space == 0:
                 return (here,)
-            return (self.convert_address(here, PointerType(found.space), PointerType(0)),)
+            return (self.convert_address(here, PointerType(found.space), PTR),)
         assert self.select is not None, "an interface has no constant expressions"
         name = f"{value.opcode.value} of constants"  # no instruction of LLVM has such a name
         before = self.values.pop(name, None)

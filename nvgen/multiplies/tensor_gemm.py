@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from intrinsics.descriptors.idesc import FP4_KINDS, InstructionDescriptor, m_values, n_values
+from intrinsics.descriptors.idesc import InstructionDescriptor, m_values, n_values
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.sparse import sparse_columns
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import CollectorA, MmaKind, ScaleVec
+from intrinsics.modifiers import FP4_KINDS, CollectorA, MmaKind, ScaleVec
 from intrinsics.multiplies.tensor_shapes import (
     KindTypes,
     Piece,

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from intrinsics.descriptors.idesc import FP4_KINDS, OUTPUT_CODES, series
+from intrinsics.descriptors.idesc import OUTPUT_CODES, series
 from intrinsics.descriptors.smem_strides import Strides
 from intrinsics.descriptors.smem_strides import Tile as MatrixShape
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.layouts.umma_layout import K_SIZE, MN_SIZE, STRIDE_FAILURE, check_umma_layout
 from intrinsics.limits import COLUMNS
-from intrinsics.modifiers import CollectorA, MmaKind
+from intrinsics.modifiers import FP4_KINDS, CollectorA, MmaKind
 from intrinsics.multiplies.block_scale import check_block_scale
 from intrinsics.multiplies.tensor_shapes import FAMILIES, nearest
 from intrinsics.row import Problem

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intrinsics.descriptors.idesc import FP4_KINDS
 from intrinsics.element import ElementType
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS, MOST_SHARED
+from intrinsics.modifiers import FP4_KINDS
 from intrinsics.multiplies.mma_atom import MmaAtom
 from intrinsics.multiplies.tile_dot import TileDot
 

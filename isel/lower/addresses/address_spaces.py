@@ -16,7 +16,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.constants import known
 from isel.llvm.type_layout import TypeLayout
-from isel.llvm.types import I1, I64, IntType, PointerType
+from isel.llvm.types import I1, I8, I64, PTR, PointerType
 from isel.llvm.vocabulary import Opcode
 from isel.lower.addresses import kernel_structs
 from isel.lower.branches.folding import Known, folded
@@ -50,7 +50,6 @@ _ANSWERED = frozenset(QUESTIONS.values())
 _ANY = -1
 """The space of what is not known yet, or never written."""
 
-_GENERIC = PointerType(0)
 _Access = (ir.Load, ir.Store, ir.AtomicRMW, ir.CompareExchange)
 _Address = ir.GetElementPtr | ir.Phi | ir.Select | ir.Freeze | ir.Cast
 _MEETINGS = frozenset((ir.Phi, ir.Select))
@@ -67,7 +66,7 @@ def inferred(function: ir.Function, layout: TypeLayout, *, is_kernel: bool) -> S
     found: Spaces = {}
     made: dict[str, _Address] = {}
     for i in function.instructions():
-        if i.type is _GENERIC and isinstance(i, _ADDRESSES) and i.result is not None:
+        if i.type is PTR and isinstance(i, _ADDRESSES) and i.result is not None:
             made[i.result] = i
             found[i.result] = _ANY
     if not made:
@@ -103,7 +102,7 @@ def _on_stack(function: ir.Function) -> frozenset[str]:
     return frozenset(
         i.result
         for i in function.instructions()
-        if i.type is _GENERIC and isinstance(i, ir.Alloca) and i.result is not None
+        if i.type is PTR and isinstance(i, ir.Alloca) and i.result is not None
     )
 
 
@@ -112,7 +111,7 @@ def _taken(function: ir.Function) -> list[str]:
     return [
         param.name
         for param in function.params
-        if param.type is _GENERIC and param.attributes.type_of("byval") is None
+        if param.type is PTR and param.attributes.type_of("byval") is None
     ]
 
 
@@ -137,7 +136,7 @@ def with_known_spaces(
     answers: Known = {}
     for result, (question, pointer) in questions.items():
         asked = QUESTIONS[question]
-        if isinstance(pointer, llvm.Local) and pointer.type is _GENERIC:
+        if isinstance(pointer, llvm.Local) and pointer.type is PTR:
             space = pointers.get(pointer.name, 0)
         else:
             space = _space_of(pointer, layout)
@@ -166,7 +165,7 @@ def _sources(i: _Address) -> tuple[llvm.Value, ...]:
         case ir.Select(if_true=yes, if_false=no):
             return yes, no
         case ir.Cast() if i.opcode is Opcode.INTTOPTR:
-            return (llvm.Null(_GENERIC),)  # anywhere
+            return (llvm.Null(PTR),)  # anywhere
     return i.operands()
 
 
@@ -178,7 +177,7 @@ def _origins(i: _Address, layout: TypeLayout) -> list[str | int]:
     meets = type(i) in _MEETINGS
     return [
         value.name
-        if type(value) is llvm.Local and value.type is _GENERIC
+        if type(value) is llvm.Local and value.type is PTR
         else GLOBAL
         if meets and type(value) is llvm.Null
         else _space_of(value, layout)
@@ -311,7 +310,7 @@ class _Rewriter:
             return base
         step = llvm.ConstInt(I64, place.offset & ((1 << 64) - 1))
         return llvm.ConstExpr(
-            Opcode.GETELEMENTPTR, space, (base, step), element_type=IntType(8)
+            Opcode.GETELEMENTPTR, space, (base, step), element_type=I8
         )  # fmt: skip
 
     def _local_address(self, i: ir.Instruction, result: str) -> ir.Cast:

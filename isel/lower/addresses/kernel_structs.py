@@ -14,11 +14,9 @@ from collections.abc import Iterable
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES
-from isel.llvm.types import I64, PointerType
+from isel.llvm.types import I64, PTR
 from isel.llvm.vocabulary import Opcode
 from isel.lower.memory.copies import COPIES
-
-_GENERIC = PointerType(0)
 
 
 def pointers(kernel: ir.Function) -> list[str]:
@@ -40,23 +38,23 @@ def pointers(kernel: ir.Function) -> list[str]:
             case ir.Cast(Opcode.ADDRSPACECAST, operand=llvm.Local(base)) if base in inside:
                 inside.add(i.result)
             case ir.Load(pointer=llvm.Local(pointer)) if pointer in inside:
-                if i.type == _GENERIC:
+                if i.type == PTR:
                     found.append(i.result)
                 elif i.type == I64:
                     numbers.add(i.result)
             case ir.Cast(operand=llvm.Local(number)) if number in numbers:
-                if i.opcode is Opcode.INTTOPTR and i.type == _GENERIC:
+                if i.opcode is Opcode.INTTOPTR and i.type == PTR:
                     found.append(i.result)
     return found
 
 
 def _may_bring_pointer(i: ir.Instruction) -> bool:
     """Whether a generic pointer that an instruction gives may have stood in memory."""
-    return isinstance(i, (ir.Load, ir.Cast)) and i.type == _GENERIC
+    return isinstance(i, (ir.Load, ir.Cast)) and i.type == PTR
 
 
 def _is_struct(param: ir.Param) -> bool:
-    return param.type == _GENERIC and param.attributes.type_of("byval") is not None
+    return param.type == PTR and param.attributes.type_of("byval") is not None
 
 
 def is_written(function: ir.Function, name: str) -> bool:

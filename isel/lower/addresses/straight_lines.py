@@ -154,7 +154,7 @@ class _Lines:
                 yield (sign, base, other, rest), k
 
     def _shifted(self, value: llvm.Local) -> tuple[int, _Base, int]:
-        """A value as a sum of others, or what is 0 with it, plus a number: the sign first."""
+        """A value as sign * (sum of others) + number: the sign, the names summed, the number."""
         found = self.shifted.get(value.name)
         if found is None:
             found = self.shifted[value.name] = self._taken_apart(value)

@@ -7,7 +7,7 @@ says whether anything else was there, and multiplied by a power of two: one roun
 from __future__ import annotations
 
 from isel.llvm import values as llvm
-from isel.llvm.types import DOUBLE, FLOAT, I32, I64, FloatType, IntType
+from isel.llvm.types import DOUBLE, FLOAT, I1, I32, I64, FloatType, IntType
 from isel.llvm.vocabulary import FloatPredicate as Fcmp
 from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.llvm.vocabulary import Opcode
@@ -43,7 +43,7 @@ def from_wide(out: Rewriter, value: llvm.Value, to: FloatType, *, signed: bool) 
 
 def _from_magnitude(out: Rewriter, value: llvm.Value, type_: IntType, to: FloatType) -> llvm.Value:
     above = type_.bits - _LIMB
-    zeros = out.call(f"llvm.ctlz.{type_}", type_, (value, number(IntType(1), 0)))
+    zeros = out.call(f"llvm.ctlz.{type_}", type_, (value, number(I1, 0)))
     zeros = out.call(f"llvm.umin.{type_}", type_, (zeros, number(type_, type_.bits - 1)))
     first = out.binary(Opcode.SHL, value, zeros)
     word = out.cast(Opcode.TRUNC, out.binary(Opcode.LSHR, first, number(type_, above)), I64)

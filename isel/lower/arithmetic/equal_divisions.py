@@ -35,7 +35,7 @@ def _is_long(i: ir.Instruction) -> bool:
 
 
 class _Numbers:
-    """Numbers for values: those of one number are equal, flags and all."""
+    """Value numbering: values of one number are equal, flags and all."""
 
     def __init__(self, function: ir.Function) -> None:
         self.function = function

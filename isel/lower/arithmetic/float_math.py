@@ -16,9 +16,8 @@ from isel.llvm.vocabulary import FloatPredicate as Fcmp
 from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.llvm.vocabulary import Opcode
 from isel.lower.arithmetic.integer_math import clamped, widened
-from isel.lower.rewriter import Rewriter, number
+from isel.lower.rewriter import Rewriter, Values, number
 
-Values = tuple[llvm.Value, ...]
 Expand = Callable[[Rewriter, Values, tuple[Type, ...]], Values]
 """Emits what computes one element: of its arguments, and of results of these types, the results."""
 

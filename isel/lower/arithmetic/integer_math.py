@@ -14,9 +14,8 @@ from isel.llvm import values as llvm
 from isel.llvm.types import I1, IntType
 from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.llvm.vocabulary import Opcode
-from isel.lower.rewriter import Rewriter, number
+from isel.lower.rewriter import Rewriter, Values, number
 
-Values = tuple[llvm.Value, ...]
 Expand = Callable[[Rewriter, Values, IntType], Values]
 """Emits what computes one element: of its arguments, and of a result of this type, the results."""
 

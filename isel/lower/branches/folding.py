@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import VOID, IntType
+from isel.llvm.types import I1, VOID, IntType
 from isel.llvm.vocabulary import IntPredicate, Opcode
 from isel.lower.rewriter import number
 from isel.lower.substitution import in_flow_order, with_values, without_dead
@@ -113,7 +113,7 @@ def _value_of(i: ir.Instruction) -> llvm.Value | None:
         case ir.Cast(operand=llvm.ConstInt() as operand, type=IntType() as type_):
             return _cast(i.opcode, operand, type_)
         case ir.Compare(lhs=llvm.ConstInt() as lhs, rhs=llvm.ConstInt() as rhs):
-            return number(IntType(1), int(_holds(i.predicate, lhs, rhs)))
+            return number(I1, int(_holds(i.predicate, lhs, rhs)))
         case ir.BinaryOp(lhs=llvm.ConstInt() as lhs, rhs=llvm.ConstInt() as rhs):
             compute = _BINARY.get(i.opcode)
             return None if compute is None else number(lhs.type, compute(lhs.value, rhs.value))

@@ -13,14 +13,12 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.atomics import has_instruction
 from isel.llvm.type_layout import TypeLayout
-from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
+from isel.llvm.types import I32, I64, FloatType, IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.llvm.vocabulary import Opcode, Ordering
 from isel.llvm.vocabulary import RMWOperation as Rmw
 from isel.lower.rewriter import NONE, Replacement, Rewriter, number
 
-_I32 = IntType(32)
-_I64 = IntType(64)
 _I128 = IntType(128)
 _LOCAL = 5
 _NARROWEST = 16
@@ -103,7 +101,7 @@ def _loop(out: Rewriter, i: ir.AtomicRMW, layout: TypeLayout, bits: int) -> None
     if bits < _WORD:
         byte = _Part(out, i.pointer, layout, bits)
         seen = _swap_loop(
-            out, i.ordering, i.scope, byte.word, _I32,
+            out, i.ordering, i.scope, byte.word, I32,
             lambda o, old: byte.put(
                 o, old, _to_bits(o, update(o, i, byte.get(o, old, i.type)), bits)
             ),
@@ -149,8 +147,8 @@ def _first_look(out: Rewriter, pointer: llvm.Value, word: IntType, scope: str) -
     if word is not _I128:
         return out.load(word, pointer, word.bits // 8, ordering=order, scope=scope)
     low, high = (
-        out.cast(Opcode.ZEXT, out.load(_I64, place, 8, ordering=order, scope=scope), _I128)
-        for place in (pointer, out.offset(pointer, number(_I64, 8)))
+        out.cast(Opcode.ZEXT, out.load(I64, place, 8, ordering=order, scope=scope), _I128)
+        for place in (pointer, out.offset(pointer, number(I64, 8)))
     )
     return out.binary(Opcode.OR, out.binary(Opcode.SHL, high, number(_I128, 64)), low)
 
@@ -238,9 +236,9 @@ class _Part:
         below = out.binary(Opcode.AND, address, number(size, 3))
         base = out.binary(Opcode.SUB, number(size, 0), below)
         self.word = out.offset(pointer, base)
-        self.shift = out.binary(Opcode.SHL, out.resize(below, _I32), number(_I32, 3))
-        mask = out.binary(Opcode.SHL, number(_I32, (1 << bits) - 1), self.shift)
-        self.others = out.binary(Opcode.XOR, mask, number(_I32, -1))
+        self.shift = out.binary(Opcode.SHL, out.resize(below, I32), number(I32, 3))
+        mask = out.binary(Opcode.SHL, number(I32, (1 << bits) - 1), self.shift)
+        self.others = out.binary(Opcode.XOR, mask, number(I32, -1))
 
     def get(self, out: Rewriter, word: llvm.Value, type_: Type, result: str = "") -> llvm.Value:
         """The byte of a word."""
@@ -251,7 +249,7 @@ class _Part:
 
     def spread(self, out: Rewriter, byte: llvm.Value) -> llvm.Value:
         """A byte at its place in a word of zeros."""
-        return out.binary(Opcode.SHL, out.resize(byte, _I32), self.shift)
+        return out.binary(Opcode.SHL, out.resize(byte, I32), self.shift)
 
     def put(self, out: Rewriter, word: llvm.Value, byte: llvm.Value) -> llvm.Value:
         """A word with another byte."""
@@ -297,13 +295,13 @@ def _exchange_byte(out: Rewriter, i: ir.CompareExchange, layout: TypeLayout) -> 
         release = (Ordering.RELEASE, Ordering.ACQ_REL)
         ordering = Ordering.ACQ_REL if ordering in release else Ordering.ACQUIRE
     expected, new = byte.spread(out, i.expected), byte.spread(out, i.replacement)
-    word = out.load(_I32, byte.word, 4, ordering=Ordering.MONOTONIC, scope=i.scope)
+    word = out.load(I32, byte.word, 4, ordering=Ordering.MONOTONIC, scope=i.scope)
     first = out.binary(Opcode.AND, word, byte.others)
     start, loop, again, done = out.here, *(out.name(n) for n in ("swap", "again", "swapped"))
     out.branch(loop)
     out.open(loop)
     common = out.common(Opcode.PHI, out.name("t"))
-    rest = llvm.Local(common[1] or "", _I32)
+    rest = llvm.Local(common[1] or "", I32)
     at = len(out.blocks[-1].instructions)
     tried = out.exchange(
         byte.word, out.binary(Opcode.OR, rest, expected), out.binary(Opcode.OR, rest, new),
@@ -312,7 +310,7 @@ def _exchange_byte(out: Rewriter, i: ir.CompareExchange, layout: TypeLayout) -> 
     found, swapped = out.extract(tried, 0), out.extract(tried, 1)
     now = out.binary(Opcode.AND, found, byte.others)
     incoming = ((first, start), (now, again))
-    out.blocks[-1].instructions.insert(at, ir.Phi(*common, _I32, incoming, NONE))
+    out.blocks[-1].instructions.insert(at, ir.Phi(*common, I32, incoming, NONE))
     out.branch_if(swapped, done, again)
     out.open(again)
     out.branch_if(out.compare(Icmp.NE, now, rest), loop, done)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.type_layout import TypeLayout
-from isel.llvm.types import I8, IntType, PointerType, Type, VectorType
+from isel.llvm.types import I8, I32, I64, PTR, IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
@@ -49,7 +49,7 @@ def _is_volatile(call: ir.Call) -> bool:
 
 
 def _unit(size: int) -> Type:
-    return VectorType(IntType(32), 4) if size == 16 else IntType(8 * size)
+    return VectorType(I32, 4) if size == 16 else IntType(8 * size)
 
 
 def _spans(length: int, aligned: int) -> Iterator[tuple[int, int]]:
@@ -62,7 +62,7 @@ def _spans(length: int, aligned: int) -> Iterator[tuple[int, int]]:
 
 
 def _at(out: Rewriter, pointer: llvm.Value, offset: int) -> llvm.Value:
-    return out.offset(pointer, number(IntType(64), offset)) if offset else pointer
+    return out.offset(pointer, number(I64, offset)) if offset else pointer
 
 
 # ---- copies ----------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def _move(out: Rewriter, call: ir.Call, layout: TypeLayout) -> None:
 def _generic(out: Rewriter, pointer: llvm.Value, layout: TypeLayout) -> llvm.Value:
     assert isinstance(pointer.type, PointerType)
     if pointer.type.address_space:
-        pointer = out.cast(Opcode.ADDRSPACECAST, pointer, PointerType(0))
+        pointer = out.cast(Opcode.ADDRSPACECAST, pointer, PTR)
     return out.cast(Opcode.PTRTOINT, pointer, IntType(layout.pointer_bits(0)))
 
 

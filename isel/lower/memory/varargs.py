@@ -14,7 +14,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.type_layout import TypeLayout
-from isel.llvm.types import I8, I64, PTR, VOID, IntType, PointerType, Type
+from isel.llvm.types import I1, I8, I64, PTR, VOID, PointerType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
 
@@ -106,7 +106,7 @@ def _call(out: Rewriter, call: ir.Call, layout: TypeLayout) -> None:
         size = number(I64, layout.size(whole))
         assert isinstance(value.type, PointerType)
         space = value.type.address_space
-        arguments = (where, value, size, number(IntType(1), 0))
+        arguments = (where, value, size, number(I1, 0))
         out.call(f"llvm.memcpy.p0.p{space}.i{_BITS}", VOID, arguments)
     fixed = {n: given for n, given in call.argument_attributes.items() if n < count}
     out.add(

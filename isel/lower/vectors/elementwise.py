@@ -10,15 +10,13 @@ import re
 from collections.abc import Callable
 
 from isel.llvm import ir
-from isel.llvm import values as llvm
 from isel.llvm.types import FloatType, IntType, StructType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
 from isel.lower.arithmetic import conversions, float_math, integer_math
-from isel.lower.rewriter import Replacement, Rewriter
+from isel.lower.rewriter import Replacement, Rewriter, Values
 
 _NAME = re.compile(r"llvm\.([a-z.]+?)(?:\.(?:v\d+)?(?:b?f\d+|i\d+))+")
 _LIMB = 64
-Values = tuple[llvm.Value, ...]
 Element = Callable[[Rewriter, Values], Values]
 
 

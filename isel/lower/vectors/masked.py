@@ -16,11 +16,10 @@ from intrinsics.lazy_dataclass import dataclass
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.type_layout import TypeLayout
-from isel.llvm.types import IntType, Type, VectorType
+from isel.llvm.types import I64, Type, VectorType
 from isel.llvm.vocabulary import Opcode
 from isel.lower.rewriter import Replacement, Rewriter, number
 
-I64 = IntType(64)
 _FAMILY = "llvm.masked."
 
 

@@ -12,7 +12,7 @@ import re
 
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import IntType, PointerType, Type, VectorType
+from isel.llvm.types import PTR, IntType, Type, VectorType
 from isel.llvm.vocabulary import DIVISIONS, FloatPredicate, Opcode
 from isel.llvm.vocabulary import IntPredicate as Icmp
 from isel.lower.rewriter import Replacement, Rewriter, number
@@ -127,7 +127,7 @@ def _access(out: Rewriter, call: ir.Call, name: str, verb: str) -> None:
     out.add(
         dataclasses.replace(
             call,
-            callee=llvm.GlobalRef(name, PointerType(0)),
+            callee=llvm.GlobalRef(name, PTR),
             arguments=tuple(given),
             argument_attributes=kept,
         )

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intrinsics.descriptors.idesc import FP4_KINDS, InstructionDescriptor
+from intrinsics.descriptors.idesc import InstructionDescriptor
 from intrinsics.element import ElementType
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Imm, MachineInstr
-from intrinsics.modifiers import CtaGroup, MmaKind
+from intrinsics.modifiers import FP4_KINDS, CtaGroup, MmaKind
 from intrinsics.row import Problem
 from intrinsics.rows.walkthrough import VALUES_OF_LD, LoadShape, LoadValues
 from isel.verifier.function.tensor_memory.matrices import MmaExtents

@@ -12,7 +12,7 @@ from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import Rounding, ScalarType
 from isel.llvm import ir
 from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
-from isel.llvm.types import IntType, Type, VectorType
+from isel.llvm.types import I1, IntType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
 from isel.select.floats.steps import ONE, Floats, kind_of
 from isel.select.repack import to_predicate
@@ -131,7 +131,7 @@ def from_integer(
 ) -> Scalar:
     """An integer as a floating-point number, rounded to nearest."""
     element = source.scalar
-    if element == IntType(1):
+    if element == I1:
         return _from_bit(floats, op, to, signed=signed)
     bits = register_bits(element, "a conversion to floating point")
     width = element.bits if isinstance(element, IntType) else bits
@@ -169,7 +169,7 @@ def _from_bit(floats: Floats, op: Scalar, to: ScalarType, *, signed: bool) -> Sc
 def to_integer(floats: Floats, op: Scalar, source: ScalarType, to: Type, *, signed: bool) -> Scalar:
     """The integer towards zero; what it does not hold is poison in LLVM."""
     element = to.scalar
-    is_bit = element == IntType(1)
+    is_bit = element == I1
     bits = 16 if is_bit else register_bits(element, "a conversion from floating point")
     dtype = (SIGNED if signed else UNSIGNED)[bits]
     if is_bit:

@@ -19,7 +19,7 @@ from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import Ftz, Rounding, ScalarType, TestOp
 from intrinsics.row import Attribute
 from isel.diagnostics import not_yet
-from isel.llvm.type_layout import BITS
+from isel.llvm.type_layout import BITS, FLOATS
 from isel.llvm.types import FloatType, Type, VectorType
 from isel.llvm.vocabulary import Flag, Opcode
 from isel.select.state import FunctionState, form
@@ -27,7 +27,6 @@ from isel.select.state import FunctionState, form
 T = ScalarType
 RN = Rounding.RN
 
-KINDS = {"half": T.F16, "bfloat": T.BF16, "float": T.F32, "double": T.F64}
 PAIRS = {T.F16: T.F16X2, T.BF16: T.BF16X2, T.F32: T.F32X2}
 """The type of two neighbouring elements in one register."""
 
@@ -42,7 +41,7 @@ def kind_of(type_: Type, what: str | Opcode) -> ScalarType:
     Raises: Unselectable for fp128 and what is no number.
     """
     scalar = type_.scalar
-    kind = KINDS.get(scalar.keyword) if isinstance(scalar, FloatType) else None
+    kind = FLOATS.get(scalar.keyword) if isinstance(scalar, FloatType) else None
     if kind is None:
         raise not_yet(f"{what.value if isinstance(what, Opcode) else what} of {type_}")
     return kind
@@ -66,7 +65,7 @@ class Floats:
         return self.state.computed(chosen, *sources, cls=cls)
 
     def ftz(self, kind: ScalarType) -> Ftz | None:
-        """The flush of an operation on `kind`, as the function asks for it."""
+        """`.ftz` for an operation on `kind`, where the function flushes subnormals; else None."""
         return Ftz.FTZ if self.state.flushes and kind in _FLUSHED else None
 
     def form(self, row: str, kind: ScalarType, **attributes: Attribute) -> Form:

@@ -69,7 +69,7 @@ _yes = _known(1)
 
 
 def _nothing(state: FunctionState, call: ir.Call) -> None:
-    """What leaves nothing to do."""
+    """Emit no record."""
 
 
 _TABLE: Mapping[str, Callable[[FunctionState, ir.Call], None]] = {

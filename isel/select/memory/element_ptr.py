@@ -200,8 +200,8 @@ def _vector_of_addresses(state: FunctionState, i: ir.GetElementPtr, type_: Vecto
                 base = _step(state, base, Step(size, step, _index_width(index.type)), bits)
         found.append(base)
         if constant:
-            found[-1] = state.new(BITS[bits])
-            state.emit(typed("add.int", SIGNED[bits]), found[-1], base, Imm(constant))
+            add = typed("add.int", SIGNED[bits])
+            found[-1] = state.computed(add, base, Imm(constant), cls=BITS[bits])
     state.forward(i.result, tuple(found))
 
 

@@ -13,11 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from intrinsics.descriptors.idesc import (
-    FP4_KINDS,
     INPUT_CODES,
     OUTPUT_CODES,
     SCALE_CODES,
-    SCALED_KINDS,
     format_of,
     m_values,
     n_values,
@@ -28,7 +26,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import MmaKind, ScaleVec
+from intrinsics.modifiers import FP4_KINDS, SCALED_KINDS, MmaKind, ScaleVec
 from intrinsics.targets import Feature, Target
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.rule import VerifierRule

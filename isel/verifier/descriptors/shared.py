@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS
+from intrinsics.descriptors.idesc import DENSE_K
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.descriptors.smem_strides import Strides, Tile
 from intrinsics.element import ElementType, Major
@@ -18,7 +18,7 @@ from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
 from intrinsics.layouts.umma_layout import STRIDE_FAILURE, check_umma_layout
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import MmaKind
+from intrinsics.modifiers import FP4_KINDS, MmaKind
 from intrinsics.targets import Feature, Target
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.instruction import Word

@@ -6,7 +6,6 @@ Layer: nvgen.commands.
 from __future__ import annotations
 
 from intrinsics.descriptors.idesc import (
-    SCALED_KINDS,
     InstructionDescriptor,
     format_of,
     n_values,
@@ -20,7 +19,7 @@ from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.descriptors.wgmma_desc import problems as wgmma_problems
 from intrinsics.findings import Severity, input_error
 from intrinsics.known_bits import exactly
-from intrinsics.modifiers import MmaKind
+from intrinsics.modifiers import SCALED_KINDS, MmaKind
 from intrinsics.targets import TARGETS
 from nvgen.commands.explanations.question import Fields, Question
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import argparse
 
-from intrinsics.descriptors.idesc import DENSE_K, SCALED_KINDS
+from intrinsics.descriptors.idesc import DENSE_K
 from intrinsics.findings import input_error
 from intrinsics.layouts.data_paths import DataPath
 from intrinsics.layouts.scale_factors import factors_per_row, scale_cells, scale_ids
-from intrinsics.modifiers import MmaKind, ScaleVec
+from intrinsics.modifiers import SCALED_KINDS, MmaKind, ScaleVec
 from nvgen.commands.layouts.values import choice, kind_of, number
 from nvgen.drawing.factors import factor_picture, metadata_picture
 from nvgen.drawing.picture import Picture

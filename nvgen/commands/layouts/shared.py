@@ -8,11 +8,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from intrinsics.descriptors.idesc import FP4_KINDS
 from intrinsics.descriptors.smem_desc import ADDRESS_LIMIT, SharedMemoryDescriptor, Swizzle
 from intrinsics.element import Major
 from intrinsics.findings import input_error
 from intrinsics.layouts.packing import PIECE, elements_per_piece
+from intrinsics.modifiers import FP4_KINDS
 from nvgen.commands.layouts.values import choice, input_type, kind_with, number
 from nvgen.drawing.picture import Picture
 from nvgen.drawing.shared import Matrix, smem_picture

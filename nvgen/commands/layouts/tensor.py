@@ -8,13 +8,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS, INPUT_CODES, m_values, n_values, series
+from intrinsics.descriptors.idesc import DENSE_K, INPUT_CODES, m_values, n_values, series
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
 from intrinsics.layouts.data_paths import DataPath, accumulator_cells, data_path, operand_cells
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS
-from intrinsics.modifiers import MmaKind
+from intrinsics.modifiers import FP4_KINDS, MmaKind
 from nvgen.commands.layouts.factors import draw_factors, draw_metadata
 from nvgen.commands.layouts.values import choice, kind_of, number
 from nvgen.drawing.picture import Picture

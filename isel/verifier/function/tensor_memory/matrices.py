@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import functools
 
-from intrinsics.descriptors.idesc import FP4_KINDS, SCALED_KINDS, n_of
+from intrinsics.descriptors.idesc import n_of
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import Form
-from intrinsics.modifiers import CtaGroup, MmaKind
+from intrinsics.modifiers import FP4_KINDS, SCALED_KINDS, CtaGroup, MmaKind
 from intrinsics.row import Residency
 from isel.verifier.function.events import Event
 from isel.verifier.function.flow.values import Loaded, Sixteenth, Value, Where, where

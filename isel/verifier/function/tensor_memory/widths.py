@@ -7,9 +7,8 @@ Block Scaling, Sparse Matrices.
 
 from __future__ import annotations
 
-from intrinsics.descriptors.idesc import SCALED_KINDS
 from intrinsics.mir import Form
-from intrinsics.modifiers import CopyShape, LdStNum, LdStShape, MmaKind
+from intrinsics.modifiers import SCALED_KINDS, CopyShape, LdStNum, LdStShape, MmaKind
 from isel.verifier.function.tensor_memory.matrices import MmaExtents
 
 ALL_LANES = (1 << 128) - 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intrinsics.descriptors.idesc import SCALED_KINDS, InstructionDescriptor, reserved_bits
+from intrinsics.descriptors.idesc import InstructionDescriptor, reserved_bits
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.descriptors.smem_desc import problems as descriptor_problems
 from intrinsics.descriptors.tensor_address import TensorAddress
@@ -18,7 +18,7 @@ from intrinsics.element import ElementType, Major
 from intrinsics.layouts.data_paths import DataPath, data_path
 from intrinsics.layouts.scale_factors import factors_per_row, scale_ids
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import CtaGroup, MmaKind, ScaleVec
+from intrinsics.modifiers import SCALED_KINDS, CtaGroup, MmaKind, ScaleVec
 from intrinsics.row import Problem
 from nvgen.sim.faults import Fault, fault, not_simulated
 

@@ -16,7 +16,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.descriptors.idesc import FP4_KINDS
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.element import ElementType, Major
@@ -32,7 +31,7 @@ from intrinsics.layouts.packing import (
 from intrinsics.layouts.scale_factors import FactorCells, scale_cells
 from intrinsics.layouts.shared_memory import piece_addresses
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import MmaKind
+from intrinsics.modifiers import FP4_KINDS, MmaKind
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, gather
 from nvgen.sim.memory.tensor_memory import TensorMemory
