@@ -29,8 +29,9 @@ vector-size vector-types version wgmma-descriptor-reserved word-contradicts-opco
 _BESIDE_INSTRUCTIONS = {
     "mir": "name name-twice phi ssa stage syntax",
     "mov": "special-register special-register-target",
-    "ptx": "address-size alignment declaration directive duplicate-function duplicate-label guard "
-    "no-target no-version not-modelled operands syntax undeclared unknown-instruction "
+    "ptx": "address-size alignment declaration directive duplicate-function duplicate-label "
+    "duplicate-name external-body guard header-order initial-address no-target no-version "
+    "not-modelled operands parameters syntax target-option undeclared unknown-instruction "
     "version-unknown",
     "variable": "size",
     "verify": "block branches budget calls cluster device-function level opaque races",

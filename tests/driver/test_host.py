@@ -69,7 +69,7 @@ def test_arrays_travel_in_the_stream_of_the_launch(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(host, "open_device", lambda: device)
     monkeypatch.setattr(host, "load", lambda *given: code)
     monkeypatch.setattr(host, "open_table", lambda *given: None)
-    monkeypatch.setattr(host, "told", lambda table: nullcontext())
+    monkeypatch.setattr(host, "reporting_waits", lambda table: nullcontext())
     monkeypatch.setattr(host, "wait", lambda *given: True)
 
     job = Job(

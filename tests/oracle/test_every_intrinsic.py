@@ -21,6 +21,7 @@ from tests.oracle.ptxas_modules import report
 
 TARGET = "sm_100a"
 APART = {
+    "internal.addrspace.wrap": "tests/isel/lower/addresses/test_structs_by_value.py",
     "reflect": "tests/isel/lower/branches/test_reflection.py",
     "texsurf.handle": "below",
     "texsurf.handle.internal": "below",
