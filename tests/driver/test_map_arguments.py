@@ -14,7 +14,7 @@ import pytest
 
 from intrinsics.tma.fields import Element
 from intrinsics.tma.rules import Im2col, Request
-from nvgen import KernelBuilder, bf16, f32
+from nvgen import InputError, KernelBuilder, bf16, f32
 from nvgen.driver import device, launch, loaded, maps
 from nvgen.driver.jobs import MapOf, Pointer
 from nvgen.launching.tensor_map import tensor_map
@@ -114,3 +114,27 @@ def test_a_launch_makes_tensor_maps_of_arrays(monkeypatch: pytest.MonkeyPatch) -
         assert isinstance(map_, MapOf)
         assert map_.request == found.request
         assert isinstance(pointer, Pointer)
+
+
+def test_arguments_of_a_launch_go_by_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By place, by name, or some of each; a name that no parameter has is refused."""
+    b = KernelBuilder("numbers", block=32, target="sm_90a")
+    b.u32("count")
+    b.f32("scale")
+    b.begin()
+    kernel = b.finish()
+    made: list[list[object]] = []
+    code = SimpleNamespace(
+        device=None, prepare=lambda _: None, launch=lambda _, images, __: made.append(images)
+    )
+    monkeypatch.setattr(loaded, "as_stream", lambda *_: None)
+    monkeypatch.setattr(loaded, "parameter", lambda value, _: value)
+    params = kernel.compile().module.functions[0].params
+    there = loaded.LoadedKernel("numbers", params, (32, 1, 1), 0, code, None, kernel.parameters)
+    there.launch(7, 2.5)
+    there.launch(7, scale=2.5)
+    there.launch(scale=2.5, count=7, grid=4)
+    assert made[0] == made[1] == made[2]
+    assert len(made[0]) == 2
+    with pytest.raises(InputError, match="scal"):
+        there.launch(7, scal=2.5)
