@@ -64,20 +64,8 @@ def check(case: Case, given: Inputs, product: NDArray[np.float64]) -> None:
     )
 
 
-EIGHT = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")
-
-
-def name_of(case: Case) -> str:
-    """What to call a test."""
-    where = "tensor" if case.a_place is None else "shared"
-    ws = " ws" if case.ws else ""
-    sign = "-" * case.negate_a + "/" * case.negate_b
-    return f"{case.kind.value}{ws} {case.m}x{case.n} {case.a} {case.b} {case.d} {where} {sign}"
-
-
 FOUR = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b1110)
 """The indices that the manual lists for 2:4, and for pairs."""
-
 TWO = (0b0100, 0b1110)
 
 CHUNK = {MmaKind.TF32: 2, MmaKind.MXF4: 8, MmaKind.MXF4NVF4: 8}

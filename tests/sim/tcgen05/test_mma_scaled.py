@@ -1,4 +1,4 @@
-"""Block-scaled tcgen05.mma: factors of every size, type, id and value, and where they must be."""
+"""Block-scaled tcgen05.mma: every factor, where they must be; random forms: `oracle/executed`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from intrinsics.modifiers import MmaKind, ScaleVec
 from nvgen.sim.faults import Fault, NotSimulatedError
 from nvgen.sim.semantics.tcgen05.mma_check import MmaModifiers, shape_of
 from tests.sim.tcgen05.mma_case import SFA_COLUMN, SFB_COLUMN, Case, Inputs, prepared, run
-from tests.sim.tcgen05.mma_inputs import EIGHT, check, name_of, random_codes
+from tests.sim.tcgen05.mma_inputs import random_codes
 from tests.sim.tcgen05.mma_layouts import bits, values
 
 pytestmark = pytest.mark.turns(12)
@@ -68,29 +68,6 @@ CASES = [
     for n, place in [(8, Case.a_place), (104, None)]
     for a, b in [("e5m2", "e2m3") if kind is MmaKind.MXF8F6F4 else ("e2m1", "e2m1")]
 ]
-MIXES = [Case(MmaKind.MXF8F6F4, 128, 16, a, b) for a in EIGHT for b in EIGHT]
-IDS = [
-    *(
-        Case(MmaKind.MXF8F6F4, 128, 256, "e4m3", "e4m3", sfa_id=i, sfb_id=3 - i)
-        for i in (0, 1, 2, 3)
-    ),
-    *(Case(MmaKind.MXF4, 128, 136, "e2m1", "e2m1", sfa_id=i, sfb_id=2 - i) for i in (0, 2)),
-    Case(MmaKind.MXF4, 128, 16, "e2m1", "e2m1", negate_a=True),
-    Case(MmaKind.MXF8F6F4, 128, 16, "e3m2", "e2m1", negate_b=True),
-]
-
-
-def case_name(case: Case) -> str:
-    """What to call a test."""
-    vec = case.vec.value if case.vec else "default"
-    return f"{name_of(case)} {vec} {case.scale} {case.sfa_id}{case.sfb_id}"
-
-
-@pytest.mark.parametrize("case", [*CASES, *MIXES, *IDS], ids=case_name)
-def test_block_scaled(case: Case):
-    given = inputs(case)
-    sign = -1 if case.negate_a or case.negate_b else 1
-    check(case, given, sign * product(case, given))
 
 
 # ---- values of factors -----------------------------------------------------------------------
@@ -129,7 +106,7 @@ def test_every_ue4m3_factor():
     assert np.isfinite(found[:127]).all()
 
 
-@pytest.mark.parametrize("case", [CASES[0], CASES[5], CASES[-1]], ids=case_name)
+@pytest.mark.parametrize("case", [CASES[0], CASES[5], CASES[-1]], ids=lambda case: case.kind.value)
 def test_random_factors_and_numbers_are_within_the_bound(case: Case):
     """Products, factors included, are exact; sums as in `test_mma_values`."""
     random, count = np.random.default_rng(3), factors_of(case)
