@@ -244,14 +244,15 @@ class Table:
         return machine.scatter * scattered * np.where(waves > 1, 0.64, 1)
 
     def _slower_of_few(self, p: Product) -> np.ndarray:
-        """The same of few rows of A, where a wave does not fill the GPU.  Two launches that fill a
-        little more than half of it each, or two waves but for a quarter of it, wait for each
-        other's last CTAs.
+        """The same of few rows of A: where a wave does not fill the GPU, or CTAs of one read the
+        same of A and of B.  Two launches that fill a little more than half of it each, or two waves
+        but for a quarter of it, wait for each other's last CTAs.
         """
         c = self.columns
         alone = c["split"] * c["tail"] == 1
         part = p.tiles * np.where(c["tail"] > 1, c["tail"], 1) / p.fixed.at_once
-        slower = np.where(part < 0.95, 0.02 + 0.04 * alone, 0)
+        both = (part <= 1) & (p.down > 1) & (p.across > 1)
+        slower = np.where(part < 0.95, 0.02 + 0.04 * alone, 0.065 * both)
         slower = slower + np.where(alone & (part > 0.5) & (part < 0.7), 0.12, 0)
         return slower + np.where(alone & (part > 1.6) & (part < 1.9), 0.04, 0)
 
