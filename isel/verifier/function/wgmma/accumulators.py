@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field, replace
+from typing import TypeAlias
 
 from intrinsics.findings import Severity
 from intrinsics.lazy_dataclass import dataclass
@@ -158,14 +159,14 @@ class _Cells:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The multiplies in flight, and the record that first accessed each class since the last fence.
-
-    Before the first fence of a kernel no register is ordered.
-    """
+    """The multiplies in flight; before the first fence of a kernel no register is ordered."""
 
     running: InFlight[int] = field(default_factory=InFlight)
     fenced: bool = False
-    touched: frozenset[tuple[int, int]] = frozenset()
+
+
+Touches: TypeAlias = frozenset[tuple[int, int]]
+"""Classes of registers, each with a record that accessed it since the last fence."""
 
 
 class _Thread:
@@ -193,6 +194,7 @@ class _Thread:
         Later accesses are early for the same reason.
         """
         walk = self.walker.walk(_State(), self._step)
+        self.walker.gather(self._since_fence)
         for index, got in self.early.values():
             self.report.add(TOUCHED, index, got=got)
         for _, state in walk.at_exit():
@@ -229,33 +231,49 @@ class _Thread:
         multiply = self.cells.multiplies.get(event.index)
         if multiply is not None:
             self._judge_multiply(state, multiply)
-            return replace(state, running=state.running.issue(event.index), fenced=True)
+            return _State(state.running.issue(event.index), fenced=True)
         if event.mi.row.id == FENCE:
             return _State(state.running, fenced=True)
         if event.mi.row.id in ORDERING:
             return replace(state, running=state.running.after(event, self.kept))
-        return self._touch(state, event)
+        self._touch(state, event)
+        return state
 
-    def _touch(self, state: _State, event: Event) -> _State:
+    def _touch(self, state: _State, event: Event) -> None:
+        if (here := (event.index, state.running)) in self.seen:
+            return
+        self.seen.add(here)
         registers = {*event.mi.defs(), *event.mi.uses()}
-        if (here := (event.index, state.running)) not in self.seen:
-            self.seen.add(here)
-            for index in state.running:
-                multiply = self.cells.multiplies[index]
-                if registers & (multiply.d | multiply.a):
-                    self._touched(state, event.index, index, "a register of")
-        known = {cell for cell, _ in state.touched}
-        more = ((cell, event.index) for cell in self.cells.touched(registers) - known)
-        return replace(state, touched=state.touched.union(more))
+        for index in state.running:
+            multiply = self.cells.multiplies[index]
+            if registers & (multiply.d | multiply.a):
+                self._touched(state, event.index, index, "a register of")
 
-    def _judge_multiply(self, state: _State, multiply: _Multiply) -> None:
+    def _since_fence(self, touches: Touches, event: Event) -> Touches:
+        """What may have accessed each class since the last fence; judges multiplies by it.
+
+        Paths are united where they join: a kernel may store each register under a condition.
+        """
+        multiply = self.cells.multiplies.get(event.index)
+        if multiply is not None:
+            self._judge_touches(touches, multiply)
+        elif event.mi.row.id == FENCE:
+            return frozenset()
+        elif event.mi.row.id not in ORDERING:
+            new = self.records[event.index] - {cell for cell, _ in touches}
+            return touches.union((cell, event.index) for cell in new)
+        return touches
+
+    def _judge_touches(self, touches: Touches, multiply: _Multiply) -> None:
         own = self.cells.touched(multiply.d | multiply.a)
-        if not state.fenced:
-            self.report.add(UNFENCED, multiply.index, got="no wgmma.fence on a way to it")
-        for cell, index in sorted(state.touched):
+        for cell, index in sorted(touches):
             if cell in own:
                 got = f"no wgmma.fence behind {self.report.line(index)}, which accesses them"
                 self.report.add(UNFENCED, multiply.index, got=got)
+
+    def _judge_multiply(self, state: _State, multiply: _Multiply) -> None:
+        if not state.fenced:
+            self.report.add(UNFENCED, multiply.index, got="no wgmma.fence on a way to it")
         for index in state.running:
             self._judge_pair(state, multiply, self.cells.multiplies[index])
 
