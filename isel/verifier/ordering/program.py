@@ -108,12 +108,13 @@ class Program:
         """The slice of a graph."""
         found = cls(graph, _wanted(graph) - _never_known(graph))
         results: dict[Form, Results] = defaultdict(dict)
+        keeps = any(_loads_locally(mi, found.wanted) for mi in graph.records)
         for node in graph.nodes:
             steps = []
             for index, mi in enumerate(node.records, node.first):
                 event = is_event(mi)
                 written = [reg for reg in graph.defs[index] if reg in found.wanted]
-                if event or written:
+                if event or written or (keeps and _keeps_locally(mi)):
                     what = None if event else calculation_of(mi, results[mi.form])
                     steps.append(Step(index, mi, event, what, written))
             _straighten(steps)
@@ -296,23 +297,22 @@ def _guard(mi: MachineInstr) -> Iterator[Reg]:
 
 def _wanted(graph: Graph) -> set[Reg]:
     wanted: set[Reg] = set()
-    stores: list[int] = []
+    stores: dict[Space, list[int]] = defaultdict(list)
     for index, mi in enumerate(graph.records):
         if is_event(mi):
             wanted.update(deciding_operands(mi))
             wanted.update(_guard(mi))
-            if mi.form.row.id in STORES and _may_be_shared(mi):
-                stores.append(index)
         elif mi.form.is_terminator:
             wanted.update(_guard(mi))
-    pending, loads = list(wanted), False
+        if mi.form.row.id in STORES and (memory := _memory_of_threads(mi)) is not None:
+            stores[memory].append(index)
+    pending = list(wanted)
     while pending:
         for index in graph.writers.get(pending.pop(), ()):
             mi = graph.records[index]
             read = [*_sources(mi, graph.uses[index])]
-            if not loads and mi.form.row.id in _LOADS and _may_be_shared(mi):
-                loads = True
-                read += [reg for store in stores for reg in graph.uses[store]]
+            if mi.form.row.id in _LOADS and (memory := _memory_of_threads(mi)) is not None:
+                read += [reg for store in stores.pop(memory, ()) for reg in graph.uses[store]]
             fresh = [reg for reg in read if reg not in wanted]
             wanted.update(fresh)
             pending += fresh
@@ -322,8 +322,21 @@ def _wanted(graph: Graph) -> set[Reg]:
 _LOADS = ("ld", "atom", "atom.cas")
 
 
-def _may_be_shared(mi: MachineInstr) -> bool:
-    return mi.form.attributes.get("space") in SHARED
+def _memory_of_threads(mi: MachineInstr) -> Space | None:
+    """The memory that holds what threads of the CTA stored: shared, local, or neither."""
+    space = mi.form.attributes.get("space")
+    return Space.LOCAL if space is Space.LOCAL else Space.SHARED if space in SHARED else None
+
+
+def _keeps_locally(mi: MachineInstr) -> bool:
+    return mi.form.row.id == "st" and mi.form.attributes.get("space") is Space.LOCAL
+
+
+def _loads_locally(mi: MachineInstr, wanted: Container[Reg]) -> bool:
+    """Whether a record loads local memory into a register that is wanted."""
+    if mi.form.row.id != "ld" or mi.form.attributes.get("space") is not Space.LOCAL:
+        return False
+    return any(reg in wanted for reg in mi.defs())
 
 
 def _sources(mi: MachineInstr, uses: Iterable[Reg]) -> Iterable[Reg]:
@@ -336,7 +349,7 @@ def _has_sources(form: Form) -> bool:
     row = form.row.id
     if row in WAITS or row.startswith("tcgen05.ld") or not _is_known(form):
         return False
-    return row != "ld" or _is_event(form)
+    return row != "ld" or _is_event(form) or form.attributes.get("space") is Space.LOCAL
 
 
 @functools.cache

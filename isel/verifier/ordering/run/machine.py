@@ -8,7 +8,7 @@ own window of them, as `mapa` gives them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
@@ -21,10 +21,13 @@ from isel.verifier.ordering.integers.windows import in_window
 from isel.verifier.ordering.memory_regions import Region
 from isel.verifier.ordering.run.clocks import Clock, Counters, Source
 from isel.verifier.ordering.run.log import Access, Log, Point
+from isel.verifier.ordering.run.strand import Strand
 from isel.verifier.ordering.run.synchronisation import Barrier, Flag, Mbarrier
 
 _FIRST = 1024
 _ELSEWHERE = 1 << 40
+_LOCAL = 1 << 20
+"""From the local memory of a thread to that of the next."""
 _LIMIT = 256 << 10
 _NOWHERE = 1 << 24
 _GRID = 2
@@ -93,6 +96,7 @@ class Machine:
     launch: Launch
     addresses: dict[str, int]
     log: Log
+    local: Container[str] = ()
     mbarriers: dict[int, Mbarrier] = field(default_factory=dict)
     outstanding: dict[int, Mbarrier] = field(default_factory=dict)
     unsynchronised: dict[int, list[Access]] = field(default_factory=dict)
@@ -125,18 +129,22 @@ class Machine:
     def of(cls, module: Module, function: MachineFunction, launch: Launch) -> Machine:
         """The machine for a function."""
         addresses = _addresses([*module.variables, *function.variables], function)
+        local = {v.name for v in function.variables if v.space is Space.LOCAL}
         variables = shared_variables(module, function)
         end = max((v.last for v in variables), default=_NOWHERE)
         if not all(v.sized for v in variables):
             end = _NOWHERE
-        return cls(launch, addresses, Log(launch.number), variables=variables, end=end)
+        return cls(launch, addresses, Log(launch.number), local=local, variables=variables, end=end)
 
-    def address(self, name: str, rank: int) -> int | None:
-        """The address of a variable or parameter, as the CTA of a rank sees it."""
+    def address(self, name: str, strand: Strand) -> Number:
+        """The address of a variable or parameter, as the threads of a strand see it."""
         found = self.addresses.get(name)
-        if found is None or found >= _ELSEWHERE:
-            return found
-        return in_window(found, rank)
+        if found is None:
+            return None
+        if name in self.local:
+            first = found + strand.actor * LANES * _LOCAL
+            return tuple(range(first, first + LANES * _LOCAL, _LOCAL))
+        return found if found >= _ELSEWHERE else in_window(found, strand.rank)
 
     def has_variable_at(self, offset: int) -> bool:
         """Whether a shared variable begins at an offset: then a word may be its descriptor."""

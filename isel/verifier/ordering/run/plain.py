@@ -1,4 +1,4 @@
-"""Other records whose results are integers: loads, votes, shuffles, moves between registers.
+"""Other records whose results are integers: loads, votes, shuffles; and what threads keep.
 
 Layer: isel.verifier.ordering.  Input: a record and the values of its operands.  Output: the values
 of the registers that it writes; unknown data gives unknown numbers.
@@ -9,8 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Match, Shuffle, Space, Vote
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.flow.warps import shuffle_source
@@ -18,26 +16,8 @@ from isel.verifier.ordering.integers.calculations import COMPUTED
 from isel.verifier.ordering.integers.numbers import Number, lanes_of, masks_of, packed
 from isel.verifier.ordering.integers.windows import POINTER
 from isel.verifier.ordering.program import is_one_place
-from isel.verifier.ordering.run.run_state import RunState
-from isel.verifier.ordering.run.strand import Strand
-
-
-@dataclass(slots=True)
-class Plain:
-    """One execution of a record, by the threads of a strand in the lanes of a mask."""
-
-    run: RunState
-    strand: Strand
-    mi: MachineInstr
-    mask: int
-
-    def slot(self, name: str) -> Number:
-        """The value of an operand."""
-        return self.run.value(self.strand, self.mi.get(name))
-
-    def write(self, name: str, number: Number) -> None:
-        """Write a number to the register of an operand."""
-        self.run.write(self.strand, self.mi.get(name), number, self.mask)
+from isel.verifier.ordering.run import local_memory
+from isel.verifier.ordering.run.plain_step import Plain
 
 
 def compute(p: Plain) -> None:
@@ -70,7 +50,11 @@ def _load(p: Plain) -> None:
     Floating-point numbers have the bits of the integer: kernels compare them with zero.  An element
     of an array among the parameters is not known, since its elements depend on each other.
     """
-    type_, of_param = p.mi.scalar_type(), p.mi.form.attributes.get("space") is Space.PARAM
+    space = p.mi.form.attributes.get("space")
+    if space is Space.LOCAL:
+        local_memory.load(p)
+        return
+    type_, of_param = p.mi.scalar_type(), space is Space.PARAM
     if of_param and not is_one_place(p.run.program.graph, p.mi.get("a")):
         p.write("d", None)
         return
@@ -159,11 +143,10 @@ def _match(p: Plain) -> None:
     p.write("p", alike)
 
 
-_OTHERS: dict[str, Callable[[Plain], None]] = dict(
-    zip(
-        COMPUTED,
-        (_elect, _load, _activemask, _shuffle, _vote, _vote, _match),
-        strict=True,
-    )
-)
+_OTHERS: dict[str, Callable[[Plain], None]] = {
+    **dict(
+        zip(COMPUTED, (_elect, _load, _activemask, _shuffle, _vote, _vote, _match), strict=True)
+    ),
+    "st": local_memory.store,
+}
 """By row; records that are neither here nor calculated give unknown numbers."""

@@ -77,8 +77,7 @@ class RunState:
             number = strand.registers.get(base) if type(base) is int else self.value(strand, base)
             return moved(number, op.offset) if op.offset else number
         if type(op) is Sym:
-            found = self.machine.address(op.name, strand.rank)
-            return None if found is None else found + op.offset
+            return moved(self.machine.address(op.name, strand), op.offset)
         if type(op) is Not:
             return lanewise(lambda x: x ^ 1, strand.registers.get(op.reg))
         if type(op) is Special:
