@@ -179,7 +179,8 @@ PEER_FREED = VerifierRule(
     "tensor memory of two CTAs is freed before the peer CTA is known to have finished with it",
     "tcgen05.dealloc",
     expected=f"{_CLUSTER_SYNC} between tcgen05.alloc and it",
-    hint="put the cluster barrier behind the last use in both CTAs",
+    hint="put the cluster barrier behind the last use in both CTAs: a warp of each CTA frees, and "
+    "the manual does not say whether the first waits for the other",
 )
 PEER_EXIT = VerifierRule(
     "tcgen05/peer-exit",

@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from intrinsics.limits import MOST_CLUSTER, PORTABLE_CLUSTER
+from intrinsics.mir import Imm
 from isel.verifier.function.barriers.clusters import cluster_size, pair_records
 from isel.verifier.function.participants import registers
 from isel.verifier.function.report import Report
@@ -140,15 +141,24 @@ class Runs:
     def _logs(self) -> list[Log]:
         """The logs of all runs, in a cluster whose size may not be known.
 
-        If a run names mbarriers of other CTAs, the highest rank gives the size.
+        If a run names mbarriers of other CTAs, or the kernel another CTA by its rank, the highest
+        rank gives the size.
         """
         is_known = cluster_size(self._report.analysis.function, self._report.cluster) is not None
+        named = 0 if is_known else self._highest_rank()
         logs: list[Log] = []
         for log in self._in_cluster((), seeks=not is_known):
             logs.append(log)
-            if log.highest_rank and not is_known:
-                return self._guessed(log.highest_rank.bit_length(), logs)
+            highest = max(log.highest_rank, named)
+            if highest and not is_known:
+                return self._guessed(highest.bit_length(), logs)
         return logs
+
+    def _highest_rank(self) -> int:
+        """The highest rank that the kernel names by a constant."""
+        records = self._report.analysis.graph.records
+        ranks = [mi.get("b") for mi in records if mi.form.row.id == "mapa"]
+        return max((rank.value for rank in ranks if isinstance(rank, Imm)), default=0)
 
     def _guessed(self, steps: int, logs: list[Log]) -> list[Log]:
         """The logs of all runs in a cluster of 2 to the power of `steps` CTAs, if that is possible.

@@ -143,14 +143,16 @@ _REACHING = (Kind.MULTIPLY, Kind.COPY_IN, Kind.SHARED_LOAD, Kind.SHARED_STORE)
 def _remote(log: Log) -> Iterator[tuple[Remote, bool]]:
     """Accesses to memory of other CTAs, and whether a relaxed wait shows that they are complete.
 
-    A phase is complete when all have arrived, whatever memory order their arrivals have.
+    A phase is complete when all have arrived, whatever memory order their arrivals have: a load has
+    its data when its thread arrives, and an asynchronous operation is over when somebody has waited
+    for it.  A store may come later than a relaxed arrival behind it.
     """
     yield from ((remote, True) for remote in log.remote)
     for access in log.accesses:
         if access.kind in _REACHING:
             for rank in sorted({r.rank for r in access.regions} - {access.rank}):
-                is_read = access.kind is Kind.SHARED_LOAD  # it has its data when its thread arrives
-                yield Remote(access.index, access.warp, rank, access.done), is_read
+                is_over = access.kind is not Kind.SHARED_STORE
+                yield Remote(access.index, access.warp, rank, access.done), is_over
 
 
 def copies_in_flight(report: Report, logs: list[Log]) -> None:

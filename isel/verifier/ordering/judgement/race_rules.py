@@ -67,9 +67,9 @@ def _in_tensor_memory(report: Report, log: Log, race: Race) -> Name | None:
             return None
     peers = first.rank != second.rank and missing is Missing.ORDER
     if first.kind is Kind.DEALLOC:
-        return Name(PEER_FREED if peers else IN_USE, first.index)
+        return Name(PEER_FREED if peers else IN_USE, first.index, peers)
     if second.kind is Kind.DEALLOC and peers:
-        return Name(PEER_FREED, second.index)
+        return Name(PEER_FREED, second.index, True)
     if first.kind in (Kind.TENSOR_LOAD, Kind.TENSOR_STORE):
         if missing is Missing.ORDER:
             return Name(IN_USE if second.kind is Kind.DEALLOC else UNORDERED, second.index)

@@ -297,7 +297,10 @@ MISTAKES = {
         "    elect.sync _|%p2, -1;\n    @%p2 barrier.cluster.wait.aligned;\n", "wait",
         also={"barrier.cluster.arrive/no-wait"}),
 }  # fmt: skip
-REVIEWS = {"barrier.cluster.arrive/no-wait"}
+REVIEWS = {
+    "barrier.cluster.arrive/no-wait",
+    "tcgen05.dealloc/peer",  # two warps free "collectively": does the first wait for the other?
+}
 
 
 @each("name", MISTAKES)
