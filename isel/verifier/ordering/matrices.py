@@ -16,7 +16,7 @@ from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.element import Major
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import MmaKind
+from intrinsics.modifiers import CopyShape, MmaKind
 from intrinsics.modifiers.wgmma import WgmmaShape
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow.threads import Threads
@@ -27,6 +27,8 @@ from isel.verifier.ordering.memory_regions import Memory, Region
 
 _CORE = 8
 """Rows of a core matrix or swizzle atom."""
+_ATOM = 16
+"""Bytes along K of a core matrix without swizzling."""
 _ROW = 32
 """Bytes along K that a multiply reads of a row; more of a sparse B, and where K is 96."""
 
@@ -118,6 +120,33 @@ def of_warpgroup(mi: MachineInstr, numbers: dict[str, int], rank: int) -> Iterat
             transposed = getattr(mi.get(f"trans_{name}"), "value", 0) == 1
             size, certain = max(_ROW // shape.k, 1), not _is_argument(numbers[name])
             yield Matrix(name, rank, descriptor, rows, size, transposed, certain)
+
+
+_COPIED = {
+    CopyShape.S128X256B: (128, 32), CopyShape.S128X128B: (128, 16), CopyShape.S64X128B: (64, 16),
+    CopyShape.S32X128B: (32, 16), CopyShape.S4X256B: (4, 32),
+}  # fmt: skip
+"""Rows that a tcgen05.cp reads, and the bytes of each."""
+
+
+def of_copy(mi: MachineInstr, word: int, rank: int) -> Region:
+    """The bytes that a tcgen05.cp reads in the CTA `rank`, from its descriptor.
+
+    A swizzled row is as long as the span, of which the copy reads a part.
+    """
+    d, shape = decoded(word), mi.form.attributes["shape"]
+    assert isinstance(shape, CopyShape)
+    rows, width = _COPIED[shape]
+    reach, span = (-(-rows // _CORE) - 1) * d.sbo, d.swizzle.span
+    if span == _ATOM:
+        last = d.address + reach + (d.lbo if width > _ATOM else 0) + _ATOM * min(rows, _CORE)
+    else:
+        last = d.address - d.address % span + reach + span * min(rows, _CORE)
+    is_all = last - d.address == rows * width and mi.form.attributes.get("src_fmt") is None
+    start = in_window(0, rank)
+    return Region(
+        Memory.SHARED, rank, start + d.address, start + last, exact=is_all, name="matrix"
+    )  # fmt: skip
 
 
 def _is_argument(word: int) -> bool:

@@ -21,7 +21,7 @@ from isel.verifier.ordering import matrices
 from isel.verifier.ordering.events import regions
 from isel.verifier.ordering.events.allocation import is_nowhere, touch
 from isel.verifier.ordering.events.execution import Event, Execution
-from isel.verifier.ordering.integers.windows import in_window, offset_of, rank_of
+from isel.verifier.ordering.integers.windows import offset_of, rank_of
 from isel.verifier.ordering.matrices import Multiplied
 from isel.verifier.ordering.memory_regions import Memory, Region
 from isel.verifier.ordering.run.clocks import Clock, Release, joined, source_of
@@ -30,8 +30,6 @@ from isel.verifier.ordering.run.synchronisation import Delivery
 
 _COLUMN = 0xFFFF
 _LANE = 0x7F
-_LEAST = 16
-"""Bytes that tcgen05.cp certainly reads."""
 
 
 def _ranks(e: Execution) -> tuple[int, ...]:
@@ -149,8 +147,7 @@ def _copy(e: Execution) -> bool:
         return is_nowhere(e)
     found = regions.columns(e.mi, e.index, Kind.TENSOR_COPY, {"taddr": address}, _ranks(e))
     if descriptor is not None and e.machine.has_variable_at(matrices.start_of(descriptor)):
-        first = in_window(matrices.start_of(descriptor), e.strand.rank)
-        found.append(regions.shared(first, _LEAST, writes=False, name="matrix"))
+        found += [matrices.of_copy(e.mi, descriptor, rank) for rank in _ranks(e)]
     _issue(e, Kind.TENSOR_COPY, found)
     return True
 

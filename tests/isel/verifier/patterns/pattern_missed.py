@@ -16,9 +16,9 @@ _MISSED: dict[str, dict[str, tuple[str, ...]]] = {
     "found, but as a review": {
         "two_allocations": ("more than before",),
         "allocated_again": ("more than before",),
-    },
-    "stores of threads are followed to an MMA of their own warp only": {
         "cp_from_threads": ("no barrier",),
+    },
+    "how much a tensor store reads says its map, which only a launch knows": {
         "stored_by_tma": ("no barrier",),
     },
     "threads of a warp that are together again are taken to know what one of them knows": {
