@@ -21,7 +21,8 @@ from isel.verifier.ordering.program import Step
 from isel.verifier.ordering.run.clocks import ThreadClocks, source_of, zero
 from isel.verifier.ordering.run.log import End, Log, Stuck
 from isel.verifier.ordering.run.machine import Launch
-from isel.verifier.ordering.run.plain import Plain, compute
+from isel.verifier.ordering.run.plain import compute
+from isel.verifier.ordering.run.plain_step import Plain
 from isel.verifier.ordering.run.run_state import RunState
 from isel.verifier.ordering.run.strand import Strand
 from isel.verifier.ordering.run.synchronisation import Mbarrier

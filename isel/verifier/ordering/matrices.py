@@ -129,10 +129,10 @@ _COPIED = {
 """Rows that a tcgen05.cp reads, and the bytes of each."""
 
 
-def of_copy(mi: MachineInstr, word: int, rank: int) -> Region:
+def of_copy(mi: MachineInstr, word: int, rank: int) -> list[Region]:
     """The bytes that a tcgen05.cp reads in the CTA `rank`, from its descriptor.
 
-    A swizzled row is as long as the span, of which the copy reads a part.
+    The first 16 are certain; a swizzled row is as long as the span, of which it reads a part.
     """
     d, shape = decoded(word), mi.form.attributes["shape"]
     assert isinstance(shape, CopyShape)
@@ -143,10 +143,13 @@ def of_copy(mi: MachineInstr, word: int, rank: int) -> Region:
     else:
         last = d.address - d.address % span + reach + span * min(rows, _CORE)
     is_all = last - d.address == rows * width and mi.form.attributes.get("src_fmt") is None
-    start = in_window(0, rank)
-    return Region(
-        Memory.SHARED, rank, start + d.address, start + last, exact=is_all, name="matrix"
+    first = in_window(d.address, rank)
+    whole = Region(
+        Memory.SHARED, rank, first, first + last - d.address, exact=is_all, name="matrix"
     )  # fmt: skip
+    if is_all:
+        return [whole]
+    return [Region(Memory.SHARED, rank, first, first + _ATOM, name="matrix"), whole]
 
 
 def _is_argument(word: int) -> bool:

@@ -231,21 +231,34 @@ def _arrive(e: Execution) -> bool:
     release = e.release(arrives=True)
     release = e.relaxed_release() if relaxed else release
     for mbarrier, threads in e.mbarriers():
+        lacking = _too_many(e, mbarrier, count * threads)
+        if lacking:
+            got = f"{count * threads} arrivals come here, and {lacking}"
+            e.run.log.breach(TOO_MANY, e.index, f"{got}, as {{line}} says", mbarrier.made_by)
         if e.mi.get("tx_count") is not None:
             _expect_bytes(e, mbarrier, threads)
         e.write("state", mbarrier.phase)
         if e.mi.form.attributes.get("no_complete") and mbarrier.pending <= count * threads:
             got = f"{mbarrier.pending} arrivals are missing, and {count * threads} come here"
             e.run.log.breach(COMPLETES, e.index, got)
-        if count * threads > mbarrier.expected:
-            got = f"{count * threads} arrivals come here, and a phase has {mbarrier.expected}"
-            e.run.log.breach(TOO_MANY, e.index, f"{got}, as {{line}} says", mbarrier.made_by)
         e.signals(mbarrier)
         if "drop" in e.mi.row.id:
             mbarrier.expected -= threads
         mbarrier.arrive(count * threads, *_for(e, mbarrier, release))
         e.machine.changed = True
     return True
+
+
+def _too_many(e: Execution, mbarrier: Mbarrier, count: int) -> str:
+    """What is wrong with `count` arrivals, more than a phase has, or than it still lacks.
+
+    A warp that arrives again before its bytes have come has not waited: other rules tell that.
+    """
+    if count > mbarrier.expected:
+        return f"a phase has {mbarrier.expected}"
+    if count <= mbarrier.pending or e.strand.actor in mbarrier.came:
+        return ""
+    return f"the phase, whose bytes have not come yet, lacks {max(mbarrier.pending, 0)}"
 
 
 def _for(e: Execution, mbarrier: Mbarrier, release: Release) -> tuple[Release, Clock]:

@@ -147,7 +147,8 @@ def _copy(e: Execution) -> bool:
         return is_nowhere(e)
     found = regions.columns(e.mi, e.index, Kind.TENSOR_COPY, {"taddr": address}, _ranks(e))
     if descriptor is not None and e.machine.has_variable_at(matrices.start_of(descriptor)):
-        found += [matrices.of_copy(e.mi, descriptor, rank) for rank in _ranks(e)]
+        for rank in _ranks(e):
+            found += matrices.of_copy(e.mi, descriptor, rank)
     _issue(e, Kind.TENSOR_COPY, found)
     return True
 

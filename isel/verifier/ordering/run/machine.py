@@ -13,7 +13,7 @@ from dataclasses import field
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineFunction, Module, Variable
-from intrinsics.modifiers import SHARED_OF_CTA
+from intrinsics.modifiers import SHARED_OF_CTA, Space
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.function.flow.warps import lanes_along
 from isel.verifier.ordering.integers.numbers import Number, packed

@@ -76,3 +76,60 @@ def test_it_has_the_ctas_that_it_names(case: str) -> None:
 def test_a_mistake_is_an_error_where_the_cluster_is_no_guess(case: str) -> None:
     assert said(MISTAKES[case], "", "", PAIR) == {"mbarrier/deadlock": Severity.ERROR}
     assert Severity.ERROR not in said(MISTAKES[case], "", "").values()
+
+
+TWO_EXPECT = """\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128], .param .u64 x) .reqntid 32 .reqnctapercluster 2
+{{
+    .reg .pred %p<9>;
+    .reg .b32 %r<20>, %t;
+    .reg .b64 %x, %m;
+    .shared .align 128 .b8 tile[2048];
+    .shared .align 8 .b64 full;
+    mov.b64 %m, map;
+    cvta.param.u64 %m, %m;
+    ld.param.u64 %x, [x];
+    mov.u32 %t, %tid.x;
+    mov.u32 %r1, %cluster_ctarank;
+    setp.eq.u32 %p1, %t, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [full], {arrivals};
+    fence.mbarrier_init.release.cluster;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    mov.u32 %r2, full;
+    mapa.shared::cluster.u32 %r3, %r2, 0;
+    mov.u32 %r4, tile;
+    shl.b32 %r5, %r1, 10;
+    add.u32 %r4, %r4, %r5;
+    mapa.shared::cluster.u32 %r6, %r4, 0;
+    @%p1 mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%r3], 1024;
+    @%p1 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+        [%r6], [%m, {{%r1, %r1}}], [%r3];
+    setp.ne.u32 %p2, %r1, 0;
+    @%p2 bra JOIN;
+WAIT:
+    mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p3, [full], 0;
+    @!%p3 bra WAIT;
+    ld.shared.b32 %r7, [tile+1024];
+    st.global.b32 [%x], %r7;
+JOIN:
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    ret;
+}}
+"""
+"""The threads of two CTAs expect bytes of one mbarrier, and bring them."""
+
+
+def test_each_cta_that_expects_bytes_arrives() -> None:
+    module = read_ptx(TWO_EXPECT.format(arrivals=2), "k.ptx").module
+    assert {f.rule for f in verify_functions(module) if f.severity is Severity.ERROR} == set()
+
+
+def test_a_phase_that_counts_one_of_them_has_an_arrival_too_many() -> None:
+    module = read_ptx(TWO_EXPECT.format(arrivals=1), "k.ptx").module
+    errors = {f.rule for f in verify_functions(module) if f.severity is Severity.ERROR}
+    assert "mbarrier/too-many-arrivals" in errors
