@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -50,9 +51,28 @@ LONG = (
 """Files of 9 CPU seconds and more, which come first: a worker has a whole file at a time."""
 
 
+AS_USERS = (
+    "isel/llvm",
+    "isel/lower",
+    "isel/passes",
+    "isel/select",
+    "nvgen/builder",
+    "nvgen/fragments",
+    "nvgen/instructions",
+    "nvgen/optimizer",
+    "nvgen/shared_memory",
+    "nvgen/values",
+    "samples",
+)
+"""Folders of tests in which errors stop a compilation as they do for users.
+
+There, tests whose kernels are wrong on purpose, or one instruction alone, are marked
+`wrong_kernel`; in the other folders all tests are taken for such.
+"""
+
+
 class _AllButDeadlocks(frozenset[str]):
-    """Kernels of tests are wrong on purpose, or one instruction alone: errors of rules beyond the
-    level are warnings there, but for deadlocks."""
+    """Errors of rules beyond the level are warnings, but for deadlocks."""
 
     def __contains__(self, word: object) -> bool:
         return word != "deadlock"
@@ -65,6 +85,14 @@ _DOUBTED = judgement.DOUBTED
 def certain_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Errors that are certain stop a compilation, as they do for users."""
     monkeypatch.setattr(judgement, "DOUBTED", _DOUBTED)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Errors are what they are for users, or warnings."""
+    folder = item.path.relative_to(Path(__file__).parent).as_posix()
+    wrong = item.get_closest_marker("wrong_kernel") or not folder.startswith(AS_USERS)
+    judgement.DOUBTED = _AllButDeadlocks() if wrong else _DOUBTED
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -83,6 +111,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: its kernels run on a GPU as they do on the simulator")
+    config.addinivalue_line("markers", "wrong_kernel: of its kernels, errors are warnings")
     judgement.DOUBTED = _AllButDeadlocks()
     turns.configure(config)
     os.environ[DEVICE_VARIABLE] = config.option.nvgen_device or "sim"

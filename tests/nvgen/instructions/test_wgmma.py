@@ -89,6 +89,7 @@ def loop(b: KernelBuilder) -> None:
     b.store(d.registers, tile + x * 0)
 
 
+@pytest.mark.wrong_kernel
 def test_a_loop_carries_accumulators_in_place() -> None:
     ptx = ptx_of(loop)
     turns = re.findall(r"wgmma\.mma_async\S* (\{[^}]*\})", ptx)

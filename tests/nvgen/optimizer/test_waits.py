@@ -109,6 +109,7 @@ def said(text: str, opt: int) -> list[str]:
     return [f.rule for f in verify_functions(compile_module(text, target="sm_90a", opt=opt).module)]
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.parametrize("text", BROKEN_WITHOUT.values(), ids=BROKEN_WITHOUT)
 def test_llvm_reads_an_accumulator_in_flight_if_it_may(
     text: str, monkeypatch: pytest.MonkeyPatch

@@ -57,6 +57,7 @@ def _rules(kernel: Kernel, **shape: int) -> set[str]:
     return {f.rule for f in found if f.severity is nvgen.Severity.ERROR}
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.parametrize("way", sorted(WAYS))
 def test_a_cta_stays_as_long_as_others_reach_it(way: str) -> None:
     kernel, leaves = _reach(way), way in LEFT

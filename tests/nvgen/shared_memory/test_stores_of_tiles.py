@@ -54,6 +54,7 @@ def test_right() -> None:
         assert (y == expected).all()
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.parametrize(
     ("missing", "rule"),
     [("before the store", "shared/race"), ("behind the wait", "st/source-modified")],
