@@ -12,20 +12,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeVar, overload, runtime_checkable
 
-from llvmlite import ir
-
 from intrinsics.element import ElementType
 from intrinsics.layouts.register_layout import (
     FragmentLayout,
     operand_layout,
     sources,
-    warp_layout,
-    warpgroup_layout,
 )
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.modifiers import ScalarType, Shuffle
+from intrinsics.modifiers import Shuffle
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, function_of, refuse
+from nvgen.fragments.column_reductions import reduced_columns
 from nvgen.fragments.layouts import (
     Condition,
     Joined,
@@ -38,63 +35,15 @@ from nvgen.fragments.layouts import (
     store_in_tile,
     store_through,
 )
+from nvgen.fragments.operand_bytes import as_bytes
 from nvgen.instructions.control_flow import condition_of
-from nvgen.instructions.roles import WARP
-from nvgen.llvm.ir_text import vector_value
-from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.tiles import SharedTile
-from nvgen.values.number_types import Several, narrow_word
+from nvgen.values.number_types import Several
 from nvgen.values.numbers import Int, IntLike, Number
 from nvgen.values.pointers import Pointer
 from nvgen.values.vectors import Elementwise, Vector, as_words, greater, joined, vector_of
 
-_STEP = 32
-"""Columns of an A of bytes in one multiply."""
-
-_WORDS = ((0, 4), (2, 6), (8, 12), (10, 14))
-"""The first columns of the two pairs in each register of such an A, of the 16 columns of a step.
-
-Eight columns are a pair of one row and a pair of the row eight further down.
-"""
-
-_BYTES = (ElementType.E4M3, ElementType.E5M2)
 _WARP_BITS = 5
-
-
-def as_bytes(self: OfThreads, dtype: ElementType) -> Vector:
-    """Round f32 to fp8, as the registers of A of another multiply: four for 32 columns.
-
-    K is in the order in which `transpose_bytes` stores B; `warpgroup_operand` makes A of them.
-    Numbers beyond the type saturate.
-
-    Raises: InputError for other types, and columns that are not a multiple of 32.
-    """
-    b, vector, layout = self.builder, self.vector, self.holders.layout
-    known = vector.type is ScalarType.F32 and _is_of_a_multiply(layout)
-    if not known or dtype not in _BYTES or layout.columns % _STEP:
-        expected = "sums of one multiply's rows in f32, multiples of 32 columns; e4m3 or e5m2"
-        raise refuse("no bytes of A", got=f"{self.words} to {dtype.value}", expected=expected)
-    sums = list(vector)
-    steps = range(0, len(sums), len(_WORDS) * 4)
-    return b.words([_word(b, sums, step, pair, dtype) for step in steps for pair in _WORDS])
-
-
-def _is_of_a_multiply(layout: FragmentLayout) -> bool:
-    """Whether the matrix is what one multiply of a warp or a warpgroup leaves."""
-    if layout.threads == WARP:
-        return layout == warp_layout(16, layout.columns)
-    return layout == warpgroup_layout(64, layout.columns, 32)
-
-
-def _word(
-    b: SharedMemory, sums: list[Number], step: int, pair: tuple[int, int], dtype: ElementType
-) -> Int:
-    """Two pairs of adjacent elements in a register, the first one in its low bytes."""
-    type_ = ScalarType(dtype.value)
-    values = ([sums[step + at + i].value for i in (0, 1)] for at in pair)
-    halves = (narrow_word(sums[step].builder, low, high, type_) for low, high in values)
-    word = vector_value(b.at_caller(), ir.IntType(16), 2, halves)
-    return Int(b, b.at_caller().bitcast(word, ir.IntType(32)))
 
 
 @guarded
@@ -234,6 +183,21 @@ class Fragment(OfThreads):
         made = function_of(function, "column")
         numbers = [made(column + along if along else column) for along in self.layout.column_slots]
         return Columns(vector_of(numbers), self.holders)
+
+    def column_reduce(self, function: Joined, *, barrier: IntLike | None = None) -> Columns:
+        """Each column's elements combined by `function`, in no fixed order.
+
+        All threads that hold the matrix execute it, and those of a column get the result.  The
+        warps of a warpgroup's matrix meet twice, at `barrier`, as in `b.cta_reduce`.
+
+        Raises: InputError for a matrix that `warp_tile` divides among warps, and for a warpgroup
+        without a barrier.
+        """
+        return Columns(vector_of(reduced_columns(self, function, barrier)), self.holders)
+
+    def column_sum(self, *, barrier: IntLike | None = None) -> Columns:
+        """The sum of each column, the gradient of a bias, say; see `column_reduce`."""
+        return self.column_reduce(_sum, barrier=barrier)
 
     def part_of_columns(self, first: int, columns: int) -> Fragment:
         """Columns `first` to `first + columns` - 1, whose own columns are counted from 0.

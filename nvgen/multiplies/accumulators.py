@@ -357,6 +357,7 @@ class HeldAccumulator(Several, AccumulatorTile):
     map_at, scale_rows = _held(Fragment.map_at), _held(Fragment.scale_rows)
     row_reduce, rows = _held(Fragment.row_reduce), _held(Fragment.rows)
     columns = _held(Fragment.columns)
+    column_reduce, column_sum = _held(Fragment.column_reduce), _held(Fragment.column_sum)
     row_max, row_sum = _held(Fragment.row_max), _held(Fragment.row_sum)
     as_a_operand, as_tile = _held(Fragment.as_a_operand), _held(Fragment.as_tile)
     as_bytes, from_tile = _held(Fragment.as_bytes), _held(Fragment.from_tile)

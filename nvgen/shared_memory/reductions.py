@@ -73,7 +73,7 @@ class Reductions(Protocols):
         Raises: InputError where not all threads execute it, or they are not whole warps, and for a
         warpgroup without a barrier.
         """
-        meeting = self._meeting("cta_reduce", barrier)
+        meeting = self.meeting("cta_reduce", barrier)
         value = self.warp_reduce(value, function)
         return joined(self._of_warps(value, 0, meeting, slots), function)
 
@@ -88,7 +88,7 @@ class Reductions(Protocols):
         value = self.cta_reduce(value, function)
         if self.cluster == 1:
             return value
-        rooms = self._rooms(value, 1)
+        rooms = self.rooms_of(value, 1)
         with self.if_thread(0):
             for room, number in zip(rooms, _numbers(value), strict=True):
                 room[0] = number
@@ -131,7 +131,7 @@ class Reductions(Protocols):
         Raises: InputError where not all threads execute it, or they are not whole warps, and for a
         warpgroup without a barrier.
         """
-        meeting = self._meeting("cta_scan", barrier)
+        meeting = self.meeting("cta_scan", barrier)
         first = None if initial is None else _filled(value, initial)
         scanned = self._scanned(value, function, first, self._place(meeting) == 0)
         before, *more = self._of_warps(scanned, WARP - 1, meeting)
@@ -177,7 +177,7 @@ class Reductions(Protocols):
         """The values of this lane of each warp, in all threads that meet."""
         warps, numbers = (meeting[1] if meeting else self.threads) // WARP, list(_numbers(value))
         speaks = self.thread % WARP == lane
-        rooms = self._rooms(value, self.threads // WARP) if slots is None else [slots]
+        rooms = self.rooms_of(value, self.threads // WARP) if slots is None else [slots]
         if len(rooms) != len(numbers):
             got = f"{len(numbers)} of each"
             raise refuse("slots hold one number of each warp", got=got, expected="no slots")
@@ -194,7 +194,7 @@ class Reductions(Protocols):
         self.barrier_cta_sync_aligned(*meeting)
         return [_like(value, iter(row)) for row in zip(*found, strict=True)]
 
-    def _rooms(self, value: object, count: int) -> list[Pointer]:
+    def rooms_of(self, value: object, count: int) -> list[Pointer]:
         """Shared memory for `count` of each number of a value."""
         self._reductions += 1
         named = (f"reduced.{self._reductions}{f'.{i}' * (i > 0)}" for i in range(1 << 30))
@@ -204,7 +204,7 @@ class Reductions(Protocols):
         """The thread's number among those that meet."""
         return self.thread % WARPGROUP if meeting else self.thread
 
-    def _meeting(self, operation: str, barrier: IntLike | None) -> Meeting:
+    def meeting(self, operation: str, barrier: IntLike | None) -> Meeting:
         """Where the threads meet that combine values: none is barrier 0 of the whole CTA."""
         if self.scope is ExecutionScope.WARPGROUP:
             if barrier is None or (isinstance(barrier, int) and not 0 < barrier < BARRIERS):

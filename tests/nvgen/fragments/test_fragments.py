@@ -5,6 +5,7 @@ Layouts are those of wgmma, mma.sync and tensor memory; one kernel does much at 
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 
@@ -197,6 +198,43 @@ def test_from_memory(launch: Launch, name: str, dtype) -> None:
     launch(compiled, like_, x, *outs, n + 16)
     for out_ in outs:
         assert_exact(out_, x[:, 8 : 8 + n].astype(np.float32) + like_)
+
+
+@kernel_test(schedules=["early"], targets="sm_90a")
+@pytest.mark.parametrize("role", [False, True], ids=["all threads", "two warpgroups of three"])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_columns_of_all_rows(launch: Launch, name: str, role: bool) -> None:
+    """Twice, so that shared memory is used again; each warpgroup, or warp, has its own matrix."""
+    threads, layout = LAYOUTS[name]
+    m, n = layout().rows, layout().columns
+    groups = 2 if role and threads == 128 else 1
+    b = KernelBuilder("k", block=threads * (groups + (groups > 1)), target=launch.target)
+    b.pointer("x", f32)
+    b.pointer("sums", f32, output=True)
+    b.pointer("most", f32, output=True)
+    args = b.begin()
+    barrier = 1 + b.warpgroup if groups > 1 else None
+    with b.if_warpgroup(0, 2) if groups > 1 else contextlib.nullcontext():
+        group = b.thread // threads
+        x = filled(b, layout(), args["x"].at(group * (m * n)))
+        sums = x.column_sum(barrier=barrier)
+        most = (x * -1).column_reduce(lambda a, b: a.max(b), barrier=barrier)
+        (x * 0 + sums).store(args["sums"].at(group * (m * n)), n)
+        (x * 0 + most).store(args["most"].at(group * (m * n)), n)
+    given = np.random.default_rng(8).integers(-99, 99, (groups, m, n)).astype(np.float32)
+    outs = [np.zeros_like(given) for _ in range(2)]
+    launch(b.finish(), given, *outs)
+    for found, wanted in zip(outs, (given.sum(1), (-given).max(1)), strict=True):
+        assert_exact(found, np.broadcast_to(wanted[:, None], given.shape).copy())
+
+
+def test_columns_that_warps_divide_are_refused() -> None:
+    b = KernelBuilder("k", block=128, target="sm_90a")
+    b.begin()
+    with pytest.raises(InputError, match="divided among warps"):
+        b.warp_tile(32, 32, warps=(2, 2)).column_sum()
+    with b.if_warpgroup(0), pytest.raises(InputError, match="barrier of its own"):
+        b.warpgroup_tile(64, 64).column_sum()
 
 
 SWIZZLES = (128, 64, 32)
