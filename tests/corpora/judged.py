@@ -248,8 +248,8 @@ LESSONS = (
 """Errors of 110 modules, counted on 30 November 2026 with `.maxntid` or `.reqntid` as the block: 59
 of MatmulTutorial, learn-cuda and cuda_hgemm, 30 of the CuTe DSL's primitives and their lessons, 19
 of its other examples (which of them UNSEEN has is not known), 2 of TileLang; 48 use tcgen05, 13
-wgmma.  29 have these 172 errors, each of which a reading of source or PTX and of the manual
-confirms: most are mistakes of lessons.  Before that day's changes 13 modules had 24 false errors,
+wgmma.  29 have these 172 errors, most of them mistakes of lessons: of each rule some were read in
+source or PTX and confirmed by the manual, the rest are alike.  Before that day's changes 13 modules had 24 false errors,
 of which 16 took mbarriers' addresses from local memory, and two more were judged for ever."""
 
 TABLES: dict[tuple[str, ...], tuple[Judged, ...]] = {

@@ -111,6 +111,7 @@ def careless(module: ModuleType, d: int) -> tuple[object, Compiled]:
     return config, made
 
 
+@pytest.mark.wrong_kernel
 @each("name", MISTAKES, turns=7)
 def test_a_planted_mistake_is_found(name: str) -> None:
     d, old, new, by = MISTAKES[name]

@@ -213,6 +213,7 @@ def careless(module: ModuleType) -> Compiled:
     return made
 
 
+@pytest.mark.wrong_kernel
 @each("name", MISTAKES, turns=13)
 def test_a_planted_mistake_is_found(name: str) -> None:
     module, by = planted(name), MISTAKES[name][2]

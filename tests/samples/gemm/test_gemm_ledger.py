@@ -51,6 +51,7 @@ def test_it_is_clean(cluster: int) -> None:
     assert findings(cluster) == []
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.turns(4)
 @pytest.mark.parametrize("cluster", [1, 2])
 @pytest.mark.parametrize("name", EDITS)

@@ -122,6 +122,7 @@ MISTAKES = {
 """What stands in gemm/overlay.py or the sample, what instead of it, and the rule that finds it."""
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")
 @each("name", MISTAKES, turns=8)
 def test_a_planted_mistake_is_found(name: str) -> None:

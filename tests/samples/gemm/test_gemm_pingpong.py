@@ -173,6 +173,7 @@ IN_PAIRS = {
 CTA's mbarrier releases no more than fences do."""
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")
 @each("name, cluster", [(name, c) for name in MISTAKES for c in (1, 2)], turns=13)
 def test_a_planted_mistake_is_found(name: str, cluster: int) -> None:

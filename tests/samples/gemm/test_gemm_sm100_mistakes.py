@@ -86,6 +86,7 @@ def found_in(cluster: int, old: str, new: str) -> set[str]:
     return found_by(lambda: sample.build(config).compile(target=sample.TARGETS[0], opt=3), is_right)
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")
 @each("name", MISTAKES, turns=22)
 def test_a_planted_mistake_is_found(name: str) -> None:

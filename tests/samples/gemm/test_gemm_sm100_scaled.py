@@ -125,6 +125,7 @@ def found_in(old: str, new: str) -> set[str]:
     return found_by(compiled, is_right)
 
 
+@pytest.mark.wrong_kernel
 @each("name", MISTAKES, turns=6)
 def test_a_planted_mistake_is_found(name: str) -> None:
     old, new, rule = MISTAKES[name]

@@ -49,6 +49,7 @@ def compiled_from(path: Path, opt: int, n: int = 256) -> Compiled:
     return built
 
 
+@pytest.mark.wrong_kernel
 @pytest.mark.turns(4)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("name", MISTAKES)
