@@ -249,8 +249,9 @@ LESSONS = (
 of MatmulTutorial, learn-cuda and cuda_hgemm, 30 of the CuTe DSL's primitives and their lessons, 19
 of its other examples (which of them UNSEEN has is not known), 2 of TileLang; 48 use tcgen05, 13
 wgmma.  29 have these 172 errors, most of them mistakes of lessons: of each rule some were read in
-source or PTX and confirmed by the manual, the rest are alike.  Before that day's changes 13 modules had 24 false errors,
-of which 16 took mbarriers' addresses from local memory, and two more were judged for ever."""
+source or PTX and confirmed by the manual, the rest are alike.  Before that day's changes 13 modules
+had 24 false errors, of which 16 took mbarriers' addresses from local memory, and two more were
+judged for ever."""
 
 TABLES: dict[tuple[str, ...], tuple[Judged, ...]] = {
     ("flashinfer", "fa4", "liger"): JUDGED,
