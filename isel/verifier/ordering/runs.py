@@ -30,7 +30,11 @@ _ROUNDS, _FEWER = 6, 3
 
 The smaller one is for runs whose integer arguments are a size, in which loops are long.
 """
-_SIZE = 512
+_SIZE, _LARGER = 512, 2048
+"""A size, and the one of another run where loops of the first come to their end within the budget.
+
+With the larger one, K in steps of 256 goes round a ring of up to seven buffers.
+"""
 _LEAST, _MOST = 8_000, 30_000
 _LONGER = 2
 """The factor of the budget of a run that is made once more, where arguments do not matter."""
@@ -222,11 +226,12 @@ class Runs:
         do not matter, since none is loaded or another run has the same log until both are cut, the
         first is made once more with a larger budget.
         """
+        short = False
         done = None
         if sizes:
             log = self._run(_SIZE, cluster, late=False)
             if log.reads_arguments:
-                done = _SIZE
+                done, short = _SIZE, not log.truncated
                 yield log
         first: Log | None = None
         alike = False
@@ -240,6 +245,9 @@ class Runs:
                 yield log
                 alike |= log == first
                 first = first or log
+                short |= number == _SIZE and log.reads_arguments and not log.truncated
+        if short:
+            yield self._run(_LARGER, cluster, late=False)
         if first is not None and first.truncated and (alike or not first.reads_arguments):
             yield self._run(first.number, cluster, late=False, longer=_LONGER)
 
@@ -266,7 +274,7 @@ class Runs:
             cluster = (2, 1, 1) if self._is_for_pairs else cluster
         cx, cy, cz = cluster
         launch = Launch((x, y, z), (cx, cy, cz), number, self._held, sized, contents)
-        rounds = _FEWER if number == _SIZE else _ROUNDS
+        rounds = _FEWER if number in (_SIZE, _LARGER) else _ROUNDS
         budget = longer * min(max(self._steps * launch.ctas * rounds, _LEAST), _MOST)
         run = Run(report.module, function, self._program, launch, budget, late=late, seeks=seeks)
         log = run.run()
