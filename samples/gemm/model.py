@@ -222,10 +222,12 @@ class Table:
         """The same of launches that overlap with those before them, by `times` of those that wait.
 
         They begin earlier; but CTAs go where there is room: neighbours, which read the same, share
-        a pair of multiprocessors no more.
+        a pair of multiprocessors no more.  Clusters that share an operand gain nothing by it where
+        A has more than few rows.
         """
         if p.size[0] > FEW:
-            return times * (1 + self._slower(p, times)) - p.machine.follow
+            alone = times * (1 + self._slower(p, times)) - p.machine.follow
+            return np.where(self.columns["cluster"] > 1, times, alone)
         return times * (1 + self._slower_of_few(p)) - p.machine.follow - p.machine.asked
 
     def _slower(self, p: Product, times: np.ndarray) -> np.ndarray:
