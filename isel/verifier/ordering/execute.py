@@ -325,7 +325,7 @@ class Run(RunState):
         log.threads[step.index].add((strand.actor, mask))
         if row.effects.scope is IssueScope.WARPGROUP:
             log.warpgroup_instructions.setdefault(strand.actor, []).append(step.index)
-        execution = Execution(self, machine, strand, mi, step.index, mask, step.written)
+        execution = Execution(self, strand, mi, mask, machine, step.index, step.written)
         event = event_of(row)
         if event is not None:
             return event(execution)

@@ -226,17 +226,16 @@ class Runs:
         do not matter, since none is loaded or another run has the same log until both are cut, the
         first is made once more with a larger budget.
         """
-        short = False
-        done = None
+        sized: Log | None = None
         if sizes:
             log = self._run(_SIZE, cluster, late=False)
             if log.reads_arguments:
-                done, short = _SIZE, not log.truncated
+                sized = log
                 yield log
         first: Log | None = None
         alike = False
         for number, late in self._arguments():
-            if number == done:
+            if number == _SIZE and sized is not None:
                 continue
             if (
                 late or first is None or first.reads_arguments
@@ -245,8 +244,8 @@ class Runs:
                 yield log
                 alike |= log == first
                 first = first or log
-                short |= number == _SIZE and log.reads_arguments and not log.truncated
-        if short:
+                sized = log if number == _SIZE else sized
+        if sized is not None and sized.reads_arguments and not sized.truncated:
             yield self._run(_LARGER, cluster, late=False)
         if first is not None and first.truncated and (alike or not first.reads_arguments):
             yield self._run(first.number, cluster, late=False, longer=_LONGER)

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from intrinsics.lazy_dataclass import dataclass
-from intrinsics.mir import MachineInstr, Reg
+from intrinsics.mir import Reg
 from isel.verifier.function.events import Kind
 from isel.verifier.function.flow.values import LANES
 from isel.verifier.ordering.events import regions, warp_order
@@ -30,8 +30,8 @@ from isel.verifier.ordering.run.clocks import (
 )
 from isel.verifier.ordering.run.log import Access, Point
 from isel.verifier.ordering.run.machine import Machine
-from isel.verifier.ordering.run.run_state import RunState
-from isel.verifier.ordering.run.strand import Strand, named
+from isel.verifier.ordering.run.plain_step import Plain
+from isel.verifier.ordering.run.strand import named
 from isel.verifier.ordering.run.synchronisation import Delivery, Mbarrier
 
 _BY_ADDRESS = (Kind.SHARED_LOAD, Kind.SHARED_STORE, Kind.COPY_IN, Kind.COPY_OUT)
@@ -44,33 +44,21 @@ WGMMA = "wgmma"
 
 
 @dataclass(slots=True)
-class Execution:
+class Execution(Plain):
     """An event, executed by the threads of a strand in the lanes of a mask.
 
     `written` are the registers that it writes and that the slice reads.
     """
 
-    run: RunState
     machine: Machine
-    strand: Strand
-    mi: MachineInstr
     index: int
-    mask: int
     written: Sequence[Reg]
 
     # ---- operands ------------------------------------------------------------------------------
 
-    def slot(self, name: str) -> Number:
-        """The value of an operand, None without one."""
-        return self.run.value(self.strand, self.mi.get(name))
-
     def number(self, name: str) -> int | None:
         """The value of an operand where it is known and the same for all of these threads."""
         return uniform(self.run.value(self.strand, self.mi.get(name)), self.mask)
-
-    def write(self, name: str, number: Number) -> None:
-        """Write a number to the register of an operand."""
-        self.run.write(self.strand, self.mi.get(name), number, self.mask)
 
     def forget(self) -> None:
         """Write unknown values to all registers that the record writes."""

@@ -9,7 +9,7 @@ import functools
 import itertools
 from collections.abc import Callable, Mapping
 
-from intrinsics.mir import Form, MachineInstr, Op
+from intrinsics.mir import Form
 from intrinsics.modifiers import ScalarType, Sem, Space
 from isel.verifier.function.events import ATOMICS, Kind
 from isel.verifier.function.flow.values import LANES
@@ -35,7 +35,7 @@ def _load(e: Execution) -> bool:
     if shared:
         _log(e, Kind.SHARED_LOAD, touched)
     width = _width(e.mi.form)
-    for element, op in enumerate(_elements(e.mi, "d")):
+    for element, op in enumerate(e.elements("d")):
         if op not in e.run.program.wanted:
             continue
         number = _stored(e, moved(address, element * width)) if shared else None
@@ -43,14 +43,6 @@ def _load(e: Execution) -> bool:
             number = lanewise(lambda x: x & 0xFF, number)
         e.run.write(e.strand, op, number, e.mask)
     return True
-
-
-def _elements(mi: MachineInstr, name: str) -> tuple[Op, ...]:
-    """The elements of a vector, or the one operand."""
-    op = mi.get(name)
-    if op is None:
-        return ()
-    return op if isinstance(op, tuple) else (op,)
 
 
 @functools.cache
@@ -87,7 +79,7 @@ def _load_flag(e: Execution) -> bool:
             e.run.log.guess()
             e.forget()
             return True
-        for element, op in enumerate(_elements(e.mi, "d")):
+        for element, op in enumerate(e.elements("d")):
             found = _stored(e, moved(address, element * width))
             e.run.write(e.strand, op, found, e.mask)
         return True
@@ -96,7 +88,7 @@ def _load_flag(e: Execution) -> bool:
     stored = all(at in e.machine.memory for at in here)
     before = old or (0,) * len(here)
     is_foreign = not may_be_shared(address)
-    decides = any(op in e.run.program.wanted for op in _elements(e.mi, "d"))
+    decides = any(op in e.run.program.wanted for op in e.elements("d"))
     if (old is None and stored) or version() != before or not here or not decides:
         return resume()
     e.machine.polls.add(e.index)
@@ -114,7 +106,7 @@ def _store(e: Execution) -> bool:
     width = _width(e.mi.form)
     known = e.strand.registers.get
     numbers = [
-        known(op) if type(op) is int else e.run.value(e.strand, op) for op in _elements(e.mi, "b")
+        known(op) if type(op) is int else e.run.value(e.strand, op) for op in e.elements("b")
     ]
     if not e.run.program.reads_bytes and numbers.count(None) == len(numbers):
         _spoil(e, _spoilt(address, e.mask, width, len(numbers)))

@@ -1,4 +1,4 @@
-"""One execution of a record that is no event: its operands as numbers.
+"""One execution of a record: its operands as numbers.
 
 Layer: isel.verifier.ordering.
 """
@@ -14,7 +14,7 @@ from isel.verifier.ordering.run.strand import Strand
 
 @dataclass(slots=True)
 class Plain:
-    """One execution of a record, by the threads of a strand in the lanes of a mask."""
+    """A record, executed by the threads of a strand in the lanes of a mask; events have more."""
 
     run: RunState
     strand: Strand
@@ -22,7 +22,7 @@ class Plain:
     mask: int
 
     def slot(self, name: str) -> Number:
-        """The value of an operand."""
+        """The value of an operand, None without one."""
         return self.run.value(self.strand, self.mi.get(name))
 
     def elements(self, name: str) -> tuple[Op, ...]:
