@@ -13,6 +13,10 @@ MOST_THREADS = 1024
 PORTABLE_CLUSTER = 8
 """CTAs of a cluster that every GPU with clusters can run."""
 
+FEWER_PARAMETER_BYTES, MOST_PARAMETER_BYTES = 4352, 32_764
+"""Bytes of all parameters of a kernel before PTX 8.1, and since.  PTX ISA, Kernel Function
+Parameters."""
+
 MOST_CLUSTER = 16
 """CTAs of a cluster that some GPUs can run, when they are asked to."""
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from asmprinter.mir.tokens import END, BadTextError, Token, Tokens, integer
 from asmprinter.ptx.reading.initialisers import LARGEST_INITIAL
+from intrinsics.limits import MOST_PARAMETER_BYTES
 from intrinsics.mir import (
     Address,
     Export,
@@ -44,9 +45,6 @@ LAUNCH = {
 
 _ADDRESS = 8
 """Bytes of an address."""
-
-_LARGEST_PARAM = 32_764
-"""PTX ISA, Kernel Function Parameters: bytes of all of them together."""
 
 _LINKAGES = ("extern", *(export.value for export in Export if export.value))
 _SPACES = {space.value: space for space in Space if " " not in space.value}
@@ -282,9 +280,9 @@ def _param(tokens: Tokens) -> Param:
         raise BadTextError(
             f"a {cls.value} has another size", begin, f"size {cls.bits // 8}", f"size {size}"
         )
-    if not 1 <= size <= _LARGEST_PARAM:
+    if not 1 <= size <= MOST_PARAMETER_BYTES:
         raise BadTextError(
-            f"no parameter has {size} bytes", begin, f"size 1 to size {_LARGEST_PARAM}"
+            f"no parameter has {size} bytes", begin, f"size 1 to size {MOST_PARAMETER_BYTES}"
         )
     pointee, is_pointer, pointee_align = None, tokens.take_if("word", "ptr"), 1
     if is_pointer:

@@ -107,6 +107,7 @@ QUOTIENTS = (Opcode.UDIV, Opcode.SDIV)
 REMAINDERS = (Opcode.UREM, Opcode.SREM)
 DIVISIONS = (*QUOTIENTS, *REMAINDERS)
 """Divisions of integers: those that give the quotient, and those that give the rest."""
+SIGNED_DIVISIONS = (Opcode.SDIV, Opcode.SREM)
 
 CAST_OPCODES = frozenset(
     {

@@ -12,12 +12,10 @@ from collections.abc import Container, Sequence
 from asmprinter.ptx.reading.function_headers import HeaderRead
 from asmprinter.ptx.reading.report import BadStatementError
 from intrinsics.lazy_dataclass import dataclass
+from intrinsics.limits import FEWER_PARAMETER_BYTES, MOST_PARAMETER_BYTES
 from intrinsics.mir import Export, Param, Variable
 from intrinsics.modifiers import Space
 from intrinsics.targets import Ptx
-
-_LARGEST = {False: 4352, True: 32764}
-"""Bytes of a kernel's parameters, and whether PTX has so many since version 8.1."""
 
 _SINCE = Ptx(8, 1)
 
@@ -105,11 +103,12 @@ def check_parameters(params: Sequence[Param], ptx: Ptx | None) -> None:
             raise BadStatementError(
                 "ptx/parameters", "a parameter of a kernel has a size", got=param.name
             )
-    most = _LARGEST[ptx is None or ptx >= _SINCE]
+    is_old = ptx is not None and ptx < _SINCE
+    most = FEWER_PARAMETER_BYTES if is_old else MOST_PARAMETER_BYTES
     if end > most and all(param.align in _ALIGNMENTS for param in params):
         raise BadStatementError(
             "ptx/parameters",
             f"the parameters of a kernel have {most} bytes at most",
             got=str(end),
-            expected="a pointer to what is large" if most > 4352 else f"PTX {_SINCE}, or less",
+            expected=f"PTX {_SINCE}, or less" if is_old else "a pointer to what is large",
         )

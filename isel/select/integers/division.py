@@ -10,12 +10,11 @@ from __future__ import annotations
 from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import ScalarType
 from isel.llvm.type_layout import BITS, SIGNED, UNSIGNED
-from isel.llvm.vocabulary import QUOTIENTS, REMAINDERS, Opcode
+from isel.llvm.vocabulary import QUOTIENTS, REMAINDERS, SIGNED_DIVISIONS, Opcode
 from isel.select.state import FunctionState, form
 
 T = ScalarType
 
-_SIGNED = (Opcode.SDIV, Opcode.SREM)
 _BESIDE = dict(zip(REMAINDERS, QUOTIENTS, strict=True))
 
 
@@ -41,7 +40,7 @@ def divide_by_number(
         state.emit(form("and", type=cls), result, n, Imm(size - 1))
         return True
     work = _Steps(state, state.out.regs.classes[result].bits)
-    signed = opcode in _SIGNED
+    signed = opcode in SIGNED_DIVISIONS
     width = width if signed else min(width, state.zero_above.get(n, width))
     if work.bits == 16:
         work.bits = 32

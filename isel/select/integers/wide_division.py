@@ -12,13 +12,12 @@ from __future__ import annotations
 import functools
 
 from intrinsics.modifiers import ScalarType
-from isel.llvm.vocabulary import QUOTIENTS, Opcode
+from isel.llvm.vocabulary import QUOTIENTS, SIGNED_DIVISIONS, Opcode
 from isel.select.state import FunctionState, Values
 from isel.select.statements import append
 from isel.select.widths import LIMB, extend
 
 T = ScalarType
-_SIGNED = (Opcode.SDIV, Opcode.SREM)
 
 
 def divide(
@@ -30,7 +29,7 @@ def divide(
     rhs: Values,
 ) -> None:
     """A quotient or a remainder of two integers of `width` bits."""
-    limbs, signed = len(result), opcode in _SIGNED
+    limbs, signed = len(result), opcode in SIGNED_DIVISIONS
     text = _loop(limbs, signed=signed, quotient=opcode in QUOTIENTS)
     fragment = state.assembly.fragment(text, dict.fromkeys(range(3 * limbs), T.B64))
     top = width - LIMB * (limbs - 1)
