@@ -51,7 +51,9 @@ def two_warps(*, before: str = "", after: str = "") -> str:
     [("", ACQUIRE, ""), (ACQUIRE, "", ""), ("", "", "sim/tensor-map-proxy")],
 )
 def test_a_map_that_another_warp_has_made(before: str, after: str, expected: str, schedule: str):
-    """An acquire counts for who comes behind the thread that executed it."""
+    """A proxy fence with .acquire orders later accesses of its own thread, and of threads that
+    synchronise with it afterwards.
+    """
     array = numbers(8, 32, 7)
     seen = np.zeros(512, np.uint8)
     found = findings(

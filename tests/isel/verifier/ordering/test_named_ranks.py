@@ -1,6 +1,7 @@
 """Kernels that name CTAs of a cluster whose size neither they nor the user give.
 
-PTX ISA, mapa; barrier.cluster: .relaxed says nothing of memory, and everything of who has come.
+PTX ISA, mapa; barrier.cluster: an arrival with .relaxed orders no memory accesses, but counts as an
+arrival.
 """
 
 from __future__ import annotations
