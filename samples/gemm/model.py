@@ -373,13 +373,26 @@ def plan(
     infinitely many.
     """
     table = candidates(kind, few=m <= FEW)
+    return launched(table, int(launches(table, m, n, k, machine, slower).argmin()), m)
+
+
+def launches(
+    table: Table, m: int, n: int, k: int, machine: Machine = H100,
+    slower: Callable[[Config], float] = as_it_is,
+) -> np.ndarray:  # fmt: skip
+    """Microseconds of launches that begin when the one before exits, and of those that overlap with
+    it: two rows, of each configuration a column.
+    """
     product = table.cut(m, n, k, machine)
     times = table.waiting(product) * factors(table, slower)
-    early = table.overlapping(product, times)
-    times -= machine.exits
-    overlaps = bool(early.min() < times.min())
-    config = table.configs[int(np.argmin(early if overlaps else times))]
-    return replace(config, once=reads_once(config, m), early=overlaps)
+    return np.stack((times - machine.exits, table.overlapping(product, times)))
+
+
+def launched(table: Table, number: int, m: int) -> Config:
+    """A configuration by its number in the rows of `launches`, with what the launch says of it."""
+    early, index = divmod(number, len(table.configs))
+    config = table.configs[index]
+    return replace(config, once=reads_once(config, m), early=bool(early))
 
 
 def reads_once(config: Config, m: int) -> bool:

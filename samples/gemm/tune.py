@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from nvgen import Candidate, ElementType, Finding, Kernel, Severity, Verificatio
 
 if (FOLDER := str(Path(__file__).parents[1])) not in sys.path:
     sys.path.append(FOLDER)
-from gemm.model import FEW, candidates, machine_of
+from gemm.model import FEW, candidates, launched, launches, machine_of
 from gemm.plan import Config, Kind, grid, workspace
 from gemm.problem import check
 
@@ -29,7 +29,7 @@ MOST = 16  # operands, or about as many launches that are timed together
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A launch with its arguments, and the tensors that they point to."""
+    """A dependent launch with its arguments, and the tensors that they point to."""
 
     code: object
     arguments: tuple
@@ -40,7 +40,8 @@ class Launch:
         """On the stream that is torch's now."""
         import torch
 
-        self.code.launch(*self.arguments, **self.place, stream=torch.cuda.current_stream())
+        stream = torch.cuda.current_stream()
+        self.code.launch(*self.arguments, **self.place, stream=stream, dependent=True)
 
 
 class Tuning:
@@ -56,12 +57,16 @@ class Tuning:
         self.flops = 2.0 * m * n * k
 
     def configs(self) -> list[Config]:
-        """Those that the model thinks the fastest on this GPU, its choice first."""
+        """Those that the model thinks the fastest on this GPU, its choice first.
+
+        One whose launches overlap is another than that whose launches begin at the exit.
+        """
         import torch
 
-        table, once = candidates(self.kind), self.shape[0] <= FEW
-        times = table.times(*self.shape, machine_of(torch.cuda.get_device_name()))
-        return [replace(table.configs[i], once=once) for i in np.argsort(times)[: self.tries]]
+        rows, table = self.shape[0], candidates(self.kind, few=self.shape[0] <= FEW)
+        machine = machine_of(torch.cuda.get_device_name())
+        order = np.argsort(launches(table, *self.shape, machine), axis=None)
+        return [launched(table, int(number), rows) for number in order[: self.tries]]
 
     def build(self, config: Config) -> Kernel:
         """The kernel of a configuration."""
