@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from nvgen.compilation.compiled import Compiled
     from nvgen.compilation.extension import place_of
     from nvgen.compilation.judgement import FindingWarning
-    from nvgen.fragments.fragment import Fragment
+    from nvgen.fragments.fragment import Columns, Fragment, Rows
     from nvgen.instructions.mma_rows import WarpScales
     from nvgen.kernel_code.cache import CodeCache
     from nvgen.launching.parameters import Output
@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from nvgen.multiplies.warp_tile import WarpTile
     from nvgen.multiplies.warpgroup_tile import WarpgroupTile
     from nvgen.render import print_findings
+    from nvgen.shared_memory.rings import Slot, TileRing
     from nvgen.shared_memory.tiles import SharedTile
     from nvgen.tuning import Candidate
     from nvgen.values.number_types import (
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     )
     from nvgen.values.numbers import F32, Float, Int, IntLike, Number
     from nvgen.values.pointers import Barrier, Pointer
+    from nvgen.values.regions import Variable
     from nvgen.values.vectors import Vector
 
 __version__ = "0.1.0"
@@ -125,6 +127,7 @@ __all__ = [
     "CollectorA",
     "CollectorB",
     "CollectorWs",
+    "Columns",
     "Compiled",
     "CopyFormat",
     "CopyMulticast",
@@ -162,6 +165,7 @@ __all__ = [
     "Pointer",
     "PrefetchSize",
     "ReduceOp",
+    "Rows",
     "ScalarType",
     "ScaleVec",
     "Scope",
@@ -171,6 +175,7 @@ __all__ = [
     "SharedTile",
     "Shuffle",
     "SimulationError",
+    "Slot",
     "Space",
     "SyncRestrict",
     "TensorMap",
@@ -178,6 +183,8 @@ __all__ = [
     "Tile",
     "TileDot",
     "TileMultiply",
+    "TileRing",
+    "Variable",
     "Vec",
     "Vector",
     "VerificationError",
@@ -241,7 +248,7 @@ _MODULES = {
     "nvgen.machine_code.assembler": "assemble find_ptxas",
     "nvgen.built": "Kernel",
     "nvgen.builder.device_functions": "device_function",
-    "nvgen.fragments.fragment": "Fragment",
+    "nvgen.fragments.fragment": "Columns Fragment Rows",
     "nvgen.builder.kernel": "KernelBuilder",
     "nvgen.instructions.mma_rows": "WarpScales",
     "nvgen.values.number_types": (
@@ -250,9 +257,11 @@ _MODULES = {
     ),
     "nvgen.values.numbers": "F32 Float Int IntLike Number",
     "nvgen.values.pointers": "Barrier Pointer",
+    "nvgen.values.regions": "Variable",
     "nvgen.multiplies.warp_tile": "WarpTile",
     "nvgen.multiplies.warpgroup_tile": "WarpgroupTile",
     "nvgen.multiplies.tensor_memory": "TensorTile",
+    "nvgen.shared_memory.rings": "Slot TileRing",
     "nvgen.shared_memory.tiles": "SharedTile",
     "nvgen.values.vectors": "Vector",
     "nvgen.compilation.compiled": "Compiled",

@@ -50,7 +50,7 @@ OBJECTS = {"wgmma": ("Accumulator",), "mma": ("WarpScales",)}
 
 GROUPS = (
     Group("The kernel and its parameters", ("kernel",), ("Kernel",)),
-    Group("Numbers", ("base",), ("Int", "Float", "F32", "Vector", "Elementwise")),
+    Group("Numbers", ("base",), ("Int", "Float", "Vector", "Elementwise")),
     Group("Addresses and memory", ("allocations",), ("Pointer",)),
     Group("Threads, branches, loops and roles", ("control_flow", "roles"),
           ("Variable", "Ring", "ExecutionScope", "Turns")),
@@ -75,7 +75,7 @@ INNER = frozenset({
     "at_caller", "known_target", "declared_map", "declare", "raw", "changing",
     "declare_number", "defined", "free_accumulators", "perform", "take_fragment",
     "start", "start_on_target",
-    "like", "taken", "made", "spread", "beside", "meeting", "rooms_of", "builder", "typed",
+    "like", "taken", "lacks", "made", "spread", "beside", "meeting", "rooms_of", "builder", "typed",
     "splat", "taken_apart",
     "Int.words", "Scalar.words", "Float.words", "FloatFunctions.words", "Vector.words",
     "Pointer.words", "Fragment.words", "OfThreads.value",

@@ -27,7 +27,7 @@ _HEAD = '''"""The verbs of instructions; `python -m nvgen.builder.stubs` writes 
 _VALUES = {
     "nvgen.instructions.calls": ("IntrinsicCalls",),
     "nvgen.instructions.mma_rows": ("Accumulator", "WarpScales"),
-    "nvgen.values.numbers": ("F32", "FloatLike", "Int", "IntLike", "WordLike"),
+    "nvgen.values.numbers": ("FloatLike", "Int", "IntLike", "WordLike"),
     "nvgen.values.pointers": ("Barrier", "Barriers", "Pointer"),
     "nvgen.values.vectors": ("Vector",),
 }
@@ -71,7 +71,7 @@ def _imports(verbs: list[Verb]) -> Iterator[str]:
     for home, names in sorted(homes.items()):
         listed = "".join(f"    {name},\n" for name in sorted(names))
         yield f"from {home} import (\n{listed})\n"
-    yield '\nShuffled = TypeVar("Shuffled", Int, F32, Float)\n'
+    yield '\nShuffled = TypeVar("Shuffled", Int, Float)\n'
 
 
 def _method(verb: Verb) -> Iterator[str]:

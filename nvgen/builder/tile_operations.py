@@ -36,7 +36,7 @@ from nvgen.multiplies.warp_tile import warp_tile
 from nvgen.multiplies.warpgroup_tile import WarpgroupTile, warpgroup_operand, warpgroup_tile
 from nvgen.shared_memory.copies import Coordinates, TileCopies, copies
 from nvgen.shared_memory.rings import TileRing
-from nvgen.shared_memory.tiles import SharedTile, Tiles
+from nvgen.shared_memory.tiles import SharedScales, SharedTile, Tiles
 from nvgen.values.numbers import Int, IntLike
 from nvgen.values.pointers import Pointer
 from nvgen.values.vectors import Vector
@@ -184,7 +184,7 @@ class TileOperations(TileCopies):
     def tile_ring(
         self,
         name: str,
-        *tiles: Tiles[SharedTile],
+        *tiles: Tiles[SharedTile] | Tiles[SharedScales],
         consumers: int = 1,
         warps: int = 1,
         notes: bool = False,

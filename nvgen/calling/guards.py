@@ -31,7 +31,7 @@ _OPERATORS = frozenset({
     "gt", "ge", "invert", "neg", "getitem", "setitem", "call", "init",
 })  # fmt: skip
 _INSIDE = frozenset({
-    "at_caller", "raw", "declare", "changing", "like", "taken", "made", "spread",
+    "at_caller", "raw", "declare", "changing", "like", "taken", "made", "spread", "lacks",
     "known_target", "declared_map", "perform", "typed", "splat",
 })  # fmt: skip
 """Methods that nvgen calls itself, for each instruction."""

@@ -10,7 +10,7 @@ import inspect
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Generic, SupportsIndex, TypeVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, SupportsIndex, TypeVar, Unpack
 
 from intrinsics.findings import Details, Finding, InputError, error_of
 from intrinsics.lazy_dataclass import dataclass
@@ -170,7 +170,7 @@ _HERE: Mapping[str, str] = {
     "grid_dependency_launch gdc_launch_dependents": "b.griddepcontrol_launch_dependents()",
 }
 
-_OF_NUMBERS: Mapping[str, str] = {
+OF_NUMBERS: Mapping[str, str] = {
     "clamp clip": "x.max(least).min(greatest)",
     "pow power": "x**3; (x.lg2() * y).ex2() for a y of the kernel",
     "sigmoid": "1 / (1 + (-x).exp())",
@@ -184,7 +184,7 @@ _OF_NUMBERS: Mapping[str, str] = {
 }
 
 
-_OF_POINTERS: Mapping[str, str] = {
+OF_POINTERS: Mapping[str, str] = {
     "load ld read": "x[i]; of several numbers b.load(x, f32, 4)",
     "store st write": "x[i] = y; of several numbers b.store(values, x)",
     "offset advance": "x.at(i), in numbers; x + bytes",
@@ -192,8 +192,8 @@ _OF_POINTERS: Mapping[str, str] = {
 }
 
 
-_OF_MATRICES: Mapping[str, str] = {
-    **_OF_NUMBERS,
+OF_MATRICES: Mapping[str, str] = {
+    **OF_NUMBERS,
     "load ld read": "x.from_memory(address, pitch), x.from_tile(tile)",
     "sum reduce": "x.row_sum(), x.row_reduce(f); x.vector.sum() of a thread's own",
     "scale_columns scale_cols": "x * x.columns(lambda column: scale[column])",
@@ -202,7 +202,7 @@ _OF_MATRICES: Mapping[str, str] = {
     "shape": "x.layout.rows, x.layout.columns",
 }
 
-_OF_TILES: Mapping[str, str] = {
+OF_TILES: Mapping[str, str] = {
     "load ld read": "x.at(row, k)[0]; as a matrix in registers sums.from_tile(x)",
     "store st write": "x.at(row, k)[0] = y; of a matrix in registers sums.as_tile(x)",
     "T transpose": "x.transposed",
@@ -211,32 +211,26 @@ _OF_TILES: Mapping[str, str] = {
 }
 
 
-def no_attribute(name: str, pointer: object) -> str:
-    """The message that an address has no such attribute, with the nearest one."""
-    return _elsewhere(f"a Pointer has no {name!r}", name, _OF_POINTERS, dir(type(pointer)), "x.")
+class Named:
+    """What has methods of its own, and knows what other languages call them.
 
-
-def no_method(name: str, number: object) -> str:
-    """The message that a number has no such method, with the nearest one."""
-    kind = type(number)
-    return _elsewhere(f"{kind.__name__} has no {name!r}", name, _OF_NUMBERS, dir(kind), "x.")
-
-
-def no_part(name: str, matrix: object, holds: type | None = None) -> str:
-    """The message that a matrix in registers has no such attribute, with the nearest one.
-
-    `holds` is the type of an accumulator's `fragment`.
+    `elsewhere` are their names, with what to write here; messages speak of `a_thing`, or its type.
     """
-    kind = type(matrix)
-    what = f"{kind.__name__} has no {name!r}"
-    if holds is not None and hasattr(holds, name):
-        return f"{what}: what it holds has, x.fragment.{name}"
-    return _elsewhere(what, name, _OF_MATRICES, dir(kind), "x.")
 
+    __slots__ = ()
 
-def no_member(name: str, tile: object) -> str:
-    """The message that a tile in shared memory has no such attribute, with the nearest one."""
-    return _elsewhere(f"a tile has no {name!r}", name, _OF_TILES, dir(type(tile)), "x.")
+    a_thing: ClassVar[str] = ""
+    elsewhere: ClassVar[Mapping[str, str]]
+
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise self.lacks(name, dir(type(self)))
+
+    def lacks(self, name: str, known: Iterable[str]) -> AttributeError:
+        """The error about an attribute that it has not, with the nearest one."""
+        what = f"{self.a_thing or type(self).__name__} has no {name!r}"
+        return AttributeError(_elsewhere(what, name, self.elsewhere, known, "x."), name=name)
 
 
 def no_such(name: str, known: Iterable[str]) -> str:

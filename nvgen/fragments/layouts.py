@@ -9,10 +9,10 @@ ldmatrix; st; ld; Shared Memory Matrix Layouts.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, NoReturn, Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 from llvmlite import ir
 
@@ -32,7 +32,7 @@ from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import AtomicOp, ScalarType, Space
 from intrinsics.modifiers.matrix import MatrixNum
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import described, no_part, refuse
+from nvgen.calling.refusals import OF_MATRICES, Named, described, refuse
 from nvgen.instructions.roles import WARPGROUP, ExecutionScope, check_scope
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.copies import copies
@@ -94,18 +94,14 @@ class Holders:
 
 @guarded
 @dataclass(frozen=True, slots=True, eq=False)
-class OfThreads(Elementwise):
+class OfThreads(Named, Elementwise):
     """Numbers that several threads hold, in a layout."""
 
     vector: Vector = field()
     holders: Holders
     kind: ClassVar[str]
     """What the numbers are of."""
-
-    if not TYPE_CHECKING:  # to a type checker there is no such attribute
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(no_part(name, self), name=name, obj=self)
+    elsewhere: ClassVar[Mapping[str, str]] = OF_MATRICES
 
     @property
     def builder(self) -> SharedMemory:

@@ -18,7 +18,6 @@ from nvgen.launching.arguments import Parameter
 from nvgen.llvm.ir_text import BFloatType, vector_value
 from nvgen.values.number_types import constant, element_of, is_float
 from nvgen.values.numbers import (
-    F32,
     Float,
     FloatLike,
     Given,
@@ -27,7 +26,6 @@ from nvgen.values.numbers import (
     Number,
     WordLike,
     as_float,
-    float_of,
     pair_of,
 )
 from nvgen.values.pointers import Pointer
@@ -40,7 +38,7 @@ _FLOATS = {ir.FloatType: T.F32, ir.DoubleType: T.F64}
 
 
 N = TypeVar("N", bound=Number)
-Made = TypeVar("Made", Int, Float, F32, covariant=True)
+Made = TypeVar("Made", Int, Float, covariant=True)
 
 
 class Declaring(Host, Protocol):
@@ -80,7 +78,7 @@ class NumberVerb(Generic[Made]):
             b.declare_number(value, type_)
             return None
         if is_float(type_):
-            return float_of(b, as_float(b, value, type_), type_)
+            return Float(b, as_float(b, value, type_), type_)
         if isinstance(value, Float):
             value = value.word
         if not isinstance(value, Int):
@@ -162,7 +160,7 @@ class BuilderBase:
 
     f16 = NumberVerb[Float](T.F16, "A number in f16")
     bf16 = NumberVerb[Float](T.BF16, "A number in bf16")
-    f32 = NumberVerb[F32](T.F32, "A number in f32")
+    f32 = NumberVerb[Float](T.F32, "A number in f32")
     f64 = NumberVerb[Float](T.F64, "A number in f64")
     f16x2 = NumberVerb[Float](T.F16X2, "Two numbers in f16, of a Python number twice the same")
     bf16x2 = NumberVerb[Float](T.BF16X2, "Two numbers in bf16, as f16x2")

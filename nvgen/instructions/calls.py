@@ -39,7 +39,7 @@ from nvgen.instructions.rules import Draft, Operand, alike
 from nvgen.instructions.verb import Verb
 from nvgen.launching.arguments import Parameter
 from nvgen.llvm.ir_text import vector_value
-from nvgen.values.numbers import F32, Float, Int, Number, WordLike
+from nvgen.values.numbers import Float, Int, Number, WordLike
 from nvgen.values.pointers import Pointer
 from nvgen.values.regions import Changing
 from nvgen.values.vectors import Vector, as_words
@@ -47,7 +47,7 @@ from nvgen.values.vectors import Vector, as_words
 _LONG = ir.IntType(128)
 _refuse = functools.partial(refuse, section="Tensors")
 
-Result: TypeAlias = "Int | F32 | Pointer | Vector"
+Result: TypeAlias = "Int | Float | Pointer | Vector"
 Operands: TypeAlias = Mapping[str, Operand]
 
 
@@ -174,7 +174,7 @@ class IntrinsicCalls(BuilderBase):
         if isinstance(raw.type, ir.PointerType):
             return Pointer(self, raw)
         if isinstance(raw.type, ir.FloatType) and alone:
-            return F32(self, raw)
+            return Float(self, raw, ScalarType.F32)
         word = self._word(raw).value
         count = raw.type.count if isinstance(raw.type, ir.VectorType) else 1
         return Vector(self, word, count) if "*" in part.type else Int(self, word)

@@ -12,11 +12,11 @@ from typing import SupportsIndex, cast, overload
 
 from llvmlite import ir
 
-from intrinsics.modifiers import ScalarType
+from intrinsics.modifiers import ScalarType as T
 from nvgen.calling.refusals import described, function_of, refuse
 from nvgen.instructions.atomics import Atomics
 from nvgen.values.number_types import float_constant
-from nvgen.values.numbers import F32, Int, IntLike
+from nvgen.values.numbers import Float, Int, IntLike
 from nvgen.values.regions import Changing, Frame, Held, Variable
 
 _ROLES = ("warpgroup", "warp", "thread", "elected")
@@ -36,27 +36,27 @@ class ControlFlow(Atomics):
     def variable(self, value: int, bits: int = 32) -> Variable[Int]: ...
 
     @overload
-    def variable(self, value: float, bits: int = 32) -> Variable[F32]: ...
+    def variable(self, value: float, bits: int = 32) -> Variable[Float]: ...
 
     @overload
     def variable(self, value: Held, bits: int = 32) -> Variable[Held]: ...
 
     def variable(
         self, value: Held | float, bits: int = 32
-    ) -> Variable[Held] | Variable[Int] | Variable[F32]:
+    ) -> Variable[Held] | Variable[Int] | Variable[Float]:
         """A mutable variable with its first value, whose type it keeps.
 
         A Python int is an unsigned integer of `bits` bits, a Python float an f32.
 
         Raises: InputError for what is no value of the kernel.
         """
-        made: Variable[Held] | Variable[Int] | Variable[F32]
+        made: Variable[Held] | Variable[Int] | Variable[Float]
         if not isinstance(value, (int, float, SupportsIndex)) or hasattr(value, "taken"):
             made = Variable(cast("Held", _value(value)))
         elif isinstance(value, SupportsIndex):
             made = Variable(self.const(operator.index(value), bits))
         else:
-            made = Variable(F32(self, float_constant(value, ScalarType.F32)))
+            made = Variable(Float(self, float_constant(value, T.F32), T.F32))
         self._variables.append(made)
         return made
 

@@ -62,7 +62,6 @@ from nvgen.instructions.mma_rows import (
     WarpScales,
 )
 from nvgen.values.numbers import (
-    F32,
     Float,
     FloatLike,
     Int,
@@ -78,7 +77,7 @@ from nvgen.values.vectors import (
     Vector,
 )
 
-Shuffled = TypeVar("Shuffled", Int, F32, Float)
+Shuffled = TypeVar("Shuffled", Int, Float)
 
 class Verbs(IntrinsicCalls):
     """One method for each instruction."""
@@ -1462,7 +1461,7 @@ class Verbs(IntrinsicCalls):
         LLVM has no sum of .u32: the bits are those of .s32.  `abs` and `nan` are for .f32, whose
         numbers then have no sign, or are NaN as soon as one is.
 
-        Raises: InputError for an F32 that is not reduced as .f32.
+        Raises: InputError for a Float that is not reduced as .f32.
 
         PTX ISA, redux.sync.  sm_80 and later, PTX 7.0.
         """
@@ -1647,7 +1646,7 @@ class Verbs(IntrinsicCalls):
         acc: AccPrecision | None = None,
         vec: Vec | None = None,
         type: ScalarType,
-    ) -> Int | F32 | Vector:
+    ) -> Int | Float | Vector:
         """Load from several GPUs and combine by `op`.
 
         `a` is a multimem address, which names the same place in the memory of several GPUs.

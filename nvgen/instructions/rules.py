@@ -39,7 +39,7 @@ from intrinsics.targets import Feature
 from nvgen.calling.refusals import described, refuse, whole
 from nvgen.instructions.base import BuilderBase
 from nvgen.launching.tensor_map import SIZE
-from nvgen.values.numbers import F32, Float, Int, WordLike, as_float, float_of
+from nvgen.values.numbers import Float, Int, WordLike, as_float
 from nvgen.values.pointers import Pointer
 from nvgen.values.vectors import Vector
 
@@ -269,7 +269,7 @@ def reduced(draft: Draft) -> None:
     if (draft.attributes["op"], type_) == (WarpReduce.ADD, T.U32):
         draft.attributes["type"] = T.S32
     if type_ is T.F32:
-        draft.operands["a"] = F32(draft.builder, as_float(draft.builder, value, T.F32))
+        draft.operands["a"] = Float(draft.builder, as_float(draft.builder, value, T.F32), T.F32)
     elif not isinstance(value, Int):
         words = type_.value if isinstance(type_, ScalarType) else ""
         raise refuse("an f32 is reduced as one", got=f".{words}", expected=".f32")
@@ -334,5 +334,5 @@ def alike(found: object, given: object) -> object:
     if isinstance(given, Int) and isinstance(found, Int):
         return given.like(found.value)
     if isinstance(given, Float) and isinstance(found, Int):
-        return float_of(given.builder, as_float(given.builder, found, given.type), given.type)
+        return Float(given.builder, as_float(given.builder, found, given.type), given.type)
     return found

@@ -326,7 +326,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "One value of all members: .s32 or .u32 numbers, .b32 bits, or an .f32 or its bits."
              "\n\nLLVM has no sum of .u32: the bits are those of .s32.  `abs` and `nan` are for "
              ".f32, whose\nnumbers then have no sign, or are NaN as soon as one is.\n\n"
-             "Raises: InputError for an F32 that is not reduced as .f32.",
+             "Raises: InputError for a Float that is not reduced as .f32.",
              follows=(rules.reduced,), like="value"),
         Verb("activemask", "activemask",
              "The mask of lanes that execute this together, by no guaranteed choice."),

@@ -345,7 +345,7 @@ def _result_type(part: Argument, *, alone: bool) -> str:
         return "Vector"
     if part.type.startswith("p"):
         return "Pointer"
-    return "F32" if part.type == "float" and alone else "Int"
+    return "Float" if part.type == "float" and alone else "Int"
 
 
 def shown(value: object) -> str:

@@ -7,11 +7,10 @@ Asynchronous Warpgroup Level Matrix Instructions.
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, ClassVar, Concatenate, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from llvmlite import ir
 
@@ -20,8 +19,8 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
-from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import Requirement, found_wrong, no_part
+from nvgen.calling.guards import guard, guarded
+from nvgen.calling.refusals import OF_MATRICES, Named, Requirement, found_wrong
 from nvgen.fragments.fragment import Fragment
 from nvgen.fragments.layouts import Holders, RegisterTile
 from nvgen.instructions.roles import ExecutionScope
@@ -272,24 +271,16 @@ def check_tiles(d: object, a: object, b: object) -> None:
 
 # ---- in registers ------------------------------------------------------------------------------
 
-P = ParamSpec("P")
-R = TypeVar("R")
+if TYPE_CHECKING:
+    _OfFragment = Fragment  # it has all that a fragment has
+else:
 
-
-def _held(
-    method: Callable[Concatenate[Fragment, P], R],
-) -> Callable[Concatenate[HeldAccumulator, P], R]:
-    """A method of the fragment that an accumulator holds."""
-
-    @functools.wraps(method)
-    def call(self: HeldAccumulator, /, *args: P.args, **named: P.kwargs) -> R:
-        return method(self.fragment, *args, **named)
-
-    return call
+    class _OfFragment(Several, Named):
+        """What holds a fragment."""
 
 
 @guarded
-class HeldAccumulator(Several, AccumulatorTile):
+class HeldAccumulator(_OfFragment, AccumulatorTile):
     """D in registers, with the operations of the `fragment` that it holds.
 
     With wgmma the fragment is valid after a wait for the multiplies that wrote it.
@@ -299,10 +290,14 @@ class HeldAccumulator(Several, AccumulatorTile):
 
     of_a: ClassVar[tuple[type, ...]] = (SharedTile, RegisterTile)
 
-    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+    elsewhere: ClassVar[Mapping[str, str]] = OF_MATRICES
 
-        def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(no_part(name, self, Fragment), name=name, obj=self)
+    if not TYPE_CHECKING:  # to a type checker it has the methods themselves
+
+        def __getattr__(self, name: str) -> object:
+            if name.startswith("_") or not hasattr(Fragment, name):
+                raise self.lacks(name, [*dir(type(self)), *dir(Fragment)])
+            return getattr(self.fragment, name)
 
     @property
     def builder(self) -> SharedMemory:
@@ -343,27 +338,22 @@ class HeldAccumulator(Several, AccumulatorTile):
             piece = shuffled(builder, whole, wanted) if len(parts) > 1 else whole
             part.raw = builder.bitcast(piece, part.raw.type)
 
-    __add__, __radd__ = _held(Fragment.__add__), _held(Fragment.__radd__)
-    __sub__, __rsub__ = _held(Fragment.__sub__), _held(Fragment.__rsub__)
-    __mul__, __rmul__ = _held(Fragment.__mul__), _held(Fragment.__rmul__)
-    __truediv__, __rtruediv__ = _held(Fragment.__truediv__), _held(Fragment.__rtruediv__)
-    __neg__, __pow__ = _held(Fragment.__neg__), _held(Fragment.__pow__)
-    __abs__ = _held(Fragment.__abs__)
-    min, max = _held(Fragment.min), _held(Fragment.max)
-    abs, fma, rcp = _held(Fragment.abs), _held(Fragment.fma), _held(Fragment.rcp)
-    ex2, exp, tanh = _held(Fragment.ex2), _held(Fragment.exp), _held(Fragment.tanh)
-    map, to = _held(Fragment.map), _held(Fragment.to)
-    coordinates, where = _held(Fragment.coordinates), _held(Fragment.where)
-    map_at, scale_rows = _held(Fragment.map_at), _held(Fragment.scale_rows)
-    row_reduce, rows = _held(Fragment.row_reduce), _held(Fragment.rows)
-    columns = _held(Fragment.columns)
-    column_reduce, column_sum = _held(Fragment.column_reduce), _held(Fragment.column_sum)
-    row_max, row_sum = _held(Fragment.row_max), _held(Fragment.row_sum)
-    as_a_operand, as_tile = _held(Fragment.as_a_operand), _held(Fragment.as_tile)
-    as_bytes, from_tile = _held(Fragment.as_bytes), _held(Fragment.from_tile)
-    from_memory = _held(Fragment.from_memory)
-    store, store_through = _held(Fragment.store), _held(Fragment.store_through)
-    part_of_columns = _held(Fragment.part_of_columns)
+
+def _of_fragment(name: str) -> Callable[..., object]:
+    """An operator of the fragment that an accumulator holds."""
+
+    def operate(self: HeldAccumulator, *others: object) -> object:
+        found: object = getattr(self.fragment, name)(*others)
+        return found
+
+    return operate
+
+
+for _name in (
+    "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__",
+    "__rtruediv__", "__neg__", "__pow__", "__abs__", "__lt__", "__le__", "__gt__", "__ge__",
+):  # fmt: skip
+    setattr(HeldAccumulator, _name, guard(_of_fragment(_name)))
 
 
 def _side_by_side(builder: SharedMemory, values: Sequence[ir.Value]) -> ir.Value:

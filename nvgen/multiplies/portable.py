@@ -15,17 +15,16 @@ from typing import ClassVar, assert_never
 from intrinsics.element import ElementType
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import tensor_layout, warp_grids, warpgroup_layout
-from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.multiplies.element_families import targets_for
 from intrinsics.multiplies.register_atom import Machine, machine_of
-from intrinsics.targets import Target, TargetSet, spell
+from intrinsics.targets import spell
 from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import Requirement, check, refuse
 from nvgen.fragments.fragment import Fragment
 from nvgen.fragments.layouts import Holders
-from nvgen.instructions.roles import WARP, WARPGROUP, ExecutionScope
+from nvgen.instructions.roles import WARP, WARPGROUP, ExecutionScope, check_scope
 from nvgen.multiplies.accumulators import AccumulatorTile, Multiply, no_option
 from nvgen.multiplies.tensor_memory import TensorTile, tensor_memory
 from nvgen.multiplies.tensor_tiles import in_pieces, lanes_of_warp
@@ -44,58 +43,15 @@ HALVES = (E.F16, E.BF16)
 
 _SECTION = "tcgen05.mma; wgmma.mma_async; mma"
 
-
-@dataclass(frozen=True, slots=True)
-class AccumulatorRequest:
-    """One call of `accumulator`."""
-
-    target: Target
-    scope: ExecutionScope
-    dtype: ElementType
-    able: TargetSet
-    """The targets with multiplies whose sums are of the type."""
-
-
-OF_ACCUMULATORS: tuple[Requirement[AccumulatorRequest], ...] = (
-    Requirement("scope", "an accumulator is made by all threads of the CTA",
-        lambda r: r.scope is ExecutionScope.CTA, "{r.scope.value}", ExecutionScope.CTA.value,
-        _SECTION),
-    Requirement("accumulator", "sums have a type that only some instructions have",
-        lambda r: r.dtype in (ElementType.F32, ElementType.S32), "{r.dtype.value}", "f32 or s32",
-        _SECTION),
-    Requirement("target", "the target does not multiply tiles into such an accumulator",
-        lambda r: r.target in r.able, "{r.target.name}, sums in {r.dtype.value}",
-        lambda r: spell(r.able), _SECTION),
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class PortableRequest(Multiply):
-    """One call of gemm_async with an accumulator that every target has."""
-
-    able: TargetSet = frozenset()
-    """The targets that multiply elements of A's type."""
-
-    @property
-    def sums(self) -> ElementType:
-        """The type of the sums of A's products."""
-        return ElementType.S32 if self.a.dtype.is_integer else ElementType.F32
-
-
-OF_PORTABLE: tuple[Requirement[PortableRequest], ...] = (
+OF_PORTABLE: tuple[Requirement[Multiply], ...] = (
     Requirement("kernel", "a tile belongs to another kernel", lambda r: r.d.builder is r.builder,
         "D of another KernelBuilder", "tiles of the builder that multiplies them", _SECTION),
     Requirement("scope", "tiles are multiplied by all threads of the CTA",
         lambda r: r.builder.scope is ExecutionScope.CTA, "{r.builder.scope.value}",
         ExecutionScope.CTA.value, _SECTION),
     no_option("an option of tcgen05.mma that not every target has", _SECTION),
-    Requirement("target", "the target does not multiply elements of this type",
-        lambda r: r.builder.known_target() in r.able,
-        lambda r: f"{r.a.dtype.value} on {r.builder.known_target().name}", lambda r: spell(r.able),
-        _SECTION),
-    Requirement("accumulator", "D has a type in which these products are not summed",
-        lambda r: r.d.dtype is r.sums, "{r.d.dtype.value}", "{r.sums.value}", _SECTION),
 )  # fmt: skip
+"""What is asked before the target's own multiply asks for more."""
 
 
 # ---- D of the CTA --------------------------------------------------------------------------------
@@ -109,7 +65,7 @@ class PortableAccumulator(AccumulatorTile):
     `accumulate` and `step`; `d.commit()` and `d.wait()` follow.
     """
 
-    instruction: ClassVar[str] = "tcgen05.mma; wgmma.mma_async; mma"
+    instruction: ClassVar[str] = _SECTION
     of_a: ClassVar[tuple[type, ...]] = (SharedTile,)
     expected_a: ClassVar[str] = "a tile in shared memory: shared_tile(…)"
 
@@ -130,11 +86,9 @@ class PortableAccumulator(AccumulatorTile):
 
     def start(self, asked: Multiply) -> None:
         """Start a multiply; all threads of the CTA execute it."""
-        a = asked.a
-        assert isinstance(a, SharedTile)
-        request = asked.asked_of(PortableRequest, able=targets_for(a.dtype))
-        check("gemm_async", OF_PORTABLE, request)
-        self.start_on_target(a, asked)
+        check("gemm_async", OF_PORTABLE, asked)
+        assert isinstance(asked.a, SharedTile)
+        self.start_on_target(asked.a, asked)
 
     @abstractmethod
     def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
@@ -330,9 +284,15 @@ def accumulator(
     b: Protocols, number: int, m: int, n: int, dtype: ElementType
 ) -> PortableAccumulator:
     """D of the whole CTA, where the target's multiplies write it."""
-    target = b.known_target()
-    able = targets_for(E.S8 if dtype is E.S32 else E.F16)
-    check("gemm_async", OF_ACCUMULATORS, AccumulatorRequest(target, b.scope, dtype, able))
+    check_scope(b, "an accumulator is made by all threads of the CTA", ExecutionScope.CTA)
+    target, able = b.known_target(), targets_for(E.S8 if dtype is E.S32 else E.F16)
+    if dtype not in (E.F32, E.S32):
+        what = "sums have a type that only some instructions have"
+        raise refuse(what, got=dtype.value, expected="f32 or s32", section=_SECTION)
+    if target not in able:
+        what = "the target does not multiply tiles into such an accumulator"
+        got = f"{target.name}, sums in {dtype.value}"
+        raise refuse(what, rule="target", got=got, expected=spell(able), section=_SECTION)
     match machine_of(target):
         case Machine.SM100:
             return TensorAccumulator(b, f"accumulator_{number}", m, n)

@@ -74,7 +74,6 @@ BY_WARPS = RegisterMultiply(
 
 
 @guarded
-@dataclass(frozen=True, slots=True, eq=False)
 class WarpTile(HeldAccumulator):
     """D of `m` rows by `n` columns of `dtype` in the registers of `warps` (rows, columns) warps.
 
@@ -85,14 +84,18 @@ class WarpTile(HeldAccumulator):
     other option than `accumulate` and `step`; D is complete then.
     """
 
-    parts: tuple[tuple[Accumulator, ...], ...]
-    m: int
-    n: int
-    dtype: ElementType
-    warps: tuple[int, int]
-
     instruction: ClassVar[str] = BY_WARPS.op
     expected_a: ClassVar[str] = "shared_tile(…) or sums.as_a_operand()"
+
+    def __init__(
+        self,
+        parts: tuple[tuple[Accumulator, ...], ...],
+        m: int,
+        n: int,
+        dtype: ElementType,
+        warps: tuple[int, int],
+    ) -> None:
+        self.parts, self.m, self.n, self.dtype, self.warps = parts, m, n, dtype, warps
 
     @property
     def share(self) -> tuple[int, int]:

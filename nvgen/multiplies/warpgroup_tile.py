@@ -15,9 +15,7 @@ from intrinsics.element import ElementType, Major
 from intrinsics.layouts.fragments_wgmma import A_REGISTERS
 from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.layouts.register_layout import FragmentLayout, warpgroup_layout
-from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
-from intrinsics.modifiers.wgmma import INTEGER_WIDTHS, WIDTHS
 from intrinsics.multiplies.element_families import OF_WARPGROUPS
 from intrinsics.multiplies.element_names import MODIFIERS
 from nvgen.calling.guards import guarded
@@ -63,19 +61,8 @@ def _words(r: RegisterRequest) -> int:
     return r.m // WARPGROUP_ROWS * r.steps
 
 
-def _widths(r: RegisterRequest) -> tuple[int, ...]:
-    integers = r.family is not None and r.family.sums == (ElementType.S32,)
-    return INTEGER_WIDTHS if integers else tuple(WIDTHS)
-
-
 WARPGROUP_REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
     *REQUIREMENTS,
-    Requirement("m", "M is no multiple of a warpgroup's rows",
-        lambda r: r.m > 0 and r.m % WARPGROUP_ROWS == 0, "{r.m}", f"a multiple of {WARPGROUP_ROWS}",
-        "{r.by.shapes}"),
-    Requirement("n", "N does not fit the tensor core", lambda r: r.b.rows in _widths(r),
-        "{r.b.rows}", lambda r: "8, 16, 24, and multiples of 16 from 32 to 256"
-        if _widths(r) == INTEGER_WIDTHS else "a multiple of 8 up to 256", "{r.by.shapes}"),
     Requirement("metadata", "a sparse A has a register of metadata for each 64 rows and step of K",
         lambda r: r.options.metadata is None
         or (r.metadata is not None and r.metadata.count == _words(r)),
@@ -89,7 +76,6 @@ WARPGROUP_REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
 
 
 @guarded
-@dataclass(frozen=True, slots=True, eq=False)
 class WarpgroupTile(HeldAccumulator):
     """D in the registers of a warpgroup: `m` rows by `n` columns of `dtype`, `parts` of 64 rows
     each.
@@ -105,13 +91,11 @@ class WarpgroupTile(HeldAccumulator):
     have written; `b.gemm` is the whole protocol.
     """
 
-    parts: tuple[Accumulator, ...]
-    m: int
-    n: int
-    dtype: ElementType
-
     instruction: ClassVar[str] = BY_A_WARPGROUP.op
     expected_a: ClassVar[str] = "shared_tile(…), warpgroup_operand(…) or sums.as_a_operand()"
+
+    def __init__(self, parts: tuple[Accumulator, ...], m: int, n: int, dtype: ElementType) -> None:
+        self.parts, self.m, self.n, self.dtype = parts, m, n, dtype
 
     @property
     def layout(self) -> FragmentLayout:

@@ -102,7 +102,11 @@ class SharedMemory(Roles):
         if self._dynamic_size > MOST_SHARED:
             got, expected = f"{self._dynamic_size} bytes", f"at most {MOST_SHARED}"
             raise refuse("too much dynamic shared memory", got=got, expected=expected)
-        return Pointer(self, self._dynamic) + start if start else Pointer(self, self._dynamic)
+        if not start:
+            return Pointer(self, self._dynamic)
+        offset, byte = [ir.Constant(ir.IntType(64), start)], ir.IntType(8)
+        moved = self.at_caller().gep(self._dynamic, offset, source_etype=byte, name=name)
+        return Pointer(self, moved)
 
     def shared_tile(
         self,

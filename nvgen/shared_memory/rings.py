@@ -16,7 +16,7 @@ from nvgen.calling.guards import guarded
 from nvgen.calling.refusals import described, refuse, whole
 from nvgen.instructions.roles import WARPGROUP, ExecutionScope, Ring, check_scope
 from nvgen.shared_memory.protocols import Counted, Protocols
-from nvgen.shared_memory.tiles import SharedTile, Tiles
+from nvgen.shared_memory.tiles import RingTile, SharedScales, SharedTile, Tiles
 from nvgen.values.number_types import u16, u32
 from nvgen.values.numbers import Int, IntLike, WordLike
 from nvgen.values.pointers import Barrier, Barriers, Pointer, index_of
@@ -35,7 +35,7 @@ class Slot:
     """
 
     stage: Int
-    tiles: tuple[SharedTile, ...]
+    tiles: tuple[RingTile, ...]
     full: Barrier
     notes: Pointer | None = None
     known: Int | None = None
@@ -45,7 +45,7 @@ class Slot:
         return f"<buffer of a ring, {self.full}: {', '.join(map(repr, self.tiles))}>"
 
     @property
-    def tile(self) -> SharedTile:
+    def tile(self) -> RingTile:
         """The only tile.
 
         Raises: InputError where there are several.
@@ -89,7 +89,7 @@ class TileRing:
         self,
         builder: Protocols,
         name: str,
-        tiles: Sequence[Tiles[SharedTile]],
+        tiles: Sequence[Tiles[SharedTile] | Tiles[SharedScales]],
         consumers: int,
         warps: int = 1,
         *,
@@ -152,7 +152,7 @@ class TileRing:
         known = index_of(stage, self.stages, "the ring")
         number = known if isinstance(known, Int) else self.builder.const(known)
         tiles = tuple(tile[number] for tile in self.tiles)
-        return Slot(number, tiles, self.full[number], self.notes)
+        return Slot(number, tiles, self.full[number], self.notes)  # type: ignore[arg-type]  # either
 
 
 @guarded

@@ -6,16 +6,16 @@ Layouts; Packing formats of elements; Block Scaling.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Generic, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, Protocol, TypeAlias, TypeVar
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType, Major
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import no_member, refuse
+from nvgen.calling.refusals import OF_TILES, Named, refuse
 from nvgen.launching.tensor_map import SWIZZLES
 from nvgen.values.number_types import constant, f32
 from nvgen.values.numbers import Int, IntLike
@@ -45,7 +45,7 @@ def check_element(dtype: object) -> None:
 
 @guarded
 @dataclass(frozen=True, slots=True)
-class SharedTile:
+class SharedTile(Named):
     """A matrix in shared memory: `rows` (of M or N) by `k` elements, swizzled or not.
 
     K-major: K is contiguous; a row longer than the swizzle span is split into spans, each a block
@@ -69,10 +69,10 @@ class SharedTile:
     """Lines of the tile that this one is a part of; 0 for a tile of its own."""
     atom: int = 16
 
-    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+    a_thing: ClassVar[str] = "a tile"
+    elsewhere: ClassVar[Mapping[str, str]] = OF_TILES
 
-        def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(no_member(name, self), name=name, obj=self)
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
         def __getitem__(self, *_: object) -> NoReturn:
             expected = "an address: tile.at(row, k)[0]"
@@ -350,6 +350,14 @@ def scale_bytes(rows: int, k: int, size: int, parts: int = 1) -> int:
 def _blocks(rows: int, k: int, size: int) -> tuple[int, int]:
     return row_blocks(rows), -(-k // (WORD_FACTORS * size))
 
+
+if TYPE_CHECKING:
+
+    class RingTile(SharedTile, SharedScales):  # type: ignore[misc]  # it is one of the two
+        """A tile or scale factors of a ring's buffer, to a type checker both."""
+
+else:
+    RingTile: TypeAlias = SharedTile | SharedScales
 
 # ---- rings ---------------------------------------------------------------------------------------
 

@@ -12,16 +12,16 @@ import operator
 import struct
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral
-from typing import TYPE_CHECKING, Final, Literal, NoReturn, SupportsFloat, SupportsIndex, TypeVar
+from typing import ClassVar, Final, Literal, SupportsFloat, SupportsIndex, TypeVar
 
 from llvmlite import ir
 
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.modifiers import ScalarType
-from nvgen.calling.refusals import described, no_method, refuse
+from nvgen.calling.refusals import OF_NUMBERS, Named, described, refuse
 from nvgen.llvm.ir_text import BFloatType
 from nvgen.values.regions import Host
 
@@ -121,11 +121,12 @@ def llvm_type_of(type_: ScalarType) -> ir.Type:
 # ---- numbers -------------------------------------------------------------------------------------
 
 
-class Scalar(ABC):
+class Scalar(Named, ABC):
     """What all numbers of a kernel have in common."""
 
     __slots__ = ()
 
+    elsewhere: ClassVar[Mapping[str, str]] = OF_NUMBERS
     builder: Host
 
     @property
@@ -135,11 +136,6 @@ class Scalar(ABC):
 
     def __repr__(self) -> str:
         return f"<{self.words} of {self.builder.name}>"
-
-    if not TYPE_CHECKING:  # to a type checker there is no such attribute
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(no_method(name, self), name=name, obj=self)
 
     def __hash__(self) -> int:
         return id(self)

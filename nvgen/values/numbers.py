@@ -129,7 +129,7 @@ class Int(Scalar):
             raise no_conversion(self.words, type_)
         if is_float(type_):
             convert = builder.sitofp if self.signed else builder.uitofp
-            return float_of(self.builder, convert(self.value, llvm), type_)
+            return Float(self.builder, convert(self.value, llvm), type_)
         value = self.value
         if type_.bits > self.bits:
             signed = self.signed and self.bits > 1
@@ -356,7 +356,7 @@ class Float(FloatFunctions):
         if here == there:
             return self.to(T.F32X2 if type_ in PAIRS else T.F32).to(type_)
         convert = builder.fpext if there > here else builder.fptrunc
-        return float_of(self.builder, convert(self.value, llvm), type_)
+        return Float(self.builder, convert(self.value, llvm), type_)
 
     # ---- operators ---------------------------------------------------------------------------
 
@@ -378,7 +378,7 @@ class Float(FloatFunctions):
             pair = self[0], self[1]
             low, high = (one._in_f32(operation) for one in pair)  # type: ignore[arg-type]  # floats, too
             return self.like(pair_of(low, high).value)
-        return self.like(operation(self.to(T.F32)).to(self.type).value)  # type: ignore[arg-type]  # an F32
+        return self.like(operation(self.to(T.F32)).to(self.type).value)  # type: ignore[arg-type]  # a float, too
 
     def _no_integer(self, *_: object) -> NoReturn:
         raise refuse(
@@ -411,22 +411,11 @@ class Float(FloatFunctions):
             raise refuse("no such part", got=f"{self.words}[{number!r}]", expected="pair[0 or 1]")
         place = ir.Constant(ir.IntType(32), number)
         found = self.builder.at_caller().extract_element(self.value, place)
-        return float_of(self.builder, found, element_of(self.type))
+        return Float(self.builder, found, element_of(self.type))
 
 
-@guarded
-class F32(Float):
-    """A number in f32; `b.f32(word)` is the number whose bits an integer holds."""
-
-    __slots__ = ()
-
-    def __init__(self, builder: Host, value: ir.Value) -> None:
-        super().__init__(builder, value, ScalarType.F32)
-
-    def like(self, value: ir.Value) -> Self:
-        """Another value of llvmlite's as an f32."""
-        return type(self)(self.builder, value)
-
+F32: TypeAlias = Float
+"""A number in f32, in annotations; `Float` is the type of all floating-point numbers."""
 
 FloatLike: TypeAlias = Float | float
 """A floating-point number: the kernel's, or one that is known."""
@@ -441,17 +430,12 @@ Given: TypeAlias = WordLike | float
 """Bits, or a number that is known."""
 
 
-def float_of(builder: Host, value: ir.Value, type_: ScalarType) -> Float:
-    """A floating-point number of llvmlite's as the builder's."""
-    return F32(builder, value) if type_ is T.F32 else Float(builder, value, type_)
-
-
 def number_of(builder: Host, value: ir.Value, type_: ScalarType | None) -> Number:
     """A register with bits that mean a number of `type_`; an Int where that is not said."""
     if type_ is None:
         return Int(builder, value)
     if is_float(type_):
-        return float_of(builder, builder.at_caller().bitcast(value, llvm_type_of(type_)), type_)
+        return Float(builder, builder.at_caller().bitcast(value, llvm_type_of(type_)), type_)
     return Int(builder, value, type_.is_signed)
 
 

@@ -8,9 +8,9 @@ PTX ISA, State Spaces; ld; st; mbarrier.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn, SupportsIndex
+from typing import ClassVar, NoReturn, SupportsIndex
 
 from llvmlite import ir
 
@@ -18,7 +18,7 @@ from intrinsics.descriptors.smem_desc import ADDRESS_LIMIT, Swizzle
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import ScalarType
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import described, no_attribute, refuse, whole
+from nvgen.calling.refusals import OF_POINTERS, Named, described, refuse, whole
 from nvgen.values.number_types import (
     constant,
     element_of,
@@ -106,7 +106,7 @@ _NARROW_SPACES = (3, _TENSOR, 7)
 
 @guarded
 @dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(Named):
     """An address in one of LLVM's address spaces.
 
     With a `dtype`, `x[i]` and `x[i] = y` load and store by index; `+` always counts bytes.  Within
@@ -120,10 +120,8 @@ class Pointer:
     dtype: ScalarType | None = None
     room: Room | None = None
 
-    if not TYPE_CHECKING:  # to a type checker there is no such attribute
-
-        def __getattr__(self, name: str) -> NoReturn:
-            raise AttributeError(no_attribute(name, self), name=name, obj=self)
+    a_thing: ClassVar[str] = "a Pointer"
+    elsewhere: ClassVar[Mapping[str, str]] = OF_POINTERS
 
     @property
     def space(self) -> int:

@@ -293,7 +293,7 @@ def test_names_of_elsewhere(name: str, here: str) -> None:
 
 MEMBERS = {
     ("sums", "load"): "here it is x.from_memory(address, pitch), x.from_tile(tile)",
-    ("sums", "sqrt"): "what it holds has, x.fragment.sqrt",
+    ("sums", "clamp"): "here it is x.max(least).min(greatest)",
     ("sums", "row_maxima"): "did you mean x.row_max?",
     ("matrix", "relu"): "here it is x.max(0)",
     ("rows", "clamp"): "here it is x.max(least).min(greatest)",
@@ -315,6 +315,16 @@ def test_names_of_elsewhere_of_matrices_and_tiles(kind: str, name: str) -> None:
     said = MEMBERS[kind, name]
     assert str(caught.value).endswith(f": {said}")
     assert all(hasattr(given, word) for word in re.findall(r"x\.(\w+)", said))
+
+
+def test_an_accumulator_has_what_its_matrix_has() -> None:
+    """Methods, operators and comparisons, which are refused in the same words."""
+    b = KernelBuilder("k", block=128, target="sm_90a")
+    b.begin()
+    sums = b.warpgroup_tile(64, 64)
+    assert sums.sqrt().words == (sums / 2).words == sums.fragment.words == sums.words
+    with pytest.raises(InputError, match="several numbers are compared one by one"):
+        sums < 0  # noqa: B015
 
 
 def test_a_tile_is_not_indexed() -> None:

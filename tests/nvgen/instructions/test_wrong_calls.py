@@ -93,7 +93,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
         lambda b: b.if_().__enter__(), "no arguments", "b.if_(condition, name='if')"),  # type: ignore[call-arg]
     "a missing pitch": (
         lambda b: b.warpgroup_tile(64, 64).store(b.args["x"]), "Pointer",  # type: ignore[attr-defined, call-arg]
-        "WarpgroupTile.store(target, pitch, *, where=None, align=None, rows=None)"),
+        "Fragment.store(target, pitch, *, where=None, align=None, rows=None)"),
     "an argument too many": (lambda b: b.finish(3), "3", "b.finish()"),  # type: ignore[call-arg]
     "an unknown option": (
         lambda b: b.elect(warp=3), "warp=3", "b.elect()"),  # type: ignore[call-arg]

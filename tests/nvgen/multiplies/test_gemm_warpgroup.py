@@ -251,8 +251,6 @@ BROKEN: dict[str, dict[str, object]] = {
     "dtype": {"dtypes": (E.F16, E.BF16)},
     "accumulator": {"dtypes": (E.BF16, E.BF16), "sums": E.F16},
     "shape": {"d": (128, 128)},
-    "m": {"a": (96, 64), "d": (64, 128)},
-    "n": {"b": (12, 64), "d": (64, 8)},
     "k": {"a": (64, 24), "b": (64, 24), "swizzle": 32},
     "step": {"step": 4},
     "metadata": {"metadata": [0, 0, 0, 0]},
@@ -316,7 +314,7 @@ def test_atoms_of_32_bytes_are_not_read_by_a_warpgroup() -> None:
 
 
 def test_all_broken_requirements_are_reported_at_once() -> None:
-    assert {"scope", "shape", "n", "dtype"} <= set(
+    assert {"scope", "shape", "dtype"} <= set(
         refusal(b=(12, 64), d=(64, 8), scope=ExecutionScope.THREAD, dtypes=(E.F16, E.F32))
     )
 
@@ -332,9 +330,12 @@ def test_a_whole_warpgroup_multiplies(threads: int) -> None:
 
 
 def test_integers_have_fewer_widths() -> None:
-    """wgmma of integers has N in steps of 16 beyond 24."""
-    arguments = {"dtypes": (E.S8, E.S8), "sums": E.S32, "d": (64, 32), "b": (40, 128)}
-    assert "n" in refusal(a=(64, 128), **arguments)
+    """wgmma of integers has N in steps of 16 beyond 24: there is no D to multiply into."""
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    assert b.warpgroup_tile(64, 40).n == 40
+    with pytest.raises(InputError, match="no multiply of a warpgroup has such a D"):
+        b.warpgroup_tile(64, 40, E.S32)
 
 
 def test_registers_are_not_numbered_by_the_kernel() -> None:

@@ -18,7 +18,7 @@ from intrinsics.findings import InputError, Verdict, verdict
 from intrinsics.modifiers import CtaGroup
 from nvgen import KernelBuilder
 from nvgen.compilation.compiled import Compiled
-from nvgen.multiplies.portable import OF_ACCUMULATORS, OF_PORTABLE
+from nvgen.multiplies.portable import OF_PORTABLE
 from nvgen.shared_memory.tiles import SharedTile
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.portable_programs import (
@@ -254,9 +254,19 @@ def test_a_broken_requirement_is_named(rule: str, target: str) -> None:
 
 
 def test_every_requirement_can_be_broken() -> None:
-    """All but the target and the kernel: below."""
-    assert {r.rule for r in OF_PORTABLE} - set(BROKEN) == {"kernel", "target"}
-    assert {r.rule for r in OF_ACCUMULATORS} == {"scope", "target", "accumulator"}
+    """All but the kernel: below."""
+    assert {r.rule for r in OF_PORTABLE} - set(BROKEN) == {"kernel"}
+
+
+def test_an_accumulator_is_of_the_cta_and_of_a_type_that_all_have() -> None:
+    def in_a_warp_alone(b: KernelBuilder, x: SharedTile, y: SharedTile) -> None:
+        with b.if_warp(0):
+            b.accumulator(128, 128)
+
+    (scope,) = findings("sm_90a", in_a_warp_alone).values()
+    assert scope == ("one warp", "all threads of the CTA")
+    (sums,) = findings("sm_90a", lambda b, x, y: b.accumulator(128, 128, E.F16)).values()
+    assert sums == ("f16", "f32 or s32")
 
 
 def test_a_type_that_a_target_lacks_names_the_targets_that_have_it() -> None:
@@ -266,12 +276,12 @@ def test_a_type_that_a_target_lacks_names_the_targets_that_have_it() -> None:
 
 def test_a_target_without_multiplies_names_those_that_have_them() -> None:
     found = findings("sm_75", lambda b, x, y: b.accumulator(128, 128))
-    assert found == {"gemm_async/target": ("sm_75, sums in f32", "sm_80 and later")}
+    assert found == {"builder/target": ("sm_75, sums in f32", "sm_80 and later")}
 
 
 def test_integers_are_not_summed_in_tensor_memory() -> None:
     (got, expected) = findings("sm_100a", lambda b, x, y: b.accumulator(128, 128, E.S32))[
-        "gemm_async/target"
+        "builder/target"
     ]
     assert got == "sm_100a, sums in s32"
     assert "sm_90a" in expected

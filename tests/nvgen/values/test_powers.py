@@ -89,7 +89,7 @@ def test_numbers_of_a_vector_have_powers_and_error_functions() -> None:
 
 REFUSED: dict[str, tuple[Callable[[Int, Float], object], str]] = {
     "an exponent that has a fraction": (lambda n, x: x**0.5, "0.5"),
-    "an exponent of the kernel": (lambda n, x: x**x, "F32"),
+    "an exponent of the kernel": (lambda n, x: x**x, "Float"),
     "an exponent of 0": (lambda n, x: n**0, "0"),
     "an exponent below 0": (lambda n, x: x**-1, "-1"),
     "a great exponent": (lambda n, x: n**65, "65"),
@@ -142,9 +142,9 @@ def test_names_of_elsewhere_say_what_they_are_here(name: str, here: str) -> None
 @pytest.mark.parametrize(
     ("name", "here"),
     [
-        ("clamp", "F32 has no 'clamp': here it is x.max(least).min(greatest)"),
+        ("clamp", "Float has no 'clamp': here it is x.max(least).min(greatest)"),
         ("sqr", "did you mean x.sqrt"),
-        ("qqqqqq", "F32 has no 'qqqqqq'"),
+        ("qqqqqq", "Float has no 'qqqqqq'"),
     ],
 )
 def test_methods_of_elsewhere_say_what_they_are_here(name: str, here: str) -> None:
