@@ -201,10 +201,10 @@ def _expected(log: Log, race: Race, name: Name) -> str:
     "" for the rule's own.
     """
     mbarrier = log.tracker_of(race.first)
-    if not mbarrier or name.rule not in (BEFORE_COMPLETION, BEFORE_COPY):
+    if mbarrier is None or name.rule not in (BEFORE_COMPLETION, BEFORE_COPY):
         return ""
     tells = "the copy signals" if name.rule is BEFORE_COPY else "the first is committed to"
-    return f"a wait on mbarrier {mbarrier}, which {tells}"
+    return f"a wait on mbarrier {mbarrier.name}, which {tells}"
 
 
 # ---- threads -----------------------------------------------------------------------------------

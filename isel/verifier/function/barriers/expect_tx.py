@@ -2,17 +2,17 @@
 
 Layer: isel.verifier.function.  Expected and completed bytes are summed over records that are
 executed equally often: on a straight path, or each once in every iteration of one loop.  The bytes
-of a tensor copy are those of a box of its tensor map, which the host knows.  Not judged are tensor
-copies where boxes are not given, im2col copies, whose maps only a launch knows, mbarriers at
-unknown addresses, conditional copies, and multicasts in clusters of more than four CTAs. PTX ISA,
-mbarrier: Tracking asynchronous operations; cp.async.bulk, cp.async.bulk.tensor.
+of a tensor copy are those of a box of its tensor map, which the host knows; where boxes are not
+given, they are some, beside those of copies of known size. Not judged are mbarriers at unknown
+addresses, conditional copies, and multicasts in clusters of more than four CTAs. PTX ISA, mbarrier:
+Tracking asynchronous operations; cp.async.bulk, cp.async.bulk.tensor.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.mir import MachineInstr
@@ -44,6 +44,9 @@ _EXPECTS = (
 )
 
 _BULK = ("cp.async.bulk.load", "cp.async.bulk.load.ignore_oob")
+_TENSOR = ("cp.async.bulk.tensor.load", "cp.async.bulk.tensor.load.im2col")
+_LEAST = 16
+"""Bytes that a box has at least, and that its size is a multiple of."""
 _BOXES: Mapping[Attribute, int] = {None: 1, LoadMode.TILE: 1, LoadMode.GATHER4: 4}
 """How many boxes of its tensor map a copy transfers; with gather4, a box is one row."""
 
@@ -51,7 +54,7 @@ _BOXES: Mapping[Attribute, int] = {None: 1, LoadMode.TILE: 1, LoadMode.GATHER4: 
 @dataclass(frozen=True, slots=True)
 class _Item:
     """A record that expects bytes on an mbarrier of its CTA, or completes some in the CTAs
-    `ranks`.
+    `ranks`: `size` at least, and no other number where it is `exact`.
     """
 
     index: int
@@ -59,6 +62,7 @@ class _Item:
     expects: bool
     size: int
     ranks: tuple[int, ...]
+    exact: bool = True
 
 
 @dataclass(slots=True)
@@ -87,8 +91,8 @@ def check(report: Report) -> None:
         return
     if any(mi.row.id == "mbarrier.complete_tx" for mi in records):
         return
-    if not report.boxes and any(_is_copy(mi) and mi.row.id not in _BULK for mi in records):
-        return  # their sizes are not known
+    if not report.boxes and all(mi.row.id not in _BULK for mi in records):
+        return  # the sizes of all copies are unknown
     ranks = _ranks(report)
     units: dict[str, list[_Unit]] = defaultdict(list)
     for rank, seen in enumerate(ranks):
@@ -139,8 +143,7 @@ def _items(
             if item is None or count is None or threads[node].perhaps or mi.guard is not None:
                 return None
             times = count * len(role.warps)
-            whole = _Item(index, item.place, item.expects, item.size * times, item.ranks)
-            found.append((node, threads[node], whole))
+            found.append((node, threads[node], replace(item, size=item.size * times)))
     return found
 
 
@@ -165,21 +168,23 @@ def _item(
         return _Item(index, place, True, number, (rank,))
     brought = _brought(report.boxes, mi, evaluator)
     ranks = _destinations(mi, evaluator, rank, size)
-    return _Item(index, place, False, brought, ranks) if brought is not None and ranks else None
+    return _Item(index, place, False, brought[0], ranks, brought[1]) if brought and ranks else None
 
 
-def _brought(boxes: Mapping[str, int], mi: MachineInstr, evaluator: Evaluator) -> int | None:
-    """The bytes of a copy."""
+def _brought(
+    boxes: Mapping[str, int], mi: MachineInstr, evaluator: Evaluator
+) -> tuple[int, bool] | None:
+    """The bytes of a copy, and whether it has exactly as many, not at least."""
     if mi.row.id in _BULK:
         number = evaluator.slot(mi, "size").number
-        return number if isinstance(number, int) else None
-    if mi.row.id != "cp.async.bulk.tensor.load":
+        return (number, True) if isinstance(number, int) else None
+    if mi.row.id not in _TENSOR:
         return None
     times, tensor = _BOXES.get(mi.form.attributes.get("mode")), evaluator.slot(mi, "tmap")
-    if times is None or tensor.offset != 0:
-        return None
-    box = boxes.get(tensor.base.name) if isinstance(tensor.base, Symbol) else None
-    return box and times * box
+    named = tensor.base.name if isinstance(tensor.base, Symbol) and tensor.offset == 0 else ""
+    if times is None or named not in boxes:
+        return _LEAST, False
+    return times * boxes[named], True
 
 
 def _destinations(mi: MachineInstr, evaluator: Evaluator, rank: int, size: int) -> tuple[int, ...]:
@@ -250,14 +255,17 @@ def _account(report: Report, items: list[_Item], in_cta: str) -> None:
     expects = [item for item in items if item.expects]
     copies = [item for item in items if not item.expects]
     expected, brought = sum(i.size for i in expects), sum(i.size for i in copies)
-    if expected == brought or (not in_cta and not (expects and copies)):
+    exact, more = all(item.exact for item in copies), expected - brought
+    is_right = more == 0 if exact else more >= 0 and more % _LEAST == 0
+    if is_right or (not in_cta and not (expects and copies)):
         return
+    at_least = "" if exact else "at least "
     lines = dict.fromkeys(f"{item.size} by {report.line(item.index)}" for item in copies)
-    come = f"{brought} come: " + ", ".join(lines) if lines else "none come"
+    come = f"{at_least}{brought} come: " + ", ".join(lines) if lines else "none come"
     blamed = (expects or copies)[0]
     report.add(
         BYTES,
         blamed.index,
         got=f"{blamed.place}{in_cta} expects {expected} bytes; {come}",
-        expected=f"{brought} bytes",
+        expected=f"{at_least}{brought} bytes",
     )

@@ -53,7 +53,7 @@ def _bulk_load(e: Execution) -> bool:
             log.copied_bytes[phase] = log.copied_bytes.get(phase, 0) + size
         e.log(Kind.COPY_IN, [region], count=count, source=copy, by_proxy=True)
         clock = {copy: count, **sent}
-        e.run.track(copy, count, at)
+        e.run.track(copy, count, mbarrier)
         e.deliver(mbarrier, Delivery(Release(known=clock, proxied=clock), size))
     return True
 

@@ -169,7 +169,7 @@ def _commit(e: Execution) -> bool:
     fenced = Release(fenced=clocks.known)
     release = e.release().and_(fenced).completing({**clock, **_arrival(e)})
     for mbarrier, threads in e.mbarriers():
-        e.run.track(source, clock[source], mbarrier.at)
+        e.run.track(source, clock[source], mbarrier)
         e.deliver(mbarrier, Delivery(release, 0, threads))
     return True
 

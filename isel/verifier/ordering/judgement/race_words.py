@@ -15,7 +15,8 @@ from isel.verifier.ordering.judgement.history import TENSOR_OPS
 from isel.verifier.ordering.judgement.names import region_in_words
 from isel.verifier.ordering.judgement.races import Missing, Race
 from isel.verifier.ordering.memory_regions import Region
-from isel.verifier.ordering.run.log import Log, Waited
+from isel.verifier.ordering.run.log import Log, Tracked, Waited
+from isel.verifier.ordering.run.strand import named
 from isel.verifier.ordering.run.synchronisation import Mbarrier
 
 _MISSING = {
@@ -70,14 +71,48 @@ def _between(report: Report, log: Log, race: Race) -> str:
     """The signal behind the first access and the wait before the second, in words."""
     arrival, wait = _signals(log, race)
     told = []
-    if race.first.kind is Kind.COPY_IN and (mbarrier := log.tracker_of(race.first)):
-        told.append(f"it completes on mbarrier {mbarrier}")
+    tracker = log.tracker_of(race.first)
+    if race.first.kind is Kind.COPY_IN and tracker is not None:
+        told.append(f"it completes on mbarrier {tracker.name}")
     elif arrival is not None:
         told.append(f"the first arrival behind it is {_named(report, arrival)}")
     if wait is not None:
         told.append(f"the last wait before this is {_named(report, wait.record)}")
-        told += _signalled(report, wait.mbarrier)
+        told += _early(wait, tracker) or _signalled(report, wait.mbarrier)
+    if race.first.kind is race.second.kind and tracker is not None:
+        told += _stale(report, log, tracker)
     return "".join(f"; {one}" for one in told)
+
+
+def _early(wait: Waited, tracker: Tracked | None) -> list[str]:
+    """What a wait for an mbarrier found complete, if that was a phase before the operation's."""
+    if tracker is None or wait.mbarrier is None or tracker.at != wait.mbarrier.at:
+        return []
+    if wait.phase >= tracker.phase:
+        return []
+    over = f"since phase {wait.phase}" if wait.phase >= 0 else "before phase 0"
+    asked = f"it asks for parity {wait.phase & 1}, which passes {over} is over"
+    return [f"{asked}; the first is of phase {tracker.phase} of the same mbarrier"]
+
+
+def _stale(report: Report, log: Log, tracker: Tracked) -> list[str]:
+    """The warp that has waited twice for one phase of an mbarrier, where none waits for the next.
+
+    Its waits are all that would order what reads a copy behind it, and before the next one.
+    """
+    there = [
+        (actor, wait) for actor, waits in log.waits.items() for wait in waits
+        if wait.mbarrier is not None and wait.mbarrier.at == tracker.at
+    ]  # fmt: skip
+    if any(wait.phase == tracker.phase for _, wait in there):
+        return []
+    seen: set[tuple[int, int]] = set()
+    for actor, wait in there:
+        if (actor, wait.phase) in seen:
+            asks = f"asks {tracker.name} for parity {wait.phase & 1} again"
+            return [f"{report.line(wait.record)} by {named(actor)} {asks}, and does not wait"]
+        seen.add((actor, wait.phase))
+    return []
 
 
 def _signalled(report: Report, mbarrier: Mbarrier | None) -> list[str]:

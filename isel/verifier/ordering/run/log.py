@@ -115,11 +115,23 @@ class Remote:
 
 
 class Waited(NamedTuple):
-    """A wait that is over: the number of accesses before it, its record, and the mbarrier."""
+    """A wait that is over: the number of accesses before it, its record, and the mbarrier, of which
+    it saw that `phase` complete; -1 is the one before the first.
+    """
 
     turn: int
     record: int
     mbarrier: Mbarrier | None
+    phase: int
+
+
+class Tracked(NamedTuple):
+    """The mbarrier that tracks so many operations of a source, and its phase then."""
+
+    operations: int
+    at: int
+    name: str
+    phase: int
 
 
 class End(NamedTuple):
@@ -176,7 +188,7 @@ class Log:
     synchronised: dict[int, int] = field(default_factory=dict)
     threads: dict[int, set[tuple[int, int]]] = field(default_factory=lambda: defaultdict(set))
     warpgroup_instructions: dict[int, list[int]] = field(default_factory=dict)
-    tracked: dict[Source, list[tuple[int, str]]] = field(default_factory=dict)
+    tracked: dict[Source, list[Tracked]] = field(default_factory=dict)
     expected: dict[tuple[int, int], int] = field(default_factory=dict)
     copies: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     copied_bytes: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -228,15 +240,16 @@ class Log:
     def _note(self, found: Breach) -> None:
         self.breaches.setdefault((found.rule.id, found.index), found)
 
-    def tracker_of(self, access: Access) -> str:
-        """The name of the mbarrier that tracks an operation's completion, "" if there is none."""
+    def tracker_of(self, access: Access) -> Tracked | None:
+        """The mbarrier that tracks an operation's completion, None if there is none."""
         source, number = access.done
-        found = (name for count, name in self.tracked.get(source, ()) if count >= number)
-        return next(found, "")
+        found = (one for one in self.tracked.get(source, ()) if one.operations >= number)
+        return next(found, None)
 
     def waited(self, actor: int, index: int, mbarrier: Mbarrier | None = None) -> None:
         """Log that a warp has waited at a record."""
-        self.waits.setdefault(actor, []).append(Waited(len(self.accesses), index, mbarrier))
+        phase = 0 if mbarrier is None else mbarrier.phase - 1
+        self.waits.setdefault(actor, []).append(Waited(len(self.accesses), index, mbarrier, phase))
 
     def wait_before(self, access: Access) -> Waited | None:
         """The last wait of the access's warp before the access."""

@@ -23,7 +23,7 @@ from isel.verifier.ordering.integers.numbers import Number, lanewise, merged, mo
 from isel.verifier.ordering.integers.windows import offset_of, rank_of
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.run.clocks import Source
-from isel.verifier.ordering.run.log import Log
+from isel.verifier.ordering.run.log import Log, Tracked
 from isel.verifier.ordering.run.machine import Launch, Machine, special
 from isel.verifier.ordering.run.strand import Strand
 from isel.verifier.ordering.run.synchronisation import Delivery, Mbarrier
@@ -160,9 +160,10 @@ class RunState:
         self.machine.outstanding[mbarrier.at] = mbarrier
         self.machine.changed = True
 
-    def track(self, source: Source, count: int, address: int) -> None:
+    def track(self, source: Source, count: int, mbarrier: Mbarrier) -> None:
         """Log the mbarrier that tracks the first `count` operations of a source."""
-        self.log.tracked.setdefault(source, []).append((count, self.name_of(address)))
+        found = Tracked(count, mbarrier.at, self.name_of(mbarrier.at), mbarrier.phase)
+        self.log.tracked.setdefault(source, []).append(found)
 
     def absent(self, address: int) -> None:
         """Note that no mbarrier was initialised at an address.

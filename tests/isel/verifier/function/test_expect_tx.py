@@ -230,6 +230,23 @@ def test_bytes_in_a_row(copy: str, expected: int) -> None:
     assert (BYTES.id in rules) == (expected != 48), rules
 
 
+BOX_COPY = (
+    "cp.async.bulk.tensor.1d.shared::cta.global.tile." + TO + " [tile+128], [%rd1, {0}], [bar];"
+)
+
+
+@each("expected", [32, 48, 56, 64, 4096])
+def test_a_box_that_nobody_gave_is_some_bytes_beside_others(expected: int) -> None:
+    """A box has a multiple of 16 bytes, 16 at least (cuTensorMapEncodeTiled); 48 come beside it."""
+    copies = COPIES["to the CTA"] + BOX_COPY.replace("%rd1", "%rd2")
+    text = BULK.replace("EXPECTED", str(expected)).replace("COPY", copies)
+    text = text.replace("k(", "k(.param .align 64 .b8 map[128], ").replace(
+        "ld.param.u64", "mov.b64 %rd2, map; cvta.param.u64 %rd2, %rd2; ld.param.u64"
+    )
+    rules = [f.rule for f in verify_functions(read_ptx(text).module, (32, 1, 1), (1, 1, 1))]
+    assert (BYTES.id in rules) == (expected not in (64, 4096)), rules
+
+
 # ---- copies of four rows ---------------------------------------------------------------------
 
 GATHER = """.version 8.7

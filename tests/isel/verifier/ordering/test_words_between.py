@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
 from intrinsics.findings import Finding, Severity
 from nvgen import KernelBuilder, VerificationError, bf16, f32, u32
 
@@ -157,3 +159,34 @@ def test_a_tile_in_dynamic_shared_memory_has_its_name() -> None:
     assert found[0].got.count("of tiles") == 2
     assert "mbarrier full" in found[0].got
     assert [f.follows for f in found] == sorted(f.follows for f in found)
+
+
+@pytest.mark.parametrize(
+    ("first", "says"),
+    [
+        (0, "asks full for parity 0 again, and does not wait"),
+        (1, "it asks for parity 1, which passes before phase 0 is over"),
+    ],
+)
+def test_a_consumer_that_asks_for_the_phase_before_is_told_so(first: int, says: str) -> None:
+    """One buffer, filled again and again; the consumer never changes the parity it asks for."""
+    b = KernelBuilder("stale", block=64, target="sm_90a")
+    b.pointer("x", u32)
+    b.pointer("out", u32, output=True)
+    b.u32("rounds")
+    x, out, rounds = b.begin().values()
+    words = b.shared_array("words", u32, 32, align=128)
+    full, empty = b.mbarrier("full"), b.mbarrier("empty")
+    b.make_mbarriers((full, 1), (empty, 32))
+    with b.if_thread(32), b.range(rounds) as k:
+        b.wait(empty, (k & 1) ^ 1)
+        b.mbarrier_arrive_expect_tx(full, 128)
+        b.cp_async_bulk_global_to_shared_cluster(words.at(0), full, x.at(k * 32), 128)
+    with b.if_warp(0), b.range(rounds) as k:
+        b.wait(full, first)
+        line = here(1)
+        out[k * 32 + b.tid_x] = words[b.lane]
+        b.mbarrier_arrive(empty)
+    (found,) = [f for f in found_in(b) if says in f.got]
+    assert found.severity is Severity.ERROR
+    assert line in found.got
