@@ -21,7 +21,7 @@ from nvgen.builder.device_functions import DeviceCalls
 from nvgen.builder.tile_operations import TileOperations
 from nvgen.built import Kernel
 from nvgen.calling.callers import stack
-from nvgen.calling.refusals import described, refuse, whole
+from nvgen.calling.refusals import check_name, described, refuse, whole
 from nvgen.calling.tracebacks import ends_at_caller
 from nvgen.launching.arguments import MapKind, Parameter
 from nvgen.launching.launches import dim3
@@ -241,14 +241,11 @@ class KernelBuilder(TileOperations, DeviceCalls):
         self._map(Parameter(name, dtype, (1, span), mode, output, MapKind.ROWS))
 
     def _parameter(self, parameter: Parameter, type_: ir.Type) -> None:
-        if self._ir is not None:
+        if self._ir is not None or self._is_finished:
             got, expected = repr(parameter.name), "before b.begin(), whose dictionary has them"
             raise refuse("parameters come before the body", got=got, expected=expected)
         taken = [known.name for known, _ in self._parameters]
-        if not parameter.name or parameter.name in taken:
-            got = repr(parameter.name)
-            expected = f"none of {', '.join(taken)}" if taken else "a name"
-            raise refuse("a parameter has a name of its own", got=got, expected=expected)
+        check_name("a parameter", parameter.name, taken)
         self._parameters.append((parameter, type_))
 
     def begin(self) -> dict[str, Argument]:
@@ -257,7 +254,7 @@ class KernelBuilder(TileOperations, DeviceCalls):
 
         Raises: InputError when it was called before.
         """
-        if self._ir is not None:
+        if self._ir is not None or self._is_finished:
             raise refuse("the kernel has a body already", expected="one call of begin()")
         type_ = ir.FunctionType(ir.VoidType(), [t for _, t in self._parameters])
         function = ir.Function(self.module, type_, self.name)
@@ -287,13 +284,13 @@ class KernelBuilder(TileOperations, DeviceCalls):
         Raises: InputError inside of a block, where a block was never entered, and when LLVM's
         verifier rejects the module.
         """
-        if self.at_caller().block.is_terminated:
-            raise refuse("the kernel is finished already", expected="one call of finish()")
+        self.at_caller()
         self.regions.check_ended()
         if self.not_entered:
             raise self.not_entered[0].never_entered
         self.free_accumulators()
         self.at_caller().ret_void()
+        self._ir, self._is_finished = None, True
         from nvgen.llvm.reading import parse
 
         # llvmlite's names for values without one, `.12`, become v12; then LLVM prints it its way.
@@ -309,8 +306,9 @@ class KernelBuilder(TileOperations, DeviceCalls):
 
 def _check_shape(name: str, block: tuple[int, int, int], cluster: int) -> None:
     """Whether a kernel can be called and launched so."""
-    if not name:
-        raise refuse("a kernel has a name", got=repr(name), expected="a name")
+    check_name("a kernel", name)
+    if not name.isprintable():
+        raise refuse("a kernel's name is one of a file, too", got=repr(name), expected="letters")
     x, y, z = block
     if min(x, y, z) < 1 or x * y * z > MOST_THREADS:
         raise refuse("no block of threads", got=str(block), expected=f"1 to {MOST_THREADS} threads")

@@ -103,7 +103,7 @@ def _is_closed(known: Closed, args: tuple[object, ...], named: dict[str, object]
 
 class Block:
     """A context manager whose errors end at the user's line; the kernel's `not_entered` has it
-    until it is entered.
+    until it is entered, and `entered` then until it ends.
     """
 
     def __init__(
@@ -121,6 +121,7 @@ class Block:
         kernel = owner if hasattr(owner, "not_entered") else getattr(owner, "builder", owner)
         self._waiting: list[Block] = kernel.not_entered  # type: ignore[attr-defined]
         self._waiting.append(self)
+        self._entered: list[Block] = kernel.entered  # type: ignore[attr-defined]
 
     @property
     def never_entered(self) -> InputError:
@@ -145,10 +146,13 @@ class Block:
 
     def __enter__(self) -> object:
         __tracebackhide__ = True
-        if self in self._waiting:
-            self._waiting.remove(self)
+        if self not in self._waiting:
+            name = spelled(self._called[0], self._called[1][0])
+            raise refuse("a block is entered once", got=f"a second `with` of one {name}(…)",
+                         expected=f"with {name}(…): …, a new one")  # fmt: skip
+        self._waiting.remove(self)
         try:
-            return self._inner.__enter__()
+            given = self._inner.__enter__()
         except NvgenError as error:
             raise without_ours(error) from error.__cause__  # NVGEN_TRACEBACK=1: from inside nvgen
         except Exception as error:
@@ -156,6 +160,8 @@ class Block:
             if refused is None:
                 raise
             raise refused from inner_cause(error)
+        self._entered.append(self)  # behind the blocks that it is made of
+        return given
 
     def __exit__(
         self,
@@ -164,6 +170,13 @@ class Block:
         place: types.TracebackType | None,
     ) -> bool | None:
         __tracebackhide__ = True
+        is_innermost = self._entered[-1] is self
+        self._entered.remove(self)
+        if kind is None and not is_innermost:
+            raise refuse("a block ends before those that were entered in it",
+                         got=f"the end of {spelled(self._called[0], self._called[1][0])}(…)",
+                         expected="the end of the block that was entered last",
+                         hint="one thread of Python builds a kernel")  # fmt: skip
         try:
             return self._inner.__exit__(kind, error, place)
         except NvgenError as own:

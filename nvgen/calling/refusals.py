@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, SupportsIndex, TypeVar, Unpack
 
@@ -32,6 +32,23 @@ def whole(value: object, what: str, least: int = 1) -> int:
     if not isinstance(value, SupportsIndex) or operator.index(value) < least:
         raise refuse(f"no {what}", got=described(value), expected=f"a whole number from {least}")
     return operator.index(value)
+
+
+MOST_LETTERS = 1000
+"""LLVM shortens longer names of values, so that two may become one."""
+
+
+def check_name(what: str, name: str, taken: Collection[str] = ()) -> None:
+    """Whether a name is one that LLVM keeps as it is, and that nothing else has.
+
+    Raises: InputError.
+    """
+    if not name or name in taken:
+        expected = f"none of {', '.join(taken)}" if taken else "a name"
+        raise refuse(f"{what} has a name of its own", got=repr(name), expected=expected)
+    if len(name) > MOST_LETTERS:
+        expected = f"at most {MOST_LETTERS}"
+        raise refuse(f"{what} has too long a name", got=f"{len(name)} letters", expected=expected)
 
 
 def described(value: object) -> str:

@@ -21,6 +21,7 @@ from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS, advice, verify
 from nvgen.calling.tracebacks import ends_at_caller
+from nvgen.compilation.options import check_switch
 from nvgen.compilation.stages import Stages
 from nvgen.launching.checks import (
     check_device,
@@ -234,6 +235,7 @@ class Compiled:
         """
         check_device(device, schedule)
         limits = limits_of(timeout, max_steps)
+        check_switch("run", "races", races)
         check_named(named, self.kernel.names if self.kernel else None)
         with by_names(self._names):
             function = kernel_of(self.module, kernel or self._only_kernel())

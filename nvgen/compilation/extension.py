@@ -89,7 +89,29 @@ def extension_of(
                 got=type(wrong).__name__,
                 expected=f"{name}=[function of a module of machine records, …]",
             )
+        for function in given:
+            check_takes_module(f"compile/{name}", name_of(function), function)
     return Extension(tuple(passes), tuple(rules), contract, lineinfo, cuda_atomics)
+
+
+def check_takes_module(rule: str, name: str, function: Callable[..., object]) -> None:
+    """Whether a pass or a rule can be called with a module.
+
+    Raises: InputError.
+    """
+    import inspect
+
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError as error:
+        raise input_error(
+            rule,
+            f"{name} takes other arguments",
+            got=str(error),
+            expected="a function of one module of machine records",
+        ) from None
+    except ValueError:  # a function of C that does not tell
+        return
 
 
 def place_of(module: Module, record: MachineInstr, function: MachineFunction) -> Place:

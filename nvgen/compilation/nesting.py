@@ -5,6 +5,7 @@ Layer: nvgen.
 
 from __future__ import annotations
 
+import sys
 from types import TracebackType
 
 from intrinsics.findings import InternalError, Place, input_error
@@ -40,5 +41,14 @@ class nesting_limit:  # noqa: N801 - used as the functions of contextlib are
                 "input/too-deep",
                 "types, expressions or brackets are nested too deep",
                 place=Place(self._file),
-                expected="less nesting",
+                got=f"{_depth()} calls around it, of Python's {sys.getrecursionlimit()}",
+                expected="less nesting, or a call from less deep",
             ) from None
+
+
+def _depth() -> int:
+    """How many functions of Python have been called around this one."""
+    frame, depth = sys._getframe(), 0
+    while frame.f_back is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth

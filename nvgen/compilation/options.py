@@ -52,10 +52,10 @@ class Options:
                 expected=", ".join(LEVELS),
             )
         extension = self.extension
-        _check_switch("contract", extension.contract)
-        _check_switch("lineinfo", extension.lineinfo)
-        _check_switch("cuda_atomics", extension.cuda_atomics)
-        _check_switch("keep_stages", self.keep_stages)
+        check_switch("compile", "contract", extension.contract)
+        check_switch("compile", "lineinfo", extension.lineinfo)
+        check_switch("compile", "cuda_atomics", extension.cuda_atomics)
+        check_switch("compile", "keep_stages", self.keep_stages)
 
 
 def patterns_of(allow: object) -> tuple[str, ...]:
@@ -74,11 +74,11 @@ def patterns_of(allow: object) -> tuple[str, ...]:
     )
 
 
-def _check_switch(name: str, given: object) -> None:
+def check_switch(of: str, name: str, given: object) -> None:
     """Check that an option is on or off: text, "no" among it, would be on."""
     if given and not isinstance(given, bool):
         raise input_error(
-            f"compile/{name.replace('_', '-')}",
+            f"{of}/{name.replace('_', '-')}",
             f"{name} is neither on nor off",
             got=repr(given),
             expected="True or False",

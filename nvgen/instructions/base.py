@@ -109,7 +109,9 @@ class BuilderBase:
         self.block, self.cluster = (1, 1, 1), 1
         self._variables: list[Changing] = []
         self.not_entered: list[Block] = []
+        self.entered: list[Block] = []
         self._ir: PlacedBuilder | None = None
+        self._is_finished = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -118,10 +120,20 @@ class BuilderBase:
     def at_caller(self) -> ir.IRBuilder:
         """llvmlite's builder, set to the lines of Python that called into nvgen."""
         if self._ir is None:
+            self._check_unfinished()
             got = "no call of begin()"
             raise refuse("the kernel has no body yet", got=got, expected="b.begin() before")
         self._ir.at_caller()
         return self._ir
+
+    def _check_unfinished(self) -> None:
+        """Whether something can still be built: what came later would be left out in silence.
+
+        Raises: InputError.
+        """
+        if self._is_finished:
+            expected = "one call of b.finish(), behind everything else"
+            raise refuse("the kernel is finished already", expected=expected)
 
     def known_target(self) -> Target:
         """The target that the kernel is for."""

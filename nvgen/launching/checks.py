@@ -112,13 +112,14 @@ def of_known_kinds(values: Sequence[object], function: MachineFunction) -> list[
     found: list[Argument | Output] = []
     names = [f" for {param.name}" for param in function.params]
     for number, value in enumerate(values):
-        if isinstance(value, (np.ndarray, TensorMap, Output, int, float, np.generic)):
-            found.append(value)
+        given = value.array if isinstance(value, Output) else value
+        if isinstance(given, (np.ndarray, TensorMap, int, float, np.generic)):
+            found.append(value)  # type: ignore[arg-type]  # of such kinds, as just seen
         else:
             raise input_error(
                 "run/argument",
                 "no such kind of argument" + "".join(names[number : number + 1]),
-                got=type(value).__name__,
+                got=type(given).__name__,
                 expected="a numpy array, a TensorMap or a number",
             )
     return found

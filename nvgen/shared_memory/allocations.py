@@ -6,14 +6,14 @@ which a CTA has more, is one array that tiles are cut from.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Iterable
 from dataclasses import replace
 
 from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
 from intrinsics.limits import MOST_SHARED, STATIC_SHARED
-from nvgen.calling.refusals import refuse, whole
+from nvgen.calling.refusals import check_name, refuse, whole
 from nvgen.instructions.roles import Roles
 from nvgen.launching.tensor_map import SIZE
 from nvgen.shared_memory.tiles import (
@@ -79,13 +79,12 @@ class SharedMemory(Roles):
             )
         return Pointer(self, variable)
 
-    def _check(self, name: str, size: int, taken: Container[str]) -> None:
+    def _check(self, name: str, size: int, taken: Iterable[str]) -> None:
         """Whether something of such a name and size can be in shared memory."""
+        self._check_unfinished()
         if size <= 0:
             raise refuse(f"{name} takes no room", got=f"{size} bytes", expected="at least one byte")
-        if not name or name in taken or name in dict(self._dynamic_parts):
-            expected = "one that nothing else has"
-            raise refuse("shared memory has a name of its own", got=repr(name), expected=expected)
+        check_name("shared memory", name, [*taken, *dict(self._dynamic_parts)])
 
     def _dynamic_variable(self, name: str, size: int, align: int) -> Pointer:
         """Room in the one array of dynamic shared memory."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from intrinsics.findings import input_error
 from intrinsics.mir import MachineFunction, Param
 from isel.variables import round_up
 from nvgen.launching.parameters import (
@@ -34,6 +35,22 @@ from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.bound_maps import BoundMap
 from nvgen.sim.memory.regions import Memory, Region
 from nvgen.sim.memory.tensor_maps import TensorMaps
+
+
+def _copied(param: Param, array: Array) -> np.ndarray:
+    """The bytes of an array.
+
+    Raises: InputError where there is no memory for a copy.
+    """
+    try:
+        return np.frombuffer(array.tobytes(), np.uint8).copy()
+    except MemoryError:
+        raise input_error(
+            "system/memory",
+            f"there is not enough memory for a copy of the array for {param.name}",
+            got=f"{array.nbytes:,} bytes",
+            expected="an array whose elements, each of its own, have room in memory",
+        ) from None
 
 
 class Binding:
@@ -114,7 +131,7 @@ class Binding:
     def _region(self, param: Param, array: Array, *, written: bool) -> Region:
         region = self._known(param, array)
         if region is None:
-            data = np.frombuffer(array.tobytes(), np.uint8).copy()
+            data = _copied(param, array)
             region = self.memory.allocate(param.name, data.size, data if written else None)
             self._written.append((array, region))
         return region

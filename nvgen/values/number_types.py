@@ -191,6 +191,8 @@ def float_constant(given: SupportsFloat, type_: ScalarType) -> ir.Constant:
     element = element_of(type_)
     try:
         number = float(given)
+    except (TypeError, ValueError):
+        raise refuse("no number", got=repr(given)[:60], expected="a number of Python's") from None
     except OverflowError:  # an int beyond f64's numbers
         most = f"±{_LARGEST.get(element, sys.float_info.max):.5g}"
         raise refuse(f"the number is beyond {element.value}'s", expected=most) from None

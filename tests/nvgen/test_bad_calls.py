@@ -14,6 +14,7 @@ from intrinsics.findings import AssemblerError, InputError
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
 from nvgen import KernelBuilder
+from nvgen.compilation.nesting import nesting_limit
 from nvgen.driver.jobs import bind_host
 from nvgen.launching.launches import dim3
 from tests.each import each
@@ -58,6 +59,7 @@ def refusal(**options: object) -> tuple[str, str, str]:
         ({"passes": 3}, "compile/passes", "int"),
         ({"passes": [3]}, "compile/passes", "int"),
         ({"passes": print}, "compile/passes", "builtin_function_or_method"),
+        ({"passes": [lambda: None]}, "compile/passes", "too many positional arguments"),
         ({"rules": [lambda module: 3]}, "compile/rules", "int"),
         ({"rules": [lambda module: ["wrong"]]}, "compile/rules", "str"),
     ],
@@ -121,6 +123,7 @@ def test_a_character_is_reported_with_its_place() -> None:
         ({"block": 32, "device": None}, "run/device"),
         ({"block": 32, "shedule": "late"}, "run/arguments"),
         ({"block": 32, "dependent": True}, "run/dependent"),
+        ({"block": 32, "races": "no"}, "run/races"),
     ],
 )
 def test_an_option_of_run(options: dict[str, object], rule: str) -> None:
@@ -234,6 +237,32 @@ def test_an_array_whose_bytes_are_not_those_of_a_gpu(dtype: str) -> None:
         compiled.run(array, block=1)
     with pytest.raises(InputError, match="no GPU reads the elements"):
         bind_host([_POINTER], [array])
+
+
+def test_an_array_that_no_memory_holds() -> None:
+    compiled = nvgen.compile(DOUBLE, target="sm_90a")
+    with pytest.raises(InputError, match="system/memory"):
+        compiled.run(np.broadcast_to(np.int32(3), (2**50,)), block=1)
+
+
+def test_an_output_that_the_simulator_cannot_read() -> None:
+    class Foreign:
+        __cuda_array_interface__ = None
+
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.pointer("out", nvgen.u32, output=True)
+    b.begin()
+    with pytest.raises(InputError, match="no such kind of argument") as caught:
+        b.finish().compile().run(Foreign())
+    assert caught.value.findings[0].got == "Foreign"
+
+
+def test_a_call_from_too_deep_is_told_how_deep() -> None:
+    """Not only the input may be what is nested: so may the functions around the call."""
+    says = "calls around it, of Python's"
+    with pytest.raises(InputError, match=says) as caught, nesting_limit("k.ll"):
+        raise RecursionError
+    assert caught.value.findings[0].rule == "input/too-deep"
 
 
 def test_an_array_that_is_read_only() -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, NvgenError, Place, input_error
 from intrinsics.mir import Module
-from nvgen.compilation.extension import Extension, Rule
+from nvgen.compilation.extension import Extension, Rule, check_takes_module
 
 if TYPE_CHECKING:
     from isel.pipeline import Pass
@@ -112,26 +112,8 @@ def _found(option: str, name: str) -> Callable[[Module], Iterable[Finding] | Non
             f"{option}/function", f"--{option}: {where} has no function {attribute}", got=name,
             expected=f"def {attribute}(module): …",
         )  # fmt: skip
-    _check_arguments(option, name, function)
+    check_takes_module(f"{option}/arguments", f"--{option} {name}", function)
     return function  # type: ignore[no-any-return]
-
-
-def _check_arguments(option: str, name: str, function: Callable[..., object]) -> None:
-    """Check that a function can be called with a module.
-
-    Raises: InputError.
-    """
-    import inspect
-
-    try:
-        inspect.signature(function).bind(None)
-    except TypeError as error:
-        raise input_error(
-            f"{option}/arguments", f"--{option} {name} takes other arguments", got=str(error),
-            expected="a function of one module of machine records",
-        ) from None  # fmt: skip
-    except ValueError:  # a function of C that does not tell
-        return
 
 
 @contextmanager

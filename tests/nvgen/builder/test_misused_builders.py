@@ -1,0 +1,92 @@
+"""Builders that are used at the wrong time, or by two at once: nothing is left out in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from intrinsics.findings import InputError
+from nvgen import KernelBuilder, bf16, f32
+from nvgen.values.pointers import Pointer
+from tests.each import each
+
+
+def begun() -> tuple[KernelBuilder, Pointer]:
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.pointer("x", f32)
+    return b, b.begin()["x"]
+
+
+def finished(use: Callable[[KernelBuilder, Pointer], object]) -> None:
+    b, x = begun()
+    b.finish()
+    use(b, x)
+
+
+def stores(_: KernelBuilder, x: Pointer) -> None:
+    x[0] = 1.0
+
+
+def branches(b: KernelBuilder, _: Pointer) -> None:
+    with b.elect():
+        pass
+
+
+def a_block_twice(b: KernelBuilder, _: Pointer) -> None:
+    block = b.if_(b.tid_x == 0)
+    with block:
+        pass
+    with block:
+        pass
+
+
+def blocks_that_cross(b: KernelBuilder, _: Pointer) -> None:
+    first, second = b.if_(b.tid_x == 0), b.range(4)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+
+
+@each(
+    "use",
+    [
+        stores,
+        branches,
+        lambda b, _: b.tid_x + 1,
+        lambda b, _: b.begin(),
+        lambda b, _: b.finish(),
+        lambda b, _: b.u32("n"),
+        lambda b, _: b.shared_tile("tile", bf16, (64, 64)),
+        lambda b, _: b.shared_array("array", f32, 4),
+    ],
+)
+def test_a_finished_kernel_takes_nothing_more(
+    use: Callable[[KernelBuilder, Pointer], object],
+) -> None:
+    with pytest.raises(InputError, match=r"already|before the body") as caught:
+        finished(use)
+    assert caught.value.findings[0].place.file == __file__
+
+
+@each(
+    "use, says",
+    [
+        (a_block_twice, "a block is entered once"),
+        (blocks_that_cross, "a block ends before those that were entered in it"),
+        (lambda _, x: x.__setitem__(0, np.zeros(1)), "no number"),
+        (lambda b, _: KernelBuilder("a\nb", block=32), "one of a file"),
+        (lambda b, _: KernelBuilder("k", block=32).u32("n" * 2000), "too long a name"),
+    ],
+)
+def test_a_misuse(use: Callable[[KernelBuilder, Pointer], object], says: str) -> None:
+    with pytest.raises(InputError, match=says) as caught:
+        use(*begun())
+    assert caught.value.findings[0].place.file == __file__
+
+
+def test_an_exception_of_the_users_goes_through_its_blocks() -> None:
+    b, _ = begun()
+    with pytest.raises(ZeroDivisionError), b.if_(b.tid_x == 0), b.range(4):
+        _ = 1 / 0
