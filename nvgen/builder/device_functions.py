@@ -107,7 +107,6 @@ class DeviceCalls(Roles):
         Raises: InputError for another number of values than conversions, or values that do not fit
         them.
         """
-        _check_text(format)
         kinds = [kind for kind in _CONVERSION.finditer(format) if kind[3] != "%"]
         if len(kinds) != len(values):
             raise refuse(
@@ -132,7 +131,6 @@ class DeviceCalls(Roles):
 
         Raises: InputError for what is not a condition of the kernel.
         """
-        _check_text(message)
         anything, i32, i64 = ir.PointerType(), ir.IntType(32), ir.IntType(64)
         arguments = [anything, anything, i32, anything, i64]
         fail = self.declare("__assertfail", ir.FunctionType(ir.VoidType(), arguments))
@@ -191,7 +189,6 @@ class DeviceCalls(Roles):
 
         Raises: InputError for what is no value of the kernel, or no type of a register.
         """
-        _check_text(text)
         several = isinstance(result, (tuple, list))
         given = list(result) if isinstance(result, (tuple, list)) else [result] if result else []
         types = [scalar_type(one) for one in given]
@@ -230,11 +227,6 @@ class DeviceCalls(Roles):
             return _LETTERS[value.bits], value.value
         expected = "a number of 16, 32 or 64 bits, a condition or an address"
         raise refuse("no value of the kernel for PTX", got=described(value), expected=expected)
-
-
-def _check_text(given: object) -> None:
-    if not isinstance(given, str):
-        raise refuse("no text", got=described(given), expected="a string")
 
 
 def _passed(kind: re.Match[str], value: object) -> ir.Value:

@@ -183,6 +183,9 @@ _HERE: Mapping[str, str] = {
     "tma_store": "b.store_tile(tile, args['d'], (column, row))",
     "alloc_shared smem shared": "b.shared_array(name, f32, count), b.shared_tile(…)",
     "ret return_ exit": "b.leave_if(condition) in a role, with b.if_(…): elsewhere",
+    "load_words": "b.load(pointer, u32, count, align=16)",
+    "mbarriers_in_use": "b.make_mbarriers(…), then b.invalidate_mbarriers(…)",
+    "arrive_at_peer": "b.mbarrier_arrive_space_cluster(b.of_peer(barrier))",
     "grid_dependency_wait gdc_wait": "b.griddepcontrol_wait()",
     "grid_dependency_launch gdc_launch_dependents": "b.griddepcontrol_launch_dependents()",
 }
@@ -197,6 +200,7 @@ OF_NUMBERS: Mapping[str, str] = {
     "bitcast view": "x.word, the bits; b.f32(word), the f32 whose bits a word holds",
     "ffs ctz cttz": "x.brev().clz(), how many zeros stand below the lowest bit that is set",
     "log2": "x.lg2()",
+    "widened": "x.to(i64), x.to(u64)",
     "exp2": "x.ex2()",
 }
 

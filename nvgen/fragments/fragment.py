@@ -30,7 +30,6 @@ from nvgen.fragments.layouts import (
     RegisterTile,
     load_from_memory,
     load_from_tile,
-    shared_tile,
     store,
     store_in_tile,
     store_through,
@@ -292,7 +291,7 @@ class Fragment(OfThreads):
         if isinstance(tile, TakesFragment):
             tile.take_fragment(self, first)
             return
-        store_in_tile(self, shared_tile(tile))
+        store_in_tile(self, tile)
 
     def from_tile(self, tile: SharedTile) -> Fragment:
         """A matrix of this layout: what a tile of this shape in shared memory holds, by ldmatrix
@@ -303,7 +302,7 @@ class Fragment(OfThreads):
 
         Raises: InputError for a tile of another shape, or with elements of less than a byte.
         """
-        return self.made(load_from_tile(self.holders, shared_tile(tile)))
+        return self.made(load_from_tile(self.holders, tile))
 
     def from_memory(self, source: Pointer, pitch: IntLike, *, align: int | None = None) -> Fragment:
         """A matrix of this layout: what memory holds, its rows `pitch` elements apart.

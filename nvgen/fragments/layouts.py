@@ -185,18 +185,10 @@ Condition: TypeAlias = Callable[[Int, Int], Int]
 _CHUNK = 16
 
 
-def shared_tile(tile: object) -> SharedTile:
-    """A tile in shared memory.
-
-    Raises: InputError for anything else.
-    """
-    if not isinstance(tile, SharedTile):
-        raise refuse("no tile", got=described(tile), expected="b.shared_tile(…)")
-    return tile
-
-
 def store_in_tile(matrix: OfThreads, tile: SharedTile) -> None:
     """Store each element where the tile has it, floats rounded to the tile's type."""
+    if not isinstance(tile, SharedTile):
+        raise refuse("no tile", got=described(tile), expected="b.shared_tile(…)")
     if is_float(matrix.vector.type or ScalarType.U32):
         matrix = matrix.to(tile.dtype)
     vector, holders = matrix.vector, matrix.holders
@@ -307,7 +299,7 @@ def store(
     power of two.
     """
     b, vector, holders = self.builder, self.vector, self.holders
-    layout, type_ = holders.layout, _stored_type(self, target, pitch)
+    layout, type_ = holders.layout, _stored_type(self, target)
     size, places = type_.bits // 8, holders.corner()
     most = 1 if where else max(min(checked_align(align, size), _CHUNK) // size, 1)
     together = list(runs(layout, most))
@@ -329,7 +321,6 @@ def load_from_memory(
 ) -> Vector:
     """The elements of a matrix in memory that each of the threads holds."""
     check_pointer(holders.builder, source)
-    check_pitch(pitch)
     layout, type_, found = holders.layout, source.typed(), dict[int, Number]()
     size = type_.bits // 8
     together = list(runs(layout, max(min(checked_align(align, size), _CHUNK) // size, 1)))
@@ -344,30 +335,23 @@ def load_from_memory(
 def _lines(holders: Holders, first: Pointer, pitch: IntLike) -> Iterator[tuple[int, Pointer]]:
     """Where each row of a thread begins in memory, from its own first column on."""
     row, column = (place.to(u64) for place in holders.corner())
-    pitch = holders.builder.u64(pitch) if isinstance(pitch, int) else pitch.to(u64)
+    pitch = pitch.to(u64) if isinstance(pitch, Int) else holders.builder.u64(pitch)
     begin = first.at(row * pitch + column)
     for down in holders.layout.slots:
         yield down, begin.at(pitch * down) if down else begin
 
 
-def _stored_type(self: OfThreads, target: Pointer, pitch: IntLike) -> ScalarType:
+def _stored_type(self: OfThreads, target: Pointer) -> ScalarType:
     """The type of the numbers, which may be stored there."""
     type_ = self.vector.type
     check_pointer(self.builder, target)
     assert type_ is not None
-    check_pitch(pitch)
     if target.dtype not in (None, type_):
         expected = target.dtype.value if target.dtype else ""
         raise refuse(
             "numbers of another type are stored", got=type_.value, expected=expected, hint="x.to(…)"
         )
     return type_
-
-
-def check_pitch(pitch: object) -> None:
-    """Whether something is the elements from one row to the next."""
-    if not isinstance(pitch, (int, Int)):
-        raise refuse("no pitch", got=described(pitch), expected="elements from row to row")
 
 
 def store_through(
@@ -390,7 +374,7 @@ def store_through(
 
     Raises: InputError for a matrix of a warp, and what `as_tile` and `b.store_tile` raise.
     """
-    tile, b = shared_tile(tile), self.builder
+    b = self.builder
     assert isinstance(b, Reductions)
     group = b.scope is ExecutionScope.WARPGROUP
     check_scope(b, "a matrix is stored by TMA", ExecutionScope.WARPGROUP, ExecutionScope.CTA)

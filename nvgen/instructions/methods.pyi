@@ -1787,7 +1787,7 @@ class Verbs(IntrinsicCalls):
     def clusterlaunchcontrol_query_cancel_is_canceled(self, response: Vector) -> Int:
         """Whether the cluster asked for will not start: its work is this one's.
 
-        `response` is what try_cancel has written: `b.load_words(there, 4, align=16)`.
+        `response` is what try_cancel has written: `b.load(there, u32, 4, align=16)`.
 
         PTX ISA, clusterlaunchcontrol.query_cancel.  sm_100 and later, PTX 8.6.
         """

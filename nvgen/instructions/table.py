@@ -380,7 +380,7 @@ SENTENCES: Mapping[str, str] = {
     "`mbar`; with\n`multicast`, in every CTA of the cluster.",
     "clusterlaunchcontrol_query_cancel_is_canceled": "Whether the cluster asked for will not start"
     ": its work is this one's.\n\n`response` is what try_cancel has written: "
-    "`b.load_words(there, 4, align=16)`.",
+    "`b.load(there, u32, 4, align=16)`.",
     "clusterlaunchcontrol_query_cancel_get_first_ctaid_dimension": "The index in the grid of the "
     "first CTA of a canceled cluster; undefined where none\nis canceled.",
 }  # fmt: skip

@@ -17,7 +17,7 @@ from intrinsics.layouts.register_layout import FragmentLayout, operand_layout
 from intrinsics.modifiers.matrix import MatrixNum
 from nvgen.calling.refusals import function_of, refuse, whole
 from nvgen.fragments.fragment import Fragment
-from nvgen.fragments.layouts import Holders, RegisterTile, shared_tile
+from nvgen.fragments.layouts import Holders, RegisterTile
 from nvgen.instructions.roles import WARPGROUP
 from nvgen.shared_memory.allocations import SharedMemory
 from nvgen.shared_memory.tiles import SharedTile
@@ -87,7 +87,6 @@ def warpgroup_fragment(
     Raises: InputError for other types, rows that are no multiple of 64 and columns of no whole 32
     bytes.
     """
-    tile = shared_tile(tile)
     fits = tile.rows % _ROWS == 0 and tile.k % (2 * _CHUNK) == 0 and tile.major is Major.K
     if tile.dtype not in _BYTES or dtype not in _HALVES or not fits:
         raise refuse(

@@ -224,19 +224,6 @@ class SharedMemory(Roles):
         check_pointer(self, pointer)
         return Int(self, self.at_caller().load(pointer.value, typ=ir.IntType(32), align=4))
 
-    def load_words(self, pointer: Pointer, count: int, *, align: int = 4) -> Vector:
-        """Load `count` 32-bit registers; `align` (bytes) is the known alignment, which bounds the
-        width of a load.
-
-        Raises: InputError for fewer than two.
-        """
-        if count < 2:
-            raise refuse("a vector of registers", got=str(count), expected="two or more")
-        check_pointer(self, pointer)
-        type_ = ir.VectorType(ir.IntType(32), count)
-        align = checked_align(align, 4)
-        return Vector(self, self.at_caller().load(pointer.value, typ=type_, align=align), count)
-
     def load(
         self, pointer: Pointer, dtype: NumberType, count: int = 1, *, align: int | None = None
     ) -> Vector:

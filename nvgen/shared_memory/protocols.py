@@ -84,13 +84,6 @@ class Protocols(SharedMemory):
         self.cluster_sync(scope=Scope.CTA)
 
     @contextmanager
-    def mbarriers_in_use(self, *counted: Counted, scope: Scope | None = None) -> Iterator[None]:
-        """A block (`with`) between `make_mbarriers` and `invalidate_mbarriers`."""
-        self.make_mbarriers(*counted, scope=scope)
-        yield
-        self.invalidate_mbarriers(*(barrier for barrier, _ in counted), scope=scope)
-
-    @contextmanager
     def blocks(self) -> Iterator[tuple[Int, Int, Int]]:
         """A loop over blocks of the grid, by their x, y and z: the CTA's own, then those of CTAs
         that have not started, whose work it takes over (clusterlaunchcontrol, from sm_100 on).
@@ -114,7 +107,7 @@ class Protocols(SharedMemory):
                 self.clusterlaunchcontrol_try_cancel_async(response, told)
             yield block[0].value, block[1].value, block[2].value
             self.wait(told, parity.value)
-            answer = self.load_words(response, 4, align=16)
+            answer = self.load(response, ScalarType.U32, 4, align=16)
             taken = self.clusterlaunchcontrol_query_cancel_is_canceled(answer)
             goes.set(taken.zext(32))
             parity.set(parity.value ^ 1)
@@ -240,10 +233,6 @@ class Protocols(SharedMemory):
         Raises: InputError where the cluster has no CTA pairs.
         """
         return self.of_cta(there, self.peer_rank())
-
-    def arrive_at_peer(self, barrier: Barrier, count: int = 1, *, relaxed: bool = False) -> None:
-        """Arrive at the mbarrier of the other CTA of the pair; see `of_peer`."""
-        self.mbarrier_arrive_space_cluster(self.of_peer(barrier), count, relaxed=relaxed)
 
     def _is_wide(self, scope: Scope | None) -> bool:
         """Whether the threads to synchronise are those of several CTAs."""

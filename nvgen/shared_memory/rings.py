@@ -13,7 +13,7 @@ from dataclasses import replace
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.modifiers import CtaGroup, Space
 from nvgen.calling.guards import guarded
-from nvgen.calling.refusals import described, refuse, whole
+from nvgen.calling.refusals import refuse, whole
 from nvgen.instructions.roles import WARPGROUP, ExecutionScope, Ring, check_scope
 from nvgen.shared_memory.protocols import Counted, Protocols
 from nvgen.shared_memory.tiles import RingTile, SharedScales, SharedTile, Tiles
@@ -97,12 +97,6 @@ class TileRing:
         writers: int = 0,
         cta_group: CtaGroup = CtaGroup.ONE,
     ) -> None:
-        for tile in tiles:
-            if not isinstance(tile, Tiles):
-                raise refuse(
-                    "a ring has several buffers", got=described(tile),
-                    expected="b.shared_tiles(name, dtype, shape, count)",
-                )  # fmt: skip
         counts = {tile.count for tile in tiles}
         if len(counts) != 1:
             raise refuse(

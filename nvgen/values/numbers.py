@@ -80,11 +80,6 @@ def _check_constant(name: str, number: Int, other: int) -> None:
 
 def _int_order(predicate: str) -> Callable[[Int, object], Int]:
     def compare(self: Int, other: object) -> Int:
-        if not isinstance(other, (Int, SupportsIndex)):
-            raise refuse(
-                "an integer is compared with something else", got=type(other).__name__,
-                expected="an integer", hint=instead(other),
-            )  # fmt: skip
         builder = self.builder.at_caller()
         operation = builder.icmp_signed if self.signed else builder.icmp_unsigned
         return Int(self.builder, operation(predicate, self.value, self.taken(other)))
@@ -176,19 +171,10 @@ class Int(Scalar):
 
         Raises: InputError for fewer.
         """
-        return Int(self.builder, self._wider(bits, "zext"))
-
-    def widened(self, bits: int) -> Int:
-        """Sign- or zero-extended to `bits` bits, by its own signedness.
-
-        Raises: InputError for fewer.
-        """
-        return self.like(self._wider(bits, "sext" if self.signed else "zext"))
-
-    def _wider(self, bits: int, name: str) -> ir.Value:
         if bits <= self.bits:
             raise refuse("no wider integer", got=f"i{bits}", expected=f"more than i{self.bits}")
-        return getattr(self.builder.at_caller(), name)(self.value, ir.IntType(bits))
+        wide = self.builder.at_caller().zext(self.value, ir.IntType(bits))
+        return Int(self.builder, wide)
 
     def min(self, other: Int | int) -> Int:
         """The minimum of two numbers of one type."""

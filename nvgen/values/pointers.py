@@ -22,10 +22,12 @@ from nvgen.calling.refusals import OF_POINTERS, Named, described, refuse, whole
 from nvgen.values.number_types import (
     constant,
     element_of,
+    i64,
     is_float,
     llvm_type_of,
     name_of_type,
     scalar_type,
+    u64,
 )
 from nvgen.values.numbers import Float, Int, IntLike, Number, number_of
 from nvgen.values.regions import Host
@@ -210,7 +212,9 @@ class Pointer(Named):
         Shared and tensor memory have addresses of 32 bits, in which it is the same either way.
         """
         is_narrow = self.space in _NARROW_SPACES
-        return offset if is_narrow or offset.bits >= 64 else offset.widened(64)
+        if is_narrow or offset.bits >= 64:
+            return offset
+        return offset.to(i64) if offset.signed else offset.to(u64)
 
 
 @guarded

@@ -23,7 +23,7 @@ from intrinsics.element import Major
 from intrinsics.findings import SimulationError
 from intrinsics.modifiers import CtaGroup, LdStNum, MmaKind, Scope
 from intrinsics.tma.fields import Element
-from nvgen import Kernel, KernelBuilder
+from nvgen import Kernel, KernelBuilder, u32
 from nvgen.compilation.compiled import Compiled
 from nvgen.launching.tensor_map import Options, TensorMap, tensor_map
 from nvgen.testing import Launch, assert_exact, kernel_test
@@ -99,7 +99,7 @@ def narrow(*, packed: bool = False) -> Case:
     with b.if_thread(0):
         b.mbarrier_arrive_expect_tx(loaded, right.nbytes // 2 if packed else right.nbytes)
         b.cp_async_bulk_tensor_g2s_tile(right.pointer, loaded, args["b"], (0, 0))
-    row = b.load_words(args["a"] + b.tid_x.zext(64) * k, left.columns, align=16)
+    row = b.load(args["a"] + b.tid_x.zext(64) * k, u32, left.columns, align=16)
     b.tcgen05_st(lanes(b, left.pointer), row, num=LdStNum.X32)
     stored(b)
     with b.if_warp(0):
@@ -227,7 +227,7 @@ def split_k(*, one_speaks: bool = False) -> Case:
     with b.if_(b.tid_x < (1 if one_speaks else 128)):
         b.mbarrier_arrive_space_cluster(b.of_cta(came, other))
     b.wait(came, 0, scope=Scope.CLUSTER)
-    got = b.load_words(inbox + row, half, align=16)
+    got = b.load(inbox + row, u32, half, align=16)
     total = b.words([mine + theirs for mine, theirs in zip(kept, got, strict=True)])
     b.store(total, args["d"] + (b.tid_x * n + rank * half).zext(64) * 4, align=16)
     b.barrier_cluster_sync()  # nobody is gone while the other still writes to him

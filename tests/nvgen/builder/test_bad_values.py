@@ -138,7 +138,7 @@ def test_bits_and_pairs_and_said_types_are_stored_and_loaded():
     values = b.load(x, bf16, 2)
     b.store(values, x)
     b.store(b.pair(values[0], values[1]), x)
-    b.store(b.load_words(x, 2), x)
+    b.store(b.load(x, u32, 2), x)
     b.store(values.to(f32), x.of(f32))
     b.store(b.load(x, u32, 1), x)
     assert "@k" in b.finish().llvm

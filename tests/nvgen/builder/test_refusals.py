@@ -13,7 +13,7 @@ import pytest
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError
 from intrinsics.modifiers import AtomicOp
-from nvgen import KernelBuilder, f32
+from nvgen import KernelBuilder, f32, u32
 from nvgen.values.numbers import Float
 from nvgen.values.pointers import Pointer
 from tests.each import each
@@ -57,7 +57,7 @@ def stored(value: object, pointer: object) -> None:
 
 
 def of_another() -> None:
-    begun().load_words(begun("other").shared_word("w"), 2)
+    begun().load(begun("other").shared_word("w"), u32, 2)
 
 
 def made(*counted: object) -> None:
@@ -282,6 +282,9 @@ def elsewhere(name: str) -> str:
         ("cumsum", "b.warp_scan(x, operator.add), b.cta_scan(x, operator.add)"),
         ("ld_acquire", "b.atom_load(pointer)"),
         ("randint", "b.philox(counter, key), four words of random bits"),
+        ("load_words", "b.load(pointer, u32, count, align=16)"),
+        ("mbarriers_in_use", "b.make_mbarriers(…), then b.invalidate_mbarriers(…)"),
+        ("arrive_at_peer", "b.mbarrier_arrive_space_cluster(b.of_peer(barrier))"),
     ],
 )
 def test_names_of_elsewhere(name: str, here: str) -> None:

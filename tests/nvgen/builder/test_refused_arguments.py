@@ -17,7 +17,7 @@ from intrinsics.modifiers import (
     MmaKind,
     ScaleVec,
 )
-from nvgen import KernelBuilder
+from nvgen import KernelBuilder, u32
 from nvgen.llvm.ir_text import BFloatType
 from tests.each import each
 from tests.nvgen.builder.small_kernels import kernel, taddr
@@ -181,7 +181,6 @@ OUTSIDE: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "one register": lambda b, a: b.tcgen05_ld(taddr(b), num=LdStNum.X4)[2:3],
     "the fifth register": lambda b, a: b.tcgen05_ld(taddr(b), num=LdStNum.X4)[4],
     "a vector of nothing": lambda b, a: b.words([]),
-    "one word": lambda b, a: b.load_words(b.shared_word("s"), 1),
 }
 
 
@@ -249,7 +248,7 @@ def test_arithmetic_of_numbers_with_values_and_of_registers() -> None:
     b.pointer("y", output=True)
     args = b.begin()
     row = b.tid_x.zext(64) * 16
-    values = b.load_words(args["x"] + row, 4, align=16)
+    values = b.load(args["x"] + row, u32, 4, align=16)
     one, two, three, four = values
     found = b.words([100 - one, 3 * two, 0xF0 & three, 0xFF ^ four + values[0]])
     b.store(found, args["y"] + row, align=16)

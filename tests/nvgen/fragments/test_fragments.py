@@ -21,7 +21,7 @@ from intrinsics.layouts.register_layout import (
     warp_layout,
     warpgroup_layout,
 )
-from nvgen import InputError, KernelBuilder, bf16, e4m3, f16, f32, f64, i32, i64
+from nvgen import InputError, KernelBuilder, bf16, e4m3, f16, f32, f64, i32, i64, u32
 from nvgen.fragments.fragment import Fragment
 from nvgen.fragments.layouts import Holders
 from nvgen.testing import Launch, assert_exact, kernel_test
@@ -285,7 +285,7 @@ def test_into_tiles(launch: Launch, name: str, dtype, major: Major) -> None:
         x.as_tile(tile)
         b.barrier_cta_sync_aligned()
         with b.range(lines * chunks, start=b.tid_x, step=threads) as i:
-            words = b.load_words(tile.chunk(i // chunks, i % chunks), 4, align=16)
+            words = b.load(tile.chunk(i // chunks, i % chunks), u32, 4, align=16)
             at = args["out"] + (i * 16 + number * lines * chunks * 16).zext(64)
             b.store(words, at, align=16)
     compiled = b.finish().compile()
@@ -514,7 +514,7 @@ REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
         lambda b: tile(b).from_tile(b.shared_tile("t", bf16, (64, 64))),
         "not hold",
     ),
-    "from no tile": (lambda b: tile(b).from_tile(b.shared_word("t")), "no tile"),
+    "from no tile": (lambda b: tile(b).from_tile(b.shared_word("t")), "`tile` has another"),
     "rows of warps side by side": (
         lambda b: b.warp_tile(32, 32, warps=(2, 2)).row_max(),
         "several warps share",

@@ -29,7 +29,7 @@ def _pointer(value: Pointer | Int) -> Pointer:
 
 
 def _answer(b: KernelBuilder) -> Vector:
-    return b.load_words(b.shared_array("answer", u32, 4), 4, align=16)
+    return b.load(b.shared_array("answer", u32, 4), u32, 4, align=16)
 
 
 VERBS: dict[str, tuple[Verb, str]] = {
@@ -169,7 +169,7 @@ def asked() -> Kernel:
         b.mbarrier_arrive_expect_tx(told, 16)
         b.clusterlaunchcontrol_try_cancel_async(answer, told)
     b.wait(told, 0)
-    for response in (b.load_words(answer, 4, align=16), b.load(answer, u64, 2, align=16)):
+    for response in (b.load(answer, u32, 4, align=16), b.load(answer, u64, 2, align=16)):
         is_canceled = b.clusterlaunchcontrol_query_cancel_is_canceled(response)
         first = b.clusterlaunchcontrol_query_cancel_get_first_ctaid_dimension(
             response, dimension=ClusterDimension.X
@@ -213,7 +213,7 @@ def test_an_answer_has_128_bits() -> None:
     with pytest.raises(InputError, match="an operand of 128 bits") as caught:
         kernel(
             lambda b, a: b.clusterlaunchcontrol_query_cancel_is_canceled(
-                b.load_words(b.shared_array("answer", u32, 2), 2)
+                b.load(b.shared_array("answer", u32, 2), u32, 2)
             )
         )
     assert caught.value.findings[0].got == "2 of untyped registers"

@@ -11,7 +11,7 @@ import pytest
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.modifiers.matrix import MatrixNum, MatrixShape
-from nvgen import KernelBuilder
+from nvgen import KernelBuilder, u32
 from nvgen.shared_memory.tiles import SharedTile
 from nvgen.testing import Launch, assert_exact, kernel_test
 from nvgen.values.numbers import Int
@@ -28,7 +28,7 @@ def copy(b: KernelBuilder, tile: SharedTile, memory: Pointer | Int, *, stores: b
         index = b.tid_x + first
         inside, outside = tile.chunk(index // per_line, index % per_line), memory + index * 16
         source, target = (inside, outside) if stores else (outside, inside)
-        b.store(b.load_words(source, 4, align=16), target, align=16)
+        b.store(b.load(source, u32, 4, align=16), target, align=16)
     b.bar_warp_sync()
 
 

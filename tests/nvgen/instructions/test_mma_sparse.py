@@ -14,7 +14,7 @@ from intrinsics.modifiers import MmaKind, Modifier, ScaleVec
 from intrinsics.modifiers import ScalarType as T
 from intrinsics.modifiers.mma_sync import MmaShape
 from intrinsics.modifiers.wgmma import MatrixType
-from nvgen import Kernel, KernelBuilder, u16
+from nvgen import Kernel, KernelBuilder, u16, u32
 from nvgen.instructions.mma_rows import WarpScales
 from tests.each import each
 from tests.intrinsics.published.mma_fragments import FACTORS, SUMS
@@ -128,8 +128,8 @@ def test_a_sparse_multiply(opt: int) -> None:
         b.pointer(name)
     b.pointer("d", output=True)
     left, right, out = b.begin().values()
-    a = b.load_words(left + (b.tid_x * 16).zext(64), 4, align=16)
-    c = b.load_words(right + (b.tid_x * 16).zext(64), 4, align=16)
+    a = b.load(left + (b.tid_x * 16).zext(64), u32, 4, align=16)
+    c = b.load(right + (b.tid_x * 16).zext(64), u32, 4, align=16)
     metadata = b.const(0xCCCCCCCC)
     zeros = [b.const(0)] * 4
     d = b.mma_sp(a, c, zeros, metadata, shape=S.M16N8K32, atype=T.BF16, selector=1)

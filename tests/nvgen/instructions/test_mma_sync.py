@@ -12,7 +12,7 @@ from intrinsics.modifiers import Modifier
 from intrinsics.modifiers import ScalarType as T
 from intrinsics.modifiers.mma_sync import MmaLayout, MmaShape
 from intrinsics.modifiers.wgmma import BitOperation, MatrixType
-from nvgen import Kernel, KernelBuilder
+from nvgen import Kernel, KernelBuilder, u32
 from nvgen.values.numbers import Int
 from tests.each import each
 from tests.intrinsics.published.mma_fragments import FACTORS, SUMS
@@ -84,8 +84,8 @@ def test_a_chain_of_multiplies(opt: int) -> None:
     b.pointer("b")
     b.pointer("d", output=True)
     left, right, out = b.begin().values()
-    a = b.load_words(left + (b.tid_x * 16).zext(64), 4, align=16)
-    c = b.load_words(right + (b.tid_x * 8).zext(64), 2, align=8)
+    a = b.load(left + (b.tid_x * 16).zext(64), u32, 4, align=16)
+    c = b.load(right + (b.tid_x * 8).zext(64), u32, 2, align=8)
     zero = b.const(0)
     d = b.mma_sync(a, c, [zero] * 4, shape=S.M16N8K16, atype=T.BF16)
     d = b.mma_sync(a, [c[0], c[1]], d, shape=S.M16N8K16, atype=T.BF16)

@@ -32,15 +32,16 @@ def copying(policy: Callable[[KernelBuilder, Pointer], Int]) -> Kernel:
     made = policy(b, source)
     row = b.shared_tile("row", ElementType.F16, (4, 64)).pointer
     full = b.mbarrier("full")
-    with b.mbarriers_in_use((full, 1)):
-        with b.elect():
-            b.mbarrier_arrive_expect_tx(full, BYTES)
-            b.cp_async_bulk_global_to_shared_cluster(row, full, source, BYTES, cache_policy=made)
-        b.wait(full, 0)
-        with b.elect():
-            b.cp_async_bulk_shared_cta_to_global(target, row, BYTES, cache_policy=made)
-            b.cp_async_bulk_commit_group()
-            b.cp_async_bulk_wait_group(0)
+    b.make_mbarriers((full, 1))
+    with b.elect():
+        b.mbarrier_arrive_expect_tx(full, BYTES)
+        b.cp_async_bulk_global_to_shared_cluster(row, full, source, BYTES, cache_policy=made)
+    b.wait(full, 0)
+    with b.elect():
+        b.cp_async_bulk_shared_cta_to_global(target, row, BYTES, cache_policy=made)
+        b.cp_async_bulk_commit_group()
+        b.cp_async_bulk_wait_group(0)
+    b.invalidate_mbarriers(full)
     return b.finish()
 
 

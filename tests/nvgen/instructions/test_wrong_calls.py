@@ -132,7 +132,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "no alignment of columns": (
         lambda b: blackwell().tensor_memory("s", 64).take(4, 0), "0", "a whole number from 1"),
     "an alignment of 3": (
-        lambda b: b.load_words(b.args["x"], 4, align=3), "3", "a power of two, in bytes"),  # type: ignore[attr-defined]
+        lambda b: b.load(b.args["x"], u32, 4, align=3), "3", "a power of two, in bytes"),  # type: ignore[attr-defined]
     "a width of 24": (
         lambda b: KernelBuilder("q", block=32).integer("n", 24), "24", "8, 16, 32 or 64 bits"),
     "another kernel's mbarrier": (

@@ -121,8 +121,8 @@ def test_a_count_is_named_where_the_target_has_none() -> None:
 
 def one_life(b: KernelBuilder) -> None:
     full, empty = b.mbarriers("full", 2), b.mbarrier("empty")
-    with b.mbarriers_in_use((full, 1), (empty, 4)):
-        pass
+    b.make_mbarriers((full, 1), (empty, 4))
+    b.invalidate_mbarriers(full, empty)
 
 
 INITS, INVALS = ["mbarrier.init.shared"] * 3, ["mbarrier.inval.shared"] * 3
@@ -169,10 +169,11 @@ def test_memory_of_mbarriers_is_free_behind_them(
     barrier = b.mbarrier("barrier")
     number = b.tid_x + (b.sreg("tid.y") + b.sreg("tid.z") * block[1]) * block[0]
     for count in (64, 32):
-        with b.mbarriers_in_use((barrier, count)):
-            with b.if_(number < count):
-                b.mbarrier_arrive(barrier)
-            b.wait(barrier, 0)
+        b.make_mbarriers((barrier, count))
+        with b.if_(number < count):
+            b.mbarrier_arrive(barrier)
+        b.wait(barrier, 0)
+        b.invalidate_mbarriers(barrier)
     with b.if_(number == 0):
         b.store(b.const(7, 32), barrier.pointer)
     b.barrier_cta_sync_aligned()
@@ -253,7 +254,7 @@ def test_peers_hand_over_to_each_other(launch: Launch) -> None:
     mine, peer = b.sreg("cluster.ctarank"), b.peer_rank()
     with b.if_thread(0):
         b.store(mine * 10 + 1, words + (peer * 4).zext(64))
-        b.arrive_at_peer(ready)
+        b.mbarrier_arrive_space_cluster(b.of_peer(ready))
         b.wait(ready, 0, scope=Scope.CLUSTER)
         b.store(b.load_word(words + (mine * 4).zext(64)), out + (mine * 4).zext(64))
     b.cluster_sync()
@@ -272,7 +273,7 @@ def test_one_arrival_at_a_peer_counts_for_several(launch: Launch) -> None:
     b.make_mbarriers((ready, 3))
     with b.if_thread(0):
         words[0] = b.peer_rank() + 5
-        b.arrive_at_peer(ready, 3, relaxed=True)
+        b.mbarrier_arrive_space_cluster(b.of_peer(ready), 3, relaxed=True)
         b.wait(ready, 0, scope=Scope.CLUSTER)
     b.cluster_sync()
     with b.if_thread(0):
@@ -288,7 +289,7 @@ def test_one_arrival_at_a_peer_counts_for_several(launch: Launch) -> None:
 @pytest.mark.parametrize("cluster", [1, 3])
 def test_no_pair_no_peer(cluster: int) -> None:
     with pytest.raises(InputError, match="a CTA has a peer in a cluster of pairs"):
-        made(lambda b: b.arrive_at_peer(b.mbarrier("bar")), cluster=cluster)
+        made(lambda b: b.of_peer(b.mbarrier("bar")), cluster=cluster)
 
 
 def test_what_is_made_is_clean_at_every_level() -> None:

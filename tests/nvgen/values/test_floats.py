@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import InputError
-from nvgen import ElementType, KernelBuilder, bf16, f16, f32
+from nvgen import ElementType, KernelBuilder, bf16, f16, f32, u32
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 
@@ -19,7 +19,7 @@ def test_two_numbers_in_a_register(launch: Launch, name: str) -> None:
     b.pointer("d", output=True)
     args = b.begin()
     place = args["x"] + b.tid_x * 8
-    two = b.load_words(place, 2)
+    two = b.load(place, u32, 2)
     pack = b.pack_bf16x2 if name == "bf16" else b.pack_f16x2
     b.store(pack(two[0], two[1]), args["d"] + b.tid_x * 4, align=4)
     x = np.random.default_rng(0).normal(size=128).astype(np.float32)
