@@ -18,9 +18,6 @@ from tests.each import each
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("intrinsics", "asmprinter", "isel", "nvgen")
 
-PROSE = "SENTENCES"
-"""The table of what docstrings of the builder say beyond what rows know."""
-
 ROW_AND_SEMANTICS = {
     "applypriority": {"intrinsics/rows/caches.py", "nvgen/sim/semantics/memory/caches.py"},
     "st.bulk": {
@@ -50,9 +47,6 @@ def constants(tree: ast.Module) -> Iterator[str]:
     """The texts of a module that are not docstrings or comments."""
     nodes = [*ast.walk(tree)]
     said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    for node in nodes:
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == PROSE:
-            said |= {id(inner) for inner in ast.walk(node)}
     for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
             yield node.value

@@ -35,7 +35,8 @@ class Row:
     simulator knows no row without `simulated`, and no form with one of the qualifiers or operands
     that `unsimulated` names; `aligned` maps operands that are addresses in shared memory to the
     alignment that they need: bytes, or the operand with their number.  A `pseudo` row is no
-    instruction: it has no PTX, and a pass turns its records into others.
+    instruction: it has no PTX, and a pass turns its records into others.  `about` says what the
+    instruction does, to users of the verb that is called as the row is.
     """
 
     head: str
@@ -62,6 +63,7 @@ class Row:
     unsimulated: tuple[str, ...] = ()
     aligned: Mapping[str, int | str] = field(default_factory=dict)
     pseudo: bool = False
+    about: str = ""
     id: str = field(init=False)
     """The row's unique name: no property, for it is asked of record after record."""
 

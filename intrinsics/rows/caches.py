@@ -32,13 +32,16 @@ _LEVELS = {"level": {"L1": CacheLevel.L1, "L2": CacheLevel.L2}}
 
 # fmt: off
 MEMBAR = Row(
-    "membar", ".level", qualifiers={"level": MembarLevel}, section="membar / fence",
+    "membar", ".level",
+    about="Order this thread's earlier memory accesses before later ones; `fence` is newer.",
+    qualifiers={"level": MembarLevel}, section="membar / fence",
     effects=Effects(Effect.BARRIER), elsewhere=("proxy", "alias"),
     llvm=(Llvm("membar.{level}"),),
 )
 
 PREFETCH = Row(
     "prefetch", "{.space}.level", "[a]",
+    about="Prefetch the cache line of address `a` into the cache `level`.",
     qualifiers={"space": (Space.GLOBAL, Space.LOCAL), "level": CacheLevel},
     operands=(address("a", "space"),), section="prefetch, prefetchu", effects=_TOUCHES,
     rules=(
@@ -68,7 +71,9 @@ PREFETCH_TENSORMAP = Row(
 )
 
 PREFETCHU = Row(
-    "prefetchu", ".L1", "[a]", operands=(address("a", within=Space.GLOBAL),),
+    "prefetchu", ".L1", "[a]",
+    about="Prefetch the cache line of the generic address `a` into the uniform cache.",
+    operands=(address("a", within=Space.GLOBAL),),
     section="prefetch, prefetchu", effects=_TOUCHES, llvm=(Llvm("prefetchu.L1", "p:a"),),
 )
 
@@ -76,7 +81,9 @@ _WINDOWS = (Space.CONST, Space.GLOBAL, Space.LOCAL, Space.SHARED, Space.SHARED_C
             Space.SHARED_CLUSTER, Space.PARAM, Space.PARAM_ENTRY)
 
 ISSPACEP = Row(
-    "isspacep", ".space", "p, a", qualifiers={"space": _WINDOWS},
+    "isspacep", ".space", "p, a",
+    about="Whether the generic address `a` is one of the state space.",
+    qualifiers={"space": _WINDOWS},
     operands=(predicate_result("p"), register("a", ScalarType.U64)), section="isspacep",
     rules=(
         when(space=Space.PARAM).needs("param-version", since("7.7")),
@@ -94,11 +101,11 @@ ISSPACEP = Row(
 
 
 # fmt: off
-def _line(head: str, level: LineLevel, effects: Effects, name: str) -> Row:
+def _line(head: str, level: LineLevel, effects: Effects, name: str, about: str) -> Row:
     """An instruction about the 128 bytes of a line."""
     spaces = (("", None, "p"), (".global", Space.GLOBAL, "p1"))
     return Row(
-        head, "{.space}.level", "[a], size",
+        head, "{.space}.level", "[a], size", about=about,
         qualifiers={"space": (Space.GLOBAL,), "level": (level,)},
         operands=(
             address("a", "space", within=Space.GLOBAL), number("size", Numbers(_LINE, _LINE)),
@@ -113,8 +120,20 @@ def _line(head: str, level: LineLevel, effects: Effects, name: str) -> Row:
 # fmt: on
 
 
-DISCARD = _line("discard", LineLevel.L2, Effects(Effect.WRITES_MEMORY), "L2")
+DISCARD = _line(
+    "discard",
+    LineLevel.L2,
+    Effects(Effect.WRITES_MEMORY),
+    "L2",
+    "Drop `size` (128) bytes at `a` from L2, not written back: then undefined.",
+)
 """What was written to the line need not reach memory: nobody knows what it holds from here on."""
-APPLYPRIORITY = _line("applypriority", LineLevel.L2_NORMAL, _TOUCHES, "L2.evict.normal")
+APPLYPRIORITY = _line(
+    "applypriority",
+    LineLevel.L2_NORMAL,
+    _TOUCHES,
+    "L2.evict.normal",
+    "Give the `size` (128) bytes at `a` in L2 the eviction priority evict_normal.",
+)
 
 ROWS = (MEMBAR, PREFETCH, PREFETCH_TENSORMAP, PREFETCHU, ISSPACEP, DISCARD, APPLYPRIORITY)

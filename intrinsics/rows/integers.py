@@ -84,9 +84,13 @@ _LOW_24 = tuple(
 )
 
 
+_HALVES = {"lo": "low", "hi": "high"}
+
+
 def _of_24_bits(half: str) -> tuple[Row, Row]:
     product = Row(
         f"mul24.{half}", ".type", "d, a, b", qualifiers={"type": _SHORT},
+        about=f"The {_HALVES[half]} 32 bits of the product of the low 24 bits of `a` and of `b`.",
         operands=(result("d", "type"), value("a", "type"), value("b", "type")), section="mul24",
         llvm=_LOW_24 if half == "lo" else (),
     )
@@ -106,7 +110,8 @@ def _of_24_bits(half: str) -> tuple[Row, Row]:
 MUL24_LO, MAD24_LO = _of_24_bits("lo")
 MUL24_HI, MAD24_HI = _of_24_bits("hi")
 SAD = Row(
-    "sad", ".type", "d, a, b, c", qualifiers={"type": _WORDS},
+    "sad", ".type", "d, a, b, c", about="`c` plus the absolute difference of `a` and `b`.",
+    qualifiers={"type": _WORDS},
     operands=(result("d", "type"), value("a", "type"), value("b", "type"), value("c", "type")),
     section="sad",
     llvm=tuple(
@@ -126,7 +131,9 @@ _DOT_HOLES: dict[str, dict[str, Attributes]] = {
     "b": {k: {"btype": t} for k, t in _SIGNS.items()},
 }
 DP4A = Row(
-    "dp4a", ".atype.btype", "d, a, b, c", qualifiers={"atype": _SHORT, "btype": _SHORT},
+    "dp4a", ".atype.btype", "d, a, b, c",
+    about="`c` plus the dot product of the four bytes of `a` and of `b`.",
+    qualifiers={"atype": _SHORT, "btype": _SHORT},
     operands=_DOT_OPERANDS, section="dp4a", needs=_DOT,
     llvm=(Llvm("idp4a.{a}.{b}", "i32:a, i32:b, i32:c", "i32:d", holes=_DOT_HOLES),),
 )
@@ -142,7 +149,10 @@ def _dot_2(half: str) -> Row:
 DP2A_LO, DP2A_HI = _dot_2("lo"), _dot_2("hi")
 
 PRMT = Row(
-    "prmt", ".b32{.mode}", "d, a, b, c", qualifiers={"mode": PermuteMode},
+    "prmt", ".b32{.mode}", "d, a, b, c",
+    about="Four of the eight bytes of `a` (0 to 3) and `b` (4 to 7), selected by 4 bits of `c` "
+    "each.",
+    qualifiers={"mode": PermuteMode},
     operands=(result("d", T.B32), value("a", T.B32), value("b", T.B32), value("c", T.B32)),
     section="prmt",
     llvm=(
@@ -161,7 +171,10 @@ BFI = Row(
     section="bfi",
 )
 BFIND = Row(
-    "bfind", "{.shiftamt}.type", "d, a", qualifiers={"shiftamt": ShiftAmount, "type": _LONG},
+    "bfind", "{.shiftamt}.type", "d, a",
+    about="The position of the highest bit that is not a sign, 0xffffffff if there is none.\n\n"
+    "With `shiftamt` the left shift that brings it to the highest position.",
+    qualifiers={"shiftamt": ShiftAmount, "type": _LONG},
     operands=(result("d", T.U32), value("a", "type")), section="bfind",
     llvm=tuple(
         Llvm(f"flo.{sign}.i{bits}", f"i{bits}:a, i1#shiftamt", "i32:d",
@@ -172,6 +185,7 @@ BFIND = Row(
 )
 FNS = Row(
     "fns", ".b32", "d, mask, base, offset",
+    about="The position of the `offset`-th set bit of `mask` from bit `base` on, or 0xffffffff.",
     operands=(result("d", T.B32), value("mask", T.B32), value("base", T.B32),
               value("offset", T.B32)),
     section="fns", needs=since("6.0"),
@@ -183,7 +197,10 @@ CNOT = Row(
 )
 _FIELDS = since("7.6")
 SZEXT = Row(
-    "szext", ".mode.type", "d, a, b", qualifiers={"mode": FunnelMode, "type": _SHORT},
+    "szext", ".mode.type", "d, a, b",
+    about="The low `b` bits of `a`, sign- or zero-extended by `type`.\n\n"
+    "`mode` says what `b` beyond the width means: CLAMP or WRAP.",
+    qualifiers={"mode": FunnelMode, "type": _SHORT},
     operands=(result("d", "type"), value("a", "type"), value("b", T.U32)),
     section="szext", needs=_FIELDS,
     llvm=(Llvm("{s}ext.{m}", "i32:a, i32:b", "i32:d",
@@ -191,7 +208,9 @@ SZEXT = Row(
                       "m": {m.value: {"mode": m} for m in FunnelMode}}),),
 )
 BMSK = Row(
-    "bmsk", ".mode.b32", "d, a, b", qualifiers={"mode": FunnelMode},
+    "bmsk", ".mode.b32", "d, a, b",
+    about="A mask of `b` ones from bit `a` on.\n\n`mode` says what beyond the width means.",
+    qualifiers={"mode": FunnelMode},
     operands=(result("d", T.U32), value("a", T.U32), value("b", T.U32)),
     section="bmsk", needs=_FIELDS,
     llvm=(Llvm("bmsk.{m}", "i32:a, i32:b", "i32:d",

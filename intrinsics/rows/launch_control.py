@@ -32,6 +32,9 @@ _RESPONSE = value("response", T.B128)
 # fmt: off
 TRY_CANCEL = Row(
     _TRY, "{.space}.mbarrier::complete_tx::bytes{.multicast}.b128", "[a], [mbar]",
+    about="Ask to cancel a cluster that has not started, and take its work.\n\n"
+    "The response, 16 bytes, is written to shared memory at `a` and completed on `mbar`; with\n"
+    "`multicast`, in every CTA of the cluster.",
     qualifiers={"space": (Space.SHARED_CTA,), "multicast": LaunchMulticast},
     operands=(
         address("a", "space", within=Space.SHARED, stored=True),
@@ -55,6 +58,8 @@ TRY_CANCEL = Row(
 
 IS_CANCELED = Row(
     f"{_QUERY}.is_canceled", ".pred.b128", "p, response",
+    about="Whether the cluster asked for will not start: its work is this one's.\n\n"
+    "`response` is what try_cancel has written: `b.load(there, u32, 4, align=16)`.",
     operands=(predicate_result("p"), _RESPONSE), section=_QUERY, needs=_NEEDS,
     llvm=(Llvm(f"{_QUERY}.is_canceled", "i128:response", "i1:p"),),
 )
@@ -62,6 +67,8 @@ IS_CANCELED = Row(
 FIRST_CTAID = Row(
     f"{_QUERY}.get_first_ctaid", "::dimension.b32.b128", "d, response",
     name=f"{_QUERY}.get_first_ctaid.dimension",
+    about="The index in the grid of the first CTA of a canceled cluster; undefined where none\n"
+    "is canceled.",
     opcode="CLUSTERLAUNCHCONTROL_QUERY_CANCEL_GET_FIRST_CTAID_*",
     qualifiers={"dimension": ClusterDimension},
     operands=(result("d", T.B32), _RESPONSE), section=_QUERY, needs=_NEEDS,

@@ -231,6 +231,7 @@ def _bulk(
 ) -> Row:
     return Row(
         "st.bulk", "{.sem}{.space}", "[a], size, initval", name=name, opcode=opcode,
+        about="Fill `size` bytes of shared memory, a multiple of 8, with `initval`, which is 0.",
         qualifiers={"sem": (Sem.WEAK,), "space": (Space.SHARED_CTA,)},
         operands=(
             address("a", "space", wide=True, within=Space.SHARED, stored=True, held=True),

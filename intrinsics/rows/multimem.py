@@ -175,12 +175,15 @@ def _loads() -> Iterator[Llvm]:
         yield from _spelled(name, _WEAK_LOADS, types, args, result, op=AtomicOp.ADD, acc=acc)
 
 
+_OF_ALL = "`a` is a multimem address, which names the same place in the memory of several GPUs."
+
 # fmt: off
 LD_REDUCE = Row(
     "multimem.ld_reduce", "{.sem}{.scope}{.space}.op{.acc}{.vec}.type", "d, [a]",
     qualifiers={"sem": _WEAK_LOADS, "scope": Scope, "space": _SPACE, "op": _REDUCED,
                 "acc": AccPrecision, "vec": Vec, "type": _ALL},
     operands=(vector("d", "type", VECTOR_COUNT, Access.WRITE, sink=True), _ADDRESS),
+    about=f"Load from several GPUs and combine by `op`.\n\n{_OF_ALL}",
     section="multimem.ld_reduce, multimem.st, multimem.red", needs=_SM90,
     rules=(*_order(_LOADS), *_operations(_NARROW), *_SUMS, *_sizes(_ALL)),
     effects=Effects(Effect.READS_MEMORY), llvm=tuple(_loads()),
@@ -191,6 +194,7 @@ ST = Row(
     qualifiers={"sem": (Sem.WEAK, *_STORES), "scope": Scope, "space": _SPACE, "vec": Vec,
                 "type": _ALL},
     operands=(_STORED, _VALUE),
+    about=f"Store `b` to several GPUs.\n\n{_OF_ALL}",
     section="multimem.ld_reduce, multimem.st, multimem.red", needs=_SM90,
     rules=(*_order(_STORES), *_sizes(_ALL)),
     effects=Effects(Effect.WRITES_MEMORY),
@@ -202,6 +206,7 @@ RED = Row(
     qualifiers={"sem": _STORES, "scope": Scope, "space": _SPACE, "op": _REDUCED, "vec": Vec,
                 "type": _ADDED},
     operands=(_STORED, _VALUE),
+    about=f"Combine `b` with memory of several GPUs by `op`.\n\n{_OF_ALL}",
     section="multimem.ld_reduce, multimem.st, multimem.red", needs=_SM90,
     rules=(
         *_order(_STORES), *_operations(()), *_sizes(_ADDED),

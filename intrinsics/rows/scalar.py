@@ -75,9 +75,13 @@ _NARROW_WORDS = (T.U16, T.U32, T.S16, T.S32)
 _DOUBLE = By("type", {T.U16: T.U32, T.S16: T.S32, T.U32: T.U64, T.S32: T.S64}, T.B64)
 
 
+_HALF = {"lo": "lower", "hi": "upper"}
+
+
 def _multiply(half: str, llvm: tuple[Llvm, ...] = ()) -> Row:
     return Row(
         f"mul.{half}", ".type", "d, a, b", qualifiers={"type": _WORDS},
+        about=f"The {_HALF[half]} half of the product of `a` and `b`.",
         operands=(result("d", "type"), value("a", "type"), value("b", "type")), section="mul",
         llvm=llvm,
     )

@@ -156,7 +156,9 @@ PMEVENT = Row(
     effects=Effects(Effect.BARRIER), late={"mask": "pmevent.mask"},
 )
 PMEVENT_MASK = Row(
-    "pmevent.mask", "", "a", operands=(number("a", Numbers(0, 0xFFFF)),), section="pmevent",
+    "pmevent.mask", "", "a",
+    about="Trigger the performance monitor events whose bits of the 16 in `a` are set.",
+    operands=(number("a", Numbers(0, 0xFFFF)),), section="pmevent",
     effects=Effects(Effect.BARRIER), llvm=(Llvm("pm.event.mask", "i16:a"),),
 )
 

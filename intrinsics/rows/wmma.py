@@ -277,6 +277,9 @@ def _load_rules(name: str) -> tuple[Rule, ...]:
 # ---- the rows ----------------------------------------------------------------------------------
 
 
+_LINES = "All threads of the warp execute it; `stride` is the elements between lines of `layout`."
+
+
 def _load(name: str) -> Row:
     types = _FACTORS if name in "ab" else _TOTALS
     return Row(
@@ -289,6 +292,7 @@ def _load(name: str) -> Row:
             address("p", "space"),
             value("stride", T.U32),
         ),
+        about=f"Load {name.upper()} of a warp's multiply.\n\n{_LINES}",
         section="Warp-level Matrix Load Instruction: wmma.load",
         rules=_load_rules(name),
         effects=Effects(Effect.READS_MEMORY | _WARP, IssueScope.WARP),
@@ -306,6 +310,7 @@ STORE = Row(
         _matrix("d", "type", _TOTALS, text="r"),
         value("stride", T.U32),
     ),
+    about=f"Store D of a warp's multiply.\n\n{_LINES}",
     section="Warp-level Matrix Store Instruction: wmma.store",
     rules=_load_rules("d"),
     effects=Effects(Effect.WRITES_MEMORY | _WARP, IssueScope.WARP),
@@ -340,6 +345,7 @@ HALVES = Row(
     ".sync.aligned.alayout.blayout.shape.dtype.ctype",
     "d, a, b, c",
     name="wmma.mma.f16",
+    about="D = A·B + C of f16 by a warp; returns the registers of D.",
     qualifiers={
         **_sides(), "shape": _LARGE, "dtype": (T.F16, T.F32), "ctype": (T.F16, T.F32),
     },
@@ -361,6 +367,7 @@ TYPED = Row(
     ".sync.aligned.alayout.blayout.shape{.rnd}.dtype.atype.btype.ctype{.satfinite}",
     "d, a, b, c",
     name="wmma.mma.typed",
+    about="D = A·B + C by a warp, of the types named; returns the registers of D.",
     qualifiers={
         **_sides(), "shape": _TYPED_SHAPES,
         "rnd": (Rounding.RN, Rounding.RZ, Rounding.RM, Rounding.RP),
@@ -392,6 +399,7 @@ BITS = Row(
     ".op.sum.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype",
     "d, a, b, c",
     name="wmma.mma.b1",
+    about="D = C + popcount of `op` of single bits, by a warp; returns registers of D.",
     qualifiers={
         "op": (BitOperation.XOR, BitOperation.AND),
         "sum": (BitOperation.POPC,),

@@ -211,7 +211,7 @@ class Verb:
     def doc(self) -> str:
         """The docstring: what the verb does, the manual's section, the targets that have it."""
         row = self.choices[0].row
-        about = self.about or f"The instruction {row.head}."
+        about = self.about or row.about
         everywhere = row.needs.targets == EVERY_TARGET
         has = "" if everywhere else f"  {spell(row.needs.targets)}, PTX {row.needs.since}."
         return f"{about}\n\n" + textwrap.fill(f"PTX ISA, {row.section}.{has}", _DOC_WIDTH)

@@ -30,7 +30,7 @@ from nvgen import FindingWarning, KernelBuilder
 from nvgen.builder import reference, stubs
 from nvgen.builder.stubs import is_free
 from nvgen.cli import _parser, main
-from nvgen.instructions.table import SENTENCES, others
+from nvgen.instructions.table import others
 from nvgen.render import print_findings
 from tests.each import each
 from tests.isel.verifier.function import (
@@ -250,10 +250,10 @@ def test_every_verb_of_the_builder_is_described():
 
 
 def test_every_instruction_says_what_it_does():
-    """Not its name alone, and no sentence is left of a verb that is gone."""
-    free = [name for name, verb in others().items() if is_free(verb)]
-    assert sorted(SENTENCES) == sorted(free)
-    assert "The instruction " not in PAGES["docs/builder.md"]
+    """In the words of its row."""
+    said = {name: verb.choices[0].row.about for name, verb in others().items() if is_free(verb)}
+    assert all(said.values())
+    assert len(set(said.values())) == len(said)
 
 
 # ---- README --------------------------------------------------------------------------------------
