@@ -60,7 +60,6 @@ fuzz: $(READY) ## spoilt input of every kind for MINUTES (5): what goes wrong is
 
 docs: $(READY) ## write intrinsics/reference, docs/builder.md and the builder's stub anew, from rows
 	$(BIN)/python -m isel.reference
-	$(BIN)/python -m nvgen.builder.stubs
 	$(BIN)/python -m nvgen.builder.reference
 
 clean: ## remove .venv and what the tools left behind

@@ -1,8 +1,10 @@
 """The builder's reference: every public class and verb with its signature and its docstring.
 
 Layer: nvgen.builder.  Input: its classes, and those of the rooms below it.  Output:
-`docs/builder.md`, by groups of what things are for.  `python -m nvgen.builder.reference`
-(`make docs`) writes it where the project's sources are; a test holds it up to date.
+`docs/builder.md`, by groups of what things are for, and for editors and type checkers `methods.pyi`
+in `nvgen.instructions`, with the verbs that are made at run time.
+`python -m nvgen.builder.reference` (`make docs`) writes both where the project's sources are; a
+test holds them up to date.
 """
 
 from __future__ import annotations
@@ -19,20 +21,30 @@ from enum import Enum
 from pathlib import Path
 
 import nvgen
+from intrinsics import modifiers
 from intrinsics.lazy_dataclass import dataclass
 from nvgen.builder.kernel import KernelBuilder
-from nvgen.builder.stubs import is_free
 from nvgen.built import Kernel
+from nvgen.instructions import methods
 from nvgen.instructions.base import BuilderBase, NumberVerb
 from nvgen.instructions.calls import function_of
 from nvgen.instructions.methods import Verbs
 from nvgen.instructions.roles import SpecialRegister
-from nvgen.instructions.table import CHAPTERS, others
-from nvgen.instructions.verb import Verb
+from nvgen.instructions.table import CHAPTERS, NAMED, others
+from nvgen.instructions.verb import Parameter, Verb, shown
 from nvgen.values.number_types import is_float
 from nvgen.values.numbers import Float
 
 PAGE = Path(__file__).parents[2] / "docs" / "builder.md"
+
+
+def is_free(verb: Verb) -> bool:
+    """Whether no method that is written out has the verb's name."""
+    return verb.name in NAMED or all(verb.name not in vars(c) for c in _builders())
+
+
+def _builders() -> tuple[type, ...]:
+    return tuple(c for c in KernelBuilder.__mro__ if c is not Verbs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +118,11 @@ def page() -> str:
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the page and the stub."""
     if not PAGE.parent.is_dir():
         sys.exit(f"{PAGE.parent}: no such folder; run this where nvgen's sources are")
     PAGE.write_text(page(), encoding="utf-8")
+    STUB.write_text(stub(), encoding="utf-8")
 
 
 def _types() -> str:
@@ -292,6 +305,71 @@ def _text(member: object) -> str:
     """The docstring as Markdown."""
     text = (inspect.getdoc(member) or "").replace(".  ", ". ")
     return re.sub(r"^Raises: ", "*Raises:* ", text, flags=re.MULTILINE)
+
+
+# ---- the stub ------------------------------------------------------------------------------------
+
+STUB = Path(methods.__file__).with_suffix(".pyi")
+
+_STUB_HEAD = '"""The verbs of instructions; `make docs` writes this file."""\n\n'
+_VALUES = {
+    "nvgen.instructions.calls": ("IntrinsicCalls",),
+    "nvgen.instructions.mma_rows": ("Accumulator", "WarpScales"),
+    "nvgen.values.numbers": ("FloatLike", "Int", "IntLike", "WordLike"),
+    "nvgen.values.pointers": ("Barrier", "Barriers", "Pointer"),
+    "nvgen.values.vectors": ("Vector",),
+}
+_WIDTH = 100
+
+
+def stub() -> str:
+    """The text of the stub."""
+    verbs = [verb for verb in (*NAMED.values(), *others().values()) if is_free(verb)]
+    body = "".join(line for verb in verbs for line in _stubbed(verb))
+    first = 'class Verbs(IntrinsicCalls):\n    """One method for each instruction."""\n'
+    return _STUB_HEAD + "".join(_imports(verbs)) + "\n" + first + body
+
+
+def _imports(verbs: list[Verb]) -> Iterator[str]:
+    """What the signatures speak of."""
+    parameters = [one for verb in verbs for one in verb.parameters]
+    words = {word for one in parameters for word in re.findall(r"\w+", one.type)}
+    homes = {module: set(names) for module, names in _VALUES.items()}
+    homes[Float.__module__].add(Float.__name__)  # of what is shuffled
+    for value in (value for one in parameters if one.qualifier for value in one.qualifier.values):
+        if type(value).__name__ in words:
+            name = type(value).__name__
+            home = modifiers.__name__ if hasattr(modifiers, name) else type(value).__module__
+            homes.setdefault(home, set()).add(name)
+    yield "from collections.abc import Sequence\nfrom typing import TypeVar\n\n"
+    for home, names in sorted(homes.items()):
+        listed = "".join(f"    {name},\n" for name in sorted(names))
+        yield f"from {home} import (\n{listed})\n"
+    yield '\nShuffled = TypeVar("Shuffled", Int, Float)\n'
+
+
+def _stubbed(verb: Verb) -> Iterator[str]:
+    """One method: its signature, its docstring."""
+    given = [_stubbed_parameter(verb, one) for one in verb.parameters]
+    named = next((i for i, one in enumerate(verb.parameters) if one.keyword), None)
+    if named is not None:
+        given.insert(named, "*")
+    result = verb.returns
+    if verb.like:
+        result = result.replace("Int", "Shuffled", 1)
+    line = f"    def {verb.name}({', '.join(['self', *given])}) -> {result}:\n"
+    if len(line) > _WIDTH + 1:
+        parts = "".join(f"        {one},\n" for one in ["self", *given])
+        line = f"    def {verb.name}(\n{parts}    ) -> {result}:\n"
+    doc = verb.doc.replace("\n", "\n        ").replace("\n        \n", "\n\n")
+    yield f'\n{line}        """{doc}\n        """\n'
+
+
+def _stubbed_parameter(verb: Verb, one: Parameter) -> str:
+    type_ = "Shuffled" if one.name == verb.like and one.type != "Pointer" else one.type
+    if one.default is one.python().empty:
+        return f"{one.name}: {type_}"
+    return f"{one.name}: {type_} = {shown(one.default)}"
 
 
 if __name__ == "__main__":

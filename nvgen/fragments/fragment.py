@@ -91,8 +91,8 @@ class Fragment(OfThreads):
     def where(
         self, condition: Condition, otherwise: Number | float, *, of: Rows | None = None
     ) -> Fragment:
-        """The matrix with `otherwise` in place of elements for whose row and column `condition`
-        does not hold.
+        """The matrix with `otherwise` in place of each element where `condition(row, column)` does
+        not hold.
 
         `acc.where(lambda row, column: column <= row, -math.inf)` is a causal mask.  With `of`
         (`Rows`) `condition` gets the row's number of these in place of the row.
@@ -199,7 +199,7 @@ class Fragment(OfThreads):
         return self.column_reduce(_sum, barrier=barrier)
 
     def part_of_columns(self, first: int, columns: int) -> Fragment:
-        """Columns `first` to `first + columns` - 1, whose own columns are counted from 0.
+        """Columns `first` to `first + columns` - 1 as a matrix, which counts them from 0.
 
         An epilogue of 256 columns goes through a tile of 64 in four parts.
 

@@ -188,8 +188,8 @@ class Atomics(Verbs):
     def atom_load(
         self, address: Pointer, *, sem: Sem = Sem.ACQUIRE, scope: Scope = Scope.GPU
     ) -> Number:
-        """Load the number that `address` points to, whole even while other threads store it: with
-        ACQUIRE what the thread whose store it sees had released is seen too.  PTX ISA, ld.
+        """Load the number that `address` points to, whole even while other threads store it; with
+        ACQUIRE this thread also sees what the storing thread has released.  PTX ISA, ld.
 
         `b.atom_load(flags.at(i))` waits for a flag in a loop.  RELAXED orders nothing else.
 

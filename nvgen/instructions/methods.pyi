@@ -1,4 +1,4 @@
-"""The verbs of instructions; `python -m nvgen.builder.stubs` writes this file."""
+"""The verbs of instructions; `make docs` writes this file."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -339,7 +339,7 @@ class Verbs(IntrinsicCalls):
     def wgmma_fence(self) -> None:
         """Order accesses of registers and shared memory before the multiplies that follow.
 
-        The first multiply needs it, and every one whose registers others than multiplies wrote.
+        The first multiply needs it, and each one into registers that another instruction wrote.
 
         PTX ISA, wgmma.fence.  sm_90a, PTX 8.0.
         """

@@ -80,9 +80,7 @@ def _ordered(strong: Sem) -> Follow:
     """Scope and ordering: LLVM's names leave out the strong one at CTA scope."""
 
     def act(draft: Draft) -> None:
-        scope, relaxed = draft.given["scope"], draft.given["relaxed"]
-        if not isinstance(scope, Scope):
-            raise refuse("no scope of an arrival or a wait", got=described(scope), expected="Scope")
+        scope, relaxed = draft.attributes["scope"], draft.given["relaxed"]
         said = {"sem": Sem.RELAXED if relaxed else strong, "scope": scope}
         draft.attributes |= said if relaxed or scope is not Scope.CTA else dict.fromkeys(said)
 
@@ -249,11 +247,8 @@ def shuffle(draft: Draft) -> None:
 @following("type")
 def match(draft: Draft) -> None:
     """The type is the width of the value."""
-    value = draft.given["value"]
-    if not isinstance(value, Int) or value.bits not in (32, 64):
-        got = f"i{value.bits}" if isinstance(value, Int) else described(value)
-        raise refuse("a register is matched", got=got, expected="i32 or i64")
-    draft.attributes["type"] = T.B32 if value.bits == 32 else T.B64
+    wide = getattr(draft.given["value"], "bits", None) == T.B64.bits
+    draft.attributes["type"] = T.B64 if wide else T.B32
 
 
 @following("type")

@@ -127,7 +127,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "have.", follows=(mma_rows.by_a_warpgroup,), keeps="d"),
         Verb("wgmma_fence", "wgmma.fence",
              "Order accesses of registers and shared memory before the multiplies that follow.\n\n"
-             "The first multiply needs it, and every one whose registers others than multiplies "
+             "The first multiply needs it, and each one into registers that another instruction "
              "wrote."),
         Verb("wgmma_commit_group", "wgmma.commit_group",
              "Commit the multiplies since the last commit, as one group."),

@@ -335,7 +335,7 @@ class Consumer(_End):
 
     @contextmanager
     def until(self, end: IntLike) -> Iterator[Slot]:
-        """A loop over buffers, until one comes whose note is not below `end` (`producer.send`).
+        """A loop over buffers, until one with a note of `end` or more comes (`producer.send`).
 
         The loop's body releases its buffer.
 

@@ -27,8 +27,8 @@ from intrinsics.targets import TARGETS
 from isel.pipeline import PASSES, SELECT
 from isel.verifier.functions import verify_functions
 from nvgen import FindingWarning, KernelBuilder
-from nvgen.builder import reference, stubs
-from nvgen.builder.stubs import is_free
+from nvgen.builder import reference
+from nvgen.builder.reference import is_free
 from nvgen.cli import _parser, main
 from nvgen.instructions.table import others
 from nvgen.render import print_findings
@@ -228,7 +228,7 @@ def test_every_page_is_reached_from_readme():
 
 def test_the_stub_of_the_builder_is_not_stale():
     """Written by `make docs`."""
-    assert stubs.stub() == stubs.STUB.read_text(encoding="utf-8")
+    assert reference.stub() == reference.STUB.read_text(encoding="utf-8")
 
 
 def test_the_reference_of_the_builder_is_not_stale():

@@ -216,4 +216,4 @@ def test_an_answer_has_128_bits() -> None:
                 b.load(b.shared_array("answer", u32, 2), u32, 2)
             )
         )
-    assert caught.value.findings[0].got == "2 of untyped registers"
+    assert caught.value.findings[0].got == "2 of u32"
