@@ -225,13 +225,14 @@ class Run(RunState):
         self.log.ends.setdefault(strand.rank, []).append(
             End(strand.clocks.known, strand.clocks.relaxed)
         )
+        threads = strand.mask.bit_count()
         for (rank, _), barrier in self.machine.barriers.items():
             if barrier.of_all and rank in (-1, strand.rank):
                 arrived = rank < 0 and strand.generation == barrier.generation
-                barrier.leave(strand.mask.bit_count() if rank < 0 else LANES, arrived=arrived)
+                barrier.leave(threads, arrived=arrived)
         self.machine.changed = True
-        self.machine.exited[strand.rank] = self.machine.exited.get(strand.rank, 0) + LANES
-        self.machine.exited[-1] = self.machine.exited.get(-1, 0) + strand.mask.bit_count()
+        for rank in (strand.rank, -1):
+            self.machine.exited[rank] = self.machine.exited.get(rank, 0) + threads
 
     def _join(self, strand: Strand) -> bool:
         """Wait for the diverged threads of the warp; whether these go on, reconverged."""

@@ -40,14 +40,15 @@ def check(report: Report) -> None:
         index: {warp for warp, _ in found}
         for index, found in report.analysis.sites.items()
         if found[0][1].mi.row.effects.scope is IssueScope.WARPGROUP
-        and not any(e.threads.perhaps for _, e in found)
     }
     there = {walker.flow.warp.number for walker in report.analysis.walkers}
-    changes: dict[_Change, set[int]] = {}  # the warps that execute the same setmaxnreg
+    changes: dict[_Change, set[int]] = {}  # the warps that may execute the same setmaxnreg
     for index, here in sites.items():
         if (known := change(report.record(index))) is not None:
             changes.setdefault(known, set()).update(here)
     for index, here in sites.items():
+        if any(event.threads.perhaps for _, event in report.analysis.sites[index]):
+            continue
         known = change(report.record(index))
         alike = changes[known] if known is not None else set()
         _check(report, index, here, there - alike)

@@ -40,12 +40,12 @@ from isel.verifier.ordering.run.synchronisation import Barrier, Delivery, Mbarri
 
 def _barrier(e: Execution) -> bool:
     of_all = e.mi.get("count") is None
-    count = whole = -(-e.run.launch.threads // LANES) * LANES
+    count = e.run.launch.threads
     if not of_all:
         known = e.number("count")
         if known is None:
             e.is_unknown("barrier count")
-        count = known or whole
+        count = known or -(-count // LANES) * LANES
     number = 0 if e.mi.get("barrier") is None else e.number("barrier")
     if number is None:
         return e.is_unknown("barrier number")
@@ -56,7 +56,9 @@ def _barrier(e: Execution) -> bool:
     waits, aligned = "arrive" not in e.mi.form.row.id, _is_aligned(e.mi.form)
     if waits and aligned and not e.run.gather(e.strand, e.index):
         return False
-    threads = LANES if aligned or not e.run.others(e.strand) else e.mask.bit_count()
+    threads = e.mask.bit_count()
+    if aligned or not e.run.others(e.strand):
+        threads = e.run.lanes_of(e.strand) if of_all else LANES
     e.mask = e.strand.mask
     warp_order.synchronised(e.machine, e.strand.actor)
     generation = barrier.generation

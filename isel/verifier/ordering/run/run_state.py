@@ -105,6 +105,10 @@ class RunState:
         there = self.of_warps[strand.actor]
         return [s for s in there if s is not strand] if len(there) > 1 else []
 
+    def lanes_of(self, strand: Strand) -> int:
+        """How many threads of the warp have not exited."""
+        return sum(s.mask.bit_count() for s in self.of_warps[strand.actor])
+
     def begin(self, strand: Strand) -> None:
         """Add a strand to its warp."""
         self.strands.append(strand)

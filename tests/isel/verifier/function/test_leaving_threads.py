@@ -8,6 +8,7 @@ arrived; that a thread exits releases nothing (Memory Consistency Model).
 from __future__ import annotations
 
 from intrinsics.findings import Severity
+from tests.each import each
 from tests.isel.verifier.function import tensor_kernels
 
 HEAD = ".version 8.8\n.target sm_100a\n.address_size 64\n"
@@ -134,3 +135,65 @@ def test_what_a_cta_that_leaves_has_not_freed_is_no_question_of_order() -> None:
     wrong = ALL_MEET.replace("    @%p1 bra END;\n" + freed, leaves + "    @%p1 bra REST;\n" + freed)
     wrong = wrong.replace("END:\n", "REST:\n" + barrier + "END:\n")
     assert said(wrong)["tcgen05.alloc/never-freed"] is Severity.ERROR
+
+
+# ---- threads of one warp leave, and the block's barrier waits for the rest of it -----------------
+
+SHIFTED = """\
+.visible .entry k(.param .u64 to, .param .u32 turns) .reqntid 128
+{
+    .reg .pred %p<9>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<2>;
+    .shared .align 4 .b8 row[512];
+    ld.param.u64 %rd1, [to];
+    ld.param.u32 %r1, [turns];
+    mov.u32 %r2, %tid.x;
+    setp.gt.u32 %p1, %r2, 124;
+    @%p1 bra END;
+    mov.u32 %r3, row;
+    mad.lo.u32 %r4, %r2, 4, %r3;
+    add.u32 %r5, %r2, 32;
+    rem.u32 %r5, %r5, 125;
+    mad.lo.u32 %r5, %r5, 4, %r3;
+AGAIN:
+    st.shared.b32 [%r4], %r1;
+    BARRIER
+    ld.shared.b32 %r6, [%r5];
+    st.global.b32 [%rd1], %r6;
+    BARRIER
+    sub.u32 %r1, %r1, 1;
+    setp.gt.s32 %p2, %r1, 0;
+    @%p2 bra AGAIN;
+END:
+    ret;
+}
+"""
+
+
+@each("barrier", ("bar.sync 0;", "barrier.sync 0;"))
+def test_a_barrier_waits_for_the_rest_of_a_warp(barrier: str) -> None:
+    """Three of warp 3's threads have left: its arrival is still missing when three warps came.
+
+    That an .aligned barrier stands where they do not come is a mistake of its own.
+    """
+    aligned = {"bar.sync/aligned"} if barrier.startswith("bar.") else set()
+    assert said(SHIFTED.replace("BARRIER", barrier)).keys() == aligned
+
+
+@each("barrier", ("bar.sync 0;", "barrier.sync 0;"))
+def test_without_the_barrier_they_race(barrier: str) -> None:
+    first, second, third = SHIFTED.split("    BARRIER\n")
+    one = f"    {barrier}\n"
+    assert said(first + second + one + third)["shared/race"] is Severity.ERROR
+    assert said(first + one + second + third)["shared/race"] is Severity.ERROR
+
+
+def test_threads_that_part_and_leave_are_not_waited_for() -> None:
+    """The warp's other threads come to barriers in two groups, and none waits for who has left."""
+    parts = (
+        "    setp.gt.u32 %p3, %r2, 110;\n    @%p3 bra OTHERS;\n    barrier.sync 0;\n"
+        "    bra.uni MET;\nOTHERS:\n    barrier.sync 0;\nMET:\n"
+    )
+    text = SHIFTED.replace("    BARRIER\n", parts, 1).replace("BARRIER", "barrier.sync 0;")
+    assert said(text) == {}

@@ -219,6 +219,23 @@ def test_a_mistake_breaks_its_rule_where_it_is(name: str) -> None:
     assert {f.rule for f in found} - {rule} == ALSO.get(name, set())
 
 
+def test_a_warp_may_come_to_either_of_two_as_an_argument_says() -> None:
+    """Warp 3 gives back in a branch of its own or with no other work, warps 0 to 2 in theirs."""
+    apart = (
+        "ld.param.u32 %r3, [steps]; setp.ne.u32 %p2, %r3, 0; setp.ge.u32 %p3, %r1, 96;"
+        f" @!%p3 bra FIRST; and.pred %p4, %p2, %p3; @%p4 bra LOADS; {DEC} bra ON;"
+        f" LOADS: {DEC} bra ON; FIRST: {DEC} ON:"
+    )
+    text = edited(DEC, apart)
+    none = text.replace(f"@%p4 bra LOADS; {DEC}", "@%p4 bra LOADS;").replace(
+        f"LOADS: {DEC}", "LOADS:"
+    )
+    assert Severity.ERROR not in {f.severity for f in said(text)}
+    assert {f.severity for f in said(none) if f.rule == "setmaxnreg.dec/warpgroup"} == {
+        Severity.ERROR
+    }
+
+
 @pytest.mark.parametrize(("threads", "registers", "fits"), [
     (576, 112, False), (576, 104, False), (576, 96, True), (512, 128, True), (512, 136, False),
     (640, 104, False), (640, 96, True), (1024, 64, True), (1024, 72, False),
