@@ -17,7 +17,6 @@ import sys
 import types
 import typing
 from collections.abc import Iterable, Iterator
-from enum import Enum
 from pathlib import Path
 
 import nvgen
@@ -273,11 +272,7 @@ def _parameter(one: inspect.Parameter) -> str:
     text = "*" * (one.kind is one.VAR_POSITIONAL) + one.name
     if one.annotation is not one.empty:
         text += f": {one.annotation}"
-    return text if one.default is one.empty else f"{text} = {_value(one.default)}"
-
-
-def _value(value: object) -> str:
-    return repr(value) if not isinstance(value, Enum) else f"{type(value).__name__}.{value.name}"
+    return text if one.default is one.empty else f"{text} = {shown(one.default)}"
 
 
 def _code(lines: Iterable[str]) -> Iterator[str]:

@@ -52,9 +52,12 @@ def check_name(what: str, name: str, taken: Collection[str] = ()) -> None:
 
 
 def described(value: object) -> str:
-    """The description of a value that is no number: of what is nvgen's its type."""
+    """The description of a value: of a number of the kernel also its type, as in `Float (f32)`."""
     type_ = type(value)
-    return type_.__name__ if type_.__module__.startswith("nvgen.") else repr(value)
+    if not type_.__module__.startswith("nvgen."):
+        return repr(value)
+    words = getattr(value, "words", "") if hasattr(type_, "bits") else ""
+    return f"{type_.__name__} ({words})" if words else type_.__name__
 
 
 Function = TypeVar("Function", bound=Callable[..., object])

@@ -143,7 +143,7 @@ REFUSED: dict[str, tuple[Reduction, str]] = {
         "f32"),
     "a scan that makes a condition": (
         lambda b: b.warp_scan(b.tid_x, lambda p, q: p < q), "i1"),
-    "a condition": (lambda b: b.cta_scan(b.tid_x < 3, operator.and_), "Int"),
+    "a condition": (lambda b: b.cta_scan(b.tid_x < 3, operator.and_), "Int (i1)"),
     "a Python number": (lambda b: b.warp_reduce((b.tid_x, 1), operator.add), "1"),
     "slots for one number": (
         lambda b: b.cta_reduce(

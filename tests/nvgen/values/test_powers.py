@@ -89,7 +89,7 @@ def test_numbers_of_a_vector_have_powers_and_error_functions() -> None:
 
 REFUSED: dict[str, tuple[Callable[[Int, Float], object], str]] = {
     "an exponent that has a fraction": (lambda n, x: x**0.5, "0.5"),
-    "an exponent of the kernel": (lambda n, x: x**x, "Float"),
+    "an exponent of the kernel": (lambda n, x: x**x, "Float (f32)"),
     "an exponent of 0": (lambda n, x: n**0, "0"),
     "an exponent below 0": (lambda n, x: x**-1, "-1"),
     "a great exponent": (lambda n, x: n**65, "65"),
@@ -99,7 +99,7 @@ REFUSED: dict[str, tuple[Callable[[Int, Float], object], str]] = {
     "a remainder by 0": (lambda n, x: n % 0, "u32 by 0"),
     "a wait for a computed number of groups": (
         lambda n, x: n.builder.cp_async_wait_group(n),  # type: ignore[attr-defined]
-        "Int",
+        "Int (u32)",
     ),
     "an error function of f64": (lambda n, x: x.to(f64).erf(), "f64"),
     "an error function of 8 bits": (lambda n, x: x.to(e4m3) ** 2, "e4m3"),
