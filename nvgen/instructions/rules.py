@@ -80,7 +80,9 @@ def _ordered(strong: Sem) -> Follow:
     """Scope and ordering: LLVM's names leave out the strong one at CTA scope."""
 
     def act(draft: Draft) -> None:
-        scope, relaxed = draft.attributes["scope"], draft.given["relaxed"]
+        scope, relaxed = draft.given["scope"], draft.given["relaxed"]
+        if not isinstance(scope, Scope):
+            raise refuse("no scope of an arrival or a wait", got=described(scope), expected="Scope")
         said = {"sem": Sem.RELAXED if relaxed else strong, "scope": scope}
         draft.attributes |= said if relaxed or scope is not Scope.CTA else dict.fromkeys(said)
 
