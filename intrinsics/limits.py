@@ -21,11 +21,14 @@ MOST_CLUSTER = 16
 """CTAs of a cluster that some GPUs can run, when they are asked to."""
 
 STATIC_SHARED = 48 * 1024
-"""Bytes of shared memory that ptxas lets a kernel declare before sm_90, and that a launch may have
-without asking for more."""
+"""Bytes of shared memory that ptxas lets a kernel declare but for targets `a` (sm_90a), and that a
+launch may have without asking for more."""
 
 MOST_SHARED = 227 * 1024
 """Bytes of shared memory that a CTA can have on sm_90 and sm_100, which have most."""
+
+CONSTANT_BYTES = 64 * 1024
+"""Bytes of all constant variables of a module.  PTX ISA, Constant State Space."""
 
 LANES, COLUMNS = 128, 512
 """Lanes and columns of the tensor memory of a multiprocessor, of 32 bits each."""

@@ -29,11 +29,11 @@ vector-size vector-types version wgmma-descriptor-reserved word-contradicts-opco
 _BESIDE_INSTRUCTIONS = {
     "mir": "name name-twice phi ssa stage syntax",
     "mov": "special-register special-register-target",
-    "ptx": "address-size alignment declaration directive duplicate-function duplicate-label "
-    "duplicate-name external-body guard header-order initial-address no-target no-version "
-    "not-modelled operands parameters syntax target-option undeclared unknown-instruction "
-    "version-unknown",
-    "variable": "size",
+    "ptx": "address-size alias alignment declaration directive directive-version "
+    "duplicate-function duplicate-label duplicate-name external-body guard header-order "
+    "initial-address no-target no-version not-modelled operands parameters syntax target-option "
+    "undeclared unknown-instruction version-unknown",
+    "variable": "constant-memory size",
     "verify": "block branches budget calls cluster device-function level opaque races",
     "walkthrough": "block-scale-same block-scale-size block-scale-types columns element first-step "
     "inline majors strides",

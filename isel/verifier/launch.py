@@ -15,6 +15,7 @@ from intrinsics.findings import Finding, Place, Severity
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import MOST_CLUSTER, MOST_THREADS, PORTABLE_CLUSTER, STATIC_SHARED
 from intrinsics.mir import MachineFunction, Module, Variable
+from intrinsics.modifiers import Space
 from intrinsics.targets import Feature, Target
 from isel.variables import aligned_offsets, named_shared
 from isel.verifier.locations import place_of
@@ -226,7 +227,7 @@ _REST = ", the rest as dynamic shared memory"
 
 def static_limit(target: Target) -> int:
     """The most bytes that the shared variables of a kernel may have."""
-    return target.shared_limit if Feature.HAS_CLUSTERS in target.features else STATIC_SHARED
+    return target.shared_limit if target.suffix == "a" else STATIC_SHARED
 
 
 def _shared(
@@ -238,12 +239,7 @@ def _shared(
             SHARED,
             kernel,
             f"{static} bytes of variables",
-            f"at most {static_limit(target)} on {target}"
-            + (
-                ", the rest as dynamic shared memory"
-                if Feature.HAS_CLUSTERS not in target.features
-                else ""
-            ),
+            f"at most {static_limit(target)} on {target}" + (_REST if target.suffix != "a" else ""),
         )
     elif dynamic < 0 or static + dynamic > target.shared_limit:
         yield _finding(
@@ -255,12 +251,14 @@ def _shared(
 
 
 def static_bytes(module: Module, kernel: MachineFunction) -> int:
-    """The bytes of the shared variables that a kernel, or its callees, refer to."""
-    return aligned_offsets(_named(module, kernel))[1]
+    """The bytes of the shared variables of a kernel, and of others that it or its callees name."""
+    return aligned_offsets(_shared_variables(module, kernel))[1]
 
 
-def _named(module: Module, kernel: MachineFunction) -> list[Variable]:
-    return named_shared(module, [kernel, *(f for f in module.functions if not f.is_kernel)])
+def _shared_variables(module: Module, kernel: MachineFunction) -> list[Variable]:
+    own = [v for v in kernel.variables if v.space is Space.SHARED]
+    named = named_shared(module, [kernel, *(f for f in module.functions if not f.is_kernel)])
+    return [*own, *(v for v in named if v not in own)]
 
 
 # ---- what is not known -----------------------------------------------------------------------
@@ -277,7 +275,7 @@ def _unknown(module: Module, kernel: MachineFunction, shape: LaunchShape) -> Ite
     decided = missing
     if not (shape.block or own.reqntid or own.maxntid):
         missing = [*missing, "--block"]
-    if shape.smem is None and any(not v.size for v in _named(module, kernel)):
+    if shape.smem is None and any(not v.size for v in _shared_variables(module, kernel)):
         missing = [*missing, "--smem"]
     if missing:
         yield Finding(

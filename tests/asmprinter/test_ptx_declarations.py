@@ -15,9 +15,11 @@ import pytest
 
 from asmprinter.ptx.reading.reader import read_ptx
 from intrinsics.findings import errors
+from nvgen.compilation.options import Options
 from nvgen.loading import load
 from tests.each import each
 from tests.oracle import ptxas
+from tests.oracle.ptxas_modules import report
 
 HEADER = ".version 8.7\n.target sm_90\n.address_size 64\n"
 
@@ -177,7 +179,54 @@ TOPS = """\
 .version 8.7
 .target sm_90
 .address_size 64
+.entry e(.reg .b32 p) { ret; }
+.entry (.param .b32 r) e() { ret; }
+.alias a, k;
+.func f() { ret; } .alias a, f;
+.func a(); .func f() { ret; } .alias a, f;
+.extern .func a(); .func f() { ret; } .alias a, f;
+.func a(); .alias a, nothing;
+.func a(); .alias a, f; .func f() { ret; }
+.func a(); .alias a, k;
+.func f() { ret; } .func g() { ret; } .alias f, g;
+.weak .func f() { ret; } .func a(); .alias a, f;
+.func a(); .func f() { ret; } .alias a;
+.func a(); .func f() { ret; } .alias a, f; .alias a, f;
+.func a(.param .b32 x); .func f() { ret; } .alias a, f;
+.func a(); .alias a, a;
+.global .b32 a; .global .b32 f; .alias a, f;
+.tex .u32 t;
+.surf .u32 t;
+.sreg .b32 %foo;
+.ident "x";
+.nonsense;
+.nonsense x;
+.maxnreg 3;
+.global .attribute(.managed) .b32 g;
+.global .attribute(.managed, .managed) .b32 g;
+.global .attribute(.unified(1, 2)) .b32 g;
+.global .attribute(.unified(1)) .b32 g;
+.global .attribute(.nonsense) .b32 g;
+.global .attribute() .b32 g;
+.const .attribute(.managed) .b32 g;
+.shared .attribute(.unified(1, 2)) .b32 g;
+.func .attribute(.unified(1, 2)) f() { ret; }
+.func .attribute(.managed) f() { ret; }
+.entry .attribute(.unified(1, 2)) f() { ret; }
 """.splitlines()
+
+SPACES = (
+    "\v",
+    "\f",
+    "\r",
+    "\x1c",
+    "\x1d",
+    "\x1e",
+    "\x1f",
+    "\v .global .b32 g;",
+    ".global\f.b32 g;",
+)
+"""What may be white space."""
 
 BODIES = """\
 .reg .b32 a, a;
@@ -225,6 +274,13 @@ L:;
 .target sm_90
 .version 8.7
 .address_size 64
+.callprototype _ ();
+.calltargets k;
+.branchtargets a;
+p: .callprototype _ ();
+.noreturn;
+.nonsense;
+.tex .u32 t;
 """.splitlines()
 
 BOUNDS = """\
@@ -245,7 +301,23 @@ BOUNDS = """\
 .maxntid 1,,2
 .maxntid 1 2
 .reqntid 0x20U
+.blocksareclusters
 """.splitlines()
+
+NEWER = """\
+.global .b128 g;
+.extern .shared .b128 g;
+.func f(.param .b128 p) { ret; }
+.func f() { .reg .b128 r; ret; }
+.func f() { .local .b128 r; ret; }
+.func f() { p: .callprototype _ (.param .b128 _); ret; }
+.entry e() .reqntid 32 .reqnctapercluster 2 .blocksareclusters { ret; }
+.entry e() .reqntid 32 .blocksareclusters { ret; }
+.entry e() .reqnctapercluster 2 .blocksareclusters { ret; }
+.func f() .abi_preserve 8 { ret; }
+.entry e() .abi_preserve 8 { ret; }
+""".splitlines()
+"""What versions of PTX have in turn."""
 
 HEADERS = (
     ".version 8.7\n.version 8.7\n.target sm_90\n",
@@ -260,6 +332,12 @@ HEADERS = (
     ".version 8.7\n.target sm_90, map_f64_to_f32\n",
     ".version 8.7\n.target sm_90, texmode_unified\n",
     ".version 8.7\n.target sm_90, nonsense\n",
+    ".version 8.7\n.target sm_90, debug\n",
+    ".version 8.7\n.target sm_90, debug\n.section .debug_str { .b8 0 }\n",
+    ".version\n8.7\n.target sm_90\n",
+    ".version\f8.7\f.target sm_90\n",
+    "\v.version 8.7\n.target sm_90\n",
+    "\f.version 8.7\n.target sm_90\n",
 )
 
 
@@ -267,10 +345,13 @@ def modules() -> Iterator[str]:
     """All of them."""
     yield from typed()
     yield from initialised()
-    yield from map(module, TOPS)
+    yield from map(module, (*TOPS, *SPACES))
+    yield from (module(body=space) for space in SPACES)
     yield from (module(".global .b32 g;", body, ".param .b32 p") for body in BODIES)
     yield from (module(bounds=bounds) for bounds in BOUNDS)
     yield from (module(header=header) for header in HEADERS)
+    for version in ("8.2", "8.3", "9.0"):
+        yield from (module(top, header=HEADER.replace("8.7", version)) for top in NEWER)
     for version in ("8.0", "8.1"):
         header = HEADER.replace("8.7", version)
         for size in (4352, 4353, 32764, 32765):
@@ -282,6 +363,34 @@ def modules() -> Iterator[str]:
 @each("text", modules, turns=4)
 def test_the_reader_refuses_what_ptxas_refuses(text: str) -> None:
     agree(text)
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        ".const .b8 c[65536];",
+        ".const .b8 c[65537];",
+        ".const .b8 c[65536]; .const .b8 d;",
+        ".visible .const .b8 c[40000]; .visible .const .b8 d[40000];",
+        ".const .b8 c[65529]; .const .align 8 .b8 d;",
+        ".const .align 8 .b8 d; .const .b8 c[65529];",
+        ".const .b8 a; .const .b64 d; .const .b8 b; .const .b8 c[65526];",
+    ],
+)
+def test_a_module_has_64_kib_of_constants(variables: str) -> None:
+    """What aligns them counts; of one that is linked only ptxas without --compile-only says so."""
+    text = module(variables)
+    found = errors(load("m.ptx", text).findings)
+    assert {f.rule for f in found} <= {"variable/constant-memory"}
+    assert bool(found) is ("too much global constant data" in report(text, "sm_90"))
+
+
+def test_shared_variables_of_a_kernel_count_even_if_nothing_names_them() -> None:
+    for top, body in (("", ".shared .b8 s[49153];"), (".shared .b8 s[49153];", "")):
+        text = module(top, body)
+        found = errors(load("m.ptx", text, Options(level="all")).findings)
+        assert {f.rule for f in found} <= {"launch/shared-memory"}
+        assert bool(found) is ("too much shared data" in report(text, "sm_90"))
 
 
 @pytest.mark.parametrize(
@@ -316,6 +425,10 @@ def test_floats_in_the_place_of_bits(type_: str, value: str, data: str) -> None:
         (module(".global .u64 g = nothing;"), "ptx/initial-address"),
         (module(".version 8.7"), "ptx/header-order"),
         (module(header=HEADER.replace("sm_90", "sm_90, nonsense")), "ptx/target-option"),
+        (module(header=HEADER.replace("sm_90", "sm_90, debug")), "ptx/target-option"),
+        (module(".nonsense x;"), "ptx/syntax"),
+        (module(".alias a, k;"), "ptx/alias"),
+        (module(".global .b128 g;", header=HEADER.replace("8.7", "8.2")), "ptx/directive-version"),
     ],
 )
 def test_each_is_told_once_at_its_line(text: str, rule: str) -> None:

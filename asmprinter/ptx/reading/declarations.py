@@ -42,6 +42,10 @@ TYPES: dict[str, ScalarType] = {t.value: t for t in ScalarType if t.value in _DE
 
 
 ATTRIBUTE = r"\.attribute\s*\((?:[^()]|\([^()]*\))*\)"
+UNIFIED = r"\.unified\s*\(\s*\w+\s*,\s*\w+\s*\)"
+_ATTRIBUTES = re.compile(
+    rf"\.attribute\s*\(\s*(?:\.managed|{UNIFIED})(?:\s*,\s*(?:\.managed|{UNIFIED}))*\s*\)"
+)
 
 
 _VARIABLE = re.compile(
@@ -147,6 +151,9 @@ def _check_head(head: re.Match[str], type_: ScalarType, text: str) -> None:
         raise DeclarationError("a variable has one linkage", text)
     if type_ is ScalarType.PRED:
         raise DeclarationError("predicates are registers", text)
+    attribute = head["early"] or head["late"]
+    if attribute and not (head["space"] == "global" and _ATTRIBUTES.fullmatch(attribute)):
+        raise DeclarationError("what is global may be .managed or .unified(…, …)", attribute)
     is_value = head["space"] == Space.PARAM.value and "[" not in head["rest"]
     if is_value and (type_ is ScalarType.F16X2 or head["vector"]):
         raise DeclarationError("no parameter has this type", text)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from asmprinter.ptx.reading.declarations import (
     ATTRIBUTE,
     LINKAGES,
+    UNIFIED,
     VARIABLE_SPACES,
     DeclarationError,
     linkages_in,
@@ -39,6 +40,11 @@ _HEADER = re.compile(
     r"(?P<params>\([^)]*\))?(?P<rest>.*)",
     re.DOTALL,
 )
+
+
+_UNIFIED = re.compile(rf"\.attribute\s*\(\s*{UNIFIED}\s*\)")
+_OF_CALLS = re.compile(r"\.(?:attribute|abi_preserve)")
+"""Directives of functions that are called, which kernels are not."""
 
 
 _NUMBER = r"(?:0[xX][\da-fA-F]++|\d++)U?+"
@@ -93,9 +99,10 @@ def read_header(text: str) -> HeaderRead:
     before = [" ".join(match["attribute"].split())] if match["attribute"] else []
     signature, launch = _signature(match["name"], match, text, before)
     said = linkages_in(match["linkage"])
-    _check(signature, launch, said, text, is_kernel=match["kind"] == "entry")
+    is_kernel = match["kind"] == "entry"
+    _check(signature, launch, said, text, is_kernel=is_kernel)
     linkage = next((x for x in Linkage if x.value in said), Linkage.INTERNAL)
-    return HeaderRead(signature, match["kind"] == "entry", launch, linkage, "extern" in said)
+    return HeaderRead(signature, is_kernel, launch, linkage, "extern" in said)
 
 
 def read_prototype(name: str, text: str) -> Prototype:
@@ -134,6 +141,12 @@ def _check(
         raise DeclarationError("a function has one result", text)
     if launch != NOTHING_SAID and not is_kernel:
         raise DeclarationError("only kernels have bounds of their launches", text)
+    if is_kernel and (signature.results or any(map(_OF_CALLS.match, signature.attributes))):
+        raise DeclarationError("a kernel has no results, and is not called", text)
+    if any(not _UNIFIED.match(one) for one in signature.attributes if one.startswith(".attribute")):
+        raise DeclarationError("a function may be .unified(…, …)", text)
+    if launch.blocks_are_clusters and not (launch.reqntid and launch.cluster):
+        raise DeclarationError(".blocksareclusters needs .reqntid and .reqnctapercluster", text)
     if signature.noreturn and (is_kernel or signature.results):
         raise DeclarationError("only functions without results are .noreturn", text)
 

@@ -11,7 +11,8 @@ import re
 from asmprinter.ptx.reading.instructions import InstructionReader
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
 
-_VERSION = re.compile(r"\.version\s+(\d{1,9})\.(\d{1,9})(?!\S)")
+_VERSION = re.compile(r"\.version[ \t\r\f]+(\d{1,9})\.(\d{1,9})(?!\S)")
+_DEBUG = re.compile(r"\.section\s+\.debug_")
 _TARGET = re.compile(r"\.target\s+(\w+)((?:\s*,\s*\w+)*)")
 _ADDRESS_SIZE = re.compile(r"\.address_size\s+(\d+)(?!\S)")
 
@@ -34,6 +35,7 @@ class HeaderReader(InstructionReader):
         self.target: Target | None = target
         self.ptx: Ptx | None = None
         self.header: list[str] = []  # the directives so far
+        self.target_at = 0  # where .target stands
         self.at = 0
 
     def settle_header(self) -> None:
@@ -42,6 +44,15 @@ class HeaderReader(InstructionReader):
             self.error("ptx/no-target", "the module has no .target", 0, expected=".target sm_…")
         if self.ptx is None:
             self.error("ptx/no-version", "the module has no .version", 0, expected=".version")
+        sections = [kept.text for kept in self.module.kept]
+        if "debug" in self.module.options and not any(map(_DEBUG.match, sections)):
+            self.error(
+                "ptx/target-option",
+                "a module for debugging has debug information",
+                self.target_at,
+                got="debug",
+                expected=".section .debug_…, or no such option",
+            )
         self.module.target = self.target or TARGETS["sm_75"]
         self.module.ptx = self.ptx or PTX_VERSIONS[0]
         defined = {function.name for function in self.module.functions}
@@ -89,6 +100,7 @@ class HeaderReader(InstructionReader):
             self._target(match, shown, start)
 
     def _target(self, match: re.Match[str] | None, shown: str, start: int) -> None:
+        self.target_at = start
         self.module.options = tuple(re.findall(r"\w+", match[2])) if match else ()
         for option in self.module.options:
             if option not in _OPTIONS and not option.startswith("sm_"):

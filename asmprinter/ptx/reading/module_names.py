@@ -1,19 +1,22 @@
 """Which names of a module of PTX may be declared again, and what kernels may take.
 
 Layer: asmprinter.  Input: the variables and functions of a module in order.  Output: a
-`BadStatementError` for a name that has another meaning already, or a body that it may not have.
-PTX ISA, Linking Directives: .extern; Kernel Function Parameters.
+`BadStatementError` for a name that has another meaning already, for a body that it may not have, or
+for a word that a version of PTX has not.  PTX ISA, Linking Directives: .extern; .alias; Kernel
+Function Parameters; Release Notes.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Sequence
 
 from asmprinter.ptx.reading.function_headers import HeaderRead
 from asmprinter.ptx.reading.report import BadStatementError
+from asmprinter.ptx.source import STRING
 from intrinsics.lazy_dataclass import dataclass
 from intrinsics.limits import FEWER_PARAMETER_BYTES, MOST_PARAMETER_BYTES
-from intrinsics.mir import Export, Param, Variable
+from intrinsics.mir import Export, Linkage, Param, Variable
 from intrinsics.modifiers import Space
 from intrinsics.targets import Ptx
 
@@ -25,10 +28,14 @@ _ALIGNMENTS = frozenset(1 << n for n in range(31))
 
 @dataclass(slots=True)
 class _Function:
-    """What is known of a function: whether it has a body, and whether another module has it."""
+    """What is known of a function: how it was first declared, whether it has a body, whether
+    another module has it, and whether it is another one's name.
+    """
 
+    read: HeaderRead
     is_defined: bool
     is_external: bool
+    is_alias: bool = False
 
 
 class ModuleNames:
@@ -65,7 +72,7 @@ class ModuleNames:
         Raises: BadStatementError.
         """
         name = read.signature.name
-        known = self._functions.setdefault(name, _Function(False, read.is_external))
+        known = self._functions.setdefault(name, _Function(read, False, read.is_external))
         if name in self._variables or (known.is_defined and not is_defined):
             raise _twice(name)
         if is_defined and (read.is_external or known.is_external):
@@ -76,6 +83,32 @@ class ModuleNames:
                 expected="a declaration without .extern",
             )
         known.is_defined |= is_defined
+
+    def alias(self, name: str, other: str, names: Container[str]) -> None:
+        """Another name of a function.  PTX ISA, .alias.
+
+        Raises: BadStatementError.
+        """
+        one, function = self._functions.get(name), self._functions.get(other)
+        missing = [n for n in (name, other) if n not in names or n in self._variables]
+        wrong = f"'{missing[0]}' is no function that stands before" if missing else ""
+        if one is not None and function is not None:
+            params, results = len(one.read.signature.params), len(one.read.signature.results)
+            signature = function.read.signature
+            if one.is_defined or one.is_alias or name == other:
+                wrong = f"'{name}' is a function already"
+            elif one.read.is_kernel or function.read.is_kernel:
+                wrong = "a kernel has one name"
+            elif function.read.linkage is Linkage.WEAK:
+                wrong = f"'{other}' is weak, so it may be another one when the program runs"
+            elif (params, results) != (len(signature.params), len(signature.results)):
+                wrong = f"'{name}' has other parameters or results than '{other}'"
+            one.is_alias = True
+        if wrong:
+            raise BadStatementError(
+                "ptx/alias", wrong, got=f"{name}, {other}",
+                expected="a function without a body, and one that has the same parameters",
+            )  # fmt: skip
 
 
 def _agree(known: Variable, again: Variable) -> bool:
@@ -89,6 +122,25 @@ def _twice(name: str) -> BadStatementError:
     return BadStatementError(
         "ptx/duplicate-name", f"'{name}' is something else already", got=name, expected="a new name"
     )
+
+
+_NEWER = {".b128": Ptx(8, 3), ".blocksareclusters": Ptx(9, 0), ".abi_preserve": Ptx(9, 0)}
+_NEWER_WORD = re.compile("|".join(map(re.escape, _NEWER)))
+
+
+def check_version(text: str, ptx: Ptx | None) -> None:
+    """Whether a version of PTX has the words of a declaration, but for its strings.
+
+    Raises: BadStatementError.
+    """
+    if ptx is None:
+        return
+    for match in _NEWER_WORD.finditer(re.sub(STRING, "", text)):
+        if ptx < _NEWER[match[0]]:
+            raise BadStatementError(
+                "ptx/directive-version", f"PTX {ptx} has no {match[0]}",
+                got=match[0], expected=f"PTX {_NEWER[match[0]]} or later",
+            )  # fmt: skip
 
 
 def check_parameters(params: Sequence[Param], ptx: Ptx | None) -> None:

@@ -28,7 +28,7 @@ from asmprinter.ptx.reading.declarations import (
 )
 from asmprinter.ptx.reading.function_headers import HeaderRead, read_header, read_prototype
 from asmprinter.ptx.reading.module_header import HeaderReader
-from asmprinter.ptx.reading.module_names import ModuleNames, check_parameters
+from asmprinter.ptx.reading.module_names import ModuleNames, check_parameters, check_version
 from asmprinter.ptx.reading.report import BadStatementError
 from asmprinter.ptx.reading.scopes import Names
 from asmprinter.ptx.source import NAME, NOUNROLL, OPEN_STRING, STRING
@@ -41,7 +41,7 @@ from intrinsics.mir import (
     Module,
     Where,
 )
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import Space
 from intrinsics.targets import Target
 
 _LABEL = re.compile(rf"({NAME})\s*:(?!:)")
@@ -52,12 +52,15 @@ _LOC = re.compile(
     rf"(?:\s*,\s*function_name\s+{NAME}(?:\s*\+\s*\d+)?\s*,\s*inlined_at(?:\s+\d+){{3}})?"
 )
 _SECTION = re.compile(r"\.section\s+[.\w$]+\s*\{")
-_NO_DIRECTIVES = ("", "align", "v2", "v4", *(t.value for t in ScalarType))
 _DEFINES = re.compile(r"\.(entry|func)\b")
 _PRAGMA_AT_END = re.compile(rf"\.pragma\s++{STRING}(?:\s*+,\s*+{STRING})*+\s*$")
 _FUNCTION_NAME = re.compile(rf"\.func\s*+(?:\([^()]*\))?\s*+({NAME})")
 _REGISTER_PARAM = re.compile(r"\(\s*\.reg\b")
-_TABLE = re.compile(r"\s*\.(branchtargets|calltargets|callprototype)\b")
+_ALIAS = re.compile(rf"\.alias\s++({NAME})\s*+,\s*+({NAME})\s*")
+_TABLES = ("branchtargets", "calltargets", "callprototype")
+_TABLE = re.compile(rf"\s*\.({'|'.join(_TABLES)})\b")
+_NO_SPACE = "\v\x1c\x1d\x1e\x1f"
+"""What Python takes for white space, and PTX does not.  PTX ISA, Source Format."""
 _HARMLESS = (".pragma", ".explicitcluster", ".abi_preserve", ".abi_preserve_control")
 """Directives of a function's header that nvgen keeps, and that change no verdict."""
 _DEEPEST = 256
@@ -96,6 +99,9 @@ class PtxReader(HeaderReader):
 
     def read(self) -> PtxReading:
         """Read the module."""
+        if (odd := self.source.find(_NO_SPACE, 0)) >= 0:
+            got = repr(self.text[odd])
+            self.error("ptx/syntax", "a character that is no white space", odd, got=got)
         self.read_statements()
         if self.function is not None:
             self._unclosed(len(self.source) - 1)
@@ -172,6 +178,7 @@ class PtxReader(HeaderReader):
         assert self.function is not None
         assert self.names is not None
         text = self._to_semicolon(self.source.skip_space(self.at))
+        self._new_name(label)
         read = read_prototype(self.names.declare_variable(label), text)
         self.function.prototypes.append(read)
 
@@ -186,9 +193,10 @@ class PtxReader(HeaderReader):
     def _functions(self, label: str, directive: str) -> None:
         """The functions of an indirect call: kept as text."""
         assert self.names is not None
-        name = self.names.declare_variable(label)
         start = self.source.skip_space(self.at)
         text = self._to_semicolon(start)
+        self._new_name(label)
+        name = self.names.declare_variable(label)
         self.keep_statement(f"{name}: .{directive}", text[len(directive) + 1 :], "", start)
         self.not_understood("ptx/directive", f"directive .{directive}", start, op="." + directive)
 
@@ -212,27 +220,30 @@ class PtxReader(HeaderReader):
         elif name in VARIABLE_SPACES:
             self._variables(self._to_semicolon(start), start)
         else:
-            self._other_directive(name, self._to_semicolon(start), start)
+            self._other_directive(name, self._to_semicolon(start))
 
-    def _other_directive(self, name: str, text: str, start: int) -> None:
+    def _other_directive(self, name: str, text: str) -> None:
         """A directive that ends at `;`, kept as text."""
-        if name in _NO_DIRECTIVES:
+        if name in _TABLES:
+            raise BadStatementError("ptx/syntax", "a table has a name: LABEL: …", got="." + name)
+        if name not in ("pragma", "alias"):
             raise BadStatementError("ptx/syntax", f"'.{name}' begins no statement", got="." + name)
-        if name == "branchtargets":
-            raise BadStatementError("ptx/syntax", "a table of labels has a name", got="." + name)
         shown = _flat(text) + ";"
-        if self.function is None:
+        if name == "alias":
+            self._check_alias(text)
+        if self.function is None or name == "alias":
             where = Where.TOP if name == "pragma" and not self.has_begun() else Where.BOTTOM
             self.module.kept.append(Kept(shown, where))
-            if name not in ("pragma", "alias"):
-                self.not_understood("ptx/directive", f"directive .{name}", start, op="." + name)
         elif shown == NOUNROLL and self._begins_labelled_block():
             self.function.blocks[-1].nounroll = True
-        elif name == "pragma":
-            self.above.append(shown)
         else:
-            self.keep_statement("." + name, text[len(name) + 1 :], "", start)
-            self.not_understood("ptx/directive", f"directive .{name}", start, op="." + name)
+            self.above.append(shown)
+
+    def _check_alias(self, text: str) -> None:
+        match = _ALIAS.fullmatch(text)
+        if match is None:
+            raise BadStatementError("ptx/syntax", "cannot read this directive", op=".alias")
+        self.known.alias(match[1], match[2], self.spaces)
 
     def _begins_labelled_block(self) -> bool:
         """Whether nothing has been read behind a label."""
@@ -285,11 +296,15 @@ class PtxReader(HeaderReader):
             if stop < 0:
                 raise BadStatementError("ptx/syntax", "expected '{'")
         header = self.text[start:stop]
-        if _REGISTER_PARAM.search(header):
+        if _REGISTER_PARAM.search(header) and ".entry" not in header:
             self._foreign_function(start, stop)
             return
         self.at = stop + 1
         read = read_header(header)
+        try:
+            check_version(header, self.ptx)
+        except BadStatementError as bad:  # its body is read all the same
+            self.report(bad.finding, start)
         if self.text[stop] == ";":
             self.known.function(read, is_defined=False)
             name = read.signature.name
@@ -317,6 +332,7 @@ class PtxReader(HeaderReader):
 
     def _registers(self, text: str) -> None:
         read = read_registers(text)
+        check_version(text, self.ptx)
         if self.names is None:
             raise DeclarationError("registers are declared in functions", text)
         for one in read:
@@ -337,6 +353,7 @@ class PtxReader(HeaderReader):
             )  # fmt: skip
 
     def _variables(self, text: str, start: int) -> None:
+        check_version(text, self.ptx)
         try:
             read = read_variables(text)
         except OpaqueTypeError as error:

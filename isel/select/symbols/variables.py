@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 
 from intrinsics.findings import Finding, Severity
+from intrinsics.limits import CONSTANT_BYTES
 from intrinsics.mir import Export, Kept, Variable, Where
 from intrinsics.modifiers import Space
 from isel.diagnostics import Unselectable
@@ -35,8 +36,6 @@ _HOMES = (0, 1, 3, 4)
 """Where module-scoped variables live: generic, which is global; global, shared, const."""
 
 _LARGEST = 1 << 40
-_CONSTANTS = 1 << 16
-"""Bytes of constant memory.  PTX ISA, State Spaces: .const."""
 _MOST_ALIGNED = 1 << 30
 """ptxas takes no more (13.5 ends by a fault at 2^31)."""
 _LARGE = 16
@@ -95,7 +94,7 @@ class Variables:
         space = SPACES.get(variable.address_space) or Space.GLOBAL
         size = self.context.layout.size(variable.value_type)
         align = alignment_of(self.context.layout, variable, size)
-        _check_size(variable, size, align, _CONSTANTS if space is Space.CONST else _LARGEST)
+        _check_size(variable, size, align, CONSTANT_BYTES if space is Space.CONST else _LARGEST)
         if is_weak(variable) and not self.weak[variable.name]:
             raise refusal(variable)
         image = self.initializers.image(variable)

@@ -148,8 +148,8 @@ def _filled(size: int) -> Module:
     )
 
 
-@each("target", ["sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_107a",
-                                    "sm_110a", "sm_120a"])  # fmt: skip
+@each("target", ["sm_75", "sm_80", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f",
+                 "sm_107a", "sm_110a", "sm_120", "sm_120a", "sm_121f"])  # fmt: skip
 def test_variables_may_take_what_ptxas_lets_them(target: str) -> None:
     """One byte more, and ptxas says "uses too much shared data", with the limit."""
     ptx = str(max(TARGETS[target].first_ptx, TARGETS["sm_80"].first_ptx))
