@@ -67,6 +67,7 @@ from gemm.problem import operands
 from gemm.sharing import Alone, PingPong, Split, Tail, Work
 
 READY = 1  # the named barrier behind which the mbarriers are there
+ONE_WAVE = 4  # tiles of a group where CTAs have one tile each
 
 TARGET = "sm_90a"
 TARGETS = (TARGET,)
@@ -232,9 +233,16 @@ class Gemm:
         return work.end - work.first
 
     def even(self, few):
-        """How many tiles a group has, about as many as the configuration says: of 9 not 8 and 1."""
-        most = self.config.group
-        groups = ((few + most // 2) // most).max(1)
+        """How many tiles a group has, about as many as the configuration says: of 9 not 8 and 1.
+
+        Of a single wave fewer: CTAs beside each other read less that differs.
+        """
+        b, config = self.b, self.config
+        is_one_wave = self.tile_count() <= b.nctaid_x // config.ctas
+        in_many, in_one = (
+            (few + most // 2) // most for most in (config.group, min(config.group, ONE_WAVE))
+        )
+        groups = b.select(is_one_wave, in_one, in_many).max(1)
         return (few + (groups - 1)) // groups
 
     def place(self, number) -> tuple:

@@ -31,8 +31,8 @@ class Machine:
     than 128 rows of A (29 November 2026), IN_TURN of 64 rows and `leave_few` follow from 1,646
     timings of 59.  `exits`, `follow`, `asked`, `spare`, `scatter` and `apart` were fitted to 893
     pairs of timings of about 165 products, in launches that wait, that begin when the one before
-    exits and that overlap, `leave` and `back` to 12 products whose last tiles may be cut (30
-    November 2026).
+    exits and that overlap, `leave` and `back` to 12 products whose last tiles may be cut,
+    `neighbour`, `multicast`, `hidden` and `issue` to 2,369 timings of 228 (30 November 2026).
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
@@ -41,7 +41,7 @@ class Machine:
     drift: float = 0.204  # the part of B that each further column or row of tiles reads anew
     far: float = 32768.0  # bytes of a row of B from which on this is so
     cache: float = 14.5e6  # from L2 to all shared memories
-    neighbour: float = 0.452  # the part of B's rows that L2 reads once for two CTAs
+    neighbour: float = 0.6  # the part of B's rows that L2 reads once for two CTAs
     beyond: float = 4.37  # times a row of a matrix, what a row beyond its edge costs L2
     port: float = 226e3  # into one shared memory
     ragged: float = 2.34  # times the bytes where rows are no multiple of 128
@@ -58,14 +58,13 @@ class Machine:
     store: float = 269e3  # sums, to D
     turned: float = 2.12  # times that, for a D that is stored transposed
     piece: float = 0.058  # of each piece that a warp stores
-    issue: float = 0.022  # of each that a multiprocessor stores, and
-    out: float = 11.0e3  # bytes, while it multiplies other tiles
+    issue: float = 0.091  # of each that a multiprocessor stores, while it multiplies other tiles
     meet: float = 0.105  # of a tile that is split
     send: float = 30.0e3  # sums, from a CTA to others
     leave: float = 1.1  # of a tile whose parts meet in L2,
     leave_few: float = 2.96  # and where A has few rows
     back: float = 40e3  # sums, through L2 to who adds them up
-    multicast: float = 0.0058  # of a step, more, where CTAs share an operand
+    multicast: float = 0.0085  # of a step, more, where CTAs share an operand
     turned_pair: float = 0.0065  # of a step, more, where these have 64 rows of B
     both: float = 1.11  # times several waves, where CTAs share an operand and others their tile
     beside: float = 0.277  # the part of a wave's shorter time, of multiplying or of HBM, that shows
@@ -73,7 +72,7 @@ class Machine:
     odd: float = 1.005  # times a multiply whose columns are no multiple of 16
     heat: float = 0.1  # by how much a launch slows down, for each factor of e beyond 300 µs
     wide: float = 0.008  # by how much long launches are slower of tiles that are 64 columns wider
-    hidden: float = 0.6  # the part of `multicast` that multiplies of 128 x 128 and more hide
+    hidden: float = 0.8  # the part of `multicast` that multiplies of 128 x 128 and more hide
     exits: float = 0.2  # that a launch begins earlier, where it does when the one before exits
     follow: float = 0.87  # where it overlaps with that
     asked: float = 0.45  # earlier still, where A has few rows: L2 is asked for B before
@@ -101,8 +100,6 @@ OVERLAP = {64: 0.958, 128: 0.964, 192: 0.986, 256: 0.989}
 """Times the multiplies of tiles of so many rows, of which other warpgroups hide the gaps."""
 
 IN_TURN = {64: 0.98, 128: 0.954}  # the same of warpgroups that have whole tiles in turn
-
-SECTOR = 32  # bytes of D that L2 takes at once
 
 AFTER = {1: 1.0, 2: 1.0, 3: 1.01}  # of what comes behind the last multiply of warpgroups
 
@@ -171,7 +168,6 @@ class Table:
         self.columns["wide"] = np.array([float(config.wide(kind.out)) for config in configs])
         self.columns["pieces"] = np.array([config.pieces(kind.out) for config in configs])
         self.columns["team"] = np.array([config.team for config in configs])
-        self.columns["stored"] = np.array([written(config, kind) for config in configs])
         self.columns["overlap"] = np.array(
             [(IN_TURN if config.pingpong else OVERLAP)[config.m] for config in configs]
         )
@@ -310,7 +306,7 @@ class Table:
             begin=machine.begin + np.where(c["ctas"] > 1, machine.together, 0),
             tail=tail,
             after=tail * c["after"] + np.where(c["overlay"] > 0, machine.latency, 0),
-            stores=c["resident"] * tile_stores * (machine.issue + c["stored"] / machine.out),
+            stores=c["resident"] * tile_stores * machine.issue,
             meet=c["m"] * c["n"] * 4 / machine.back,
             low=np.minimum(multiply, brought),
             high=np.maximum(multiply, brought),
@@ -342,12 +338,6 @@ class Table:
     def _turned(self, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Both, or where tiles do not follow one another down the other one first."""
         return np.where(self.is_down, one, other), np.where(self.is_down, other, one)
-
-
-def written(config: Config, kind: Kind) -> int:
-    """The bytes of a piece of D as L2 takes them: at least SECTOR of a row."""
-    rows, columns = config.piece(kind.out)
-    return rows * max(columns * kind.out.bits // 8, SECTOR)
 
 
 @functools.cache

@@ -36,6 +36,17 @@ def test_what_is_chosen_fits(number: int) -> None:
         assert config.threads * config.resident <= 1024
 
 
+def test_of_the_widest_tiles_those_have_one_buffer_for_stores_that_bring_more_so() -> None:
+    """192 × 80 in bf16: 6 times 34 KiB and 15 KiB fit, but not with 30 KiB; 128 × 192 keeps two."""
+    sample = named("10_gemm_sm90")
+    from gemm.candidates import full
+    from gemm.plan import Config
+
+    wide = full(Config(192, 80, 3, swap=True), sample.Kind())
+    assert (wide.stages, wide.staged) == (6, 1)
+    assert full(Config(128, 192, 2), sample.Kind()).staged == 2
+
+
 def test_what_warpgroups_hide_in_turn_makes_short_products_faster() -> None:
     """Of 12 steps of K a tile's end is a large part, of 128 a small one."""
     sample = named("10_gemm_sm90")
