@@ -35,6 +35,8 @@ _SIZE, _LARGER = 512, 2048
 
 With the larger one, K in steps of 256 goes round a ring of up to seven buffers.
 """
+_OTHER_SIZE = 1_024 + 5
+"""A size with the last bits of the first run's: what is left over of unrolled loops is executed."""
 _LEAST, _MOST = 8_000, 30_000
 _LONGER = 2
 """The factor of the budget of a run that is made once more, where arguments do not matter."""
@@ -92,9 +94,13 @@ class Runs:
         """
         pairs = {race.records for race in races}
         records = set(itertools.chain.from_iterable(pairs))
+        finders = self.finders() if pairs else []
+        sizes = [f.log for f in finders if f.log.number >= _SIZE]
+        if any(not any(log.executes(pair) for log in sizes) for pair in pairs):
+            finders.append(self._finder(self._run(_OTHER_SIZE, (), late=False)))
         runs = [
             (pairs & {race.records for race in finder.races()}, _places(finder.log, records))
-            for finder in (self.finders() if pairs else ())
+            for finder in finders
         ]
         found: set[tuple[int, int]] = set()
         for (raced, here), (others, there) in itertools.permutations(runs, 2):

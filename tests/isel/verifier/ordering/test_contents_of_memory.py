@@ -122,6 +122,24 @@ def test_the_same_words_whatever_the_argument() -> None:
     assert races(same.format(here=256, there=0)) == [Severity.ERROR]
 
 
+LEFT_OVER = DIVIDED.replace(
+    "    setp.gt.u32 %p1",
+    "    and.b32 %r8, %i, 3;\n    setp.eq.u32 %p2, %r8, 0;\n    @%p2 bra END;\n    setp.gt.u32 %p1",
+).replace("ld.shared.b32 %r7, [%r6+{here}]", "st.shared.b32 [%r6+{here}], 2")
+"""Two stores where n is no multiple of four, as behind a loop of four steps at a time."""
+
+
+@each("here, severity", {"from n on": (0, [Severity.REVIEW]), "behind all": (512, [])}.values())
+def test_an_argument_may_divide_what_is_left_over(here: int, severity: list[Severity]) -> None:
+    """Neither 4 nor 512 leaves anything over; 5 does, and of larger ones 1,029."""
+    assert races(LEFT_OVER.format(here=here, there=0)) == severity
+
+
+def test_what_is_left_over_lies_at_the_same_words_whatever_the_argument() -> None:
+    same = LEFT_OVER.replace("shl.b32 %r4, %i, 2", "and.b32 %r4, %i, 0")
+    assert races(same.format(here=256, there=0)) == [Severity.ERROR]
+
+
 # ---- launched for nothing ------------------------------------------------------------------------
 
 LOOP = """\
