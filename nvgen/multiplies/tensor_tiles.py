@@ -30,6 +30,7 @@ WORD_COLUMNS = 4
 """What scale factors and metadata are aligned to: the columns that one copy of them fills."""
 
 _CELL, _LANES = 32, 128
+_REGISTERS = 65_536  # of an SM
 _WIDTHS = tuple(sorted((num.times for num in LdStNum), reverse=True))
 
 
@@ -191,7 +192,7 @@ def by_warpgroup(b: SharedMemory) -> bool:
 def load_columns(b: SharedMemory, pointer: Pointer, first: int, columns: int) -> list[Vector]:
     """Load some columns into registers, and wait; several loads where one is not so wide."""
     base, found = _from(b, pointer, first), []
-    for at, count in in_pieces(columns):
+    for at, count in in_pieces(columns, _widths(b)):
         found.append(b.tcgen05_ld(base + at if at else base, num=LdStNum(f"x{count}")))
     b.tcgen05_wait_ld()
     return found
@@ -201,7 +202,7 @@ def store_columns(b: SharedMemory, pointer: Pointer, first: int, numbers: Vector
     """Store the numbers of each thread, 32 bits in a column, and wait for the stores."""
     assert numbers.type is not None
     base, each = _from(b, pointer, first), _CELL // numbers.type.bits
-    for at, count in in_pieces(numbers.count // each):
+    for at, count in in_pieces(numbers.count // each, _widths(b)):
         part = as_words(numbers.taken_apart(range(at * each, (at + count) * each)))
         b.tcgen05_st(base + at if at else base, part, num=LdStNum(f"x{count}"))
     b.tcgen05_wait_st()
@@ -215,6 +216,11 @@ def lanes_of_warp(b: SharedMemory, pointer: Pointer) -> Pointer:
 def _from(b: SharedMemory, pointer: Pointer, first: int) -> Pointer:
     lanes = lanes_of_warp(b, pointer)
     return lanes + first if first else lanes
+
+
+def _widths(b: SharedMemory) -> tuple[int, ...]:
+    """Widths of loads and stores whose registers a thread of such a block has at once."""
+    return tuple(width for width in _WIDTHS if width * b.threads < _REGISTERS)
 
 
 def in_pieces(columns: int, widths: tuple[int, ...] = _WIDTHS) -> Iterator[tuple[int, int]]:

@@ -183,12 +183,19 @@ class Producer(_End):
         """The next buffer, once it is free, of a ring with `writers`; in the block (`with`) each
         warp stores its part.  Then consumers and their multiplies see it.
 
-        Raises: InputError where it is not executed by whole warps, or copies fill the ring.
+        A warpgroup that stores a matrix (`fragment.as_tile(slot.tile)`) is four writers.
+
+        Raises: InputError where it is not executed by a warp, or by a warpgroup of four of the
+        writers, and where copies fill the ring.
         """
         b, ring, place = self.builder, self.ring, self._place
-        if not ring.writers or b.scope is not ExecutionScope.WARP:
-            expected = "one warp, and b.tile_ring(…, writers=…)"
-            raise refuse("nothing to write", got=b.scope.value, expected=expected)
+        by_warps = b.scope is ExecutionScope.WARP
+        by_warpgroup = b.scope is ExecutionScope.WARPGROUP and ring.writers % _WARPS == 0
+        if not ring.writers or not (by_warps or by_warpgroup):
+            raise refuse(
+                "nothing to write", got=f"{b.scope.value}, {ring.writers} writers",
+                expected="a warp, or a warpgroup and b.tile_ring(…, writers=4)",
+            )  # fmt: skip
         self._wait()
         yield ring.slot(place.stage)
         b.fence_proxy_async(Space.SHARED_CTA)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nvgen import CtaGroup, InputError, Kernel, KernelBuilder, bf16, f32
+from nvgen import CtaGroup, InputError, Kernel, KernelBuilder, LdStNum, bf16, f32
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 ROWS, N, K, TURNS = 128, 64, 64, 3
@@ -87,3 +87,33 @@ def test_what_does_not_fit() -> None:
     whole = b.tensor_tile(memory.address, 256, 64)
     with pytest.raises(InputError, match="of 256 rows of a pair each CTA has 128"):
         whole.load()
+
+
+@pytest.mark.parametrize(("threads", "widest"), [(256, 128), (512, 64), (1024, 32)])
+@kernel_test(schedules=["early", "late"], targets="sm_100a")
+def test_one_load_takes_no_more_registers_than_a_thread_has(
+    launch: Launch, threads: int, widest: int
+) -> None:
+    """An SM has 65,536: of 512 threads each has 128, some of which are not free for a load."""
+    columns = 128
+    b = KernelBuilder("wide", block=threads, target="sm_100a")
+    b.pointer("d", f32, output=True)
+    args = b.begin()
+    memory = b.tensor_memory("memory", columns)
+    tile = memory.tile(ROWS, columns)
+    with b.if_warpgroup(0):
+        for column in range(0, columns, 32):
+            words = [b.tid_x * columns + column + i for i in range(32)]
+            lanes = tile.pointer + ((b.warp << 21) + column)
+            b.tcgen05_st(lanes, b.words(words), num=LdStNum.X32)
+        b.tcgen05_wait_st()
+        tile.load().as_tile(tile)
+        tile.load().store(args["d"], columns)
+    memory.free()
+    kernel = b.finish().compile(opt=launch.opt)
+    d = np.zeros((ROWS, columns), np.float32)
+    launch(kernel, d)
+    assert_exact(d.view(np.uint32), np.arange(d.size, dtype=np.uint32).reshape(d.shape))
+    assert f"tcgen05.st.sync.aligned.32x32b.x{widest}." in kernel.ptx
+    assert f"tcgen05.ld.sync.aligned.32x32b.x{widest}." in kernel.ptx
+    assert kernel.cubin()  # ptxas refuses a load of more

@@ -117,6 +117,40 @@ def test_ctas_share_items(launch: Launch) -> None:
         assert counter[0] == 0
 
 
+@pytest.mark.filterwarnings("error::nvgen.FindingWarning")
+@kernel_test(schedules="all", targets=TARGET)
+def test_a_warpgroup_writes_what_another_one_multiplies(launch: Launch) -> None:
+    """D = Σ i·A·Bᵀ: one warpgroup writes i·A, which the other multiplies."""
+    steps = 3
+    b = KernelBuilder("write", block=256, dynamic_shared=True, target=TARGET)
+    b.pointer("a", bf16)
+    b.tile_map("w", bf16, (64, 64))
+    b.pointer("d", f32, output=True)
+    args = b.begin()
+    ring = b.tile_ring("ring", b.shared_tiles("tiles", bf16, (64, 64), 2), writers=4, warps=4)
+    w, full = b.shared_tile("w_tile", bf16, (64, 64)), b.mbarrier("full")
+    b.make_mbarriers((full, 1), *ring.mbarriers)
+    with b.if_thread(0):
+        b.arrive_expecting(full, w)
+        b.load_tile(w, args["w"], (0, 0), full)
+    with b.if_warpgroup(0):
+        producer, held = ring.producer(), b.warpgroup_tile(64, 64)
+        a = held.from_memory(args["a"], 64).to(f32)
+        with b.range(steps + 1, start=1) as step, producer.write() as slot:
+            (a * step.to(f32)).to(bf16).as_tile(slot.tile)
+    with b.if_warpgroup(1):
+        consumer, sums = ring.consumer(), b.warpgroup_tile(64, 64)
+        b.wait(full, 0)
+        with b.range(steps) as step, consumer.use() as slot:
+            b.gemm(sums, slot.tile, w, accumulate=step != 0)
+        sums.store(args["d"], 64)
+    rng = np.random.default_rng(0)
+    x, y = (rng.integers(-4, 5, (64, 64)).astype(bf16.numpy) for _ in range(2))
+    d = np.zeros((64, 64), np.float32)
+    launch(b.finish().compile(opt=launch.opt, level="all"), x, y, d)
+    assert (d == 6 * (x.astype(np.float32) @ y.astype(np.float32).T)).all()  # 1 + 2 + 3
+
+
 def test_one_thread_takes_items_and_one_warp_writes() -> None:
     b = KernelBuilder("k", block=32, dynamic_shared=True, target=TARGET)
     b.pointer("counter", u32)
