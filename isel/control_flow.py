@@ -162,6 +162,37 @@ def dominator_tree(after: Sequence[Sequence[int]]) -> list[list[int]]:
     return below
 
 
+class Dominators:
+    """The tree of dominators, asked for what dominates several nodes.
+
+    `below` and `above` are its edges, `order` the nodes that node 0 leads to, each with all that it
+    dominates right behind.
+    """
+
+    def __init__(self, after: Sequence[Sequence[int]]) -> None:
+        self.below = dominator_tree(after)
+        self.order: list[int] = []
+        self.above = [0] * len(after)
+        pending = [0]
+        while pending:
+            node = pending.pop()
+            self.order.append(node)
+            for lower in self.below[node]:
+                self.above[lower] = node
+            pending += self.below[node]
+        # of each node its place in that order, and how many nodes from there on it dominates
+        self.rank = dict(zip(self.order, range(len(self.order)), strict=True))
+        self._size = [1] * len(after)
+        for node in reversed(self.order[1:]):
+            self._size[self.above[node]] += self._size[node]
+
+    def meet(self, one: int, other: int) -> int:
+        """The nearest node that dominates both: `one`, or one above it."""
+        while not self.rank[one] <= self.rank[other] < self.rank[one] + self._size[one]:
+            one = self.above[one]
+        return one
+
+
 def _in_flow_order(after: Sequence[Sequence[int]]) -> list[int]:
     """The nodes that node 0 leads to, each behind all that dominate it."""
     seen = {0}

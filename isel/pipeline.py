@@ -23,7 +23,7 @@ from isel.passes.fill_wgmma import multiplies_among
 from isel.passes.joint_steps import join_steps
 from isel.passes.order_wgmma import order_wgmma
 from isel.passes.sink_comparisons import sink_comparisons
-from isel.passes.sink_floats import ARITHMETIC, sink_floats
+from isel.passes.sink_values import sink_values
 from isel.passes.stack_addresses import sink_stack_addresses
 from isel.select.locations import NO_SOURCE, Source
 from isel.select.module import select_module
@@ -64,7 +64,7 @@ MODULE_PASSES: dict[str, Pass] = {
     "early-steps": _each(step_first),
     "stack-addresses": _each(sink_stack_addresses),
     "comparisons": _each(sink_comparisons),
-    "floats": _each(sink_floats),
+    "sinking": _each(sink_values),
     "destruct-ssa": _each(destruct_ssa),
     "order-wgmma": _each(order_wgmma),
     "expand-walkthrough": _expand_walkthrough,
@@ -78,7 +78,6 @@ _ABOUT: dict[str, Memo[Form, bool]] = {
     "joint-steps": Memo(lambda form: form.row.id == "phi"),
     "early-steps": Memo(lambda form: form.row.id == "phi"),
     "comparisons": Memo(lambda form: form.row.head == "setp"),
-    "floats": Memo(lambda form: form.row.id in ARITHMETIC),
     "order-wgmma": Memo(lambda form: bool(multiplies_among((form,)))),
     "expand-walkthrough": Memo(lambda form: form.row.pseudo and form.row.id != "phi"),
 }

@@ -33,11 +33,11 @@ from intrinsics.mir import (
 from intrinsics.modifiers import Space
 from intrinsics.row import Effect
 from intrinsics.special import is_constant
-from isel.control_flow import dominator_tree
+from isel.control_flow import Dominators
 
 _PHI = "phi"
 
-_ADDRESSES = frozenset(("add.int", "sub.int", "mul.lo", "mul.wide", "shl", "cvt.int"))
+_ADDRESSES = frozenset(("add.int", "sub.int", "mul.lo", "mul.wide", "shl", "cvt.int", "setp.int"))
 """Rows that addresses are made of: cheap enough to be computed where they may not be needed."""
 
 _Key = tuple[Form, tuple[Op, ...]]
@@ -83,18 +83,12 @@ class _Sharing:
         self.same: dict[Reg, Reg] = {}  # the result of a record that went -> the one it equals
         self.unsteady = written_often(function)
         self.stack = {v.name for v in function.variables if v.space is Space.LOCAL}
-        self.below = dominator_tree(successors(function))
-        self.order, self.above = _from_above(self.below)
-        # of each block its place in that order, and how many blocks from there on it dominates
-        self.rank = dict(zip(self.order, range(len(self.order)), strict=True))
-        self.size = [1] * len(self.below)
-        for n in reversed(self.order[1:]):
-            self.size[self.above[n]] += self.size[n]
+        self.dominators = Dominators(successors(function))
 
     def run(self) -> None:
         """Leave out what is there already."""
         self.same = {}
-        below = self.below
+        below = self.dominators.below
         added: list[list[_Key]] = []
         pending = [0]
         while pending:
@@ -147,7 +141,7 @@ class _Sharing:
         best: dict[Op, Op] = {}  # the first of equal values -> the one that all may read
         moved = False
         for (_, read), found in twins.items():
-            at = functools.reduce(self._meet, [n for n, _ in found])
+            at = functools.reduce(self.dominators.meet, [n for n, _ in found])
             there = next((mi for n, mi in found if n == at), None)
             first = found[0][1]
             if there is None:
@@ -161,7 +155,7 @@ class _Sharing:
         """The records of addresses, and their blocks, by what they compute."""
         found: dict[_Key, list[tuple[int, MachineInstr]]] = {}
         equal: dict[Op, Op] = {}  # a result -> the first one of the same value
-        for n in self.order:
+        for n in self.dominators.order:
             block = self.function.blocks[n]
             for mi in block.instrs[: block.end]:
                 is_part = _PARTS[mi.form]
@@ -180,12 +174,6 @@ class _Sharing:
     def _is_place(self, op: Op) -> bool:
         """Whether a move reads a special register or a symbol: of local memory it costs nothing."""
         return type(op) is Special or (type(op) is Sym and op.name not in self.stack)
-
-    def _meet(self, one: int, other: int) -> int:
-        """The nearest block that dominates both: `one`, or one above it."""
-        while not self.rank[one] <= self.rank[other] < self.rank[one] + self.size[one]:
-            one = self.above[one]
-        return one
 
     def _append(self, block: Block, mi: MachineInstr, read: tuple[Op, ...]) -> MachineInstr:
         """The same record, with a result of its own, before a block's first branch."""
@@ -208,20 +196,6 @@ class _Sharing:
         if not form.writes_first and any(not registers_of(mi.ops[i]) for i in form.defs):
             return None  # one of the results is dropped
         return form, read
-
-
-def _from_above(below: list[list[int]]) -> tuple[list[int], list[int]]:
-    """The blocks, each with all that it dominates right behind; the nearest dominator of each."""
-    order: list[int] = []
-    above = [0] * len(below)
-    pending = [0]
-    while pending:
-        at = pending.pop()
-        order.append(at)
-        for lower in below[at]:
-            above[lower] = at
-        pending += below[at]
-    return order, above
 
 
 def _is_part(form: Form) -> bool | None:

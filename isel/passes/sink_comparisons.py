@@ -1,15 +1,23 @@
 """Comparisons are made where their predicates are wanted, when many would be kept.
 
 Layer: isel.passes.  Input and output: a function in SSA form, without common subexpressions.  The
-machine has seven predicates; those that a loop keeps beyond them are packed into registers and
-unpacked each time round, where the comparison is one instruction.  PTX ISA, setp.
+machine has seven predicates; where more are kept, all of these are packed into registers and
+unpacked for each use, where the comparison is one instruction.  PTX ISA, setp.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 
-from intrinsics.mir import MachineFunction, MachineInstr, Reg, written_often
+from intrinsics.mir import (
+    MachineFunction,
+    MachineInstr,
+    Reg,
+    predecessors,
+    written_often,
+)
+from isel.control_flow import reach
 from isel.passes.recomputation import compute_where_used
 
 _PREDICATES = 7
@@ -21,12 +29,11 @@ def sink_comparisons(function: MachineFunction) -> None:
     found = _comparisons(function)
     if len(found) <= _PREDICATES:
         return
-    wanted = _used_elsewhere(function, found)
-    if len(wanted) <= _PREDICATES:
-        return
-    sunk = [found[reg][1] for reg, at_home in wanted.items() if not at_home]
-    makers = {reg: found[reg][1:] for reg in wanted}
-    compute_where_used(function, makers, sunk, {reg: found[reg][0] for reg in wanted})
+    places = _used_elsewhere(function, found)
+    crowded = _crowded(function, {reg: found[reg][0] for reg in places}, places)
+    sunk = [found[reg][1] for reg in crowded if found[reg][0] not in places[reg]]
+    makers = {reg: found[reg][1:] for reg in crowded}
+    compute_where_used(function, makers, sunk, {reg: found[reg][0] for reg in crowded})
 
 
 def _comparisons(function: MachineFunction) -> dict[Reg, tuple[int, MachineInstr]]:
@@ -49,8 +56,8 @@ def _comparisons(function: MachineFunction) -> dict[Reg, tuple[int, MachineInstr
 
 def _used_elsewhere(
     function: MachineFunction, found: dict[Reg, tuple[int, MachineInstr]]
-) -> dict[Reg, bool]:
-    """The predicates that other blocks use, no phi among them; whether their own one does, too."""
+) -> dict[Reg, set[int]]:
+    """The predicates that other blocks use, no phi among them, and the blocks that use each."""
     places: defaultdict[Reg, set[int]] = defaultdict(set)
     joined: set[Reg] = set()
     for n, block in enumerate(function.blocks):
@@ -60,7 +67,21 @@ def _used_elsewhere(
                 if mi.form.row.id == "phi":
                     joined.add(reg)
     return {
-        reg: found[reg][0] in blocks
+        reg: blocks
         for reg, blocks in places.items()
         if reg not in joined and blocks != {found[reg][0]}
     }
+
+
+def _crowded(
+    function: MachineFunction, homes: Mapping[Reg, int], places: Mapping[Reg, set[int]]
+) -> list[Reg]:
+    """The predicates that some block begins with among more than the machine has."""
+    if len(homes) <= _PREDICATES:
+        return []
+    before = predecessors(function)
+    kept: list[list[Reg]] = [[] for _ in before]
+    for reg, home in homes.items():
+        for n in reach(before, places[reg], (home,)):
+            kept[n].append(reg)
+    return sorted({reg for regs in kept if len(regs) > _PREDICATES for reg in regs})

@@ -10,6 +10,7 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from intrinsics.mir import Form, Reg, Scalar
+from intrinsics.modifiers import Compare, ScalarType
 
 
 class Sum(NamedTuple):
@@ -29,6 +30,15 @@ class Added(NamedTuple):
     right: Reg
     signed: bool
     unsigned: bool
+
+
+class Compared(NamedTuple):
+    """A comparison of two integers, as numbers of a type."""
+
+    cmp: Compare
+    type: ScalarType
+    left: Reg
+    right: Scalar
 
 
 class Root(NamedTuple):
@@ -69,6 +79,8 @@ class RegisterFacts:
         self.bytes: dict[Reg, tuple[Reg, int]] = {}
         # register -> the one half as wide that it was extended from, and whether by its sign
         self.halves: dict[Reg, tuple[Reg, bool]] = {}
+        # predicate -> the comparison that it holds
+        self.compared: dict[Reg, Compared] = {}
         # Of floating point: factors of products, in this block; roots and what they are roots of.
         self.products: dict[str, tuple[tuple[Scalar, ...], tuple[Scalar, ...]]] = {}
         self.roots: dict[Reg, Root] = {}

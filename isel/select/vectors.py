@@ -15,6 +15,7 @@ from isel.llvm import values as llvm
 from isel.llvm.type_layout import BITS
 from isel.llvm.types import FloatType, Type, VectorType
 from isel.select.floats.steps import Floats
+from isel.select.integers.orders import without
 from isel.select.repack import to_predicate
 from isel.select.state import FunctionState, Values, form
 from isel.select.widths import elements, extended, register_bits, zeros_from
@@ -62,10 +63,12 @@ def _choose_predicate(state: FunctionState, result: Reg, c: Reg, yes: Scalar, no
         row, other = ("and", yes) if no == Imm(0) else ("or", no)
         state.emit(form(row, type=T.PRED), result, c, state.reg(other, T.PRED))
         return
-    both, neither, other_way = state.new(T.PRED), state.new(T.PRED), state.new(T.PRED)
-    state.emit(form("and", type=T.PRED), both, c, state.reg(yes, T.PRED))
-    state.emit(form("not", type=T.PRED), other_way, c)
-    state.emit(form("and", type=T.PRED), neither, other_way, state.reg(no, T.PRED))
+    other = state.reg(no, T.PRED)
+    both = state.computed(form("and", type=T.PRED), c, state.reg(yes, T.PRED), cls=T.PRED)
+    neither = without(state, other, c)
+    if neither is None:
+        other_way = state.computed(form("not", type=T.PRED), c, cls=T.PRED)
+        neither = state.computed(form("and", type=T.PRED), other_way, other, cls=T.PRED)
     state.emit(form("or", type=T.PRED), result, both, neither)
 
 

@@ -162,8 +162,11 @@ def _from_bit(floats: Floats, op: Scalar, to: ScalarType, *, signed: bool) -> Sc
     one = ONE[to] | (1 << to.bits - 1 if signed else 0)
     if isinstance(op, Imm):
         return Imm(one if op.value & 1 else 0)
-    cls = BITS[to.bits]
-    return floats.emit(form("selp", type=cls), Imm(one), Imm(0), op, cls=cls)
+    numbers: tuple[Scalar, ...] = Imm(one), Imm(0)
+    kind = BITS[to.bits]
+    if to in (T.F32, T.F64):  # ptxas joins such a choice with the comparison
+        kind, numbers = to, tuple(floats.literals(numbers, to))
+    return floats.emit(form("selp", type=kind), *numbers, op, cls=BITS[to.bits])
 
 
 def to_integer(floats: Floats, op: Scalar, source: ScalarType, to: Type, *, signed: bool) -> Scalar:

@@ -22,7 +22,7 @@ from isel.llvm.vocabulary import DIVISIONS, REMAINDERS, Flag, IntPredicate, Opco
 from isel.select.integers import wide
 from isel.select.integers.division import divide_by_number, rest_of_quotient
 from isel.select.integers.packed import logic_by_words
-from isel.select.register_facts import Added, Sum
+from isel.select.register_facts import Added, Compared, Sum
 from isel.select.state import FunctionState, Values, form, typed
 from isel.select.widths import (
     LIMB,
@@ -450,7 +450,9 @@ def compare_element(
         a = state.reg(a, BITS[bits])
     if bits == LIMB and not signed and type(a) is int and _is_half(state, a) and _is_half(state, b):
         a, b, bits = _lower_half(state, a), _lower_half(state, b), 32
+    assert type(a) is int
     state.emit(_comparison(cmp, types[bits]), result, a, b)
+    state.compared[result] = Compared(cmp, types[bits], a, b)
 
 
 def _is_half(state: FunctionState, op: Scalar) -> bool:

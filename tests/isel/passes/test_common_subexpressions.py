@@ -252,3 +252,27 @@ def test_a_comparison_behind_a_branch_is_not_known_where_the_branch_goes() -> No
     out = np.zeros(1, np.int32)
     nvgen.compile(SWITCH, target="sm_90a", opt=0).run(out, block=1)
     assert out[0] == 5
+
+
+def test_a_comparison_of_two_branches_is_made_before_them() -> None:
+    """As XLA writes them: LLVM's optimiser has moved each to where it is used."""
+    kernel = """
+define ptx_kernel void @k(ptr addrspace(1) %out, i32 %n, i32 %m) {
+entry:
+  %way = icmp eq i32 %m, 3
+  br i1 %way, label %one, label %other
+one:
+  %c = icmp slt i32 %n, 0
+  %x = select i1 %c, i32 5, i32 6
+  br label %end
+other:
+  %d = icmp slt i32 %n, 0
+  %y = select i1 %d, i32 7, i32 8
+  br label %end
+end:
+  %z = phi i32 [ %x, %one ], [ %y, %other ]
+  store i32 %z, ptr addrspace(1) %out
+  ret void
+}
+"""
+    assert nvgen.compile(kernel, target="sm_90a").ptx.count("setp.lt.s32") == 1

@@ -63,6 +63,28 @@ def test_more_than_seven_are_made_where_they_are_used(count: int, blocks: str) -
     assert ("setp.lt.s32" in loop) == (blocks == "made again")
 
 
+def test_many_one_after_the_other_are_kept() -> None:
+    """Each is wanted in the block behind that of the one before: two are kept at a time."""
+    store = "  store volatile i32 %{}, ptr addrspace(1) %out\n"
+    steps = "".join(
+        f"  %c{n} = icmp slt i32 %lane, {3 * n + 1}\n  br i1 %even, label %b{n}, label %a{n}\n"
+        f"b{n}:\n  %s{n} = zext i1 %c{n} to i32\n{store.format(f's{n}')}  br label %a{n}\n"
+        f"a{n}:\n  %t{n} = select i1 %c{n}, i32 {n}, i32 7\n{store.format(f't{n}')}"
+        for n in range(12)
+    )
+    kernel = f"""
+define ptx_kernel void @k(ptr addrspace(1) %out) {{
+  store volatile i32 5, ptr addrspace(1) %out
+  %lane = load volatile i32, ptr addrspace(1) %out
+  %even = icmp eq i32 %lane, 6
+{steps}  ret void
+}}
+"""
+    ptx = nvgen.compile(kernel, target=TARGET).ptx
+    assert sum(comparisons(ptx)) == 12
+    compare({"one after the other": kernel})
+
+
 def test_what_a_phi_takes_stays() -> None:
     """Its value is wanted at the end of another block; the others are made again."""
     assert comparisons(nvgen.compile(module(12, joined=True), target=TARGET).ptx) == [2, 10]

@@ -1,4 +1,4 @@
-"""Sums and products are done in the one block that reads them, as LLVM's back end does it."""
+"""Values are computed behind the branches that pass by what reads them, as by LLVM's back end."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 import nvgen
+from isel.passes.sink_values import sink_values
+from tests.isel.passes.ssa_functions import Drawn, means, ssa_functions
 from tests.oracle import llvm
+from tests.turns import examples
 
 TARGET = "sm_90a"
 
@@ -86,3 +90,57 @@ end:
 }
 """
     assert sums_before(nvgen.compile(kernel, target=TARGET).ptx, r"\$L_loop:") == 1
+
+
+@examples(60)
+@given(ssa_functions())
+def test_the_meaning_stays(drawn: Drawn) -> None:
+    expected = means(drawn.function)
+    sink_values(drawn.function)
+    assert means(drawn.function) == expected
+
+
+CHAIN = """
+define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %y, i32 %n) {
+entry:
+  %i = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %p = getelementptr float, ptr addrspace(1) %x, i32 %i
+  %q = getelementptr float, ptr addrspace(1) %y, i32 %i
+  %v = load float, ptr addrspace(1) %p
+  %square = fmul float %v, %v
+  %more = fadd float %square, 1.5
+  %is_large = fcmp ogt float %more, 4.0
+  %chosen = select i1 %is_large, float %more, float %v
+  %is_first = icmp ult i32 %i, %n
+  br i1 %is_first, label %JOIN
+special:
+  %is_odd = icmp eq i32 %n, 7
+  br i1 %is_odd, label %end, label %usual
+usual:
+  br label %end
+end:
+  %found = phi float VALUES
+  store float %found, ptr addrspace(1) %q
+  ret void
+}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+"""
+"""What the first block computes to the end of a chain is the value on some ways only."""
+
+
+@pytest.mark.parametrize(
+    ("targets", "values", "before"),
+    [
+        ("special, label %usual", "[ 1.0, %special ], [ %chosen, %usual ]", 0),
+        ("special, label %end", "[ %chosen, %entry ], [ 1.0, %special ], [ 2.0, %usual ]", 2),
+        ("special, label %usual", "[ %chosen, %special ], [ %chosen, %usual ]", 2),
+    ],
+)
+def test_what_a_phi_takes_on_one_way_is_computed_there(
+    targets: str, values: str, before: int
+) -> None:
+    """In the second row a branch takes it itself, in the third one every way comes to it."""
+    kernel = CHAIN.replace("JOIN", targets).replace("VALUES", values)
+    (by_llvm,) = llvm.compile_all([llvm.HEADER + kernel], TARGET, "8.7")
+    ptx = nvgen.compile(kernel, target=TARGET).ptx
+    assert sums_before(ptx, BRANCH) == sums_before(by_llvm.ptx, BRANCH) == before
