@@ -32,7 +32,8 @@ class Machine:
     timings of 59.  `exits`, `follow`, `asked`, `spare`, `scatter` and `apart` were fitted to 893
     pairs of timings of about 165 products, in launches that wait, that begin when the one before
     exits and that overlap, `leave` and `back` to 12 products whose last tiles may be cut,
-    `neighbour`, `multicast`, `hidden` and `issue` to 2,369 timings of 228 (30 November 2026).
+    `neighbour`, `multicast`, `hidden`, `issue` and `aside` to 2,369 timings of 228 (30 November
+    2026).
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
@@ -59,6 +60,7 @@ class Machine:
     turned: float = 2.12  # times that, for a D that is stored transposed
     piece: float = 0.058  # of each piece that a warp stores
     issue: float = 0.091  # of each that a multiprocessor stores, while it multiplies other tiles
+    aside: float = 1.1  # times that, for a D that is stored transposed
     meet: float = 0.105  # of a tile that is split
     send: float = 30.0e3  # sums, from a CTA to others
     leave: float = 1.1  # of a tile whose parts meet in L2,
@@ -306,7 +308,10 @@ class Table:
             begin=machine.begin + np.where(c["ctas"] > 1, machine.together, 0),
             tail=tail,
             after=tail * c["after"] + np.where(c["overlay"] > 0, machine.latency, 0),
-            stores=c["resident"] * tile_stores * machine.issue,
+            stores=c["resident"]
+            * tile_stores
+            * machine.issue
+            * np.where(self.swap, machine.aside, 1),
             meet=c["m"] * c["n"] * 4 / machine.back,
             low=np.minimum(multiply, brought),
             high=np.maximum(multiply, brought),
